@@ -46,6 +46,15 @@ func (l Label) Or(other Label) Label {
 	return l
 }
 
+// WithOperations returns l with the number of operations that the profile covers; 0 is
+// unknown.
+func (l Label) WithOperations(n float64) Label {
+	if n > 0 {
+		l.Metrics = addMetrics([]testrun.Metric{testrun.NewOperations(n, false)}, l.Metrics)
+	}
+	return l
+}
+
 // addMetrics appends the metrics whose names are not there yet.
 func addMetrics(have, more []testrun.Metric) []testrun.Metric {
 	out := have[:len(have):len(have)]
@@ -73,6 +82,7 @@ type entry struct {
 	Repository string            `json:"repository"`
 	Machine    string            `json:"machine"`
 	Type       string            `json:"type"`
+	Operations float64           `json:"operations"` // that the profile covers
 	Metric     *testrun.Metric   `json:"metric"`
 	Metrics    []testrun.Metric  `json:"metrics"`
 	Attributes map[string]string `json:"attributes"`
@@ -100,6 +110,10 @@ func (e *entry) label() (Label, error) {
 	if len(l.Metrics) > 0 {
 		l.Metrics[0].Primary = true
 	}
+	if e.Operations < 0 {
+		return l, fmt.Errorf("operations are %v; want a number above 0", e.Operations)
+	}
+	l = l.WithOperations(e.Operations)
 	if e.Date != "" {
 		date, err := words.ParseDate(e.Date)
 		if err != nil {

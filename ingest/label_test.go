@@ -207,7 +207,8 @@ PASS`
 		{"go", goText, "Sort/size=10", []testrun.Metric{
 			{Name: "time/op", Mean: 200, Unit: "ns/op", Better: testrun.Lower, N: 2, Primary: true, Samples: "100 300"},
 			{Name: "B/op", Mean: 48, Unit: "B/op", Better: testrun.Lower, N: 2, Samples: "48 48"},
-			{Name: "allocs/op", Mean: 1, Unit: "allocs/op", Better: testrun.Lower, N: 2, Samples: "1 1"}}},
+			{Name: "allocs/op", Mean: 1, Unit: "allocs/op", Better: testrun.Lower, N: 2, Samples: "1 1"},
+			testrun.NewOperations(2000, false)}},
 		{"jmh", jmh, "Parser.parse:size=10", []testrun.Metric{{Name: "thrpt", Mean: 12.5, Unit: "ops/ms", Better: testrun.Higher, N: 1, Primary: true}}},
 		{"csv", csv, "parse", []testrun.Metric{{Name: "avgt", Mean: 3.5, Unit: "us/op", Better: testrun.Lower, N: 5, Primary: true, Error: 0.1}}},
 		{"forks", forks(2), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 4, Primary: true, Samples: "1 3 1 3", Error: 0.4}}},
@@ -264,10 +265,10 @@ allocs/op Sort/size=1000 1 false
 `; text != want || !strings.Contains(note, "2 results (Sort/size=100, Sort/size=1000)") {
 		t.Errorf("%s%s", text, note)
 	}
-	if list, note := m.Of("Sort/size=100"); len(list) != 3 || list[0].Mean != 100 || note != "" {
+	if list, note := m.Of("Sort/size=100"); len(list) != 4 || list[0].Mean != 100 || note != "" {
 		t.Errorf("one of them: %v %s", list, note)
 	}
-	if list, note := m.Of("Parse"); len(list) != 1 || list[0].Mean != 7 || note != "" {
+	if list, note := m.Of("Parse"); len(list) != 2 || list[0].Mean != 7 || note != "" {
 		t.Errorf("the only one: %v %s", list, note)
 	}
 	if list, _ := m.Of("Sort/size=5"); list != nil {

@@ -121,6 +121,9 @@ func together(benchmark string, parts []*result) (list []testrun.Metric, note st
 		return parts[0].metrics, ""
 	}
 	for _, m := range parts[0].metrics { // those that all have
+		if m.Name == testrun.OperationsMetric {
+			continue // a profile of all parts covers neither
+		}
 		logs, least, n := 0.0, math.Inf(1), 0
 		for _, r := range parts {
 			for _, x := range r.metrics {
@@ -140,8 +143,10 @@ func together(benchmark string, parts []*result) (list []testrun.Metric, note st
 	}
 	for _, r := range parts {
 		for _, m := range r.metrics {
-			m.Name, m.Primary = m.Name+" "+r.name, false
-			list = append(list, m)
+			if m.Name != testrun.OperationsMetric {
+				m.Name, m.Primary = m.Name+" "+r.name, false
+				list = append(list, m)
+			}
 		}
 	}
 	return list, fmt.Sprintf("%s has %d results (%s): its metrics are their geometric means", benchmark, len(parts), strings.Join(names[:min(4, len(names))], ", "))
@@ -211,8 +216,10 @@ func wholes(name string) (keys []string) {
 
 // metricSums collects repeated results.
 type metricSums struct {
-	order []string // benchmarks
-	of    map[string][]*summed
+	order      []string // benchmarks
+	of         map[string][]*summed
+	iterations map[string][]float64 // of Go's benchmarks, per line
+	estimates  map[string]float64   // of operations, by benchmark
 }
 
 // summed is a metric of one or more results, and the measurements behind it.
@@ -259,6 +266,9 @@ func (s *metricSums) metrics() *Metrics {
 			m.Samples = testrun.NewSamples(m.values)
 			r.metrics = append(r.metrics, m.Metric)
 		}
+		if n, estimated := s.operations(b); n > 0 {
+			r.metrics = append(r.metrics, testrun.NewOperations(n, estimated))
+		}
 		out.add(r, b)
 	}
 	return out
@@ -293,16 +303,20 @@ func (s *metricSums) goText(text []byte) error {
 			continue
 		}
 		f := strings.Fields(scan.Text())
+		s.iterate(f[0], f[1])
 		for i := 2; i+1 < len(f); i += 2 {
 			v, err := strconv.ParseFloat(f[i], 64)
 			if err != nil {
 				break
 			}
-			name := f[i+1]
-			if name == "ns/op" {
+			name, unit := f[i+1], f[i+1]
+			switch name {
+			case "ns/op":
 				name = "time/op"
+			case "cpu-ns/op":
+				name, unit = testrun.CPUTimeMetric, "ns/op"
 			}
-			s.add(f[0], testrun.Metric{Name: name, Mean: v, Unit: f[i+1]}, nil)
+			s.add(f[0], testrun.Metric{Name: name, Mean: v, Unit: unit}, nil)
 		}
 	}
 	return scan.Err()
@@ -322,6 +336,7 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 		Params    map[string]string `json:"params"`
 		Primary   metric            `json:"primaryMetric"`
 		Secondary map[string]metric `json:"secondaryMetrics"`
+		jmhTime
 	}
 	if err := decodeJSON(name, text, &results); err != nil {
 		return fmt.Errorf("%w (JMH's JSON is a list of results)", err)
@@ -337,6 +352,9 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 			}
 		}
 		add(cmp.Or(r.Mode, "score"), r.Primary)
+		if score, ok := r.Primary.Score.(float64); ok {
+			s.estimate(benchmark, r.jmhTime.operations(r.Mode, score, r.Primary.ScoreUnit))
+		}
 		for _, k := range slices.Sorted(maps.Keys(r.Secondary)) {
 			add(k, r.Secondary[k])
 		}

@@ -207,7 +207,7 @@ func (t *TraceTasks) file(ctx context.Context, task *traceprof.Task) (*store.Fil
 	return f, nil
 }
 
-// latency returns the mean latency of the sampled requests as a metric. Segments of
+// latency returns the mean latency of the sampled requests and their number. Segments of
 // other threads of a request count only if there are no requests.
 func latency(task *traceprof.Task, segments map[string]*traceprof.Segment) []testrun.Metric {
 	var sum [2]float64
@@ -224,7 +224,7 @@ func latency(task *traceprof.Task, segments map[string]*traceprof.Segment) []tes
 		if n[kind] > 0 {
 			return []testrun.Metric{{
 				Name: "latency", Mean: sum[kind] / float64(n[kind]), Unit: "ms", Better: testrun.Lower, N: n[kind], Primary: true,
-			}}
+			}, testrun.NewOperations(float64(n[kind]), false)}
 		}
 	}
 	return nil

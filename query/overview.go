@@ -147,13 +147,18 @@ func byBenchmark(list []store.Profile) []*benchmarkRuns {
 // if the run has none in that unit. An empty unit is any.
 func metric(run []*store.Profile, name, unit string) (testrun.Metric, bool) {
 	for _, p := range run {
-		for i, m := range p.Metrics {
-			if (name == "" && i == 0 && m.Primary || name != "" && m.Name == name) && (unit == "" || m.Unit == unit) {
+		for _, m := range p.Metrics {
+			if m.Name == name && (unit == "" || m.Unit == unit) {
 				return m, true
 			}
 		}
 	}
-	return testrun.Metric{}, false
+	if name != "" {
+		return testrun.Metric{}, false
+	}
+	main := run[max(0, slices.IndexFunc(run, func(p *store.Profile) bool { return p.Default }))]
+	m, ok := main.Metric()
+	return m, ok && (unit == "" || m.Unit == unit)
 }
 
 // values returns the metric of every run, NaN where one has none.

@@ -127,7 +127,7 @@ type Profile struct {
 	Run       testrun.Run       `json:"run"`
 	Type      profile.ValueType `json:"type"`
 	Default   bool              `json:"default,omitempty"` // the format calls Type the default of its file
-	Metrics   []testrun.Metric  `json:"metrics,omitempty"` // of the benchmark in the run; the primary one first
+	Metrics   []testrun.Metric  `json:"metrics,omitempty"` // of the benchmark in the run, as Measure sets them
 
 	Profiler        string        `json:"profiler,omitempty"`
 	ProfilerVersion string        `json:"profilerVersion,omitempty"`
@@ -145,9 +145,9 @@ type Profile struct {
 	Seq int64 `json:"-"`
 }
 
-// Metric returns the primary metric, or false when the profile has none.
+// Metric returns the metric that judges the value type, or false when the profile has none.
 func (p *Profile) Metric() (testrun.Metric, bool) {
-	if len(p.Metrics) == 0 {
+	if len(p.Metrics) == 0 || p.Metrics[0].Name == testrun.OperationsMetric {
 		return testrun.Metric{}, false
 	}
 	return p.Metrics[0], true

@@ -234,6 +234,10 @@ type Run struct {
 	// Environment is the samples outside of the program: collector, JIT compiler,
 	// scheduler, kernel threads. Idle samples of a wall-clock profile count nowhere.
 	Environment float64
+	// Operations is the number of operations that the profile covers, 0 if unknown:
+	// Total/Operations is the samples per operation. Estimated: it was not counted.
+	Operations float64
+	Estimated  bool
 	// Metric is that of Metric, or the inverse of a rate, so that less is better;
 	// 0 if the run has no positive one.
 	Metric float64
@@ -256,23 +260,19 @@ func MetricUnit(m testrun.Metric) string {
 // allocations the one in bytes or in allocations, for other types the primary one. False
 // if there is none.
 func Metric(p *store.Profile) (testrun.Metric, bool) {
-	unit := ""
+	m, ok := p.Metric()
 	switch p.Type.Name {
 	case profile.Alloc:
-		unit = "B/op"
+		ok = ok && m.Unit == "B/op"
 	case profile.AllocSamples:
-		unit = "allocs/op"
+		ok = ok && m.Unit == "allocs/op"
 	case profile.Live, profile.LiveSamples, profile.Malloc:
+		ok = false
+	}
+	if !ok {
 		return testrun.Metric{}, false
-	default:
-		return p.Metric()
 	}
-	for _, m := range p.Metrics {
-		if m.Unit == unit {
-			return m, true
-		}
-	}
-	return testrun.Metric{}, false
+	return m, true
 }
 
 // metricOf returns the metric of a profile as Run.Metric defines it.

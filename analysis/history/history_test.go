@@ -199,7 +199,9 @@ func TestDistinct(t *testing.T) {
 func TestMetricOfType(t *testing.T) {
 	metrics := []testrun.Metric{{Name: "time/op", Unit: "ns/op"}, {Name: "B/op", Unit: "B/op"}, {Name: "allocs/op", Unit: "allocs/op"}}
 	for typ, want := range map[string]string{profile.CPU: "time/op", profile.Alloc: "B/op", profile.AllocSamples: "allocs/op", profile.Live: ""} {
-		if m, ok := Metric(&store.Profile{Type: profile.ValueType{Name: typ}, Metrics: metrics}); m.Name != want || ok != (want != "") {
+		p := &store.Profile{Type: profile.ValueType{Name: typ}}
+		p.Measure(metrics)
+		if m, ok := Metric(p); m.Name != want || ok != (want != "") {
 			t.Errorf("%s: %+v", typ, m)
 		}
 	}

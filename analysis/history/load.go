@@ -49,6 +49,7 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 	for i, v := range vectors {
 		r := &m.Runs[i]
 		r.Profile, r.Metric = &profiles[i], metricOf(&profiles[i])
+		r.Operations, r.Estimated = profiles[i].Operations()
 		for j, n := range v.Nodes {
 			if v.Self[j] <= 0 {
 				continue

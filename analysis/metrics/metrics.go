@@ -115,11 +115,11 @@ const (
 // Compare compares every metric that both sides of a benchmark have.
 func Compare(list []Runs) *Table {
 	t := &Table{Rows: []Row{}, Means: []Mean{}}
-	var order []metricKey // primary metrics first
-	for _, primary := range []bool{true, false} {
+	var order []metricKey // those that judge a benchmark first
+	for _, judges := range []bool{true, false} {
 		for i := range list {
-			for _, m := range newest(list[i].Head) {
-				if k := keyOf(&m); m.Primary == primary && !slices.Contains(order, k) {
+			for j, m := range newest(list[i].Head) {
+				if k := keyOf(&m); judges == (j == 0) && !slices.Contains(order, k) {
 					order = append(order, k)
 				}
 			}
@@ -148,11 +148,11 @@ type metricKey struct{ name, unit string }
 
 func keyOf(m *testrun.Metric) metricKey { return metricKey{m.Name, m.Unit} }
 
-// newest returns the metrics of the newest run that has some.
+// newest returns the metrics of the newest run that has some, without operations.
 func newest(runs []store.Profile) []testrun.Metric {
 	for i := range slices.Backward(runs) {
-		if len(runs[i].Metrics) > 0 {
-			return runs[i].Metrics
+		if list := slices.DeleteFunc(slices.Clone(runs[i].Metrics), func(m testrun.Metric) bool { return m.Name == testrun.OperationsMetric }); len(list) > 0 {
+			return list
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func (s *Snapshot) Profiles(ctx context.Context, q *store.Query) ([]store.Profil
 	var list []store.Profile
 	err = eachRow(ctx, s, "profiles", &s.lake.profiles, wanted, func(r *profileRow) {
 		p := r.profile()
-		p.Metrics = slices.Clone(metrics[measuredOf(&p)])
+		p.Measure(slices.Clone(metrics[measuredOf(&p)]))
 		list = append(list, p)
 	})
 	slices.SortFunc(list, func(a, b store.Profile) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID)) })

@@ -103,6 +103,7 @@ type writer struct {
 	known    []functionRow // of the scope, for table functions
 	scopes   int32         // number of scopes begun
 	measured store.Profile // the benchmark and run of the last row of metrics
+	names    []string      // of its metrics
 
 	raw   map[string]string // names before normalisation, in the group of the batch
 	place place             // of the scope, for the tables of a lake
@@ -248,13 +249,12 @@ func (w *writer) profile(p *store.Profile, part partition) error {
 	return w.profiles.add(row)
 }
 
-// metricsOf writes the metrics of a benchmark in a run, once for its profiles of several
-// value types, which follow each other.
+// metricsOf writes the metrics of a benchmark in a run, each once for its profiles of
+// several value types, which follow each other.
 func (w *writer) metricsOf(p *store.Profile, part partition) error {
-	if w.measured.Benchmark == p.Benchmark && w.measured.Run.Key == p.Run.Key {
-		return nil
+	if w.measured.Benchmark != p.Benchmark || w.measured.Run.Key != p.Run.Key {
+		w.measured, w.names = *p, w.names[:0]
 	}
-	w.measured = *p
 	if w.skipMetrics != nil && w.skipMetrics(p) {
 		return nil
 	}
@@ -262,6 +262,10 @@ func (w *writer) metricsOf(p *store.Profile, part partition) error {
 		return err
 	}
 	for _, m := range p.Metrics {
+		if slices.Contains(w.names, m.Name) {
+			continue
+		}
+		w.names = append(w.names, m.Name)
 		if err := w.metrics.add(metricRow{Group: p.Benchmark.Group, Benchmark: p.Benchmark.Name, Run: p.Run.Key, Date: micros(p.Run.Date),
 			Name: m.Name, Unit: m.Unit, Mean: m.Mean, Better: string(m.Better), N: int64(m.N),
 			Samples: m.Samples.Values(), Error: m.Error, Primary: m.Primary}); err != nil {

@@ -70,6 +70,6 @@ func (s *Store) describe(e *entry) store.Profile {
 	p.Run = s.runs[p.Run.Key]
 	p.Run.Attributes = maps.Clone(p.Run.Attributes)
 	_, p.HasSource = s.sources[p.ID]
-	p.Metrics = slices.Clone(s.metrics[e.pair()])
+	p.Measure(slices.Clone(s.metrics[e.pair()]))
 	return p
 }

@@ -184,7 +184,8 @@ func readCandidates(t *bolt.Tx, where string, params map[string]any) (*candidate
 		if run.Key == "" && p.Run.Key != "" {
 			return nil, bolt.Changed("a run was deleted")
 		}
-		p.Run, p.Metrics = run, metrics[measurementID(p.Benchmark, run.Key)]
+		p.Run = run
+		p.Measure(metrics[measurementID(p.Benchmark, run.Key)])
 	}
 	return c, nil
 }

@@ -332,7 +332,7 @@ func (m *model) waiting() bool {
 func (m *model) describe(p *modelProfile) store.Profile {
 	d := p.description
 	d.Run = m.runs[d.Run.Key]
-	d.Metrics = slices.SortedFunc(maps.Values(m.metrics[pair{d.Benchmark, d.Run.Key}]), func(a, b testrun.Metric) int {
+	d.Measure(slices.SortedFunc(maps.Values(m.metrics[pair{d.Benchmark, d.Run.Key}]), func(a, b testrun.Metric) int {
 		if a.Primary != b.Primary {
 			if a.Primary {
 				return -1
@@ -340,7 +340,7 @@ func (m *model) describe(p *modelProfile) store.Profile {
 			return 1
 		}
 		return strings.Compare(a.Name, b.Name)
-	})
+	}))
 	return d
 }
 

@@ -316,6 +316,40 @@ func testMetrics(l *lab) {
 	l.check()
 }
 
+// testOperations puts the number of operations before, with and after a CPU profile, whose
+// CPU time per operation every engine derives.
+func testOperations(l *lab) {
+	im, operations := NewImporter(), testrun.NewOperations(4, false)
+	file := func(run string) *store.File {
+		f := im.File("g", "a", run, profile.CPU, "A")
+		im.Add(f, profile.Alloc, "B")
+		f.Metrics = []testrun.Metric{{Name: "time", Mean: 1, Unit: "ms", Primary: true}}
+		return f
+	}
+	with := file("with")
+	with.Metrics = append(with.Metrics, operations)
+	l.put(MetricsFile("g", "a", "before", operations))
+	l.put(file("before"), with, file("after"), file("unknown"))
+	l.put(MetricsFile("g", "a", "after", operations))
+	l.put(MetricsFile("g", "a", "after", operations)) // again
+	l.check()
+	for _, p := range l.profiles(store.Query{}) {
+		m, ok := p.Metric()
+		if n, estimated := p.Operations(); estimated || n != 4 && p.Run.Key != "unknown" {
+			l.t.Errorf("%s, run %s: %v operations, estimated %t", p.Type.Name, p.Run.Key, n, estimated)
+		}
+		if p.Run.Key == "unknown" || p.Type.Name == profile.Alloc {
+			if !ok || m.Name != "time" {
+				l.t.Errorf("%s, run %s: the first metric is %+v", p.Type.Name, p.Run.Key, m)
+			}
+		} else if m.Name != testrun.CPUMetric || m.Mean != float64(p.Sum)/4 || m.Unit != "ns/op" {
+			l.t.Errorf("%s, run %s: %+v of %d ns in 4 operations", p.Type.Name, p.Run.Key, m, p.Sum)
+		}
+	}
+	l.reopen()
+	l.check()
+}
+
 // testRules checks that one set of naming rules holds for a store.
 func testRules(l *lab) {
 	f := File("g", "a", "r1", profile.CPUSamples, "A")

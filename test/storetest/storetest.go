@@ -98,6 +98,7 @@ var tests = []struct {
 	{"AddRefused", testAddRefused},
 	{"Runs", testRuns},
 	{"Metrics", testMetrics},
+	{"Operations", testOperations},
 	{"Rules", testRules},
 	{"NotShared", testNotShared},
 	{"Queries", testQueries},

@@ -29,6 +29,7 @@ type importOptions struct {
 	label                        ingest.Label
 	date                         string
 	attrs, metrics               []string
+	operations                   float64
 	metricsFiles, manifests      []string
 	layout, rules, progress      string
 	types                        []string
@@ -84,6 +85,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.StringVar(&o.label.Group, "group", "", "benchmark `group`")
 	f.StringVar(&o.label.Benchmark, "benchmark", "", "benchmark `name`")
 	f.StringArrayVar(&o.metrics, "metric", nil, "metric of the benchmark, `name=12.3ms`; repeatable, the first is the primary metric")
+	f.Float64Var(&o.operations, "operations", 0, "`number` of operations (iterations, requests) that the profile covers, for amounts per operation")
 	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, JMH JSON or CSV; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
 	f.StringVar(&o.layout, "layout", "", "`pattern` of paths: {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}")
@@ -291,6 +293,10 @@ func (o *importOptions) ingestOptions() (ingest.Options, error) {
 		m.Primary = i == 0
 		opts.Defaults.Metrics = append(opts.Defaults.Metrics, m)
 	}
+	if o.operations < 0 {
+		return opts, usageError{fmt.Errorf("--operations %v is not a number above 0", o.operations)}
+	}
+	opts.Defaults = opts.Defaults.WithOperations(o.operations)
 	if o.layout != "" {
 		if opts.Layout, err = ingest.ParseLayout(o.layout); err != nil {
 			return opts, usageError{err}

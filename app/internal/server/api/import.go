@@ -93,6 +93,7 @@ type importRequest struct {
 	Attributes map[string]string `param:"attr" help:"attribute of the run; repeatable"`
 	Date       time.Time         `param:"date" help:"date of the run"`
 	Metrics    []string          `param:"metric" help:"metric, NAME=VALUE[UNIT]; repeatable, the first is the primary one"`
+	Operations float64           `param:"operations" help:"number of operations that the profile covers, for amounts per operation"`
 	Layout     string            `param:"layout" help:"pattern of paths"`
 	Name       string            `param:"name" default:"upload" help:"name of the file, in messages"`
 }
@@ -111,6 +112,10 @@ func (r *importRequest) options() (ingest.Options, error) {
 		m.Primary = i == 0
 		l.Metrics = append(l.Metrics, m)
 	}
+	if r.Operations < 0 {
+		return o, mistakef("operations: %v is not a number above 0", r.Operations)
+	}
+	*l = l.WithOperations(r.Operations)
 	var err error
 	if r.Layout != "" {
 		if o.Layout, err = ingest.ParseLayout(r.Layout); err != nil {

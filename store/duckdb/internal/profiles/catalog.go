@@ -62,7 +62,8 @@ func (cat *catalog) all() []store.Profile {
 		cat.list = make([]store.Profile, 0, len(cat.profiles))
 		for _, e := range cat.profiles {
 			p := e.p
-			p.Run, p.Metrics = runs[e.run], cat.metrics[pair{e.bench, e.run}]
+			p.Run = runs[e.run]
+			p.Measure(cat.metrics[pair{e.bench, e.run}])
 			cat.list = append(cat.list, p)
 		}
 		slices.SortFunc(cat.list, func(a, b store.Profile) int {

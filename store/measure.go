@@ -1,0 +1,79 @@
+package store
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Measure sets the metrics of a profile from those that are stored for its benchmark and
+// run. Engines call it for every profile that they list. A CPU profile whose operations
+// are known gets the metric CPU time per operation, which is derived here so that profile
+// and operations may be imported in any order. P.Metrics may share memory with stored, which
+// stays as it is. The metric that judges the value type comes
+// first:
+//
+//   - of CPU profiles: the benchmark's own CPU time per operation (testrun.CPUTimeMetric), else
+//     the derived one (testrun.CPUMetric);
+//   - of allocations: the bytes or the allocations per operation;
+//   - else the benchmark's own primary metric, which alone has the flag Primary.
+func (p *Profile) Measure(stored []testrun.Metric) {
+	p.Metrics = stored
+	n, _ := p.Operations()
+	ns, timed := p.cpuTime()
+	derives := p.isCPU() && timed && n > 0
+	if derives || !p.isCPU() && slices.ContainsFunc(stored, isDerived) {
+		p.Metrics = slices.DeleteFunc(slices.Clone(stored), isDerived)
+	}
+	if derives {
+		p.Metrics = append(p.Metrics, testrun.Metric{Name: testrun.CPUMetric, Mean: ns / n, Unit: "ns/op", Better: testrun.Lower})
+	}
+	order := func(a, b testrun.Metric) int { return p.rank(&a) - p.rank(&b) }
+	if !slices.IsSortedFunc(p.Metrics, order) {
+		p.Metrics = slices.Clone(p.Metrics)
+		slices.SortStableFunc(p.Metrics, order)
+	}
+}
+
+// Operations returns the number of operations that the profile covers, and whether it is
+// an estimate; 0 if it is unknown. It is unknown of a sum, whose parts have operations each.
+func (p *Profile) Operations() (n float64, estimated bool) {
+	if len(p.Parts) > 0 {
+		return 0, false
+	}
+	return testrun.Operations(p.Metrics)
+}
+
+func isDerived(m testrun.Metric) bool { return m.Name == testrun.CPUMetric }
+
+// rank orders metrics by how well they judge the profile's value type.
+func (p *Profile) rank(m *testrun.Metric) int {
+	switch {
+	case m.Name == testrun.OperationsMetric:
+		return 4
+	case p.isCPU() && m.Name == testrun.CPUTimeMetric, p.Type.Name == profile.Alloc && m.Unit == "B/op", p.Type.Name == profile.AllocSamples && m.Unit == "allocs/op":
+		return 0
+	case isDerived(*m):
+		return 1
+	case m.Primary:
+		return 2
+	}
+	return 3
+}
+
+func (p *Profile) isCPU() bool {
+	return p.Type.Name == profile.CPU || p.Type.Name == profile.CPUSamples
+}
+
+// cpuTime returns the CPU time of all samples in nanoseconds; false if the value of a
+// sample is unknown.
+func (p *Profile) cpuTime() (ns float64, ok bool) {
+	unit, value := p.Type.Unit, float64(p.Sum)*math.Pow10(-p.Type.Scale)
+	if unit == "count" {
+		unit, value = p.Type.PeriodUnit, value*float64(p.Type.Period)
+	}
+	length, ok := map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}[unit]
+	return value * length, ok && p.Sum > 0 && value > 0
+}

@@ -1,0 +1,41 @@
+package testrun
+
+// OperationsMetric is the name of the metric that says how many operations the profile of
+// a benchmark in a run covers: iterations, requests. It makes amounts per operation out of
+// a profile's values. No analysis judges it.
+const OperationsMetric = "operations"
+
+// The units of OperationsMetric: whether the number was counted or estimated, like the
+// product of a rate and the time of a measurement.
+const (
+	OperationsCounted   = "op"
+	OperationsEstimated = "op, estimated"
+)
+
+// CPUMetric is the name of the metric CPU time per operation in nanoseconds: the value of
+// a CPU profile divided by its operations. Stores derive it (store.Profile.Measure).
+const CPUMetric = "cpu/op"
+
+// CPUTimeMetric is the name of the metric CPU time per operation that a benchmark measured
+// itself: cpu-ns/op in the text of Go's benchmarks.
+const CPUTimeMetric = "cpu-time/op"
+
+// NewOperations returns the metric that n operations were counted, or estimated.
+func NewOperations(n float64, estimated bool) Metric {
+	m := Metric{Name: OperationsMetric, Mean: n, Unit: OperationsCounted, Better: Higher}
+	if estimated {
+		m.Unit = OperationsEstimated
+	}
+	return m
+}
+
+// Operations returns the number of operations among metrics, and whether it is an
+// estimate; 0 if it is unknown.
+func Operations(list []Metric) (n float64, estimated bool) {
+	for i := range list {
+		if m := &list[i]; m.Name == OperationsMetric && m.Mean > 0 {
+			return m.Mean, m.Unit == OperationsEstimated
+		}
+	}
+	return 0, false
+}
