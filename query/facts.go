@@ -2,17 +2,11 @@ package query
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/plainfile"
-	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Facts are what only the client knows; they travel with a request. The zero value is a
@@ -198,53 +192,4 @@ func (t *told) Ages(_ context.Context, revision string, functions []Place) (*Age
 		return nil, errors.New(a.Error)
 	}
 	return &a, nil
-}
-
-// Acknowledgements are changes that are known and accepted.
-type Acknowledgements []regression.Acknowledgement
-
-// UnmarshalJSON reads a list of acknowledgements, whose dates need not have a time.
-func (a *Acknowledgements) UnmarshalJSON(data []byte) error {
-	var list []struct {
-		regression.Acknowledgement
-		Until string `json:"until"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	*a = nil
-	for i, x := range list {
-		if len(x.Function) > maxGlob || len(x.Benchmark) > maxGlob {
-			return fmt.Errorf("entry %d: a glob of more than %d bytes", i+1, maxGlob)
-		}
-		if x.Until != "" {
-			var err error
-			if x.Acknowledgement.Until, err = words.ParseDate(x.Until); err != nil {
-				return fmt.Errorf("entry %d: %w", i+1, err)
-			}
-		}
-		*a = append(*a, x.Acknowledgement)
-	}
-	return nil
-}
-
-// Bounds of a file of acknowledgements, which a repository brings with it.
-const (
-	maxAcknowledged = 4 << 20 // bytes
-	maxGlob         = 4 << 10 // bytes of one glob
-)
-
-// ReadAcknowledgements reads a file of acknowledgements; no file is an empty list.
-func ReadAcknowledgements(name string) (list Acknowledgements, err error) {
-	data, err := plainfile.Read(name, maxAcknowledged)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("acknowledged changes: %s: %w", name, err)
-	}
-	return list, nil
 }

@@ -30,8 +30,8 @@ func TestAcknowledgementsAreBounded(t *testing.T) {
 	for name, want := range map[string]string{
 		pipe: plainfile.ErrNotPlain.Error(),
 		zero: plainfile.ErrNotPlain.Error(),
-		text(`[{"function": "` + strings.Repeat("*", 3_500_000) + `"}]`):                 "entry 1: a glob of more than 4096 bytes",
-		text(`[{"function": "f"}, {"benchmark": "` + strings.Repeat("?", 5_000) + `"}]`): "entry 2: a glob of more than 4096 bytes",
+		text(`[{"function": "` + strings.Repeat("*", 3_500_000) + `"}]`):                 "json:1: a glob of more than 4096 bytes",
+		text(`[{"function": "f"}, {"benchmark": "` + strings.Repeat("?", 5_000) + `"}]`): "json:1: a glob of more than 4096 bytes",
 		text(strings.Repeat(" ", maxAcknowledged) + `[]`):                                "too large",
 	} {
 		if list, err := ReadAcknowledgements(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {

@@ -39,7 +39,7 @@ func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
 	case j.Scan && k > 0:
 		return req, usage("--scan chooses the tested runs itself: leave out --last")
 	}
-	req.History, err = historyFilter(j.History)
+	req.History, err = runFilter("--history", j.History)
 	return req, err
 }
 
@@ -121,6 +121,7 @@ type Subtrees struct {
 
 // RegressionsResult has the findings of the default method (docs/schema/findings.md).
 type RegressionsResult struct {
+	Notes      []string             `json:"notes"` // acknowledgements that accept findings no more
 	Findings   []regression.Finding `json:"findings"`
 	Benchmarks []Judged             `json:"benchmarks"`
 	Expanded   []*Expanded          `json:"expanded,omitempty"`
@@ -202,7 +203,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	out := &RegressionsResult{Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
+	out := &RegressionsResult{Notes: filled(r.Acknowledged.Lapsed(res.Findings, req.Now)), Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -370,8 +371,8 @@ func (x *Expand) expandRanked(ctx context.Context, st store.Store, facts *Facts,
 	return out, nil
 }
 
-// historyFilter parses key=value texts; nil without any.
-func historyFilter(texts []string) (*store.Query, error) {
+// runFilter parses the key=value texts of a flag; nil without any.
+func runFilter(flag string, texts []string) (*store.Query, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
@@ -385,7 +386,7 @@ func historyFilter(texts []string) (*store.Query, error) {
 		var err error
 		switch {
 		case !ok:
-			err = usage("%.60q is not key=value", t)
+			err = usage("it is not key=value")
 		case key == "branch":
 			q.Branches = append(q.Branches, value)
 		case key == "machine":
@@ -404,10 +405,11 @@ func historyFilter(texts []string) (*store.Query, error) {
 			}
 			q.Attributes[strings.TrimPrefix(key, "attr.")] = value
 		default:
-			err = usage("%.60q is not one of branch, machine, commit, run, attr.KEY, since, until", key)
+			const keys = "branch, machine, commit, run, attr.KEY, since, until"
+			err = usage("%.60q is not one of %s%s", key, keys, words.DidYouMean(key, strings.Split(keys, ", ")))
 		}
 		if err != nil {
-			return nil, usage("--history: %w", err)
+			return nil, usage("%s %.60q: %w", flag, t, err)
 		}
 	}
 	return q, nil

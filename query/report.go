@@ -73,7 +73,7 @@ func Report(ctx context.Context, st store.Store, r *ReportRequest) (*report.Repo
 func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report, error) {
 	p, err := gate.ParsePolicy(r.FailOn)
 	if err != nil {
-		return nil, usage("--%w", err)
+		return nil, usage("--fail-on: %w", err)
 	}
 	if r.Alpha > 0 {
 		return nil, usage("--fail-on has an error probability of its own: leave out --alpha")
@@ -153,6 +153,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
+	notes = append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...)
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
 	if r.Page {
 		if err := r.attach(ctx, runs, doc); err != nil {

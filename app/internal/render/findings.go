@@ -27,6 +27,7 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		shown.Findings = slices.DeleteFunc(shown.Findings, func(f regression.Finding) bool { return !all && !report.Shown(&f) })
 		return shown.Table(o.Exact()).Write(o)
 	}
+	o.Notes(r.Notes)
 	printed, hidden, omitted := 0, 0, 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
