@@ -1,8 +1,10 @@
 package tasks
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -59,7 +61,46 @@ func (r *TaskSegmentsResult) Table(bool) *table.Table {
 		}
 		t.Add(s.Segment, s.Trace, s.Instance, s.Endpoint, s.Start, s.Latency, s.Received, s.Expected, s.Lost, s.Share, s.Period)
 	}
+	r.remark(t)
 	return t
+}
+
+// maxRemarks bounds the segments whose missing dumps are explained.
+const maxRemarks = 5
+
+// remark adds an explanation of the dumps of segments that were expected and are neither
+// received nor lost.
+func (r *TaskSegmentsResult) remark(t *table.Table) {
+	var list []string
+	for i := range r.Rows {
+		if why := fewer(&r.Rows[i].Coverage); why != "" {
+			list = append(list, fmt.Sprintf("segment %s: %s", words.Clean(r.Rows[i].Segment), why))
+		}
+	}
+	t.Remarks = append(t.Remarks, words.First(list, maxRemarks)...)
+	if more := len(list) - maxRemarks; more > 0 {
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d more segments have fewer snapshots than expected", more))
+	}
+}
+
+// fewer explains the dumps of a segment that were expected and never made; empty if there are
+// none but those of its first and last period.
+func fewer(c *traceprof.Coverage) string {
+	missing := c.Expected - (c.Received - c.Late) - c.Lost
+	if missing <= 2 {
+		return ""
+	}
+	var why []string
+	if c.Period > 0 && c.Span/c.Period < c.Expected {
+		why = append(why, fmt.Sprintf("the agent made one every %s", words.Millis(c.Period)))
+	}
+	if c.Holes > 0 {
+		why = append(why, fmt.Sprintf("it made none for %s", words.Millis(c.Hole)))
+	}
+	if len(why) == 0 {
+		why = append(why, "it made none before the first and after the last one")
+	}
+	return fmt.Sprintf("%s of %s expected snapshots were not made: %s", words.Count(missing), words.Count(c.Expected), strings.Join(why, ", "))
 }
 
 // Table lists the spans of the segments that a task sampled; text indents a span below the

@@ -141,7 +141,10 @@ type CreateTaskRequest struct {
 }
 
 // CreatedTask is a task that was created just now.
-type CreatedTask struct{ Task }
+type CreatedTask struct {
+	Task
+	Notes []string `json:"notes"` // names that no agent has reported yet
+}
 
 // CreateTask creates a task. The error wraps a *traceprof.RefusedError if such a task is
 // not allowed.
@@ -172,7 +175,45 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return &CreatedTask{taskOf(t, now)}, nil
+	notes, err := unseen(ctx, st, &t)
+	return &CreatedTask{taskOf(t, now), notes}, err
+}
+
+// unseen describes the service or the endpoint of a task that nothing has reported yet: it may
+// still come, or is misspelled.
+func unseen(ctx context.Context, st traceprof.Store, t *traceprof.Task) ([]string, error) {
+	services, err := query.Services(ctx, st, &query.ServicesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range services.Rows {
+		if s.Service == t.Service {
+			return unseenEndpoint(ctx, st, t)
+		}
+		names = append(names, s.Service)
+	}
+	return []string{fmt.Sprintf("no agent of a service %s has reported yet; the task waits for one%s", words.Clean(t.Service), words.DidYouMean(t.Service, names))}, nil
+}
+
+// unseenEndpoint describes the endpoint of a task whose service is known.
+func unseenEndpoint(ctx context.Context, st traceprof.Store, t *traceprof.Task) ([]string, error) {
+	if t.Kind != traceprof.TraceKind {
+		return []string{}, nil
+	}
+	const most = 1000
+	known, err := st.Endpoints(ctx, t.Service, "", most)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range known {
+		if e.Name == t.Endpoint {
+			return []string{}, nil
+		}
+		names = append(names, e.Name)
+	}
+	return []string{fmt.Sprintf("no request of %s has had the endpoint %s yet; the task waits for one%s", words.Clean(t.Service), words.Clean(t.Endpoint), words.DidYouMean(t.Endpoint, names))}, nil
 }
 
 // recently is the time in which an instance that runs has reported, in ms.

@@ -271,3 +271,66 @@ func TestWatchReconnects(t *testing.T) {
 		}
 	}
 }
+
+// TestFewer: dumps that were expected and are neither received nor lost are explained.
+func TestFewer(t *testing.T) {
+	for _, c := range []struct {
+		coverage traceprof.Coverage
+		want     string
+	}{
+		{traceprof.Coverage{Expected: 25, Received: 20, Span: 250, Period: 12}, "5 of 25 expected snapshots were not made: the agent made one every 12 ms"},
+		{traceprof.Coverage{Expected: 25, Received: 20, Span: 250, Period: 10, Holes: 1, Hole: 60}, "5 of 25 expected snapshots were not made: it made none for 60 ms"},
+		{traceprof.Coverage{Expected: 25, Received: 20, Span: 250, Period: 10}, "5 of 25 expected snapshots were not made: it made none before the first and after the last one"},
+		{traceprof.Coverage{Expected: 25, Received: 20, Lost: 5, Span: 250, Period: 10}, ""},
+		{traceprof.Coverage{Expected: 25, Received: 24, Span: 250, Period: 10}, ""},
+		{traceprof.Coverage{Received: 24}, ""},
+	} {
+		if got := fewer(&c.coverage); got != c.want {
+			t.Errorf("%+v: %q", c.coverage, got)
+		}
+	}
+	r := TaskSegmentsResult{Rows: make([]TaskSegment, 9)}
+	for i := range r.Rows {
+		r.Rows[i].Coverage = traceprof.Coverage{Segment: fmt.Sprint("s", i), Expected: 25, Received: 20, Span: 250, Period: 12, Known: true}
+	}
+	if remarks := r.Table(true).Remarks; len(remarks) != maxRemarks+1 || remarks[maxRemarks] != "4 more segments have fewer snapshots than expected" {
+		t.Errorf("%q", remarks)
+	}
+}
+
+// TestWatchIsQuiet: numbers that rise with every check are not reported with every check.
+func TestWatchIsQuiet(t *testing.T) {
+	var got []string
+	w := taskWatcher{seen: map[string]bool{}, emit: func(ev TaskEvent) error { got = append(got, ev.Text); return nil }}
+	cover := func(requests int, received int64) *traceprof.TaskCoverage {
+		return &traceprof.TaskCoverage{Coverage: traceprof.Coverage{Received: received}, Requests: requests, Segments: make([]traceprof.Coverage, requests)}
+	}
+	for second := range int64(60) {
+		w.covered(cover(1, second+1), second*1000)
+		w.causes([]traceprof.Cause{{Code: traceprof.RequestInProgress, Text: fmt.Sprintf("the longest took %d ms", second)}}, false)
+	}
+	if len(got) != 7 || got[0] != "1 request, 1 snapshot" || got[2] != "1 request, 11 snapshots" {
+		t.Errorf("%d lines in a minute: %q", len(got), got)
+	}
+	w.covered(cover(2, 61), 60_001)
+	if len(got) != 8 {
+		t.Errorf("a new request: %q", got[7:])
+	}
+}
+
+// TestUnseen: a task for a name that nothing has reported yet says so.
+func TestUnseen(t *testing.T) {
+	st := mem.New()
+	if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "one", LastSeen: taskStart}); err != nil {
+		t.Fatal(err)
+	}
+	for service, want := range map[string]string{
+		"shp":  "no agent of a service shp has reported yet; the task waits for one; did you mean shop?",
+		"shop": "no request of shop has had the endpoint /x yet; the task waits for one",
+	} {
+		task, err := CreateTask(t.Context(), st, &CreateTaskRequest{Kind: "trace", Service: service, Endpoint: "/x", Duration: 60_000, Period: 10, MaxSegments: 5})
+		if err != nil || len(task.Notes) != 1 || task.Notes[0] != want {
+			t.Errorf("%s: %+v, %v", service, task, err)
+		}
+	}
+}

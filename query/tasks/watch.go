@@ -83,6 +83,8 @@ type taskWatcher struct {
 	emit     func(TaskEvent) error
 	seen     map[string]bool // events that are reported once
 	coverage string          // as reported last
+	requests int             // of that report
+	reported int64           // its time, in ms since 1970
 	lost     bool            // the store did not answer
 	err      error           // the first of emit
 }
@@ -113,10 +115,31 @@ func (w *taskWatcher) connected(err error) {
 	}
 }
 
-func (w *taskWatcher) causes(list []traceprof.Cause) {
+// causes reports each kind of cause once: its text has numbers, which rise with every check. At
+// the end all are reported as they are then.
+func (w *taskWatcher) causes(list []traceprof.Cause, end bool) {
 	for i := range list {
-		w.once("why", causeText(&list[i]), list[i])
+		code := "why" + string(list[i].Code)
+		if end || !w.seen[code] {
+			w.seen[code] = true
+			w.once("why", causeText(&list[i]), list[i])
+		}
 	}
+}
+
+// quiet is how long a coverage of the same requests is not reported again, in ms: it changes
+// with every snapshot.
+const quiet = 10_000
+
+// covered reports how much was sampled: when a request is new, and now and then while one goes
+// on. The end has the final numbers.
+func (w *taskWatcher) covered(c *traceprof.TaskCoverage, now int64) {
+	text := CoverageText(c)
+	if text == w.coverage || c.Requests == w.requests && now < w.reported+quiet {
+		return
+	}
+	w.coverage, w.requests, w.reported = text, c.Requests, now
+	w.report("snapshots", text, c.Coverage)
 }
 
 // patience is how long after its start a task may be without data before the causes are
@@ -142,14 +165,11 @@ func (w *taskWatcher) check(ctx context.Context, st Watched, id string, now, gra
 	}
 	w.connected(nil)
 	if c := about.Coverage; c != nil && c.Received > 0 {
-		if text := CoverageText(c); text != w.coverage {
-			w.coverage = text
-			w.report("snapshots", text, c.Coverage)
-		}
+		w.covered(c, now)
 	}
 	done = finished || now > t.End+grace
 	if w.coverage == "" && now > t.Start+patience || done {
-		w.causes(about.Causes)
+		w.causes(about.Causes, done)
 	}
 	if done {
 		w.end(about, finished)

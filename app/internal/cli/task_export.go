@@ -36,7 +36,7 @@ profile_exporter. SkyWalking's analyzer and "dendro task analyze" read it.`,
 		Example: `  dendro task export last -o checkout.json.gz --format firefox
   dendro task export last --segment 7f2b… -o request.pb.gz
   dendro task export last --trace 9c01… -d .`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Task = args[0]
 			return o.run(c.Context(), e)
@@ -87,6 +87,7 @@ func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err er
 		p, name, err := tasks.NamedSnapshots(ctx, st, id)
 		if err == nil {
 			in = query.NewInput(name, p, query.NamesAsWritten)
+			e.notes([]string{"a function has the period of the task for each dump with it; dendro task analyze measures the time between the dumps"})
 		}
 		return err
 	})

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/store/engines"
@@ -30,7 +32,7 @@ the value.
 If the server stops answering, the command tries again for up to --retry.`,
 		Example: `  dendro task create --service shop --endpoint /checkout && dendro task watch last
   dendro task watch last -o json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 	}
 	addRequest(c, &r, "task")
 	output.addFlag(c, "text", "json")
@@ -38,7 +40,12 @@ If the server stops answering, the command tries again for up to --retry.`,
 		r.Task = args[0]
 		return e.askingTraces(c.Context(), engines.Read, func(a endpoint.Asker) error {
 			watched := tasks.Watched{Task: asked[tasks.TaskResult](a, endpoint.Task), Log: asked[tasks.TaskLogResult](a, endpoint.TaskLog), Instances: asked[query.List[traceprof.Instance]](a, endpoint.Instances)}
-			return tasks.WatchTask(c.Context(), watched, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
+			err := tasks.WatchTask(c.Context(), watched, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
+			if c.Context().Err() != nil {
+				fmt.Fprintf(e.err, "dendro: stopped watching; the task continues (dendro task watch %[1]s, dendro task stop %[1]s)\n", words.Clean(r.Task))
+				return errReported
+			}
+			return err
 		})
 	}
 	return c

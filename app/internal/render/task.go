@@ -15,6 +15,7 @@ import (
 // on stderr.
 func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 	fmt.Fprintln(o.Err, &t.Task)
+	o.Notes(t.Notes)
 	_, err := fmt.Fprintln(o.W, t.ID)
 	return err
 }
@@ -23,6 +24,7 @@ func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintf(w, "%s %s of %d %s, %s between them\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal))
+	o.Notes([]string{"total is the time between the first and the last dump with a function; dendro tree trace:ID counts dumps × period"})
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, "note: "+note)
 	}
