@@ -67,7 +67,11 @@ func (f *File) Open(ctx context.Context, hooks Hooks) error {
 	if err != nil {
 		f.release()
 	}
-	return Translate(f.Path, err)
+	err = Translate(f.Path, err)
+	if f.opts.ReadOnly && errors.Is(err, store.ErrReadOnly) { // the system refuses to open it even for reading
+		err = fmt.Errorf("%s: the store cannot be read: %w: a store belongs to the user who created it, who can share it with chmod or serve it with dendro serve", f.Path, fs.ErrPermission)
+	}
+	return err
 }
 
 // realPath resolves the links in the path of a file that need not exist.
