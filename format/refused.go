@@ -79,6 +79,8 @@ func refuse(prefix []byte) error {
 	switch {
 	case eventTrace(prefix):
 		return refusal("a Windows event trace (ETL)", "open it in PerfView and save it for speedscope")
+	case len(prefix) >= 12 && string(prefix[8:12]) == "DUCK": // in a directory, the store beside its profiles
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a DuckDB file: %w", profile.ErrUnrecognized), Hint: "if it is a store, name it with --store FILE"}
 	case perfetto(prefix):
 		return refusal("a Perfetto trace", "convert it: traceconv profile --perf FILE for pprof files, or traceconv json FILE FILE.json")
 	}

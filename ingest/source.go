@@ -103,6 +103,10 @@ func expandPath(arg string) ([]Source, error) {
 	if err != nil {
 		matches, globErr := filepath.Glob(arg)
 		if globErr != nil || len(matches) == 0 {
+			var place *fs.PathError
+			if errors.As(err, &place) {
+				err = fmt.Errorf("%s: %w", arg, place.Err)
+			}
 			return nil, err
 		}
 		var sources []Source

@@ -32,7 +32,7 @@ const (
 // a revision of the client's repository.
 func (r *ReportRequest) named(ctx context.Context, flag, text string, list []store.Profile) ([]store.Profile, naming, error) {
 	if strings.Contains(text, "=") {
-		q, err := historyFilter(strings.Split(text, ","))
+		q, err := runFilter(flag, strings.Split(text, ","))
 		if err != nil {
 			return nil, 0, err
 		}

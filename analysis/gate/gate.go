@@ -46,7 +46,7 @@ func ParsePolicy(text string) (Policy, error) {
 			if has {
 				v, err := parseShare(share)
 				if err != nil {
-					return p, fmt.Errorf("fail on %q: %w", text, err)
+					return p, err
 				}
 				p.Share = v
 			}
@@ -55,7 +55,7 @@ func ParsePolicy(text string) (Policy, error) {
 		case i > 0 && name == "slowdown" && !has:
 			p.Slowdowns = true
 		default:
-			return p, fmt.Errorf("fail on %q: want regression[:share][,suspect][,slowdown]", text)
+			return p, fmt.Errorf("%q is not regression[:share][,suspect][,slowdown], like regression:5%%", text)
 		}
 	}
 	return p, nil

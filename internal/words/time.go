@@ -43,7 +43,11 @@ func ParseInstant(text string, now time.Time) (time.Time, error) {
 	if age, ok := parseAge(text); ok {
 		return now.UTC().Add(-age), nil
 	}
-	return ParseDate(text)
+	at, err := ParseDate(text)
+	if err != nil {
+		err = fmt.Errorf("%q is not a date (2026-11-21, 2026-11-21T10:00:00Z) or an age with its unit (30d, 12h)", text)
+	}
+	return at, err
 }
 
 func parseAge(text string) (time.Duration, bool) {

@@ -55,6 +55,9 @@ type env struct {
 	screen   io.Writer     // the terminal behind a pager that out is; else nil
 	decoded  *decodedFiles // of earlier commands; nil outside of batch
 
+	// interrupted ends the message of an interrupted command that stores profiles.
+	interrupted string
+
 	passwords map[string]string // that were asked for, by user and server
 	tokenFile string            // --token-file
 	// repositoryStore is the store of a repository's configuration, if nothing else names one.
@@ -88,7 +91,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 	case errors.Is(err, syscall.EPIPE): // the reader of a pipe had enough
 		return exitFine
 	case ctx.Err() != nil:
-		fmt.Fprintln(e.err, "dendro: interrupted; what was reported as stored is stored")
+		fmt.Fprintln(e.err, "dendro: interrupted"+e.interrupted)
 		return exitError
 	}
 	fmt.Fprintln(e.err, "dendro: "+escapeLines(suggested(root, err).Error()))
@@ -128,7 +131,7 @@ time, and which became slower.`,
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.DisableSuggestions = true // suggested has them
 	root.Version, _ = versionOf()
-	root.SetFlagErrorFunc(suggestFlag)
+	root.SetFlagErrorFunc(explainFlag)
 	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file, http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")

@@ -34,7 +34,7 @@ with two counts per line.`,
   perf script | dendro convert -o cpu.speedscope.json
   dendro convert heap.pb.gz --type live > live.folded
   dendro convert app.otlp --format callgrind -o callgrind.out.1`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")

@@ -140,6 +140,9 @@ func (e *env) origin(ctx context.Context, where string) (store.Origin, func() er
 
 // destinationAt opens what profiles are put into: a store, or a server.
 func (e *env) destinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
+	if access == engines.Write {
+		e.interrupted = "; what was reported as stored is stored"
+	}
 	if engines.IsServer(where) {
 		c, err := e.dial(ctx, where)
 		if err != nil {

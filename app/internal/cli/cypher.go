@@ -40,7 +40,7 @@ string.`,
   dendro cypher --param 'f=java.util.HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
   dendro cypher -f series.cypher --param 'profile_keys=["4f1c…", "90ab…"]' --param window_size=10
   dendro cypher - < question.cypher`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			query, err := o.query(e, args)
 			if err != nil {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +84,7 @@ func (d *destination) stream(e *env, f func(e *env) error) error {
 func writeFile(name string, write func(w io.Writer) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".dendro-*")
 	if err != nil {
-		return err
+		return unwritten(name, err)
 	}
 	defer os.Remove(tmp.Name())
 	err = write(tmp)
@@ -92,10 +94,32 @@ func writeFile(name string, write func(w io.Writer) error) error {
 	if closeErr := tmp.Close(); err == nil {
 		err = closeErr
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(tmp.Name(), name)
 	}
-	return os.Rename(tmp.Name(), name)
+	var place *fs.PathError
+	var link *os.LinkError
+	if errors.As(err, &place) && place.Path == tmp.Name() || errors.As(err, &link) && link.Old == tmp.Name() {
+		return unwritten(name, err)
+	}
+	return err
+}
+
+// unwritten is the error of a file that cannot be written, by the name that the user gave.
+func unwritten(name string, err error) error {
+	dir := filepath.Dir(name)
+	if _, statErr := os.Stat(dir); errors.Is(statErr, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %s: there is no directory %s", name, dir)
+	}
+	var place *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &place):
+		err = place.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fmt.Errorf("cannot write %s: %w", name, err)
 }
 
 // complete reports whether the format gets all rows unless less is asked for:

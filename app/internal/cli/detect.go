@@ -31,7 +31,7 @@ The exit status is 1 if a file is not a profile or is damaged.`,
 		Example: `  dendro detect cpu.pb.gz
   dendro detect profiles/ -o json
   curl -s localhost:6060/debug/pprof/heap | dendro detect -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, unlimited),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	o.output.addFlag(c, "text", "json")

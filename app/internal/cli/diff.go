@@ -51,7 +51,7 @@ and the run.`,
   dendro diff --benchmark checkout --last 1
   dendro diff --benchmark checkout --against history
   dendro diff --benchmark checkout --base-run run-017 --head-run run-018 -o diff.html`,
-		Args: cobra.MaximumNArgs(2),
+		Args: takes(0, 2),
 	}
 	flags := addRequest(c, &o.DiffRequest)
 	o.fileFlags.addFlags(c)

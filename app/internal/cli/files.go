@@ -86,7 +86,7 @@ func (f *fileFlags) decode(e *env, files []string) ([]query.Input, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no profile in %q", files)
+		return nil, fmt.Errorf("no profile in %s", strings.Join(words.CleanAll(files), ", "))
 	}
 	return list, nil
 }

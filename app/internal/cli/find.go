@@ -28,7 +28,7 @@ it uses at least 2 seconds. --by groups the rows by run, benchmark, group or fun
   dendro find '/^runtime\.gc/' --by run --total
   dendro find 'handler;**;json.Marshal|json.Unmarshal' --by benchmark --last 5
   dendro find 'plan*' --callee 'regexp.*' --min-value 20ms --since 7d`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 	}
 	return e.query(c, &r, []string{"pattern"}, func(args []string) endpoint.Question {
 		r.Pattern = args[0]

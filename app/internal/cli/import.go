@@ -189,7 +189,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		if listErr != nil {
 			return errReported
 		}
-		return usagef("nothing to import in %q", args)
+		return usagef("nothing to import: no files in %s", strings.Join(words.CleanAll(args), ", "))
 	}
 	if o.renormalize {
 		if err := e.renormalize(ctx, opts.Normalizer); err != nil {

@@ -27,7 +27,7 @@ imported with --keep-source.`,
 		Example: `  dendro list regexp.compile cpu.pb.gz
   dendro list '*.compile' --benchmark checkout --last 1
   dendro list '/^regexp/' cpu.pb.gz --source-root ~/src/shop -o json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, unlimited),
 	}
 	flags := addRequest(c, &r, "function")
 	var in fileFlags

@@ -17,7 +17,7 @@ func newManual(e *env) *cobra.Command {
 		Short:   "Write a manual page (roff) per command",
 		Example: `  dendro manual man`,
 		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

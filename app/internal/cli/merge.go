@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -27,7 +29,7 @@ folded stacks to stdout.`,
 		Example: `  dendro merge *.pb.gz -o all.pb.gz
   dendro merge run1.collapsed.gz run2.collapsed.gz --normalize > both.folded
   cat stacks.folded | dendro merge - other.folded`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, unlimited),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
@@ -55,7 +57,7 @@ func (o *mergeOptions) run(e *env, files []string) error {
 		if failed != nil {
 			return errReported
 		}
-		return fmt.Errorf("no profile in %q", files)
+		return fmt.Errorf("no profile in %s", strings.Join(words.CleanAll(files), ", "))
 	}
 	p, err := sum.Profile()
 	if err != nil {

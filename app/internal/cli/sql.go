@@ -37,7 +37,7 @@ bits, times in UTC with microseconds, decimals as doubles, lists and maps as tex
   dendro sql "SELECT code_path, sum(base_samples) s FROM function_node GROUP BY ALL ORDER BY s DESC LIMIT 10" -o csv
   dendro sql "FROM function_sample" -o functions.parquet
   dendro sql - < question.sql`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args[0]) },
 	}
 	c.Flags().IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never; default for parquet and arrow)")

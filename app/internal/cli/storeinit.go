@@ -99,7 +99,7 @@ relationships, or in the model thesis to the nodes of the tree.`,
 		Example: `  dendro store expand --store neo4j://neo4j@localhost:7687 75164c25
   dendro store expand --store neo4j://neo4j@localhost:7687 75164c25 --potentials 5
   dendro store expand --store neo4j://neo4j@localhost:7687 75164c25 --undo`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, unlimited),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.Undo && o.Potentials != 0 {
 				return usagef("--undo removes the relationships with their potentials: give one of --undo and --potentials")

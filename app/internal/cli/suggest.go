@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,8 +40,13 @@ func suggested(root *cobra.Command, err error) error {
 
 var unknownFlag = regexp.MustCompile(`^unknown flag: (--[^ ]+)$`)
 
-// suggestFlag adds to the error of an unknown flag those that were perhaps meant.
-func suggestFlag(c *cobra.Command, err error) error {
+// explainFlag explains a flag that is wrong: to an unknown one it adds those that were perhaps
+// meant, and a wrong value it names once.
+func explainFlag(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return invalidValue(invalid)
+	}
 	m := unknownFlag.FindStringSubmatch(err.Error())
 	if m == nil {
 		return err
@@ -47,4 +54,21 @@ func suggestFlag(c *cobra.Command, err error) error {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return fmt.Errorf("%w%s", err, words.DidYouMean(m[1], names))
+}
+
+// invalidValue is the error of a flag whose value cannot be parsed.
+func invalidValue(err *pflag.InvalidValueError) error {
+	flag, value, cause := "--"+err.GetFlag().Name, err.GetValue(), err.Unwrap()
+	var number *strconv.NumError // of a flag of the flag library's own types
+	switch {
+	case errors.As(cause, &number) && errors.Is(cause, strconv.ErrRange):
+		return usagef("%s: %.60q is too large", flag, value)
+	case errors.As(cause, &number) && strings.HasPrefix(err.GetFlag().Value.Type(), "float"):
+		return usagef("%s: %.60q is not a number", flag, value)
+	case errors.As(cause, &number) && strings.Contains(err.GetFlag().Value.Type(), "int"):
+		return usagef("%s: %.60q is not a whole number", flag, value)
+	case strings.Contains(cause.Error(), strconv.Quote(value)), strings.HasPrefix(cause.Error(), value+" "):
+		return usagef("%s: %w", flag, cause)
+	}
+	return usagef("%s: %.60q: %w", flag, value, cause)
 }

@@ -96,7 +96,7 @@ func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpo
 		})
 	}
 	if c.Args == nil {
-		c.Args = cobra.ExactArgs(1)
+		c.Args = takes(1, 1)
 	}
 	return c
 }

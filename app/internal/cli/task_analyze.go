@@ -47,7 +47,7 @@ counts one period, lines are not nodes, and frames of the agent are dropped.`,
   dendro task analyze last --trace 9c01… --range 120..480
   dendro task analyze 9c01….tar.gz -o json
   dendro task analyze last -o flame.html`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	o.flags = addRequest(c, &o.AnalyzeRequest, "task")
