@@ -15,7 +15,7 @@ import (
 func TestAcknowledgementMistakes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "acknowledged.json")
 	for text, want := range map[string]string{
-		"[{\"id\": \"1\"},\n {\"funtion\": \"f\"}]":                       ":2: unknown key \"funtion\"; did you mean function? (keys: id, function,",
+		"[{\"id\": \"1\"},\n {\"funtion\": \"f\"}]":                        ":2: unknown key \"funtion\"; did you mean function? (keys: id, function,",
 		"[\n {\"id\": \"1\",\n  \"upto\": 0.1,\n  \"untill\": \"x\"}]":     ":4: unknown key \"untill\"; did you mean until?",
 		"[{\"id\": \"1\"},\n {\"id\": \"2\"\n  \"reason\": \"no comma\"}]": ":3: invalid character",
 		"[{\"id\": \"1\"},\n {\"reason\": \"nothing\"}]":                   ":2: it accepts nothing: give the id of a finding, or a function",
