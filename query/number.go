@@ -56,6 +56,9 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &n.Float)
 }
 
+// AppendText appends the number in units, exactly.
+func (n Number) AppendText(b []byte) ([]byte, error) { return n.append(b), nil }
+
 func (n Number) append(b []byte) []byte {
 	switch {
 	case n.Divided && (math.IsNaN(n.Float) || math.IsInf(n.Float, 0)):

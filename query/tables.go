@@ -170,15 +170,29 @@ func (r *HistoryResult) Table(bool) *table.Table {
 func (r *TreeResult) Table(exact bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Columns: []table.Column{count("depth"), {Name: "total", Unit: r.Unit, Right: true}, {Name: "self", Unit: r.Unit, Right: true},
 		shareColumn("share"), text("function"), text("module"), text("file"), text("category")}}
-	categories := exact
-	for n := range r.Rows.All() {
-		t.Add(n.Depth, n.Total, n.Self, n.Total.Of(r.RootTotal), n.Name(), n.Module, n.File, n.Category)
-		categories = categories || n.Category != ""
+	cells := make([]any, len(t.Columns))
+	t.Rows = func(yield func([]any) bool) {
+		for n := range r.Rows.All() {
+			copy(cells, []any{n.Depth, n.Total, n.Self, n.Total.Of(r.RootTotal), n.Name(), n.Module, n.File, n.Category})
+			if !yield(cells) {
+				return
+			}
+		}
 	}
-	if !categories {
+	if !exact && !r.categorized() {
 		t.Columns = t.Columns[:len(t.Columns)-1]
 	}
 	return t
+}
+
+// categorized reports whether a row has a category.
+func (r *TreeResult) categorized() bool {
+	for n := range r.Rows.All() {
+		if n.Category != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // Name returns the name of a function, with the place where it begins if another

@@ -29,7 +29,7 @@ func Clean(s string) string {
 	bad := func(r rune) bool {
 		return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
 	}
-	if !strings.ContainsFunc(s, bad) {
+	if printable(s) || !strings.ContainsFunc(s, bad) {
 		return s
 	}
 	var b strings.Builder
@@ -42,6 +42,16 @@ func Clean(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// printable reports whether a text has only printable characters of ASCII, as most names.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // CleanAll returns the names cleaned.

@@ -14,6 +14,7 @@ package table
 import (
 	"bytes"
 	"cmp"
+	"encoding"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,6 +62,9 @@ type Table struct {
 	Notes   []string // what a reader of the numbers has to know
 	Title   string   // a line above the table; in text only
 	Columns []Column
+	// Rows are made when they are written, after those that were added: a million of them
+	// as TSV or CSV are never in memory. The other formats keep them.
+	Rows    iter.Seq[[]any]
 	rows    [][]any
 	Omitted int      // rows that the limits of the request dropped
 	Of      string   // what a row is, in the singular; default row
@@ -144,13 +149,16 @@ func (t *Table) Len() int { return len(t.rows) }
 // tables after it.
 func (t *Table) Print(o *Output) error {
 	for ; t != nil; t = t.Next {
+		if !o.Exact() {
+			t.keep()
+		}
 		o.Notes(t.Notes)
 		if t.Title != "" && o.Format == "text" {
 			if _, err := fmt.Fprintln(o.W, t.Title); err != nil {
 				return err
 			}
 		}
-		if t.Empty != "" && len(t.rows) == 0 {
+		if t.saysEmpty() {
 			fmt.Fprintln(o.Err, "dendro: "+t.Empty)
 		} else if err := t.Write(o); err != nil {
 			return err
@@ -163,15 +171,56 @@ func (t *Table) Print(o *Output) error {
 	return nil
 }
 
+// saysEmpty reports whether a text stands in place of the table.
+func (t *Table) saysEmpty() bool { return t.Empty != "" && len(t.rows) == 0 && t.Rows == nil }
+
+// Messages returns what Print says on stderr of a table for programs and those after it.
+func (t *Table) Messages() (list []string) {
+	for ; t != nil; t = t.Next {
+		for _, note := range t.Notes {
+			list = append(list, "note: "+words.Clean(note))
+		}
+		if t.saysEmpty() {
+			list = append(list, t.Empty)
+		}
+		list = append(list, t.Remarks...)
+	}
+	return list
+}
+
+// keep adds the rows that were to be made later.
+func (t *Table) keep() {
+	if t.Rows == nil {
+		return
+	}
+	for row := range t.Rows {
+		t.rows = append(t.rows, slices.Clone(row))
+	}
+	t.Rows = nil
+}
+
+// all yields the rows; one is valid until the next.
+func (t *Table) all(yield func(row []any) bool) {
+	for _, row := range t.rows {
+		if !yield(row) {
+			return
+		}
+	}
+	if t.Rows != nil {
+		t.Rows(yield)
+	}
+}
+
 // Write writes the table in the format of the output: text, md, tsv, csv.
 func (t *Table) Write(o *Output) error {
 	switch o.Format {
-	case "md":
-		return t.markdown(o.W)
 	case "tsv":
 		return t.tsv(o.W)
 	case "csv":
 		return t.csv(o.W)
+	}
+	if t.keep(); o.Format == "md" {
+		return t.markdown(o.W)
 	}
 	return t.aligned(o)
 }
@@ -312,39 +361,82 @@ func (t *Table) markdown(w io.Writer) error {
 	return err
 }
 
-// lines returns the heading, if it is not out yet, and the rows, exactly.
-func (t *Table) lines() (lines [][]string) {
-	line := func(cell func(c int) string) {
-		cells := make([]string, len(t.Columns))
-		for c := range cells {
-			cells[c] = cell(c)
-		}
-		lines = append(lines, cells)
-	}
-	if !t.headed {
-		line(func(c int) string { return t.Columns[c].Name })
-	}
-	for _, r := range t.rows {
-		line(func(c int) string { return exact(r[c]) })
-	}
-	return lines
-}
+// bufferBytes are collected of a table before they are written.
+const bufferBytes = 32 << 10
 
 func (t *Table) tsv(w io.Writer) error {
-	for _, cells := range t.lines() {
-		if _, err := fmt.Fprintln(w, strings.Join(words.CleanAll(cells), "\t")); err != nil {
-			return err
+	var line []byte
+	if !t.headed {
+		for c := range t.Columns {
+			line = append(append(line, words.Clean(t.Columns[c].Name)...), '\t')
+		}
+		line[len(line)-1] = '\n'
+	}
+	var err error
+	for row := range t.all {
+		for c := range t.Columns {
+			if text, ok := row[c].(string); ok {
+				line = append(line, words.Clean(text)...)
+			} else if number, ok := appendNumber(line, row[c]); ok {
+				line = number
+			} else {
+				line = append(line, words.Clean(exact(row[c]))...)
+			}
+			line = append(line, '\t')
+		}
+		line[len(line)-1] = '\n'
+		if len(line) >= bufferBytes {
+			if _, err = w.Write(line); err != nil {
+				return err
+			}
+			line = line[:0]
 		}
 	}
-	return nil
+	_, err = w.Write(line)
+	return err
 }
 
 func (t *Table) csv(w io.Writer) error {
 	out := csv.NewWriter(w)
-	if err := out.WriteAll(t.lines()); err != nil {
-		return err
+	cells := make([]string, len(t.Columns))
+	if !t.headed {
+		for c := range cells {
+			cells[c] = t.Columns[c].Name
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
 	}
+	for row := range t.all {
+		for c := range cells {
+			cells[c] = exact(row[c])
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+	}
+	out.Flush()
 	return out.Error()
+}
+
+// appendNumber appends a number for programs, as exact writes it; false: it is none.
+func appendNumber(b []byte, v any) ([]byte, bool) {
+	switch v := v.(type) {
+	case int:
+		return strconv.AppendInt(b, int64(v), 10), true
+	case int32:
+		return strconv.AppendInt(b, int64(v), 10), true
+	case int64:
+		return strconv.AppendInt(b, v, 10), true
+	case float64:
+		return fmt.Append(b, v), true
+	case time.Time:
+		return b, false
+	case encoding.TextAppender:
+		b, err := v.AppendText(b)
+		return b, err == nil
+	}
+	return b, false
 }
 
 // exact writes a value for programs.
@@ -352,6 +444,8 @@ func exact(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
+	case string:
+		return v
 	case time.Time:
 		if v.IsZero() {
 			return ""

@@ -2,10 +2,12 @@ package table
 
 import (
 	"errors"
+	"io"
 	"iter"
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 // counting yields n rows, then err if there is one, and counts those taken.
@@ -74,5 +76,63 @@ func TestStreamEnds(t *testing.T) {
 	broken := errors.New("broken")
 	if err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(o, counting(streamRows+5, &taken, broken), 0); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestRows: rows that are made when they are written are those that were added, in every
+// format, and what Messages returns is what Print says beside a table for programs.
+func TestRows(t *testing.T) {
+	rows := [][]any{{"main\x1b[31m", 1, 0.25, nil}, {"Größe\t", int64(-2), math.NaN(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}, {"", int32(3), 1e21, time.Time{}}}
+	blank := func() *Table {
+		return &Table{Notes: []string{"a note\x07"}, Remarks: []string{"a remark"}, Columns: []Column{{Name: "name"}, {Name: "n", Right: true}, {Name: "share"}, {Name: "date"}},
+			Next: &Table{Columns: []Column{{Name: "x"}}, Empty: "nothing"}}
+	}
+	for _, format := range []string{"text", "md", "tsv", "csv"} {
+		print := func(fill func(*Table)) (string, string) {
+			var out, errOut strings.Builder
+			table := blank()
+			fill(table)
+			messages := table.Messages()
+			if err := table.Print(&Output{W: &out, Err: &errOut, Format: format}); err != nil {
+				t.Fatal(err)
+			}
+			if said := "dendro: " + strings.Join(messages, "\ndendro: ") + "\n"; errOut.String() != said {
+				t.Errorf("%s says\n%s\nMessages are\n%s", format, &errOut, said)
+			}
+			return out.String(), errOut.String()
+		}
+		added, _ := print(func(table *Table) {
+			for _, row := range rows {
+				table.Add(row...)
+			}
+		})
+		made, _ := print(func(table *Table) {
+			shared := make([]any, 4)
+			table.Rows = func(yield func([]any) bool) {
+				for _, row := range rows {
+					if copy(shared, row); !yield(shared) {
+						return
+					}
+				}
+			}
+		})
+		if added != made || !strings.Contains(added, "main") {
+			t.Errorf("%s: added rows\n%s\nmade rows\n%s", format, added, made)
+		}
+	}
+}
+
+// TestSheetMemory: TSV of many rows that are made when they are written is never in memory.
+func TestSheetMemory(t *testing.T) {
+	cells := []any{nil, "main"}
+	table := &Table{Columns: []Column{{Name: "n"}, {Name: "function"}}, Rows: func(yield func([]any) bool) {
+		for range 100_000 {
+			if cells[0] = 1; !yield(cells) {
+				return
+			}
+		}
+	}}
+	if n := testing.AllocsPerRun(1, func() { _ = table.Write(&Output{W: io.Discard, Format: "tsv"}) }); n > 100 {
+		t.Errorf("100,000 rows are written with %v allocations", n)
 	}
 }
