@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -115,6 +116,16 @@ func (e *env) query(c *cobra.Command, request any, args []string, question func(
 func (d *destination) answer(ctx context.Context, e *env, a endpoint.Asker, q endpoint.Question, show func(o *render.Output, result any) error) error {
 	if d.format.json() {
 		return d.stream(e, func(e *env) error { return a.Document(ctx, q, d.format == "json-columns", e.out) })
+	}
+	if show == nil && (d.format == "tsv" || d.format == "csv") {
+		f, err := a.Sheet(ctx, q, string(d.format))
+		if err != nil {
+			return err
+		}
+		for _, message := range f.Notes {
+			fmt.Fprintln(e.err, "dendro: "+message)
+		}
+		return d.stream(e, func(e *env) error { return f.Write(e.out) })
 	}
 	result, err := a.Ask(ctx, q)
 	if err != nil {

@@ -105,10 +105,14 @@ func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) erro
 	if o.out.format == "html" || o.out.format == "svg" {
 		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[query.DiffRequest]{Page: o.DiffRequest, Picture: o.out.format == "svg"}))
 	}
-	return o.out.answer(ctx, e, a, endpoint.Diff.Of(&o.DiffRequest), func(to *render.Output, result any) error {
-		if band, ok := result.(*query.BandResult); ok {
-			return render.Band(to, band, o.Rows)
+	var show func(to *render.Output, result any) error
+	if o.Against != "" {
+		show = func(to *render.Output, result any) error {
+			if band, ok := result.(*query.BandResult); ok {
+				return render.Band(to, band, o.Rows)
+			}
+			return render.Result(to, result)
 		}
-		return render.Result(to, result)
-	})
+	}
+	return o.out.answer(ctx, e, a, endpoint.Diff.Of(&o.DiffRequest), show)
 }

@@ -15,10 +15,12 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -126,6 +128,9 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (any, error)
 	// Document writes a result as JSON.
 	Document(ctx context.Context, q Question, columns bool, w io.Writer) error
+	// Sheet returns a result as a table for programs: tsv or csv. The notes are what is said
+	// beside it.
+	Sheet(ctx context.Context, q Question, format string) (*File, error)
 	// File returns an answer that is a file. Its Write is called once, or not.
 	File(ctx context.Context, q Question) (*File, error)
 }
@@ -154,6 +159,27 @@ func (l *Local) Document(ctx context.Context, q Question, columns bool, w io.Wri
 		return err
 	}
 	return query.WriteJSON(w, result, query.Form{Columns: columns})
+}
+
+// Sheet answers from the store.
+func (l *Local) Sheet(ctx context.Context, q Question, format string) (*File, error) {
+	if _, ok := q.empty().(query.Result); !ok { // before the question changes anything
+		return nil, query.WrongRequest(fmt.Errorf("%s has no form %s", q.ID, format))
+	}
+	result, err := l.Ask(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return SheetOf(q.ID, result.(query.Result), format), nil
+}
+
+// SheetOf returns a result as a file of this name, with the extension of the format.
+func SheetOf(name string, result query.Result, format string) *File {
+	t := result.Table(true)
+	types := map[string]string{"tsv": "text/tab-separated-values; charset=utf-8", "csv": "text/csv; charset=utf-8"}
+	return &File{Name: name + "." + format, Type: types[format], Notes: t.Messages(), Write: func(w io.Writer) error {
+		return t.Print(&table.Output{W: w, Err: io.Discard, Format: format})
+	}}
 }
 
 // File answers from the store.

@@ -22,9 +22,12 @@ type Remote struct{ Client *client.Client }
 
 // Form is how a result is encoded; every query has its parameters.
 type Form struct {
-	Form   string `param:"form" arg:"what" choices:"rows,columns" help:"rows of objects, or columns: an array per field" group:"Output"`
+	Form   string `param:"form" arg:"what" choices:"rows,columns,tsv,csv" help:"rows of objects, columns (an array per field), or the table as tsv or csv" group:"Output"`
 	Client bool   `param:"client" help:"add the fields with which the command line prints the result" group:"Output"`
 }
+
+// IsSheet reports whether the form is a table for programs.
+func (f *Form) IsSheet() bool { return f.Form == "tsv" || f.Form == "csv" }
 
 // Ask sends the question, and reads the document as the result that the server wrote.
 func (r Remote) Ask(ctx context.Context, q Question) (any, error) {
@@ -59,12 +62,19 @@ func (r Remote) Document(ctx context.Context, q Question, columns bool, w io.Wri
 	return err
 }
 
+// Sheet sends the question, and passes the table on.
+func (r Remote) Sheet(ctx context.Context, q Question, format string) (*File, error) {
+	return r.file(ctx, q, url.Values{"form": {format}})
+}
+
 // NotesHeader has the notes of a file, a JSON list of texts.
 const NotesHeader = "Dendro-Notes"
 
 // File sends the question, and passes the file on.
-func (r Remote) File(ctx context.Context, q Question) (*File, error) {
-	body, err := r.send(ctx, q, nil)
+func (r Remote) File(ctx context.Context, q Question) (*File, error) { return r.file(ctx, q, nil) }
+
+func (r Remote) file(ctx context.Context, q Question, form url.Values) (*File, error) {
+	body, err := r.send(ctx, q, form)
 	if err != nil {
 		return nil, err
 	}

@@ -133,6 +133,27 @@ func TestTree(t *testing.T) {
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?group=none", nil)), 404, "nothing-selected")
 }
 
+// TestSheet: a result is also its table, with what is said beside it in a header.
+func TestSheet(t *testing.T) {
+	l := newLab(t)
+	l.put()
+	for form, want := range map[string]string{
+		"tsv": "self\tself%\ttotal\ttotal%\tfunction\n15\t0.6521739130434783\t15\t0.6521739130434783\tparse\n",
+		"csv": "self,self%,total,total%,function\n15,0.6521739130434783,15,0.6521739130434783,parse\n",
+	} {
+		w := l.serve(httptest.NewRequest("GET", "/api/v1/functions?group=shop&sort=self&rows=1&form="+form, nil))
+		if w.Code != 200 || w.Body.String() != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/") {
+			t.Errorf("%s: %d %v\n%q\nwant\n%q", form, w.Code, w.Header(), w.Body, want)
+		}
+	}
+	runs := func() string { return l.serve(httptest.NewRequest("GET", "/api/v1/runs", nil)).Body.String() }
+	before := runs()
+	l.problem(l.serve(httptest.NewRequest("POST", "/api/v1/prune?older-than=0s&form=tsv", nil)), 400, "bad-request")
+	if runs() != before {
+		t.Error("a refused change was made")
+	}
+}
+
 func TestFlame(t *testing.T) {
 	l := newLab(t)
 	l.put()

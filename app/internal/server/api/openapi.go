@@ -106,6 +106,9 @@ func operation(s *schemas, q *endpoint.Question) map[string]any {
 		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
 	default:
 		content["application/json"] = map[string]any{"schema": s.anyOf(q.Results)}
+		for _, sheet := range []string{"text/tab-separated-values", "text/csv"} {
+			content[sheet] = map[string]any{"schema": map[string]any{"type": "string"}}
+		}
 	}
 	return described(q.ID, q.Tag, q.Summary, append(param.Of(q.Request), param.Of(formOf(q))...), content)
 }

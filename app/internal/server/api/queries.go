@@ -69,9 +69,16 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, q endpoint.Question
 		}
 		return respondFile(w, f)
 	}
-	if f, ok := form.(*endpoint.Form); ok && f.Client && f.Form == "rows" {
-		if tree, ok := q.Request.(interface{ OnlyRows() }); ok {
+	if f, ok := form.(*endpoint.Form); ok {
+		if tree, ok := q.Request.(interface{ OnlyRows() }); ok && (f.IsSheet() || f.Client && f.Form == "rows") {
 			tree.OnlyRows()
+		}
+		if f.IsSheet() {
+			sheet, err := a.local().Sheet(r.Context(), q, f.Form)
+			if err != nil {
+				return err
+			}
+			return respondFile(w, sheet)
 		}
 	}
 	f, isReport := form.(*reportFormat)
@@ -90,7 +97,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, q endpoint.Question
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 	}
-	return respond(w, form.(*endpoint.Form), result)
+	return respond(w, form.(*endpoint.Form), "", result)
 }
 
 // reportFormat is how a report is encoded.

@@ -67,8 +67,11 @@ func readAddress(r *http.Request, request, form any) error {
 	return nil
 }
 
-// respond writes a result.
-func respond(w http.ResponseWriter, f *endpoint.Form, result any) error {
+// respond writes a result, in a file of the name if it is a table.
+func respond(w http.ResponseWriter, f *endpoint.Form, name string, result any) error {
+	if f.IsSheet() {
+		return respondFile(w, endpoint.SheetOf(name, result.(query.Result), f.Form)) // every answer about a file has a table
+	}
 	w.Header().Set("Content-Type", "application/json")
 	abortOn(query.WriteJSON(w, result, query.Form{Columns: f.Form == "columns", Client: f.Client}))
 	return nil

@@ -37,7 +37,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return respond(w, &f, result)
+		return respond(w, &f, "tree", result)
 	case "html":
 		page, err := query.TreePage(r.Context(), nil, &request.TreeRequest)
 		return respondPage(w, page, err)
@@ -114,5 +114,5 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, &f, result)
+	return respond(w, &f, "diff", result)
 }
