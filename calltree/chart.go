@@ -9,10 +9,15 @@ type openBox struct {
 	self  int64
 }
 
+// idleAfter is after how many intervals without a sample the time counts as idle. Samplers
+// come late by an interval or two.
+const idleAfter = 5
+
 // StackChart returns the boxes of the samples of the committed range over time.
 // Consecutive samples share a box while its call node is on the stack of all of them. A
-// box ends at the time of the first sample outside of it; the last one ends one
-// interval after the last sample. With sameWidth the axis counts changes of stacks
+// box ends at the time of the first sample outside of it, and one interval after its last
+// sample where no other follows within a few intervals: nothing says what ran in the time
+// without samples. With sameWidth the axis counts changes of stacks
 // instead of time. Search drops samples; see Matches.
 func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	if w := s.View.Weights; w != AsRecorded && w != Traced {
@@ -27,7 +32,15 @@ func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	}
 	within := s.viewer.absolute(s.View.Range)
 	last, tick := NoNode, int64(0)
+	interval := int64(s.viewer.profile.Interval)
+	if sameWidth || s.rows.lasts {
+		interval = 0
+	}
 	for i, node := range s.nodes {
+		if i > 0 && interval > 0 && s.rows.time(i)-s.rows.time(i-1) > idleAfter*interval && last != NoNode {
+			c.enter(NoNode, s.rows.time(i-1)+interval)
+			last = NoNode
+		}
 		if node == last {
 			continue
 		}
