@@ -170,7 +170,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	}
 	t, err := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{}).Create(ctx, order)
 	if refused := (*traceprof.RefusedError)(nil); errors.As(err, &refused) {
-		err = fmt.Errorf("the task is refused: %w%s", err, overlapping(ctx, st, refused, &order, now))
+		err = overlapping(ctx, st, refused, &order, now)
 	}
 	if err != nil {
 		return nil, err
@@ -225,17 +225,31 @@ func recentInstances(ctx context.Context, st traceprof.Store, service string, no
 	return st.Instances(ctx, service, now-recently)
 }
 
-// overlapping names the task that a refused one overlaps.
-func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.TaskSpec, now int64) string {
-	if refused.Code != traceprof.AlreadyProfiling {
-		return ""
+// OverlapError says which task a refused one overlaps.
+type OverlapError struct {
+	Refused *traceprof.RefusedError
+	Task    string // id of the task that runs
+	Until   int64  // ms since 1970
+}
+
+// Error says until when the other task runs.
+func (e *OverlapError) Error() string {
+	return fmt.Sprintf("the task is refused: %v: task %s runs until %s (stop it with dendro task stop)", e.Refused, e.Task, words.Instant(e.Until))
+}
+
+// Unwrap returns the refusal.
+func (e *OverlapError) Unwrap() error { return e.Refused }
+
+// overlapping returns the refusal, with the task that the refused one overlaps.
+func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.TaskSpec, now int64) error {
+	if refused.Code == traceprof.AlreadyProfiling {
+		begin := cmp.Or(order.Start, now)
+		list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: order.Kind, Service: order.Service, From: begin, To: begin + order.Duration})
+		if err == nil && len(list) > 0 {
+			return &OverlapError{refused, list[0].ID, list[0].End()}
+		}
 	}
-	begin := cmp.Or(order.Start, now)
-	list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: order.Kind, Service: order.Service, From: begin, To: begin + order.Duration})
-	if err != nil || len(list) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(": task %s runs until %s (stop it with dendro task stop)", list[0].ID, words.Instant(list[0].End()))
+	return fmt.Errorf("the task is refused: %w", refused)
 }
 
 // StopTask ends a task now.

@@ -154,11 +154,12 @@ func TestOverlapping(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
-	if got := overlapping(t.Context(), st, refused, &async, taskStart+500); !strings.HasPrefix(got, ": task "+there.ID+" runs until") {
-		t.Errorf("%q, want %s", got, there.ID)
+	var overlap *OverlapError
+	if err := overlapping(t.Context(), st, refused, &async, taskStart+500); !errors.As(err, &overlap) || overlap.Task != there.ID || !strings.Contains(err.Error(), ": task "+there.ID+" runs until") {
+		t.Errorf("%v, want %s", err, there.ID)
 	}
-	if got := overlapping(t.Context(), st, &traceprof.RefusedError{Code: traceprof.BadArgument}, &async, taskStart); got != "" {
-		t.Errorf("%q for another refusal", got)
+	if err := overlapping(t.Context(), st, &traceprof.RefusedError{Code: traceprof.BadArgument}, &async, taskStart); errors.As(err, &overlap) {
+		t.Errorf("%v for another refusal", err)
 	}
 }
 

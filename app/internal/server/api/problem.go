@@ -90,6 +90,9 @@ func problemOf(err error) *server.Problem {
 		if f.Types != nil {
 			p.More["types"] = f.Types
 		}
+		if overlap := (*tasks.OverlapError)(nil); errors.As(err, &overlap) {
+			p.More["task"] = overlap.Task
+		}
 		if c := f.Conflict; c != nil {
 			p.More["conflict"] = map[string]any{"id": c.ID, "identity": c.Identity, "old": c.Old, "new": c.New}
 		}
