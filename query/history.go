@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
@@ -88,28 +89,21 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	if r.Self && r.Function == "" {
 		return nil, usage("--self is of a function: give --function")
 	}
-	q, notes := r.Selection, []string{}
-	if r.Function != "" {
-		var err error
-		if q, notes, err = oneType(ctx, st, &r.Selection); err != nil {
-			return nil, err
-		}
-	}
-	list, err := selected(ctx, st, q)
+	list, err := selected(ctx, st, r.Selection)
 	if err != nil {
 		return nil, err
 	}
-	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: notes, Series: []HistorySeries{}}
+	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: []string{}, Series: []HistorySeries{}}
+	all := byBenchmark(list)
 	var shares map[store.ProfileID]float64
 	if r.Function != "" {
-		if err := store.OneName(list, q); err != nil {
+		// Each benchmark has its own value type, so that one answer is about Go and Java.
+		main := ofMainTypes(list, all)
+		if shares, err = r.shares(ctx, st, main); err != nil {
 			return nil, err
 		}
-		if shares, err = r.shares(ctx, st, list); err != nil {
-			return nil, err
-		}
+		out.Notes = append(out.Notes, otherTypes(list, main)...)
 	}
-	all := byBenchmark(list)
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
@@ -128,6 +122,31 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		out.Notes = append(out.Notes, "no selected profile has a metric: import one with --metric, or give --function")
 	}
 	return out, nil
+}
+
+// ofMainTypes returns the profiles that have the main type of their benchmark.
+func ofMainTypes(list []store.Profile, all []*benchmarkRuns) []store.Profile {
+	var main []store.Profile
+	for i := range list {
+		at, _ := slices.BinarySearchFunc(all, list[i].Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
+		if list[i].Type.Name == all[at].mainType {
+			main = append(main, list[i])
+		}
+	}
+	return main
+}
+
+// otherTypes says which value types an answer about some of the profiles does not show.
+func otherTypes(list, shown []store.Profile) []string {
+	typeOf := func(p *store.Profile) string { return p.Type.Name }
+	names := distinct(shown, typeOf)
+	others := slices.DeleteFunc(distinct(list, typeOf), func(name string) bool { return slices.Contains(names, name) })
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	slices.Sort(others)
+	return []string{fmt.Sprintf("value type %s; --type shows others: %s", strings.Join(names, ", "), strings.Join(others, ", "))}
 }
 
 // shares returns the share of the function in every profile that has it.
