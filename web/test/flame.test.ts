@@ -53,6 +53,41 @@ describe('the window', () => {
       }
     }
   });
+  it('covers every pixel whose boxes are too narrow, and says how much they hold', () => {
+    for (let seed = 0; seed < 12; seed++) {
+      const r = random(seed);
+      const b = flameBoxes(new Upright(randomTree(seed, 3000, 1, 40)), { order: 'name' });
+      const from = r(500) / 1000;
+      const w = window({ from, to: from + (1 + r(499)) / 1000, width: 20 + r(200), flipped: seed % 2 === 1, rows: Math.max(b.deepest, 16), top: r(60) });
+      const covered = new Set<string>();
+      const cover = (x: number, to: number, y: number) => {
+        for (let px = Math.floor(x); px <= Math.floor(to); px++) covered.add(`${px} ${y}`);
+      };
+      let parts = 0;
+      visit(
+        b,
+        w,
+        (_i, x, y, width) => cover(x, x + width, y),
+        (x, y, part) => {
+          cover(x, x, y);
+          parts += part;
+        },
+      );
+      const scale = w.width / (w.to - w.from);
+      const isNarrow = (i: number) => (b.end[i]! - b.start[i]!) * scale < 0.5;
+      let want = 0;
+      for (let i = 0; i < b.n; i++) {
+        const y = yOf(w, b.depth[i]!);
+        if (b.end[i]! <= w.from || b.start[i]! >= w.to || !isNarrow(i) || b.start[i] === b.end[i]) continue;
+        if (w.flipped ? y <= -row : y >= w.height) continue;
+        if (b.parent[i] === none || !isNarrow(b.parent[i]!)) want += (Math.min(b.end[i]!, w.to) - Math.max(b.start[i]!, w.from)) / (w.to - w.from);
+        const x = Math.max(0, Math.floor((b.start[i]! - w.from) * scale));
+        const near = [x - 1, x, x + 1].some(px => covered.has(`${px} ${y}`)); // a box may begin in one pixel and end in the next
+        expect(near, `box ${i} at depth ${b.depth[i]}`).toBe(true);
+      }
+      expect(parts).toBeCloseTo(want, 9);
+    }
+  });
   it('finds the box at a point', () => {
     const b = flameBoxes(new Upright(randomTree(4, 500)), { order: 'name' });
     for (let i = 0; i < b.n; i++) if (b.end[i]! > b.start[i]!) expect(boxAt(b, b.depth[i]!, (b.start[i]! + b.end[i]!) / 2)).toBe(i);

@@ -1,8 +1,8 @@
 // The flame graph on a canvas. It draws only what is in the window and wide enough to
 // see, so its cost depends on the window and not on the profile:
 //
-//   - boxes are in depth-first order; a box that is too narrow or outside of the window
-//     skips all boxes above it;
+//   - boxes are in depth-first order; a box that is outside of the window skips all boxes
+//     above it; of boxes that are too narrow, one per pixel and row is looked at and drawn in grey;
 //   - the canvas is as large as the window and stays in it while an empty element scrolls;
 //   - hover and selection are on a second canvas, so that they redraw no boxes;
 //   - one fill style per colour;
@@ -31,16 +31,46 @@ export interface Window {
 /** The y of a depth in the window. */
 export const yOf = (w: Window, depth: number) => (w.flipped ? w.rows - 1 - depth : depth) * row - w.top;
 
-/** Calls draw for every box that is visible in the window. */
-export function visit(b: Boxes, w: Window, draw: (box: number, x: number, y: number, width: number) => void): void {
+/** Calls draw for every box that is visible in the window, from left to right in each row. */
+export function visit(
+  b: Boxes,
+  w: Window,
+  draw: (box: number, x: number, y: number, width: number) => void,
+  /**
+   * Called for pixels of a row whose boxes are too narrow to draw, with the part of the window that the boxes
+   * of this call take; only the outermost of them count, so that the parts add up.
+   */
+  narrow?: (x: number, y: number, part: number) => void,
+): void {
   const scale = w.width / (w.to - w.from);
   const least = leastWidth / scale;
+  const deepest = narrow && deepestOf(b);
+  const drawn = new Int32Array(narrow ? b.deepest : 0).fill(-1); // of each depth the last pixel with narrow boxes
+  let inside = 0; // the end of the outermost narrow box
   for (let i = 0; i < b.n; ) {
     const start = b.start[i]!;
     const end = b.end[i]!;
     const y = yOf(w, b.depth[i]!);
-    if (end - start < least || end <= w.from || start >= w.to || (w.flipped ? y <= -row : y >= w.height)) {
+    if (end <= w.from || start >= w.to || (w.flipped ? y <= -row : y >= w.height)) {
       i = b.skip[i]!;
+      continue;
+    }
+    if (end - start < least) {
+      const outermost = i >= inside;
+      if (outermost) inside = b.skip[i]!;
+      if (!narrow || end === start) {
+        i = b.skip[i]!;
+        continue;
+      }
+      const x = Math.max(0, Math.floor((start - w.from) * scale));
+      const depth = b.depth[i]!;
+      let d = depth;
+      while (d <= deepest![i]! && drawn[d] === x) d++;
+      const more = d <= deepest![i]!; // it reaches a row in which this pixel is empty
+      const part = outermost ? (Math.min(end, w.to) - Math.max(start, w.from)) / (w.to - w.from) : 0;
+      if (more || part > 0) narrow(x, y, part);
+      drawn[depth] = x;
+      i = more ? i + 1 : b.skip[i]!;
       continue;
     }
     if (y > -row && y < w.height) {
@@ -49,6 +79,21 @@ export function visit(b: Boxes, w: Window, draw: (box: number, x: number, y: num
     }
     i++;
   }
+}
+
+const depths = new WeakMap<Boxes, Int32Array>();
+
+/** Of each box the depth of the deepest one in it. */
+function deepestOf(b: Boxes): Int32Array {
+  let deepest = depths.get(b);
+  if (!deepest) {
+    depths.set(b, (deepest = b.depth.slice()));
+    for (let i = b.n - 1; i >= 0; i--) {
+      const p = b.parent[i]!;
+      if (p !== none && deepest[i]! > deepest[p]!) deepest[p] = deepest[i]!;
+    }
+  }
+  return deepest;
 }
 
 /** The box at a depth and a place from 0 to 1, or none. */
@@ -79,6 +124,8 @@ export interface Handlers {
   hover: (box: number, x: number, y: number) => void;
   select: (box: number) => void;
   zoom: (box: number) => void;
+  /** The part of the window, of 0 to 1, whose boxes are too narrow to draw, when it changes by more than a thousandth. */
+  narrow?: (part: number) => void;
   /** The window was moved by hand or by an animation. */
   moved?: (from: number, to: number) => void;
   /** A part of the width was chosen by dragging; without it dragging moves the window. */
@@ -103,6 +150,7 @@ export class Icicle {
   #zoomed = none;
   #selected = none;
   #hover = none;
+  #narrow = 0;
   #drag: { x: number; from: number; to: number; moved: boolean } | undefined;
   #range: [number, number] | undefined;
   #frame = 0;
@@ -310,7 +358,8 @@ export class Icicle {
     const s = this.#scene!;
     const c = this.#context;
     this.#clear(c);
-    paint(c, s, this.#window(), this.#labels!, this.#zoomed);
+    const part = Math.round(paint(c, s, this.#window(), this.#labels!, this.#zoomed) * 1000) / 1000;
+    if (part !== this.#narrow) this.handlers.narrow?.((this.#narrow = part));
   }
 
   #paintOver(): void {
@@ -431,8 +480,8 @@ export class Icicle {
   }
 }
 
-/** Draws the boxes of a window. */
-export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: Labels, zoomed = none): void {
+/** Draws the boxes of a window, and grey where they are too narrow; returns the part of the window, of 0 to 1, that is grey. */
+export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: Labels, zoomed = none): number {
   const b = s.boxes;
   const hit = s.palette.fills.length;
   const buckets: number[][] = Array.from({ length: hit + 2 }, () => []);
@@ -440,16 +489,35 @@ export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: 
   const lastPixel = new Map<number, number>(); // of each row: narrow boxes share a pixel
   const base = zoomed === none ? -1 : b.depth[zoomed]!;
   const isHit = (i: number) => s.found !== null && s.found[b.fn[i]!] === 1;
-  visit(b, w, (i, x, y, width) => {
-    if (width < 1) {
-      const pixel = Math.floor(x);
-      if (lastPixel.get(y) === pixel && !isHit(i)) return;
-      lastPixel.set(y, pixel);
-    }
-    const bucket = s.found ? (isHit(i) ? hit : hit + 1) : s.bucket(i);
-    buckets[bucket]!.push(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6));
-    if (width > 24) texts.push(i, x, y, width);
-  });
+  const grey = new Map<number, [from: number, to: number]>(); // of each row the last pixels without a box
+  let greyPart = 0;
+  c.fillStyle = s.palette.narrow;
+  const flush = (y: number, [from, to]: [number, number]) => c.fillRect(from, y, to - from, row - 1);
+  visit(
+    b,
+    w,
+    (i, x, y, width) => {
+      if (width < 1) {
+        const pixel = Math.floor(x);
+        if (lastPixel.get(y) === pixel && !isHit(i)) return;
+        lastPixel.set(y, pixel);
+      }
+      const bucket = s.found ? (isHit(i) ? hit : hit + 1) : s.bucket(i);
+      buckets[bucket]!.push(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6));
+      if (width > 24) texts.push(i, x, y, width);
+    },
+    (x, y, part) => {
+      greyPart += part;
+      if (y <= -row) return;
+      const run = grey.get(y);
+      if (run && x <= run[1]) run[1] = x + 1;
+      else {
+        if (run) flush(y, run);
+        grey.set(y, [x, x + 1]);
+      }
+    },
+  );
+  for (const [y, run] of grey) flush(y, run);
   buckets.forEach((list, bucket) => {
     if (list.length === 0) return;
     c.fillStyle = bucket < hit ? s.palette.fills[bucket]! : bucket === hit ? s.palette.hit : s.palette.miss;
@@ -465,6 +533,7 @@ export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: 
     c.fillText(text, texts[k + 1]! + 5, texts[k + 2]! + row / 2);
   }
   c.globalAlpha = 1;
+  return greyPart;
 }
 
 /** Draws all boxes small, for the overview; y is scaled to the height. */

@@ -10,6 +10,8 @@ export interface Palette {
   /** Of what a search finds, and of the rest. */
   hit: string;
   miss: string;
+  /** Of pixels whose boxes are too narrow to draw. */
+  narrow: string;
 }
 
 const hues = 24;
@@ -86,7 +88,7 @@ export function palette(by: Colouring, dark: boolean, colours: readonly string[]
     case 'diff':
       fills = Array.from({ length: 2 * diffSteps + 1 }, (_, i) => diffColour((i - diffSteps) / diffSteps, dark));
   }
-  return { fills, ink: dark ? '#eef0f2' : '#1a1d21', hit: dark ? '#b08600' : '#ffd54a', miss: dark ? '#262b31' : '#eef0f2' };
+  return { fills, ink: dark ? '#eef0f2' : '#1a1d21', hit: dark ? '#b08600' : '#ffd54a', miss: dark ? '#262b31' : '#eef0f2', narrow: dark ? '#3d444d' : '#d3d7dd' };
 }
 
 /** Red for more, blue for less, grey for what is the same or within the noise. */

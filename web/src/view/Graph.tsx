@@ -153,6 +153,7 @@ export function Canvas(p: CanvasProps) {
   const props = useRef(p);
   props.current = p;
   const [view, setView] = useState<[number, number]>([0, 1]);
+  const [narrow, setNarrow] = useState(0);
   const isDark = dark.value;
   const scene = useMemo(
     (): Scene => ({
@@ -171,6 +172,7 @@ export function Canvas(p: CanvasProps) {
       hover: (box, x, y) => showTip(x, y, box === none ? null : props.current.tip(box)),
       select: box => props.current.onSelect(box),
       zoom: box => props.current.onZoom(box),
+      narrow: setNarrow,
       moved: (from, to) => {
         setView(v => (v[0] === from && v[1] === to ? v : [from, to]));
         props.current.onMoved?.(from, to);
@@ -231,6 +233,7 @@ export function Canvas(p: CanvasProps) {
       <span class="hidden" role="status">
         {p.selected !== none && p.selected < p.boxes.n ? p.text(p.selected) : ''}
       </span>
+      {narrow > 0 && <p class="narrow" title="Zoom in to see them.">{`grey: calls narrower than a pixel, ${percent(narrow)} of the width`}</p>}
       {p.boxes.n === 0 && <p class="empty">No samples are left: undo a transform or widen the selection.</p>}
     </div>
   );
