@@ -101,7 +101,7 @@ describe.skipIf(missing)('pages', () => {
     await key('/');
     expect(await focused()).toContain('Search');
     await w.page.keyboard.type('check');
-    await w.page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+    await w.page.waitForFunction(() => document.querySelectorAll('.tbody .tr').length === 1);
     let steps = 0;
     for (; steps < 20 && !(await focused())?.endsWith('checkout'); steps++) await key('Tab');
     await key('Enter');

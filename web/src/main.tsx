@@ -1,6 +1,6 @@
 // Renders the page of the address.
 import { Component, type ComponentChildren, type ComponentType, render } from 'preact';
-import { format, type PageName, place } from './core/url';
+import { format, href, type PageName, place } from './core/url';
 import { Failure } from './ui/Load';
 import { Shell } from './ui/Shell';
 import './style.css';
@@ -19,11 +19,23 @@ class Boundary extends Component<{ children: ComponentChildren; address: string 
   }
 }
 
-/** Starts the app with these pages; other addresses show the first one. */
+function Missing() {
+  return (
+    <div class="failure" role="alert">
+      <h1>There is no such page</h1>
+      <p>
+        The address may be mistyped, or of an older version. <a href={href('home')}>Home</a> lists what this store holds.
+      </p>
+    </div>
+  );
+}
+
+/** Starts the app with these pages; without an address it shows the first one. */
 export function start(pages: Partial<Record<PageName, ComponentType>>): void {
   const first = Object.values(pages)[0]!;
   function App() {
-    const Shown = pages[place.value.page] ?? first;
+    const { page } = place.value;
+    const Shown = pages[page] ?? (page === 'home' ? first : Missing);
     return (
       <Shell>
         <Boundary address={format(place.value)}>

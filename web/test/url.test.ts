@@ -16,8 +16,8 @@ describe('addresses', () => {
     const params = withChanges(new URLSearchParams(), { q: all });
     expect(parse(format({ page: 'profile', params })).params.get('q')).toBe(all);
   });
-  it('shows the home page for an unknown address', () => {
-    expect(parse('/nowhere/else').page).toBe('home');
+  it('has a page for unknown addresses', () => {
+    expect(parse('/nowhere/else').page).toBe('missing');
     expect(parse('').page).toBe('home');
   });
   it('changes parameters', () => {

@@ -102,6 +102,11 @@ export class Tree {
     return outside === false || (outside === undefined && Math.abs(delta) <= this.noise(base, now)) ? 0 : delta;
   }
 
+  /** The same of self values: the band of the history is of totals, so that counting decides too. */
+  changeOfSelf(base: number, now: number, outside?: boolean): number {
+    return Math.abs(now - base) <= this.noise(base, now) ? 0 : this.change(base, now, outside);
+  }
+
   #shown: Uint8Array | undefined;
   /** Of each row, whether a view lists it: it has a total, or a row below has one. */
   get shown(): Uint8Array {

@@ -28,7 +28,10 @@ export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'):
   return q;
 }
 
-/** Writes the notes of an answer for the page: parameters instead of flags. */
+/** Writes a message for the page: parameters instead of flags. */
+export const withoutFlags = (text: string): string => text.replace(/--([a-z])/g, '$1');
+
+/** Writes the notes of an answer for the page. */
 export function notesOf(notes: readonly string[] | undefined): string[] {
-  return (notes ?? []).filter(n => !n.startsWith('value type ')).map(n => n.replace(/--([a-z])/g, '$1'));
+  return (notes ?? []).filter(n => !n.startsWith('value type ')).map(withoutFlags);
 }

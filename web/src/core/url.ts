@@ -7,7 +7,7 @@
 // type, …) and are sent to it unchanged; the others are the state of the view.
 import { signal } from '@preact/signals';
 
-export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'function', 'bottlenecks', 'regressions', 'tasks', 'task', 'report'] as const;
+export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'function', 'bottlenecks', 'regressions', 'tasks', 'task', 'report', 'missing'] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Parameters to set; null removes one, a list repeats one. */
@@ -18,11 +18,11 @@ export interface Place {
   readonly params: URLSearchParams;
 }
 
-/** Reads an address: path and query, without origin. Unknown pages are the home page. */
+/** Reads an address: path and query, without origin. */
 export function parse(address: string): Place {
   const [path = '', query = ''] = split(address, '?');
   const name = path.replace(/^\/+|\/+$/g, '');
-  const page = (pageNames as readonly string[]).includes(name) ? (name as PageName) : 'home';
+  const page = name === '' ? 'home' : (pageNames as readonly string[]).includes(name) ? (name as PageName) : 'missing';
   return { page, params: new URLSearchParams(query) };
 }
 

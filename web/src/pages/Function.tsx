@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
+import { notesOf } from '../core/request';
 import type { Params } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { Fn } from '../ui/Fn';
@@ -42,7 +43,7 @@ function One({ name, params }: { name: string; params: URLSearchParams }) {
         {h =>
           h.series.length === 0 ? (
             <div class="empty">
-              {h.notes.map(n => (
+              {notesOf(h.notes).map(n => (
                 <p key={n}>{visible(n)}</p>
               ))}
               <a href={href('function')}>Search all functions</a>
@@ -54,7 +55,7 @@ function One({ name, params }: { name: string; params: URLSearchParams }) {
                 .map((s, i) => (
                   <Series key={benchmarkName(s)} s={s} open={i < 3} />
                 ))}
-              <Around name={name} params={params} type={answer.type || (h.series[0]?.type ?? '')} />
+              <Around name={name} params={params} series={[...h.series].sort((a, b) => newest(b) - newest(a))} />
             </>
           )
         }
@@ -93,13 +94,16 @@ interface TreeRows {
   rows: { depth: number; function: string; total: number; self: number }[];
 }
 
-/** Callers and callees in the newest runs. */
-function Around({ name, params, type }: { name: string; params: URLSearchParams; type: string }) {
+/** Callers and callees in the newest run of one benchmark: those of several have no value in common. */
+function Around({ name, params, series }: { name: string; params: URLSearchParams; series: HistorySeries[] }) {
+  const [chosen, choose] = useState(0);
+  const s = series[chosen] ?? series[0]!;
   const at: Params = {
-    group: params.getAll('group'),
-    benchmark: params.getAll('benchmark'),
+    group: s.group,
+    benchmark: s.benchmark,
     branch: params.getAll('branch'),
-    type,
+    machine: s.runs[s.runs.length - 1]?.machine ?? [],
+    type: s.type,
     last: 1,
     depth: 2,
     rows: 41,
@@ -107,14 +111,28 @@ function Around({ name, params, type }: { name: string; params: URLSearchParams;
   const callers = useAnswer<TreeRows>('tree', { ...at, callers: name });
   const callees = useAnswer<TreeRows>('tree', { ...at, callees: name });
   return (
-    <div class="two">
-      <Neighbours title="Callers in the newest runs" of={callers} type={type} none="It is where stacks begin." />
-      <Neighbours title="Callees in the newest runs" of={callees} type={type} none="It calls no other sampled function." />
-    </div>
+    <section class="findings">
+      <div class="head">
+        <h2>{series.length > 1 ? 'In the newest run of' : 'In the newest run'}</h2>
+        {series.length > 1 && (
+          <select aria-label="Benchmark" value={chosen} onChange={e => choose(+e.currentTarget.value)}>
+            {series.map((x, i) => (
+              <option key={benchmarkName(x)} value={i}>
+                {visible(benchmarkName(x))}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      <div class="two">
+        <Neighbours title="Callers" of={callers} none="It is where stacks begin." />
+        <Neighbours title="Callees" of={callees} none="It calls no other sampled function." />
+      </div>
+    </section>
   );
 }
 
-function Neighbours({ title, of, type, none }: { title: string; of: ReturnType<typeof useAnswer<TreeRows>>; type: string; none: string }) {
+function Neighbours({ title, of, none }: { title: string; of: ReturnType<typeof useAnswer<TreeRows>>; none: string }) {
   return (
     <section class="card">
       <h2>{title}</h2>
@@ -137,7 +155,7 @@ function Neighbours({ title, of, type, none }: { title: string; of: ReturnType<t
                   {rows.slice(0, 20).map((r, i) => (
                     <tr key={i}>
                       <td>
-                        <a href={href('function', { function: r.function, type })}>
+                        <a href={href('function', { function: r.function })}>
                           <Fn name={r.function} />
                         </a>
                       </td>

@@ -1,5 +1,5 @@
 // What the store holds: benchmarks with their last result, services, and what changed.
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Overview, ReportDocument, Status } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { ago, benchmarkName, change, metric } from '../core/metric';
@@ -11,6 +11,7 @@ import { useKeys } from '../ui/Keys';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Spark } from '../ui/Spark';
+import { type Column, Table } from '../ui/Table';
 import { Upload } from '../ui/Upload';
 import '../pages.css';
 
@@ -45,7 +46,7 @@ export default function Home() {
     >
       <Await of={answer} what="the store">
         {store => {
-          const benchmarks = store.benchmarks.filter(b => fits(b.group, b.benchmark));
+          const benchmarks = words ? store.benchmarks.filter(b => fits(b.group, b.benchmark)) : store.benchmarks;
           const services = store.services.filter(s => fits(s.service));
           if (store.benchmarks.length === 0 && store.services.length === 0) return <Empty />;
           return (
@@ -143,7 +144,11 @@ function Changes() {
                     </div>
                     <div class={`num ${costs(c) ? 'more' : 'less'}`}>
                       <b class="big">{c.delta.time ? change(c.delta.time.value, c.delta.time.unit) : signed(c.delta.share, percent)}</b>
-                      <a href={diffLink(c, b) ?? href('regressions')}>see the call path</a>
+                      {c.function || c.headline ? (
+                        <a href={diffLink(c, b) ?? href('regressions')}>see the call path</a>
+                      ) : (
+                        <a href={href('regressions', { group: c.group, benchmark: c.benchmark })}>see the evidence</a>
+                      )}
                     </div>
                   </div>
                 );
@@ -157,65 +162,108 @@ function Changes() {
   );
 }
 
-const words: Record<Status, string> = { slower: 'slower', faster: 'faster', steady: 'steady', unknown: 'too few runs' };
+const statuses: Record<Status, string> = { slower: 'slower', faster: 'faster', steady: 'steady', unknown: 'too few runs' };
+
+/** What a column of the table sorts by; names ascend, numbers descend first. */
+const keys: Record<string, (b: BenchmarkOverview) => string | number> = {
+  benchmark: b => benchmarkName(b),
+  last: b => b.metric?.last ?? -1,
+  change: b => (b.metric && b.metric.mean !== 0 ? b.metric.last / b.metric.mean - 1 : Number.NEGATIVE_INFINITY),
+  status: b => ({ slower: 3, faster: 2, steady: 1, unknown: 0 })[b.metric?.status ?? 'unknown'],
+  runs: b => b.runs,
+  newest: b => b.last.date ?? '',
+};
 
 function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
+  const [sort, setSort] = useState({ id: 'benchmark', descending: false });
+  const [selected, select] = useState(-1);
+  const rows = useMemo(() => {
+    const key = keys[sort.id]!;
+    const of = list.map(b => ({ b, k: key(b) }));
+    of.sort((x, y) => (x.k < y.k ? -1 : x.k > y.k ? 1 : 0));
+    if (sort.descending) of.reverse();
+    return of.map(x => x.b);
+  }, [list, sort]);
+  const at = (b: BenchmarkOverview) => ({ group: b.group, benchmark: b.benchmark });
+  const columns: Column[] = [
+    {
+      id: 'benchmark',
+      title: 'Benchmark',
+      sortable: true,
+      cell: i => (
+        <a href={href('benchmark', at(rows[i]!))} title={visible(benchmarkName(rows[i]!))}>
+          <span class="pkg">{rows[i]!.group && `${visible(rows[i]!.group)}/`}</span>
+          {visible(rows[i]!.benchmark)}
+        </a>
+      ),
+    },
+    {
+      id: 'spark',
+      title: 'Last runs',
+      width: 130,
+      cell: i => {
+        const m = rows[i]!.metric;
+        return (
+          m && <Spark values={m.values} mark={m.status === 'slower' ? m.values.length - 1 : -1} label={`${m.name} of the last ${m.values.length} runs`} />
+        );
+      },
+    },
+    {
+      id: 'last',
+      title: 'Last',
+      width: 110,
+      numeric: true,
+      sortable: true,
+      cell: i => rows[i]!.metric && metric(rows[i]!.metric!.last, rows[i]!.metric!.unit),
+    },
+    {
+      id: 'change',
+      title: 'Change',
+      hint: 'against the mean of the 10 runs before',
+      width: 90,
+      numeric: true,
+      sortable: true,
+      cell: i => {
+        const m = rows[i]!.metric;
+        return m && m.mean !== 0 && signed(m.last / m.mean - 1, percent);
+      },
+    },
+    {
+      id: 'status',
+      title: 'Status',
+      width: 110,
+      sortable: true,
+      cell: i => (rows[i]!.metric ? statuses[rows[i]!.metric!.status] : 'no metric'),
+      class: i => ({ slower: 'more', faster: 'less', steady: 'dim', unknown: 'dim' })[rows[i]!.metric?.status ?? 'unknown'],
+    },
+    { id: 'runs', title: 'Runs', width: 70, numeric: true, sortable: true, cell: i => count(rows[i]!.runs) },
+    {
+      id: 'newest',
+      title: 'Newest run',
+      width: 240,
+      sortable: true,
+      cell: i => (
+        <>
+          {visible(rows[i]!.last.run)} <small class="dim">{rows[i]!.last.date ? instant(rows[i]!.last.date!) : ''}</small>
+        </>
+      ),
+    },
+  ];
   return (
     <section class="findings">
       <h2>Benchmarks</h2>
-      <div class="scroll">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th>Benchmark</th>
-              <th class="roomy">Last runs</th>
-              <th class="num">Last</th>
-              <th class="num" title="against the mean of the 10 runs before">
-                Change
-              </th>
-              <th>Status</th>
-              <th class="num">Runs</th>
-              <th>Newest run</th>
-            </tr>
-          </thead>
-          <tbody>
-            {list.map(b => {
-              const m = b.metric;
-              return (
-                <tr
-                  key={benchmarkName(b)}
-                  class="link"
-                  onClick={e => (e.target as Element).closest('a') ?? go('benchmark', { group: b.group, benchmark: b.benchmark })}
-                >
-                  <td>
-                    <a href={href('benchmark', { group: b.group, benchmark: b.benchmark })}>
-                      <span class="pkg">{b.group && `${visible(b.group)}/`}</span>
-                      {visible(b.benchmark)}
-                    </a>
-                  </td>
-                  <td class="roomy">
-                    {m && (
-                      <Spark
-                        values={m.values}
-                        mark={m.status === 'slower' ? m.values.length - 1 : -1}
-                        label={`${m.name} of the last ${m.values.length} runs`}
-                      />
-                    )}
-                  </td>
-                  <td class="num">{m && metric(m.last, m.unit)}</td>
-                  <td class="num">{m && m.mean !== 0 && signed(m.last / m.mean - 1, percent)}</td>
-                  <td class={m?.status === 'slower' ? 'more' : m?.status === 'faster' ? 'less' : 'dim'}>
-                    {m ? words[m.status] : 'no metric'}
-                  </td>
-                  <td class="num">{count(b.runs)}</td>
-                  <td>
-                    {visible(b.last.run)} <small class="dim">{b.last.date ? instant(b.last.date) : ''}</small>
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+      <div class="fitted" style={{ '--rows': rows.length }}>
+        <Table
+          label="Benchmarks"
+          rows={rows.length}
+          columns={columns}
+          rowKey={i => benchmarkName(rows[i]!)}
+          sort={sort}
+          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : id !== 'benchmark' }))}
+          selected={selected}
+          onSelect={select}
+          onOpen={i => go('benchmark', at(rows[i]!))}
+        />
       </div>
     </section>
   );

@@ -1,6 +1,6 @@
 // A profile, or the sum of a selection of profiles.
 import { useMemo } from 'preact/hooks';
-import { amount, commit, counted, instant } from '../core/format';
+import { amount, commit, counted, instant, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { Embedded, source } from '../core/source';
@@ -26,11 +26,11 @@ export interface Run {
 export function runsText(runs: readonly Run[]): string {
   const last = runs[runs.length - 1];
   if (!last) return 'no runs';
-  if (runs.length > 1) return `${counted(runs.length, 'run')}, ${runs[0]!.run} … ${last.run}`;
-  return [last.run, last.commit && commit(last.commit), last.date && instant(last.date)].filter(Boolean).join(', ');
+  if (runs.length > 1) return `${counted(runs.length, 'run')}, ${visible(runs[0]!.run)} … ${visible(last.run)}`;
+  return [visible(last.run), last.commit && commit(last.commit), last.date && instant(last.date)].filter(Boolean).join(', ');
 }
 
-export const benchmarksText = (p: URLSearchParams): string => [...p.getAll('group'), ...p.getAll('benchmark')].join(' / ');
+export const benchmarksText = (p: URLSearchParams): string => visible([...p.getAll('group'), ...p.getAll('benchmark')].join(' / '));
 
 export default function Profile() {
   const { params } = place.value;
@@ -44,10 +44,10 @@ function Selected({ params }: { params: URLSearchParams }) {
   const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
   const known = runs.value?.rows ?? [];
   const name =
-    [benchmarksText(params), known.length > 0 ? runsText(known) : (params.get('run') ?? params.get('profile') ?? '')]
+    [benchmarksText(params), known.length > 0 ? runsText(known) : visible(params.get('run') ?? params.get('profile') ?? '')]
       .filter(Boolean)
       .join(', ') ||
-    params.get('file') ||
+    visible(params.get('file') ?? '') ||
     (source.value instanceof Embedded && source.value.data.title) ||
     'Profile';
   useTitle(name);
@@ -138,7 +138,7 @@ function Choose() {
   return (
     <Page
       title="Profiles"
-      sub="The newest runs of every benchmark. Enter or a double click opens one; a benchmark's page has all of its runs."
+      sub="The newest runs of every benchmark. A benchmark's page has all of its runs."
     >
       <Await of={answer} what="profiles">
         {({ rows }) => <ProfileList rows={[...rows].reverse()} />}
@@ -165,14 +165,14 @@ function ProfileList({ rows }: { rows: ProfileRow[] }) {
             title: 'Benchmark',
             cell: i => (
               <a href={href('profile', address(rows[i]!))}>
-                {[rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / ')}
+                {visible([rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / '))}
               </a>
             ),
           },
-          { id: 'run', title: 'Run', width: 160, cell: i => rows[i]!.run.run },
+          { id: 'run', title: 'Run', width: 160, cell: i => visible(rows[i]!.run.run) },
           { id: 'date', title: 'Date (UTC)', width: 140, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
           { id: 'commit', title: 'Commit', width: 110, cell: i => <code>{commit(rows[i]!.run.commit ?? '')}</code> },
-          { id: 'type', title: 'Type', width: 120, cell: i => rows[i]!.type.name },
+          { id: 'type', title: 'Type', width: 120, cell: i => visible(rows[i]!.type.name) },
           { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
         ]}
         empty="The store has no profiles. Import some: dendro import FILE"

@@ -5,6 +5,7 @@ import type { Analysis, Cause, SegmentDescription, Snapshot, TaskDescription, Ta
 import { boxesOf, sharedFrames } from '../core/dumps';
 import { count, counted, instant, percent, visible } from '../core/format';
 import { ago, millis, splitName } from '../core/metric';
+import { notesOf } from '../core/request';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { href, place, update } from '../core/url';
@@ -216,16 +217,33 @@ function Sampled({ t, interval }: { t: TaskDescription; interval: number }) {
   const segments = usePolled<{ rows: TaskSegment[] }>(`tasks/${encodeURIComponent(t.id)}/segments`, {}, interval);
   return (
     <>
-      <Await of={segments} what="requests">
-        {list => <Segments list={list.rows} chosen={segment} />}
-      </Await>
       {segment && <Segment key={segment} task={t} id={segment} />}
       <Merged task={t} segment={segment} interval={interval} />
+      <Await of={segments} what="requests">
+        {list => <Segments list={list.rows} chosen={segment} of={t} />}
+      </Await>
     </>
   );
 }
 
-function Segments({ list, chosen }: { list: TaskSegment[]; chosen: string }) {
+/** One row per request: the segment of the task's endpoint, or the longest one; the others follow when it is chosen. */
+function requestsOf(list: readonly TaskSegment[], endpoint: string | undefined, chosen: string): { s: TaskSegment; within: TaskSegment[]; child: boolean }[] {
+  const traces = new Map<string, TaskSegment[]>();
+  for (const s of list) {
+    const of = traces.get(s.trace || s.segment);
+    if (of) of.push(s);
+    else traces.set(s.trace || s.segment, [s]);
+  }
+  return [...traces.values()].flatMap(all => {
+    const rank = (s: TaskSegment) => (s.endpoint === endpoint ? 0 : 1);
+    const [first, ...within] = all.sort((a, b) => rank(a) - rank(b) || b.latency - a.latency);
+    const open = within.some(s => s.segment === chosen) || first!.segment === chosen;
+    return [{ s: first!, within, child: false }, ...(open ? within.map(s => ({ s, within: [], child: true })) : [])];
+  });
+}
+
+function Segments({ list, chosen, of }: { list: TaskSegment[]; chosen: string; of: TaskDescription }) {
+  const rows = requestsOf(list, of.endpoint, chosen);
   const longest = Math.max(1, ...list.map(s => s.latency));
   return (
     <section class="findings">
@@ -251,7 +269,7 @@ function Segments({ list, chosen }: { list: TaskSegment[]; chosen: string }) {
             </tr>
           </thead>
           <tbody>
-            {list.map(s => (
+            {rows.map(({ s, within, child }) => (
               <tr
                 key={s.segment}
                 class={`link ${s.segment === chosen ? 'selected' : ''}`}
@@ -259,8 +277,10 @@ function Segments({ list, chosen }: { list: TaskSegment[]; chosen: string }) {
               >
                 <td class="tight">
                   <button type="button" class="plainbutton" title={s.segment} aria-pressed={s.segment === chosen}>
+                    {child && '└ '}
                     {visible(s.endpoint || s.segment.slice(0, 18))}
                   </button>
+                  {within.length > 0 && <small class="dim">{` and ${counted(within.length, 'segment')} within`}</small>}
                 </td>
                 <td class="tight">{visible(s.instance ?? '')}</td>
                 <td class="tight">{s.start ? new Date(s.start).toISOString().slice(11, 23) : 'not arrived yet'}</td>
@@ -434,7 +454,7 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
               {a.snapshots < (a as { found?: number }).found! &&
                 `; ${(a as { found?: number }).found! - a.snapshots} more were not analysed`}
             </p>
-            {a.notes.map(n => (
+            {notesOf(a.notes).map(n => (
               <p key={n} class="dim">
                 {visible(n)}
               </p>

@@ -206,7 +206,14 @@ function Create({ service: first }: { service: string }) {
       <button type="submit" class="primary" disabled={busy}>
         {busy ? 'Creating…' : 'Create'}
       </button>
-      {error && <Failure error={error instanceof Problem ? error : new Error(error.message)} what="the task" />}
+      {error instanceof Problem && typeof error.more['task'] === 'string' ? (
+        <p role="alert" class="grow">
+          A task of this service runs already, and a service has one at a time: <a href={href('task', { task: error.more['task'] })}>see the task</a>, or stop
+          it there.
+        </p>
+      ) : (
+        error && <Failure error={error instanceof Problem ? error : new Error(error.message)} what="the task" />
+      )}
     </form>
   );
 }

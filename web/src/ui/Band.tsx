@@ -160,7 +160,7 @@ export function Band({ label, series, names, marks = [], height = 260, format, o
         {xs.map(
           (_, i) =>
             i % every === 0 && (
-              <text key={i} class="axis" x={x(i)} y={height - 6} text-anchor="middle">
+              <text key={i} class="axis" {...(x(i) > width - 52 ? { x: width, 'text-anchor': 'end' } : { x: x(i), 'text-anchor': 'middle' })} y={height - 6}>
                 {short(nameOf(i))}
               </text>
             ),

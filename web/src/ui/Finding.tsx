@@ -202,7 +202,6 @@ function Facts({ c }: { c: Change }) {
   if (c.file)
     rows.push(['code', `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`]);
   for (const x of c.code?.commits ?? []) rows.push(['commit', visible(`${commit(x.commit)} ${x.subject} (${x.author})`)]);
-  for (const l of c.code?.lines ?? []) rows.push([`${l.file}:${l.line}`, visible(l.sign + l.text)]);
   if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
   if (c.also.length > 0) rows.push(['also in', visible(c.also.map(benchmarkName).join(', '))]);
   if (c.note && c.function) rows.push(['note', c.note]);
@@ -219,7 +218,33 @@ function Facts({ c }: { c: Change }) {
           <dd>{v}</dd>
         </div>
       ))}
+      {(c.code?.lines.length ?? 0) > 0 && <Lines of={c.code!.lines} />}
     </dl>
+  );
+}
+
+/** The changed lines of the commits since the last good run, by file. */
+function Lines({ of }: { of: NonNullable<Change['code']>['lines'] }) {
+  const files = [...new Set(of.map(l => l.file))];
+  return (
+    <div class="changed">
+      {files.map(file => (
+        <figure key={file}>
+          <figcaption>{visible(file)}</figcaption>
+          <pre tabIndex={0} aria-label={`Changed lines of ${visible(file)}`}>
+            {of
+              .filter(l => l.file === file)
+              .map((l, i) => (
+                <span key={i} class={l.sign === '+' ? 'added' : l.sign === '-' ? 'removed' : ''}>
+                  <i>{l.line}</i>
+                  {visible(`${l.sign || ' '} ${l.text.replace(/\t/g, '    ')}`)}
+                  {'\n'}
+                </span>
+              ))}
+          </pre>
+        </figure>
+      ))}
+    </div>
   );
 }
 

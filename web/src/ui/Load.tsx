@@ -1,7 +1,8 @@
 // Answers on their way: progress, errors with a retry, and what came.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { amount } from '../core/format';
+import { amount, visible } from '../core/format';
+import { withoutFlags } from '../core/request';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
 
 export interface Loading<T> {
@@ -70,7 +71,7 @@ export function Failure({ error, retry, what }: { error: Error; retry?: () => vo
   return (
     <div class="failure" role="alert">
       <h2>{error instanceof Problem ? error.title : `Could not show ${what}`}</h2>
-      <p>{error.message}</p>
+      <p>{visible(withoutFlags(error.message))}</p>
       {retry && (
         <button type="button" onClick={retry}>
           Try again

@@ -3,6 +3,7 @@
 import type { JudgedBenchmark, MetricRow, MetricSide, ReportDocument } from '../core/answers';
 import { commit, counted, signed, visible, percent } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
+import { notesOf } from '../core/request';
 import { source } from '../core/source';
 import { href } from '../core/url';
 import { level, LevelPlot, MetricPlot } from './Finding';
@@ -172,7 +173,7 @@ export function Parameters({ doc }: { doc: ReportDocument }) {
           </div>
         ))}
       </dl>
-      {doc.notes.map(n => (
+      {notesOf(doc.notes).map(n => (
         <p key={n}>{visible(n)}</p>
       ))}
     </section>

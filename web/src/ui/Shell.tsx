@@ -26,7 +26,7 @@ function Links() {
     return (
       <>
         {(s.data.nav ?? []).map(n => (
-          <a key={n.address} href={`#${n.address}`} aria-current={n.address.startsWith(`/${here}`) ? 'page' : undefined}>
+          <a key={n.address} href={`#${n.address}`} title={n.title} aria-current={n.address.startsWith(`/${here}`) ? 'page' : undefined}>
             {n.title}
           </a>
         ))}
@@ -113,10 +113,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
             Log out
           </button>
         )}
-        <button type="button" onClick={nextTheme} title="dark or light (t)">
+        <button type="button" class="theme" onClick={nextTheme} title="dark or light (t)">
           {dark.value ? 'Light' : 'Dark'}
         </button>
-        <button type="button" onClick={() => (helpShown.value = true)} aria-label="Keyboard help" title="keyboard (?)">
+        <button type="button" class="keys" onClick={() => (helpShown.value = true)} aria-label="Keyboard help" title="keyboard (?)">
           ?
         </button>
       </header>

@@ -73,11 +73,19 @@ export function Chart({ params }: { params: URLSearchParams }) {
           const { from, to } = chartBoxes(answer);
           const range: [number, number] = [from, to];
           const unit = unitOf(params);
+          if (to <= from)
+            return (
+              <p class="empty">
+                {answer.columns.depth.length === 0
+                  ? 'No sample of this selection says when it was taken.'
+                  : 'All samples are of one moment: there is nothing to show over time.'}
+              </p>
+            );
           if (threads.length < 2)
             return <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />;
           return (
             <>
-              <Range range={range} />
+              <Range />
               <Most of={threads}>{t => <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />}</Most>
             </>
           );
@@ -120,7 +128,7 @@ export function DiffChart({ params }: { params: URLSearchParams }) {
           if (both.length < 2) return <Pair title={visible(both[0]?.name ?? '')} answer={answer} range={range} unit={unit} />;
           return (
             <>
-              <Range range={range} />
+              <Range />
               <Most of={both}>{t => <ThreadPair key={t.name} name={t.name} params={params} range={range} unit={unit} />}</Most>
               {threads.length > both.length && (
                 <p class="note">{counted(threads.length - both.length, 'thread')} that only one side has not shown.</p>
@@ -191,13 +199,13 @@ function ThreadLane({ thread, params, range, unit }: { thread: Thread; params: U
 }
 
 /** The range of time that is chosen, to widen it again. */
-function Range({ range }: { range: [number, number] }) {
+function Range() {
   const chosen = place.value.params.get('range');
   return (
     <p class="note">
       {chosen ? (
         <>
-          {number(range[0])} – {number(range[1])} ms{' '}
+          {chosen.replace('..', ' – ')} ms{' '}
           <button type="button" onClick={() => update({ range: null }, true)}>
             Whole time
           </button>

@@ -15,10 +15,10 @@ interface Props {
   narrow: boolean;
 }
 
-type Which = 'all' | 'slower' | 'faster';
+type Which = 'all' | 'slower' | 'faster' | 'own code';
 
 export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narrow }: Props) {
-  const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : narrow ? 'total' : 'self', descending: true });
+  const [sort, setSort] = useState({ id: t.isDiff || narrow ? 'total' : 'self', descending: true });
   const [which, setWhich] = useState<Which>('all');
   const counts = useMemo(() => {
     let slower = 0;
@@ -36,6 +36,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     const kept = rows.filter(r => {
       if (found && !found[r.fn]) return false;
       if (which === 'all') return true;
+      if (which === 'own code') return t.table.functions[r.fn]!.own === true;
       const c = t.change(r.total[0]!, r.total[1]!, r.outside);
       return which === 'slower' ? c > 0 : c < 0;
     });
@@ -49,12 +50,13 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       newSelf: r => r.self[last]!,
       relative: r => (r.total[0] ? delta(r.total) / Math.abs(r.total[0]!) : Number.MAX_VALUE * Math.sign(delta(r.total))),
     };
-    if (sort.id === 'rank') {
-      // The user's own code first, and what is outside of the noise before what is within.
-      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1);
-      kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total));
+    if (t.isDiff && (sort.id === 'total' || sort.id === 'rank')) {
+      // What is outside of the noise before what is within, which is grey; of equal changes the user's own code first.
+      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 1 : 0);
+      const own = (r: FunctionRow) => (t.table.functions[r.fn]!.own ? 0 : 1);
+      kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total) || own(a) - own(b));
     } else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
-    else if (sort.id !== 'total' || t.isDiff) {
+    else if (sort.id !== 'total') {
       const key = keys[sort.id.replace('Share', '')]!;
       const size = (r: FunctionRow) => (sort.id === 'self' || sort.id === 'total' ? Math.abs(key(r) as number) : (key(r) as number));
       kept.sort((a, b) => size(b) - size(a) || a.fn - b.fn);
@@ -66,14 +68,14 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   const difference = (id: string, title: string, of: (r: FunctionRow) => number[]): Column => ({
     id,
     title,
-    width: 88,
+    width: narrow ? 96 : 104,
     numeric: true,
     sortable: true,
     cell: i => {
       const [a, b] = of(list[i]!);
       return deltaText(a!, b!, t.unit);
     },
-    class: i => tone(t.change(of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
+    class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
   });
   const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 84): Column => ({
     id,
@@ -92,7 +94,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   const state: Column = {
     id: 'rank',
     title: 'Change',
-    hint: 'your own code first, then by size of the change; grey: within sampling noise',
+    hint: 'by size of the change; grey: within sampling noise',
     width: 104,
     sortable: true,
     cell: i => {
@@ -156,10 +158,10 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     <div class="list">
       {t.isDiff && (
         <div class="segments" role="group" aria-label="which changes">
-          {(['all', 'slower', 'faster'] as const).map(w => (
+          {(['all', 'slower', 'faster', ...(rows.some(r => t.table.functions[r.fn]!.own) ? (['own code'] as const) : [])] as const).map(w => (
             <button key={w} type="button" aria-pressed={which === w} onClick={() => setWhich(w)}>
               {w}
-              {w !== 'all' && <span class={w === 'slower' ? 'more' : 'less'}> {counts[w]}</span>}
+              {(w === 'slower' || w === 'faster') && <span class={w === 'slower' ? 'more' : 'less'}> {counts[w]}</span>}
             </button>
           ))}
           <span class="faint">outside of the {t.outside ? 'band' : 'noise'}</span>

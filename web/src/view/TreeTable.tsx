@@ -108,13 +108,13 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
   const difference = (id: string, title: string, of: (n: number, side: number) => number): Column => ({
     id,
     title,
-    width: 88,
+    width: 104,
     numeric: true,
     cell: i => {
       const [a, b] = [of(rows[i]!, 0), of(rows[i]!, 1)];
       return deltaText(a, b, t.unit);
     },
-    class: i => tone(t.change(of(rows[i]!, 0), of(rows[i]!, 1), nodes.outside(rows[i]!))),
+    class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(rows[i]!, 0), of(rows[i]!, 1), nodes.outside(rows[i]!))),
   });
   const columns: Column[] = t.isDiff
     ? [

@@ -167,6 +167,10 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     { keys: 'y', help: 'copy the link', run: () => copy(link()) },
   ];
   useKeys(keys);
+  // A view has the focus when it opens, unless someone is at work elsewhere.
+  useEffect(() => {
+    if (document.activeElement === document.body || document.activeElement?.id === 'main') focusView(main.current);
+  }, [view, late]);
 
   const graph = (
     v: Nodes,
@@ -482,9 +486,9 @@ function CategoryLegend({ t }: { t: Tree }) {
 
 /** Moves the focus into the view, so that its own keys work. */
 function focusView(e: HTMLElement | null): boolean {
-  const target = e?.querySelector<HTMLElement>('.flame, .table');
+  const target = e?.querySelector<HTMLElement>('.flame') ?? e?.querySelector<HTMLElement>('.table');
   if (!target || target === document.activeElement) return false;
-  target.focus();
+  target.focus({ preventScroll: true });
   return true;
 }
 

@@ -87,7 +87,7 @@ export function Numbers({
         </thead>
         <tbody>
           {lines.map(([label, v]) => {
-            const change = t.change(v[0]!, v[1]!, outside);
+            const change = v === self ? t.changeOfSelf(v[0]!, v[1]!, outside) : t.change(v[0]!, v[1]!, outside);
             return (
               <tr key={label}>
                 <th scope="row">{label}</th>
