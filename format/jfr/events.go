@@ -81,17 +81,23 @@ var eventKinds = map[string]*eventKind{
 
 // compileEvents makes the programs of the events that are read.
 func (m *metadata) compileEvents() {
-	for name, kind := range eventKinds {
-		id, ok := m.byName[name]
-		if !ok {
-			continue
+	for _, kinds := range []map[string]*eventKind{eventKinds, datadogKinds} {
+		for name, kind := range kinds {
+			m.compileEvent(name, kind)
 		}
-		want := maps.Clone(commonFields)
-		maps.Copy(want, kind.fields)
-		if p := m.reader(id, want); p != nil {
-			m.events = append(m.events, eventType{eventKind: kind, program: p})
-			m.eventOf.put(id, int64(len(m.events)))
-		}
+	}
+}
+
+func (m *metadata) compileEvent(name string, kind *eventKind) {
+	id, ok := m.byName[name]
+	if !ok {
+		return
+	}
+	want := maps.Clone(commonFields)
+	maps.Copy(want, kind.fields)
+	if p := m.reader(id, want); p != nil {
+		m.events = append(m.events, eventType{eventKind: kind, program: p})
+		m.eventOf.put(id, int64(len(m.events)))
 	}
 }
 

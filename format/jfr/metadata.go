@@ -28,8 +28,9 @@ type field struct {
 // read them.
 type metadata struct {
 	raw       []byte // what it was read from
-	async     bool   // async-profiler wrote it
-	broken    error  // why one of the classes that matter cannot be read
+	async     bool   // async-profiler or Datadog's fork of it wrote it
+	datadog   bool
+	broken    error // why one of the classes that matter cannot be read
 	classes   map[uint64]*class
 	byName    map[string]uint64
 	events    []eventType
@@ -168,7 +169,8 @@ func (m *metadata) addClass(e *element) *class {
 	if err == nil {
 		m.classes[id] = c
 		m.byName[c.name] = id
-		m.async = m.async || slices.Contains(asyncClasses, c.name)
+		m.datadog = m.datadog || c.name == "datadog.DatadogProfilerConfig"
+		m.async = m.async || m.datadog || slices.Contains(asyncClasses, c.name)
 	}
 	return c
 }

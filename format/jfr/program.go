@@ -21,6 +21,7 @@ const (
 	skipArray
 	readVarint
 	readByte
+	readFloat // its bits
 	readPlace // the place of a string or an array, which is then passed over
 )
 
@@ -68,6 +69,8 @@ func (p program) run(c *cursor, r *record) {
 			c.skipVarints(s.n)
 		case readByte:
 			r[s.slot] = uint64(c.byte())
+		case readFloat:
+			r[s.slot] = c.uint32()
 		case skipBytes:
 			c.skip(s.n)
 		case readPlace:
@@ -145,6 +148,10 @@ func (c *compiler) content(id uint64, to slot, depth int) error {
 	case "short", "char", "int", "long":
 		c.varint(to)
 	case "float":
+		if to != noSlot {
+			c.add(step{kind: readFloat, slot: to})
+			return nil
+		}
 		c.bytes(4, noSlot)
 	case "double":
 		c.bytes(8, noSlot)

@@ -169,7 +169,7 @@ type findings struct {
 
 	lostStacks, cutStacks, lostMethods, badEvents      int
 	failedSamples, lostSamples, unknownFrees, badDumps int
-	twiceAllocated                                     int
+	twiceAllocated, twiceCPU                           int
 
 	otherEvents int    // that are not read
 	otherEvent  uint64 // class of the last of them
@@ -203,7 +203,8 @@ func (f *findings) report(p *profile.Profile) {
 		{f.failedSamples, "%d CPU time samples failed and have no stack"},
 		{f.lostSamples, "%d CPU time samples were lost while recording"},
 		{f.unknownFrees, "%d calls of free are of memory whose allocation is not in the file; they are left out"},
-		{f.twiceAllocated, "%d ObjectAllocationSample events are left out: the same allocations are recorded as ObjectAllocationInNewTLAB and ObjectAllocationOutsideTLAB"},
+		{f.twiceAllocated, "%d samples of allocations are left out: other events of the recording are of the same allocations"},
+		{f.twiceCPU, "%d samples of Datadog's profiler are left out: CPU time samples of the JDK are of the same time"},
 		{f.badDumps, "%d thread dumps in the recording cannot be read"},
 	} {
 		if w.n > 0 {

@@ -270,7 +270,7 @@ alloc-samples count
   1 a/A.run_[0]:10;a/A.work_[j]:20;a.A_[k] t=600 main/70
 alloc bytes default
   5000 a/A.run_[0]:10;a/A.work_[j]:20;a.A_[k] t=600 main/70
-warning 1 ObjectAllocationSample events are left out: the same allocations are recorded as ObjectAllocationInNewTLAB and ObjectAllocationOutsideTLAB
+warning 1 samples of allocations are left out: other events of the recording are of the same allocations
 `},
 	{"native memory", func() *writer {
 		w := withNames(newWriter(mallocClass, freeClass))
@@ -381,14 +381,7 @@ func TestSettingsHold(t *testing.T) {
 		w.numbers(classWall, 1700, 7, 1, 3, 4)
 		return w.bytes()
 	}
-	jdk := func(settings ...string) []byte {
-		w := withNames(newWriter(execClass))
-		for i := 0; i+1 < len(settings); i += 2 {
-			w.setting(classExecution, settings[i], settings[i+1])
-		}
-		w.numbers(classExecution, 1500, 7, 1, 1)
-		return w.bytes()
-	}
+	jdk := jdkChunk
 	first := chunk("event", "cpu", "interval", "2000000", "wall", "5000000", "version", "3.0")
 	for _, tt := range []struct {
 		name   string
@@ -417,6 +410,17 @@ func TestSettingsHold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// jdkChunk is a chunk of the JDK with one sample, and the settings of ExecutionSample that
+// are given by name and value.
+func jdkChunk(settings ...string) []byte {
+	w := withNames(newWriter(execClass))
+	for i := 0; i+1 < len(settings); i += 2 {
+		w.setting(classExecution, settings[i], settings[i+1])
+	}
+	w.numbers(classExecution, 1500, 7, 1, 1)
+	return w.bytes()
 }
 
 // small is a chunk of one sample.

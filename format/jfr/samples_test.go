@@ -167,11 +167,32 @@ func (n *node) lines(path string, out map[string]int64) {
 	}
 }
 
-// TestChunks reads a recording whose settings are in its first chunk only.
+// TestChunks reads recordings of several chunks, of which those of async-profiler have the
+// settings in the first one only. The numbers are those of the JDK's `jfr summary` and
+// `jfr print`, times the interval that the recorder was told.
 func TestChunks(t *testing.T) {
-	p := mustDecode(t, readtest.File(t, "ap29-chunks.jfr.gz"))
-	if cpu := p.Tables[p.Default]; cpu.Type.Name != profile.CPU || cpu.Total() != 1.16e9 || cpu.Count() != 116 || p.Interval != 10*time.Millisecond {
-		t.Errorf("%s: %d in %d samples, a sample every %s", cpu.Type.Name, cpu.Total(), cpu.Count(), p.Interval)
+	for name, want := range map[string]string{
+		"ap29-chunks":  "cpu-samples 116, cpu 1160ms, alloc-samples 292, alloc 153092096",
+		"ap30-chunks":  "cpu-samples 21, cpu 1050ms, wall-samples 1467, wall 293400ms",
+		"ap46-chunks":  "cpu-samples 22, cpu 1100ms, wall-samples 1550, wall 310000ms",
+		"jdk17-chunks": "cpu-samples 39, cpu 390ms, native-samples 3",
+		"jdk25-chunks": "cpu 360ms, cpu-samples 67",
+	} {
+		p := mustDecode(t, readtest.File(t, name+".jfr.gz"))
+		var got []string
+		for i := range p.Tables {
+			s, n, unit := &p.Tables[i], p.Tables[i].Total(), ""
+			if s.Type.Unit == nanoseconds {
+				n, unit = n/1e6, "ms"
+			}
+			got = append(got, fmt.Sprintf("%s %d%s", s.Type.Name, n, unit))
+		}
+		if have := strings.Join(got, ", "); have != want {
+			t.Errorf("%s: %s, want %s", name, have, want)
+		}
+		if p.Tables[p.Default].Type.Name != profile.CPU {
+			t.Errorf("%s: the default is %s", name, p.Tables[p.Default].Type.Name)
+		}
 	}
 }
 

@@ -11,11 +11,13 @@ import (
 type seriesID uint8
 
 const (
-	cpuTime seriesID = iota // jdk.CPUTimeSample
+	cpuTime    seriesID = iota // jdk.CPUTimeSample
+	cpuDatadog                 // datadog.ExecutionSample
 	execution
 	wall
 	native
 	alloc
+	allocDatadog // datadog.ObjectSample
 	allocSampled // jdk.ObjectAllocationSample
 	live
 	malloc
@@ -59,10 +61,12 @@ var seriesTypes = [seriesCount]struct {
 	lasts       bool // the value is the duration of the event
 }{
 	cpuTime:      {profile.CPU, nanoseconds, "", "jdk.CPUTimeSample", false},
+	cpuDatadog:   {profile.CPU, nanoseconds, "", "datadog.ExecutionSample", false},
 	execution:    {profile.CPU, nanoseconds, profile.CPUSamples, "jdk.ExecutionSample", false},
 	wall:         {profile.Wall, nanoseconds, profile.WallSamples, "profiler.WallClockSample", false},
 	native:       {"", "", NativeSamples, "jdk.NativeMethodSample", false},
 	alloc:        {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationInNewTLAB", false},
+	allocDatadog: {profile.Alloc, byteUnit, profile.AllocSamples, "datadog.ObjectSample", false},
 	allocSampled: {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationSample", false},
 	live:         {profile.Live, byteUnit, profile.LiveSamples, "profiler.LiveObject", false},
 	malloc:       {profile.Malloc, byteUnit, "", "profiler.Malloc", false},
@@ -159,11 +163,9 @@ func (p *period) merge(q period) {
 
 // makeTables makes the value types of all series that have samples.
 func (r *recording) makeTables() {
-	if sampled := &r.series[allocSampled]; len(r.series[alloc].stack) > 0 {
-		r.found.twiceAllocated = len(sampled.stack)
-		*sampled = series{}
-	}
-	hasCPUTime := len(r.series[cpuTime].stack) > 0
+	r.found.twiceAllocated = r.keepFirst(alloc, allocDatadog, allocSampled)
+	r.found.twiceCPU = r.keepFirst(cpuTime, cpuDatadog)
+	hasCPUTime := len(r.series[cpuTime].stack)+len(r.series[cpuDatadog].stack) > 0
 	for i := range r.series {
 		s := &r.series[i]
 		if len(s.stack) == 0 {
@@ -187,6 +189,21 @@ func (r *recording) makeTables() {
 		r.p.Warnf("the recording has no samples among its %d events", r.found.otherEvents)
 	}
 	r.chooseDefault()
+}
+
+// keepFirst keeps, of series that measure the same in different ways, the first that has
+// samples, and returns the number of samples that it dropped.
+func (r *recording) keepFirst(ids ...seriesID) (dropped int) {
+	kept := false
+	for _, id := range ids {
+		s := &r.series[id]
+		if kept {
+			dropped += len(s.stack)
+			*s = series{}
+		}
+		kept = kept || len(s.stack) > 0
+	}
+	return dropped
 }
 
 // counts returns how many samples each row stands for.

@@ -25,13 +25,14 @@ type settings struct {
 	wall              int64  // nanoseconds between them; 0: the profiler's own
 	alloc, lock       bool
 	period            time.Duration // of jdk.ExecutionSample
-	throttle          time.Duration // of jdk.CPUTimeSample
+	throttle          time.Duration // of jdk.CPUTimeSample and datadog.ExecutionSample
 }
 
 // The profilers.
 const (
-	asyncProfiler  = "async-profiler"
-	flightRecorder = "JDK Flight Recorder"
+	asyncProfiler   = "async-profiler"
+	datadogProfiler = "Datadog java-profiler"
+	flightRecorder  = "JDK Flight Recorder"
 )
 
 // async-profiler's intervals when it is not told any.
@@ -108,9 +109,20 @@ func parsePeriod(text string) time.Duration {
 	return time.Duration(n) * unit
 }
 
-// async reports whether async-profiler wrote the chunk: native frames are those
+// async reports whether async-profiler or Datadog's fork of it wrote the chunk: native frames are those
 // of native code then, in JDK recordings Java methods that are native.
 func (ch *chunk) async() bool { return ch.meta.async || ch.settings.async }
+
+// profiler returns who wrote the chunk.
+func (ch *chunk) profiler() string {
+	switch {
+	case ch.meta.datadog:
+		return datadogProfiler
+	case ch.async():
+		return asyncProfiler
+	}
+	return flightRecorder
+}
 
 // asyncClasses are classes that only async-profiler describes.
 var asyncClasses = []string{"profiler.Log", "profiler.LiveObject", "profiler.Window", "profiler.WallClockSample"}
@@ -127,13 +139,14 @@ const (
 // Settings may come anywhere in a chunk.
 func (ch *chunk) close() {
 	s := &ch.settings
-	s.inherit(&ch.last, ch.async())
-	s.complete(ch.async())
+	s.inherit(&ch.last, ch.profiler())
+	s.complete(ch.profiler())
 	ch.last = *s
 	if ch.async() {
 		ch.moveWallSamples()
 	}
 	ch.weigh(execution, s.cpuPeriod())
+	ch.weigh(cpuDatadog, period{value: int64(cmp.Or(s.throttle, asyncInterval)), unit: nanoseconds, name: profile.CPU})
 	ch.weigh(wall, s.wallPeriod())
 	if ch.made.profiler == "" {
 		ch.made = *s
@@ -143,10 +156,10 @@ func (ch *chunk) close() {
 // inherit adds what the settings before say and these do not. async-profiler writes all of
 // its settings or none; the JDK repeats those of all its events. Settings of the other
 // profiler, whose recording was appended, hold no longer.
-func (s *settings) inherit(before *settings, async bool) {
+func (s *settings) inherit(before *settings, profiler string) {
 	switch {
-	case !before.any || async != (before.profiler == asyncProfiler):
-	case !async:
+	case !before.any || profiler != before.profiler:
+	case profiler == flightRecorder:
 		s.any = true
 		s.period = cmp.Or(s.period, before.period)
 		s.throttle = cmp.Or(s.throttle, before.throttle)
@@ -156,10 +169,9 @@ func (s *settings) inherit(before *settings, async bool) {
 }
 
 // complete names the profiler, and its version by that of the virtual machine in s.jvm.
-func (s *settings) complete(async bool) {
-	s.profiler = flightRecorder
-	if async {
-		s.profiler = asyncProfiler
+func (s *settings) complete(profiler string) {
+	s.profiler = profiler
+	if profiler != flightRecorder {
 		return
 	}
 	jvm := s.jvm

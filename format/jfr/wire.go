@@ -28,6 +28,17 @@ func (c *cursor) byte() byte {
 	return c.b[c.i-1]
 }
 
+// uint32 reads four bytes, highest first.
+func (c *cursor) uint32() uint64 {
+	if len(c.b)-c.i < 4 {
+		c.fail()
+		return 0
+	}
+	v := binary.BigEndian.Uint32(c.b[c.i:])
+	c.i += 4
+	return uint64(v)
+}
+
 // varint reads an integer of any width: seven bits a byte, lowest first, but
 // eight in the ninth byte.
 func (c *cursor) varint() uint64 {
