@@ -1,30 +1,77 @@
 package chrome
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/perf"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 
-// hermes is what the profiler of Hermes, the engine of React Native, writes next to trace
-// events: `samples`, each with a thread, a time and the id of its innermost frame, and
-// `stackFrames`, a tree of frames by id. Its numbers are strings.
+// hermes is what stands next to trace events in some files: `samples`, each with a thread, a
+// time and the id of its innermost frame, and `stackFrames`, a tree of frames by id. The
+// profiler of Hermes, the engine of React Native, writes them, with numbers as strings and
+// every weight 1; converters of perf's recordings name the event that a sample counted, and
+// its weight is how much.
 type hermes struct {
 	samples []hermesSample
 	threads []threadKey
 	number  map[threadKey]int32 // of threads
 	frames  v8Profile           // its nodes, of which none has a parent until link
 	parents []int64             // ids of the nodes' parents; none for a root
+
+	ids      map[string]int64 // of frames, which may be any text
+	idTexts  []string
+	events   map[string]int32 // of what samples counted
+	names    []string         // of events
+	weighted []bool           // whether an event has a weight that is not 1
+}
+
+// counted reports whether the samples are of events that were counted.
+func (h *hermes) counted() bool {
+	return len(h.names) > 1 || slices.Contains(h.weighted, true) || len(h.names) == 1 && h.names[0] != ""
+}
+
+// id returns the number of a frame's id.
+func (h *hermes) id(text string) int64 {
+	n, ok := h.ids[text]
+	if !ok {
+		if h.ids == nil {
+			h.ids = map[string]int64{}
+		}
+		n = int64(len(h.idTexts))
+		h.ids[text] = n
+		h.idTexts = append(h.idTexts, text)
+	}
+	return n
+}
+
+// event returns the number of a name.
+func (h *hermes) event(name string) int32 {
+	n, ok := h.events[name]
+	if !ok {
+		if h.events == nil {
+			h.events = map[string]int32{}
+		}
+		n = int32(len(h.names))
+		h.events[name] = n
+		h.names, h.weighted = append(h.names, name), append(h.weighted, false)
+	}
+	return n
 }
 
 // hermesSample is one sample.
 type hermesSample struct {
 	at     int64 // nanoseconds
+	weight int64
 	thread int32 // number
-	frame  int32 // id
+	frame  int32 // number of its id
+	event  int32 // number of its name
 }
 
 // thread returns the number of a thread.
@@ -44,8 +91,9 @@ func (h *hermes) thread(key threadKey) int32 {
 // readSample reads an object that is an element of `samples`; those of heap profiles
 // have no frame.
 func (h *hermes) readSample(s *jsonscan.Scanner) {
-	sample := hermesSample{frame: none}
+	sample := hermesSample{frame: none, weight: 1}
 	var thread threadKey
+	var name string
 	for key := range s.Object() {
 		switch string(key) {
 		case "ts":
@@ -55,13 +103,21 @@ func (h *hermes) readSample(s *jsonscan.Scanner) {
 		case "tid":
 			thread.id = s.Scalar()
 		case "sf":
-			if v := whole(s.Scalar()); v <= math.MaxInt32 {
-				sample.frame = int32(v)
+			if id := s.Scalar(); id != "" {
+				sample.frame = int32(h.id(id))
+			}
+		case "name":
+			name = s.Scalar()
+		case "weight":
+			text := s.Scalar()
+			if sample.weight = whole(text); sample.weight == none {
+				s.Errorf("the weight of a sample: %.40q", text)
 			}
 		}
 	}
 	if sample.frame != none {
-		sample.thread = h.thread(thread)
+		sample.thread, sample.event = h.thread(thread), h.event(name)
+		h.weighted[sample.event] = h.weighted[sample.event] || sample.weight != 1
 		h.samples = append(h.samples, sample)
 	}
 }
@@ -86,20 +142,19 @@ func position(text string) int32 {
 func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 	h.frames.at = s.Offset()
 	for key := range s.Object() {
-		id := whole(string(key))
-		if id == none {
-			s.Errorf("the id of a frame: %.40q", key)
-		}
-		n, parent, category := node{id: id, parent: none}, int64(none), ""
-		fn := profile.Function{Kind: profile.KindJS}
+		id := h.id(string(key))
+		n, parent, name, category := node{id: id, parent: none}, int64(none), "", ""
+		var fn profile.Function
 		for key := range s.Object() {
 			switch string(key) {
 			case "name":
-				fn.Name, fn.File = hermesName(s.Scalar())
+				name = s.Scalar()
 			case "category":
 				category = s.Scalar()
 			case "parent":
-				parent = whole(s.Scalar())
+				if text := s.Scalar(); text != "" {
+					parent = h.id(text)
+				}
 			case "line":
 				n.line = position(s.Scalar())
 			case "column":
@@ -110,11 +165,17 @@ func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 				fn.Column = position(s.Scalar())
 			}
 		}
+		fn.Name, fn.File = hermesName(name)
 		switch category {
+		case "JavaScript":
+			fn.Kind = profile.KindJS
 		case "Native":
 			fn.Kind = profile.KindNative
 		case "root", "Metadata": // [root], [GC Young Gen]
 			fn.Kind = profile.KindVM
+		default: // the library, of perf's frames
+			fn.Name, fn.File, fn.Module = cmp.Or(name, profile.NoName), "", category
+			fn.Kind, _ = perf.KindOf(name, category)
 		}
 		if s.Err() == nil {
 			h.frames.setIndex(s, id, int32(len(h.frames.nodes)))
@@ -153,22 +214,23 @@ func (t *trace) addHermes(h *hermes) error {
 		}
 		p, ok := h.frames.index[parent]
 		if !ok {
-			return h.frames.malformed("frame %d is called by frame %d, which is not there", h.frames.nodes[i].id, parent)
+			return h.frames.malformed("frame %q is called by frame %q, which is not there", h.idTexts[h.frames.nodes[i].id], h.idTexts[parent])
 		}
 		h.frames.nodes[i].parent = p
+	}
+	if h.counted() {
+		return t.addCounted(h)
 	}
 	threads := make([]*v8Profile, len(h.threads))
 	for i, sample := range h.samples {
 		v := threads[sample.thread]
 		if v == nil {
-			key := h.threads[sample.thread]
-			t.e.pid, t.e.tid = []byte(key.process), []byte(key.id)
-			v = &v8Profile{at: h.frames.at, index: h.frames.index, nodes: h.frames.nodes, thread: t.thread().id}
+			v = &v8Profile{at: h.frames.at, index: h.frames.index, nodes: h.frames.nodes, thread: t.threadOf(h.threads[sample.thread])}
 			threads[sample.thread] = v
 			t.recorded = append(t.recorded, v)
 		}
 		if _, ok := h.frames.index[int64(sample.frame)]; !ok {
-			return h.frames.malformed("sample %d is of frame %d, which is not there", i, sample.frame)
+			return h.missing(i)
 		}
 		v.samples, v.timestamps = append(v.samples, sample.frame), append(v.timestamps, sample.at)
 	}
@@ -177,5 +239,43 @@ func (t *trace) addHermes(h *hermes) error {
 		t.spans(v.start, max(v.start, v.end))
 	}
 	t.p.Profiler = "Hermes"
+	return nil
+}
+
+func (h *hermes) missing(sample int) error {
+	return h.frames.malformed("sample %d is of frame %q, which is not there", sample, h.idTexts[h.samples[sample].frame])
+}
+
+// threadOf returns the thread of a key.
+func (t *trace) threadOf(key threadKey) profile.ThreadID {
+	t.e.pid, t.e.tid = []byte(key.process), []byte(key.id)
+	return t.thread().id
+}
+
+// addCounted makes the tables of samples that name the event they counted, as those of a
+// recording of perf: a weight is the period of its sample.
+func (t *trace) addCounted(h *hermes) error {
+	stacks, err := h.frames.stacks(t.p, t.limits)
+	if err != nil {
+		return err
+	}
+	events := make([]*perf.Event, len(h.names))
+	for i, name := range h.names {
+		events[i] = perf.NewEvent(name, t.limits)
+		events[i].HasPeriod, events[i].HasTime = h.weighted[i], true
+	}
+	for i, sample := range h.samples {
+		n, ok := h.frames.index[int64(sample.frame)]
+		if !ok {
+			return h.missing(i)
+		}
+		row := stacktext.Row{Stack: stacks[n], Value: sample.weight, Time: sample.at, Thread: t.threadOf(h.threads[sample.thread])}
+		if !events[sample.event].Add(row, uint64(sample.weight)) {
+			return h.frames.malformed("sample %d: the weights add up to more than 63 bits", i)
+		}
+		t.spans(sample.at, sample.at)
+		t.counted = min(t.counted, sample.at)
+	}
+	perf.Fill(t.p, events)
 	return nil
 }

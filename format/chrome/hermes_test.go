@@ -51,3 +51,34 @@ func TestHermes(t *testing.T) {
 		}
 	}
 }
+
+// countedTrace has the shape of perf's samples in the Trace Event Format.
+const countedTrace = `{"traceEvents":[
+{"name":"frame","ph":"X","ts":90,"dur":30,"pid":7,"tid":1}],
+"stackFrames":{"5":{"name":"main","category":"shop"},"7a":{"parent":5,"name":"std::sort(int*)","category":"libc++.so"},"9":{"parent":"7a","name":"do_syscall_64","category":"[kernel.kallsyms]"}},
+"samples":[
+{"cpu":0,"tid":1,"ts":100.0,"name":"cycles:HG","sf":"7a","weight":250000},
+{"cpu":1,"tid":2,"ts":110.0,"name":"cycles:HG","sf":9,"weight":750000},
+{"cpu":1,"tid":2,"ts":120.0,"name":"cpu-clock","sf":5,"weight":4000000},
+{"cpu":1,"tid":2,"ts":130.0,"name":"cache-misses","sf":5,"weight":1}]}`
+
+// TestCounted reads samples that are no recording of Hermes: their weights count.
+func TestCounted(t *testing.T) {
+	p, err := decode(countedTrace)
+	want := `== cycles count scale 0 default
+250000 @10µs [ tid=1] shop!main > libc++.so!std::sort(int*)
+750000 @20µs [ tid=2] shop!main > libc++.so!std::sort(int*) > [kernel.kallsyms]!do_syscall_64
+== cpu nanoseconds scale 0 period 4000000 nanoseconds
+4000000 @30µs [ tid=2] shop!main
+== cache-misses-samples count scale 0
+1 @40µs [ tid=2] shop!main
+== events nanoseconds scale 0
+30000 @0s [ tid=1 in 7] frame
+`
+	if err != nil || p.Profiler != "" || readtest.Describe(p) != want {
+		t.Errorf("%v %q\n%s", err, p.Profiler, readtest.Describe(p))
+	}
+	if p, err := decode(strings.Replace(countedTrace, "250000", "-1", 1)); !errors.Is(err, profile.ErrMalformed) {
+		t.Errorf("a negative weight: %v, %v", p, err)
+	}
+}

@@ -29,6 +29,7 @@ type trace struct {
 	async      map[asyncKey][]int // open markers
 	earliest   int64
 	latest     int64
+	counted    int64 // the first sample of counted events
 
 	events int
 	e      event // the one in work
@@ -65,7 +66,7 @@ type asyncKey struct{ category, id, name string }
 func (f *file) readTrace(bare bool) {
 	t := &trace{
 		file: f, bare: bare, names: map[string]int32{}, threads: map[threadKey]*thread{}, process: map[string]string{},
-		recordings: map[recordingKey]*v8Profile{}, async: map[asyncKey][]int{}, earliest: math.MaxInt64, latest: math.MinInt64,
+		recordings: map[recordingKey]*v8Profile{}, async: map[asyncKey][]int{}, earliest: math.MaxInt64, latest: math.MinInt64, counted: math.MaxInt64,
 	}
 	f.trace = t
 	s := f.scanner
@@ -225,6 +226,11 @@ func (t *trace) link() error {
 		t.spans(0, 0)
 	}
 	p.Duration = time.Duration(max(0, t.latest-t.earliest))
+	for i := range p.Tables { // of counted events, whose times count from their first sample
+		for j := range p.Tables[i].Time {
+			p.Tables[i].Time[j] += t.counted - t.earliest
+		}
+	}
 	for _, th := range t.order {
 		process := th.process
 		if name := t.process[th.process]; name != "" {
