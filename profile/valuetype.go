@@ -112,6 +112,16 @@ func Pow10(scale int) (int64, error) {
 	return v, nil
 }
 
+// Momentary reports whether values are amounts at one moment, like the objects on a heap,
+// and not the sum of what happened.
+func (t ValueType) Momentary() bool {
+	switch t.Name {
+	case Live, LiveSamples, Goroutines, Threads, Peak, PeakSamples:
+		return true
+	}
+	return false
+}
+
 // NamedType returns the value type of a name whose unit goes without saying:
 // nanoseconds for cpu, wall and lock, bytes for alloc, live, malloc and peak,
 // milliseconds for trace, and counts for everything else.

@@ -45,7 +45,7 @@ func (r *DiffRequest) checkAgainst() error {
 	if r.Base.chosen() != r.New.chosen() {
 		return usage("--against history needs both sides (--base-… and --head-…) or neither")
 	}
-	if r.Net || r.By != "profile" {
+	if r.Net || r.By != "" && r.By != byProfile {
 		return usage("--against history scales the run like the history: leave out --net and --by")
 	}
 	return nil

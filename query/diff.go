@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
@@ -22,7 +23,7 @@ type DiffRequest struct {
 	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Base      Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
 	New       Side   `prefix:"head-" was:"new-" group:"Side" json:"new,omitzero"`
-	By        string `param:"by" group:"View" arg:"what" default:"profile" help:"compare by value, share, profile, second, work, or the name of a metric" json:"by,omitempty"`
+	By        string `param:"by" group:"View" arg:"what" help:"compare by value, share, profile, operation, second, work, or the name of a metric (default: by operation if every profile has operations, otherwise by profile)" json:"by,omitempty"`
 	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare with the average and the band of runs: history (default sides: the newest run of one benchmark, and the runs before it)" json:"against,omitempty"`
 	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
@@ -83,7 +84,7 @@ type DiffHead struct {
 // Per is what values are divided by: "per second", …; empty: nothing.
 func (h *DiffHead) Per() string {
 	switch {
-	case h.By == "value" || h.By == "share" || h.By == "profile" && h.Profiles == (Counts{1, 1}):
+	case h.By == "value" || h.By == "share" || h.By == byProfile && h.Profiles == (Counts{1, 1}):
 		return ""
 	case h.By == "work":
 		return "per unit of work"
@@ -256,6 +257,7 @@ type comparison struct {
 	*calltree.Diff
 	*viewer
 	r     *DiffRequest
+	by    string // what values are divided by
 	unit  string
 	scale int
 	count [2]int
@@ -316,6 +318,9 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 	}
 	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err
+	}
+	if c.by == byOperation {
+		c.noteOperations(sides)
 	}
 	c.notes = append(c.notes, c.Notes...)
 	return c, nil
@@ -422,10 +427,51 @@ func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (
 	return queries, usage("nothing to compare: give --base-run and --head-run (or -commit, -branch, -since, -until), --last n, or two files")
 }
 
+// What the sides of a diff are compared by, if it is not a metric.
+const (
+	byProfile   = "profile"
+	byOperation = "operation"
+)
+
+// byDefault compares amounts per operation if the operations of all profiles are known;
+// what is there at one moment, like a heap, does not grow with them.
+func (c *comparison) byDefault(sides [2][]Input) string {
+	if c.Type.Momentary() {
+		return byProfile
+	}
+	for _, list := range sides {
+		for k := range list {
+			if list[k].operations <= 0 {
+				return byProfile
+			}
+		}
+	}
+	return byOperation
+}
+
+// noteOperations says how many operations the sides have.
+func (c *comparison) noteOperations(sides [2][]Input) {
+	var n [2]float64
+	estimated := ""
+	for i, list := range sides {
+		for k := range list {
+			n[i] += list[k].operations
+			if list[k].estimated {
+				estimated = ", some of them estimated"
+			}
+		}
+	}
+	c.note("compared per operation: %s and %s operations%s (--by profile: per profile)", words.Count(int64(n[0])), words.Count(int64(n[1])), estimated)
+}
+
 // divide sets what the sides are compared by.
 func (c *comparison) divide(sides [2][]Input) error {
 	c.unit, c.scale = c.Type.Unit, c.Type.Scale
 	by := c.r.By
+	if by == "" {
+		by = c.byDefault(sides)
+	}
+	c.by = by
 	switch by {
 	case "value":
 		return nil
@@ -456,9 +502,14 @@ func (c *comparison) divide(sides [2][]Input) error {
 
 // workOf returns how much work an input stands for.
 func (c *comparison) workOf(in *Input, side int) (float64, error) {
-	switch c.r.By {
-	case "profile":
+	switch c.by {
+	case byProfile:
 		return float64(in.profiles), nil
+	case byOperation:
+		if in.operations <= 0 {
+			return 0, usage("%s--by operation: the number of operations of some profiles is unknown: import them with --operations N, or with --metrics of benchmarks that ran a fixed number (-benchtime 1000x)", in.prefix())
+		}
+		return in.operations, nil
 	case "second":
 		if in.duration <= 0 {
 			return 0, fmt.Errorf("%s--by second: the duration of some profiles is unknown", in.prefix())
@@ -470,13 +521,13 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 		}
 		return 0, usage("--by work needs --base-work and --head-work")
 	}
-	if v, ok := in.metrics[c.r.By]; ok {
+	if v, ok := in.metrics[c.by]; ok {
 		return v, nil
 	}
 	if len(in.metrics) == 0 {
-		return 0, usage("%s--by %s: not a metric of every profile; files have no metrics (--by work)", in.prefix(), c.r.By)
+		return 0, usage("%s--by %s: not a metric of every profile; files have no metrics (--by work)", in.prefix(), c.by)
 	}
-	return 0, usage("--by %s: not a metric of every profile; metrics: %s", c.r.By, strings.Join(slices.Sorted(maps.Keys(in.metrics)), ", "))
+	return 0, usage("--by %s: not a metric of every profile; metrics: %s", c.by, strings.Join(slices.Sorted(maps.Keys(in.metrics)), ", "))
 }
 
 // changeOf returns the values that are compared: whole and exact if nothing divides them.
@@ -496,7 +547,7 @@ func (c *comparison) changeOf(p calltree.Pair) Change {
 
 func (c *comparison) head(root calltree.Pair, omitted Omitted) DiffHead {
 	by := math.Pow10(c.Type.Scale)
-	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.r.By, RootTotal: c.changeOf(root), Notes: c.notes,
+	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.by, RootTotal: c.changeOf(root), Notes: c.notes,
 		Omitted: omitted, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
 }
 

@@ -28,7 +28,10 @@ type Input struct {
 	interval time.Duration    // between samples, if the file says so
 	duration time.Duration    // of all profiles; 0 if unknown for one of them
 	metrics  map[string]float64
-	warnings []profile.Warning // of the reader
+	// operations of all profiles, 0 if unknown for one of them; estimated: of one at least.
+	operations float64
+	estimated  bool
+	warnings   []profile.Warning // of the reader
 }
 
 // Names says which names the functions of an input have.
@@ -141,9 +144,14 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 func (in *Input) measure(profiles []store.Profile) {
 	in.metrics = map[string]float64{}
 	of := map[string]int{}
-	timed := 0
+	timed, counted := 0, 0
 	for i := range profiles {
 		p := &profiles[i]
+		if n, estimated := p.Operations(); n > 0 {
+			counted++
+			in.operations += n
+			in.estimated = in.estimated || estimated
+		}
 		if p.Duration > 0 {
 			timed++
 			in.duration += p.Duration
@@ -155,6 +163,9 @@ func (in *Input) measure(profiles []store.Profile) {
 	}
 	if timed < len(profiles) {
 		in.duration = 0
+	}
+	if counted < len(profiles) {
+		in.operations = 0
 	}
 	for name, n := range of {
 		if n < len(profiles) {

@@ -31,9 +31,11 @@ type Runs struct {
 type Table struct {
 	Rows  []Row  `json:"rows"`  // by metric, primary ones first, then by benchmark
 	Means []Mean `json:"means"` // of metrics of two or more benchmarks
-	// Level is the error probability of each test at which the table has a significant row
-	// by chance with at most 5%. It is 0.05 divided by the number of tests, without those
-	// that have too few values to reach it.
+	// Level is the error probability of each test of the metrics that judge a benchmark at
+	// which one of them is significant by chance with at most 5%. It is 0.05 divided by the
+	// number of these tests, without those that have too few values to reach it. For the
+	// other metrics it is divided by the number of all tests, so that they cost the judging
+	// ones nothing.
 	Level float64 `json:"level"`
 }
 
@@ -57,6 +59,8 @@ type Row struct {
 	// significant; 0 if the head has enough.
 	Needed int  `json:"needed,omitempty"`
 	Fails  bool `json:"fails"` // by the gate's policy
+
+	judges bool // the metric is the first of the benchmark
 }
 
 // Reason says why a row is significant, or cannot be.
@@ -168,6 +172,7 @@ func compare(runs *Runs, k metricKey) (Row, bool) {
 	r := Row{Group: runs.Benchmark.Group, Benchmark: runs.Benchmark.Name, Metric: k.name, Unit: k.unit, Better: head[len(head)-1].Better,
 		Base: newSide(base, single), Head: newSide(head, single)}
 	r.Better = cmp.Or(r.Better, testrun.BetterOf(k.unit))
+	r.judges = keyOf(&newest(runs.Head)[0]) == k
 	if r.Base.Median != 0 {
 		r.Change = r.Head.Median/r.Base.Median - 1
 	}
@@ -221,32 +226,39 @@ func newSide(results []testrun.Metric, single bool) Side {
 // constant reports whether all values are equal.
 func (s *Side) constant() bool { return s.values[0] == s.values[len(s.values)-1] }
 
-// decide sets the level of the table, and which rows are significant. A test whose least
-// error probability is above the level cannot be significant by chance and does not count
-// (Tarone 1990).
+// decide sets the level of the table, and which rows are significant.
 func (t *Table) decide() {
-	tests := 1
-	for ; ; tests++ {
+	t.Level = t.level(func(r *Row) bool { return r.judges })
+	all := t.level(func(*Row) bool { return true })
+	for i := range t.Rows {
+		r, level := &t.Rows[i], all
+		if r.judges {
+			level = t.Level
+		}
+		switch {
+		case r.Reason != "":
+		case r.Base.constant() && r.Head.constant() && r.Base.Median == r.Head.Median:
+		case r.Least > level:
+			r.Reason, r.Needed = TooFew, needed(r.Base.Values, r.Head.Values, level)
+		default:
+			r.Significant = r.P <= level
+		}
+	}
+}
+
+// level returns the error probability of each test of some rows. A test whose least error
+// probability is above the level cannot be significant by chance and does not count
+// (Tarone 1990).
+func (t *Table) level(of func(*Row) bool) float64 {
+	for tests := 1; ; tests++ {
 		n := 0
 		for i := range t.Rows {
-			if t.Rows[i].Least <= (1-confidence)/float64(tests) {
+			if r := &t.Rows[i]; of(r) && r.Least <= (1-confidence)/float64(tests) {
 				n++
 			}
 		}
 		if n <= tests {
-			break
-		}
-	}
-	t.Level = (1 - confidence) / float64(tests)
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		switch {
-		case r.Reason != "":
-		case r.Base.constant() && r.Head.constant() && r.Base.Median == r.Head.Median:
-		case r.Least > t.Level:
-			r.Reason, r.Needed = TooFew, needed(r.Base.Values, r.Head.Values, t.Level)
-		default:
-			r.Significant = r.P <= t.Level
+			return (1 - confidence) / float64(tests)
 		}
 	}
 }

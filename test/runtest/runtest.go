@@ -28,13 +28,15 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Run is one profile of a test, of the value type cpu-samples.
+// Run is one profile of a test.
 type Run struct {
 	Benchmark   string  // of the group g
 	Stacks      string  // as Counts reads them
 	Interpreted string  // the part of Stacks that ran so, the rest is compiled; empty: nothing is known
 	Metric      float64 // 0: none
 	Unit        string  // of Metric; default ms
+	Type        string  // default cpu-samples
+	Operations  float64 // 0: unknown
 }
 
 // Store returns a store with runs 01, 02, … in that order.
@@ -53,7 +55,7 @@ func Store(t testing.TB, runs ...Run) *mem.Store {
 func (r *Run) file(t testing.TB, n int) *store.File {
 	t.Helper()
 	forest := &calltree.Forest{}
-	rec := &store.Record{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(n), byte(len(r.Stacks))}, Forest: forest}
+	rec := &store.Record{Type: profile.NamedType(cmp.Or(r.Type, profile.CPUSamples)), Hash: profile.Hash{byte(n), byte(len(r.Stacks))}, Forest: forest}
 	rec.Self = Vector(forest, Counts(t, r.Stacks))
 	if r.Interpreted != "" {
 		part := Vector(forest, Counts(t, r.Interpreted))
@@ -68,6 +70,9 @@ func (r *Run) file(t testing.TB, n int) *store.File {
 	if r.Metric != 0 {
 		unit := cmp.Or(r.Unit, "ms")
 		f.Metrics = []testrun.Metric{{Name: "m", Mean: r.Metric, Unit: unit, Better: testrun.BetterOf(unit), Primary: true}}
+	}
+	if r.Operations > 0 {
+		f.Metrics = append(f.Metrics, testrun.NewOperations(r.Operations, false))
 	}
 	return f
 }

@@ -28,10 +28,12 @@ func newDiff(e *env) *cobra.Command {
 relative change of every call path on either side. Functions on one side only are
 marked new or vanished. A side is one or more files, or a selection of the store.
 
---by sets how values are compared (default: profile):
+--by sets how values are compared (default: operation if the operations of all profiles
+are known, see import --operations, otherwise profile):
   value     as recorded, summed over the side
   share     as shares of the side's total
   profile   divided by the number of profiles (two files: as recorded)
+  operation divided by the number of operations that the profiles cover
   second    divided by the recorded time
   work      divided by --base-work and --head-work
   METRIC    divided by a metric that every profile in the store has: requests, …

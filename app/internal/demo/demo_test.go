@@ -15,15 +15,16 @@ const manifestFile = "manifest.json"
 
 // recording is an entry of the manifest.
 type recording struct {
-	File      string    `json:"file"`
-	Run       string    `json:"run"`
-	Group     string    `json:"group"`
-	Benchmark string    `json:"benchmark"`
-	Date      time.Time `json:"date"`
-	Commit    string    `json:"commit"`
-	Branch    string    `json:"branch"`
-	Machine   string    `json:"machine"`
-	Metric    struct {
+	File       string    `json:"file"`
+	Run        string    `json:"run"`
+	Group      string    `json:"group"`
+	Benchmark  string    `json:"benchmark"`
+	Date       time.Time `json:"date"`
+	Commit     string    `json:"commit"`
+	Branch     string    `json:"branch"`
+	Machine    string    `json:"machine"`
+	Operations float64   `json:"operations"`
+	Metric     struct {
 		Name   string  `json:"name"`
 		Mean   float64 `json:"mean"`
 		Unit   string  `json:"unit"`
@@ -90,6 +91,9 @@ func TestEntries(t *testing.T) {
 		}
 		if r.Metric.Mean <= 0 || r.Metric.Name != "time/op" || r.Metric.Unit != "ns/op" || r.Metric.Better != "lower" {
 			t.Errorf("%s: metric %+v", r.File, r.Metric)
+		}
+		if used := r.Operations * r.Metric.Mean; used < 3e9-r.Operations || used > 3e9+r.Metric.Mean {
+			t.Errorf("%s: %v operations of %v ns are not the first past 3 s", r.File, r.Operations, r.Metric.Mean)
 		}
 		if i > 0 && r.Date.Before(list[i-1].Date) || r.Date.Location() != time.UTC {
 			t.Errorf("%s: date %v", r.File, r.Date)

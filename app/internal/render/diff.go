@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -26,7 +27,11 @@ func value(n query.Number, unit string) string {
 	if text, ok := words.Amount(n.Value(), unit); ok {
 		return text
 	}
-	return words.Count(query.Number{Float: math.Round(n.Value()*1000) / 1000, Divided: true}.String())
+	v := math.Round(n.Value()*1000) / 1000
+	if math.Abs(n.Value()) < 1 { // samples per operation
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(n.Value(), 'g', 3, 64), 64)
+	}
+	return words.Count(query.Number{Float: v, Divided: true}.String())
 }
 
 func signedValue(n query.Number, unit string) string {

@@ -23,6 +23,7 @@ type entry struct {
 	Commit     string            `json:"commit"`
 	Branch     string            `json:"branch"`
 	Machine    string            `json:"machine"`
+	Operations int               `json:"operations"`
 	Metric     metric            `json:"metric"`
 	Attributes map[string]string `json:"attributes"`
 }

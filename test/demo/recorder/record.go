@@ -23,8 +23,9 @@ type recorder struct {
 
 // try is one profile of a benchmark.
 type try struct {
-	file    string
-	nsPerOp float64
+	file       string
+	operations int
+	nsPerOp    float64
 }
 
 // recordAll records the runs of all variants and writes the manifest.
@@ -77,6 +78,7 @@ func (r *recorder) recordRun(run, commit string, v variant) ([]entry, error) {
 			Commit:     commit,
 			Branch:     "main",
 			Machine:    "demo",
+			Operations: kept[b].operations,
 			Metric:     metric{Name: "time/op", Mean: kept[b].nsPerOp, Unit: "ns/op", Better: "lower"},
 			Attributes: map[string]string{"variant": v.name},
 		})
@@ -124,8 +126,12 @@ func (r *recorder) measure(benchmark, file string, args []string) (try, error) {
 	if len(fields) != 4 || fields[3] != "ns/op" {
 		return try{}, fmt.Errorf("unexpected output %q", out)
 	}
+	operations, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return try{}, fmt.Errorf("unexpected output %q", out)
+	}
 	nsPerOp, err := strconv.ParseFloat(fields[2], 64)
-	return try{file: file, nsPerOp: nsPerOp}, err
+	return try{file: file, operations: operations, nsPerOp: nsPerOp}, err
 }
 
 // contentID returns 40 hex digits that stand for the sources in the variant, as

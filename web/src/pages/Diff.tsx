@@ -18,7 +18,7 @@ import { Workspace } from '../view/Workspace';
 import { benchmarksText, type Run, runsText } from './Profile';
 
 /** What values are divided by, in words. */
-const by: Record<string, string> = { profile: 'per profile', share: 'share of each side', value: 'as measured', second: 'per second' };
+const by: Record<string, string> = { operation: 'per operation', profile: 'per profile', share: 'share of each side', value: 'as measured', second: 'per second' };
 
 export default function Diff() {
   const { params } = place.value;
@@ -137,7 +137,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
                 items={Object.entries(by).map(([k, label]) => ({
                   label,
                   checked: k === wire.by,
-                  run: () => update({ by: k === 'profile' ? null : k }, true),
+                  run: () => update({ by: k === 'operation' ? null : k }, true),
                 }))}
               />}
             </>
