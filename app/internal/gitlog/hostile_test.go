@@ -105,6 +105,11 @@ func (x *trap) ask(ctx context.Context, dir string) (answers string) {
 	fmt.Fprintln(&b, a, err)
 	c, err := ReadChanges(ctx, dir, "HEAD~1", "HEAD", []string{"a.go", "sub", "go.mod", "lib"}, nil)
 	fmt.Fprintln(&b, c, err)
+	base, err := MergeBase(ctx, dir, "HEAD~1", "HEAD")
+	fmt.Fprintln(&b, base, err)
+	to := x.t.TempDir()
+	out, err := Checkout(ctx, dir, "HEAD", to)
+	fmt.Fprintln(&b, out, err)
 	if root, err := Root(dir); err == nil {
 		fmt.Fprintln(&b, root)
 		if s, err := OpenSources(ctx, root); err == nil {
