@@ -81,6 +81,10 @@ type Result struct {
 	Samples  int64             `json:"samples,omitempty"`
 	Warnings []string          `json:"warnings,omitempty"`
 
+	// Taken is the number of samples that the profiler took: Samples, or more where the file
+	// has sums of samples with a known period.
+	Taken int64 `json:"-"`
+
 	// Last marks the last result of a source; Bytes is the source's size.
 	Last  bool  `json:"-"`
 	Bytes int64 `json:"-"`

@@ -17,7 +17,7 @@ import (
 type Label struct {
 	Group     string
 	Benchmark string
-	Type      string // of a format without value types of its own
+	Type      string // of a format without value types of its own, or that does not say whether its time is CPU or wall time
 	Run       testrun.Run
 	Metrics   []testrun.Metric
 	WeakDate  bool // Run.Date is a guess: dropped if the run has a date

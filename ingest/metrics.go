@@ -458,6 +458,9 @@ func firstLine(text []byte) []byte {
 
 // Join returns the metrics of both; of equal names, those of m.
 func (m *Metrics) Join(more *Metrics) *Metrics {
+	if m == nil {
+		return more
+	}
 	if more != nil {
 		for _, r := range more.results {
 			m.add(r, r.name)

@@ -183,6 +183,7 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 		file.Records = append(file.Records, rec)
 		it.result.Types = append(it.result.Types, rec.Type.Name)
 		it.result.Samples += rec.Samples
+		it.result.Taken = max(it.result.Taken, taken(&p.Tables[i]))
 	}
 	it.files = []*store.File{file}
 	for _, m := range file.Metrics {
@@ -190,6 +191,14 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 	}
 	it.result.Run, it.result.Date, it.result.Group, it.result.Bench = run.Key, run.Date, label.Group, label.Benchmark
 	return nil
+}
+
+// taken returns the number of samples that a table stands for.
+func taken(s *profile.Samples) int64 {
+	if t := &s.Type; t.Period > 0 && t.PeriodUnit == t.Unit {
+		return max(s.Count(), s.Total()/t.Period)
+	}
+	return s.Count()
 }
 
 // tables returns the tables to import, under their names in the store. A text format
@@ -202,6 +211,9 @@ func (w *worker) tables(p *profile.Profile, labelled string) ([]int, error) {
 	if untyped(p) && len(want) == 1 {
 		p.Tables[0].Type = profile.NamedType(want[0])
 		return []int{0}, nil
+	}
+	if t := &p.Tables[0].Type; len(p.Tables) == 1 && t.Name == "time" && (labelled == profile.CPU || labelled == profile.Wall) {
+		t.Name = labelled // the format does not say which time it is
 	}
 	var tables []int
 	var have []string

@@ -41,7 +41,7 @@ func TestJMH(t *testing.T) {
 		return
 	}
 	t.Run("bench with async-profiler", func(t *testing.T) {
-		program.Must(t, dir, "bench", "--store", "async.duckdb", "--run", "r", "--count", "1", "--async-profiler", library, "--", "java", "-jar", "benchmarks.jar")
+		program.Must(t, dir, "bench", "--store", "async.duckdb", "--run", "r", "--count", "1", "--profiler", "async-profiler="+library, "--", "java", "-jar", "benchmarks.jar")
 		recorded(t, dir, "async.duckdb", map[string]int{"r": 2})
 	})
 	for _, output := range []string{"jfr", "collapsed", "flamegraph"} {

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,171 +14,305 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/app/internal/gobench"
+	"github.com/dendroprof/dendro/app/internal/bench"
 	"github.com/dendroprof/dendro/ingest"
-	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
 // benchOptions are the flags of `dendro bench`.
 type benchOptions struct {
 	importOptions
-	count         int
-	memory        bool
-	asyncProfiler string
-	keep          string
+	bench.Options
+	count             int
+	keep              string
+	base, head, build string
 }
 
 func newBench(e *env) *cobra.Command {
 	var o benchOptions
 	c := &cobra.Command{
-		Use:   "bench [flags] -- go test [FLAGS] [PACKAGES] | java -jar BENCHMARKS.jar [FLAGS]",
+		Use:   "bench [flags] -- COMMAND",
 		Short: "Run benchmarks under a profiler and import the profiles",
 		Long: `Run benchmarks --count times and import each time as a test run, with one profile per
 benchmark, its metrics, and the labels that "dendro import" finds (commit, branch, build).
-Two runs or more let "dendro check" confirm a change.
+Two runs or more let "dendro check" confirm a change. Each benchmark runs in a process of
+its own, and the number of operations that its profile covers is stored with it.
 
-  go test     each benchmark runs in a process of its own with -cpuprofile, and with
-              --memory -memprofile; a plain "go test -bench . -cpuprofile" has one
-              profile for all. Sub-benchmarks share the profile of their benchmark.
-  java -jar   JMH with the profiler of the JDK (jfr), or --async-profiler; forks and
-              iterations are those of the command
+  go test ...            -cpuprofile, and with --memory -memprofile; sub-benchmarks too
+                         have a process each, with a fixed number of operations
+  pytest ...             the tests that use pytest-benchmark, under py-spy
+  cargo bench ...        benchmarks of criterion, under perf
+  ./prog --benchmark_... Google Benchmark, under perf
+  java -jar ...          JMH: async-profiler where it is found, otherwise JFR; forks and
+                         iterations are those of the command
+  python, node, java ... one benchmark: py-spy, --cpu-prof, async-profiler or JFR; the
+                         results of tinybench are read
+  any other command      one benchmark, under perf, with its CPU time and wall time
+
+With --base, compare two commits: both are checked out into work trees, built, and
+recorded in turns (base, head, base, head, ...), so that a machine that becomes slower
+meanwhile does so for both. The base is the merge base of --base and --head. The last
+line is the command that compares exactly these runs. Changes that are not committed are
+not recorded.
 
 The results of the benchmarks go to stdout, so that benchstat can read them.`,
-		Example: `  dendro bench -- go test -benchtime 2s ./...
+		Example: `  dendro bench --base main --count 4 -- go test -benchtime 2s ./...
+  dendro bench -- go test -benchtime 2s ./...
+  dendro bench --base main --count 4 --build 'pip install -e .[test]' -- pytest --benchmark-only
+  dendro bench --base v1.2 --head v1.3 -- cargo bench
   dendro bench --count 5 --memory -- go test -bench 'Sort|Parse' ./sorting
-  dendro bench --async-profiler /opt/async-profiler/lib/libasyncProfiler.so -- java -jar target/benchmarks.jar -f 1`,
+  dendro bench --profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so -- java -jar target/benchmarks.jar
+  dendro bench --benchmark compress --keep-source -- ./compress big.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.count, "count", 2, "number of test runs")
-	f.BoolVar(&o.memory, "memory", false, "go test: record allocations too")
-	f.StringVar(&o.asyncProfiler, "async-profiler", "", "java: `file` of async-profiler's library (libasyncProfiler.so)")
+	f.IntVar(&o.count, "count", 2, "number of test runs, of each commit")
+	f.StringVar(&o.base, "base", "", "`commit`, branch or tag to compare with, in turns")
+	f.StringVar(&o.head, "head", "HEAD", "`commit`, branch or tag to compare, with --base")
+	f.StringVar(&o.build, "build", "", "`command` of the shell that builds each commit (default: by the files at its top: go build, cargo build --release, pip install -e ., mvn package, npm ci)")
+	f.StringVar(&o.Profiler, "profiler", "", "`name` of the profiler, or name=FILE: "+strings.Join(bench.Profilers(), ", ")+" (default: the best one that is found)")
+	f.BoolVar(&o.Memory, "memory", false, "go test: record allocations too")
+	f.BoolVar(&o.Threads, "threads", false, "keep threads apart: the thread name becomes the outermost function")
+	f.StringVar(&o.label.Benchmark, "benchmark", "", "`name` of the benchmark that a plain command is (default: that of the program)")
+	f.BoolVar(&o.keepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
 	f.StringVar(&o.keep, "keep", "", "`directory` to keep the profiles in (default: they are removed after the import)")
 	o.addRunFlags(f)
 	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI, else the time)"
 	return c
 }
 
+// benchSide is what one test run after the other is recorded of: the working directory, or
+// the work tree of a commit.
+type benchSide struct {
+	name    string      // base or head; empty: the working directory
+	tree    *bench.Tree // nil: the working directory
+	session *bench.Session
+	options importOptions
+}
+
+// in does something where the benchmarks of the side run.
+func (s *benchSide) in(do func() error) error {
+	if s.tree == nil {
+		return do()
+	}
+	return s.tree.In(do)
+}
+
 func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err error) {
-	if o.count < 1 {
+	switch {
+	case o.count < 1:
 		return usagef("--count %d: at least 1", o.count)
+	case o.base == "" && (o.head != "HEAD" || o.build != ""):
+		return usagef("--head and --build need --base, the commit to compare with")
+	case o.base != "" && (o.label.Run.Commit != "" || o.label.Run.Branch != ""):
+		return usagef("--commit and --branch are those of --base and --head")
 	}
-	dir := o.keep
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "dendro-bench-"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.Results, o.Talk, o.byThread = e.out, e.err, o.Threads
+	scratch, err := os.MkdirTemp("", "dendro-bench-")
+	if err != nil {
+		return err
 	}
-	var record func(ctx context.Context, e *env, dir string) ([]recorded, error)
-	switch name := filepath.Base(args[0]); {
-	case name == "go":
-		command, err := gobench.Parse(args)
-		if err != nil {
+	defer func() { err = errors.Join(err, removeAll(scratch)) }()
+	key := cmp.Or(o.label.Run.Key, ingest.FromCI(os.Getenv).Run.Key, time.Now().UTC().Format("2006-01-02T15:04:05Z"))
+	sides, err := o.sides(ctx, e, args, key, scratch)
+	if err != nil {
+		if errors.As(err, new(bench.UsageError)) {
 			return usageError{err}
 		}
-		list, err := command.List(ctx)
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
-			return fmt.Errorf("no benchmark matches -bench %s", command.Pattern)
-		}
-		record = func(ctx context.Context, e *env, dir string) ([]recorded, error) {
-			return o.goTest(ctx, e, command, list, dir)
-		}
-	case name == "java" && slices.Contains(args, "-jar"):
-		record = func(ctx context.Context, e *env, dir string) ([]recorded, error) { return o.jmh(ctx, e, args, dir) }
-	default:
-		return usagef("%q: give a go test or java -jar command", strings.Join(args, " "))
+		return err
 	}
-	key := cmp.Or(o.label.Run.Key, ingest.FromCI(os.Getenv).Run.Key, time.Now().UTC().Format("2006-01-02T15:04:05Z"))
-	for n := 1; n <= o.count; n++ {
-		o.label.Run.Key = key
-		if o.count > 1 {
-			o.label.Run.Key += "-" + strconv.Itoa(n)
-		}
-		fmt.Fprintf(e.err, "run %s (%d of %d)\n", words.Clean(o.label.Run.Key), n, o.count)
-		sets, err := record(ctx, e, filepath.Join(dir, strconv.Itoa(n)))
-		if err != nil {
-			return err
-		}
-		for _, s := range sets {
-			if err := o.store(ctx, e, s); err != nil {
-				return err
-			}
-		}
+	for _, note := range sides[0].session.Notes {
+		fmt.Fprintf(e.err, "note: %s\n", note)
+	}
+	dir := cmp.Or(o.keep, filepath.Join(scratch, "profiles"))
+	if err := o.record(ctx, e, sides, key, dir); err != nil {
+		return err
+	}
+	if o.base != "" {
+		fmt.Fprintf(e.err, "compare these runs: dendro check --base %s --head %s%s\n", o.sideOf(key, "base"), o.sideOf(key, "head"), e.storeFlag())
 	}
 	return nil
 }
 
-// recorded are profiles of one package or program, with their results.
-type recorded struct {
-	dir     string
-	metrics string                  // file
-	labels  map[string]ingest.Label // by file in dir; of other files, those that an import finds
+// sideOf returns the attribute of the runs of one side, which check selects them by.
+func (o *benchOptions) sideOf(key, side string) string {
+	return "attr.side=" + cmp.Or(key, "bench") + "-" + side
 }
 
-// store imports recorded profiles with their metrics.
-func (o *benchOptions) store(ctx context.Context, e *env, r recorded) error {
-	defer keepUmask()() // the benchmarks of the next run create their files as ever
-	one := o.importOptions
-	one.metricsFiles, one.progress, one.output = []string{r.metrics}, "none", "text"
-	one.within, one.recorded = r.dir+string(filepath.Separator), r.labels
-	quiet := *e
-	quiet.out = e.err // results have stdout
-	return one.run(ctx, &quiet, []string{r.dir})
-}
-
-// goTest records benchmarks of Go packages, in one folder per package.
-func (o *benchOptions) goTest(ctx context.Context, e *env, command *gobench.Command, list []gobench.Benchmark, dir string) (sets []recorded, err error) {
-	var results *os.File
-	for i, b := range list {
-		if i == 0 || b.Package != list[i-1].Package {
-			s := recorded{dir: filepath.Join(dir, strconv.Itoa(len(sets)), "profiles"), labels: map[string]ingest.Label{}}
-			s.metrics = filepath.Join(filepath.Dir(s.dir), "bench.txt")
-			if err := os.MkdirAll(s.dir, 0o755); err != nil {
-				return nil, err
-			}
-			if results, err = os.Create(s.metrics); err != nil {
-				return nil, err
-			}
-			defer results.Close()
-			sets = append(sets, s)
-		}
-		fmt.Fprintf(e.err, "%d of %d: %s\n", i+1, len(list), b.Name)
-		s := &sets[len(sets)-1]
-		files, err := command.Run(ctx, b, gobench.Profiles{Memory: o.memory}, s.dir, io.MultiWriter(results, e.out))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range files {
-			s.labels[filepath.Base(name)] = ingest.Label{Group: b.Package, Benchmark: strings.TrimPrefix(b.Name, "Benchmark")}
-		}
+// storeFlag is the flag by which another command finds the same store.
+func (e *env) storeFlag() string {
+	if e.store == "" || os.Getenv("DENDRO_STORE") == e.store {
+		return ""
 	}
-	return sets, nil
+	return " --store " + e.store
 }
 
-// jmh records benchmarks of JMH, which makes one folder per benchmark.
-func (o *benchOptions) jmh(ctx context.Context, e *env, args []string, dir string) ([]recorded, error) {
-	r := recorded{dir: filepath.Join(dir, "profiles"), metrics: filepath.Join(dir, "jmh.json"), labels: map[string]ingest.Label{}}
-	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+// removeAll removes a directory, also what is write-protected in it, as Go's cache of
+// modules is.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) // what stays protected is an error below
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// sides opens a session per side: of the working directory, or of base and head.
+func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, scratch string) ([]*benchSide, error) {
+	if o.base == "" {
+		session, err := bench.Open(ctx, args, bench.Place{Scratch: scratch}, o.Options)
+		return []*benchSide{{session: session, options: o.importOptions}}, err
+	}
+	fmt.Fprintf(e.err, "checking out %s and %s …\n", words.Clean(o.base), words.Clean(o.head))
+	trees, err := bench.Trees(ctx, o.base, o.head, scratch)
+	if err != nil {
 		return nil, err
 	}
-	profiler := "jfr:dir=" + r.dir
-	if o.asyncProfiler != "" {
-		library, err := filepath.Abs(o.asyncProfiler) // as JMH demands
+	var sides []*benchSide
+	var like *bench.Session
+	for i, name := range []string{"base", "head"} {
+		s := &benchSide{name: name, tree: trees[i], options: o.importOptions}
+		run := &s.options.label.Run
+		run.Commit, run.Branch = s.tree.Commit, s.tree.Branch
+		run.Repository = cmp.Or(run.Repository, s.tree.Repository)
+		s.options.attrs = append(slices.Clone(o.attrs), strings.TrimPrefix(o.sideOf(key, name), "attr."))
+		s.options.environment = &ingest.Environment{}
+		fmt.Fprintf(e.err, "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
+		err := s.in(func() (err error) {
+			if err = s.tree.Build(ctx, o.build, args, e.err); err != nil {
+				return err
+			}
+			own := filepath.Join(scratch, name+"-session")
+			if err = os.Mkdir(own, 0o755); err == nil {
+				s.session, err = bench.Open(ctx, args, s.tree.Place(own, like), o.Options)
+			}
+			return err
+		})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		profiler = fmt.Sprintf("async:libPath=%s;output=jfr;dir=%s", library, r.dir)
+		like = s.session
+		sides = append(sides, s)
 	}
-	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "-prof", profiler, "-rf", "json", "-rff", r.metrics)...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = e.out, e.err, secret.Without(os.Environ())
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w", args[0], err)
+	return sides, nil
+}
+
+// record records the test runs of all sides in turns, and imports each when it is complete.
+func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, key, dir string) error {
+	p, fewest := &benchProgress{e: e, began: time.Now()}, int64(fewSamples)
+	for _, s := range sides {
+		p.all += o.count * len(s.session.Benchmarks)
 	}
-	return []recorded{r}, nil
+	for n := 1; n <= o.count; n++ {
+		for _, s := range sides {
+			run := strings.Trim(key+"-"+s.name, "-")
+			if o.count > 1 {
+				run += "-" + strconv.Itoa(n)
+			}
+			s.options.label.Run.Key = run
+			fmt.Fprintf(e.err, "run %s (%d of %d)\n", words.Clean(run), n, o.count)
+			folder := filepath.Join(dir, s.name, strconv.Itoa(n))
+			var list []bench.Recorded
+			err := s.in(func() error {
+				for i := range s.session.Benchmarks {
+					b := &s.session.Benchmarks[i]
+					p.start(b)
+					one := filepath.Join(folder, strconv.Itoa(i+1))
+					if err := os.MkdirAll(one, 0o755); err != nil {
+						return err
+					}
+					r, err := s.session.Record(ctx, b, one)
+					if err != nil {
+						return err
+					}
+					list = append(list, r)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if err := s.store(ctx, e, folder, list, &fewest); err != nil {
+				return err
+			}
+		}
+	}
+	if fewest < fewSamples {
+		fmt.Fprintf(e.err, "note: a profile has %s samples; below %d only large changes show: record longer (-benchtime 5s, a larger input), or more runs (--count)\n", words.Count(fewest), fewSamples)
+	}
+	return nil
+}
+
+// store imports what was recorded of a test run.
+func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.Recorded, fewest *int64) error {
+	defer keepUmask()() // the benchmarks of the next run create their files as ever
+	o := s.options
+	o.progress, o.output = "none", "text"
+	o.within, o.recorded = dir+string(filepath.Separator), map[string]ingest.Label{}
+	var files []string
+	for _, r := range list {
+		for _, file := range r.Files {
+			file, err := inFolder(dir, file)
+			if err != nil {
+				return err
+			}
+			label := r.Label
+			if o.label.Benchmark != "" && len(list) == 1 {
+				label.Benchmark = o.label.Benchmark
+			}
+			files, o.recorded[file] = append(files, filepath.Join(dir, file)), label
+		}
+		o.results = r.Metrics.Join(o.results)
+	}
+	o.label.Benchmark = ""
+	least, most := int64(0), int64(0)
+	o.each = func(r ingest.Result) {
+		if least == 0 || r.Taken < least {
+			least = r.Taken
+		}
+		most = max(most, r.Taken)
+	}
+	quiet := *e
+	quiet.out = e.err // results have stdout
+	if err := o.run(ctx, &quiet, files); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.err, "samples per profile: %s\n", strings.Join(slices.Compact([]string{words.Count(least), words.Count(most)}), " to "))
+	*fewest = min(*fewest, least)
+	return nil
+}
+
+// fewSamples is the number of samples below which a run shows only large changes.
+const fewSamples = 50
+
+// inFolder returns the name of a file below a directory.
+func inFolder(dir, file string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(dir, file)
+}
+
+// benchProgress says what is recorded, and how long the rest will take.
+type benchProgress struct {
+	e         *env
+	began     time.Time
+	done, all int
+}
+
+func (p *benchProgress) start(b *bench.Benchmark) {
+	left := ""
+	if p.done > 0 {
+		rest := time.Since(p.began) / time.Duration(p.done) * time.Duration(p.all-p.done)
+		left = ", about " + rest.Round(time.Second).String() + " left"
+	}
+	p.done++
+	fmt.Fprintf(p.e.err, "%d of %d: %s%s\n", p.done, p.all, words.Clean(b.Name), left)
 }

@@ -16,7 +16,7 @@ import (
 // usual are the flags that the help of a command with many flags lists: those that most
 // people need, in at most helpLines lines. `dendro help COMMAND --all` lists all.
 var usual = map[string][]string{
-	"bench":       {"count", "run", "commit"},
+	"bench":       {"base", "head", "count", "build", "profiler", "memory", "threads", "benchmark", "keep-source", "run"},
 	"bottlenecks": {"benchmark", "group", "last", "type", "by", "expand", "plots", "rows", "output"},
 	"check":       {"base", "head", "benchmark", "last", "fail-on", "fail-on-metric", "full", "output", "write"},
 	"copy":        {"from", "to", "benchmark", "since", "last", "renormalize"},

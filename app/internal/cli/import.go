@@ -42,6 +42,10 @@ type importOptions struct {
 
 	within   string                  // directory that names of files are stored without
 	recorded map[string]ingest.Label // nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
+	results  *ingest.Metrics         // beside those of metricsFiles
+
+	environment *ingest.Environment // nil: that of this process
+	each        func(ingest.Result) // is told of every file; may be nil
 }
 
 func newImport(e *env) *cobra.Command {
@@ -180,7 +184,11 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts.Environment = environment(ctx, e)
+	if o.environment != nil {
+		opts.Environment = *o.environment
+	} else {
+		opts.Environment = environment(ctx, e)
+	}
 	sources, listErr := o.sources(ctx, e, args)
 	if listErr != nil {
 		fmt.Fprintln(e.err, "dendro: "+escapeLines(listErr.Error()))
@@ -302,6 +310,7 @@ func (o *importOptions) ingestOptions() (ingest.Options, error) {
 			return opts, usageError{err}
 		}
 	}
+	opts.Metrics = o.results
 	for _, name := range o.metricsFiles {
 		if opts.Metrics, err = readMetrics(name, opts.Metrics); err != nil {
 			return opts, err
@@ -374,7 +383,12 @@ func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]i
 func (o *importOptions) importInto(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	p := newProgress(e, o.progress, sources)
 	p.dryRun, p.certain = o.dryRun, o.recorded != nil
-	sum, err := ingest.Run(ctx, st, sources, opts, p.report)
+	sum, err := ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
+		p.report(r)
+		if o.each != nil {
+			o.each(r)
+		}
+	})
 	p.end()
 	if err != nil && sum.Files == 0 {
 		return err

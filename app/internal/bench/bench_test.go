@@ -1,0 +1,227 @@
+package bench
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/testrun"
+)
+
+func TestRunnerOf(t *testing.T) {
+	dir := t.TempDir()
+	jar := func(name, file string) string {
+		name = filepath.Join(dir, name)
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		if _, err := z.Create(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(z.Close(), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for line, want := range map[string]*runner{
+		"go test ./...":            &goTest,
+		"/usr/local/go/bin/go run": &goTest, // an error that says so
+		"java -Xmx1g -jar " + jar("benchmarks.jar", "META-INF/BenchmarkList") + " -f 1": &jmh,
+		"java -jar " + jar("app.jar", "Main.class"):                                     &java,
+		"java -cp classes Main":               &java,
+		"pytest --benchmark-only":             &pytest,
+		"python3.11 -m pytest tests":          &pytest,
+		"python3 -m shop":                     &python,
+		"python bench.py":                     &python,
+		"cargo bench --bench prices":          &criterion,
+		"cargo +nightly bench":                &criterion,
+		"cargo run --release":                 &command,
+		"./bench --benchmark_filter=BM_Parse": &googleBenchmark,
+		"./bench":                             &command,
+		"node b.mjs":                          &node,
+		"pythonic":                            &command,
+	} {
+		args := strings.Fields(line)
+		if got := runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(args) })]; got != want {
+			t.Errorf("%s: %s, want %s", line, got.name, want.name)
+		}
+	}
+}
+
+func TestCommandName(t *testing.T) {
+	for line, want := range map[string]string{"python3 -X dev bench/sort.py 10": "sort", "python -m shop.prices x": "shop.prices", "./bin/compress big.txt": "compress",
+		"node --expose-gc b.mjs": "b", "java -cp x Main": "java", "sh run.sh": "run"} {
+		if got := commandName(strings.Fields(line)); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
+func TestCargoArgs(t *testing.T) {
+	cargo, own := cargoArgs(strings.Fields("--bench prices -q sizes -- --warm-up-time 1"))
+	if strings.Join(cargo, " ") != "--bench prices -q" || strings.Join(own, " ") != "sizes --warm-up-time 1" {
+		t.Error(cargo, own)
+	}
+	if got := strings.Join(options(own), " "); got != "--warm-up-time 1" {
+		t.Errorf("without the filter: %s", got)
+	}
+}
+
+func TestTinybench(t *testing.T) {
+	tasks, n := tinybench("hello\n" +
+		"│ (index) │ Task name   │ Latency avg (ns)   │ Latency med (ns) │ Samples │\n" +
+		"├─────────┼─────────────┼────────────────────┼──────────────────┼─────────┤\n" +
+		"│ 0       │ 'small'     │ '269509 ± 64.40%'  │ '15990 ± 792.00' │ 1241    │\n" +
+		"│ 1       │ 'large one' │ '2195570 ± 37.99%' │ '252451 ± 28973' │ 139     │\n")
+	if len(tasks) != 2 || tasks[0].Mean != 15990 || tasks[1].Name != "time/op large one" || n != 139 {
+		t.Error(tasks, n)
+	}
+	if tasks, _ := tinybench("│ no │ table │\n"); tasks != nil {
+		t.Error(tasks)
+	}
+}
+
+// TestBlocks: samples of perf's text are whole whatever the pieces in which it comes.
+func TestBlocks(t *testing.T) {
+	const text = "a 1 cpu-clock:\n\tf\n\tmain\n\nb 2 cpu-clock:\n\twarm_up\n\n\nc 3 cpu-clock:\n\tg\n"
+	for size := 1; size < len(text); size++ {
+		var out bytes.Buffer
+		b := &blocks{out: bufio.NewWriter(&out), keep: func(s string) bool { return !strings.Contains(s, "warm_up") }}
+		for part := range slices.Chunk([]byte(text), size) {
+			if _, err := b.Write(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.end()
+		if b.out.Flush(); out.String() != "a 1 cpu-clock:\n\tf\n\tmain\n\nc 3 cpu-clock:\n\tg\n" || b.kept != 2 {
+			t.Fatalf("pieces of %d: %d samples: %q", size, b.kept, &out)
+		}
+	}
+}
+
+// TestPySpyKeeps: samples that are not wanted leave with their weights.
+func TestPySpyKeeps(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cpu")
+	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"a.py","line":1},{"name":"round","file":"b.py"}]},
+		"profiles":[{"type":"sampled","unit":"seconds","startValue":0.0,"endValue":0.3,"samples":[[0],[0,1],[0],[0,1]],"weights":[1,2,3,4]}]}`})
+	got, _, err := pySpy{}.finish(t.Context(), nil, file, func(stack string) bool { return stack == "main (a.py);round (b.py);" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(got)
+	for _, want := range []string{`"samples":[[0,1],[0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"endValue":0.3`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("no %s in %s", want, data)
+		}
+	}
+}
+
+// TestMissing: what is not installed is said with the line that installs it, and a
+// profiler that the kind of command cannot use with those that it can.
+func TestMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for line, want := range map[string]string{"pytest": "pip install py-spy", "./x --benchmark_filter=a": "apt install linux-perf", "./x": "apt install linux-perf"} {
+		if _, err := open(t, t.TempDir(), line, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	var usage UsageError
+	if _, err := open(t, t.TempDir(), "node x.js", Options{Profiler: "jfr"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "cpu-prof") {
+		t.Error(err)
+	}
+	if _, err := open(t, t.TempDir(), "node x.js", Options{Memory: true}); !errors.As(err, &usage) {
+		t.Error(err)
+	}
+}
+
+// TestEndTogether: when a command is interrupted, what it has started ends too.
+func TestEndTogether(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	var out bytes.Buffer
+	if _, err := run(ctx, process{dir: t.TempDir(), args: []string{"sh", "-c", "(sleep 2; touch " + mark + ") & wait"}, out: &out}, nil); err == nil {
+		t.Fatal("not interrupted")
+	}
+	time.Sleep(2500 * time.Millisecond)
+	if exists(mark) {
+		t.Error("a child of the command went on")
+	}
+}
+
+// TestTrees: both commits are built and run at the same path, and nothing of the
+// repository's own directory is changed.
+func TestTrees(t *testing.T) {
+	repo := t.TempDir()
+	t.Chdir(repo)
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q", "-b", "main", ".")
+	write(t, repo, map[string]string{"sub/version": "1"})
+	git("add", ".")
+	git("commit", "-q", "-m", "one")
+	git("checkout", "-q", "-b", "topic")
+	write(t, repo, map[string]string{"sub/version": "2"})
+	git("commit", "-q", "-a", "-m", "two")
+	git("checkout", "-q", "main")
+	write(t, repo, map[string]string{"other": "main goes on"})
+	git("add", ".")
+	git("commit", "-q", "-m", "three")
+	git("checkout", "-q", "topic")
+	t.Chdir("sub")
+	dir := t.TempDir()
+	trees, err := Trees(t.Context(), "main", "HEAD", dir)
+	if err != nil || len(trees) != 2 || trees[0].Branch != "main" || trees[1].Branch != "topic" {
+		t.Fatal(trees, err)
+	}
+	var seen []string
+	for _, tree := range trees {
+		err := tree.In(func() error {
+			var out bytes.Buffer
+			if err := tree.Build(t.Context(), "cat version > built; pwd >> built", nil, &out); err != nil {
+				return err
+			}
+			at := tree.Place(t.TempDir(), nil)
+			text, err := os.ReadFile(filepath.Join(at.Dir, "built"))
+			if exists(filepath.Join(at.Dir, "..", "other")) {
+				t.Error("the base is the tip of main, not the commit at which the branch left it")
+			}
+			seen = append(seen, string(text))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := filepath.Join(dir, "tree", "sub"); seen[0] != "1"+want+"\n" || seen[1] != "2"+want+"\n" {
+		t.Errorf("%q", seen)
+	}
+	if exists("built") {
+		t.Error("built in the user's directory")
+	}
+	var usage UsageError
+	if _, err := Trees(t.Context(), "topic", "HEAD", t.TempDir()); !errors.As(err, &usage) {
+		t.Errorf("equal commits: %v", err)
+	}
+}
+
+func TestLabel(t *testing.T) {
+	b := Benchmark{Group: "g", Name: "n"}
+	l := b.label(7, true, timePerOp(3, 1), testrun.NewOperations(9, false))
+	if n, estimated := testrun.Operations(l.Metrics); n != 7 || !estimated || len(l.Metrics) != 2 || !l.Metrics[0].Primary || l.Group != "g" {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"archive/zip"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/ingest"
+)
+
+// jmh runs benchmarks of the Java Microbenchmark Harness, which starts a process for each,
+// with a profiler after the warm-up, and makes a folder for each.
+var jmh = runner{
+	name:      "JMH",
+	detect:    isJMH,
+	profilers: []string{"async-profiler", "jfr"},
+	prepare: func(context.Context, *Session) ([]Benchmark, error) {
+		return []Benchmark{{Name: "all benchmarks of the program"}}, nil
+	},
+	record: func(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
+		results, profiler := filepath.Join(dir, "jmh.json"), "jfr:dir="+dir
+		if a, ok := s.profiler.(async); ok {
+			profiler = "async:libPath=" + a.library + ";output=jfr;dir=" + dir
+		}
+		if _, err = s.run(ctx, process{args: append(slices.Clone(s.args), "-prof", profiler, "-rf", "json", "-rff", results), out: s.Results}); err != nil {
+			return r, err
+		}
+		f, err := os.Open(results)
+		if err != nil {
+			return r, err
+		}
+		defer f.Close()
+		if r.Metrics, err = ingest.ReadMetrics(results, f); err != nil {
+			return r, err
+		}
+		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".jfr") {
+				r.Files = append(r.Files, path)
+			}
+			return err
+		})
+		return r, err
+	},
+}
+
+// isJMH reports whether a command runs a JAR with benchmarks: the harness lists them in it.
+func isJMH(args []string) bool {
+	at := slices.Index(args, "-jar") + 1
+	if base(args) != "java" || at == 0 || at == len(args) {
+		return false
+	}
+	jar, err := zip.OpenReader(args[at])
+	if err != nil {
+		return true // not built yet in this tree, or broken: java says so
+	}
+	defer jar.Close()
+	for _, name := range []string{"META-INF/BenchmarkList", "org/openjdk/jmh/Main.class"} {
+		if f, err := jar.Open(name); err == nil {
+			return f.Close() == nil
+		}
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/secret"
+)
+
+// process is a command to run.
+type process struct {
+	dir  string // default: the session's
+	env  []string
+	args []string
+	out  io.Writer // gets its stdout
+}
+
+// usage is what a process took.
+type usage struct{ wall, cpu time.Duration } // cpu: user and system time, with the processes it waited for
+
+// run runs a process with the variables of the session, without the secrets of the store.
+// When the context ends, it and all that it has started end. What it wrote last is in the
+// error.
+func (s *Session) run(ctx context.Context, p process) (usage, error) {
+	if p.dir == "" {
+		p.dir = s.dir
+	}
+	return run(ctx, p, s.env)
+}
+
+func run(ctx context.Context, p process, env []string) (usage, error) {
+	var text bytes.Buffer
+	program, err := lookPath(p.args[0], p.dir, env)
+	if err != nil {
+		return usage{}, err
+	}
+	cmd := exec.CommandContext(ctx, program, p.args[1:]...)
+	cmd.Args[0] = p.args[0]
+	cmd.Dir, cmd.Env = p.dir, append(append(secret.Without(os.Environ()), env...), p.env...)
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(p.out, &tail{&text}), &tail{&text}
+	endTogether(cmd)
+	began := time.Now()
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return usage{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return usage{}, fmt.Errorf("%s: %w\n%s", strings.Join(p.args, " "), err, strings.TrimSpace(text.String()))
+	}
+	return usage{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
+}
+
+// patience is how long processes have to end before they are killed.
+const patience = 2 * time.Second
+
+// lookPath finds a program like a shell in dir with these variables.
+func lookPath(name, dir string, env []string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, name)
+		}
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("%s: %w (is it built? --build names the command)", name, errors.Unwrap(err))
+		}
+		return filepath.Abs(path)
+	}
+	for i := len(env) - 1; i >= 0; i-- {
+		if list, ok := strings.CutPrefix(env[i], "PATH="); ok {
+			for _, folder := range filepath.SplitList(list) {
+				if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+					return path, nil
+				}
+			}
+			break
+		}
+	}
+	return exec.LookPath(name)
+}
+
+// tail keeps the last few kilobytes that are written.
+type tail struct{ kept *bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 4 << 10
+	t.kept.Write(p)
+	if extra := t.kept.Len() - most; extra > 0 {
+		t.kept.Next(extra)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,326 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// profiler records a command.
+type profiler interface {
+	// wrap returns the command, and variables, that make a command write its profile to a file
+	// or, by the profiler's own names, below the directory of that file.
+	wrap(args []string, file string) (command, env []string)
+	// finish makes what was written a file that Dendro reads, with only those samples whose
+	// stack, as text, keep wants (nil: all), and returns its name and the CPU time of the
+	// samples; 0 is unknown.
+	finish(ctx context.Context, s *Session, file string, keep func(stack string) bool) (string, time.Duration, error)
+}
+
+// tool is a row of the table of profilers.
+type tool struct {
+	name    string
+	install string // the line that installs it
+	open    func(ctx context.Context, s *Session, file string) (profiler, error)
+}
+
+// tools are all profilers that commands can be run under. Go has its own.
+var tools = []tool{
+	{"perf", "apt install linux-perf (Debian), apt install linux-tools-$(uname -r) (Ubuntu), dnf install perf (Fedora)", openPerf},
+	{"py-spy", "pip install py-spy", openPySpy},
+	{"cpu-prof", "node has it from version 12 on", func(context.Context, *Session, string) (profiler, error) { return cpuProf{}, nil }},
+	{"async-profiler", "download it from https://github.com/async-profiler/async-profiler/releases, and name its library: --profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so", openAsync},
+	{"jfr", "a JDK has it", func(context.Context, *Session, string) (profiler, error) { return jfr{}, nil }},
+}
+
+// Profilers returns the names of all profilers.
+func Profilers() (names []string) {
+	for _, t := range tools {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// errMissing: a program or library is not installed.
+var errMissing = errors.New("not found")
+
+// choose opens the profiler that is asked for, or the first that there is.
+func (s *Session) choose(ctx context.Context) error {
+	name, file, _ := strings.Cut(s.Profiler, "=")
+	if len(s.runner.profilers) == 0 {
+		if name != "" {
+			return UsageError(fmt.Sprintf("--profiler %s: %s has its own profiler", name, s.runner.name))
+		}
+		return nil
+	}
+	if name != "" && !slices.Contains(s.runner.profilers, name) {
+		return UsageError(fmt.Sprintf("--profiler %s: %s can be recorded with %s", name, s.runner.name, strings.Join(s.runner.profilers, ", ")))
+	}
+	var missing []error
+	for _, want := range s.runner.profilers {
+		if name != "" && want != name {
+			continue
+		}
+		t := &tools[slices.IndexFunc(tools, func(t tool) bool { return t.name == want })]
+		p, err := t.open(ctx, s, file)
+		if err == nil {
+			s.profiler = p
+			for _, why := range missing {
+				fmt.Fprintf(s.Talk, "note: %s would tell more, but %s\n", s.runner.profilers[0], why)
+			}
+			fmt.Fprintf(s.Talk, "%s, recorded with %s\n", s.runner.name, want)
+			return nil
+		}
+		if errors.Is(err, errMissing) {
+			err = fmt.Errorf("%w (%s)", err, t.install)
+		}
+		missing = append(missing, fmt.Errorf("%s: %w", want, err))
+	}
+	return errors.Join(missing...)
+}
+
+// find returns the path of a program: the given one, or the one that is installed.
+func (s *Session) find(file, name string) (string, error) {
+	if file == "" {
+		file = name
+	}
+	path, err := lookPath(file, s.dir, s.env)
+	if err != nil {
+		return "", errMissing
+	}
+	return path, nil
+}
+
+// perf is Linux's.
+type perf struct{ path, event string }
+
+// perfRate is the number of samples per second of CPU time; odd, so that nothing periodic is met each time.
+const perfRate = 499
+
+func openPerf(ctx context.Context, s *Session, file string) (profiler, error) {
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("works on Linux only")
+	}
+	path, err := s.find(file, "perf")
+	if err != nil {
+		return nil, err
+	}
+	// The clock works where a virtual machine hides the counters, and its unit is time.
+	for _, event := range []string{"cpu-clock", "cpu-clock:u"} {
+		trial := filepath.Join(s.scratch, "perf.trial")
+		var text strings.Builder
+		c := exec.CommandContext(ctx, path, "record", "-q", "-e", event, "-o", trial, "--", "true")
+		c.Stdout, c.Stderr = &text, &text
+		err = c.Run()
+		_ = os.Remove(trial) // of a trial that may have failed
+		if err == nil {
+			return perf{path, event}, nil
+		}
+		err = fmt.Errorf("may not record here: %w: %s\nallow it: sysctl kernel.perf_event_paranoid=1 (as root; in a container also --cap-add PERFMON)", err, strings.TrimSpace(text.String()))
+	}
+	return nil, err
+}
+
+func (p perf) wrap(args []string, file string) (command, env []string) {
+	return append([]string{p.path, "record", "-q", "-N", "-B", "-e", p.event, "-F", strconv.Itoa(perfRate), "--call-graph", "dwarf,16384", "-o", file + ".data", "--"}, args...), nil
+}
+
+// finish writes the samples as text, which has the stacks unwound.
+func (p perf) finish(ctx context.Context, s *Session, file string, keep func(string) bool) (string, time.Duration, error) {
+	file += ".perf"
+	out, err := os.Create(file)
+	if err != nil {
+		return "", 0, err
+	}
+	defer out.Close()
+	w := &blocks{out: bufio.NewWriter(out), keep: keep}
+	raw := strings.TrimSuffix(file, ".perf") + ".data"
+	// Names of inlined functions would cost a process of addr2line for each address.
+	if _, err = s.run(ctx, process{args: []string{p.path, "script", "--no-inline", "-i", raw, "-F", "comm,pid,tid,time,period,event,ip,sym,dso"}, out: w}); err != nil {
+		return "", 0, err
+	}
+	w.end()
+	return file, time.Duration(w.kept) * time.Second / perfRate, errors.Join(w.out.Flush(), out.Close(), os.Remove(raw))
+}
+
+// blocks passes on the blocks of lines that keep wants; an empty line ends a block.
+type blocks struct {
+	out  *bufio.Writer
+	keep func(string) bool
+	text strings.Builder
+	kept int
+}
+
+func (b *blocks) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		at := bytes.IndexByte(p, '\n') + 1
+		if at == 0 {
+			at = len(p)
+		}
+		b.text.Write(p[:at])
+		if text := b.text.String(); text == "\n" || strings.HasSuffix(text, "\n\n") {
+			b.end()
+		}
+		p = p[at:]
+	}
+	return n, nil
+}
+
+func (b *blocks) end() {
+	if text := b.text.String(); strings.TrimSpace(text) != "" && (b.keep == nil || b.keep(text)) {
+		b.kept++
+		b.out.WriteString(text) //nolint:errcheck // Flush returns it
+	}
+	b.text.Reset()
+}
+
+// pySpy samples programs in CPython.
+type pySpy struct {
+	path    string
+	threads bool
+}
+
+const pySpyRate = 200 // samples per second
+
+func openPySpy(_ context.Context, s *Session, file string) (profiler, error) {
+	path, err := s.find(file, "py-spy")
+	return pySpy{path, s.Threads}, err
+}
+
+func (p pySpy) wrap(args []string, file string) (command, env []string) {
+	command = []string{p.path, "record", "-r", strconv.Itoa(pySpyRate), "-f", "speedscope", "-o", file + ".speedscope.json"}
+	if p.threads {
+		command = append(command, "--threads")
+	}
+	return append(append(command, "--"), args...), nil
+}
+
+// finish leaves out the samples that are not wanted; the file has them as lists of
+// indices of frames, outermost first.
+func (p pySpy) finish(_ context.Context, _ *Session, file string, keep func(string) bool) (string, time.Duration, error) {
+	file += ".speedscope.json"
+	if keep == nil {
+		return file, 0, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", 0, err
+	}
+	var doc map[string]json.RawMessage
+	var shared struct{ Frames []struct{ Name, File string } }
+	var profiles []map[string]json.RawMessage
+	if err = json.Unmarshal(data, &doc); err == nil {
+		err = errors.Join(json.Unmarshal(doc["shared"], &shared), json.Unmarshal(doc["profiles"], &profiles))
+	}
+	for _, one := range profiles {
+		var samples [][]int
+		var weights []float64
+		if err = errors.Join(err, json.Unmarshal(one["samples"], &samples), json.Unmarshal(one["weights"], &weights)); err != nil || len(weights) != len(samples) {
+			return "", 0, errors.Join(fmt.Errorf("%s: not what py-spy 0.3 and newer write", file), err)
+		}
+		n := 0
+		for i, stack := range samples {
+			var text strings.Builder
+			for _, frame := range stack {
+				if frame >= 0 && frame < len(shared.Frames) {
+					fmt.Fprintf(&text, "%s (%s);", shared.Frames[frame].Name, shared.Frames[frame].File)
+				}
+			}
+			if keep(text.String()) {
+				samples[n], weights[n] = stack, weights[i]
+				n++
+			}
+		}
+		one["samples"], _ = json.Marshal(samples[:n]) // of integers
+		one["weights"], _ = json.Marshal(weights[:n])
+	}
+	if doc["profiles"], err = json.Marshal(profiles); err == nil {
+		data, err = json.Marshal(doc)
+	}
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	return file, 0, err
+}
+
+// cpuProf is V8's, in Node.js.
+type cpuProf struct{}
+
+func (cpuProf) wrap(args []string, file string) (command, env []string) {
+	return append([]string{args[0], "--cpu-prof", "--cpu-prof-dir=" + file + ".d"}, args[1:]...), nil
+}
+
+// finish takes the file of the main thread: names end in process, thread and number.
+func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string) bool) (string, time.Duration, error) {
+	found, err := filepath.Glob(file + ".d/*.cpuprofile")
+	if err != nil || len(found) == 0 {
+		return "", 0, errors.Join(fmt.Errorf("%s wrote no profile: it has to end by itself", s.args[0]), err)
+	}
+	if main := slices.DeleteFunc(slices.Clone(found), func(name string) bool { return !strings.Contains(name, ".0.0") }); len(main) > 0 {
+		if len(main) < len(found) {
+			fmt.Fprintf(s.Talk, "note: the profile has the main thread only, not %d workers\n", len(found)-len(main))
+		}
+		found = main
+	}
+	to := file + ".cpuprofile"
+	return to, 0, errors.Join(os.Rename(found[0], to), os.RemoveAll(file+".d"))
+}
+
+// jfr is the profiler of a JDK, async the one of async-profiler in the same format.
+type (
+	jfr   struct{}
+	async struct{ library string }
+)
+
+func (jfr) wrap(args []string, file string) (command, env []string) {
+	return append([]string{args[0], "-XX:StartFlightRecording=settings=profile,dumponexit=true,filename=" + file + ".jfr"}, args[1:]...), nil
+}
+
+func (a async) wrap(args []string, file string) (command, env []string) {
+	return append([]string{args[0], "-agentpath:" + a.library + "=start,event=cpu,file=" + file + ".jfr"}, args[1:]...), nil
+}
+
+func (jfr) finish(_ context.Context, _ *Session, file string, _ func(string) bool) (string, time.Duration, error) {
+	return file + ".jfr", 0, nil
+}
+
+func (async) finish(_ context.Context, _ *Session, file string, _ func(string) bool) (string, time.Duration, error) {
+	return file + ".jfr", 0, nil
+}
+
+// openAsync finds async-profiler's library: the given one, beside the program asprof, or
+// where people unpack it.
+func openAsync(_ context.Context, s *Session, file string) (profiler, error) {
+	if file != "" {
+		library, err := filepath.Abs(file) // as JMH demands
+		if err == nil {
+			_, err = os.Stat(library)
+		}
+		return async{library}, err
+	}
+	places := []string{os.Getenv("ASYNC_PROFILER_HOME"), "/opt/async-profiler", "/usr/local/async-profiler"}
+	if program, err := s.find("", "asprof"); err == nil {
+		if program, err = filepath.EvalSymlinks(program); err == nil {
+			places = append(places, filepath.Dir(filepath.Dir(program)))
+		}
+	}
+	for _, home := range places {
+		library := filepath.Join(home, "lib", "libasyncProfiler.so")
+		if _, err := os.Stat(library); home != "" && err == nil {
+			return async{library}, nil
+		}
+	}
+	return nil, errMissing
+}

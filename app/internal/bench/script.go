@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Commands without a framework are one benchmark each: the run of the process is the
+// operation. They differ in the profilers that know their language.
+var (
+	python  = plain("python", isPython, "py-spy", "perf")
+	node    = plain("node", func(args []string) bool { return base(args) == "node" }, "cpu-prof", "perf")
+	java    = plain("java", func(args []string) bool { return base(args) == "java" }, "async-profiler", "jfr", "perf")
+	command = plain("command", func([]string) bool { return true }, "perf")
+)
+
+func plain(name string, detect func([]string) bool, profilers ...string) runner {
+	return runner{name: name, detect: detect, profilers: profilers, record: recordPlain,
+		prepare: func(_ context.Context, s *Session) ([]Benchmark, error) {
+			return []Benchmark{{Group: name, Name: commandName(s.args)}}, nil
+		}}
+}
+
+var pythonName = regexp.MustCompile(`^(?:python|pypy)[\d.]*$`)
+
+func isPython(args []string) bool { return pythonName.MatchString(base(args)) }
+
+// commandName names a command by the script or JAR of an interpreter, or by its program.
+func commandName(args []string) string {
+	interpreted := isPython(args) || base(args) == "node" || base(args) == "java" || slices.Contains(words("sh bash ruby perl php Rscript"), base(args))
+	for i, arg := range args[1:] {
+		if !interpreted {
+			break
+		}
+		if arg == "-m" && i+2 < len(args) {
+			return args[i+2]
+		}
+		if ext := filepath.Ext(arg); !strings.HasPrefix(arg, "-") && len(ext) > 1 {
+			return strings.TrimSuffix(filepath.Base(arg), ext)
+		}
+	}
+	return base(args)
+}
+
+func recordPlain(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
+	file := filepath.Join(dir, "cpu")
+	var out bytes.Buffer
+	p := process{out: io.MultiWriter(&limited{&out}, s.Results)}
+	p.args, p.env = s.profiler.wrap(s.args, file)
+	took, err := s.run(ctx, p)
+	if err != nil {
+		return r, err
+	}
+	file, _, err = s.profiler.finish(ctx, s, file, nil)
+	if err != nil {
+		return r, err
+	}
+	r.Files = []string{file}
+	if tasks, rounds := tinybench(out.String()); len(tasks) > 0 {
+		if len(tasks) > 1 {
+			rounds = 0 // the profile is of all of them
+		}
+		r.Label = b.label(rounds, false, tasks...)
+		return r, nil
+	}
+	r.Label = b.label(1, false,
+		testrun.Metric{Name: "CPU time", Mean: took.cpu.Seconds(), Unit: "s", Better: testrun.Lower},
+		testrun.Metric{Name: "wall time", Mean: took.wall.Seconds(), Unit: "s", Better: testrun.Lower})
+	return r, nil
+}
+
+// limited keeps the beginning of what a program prints.
+type limited struct{ *bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := 1<<20 - l.Len(); room > 0 {
+		l.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// tinybench reads the table that programs print with tinybench: the median latency of each
+// task, and how often the last one ran. These programs run for a given time, so that the
+// time of the process says nothing.
+func tinybench(text string) (tasks []testrun.Metric, rounds float64) {
+	var head []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "│") {
+			continue
+		}
+		cells := strings.Split(line, "│")
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "'")
+		}
+		if slices.Contains(cells, "Task name") {
+			head = cells
+			continue
+		}
+		cell := func(names ...string) string {
+			at := slices.IndexFunc(head, func(title string) bool { return slices.Contains(names, title) })
+			if at < 0 || at >= len(cells) {
+				return ""
+			}
+			text, _, _ := strings.Cut(cells[at], " ±")
+			return text
+		}
+		if v, err := strconv.ParseFloat(cell("Latency med (ns)", "Latency median (ns)"), 64); err == nil {
+			m := timePerOp(v, 0)
+			m.Name += " " + cell("Task name")
+			tasks = append(tasks, m)
+			rounds, _ = strconv.ParseFloat(cell("Samples"), 64) // 0 is unknown
+		}
+	}
+	return tasks, rounds
+}
