@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -119,7 +120,25 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.copy(ctx, e, dst, src, opts), closeDst())
+	return errors.Join(o.copy(ctx, e, dst, src, opts, unfinished(to)), closeDst())
+}
+
+// unfinished names the file beside a store that is there from the first profile of a copy until
+// the copy has ended; empty: the store is not a file.
+func unfinished(where string) string {
+	if strings.Contains(where, ":") || where == "mem" {
+		return ""
+	}
+	return where + ".copying"
+}
+
+// unfinishedNote tells whoever reads a store that a copy into it broke off.
+func unfinishedNote(where string) []string {
+	info, err := os.Stat(unfinished(where))
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("a copy into this store began at %s and did not end, profiles may be missing: repeat dendro copy, which continues, or delete %s", words.Instant(info.ModTime().UnixMilli()), info.Name())}
 }
 
 // origin opens what profiles are copied from: a store, or a server.
@@ -159,11 +178,14 @@ func (e *env) destinationAt(ctx context.Context, where string, access engines.Ac
 
 // copy copies and reports; it returns errReported when conflicts were all that
 // went wrong.
-func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Origin, opts store.CopyOptions) error {
+func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Origin, opts store.CopyOptions, mark string) error {
 	began := time.Now()
 	p := newCopyProgress(e, o.progress)
 	stored, unchanged, failed := 0, 0, 0
 	opts.Report = func(c store.Copied) {
+		if mark != "" && stored == 0 {
+			_ = os.WriteFile(mark, nil, 0o600) // it is a help, and no condition of the copy
+		}
 		stored, unchanged = stored+c.Stored, unchanged+c.Unchanged
 		r := ingest.Result{File: c.File, Profiles: c.Profiles, Run: c.Run, Group: c.Benchmark.Group, Bench: c.Benchmark.Name, Status: ingest.Stored}
 		switch {
@@ -181,6 +203,7 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {
 		return err
 	}
+	_ = os.Remove(mark)
 	elapsed := time.Since(began)
 	switch {
 	case o.output == "json":

@@ -166,5 +166,8 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 	if access == engines.Read && errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(where, engines.LakeScheme) {
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` creates it, --store names another", where)
 	}
+	if access == engines.Read && err == nil {
+		e.notes(unfinishedNote(where))
+	}
 	return st, err
 }
