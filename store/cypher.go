@@ -22,4 +22,7 @@ type CypherSpeaker interface {
 type CypherAnswer struct {
 	Columns []string
 	Rows    iter.Seq2[[]any, error]
+	// Notes returns what the engine remarks about the query, such as a label that the graph
+	// does not have, after the last row; nil: the engine remarks nothing.
+	Notes func() []string
 }

@@ -1,6 +1,7 @@
 package neo4j
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
 	"github.com/neo4j/neo4j-go-driver/v6/neo4j/dbtype"
+	"github.com/neo4j/neo4j-go-driver/v6/neo4j/notifications"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
@@ -22,7 +24,7 @@ var _ store.CypherSpeaker = (*Store)(nil)
 // server computes only the rows that the caller reads, as far as the query allows.
 func (s *Store) Cypher(ctx context.Context, query string, params map[string]any) (*store.CypherAnswer, error) {
 	ctx, cancel := bolt.Interruptible(ctx)
-	session := s.db.Session(ctx, driver.AccessModeRead)
+	session := s.db.Remarking(ctx, driver.AccessModeRead)
 	end := func() {
 		session.Close(context.WithoutCancel(ctx))
 		cancel()
@@ -43,6 +45,7 @@ func (s *Store) Cypher(ctx context.Context, query string, params map[string]any)
 	if err != nil {
 		return fail(err)
 	}
+	var notes []string
 	rows := func(yield func([]any, error) bool) {
 		defer end()
 		for result.Next(ctx) {
@@ -54,11 +57,26 @@ func (s *Store) Cypher(ctx context.Context, query string, params map[string]any)
 				return
 			}
 		}
-		if err := result.Err(); err != nil {
+		summary, err := result.Consume(ctx)
+		if err = cmp.Or(result.Err(), err); err != nil {
 			yield(nil, s.refused(store.Ended(ctx, err)))
+			return
 		}
+		notes = unknownNames(summary.GqlStatusObjects())
 	}
-	return &store.CypherAnswer{Columns: columns, Rows: rows}, nil
+	return &store.CypherAnswer{Columns: columns, Rows: rows, Notes: func() []string { return notes }}, nil
+}
+
+// unknownNames returns what the server remarks about labels, types of relationships and
+// properties that the graph does not have: a query of such names finds nothing.
+func unknownNames(list []driver.GqlStatusObject) (notes []string) {
+	for _, o := range list {
+		if !o.IsNotification() || o.Classification() != notifications.Unrecognized {
+			continue
+		}
+		notes = append(notes, strings.TrimPrefix(o.StatusDescription(), "warn: "))
+	}
+	return notes
 }
 
 // refused explains errors of writes. It keeps the server's text for errors in a query,

@@ -102,9 +102,13 @@ func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err erro
 	}
 	t := &render.Table{}
 	for _, name := range answer.Columns {
-		t.Columns = append(t.Columns, render.Column{Name: name})
+		t.Columns = append(t.Columns, render.Column{Name: name, Whole: e.width() == 0})
 	}
-	return t.Stream(e.rendering(o.output), answer.Rows, o.rows)
+	err = t.Stream(e.rendering(o.output), answer.Rows, o.rows)
+	if err == nil && answer.Notes != nil {
+		e.notes(answer.Notes())
+	}
+	return err
 }
 
 // cypherParams parses name=value; a value that is not JSON is a text.

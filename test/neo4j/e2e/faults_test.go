@@ -135,6 +135,9 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("%q, %q", out, errOut)
 	}
 	out = must(t, dir, "cypher", "MATCH (:BenchmarkGroup)-[r:HAS_BENCHMARK]->(b:Benchmark) RETURN b, type(r) AS r, date('2026-01-02') AS d, [1.5, null] AS l", "-o", "json", "--store", where)
+	if _, errOut, _ := dendro(t, dir, "cypher", "MATCH (n:Benchmrk) RETURN n", "--store", where); !strings.Contains(errOut, "Benchmrk") {
+		t.Errorf("an unknown label: %q", errOut)
+	}
 	row := program.Rows(t, out)[0]
 	if b, _ := row["b"].(map[string]any); fmt.Sprint(b["labels"]) != "[Benchmark]" || row["d"] != "2026-01-02" || fmt.Sprint(row["l"]) != "[1.5 <nil>]" {
 		t.Errorf("%s", out)

@@ -118,6 +118,13 @@ func (g *DB) Session(ctx context.Context, mode driver.AccessMode) driver.Session
 	})
 }
 
+// Remarking returns a session as Session does, in which the server remarks on queries.
+func (g *DB) Remarking(ctx context.Context, mode driver.AccessMode) driver.Session {
+	return g.Driver.NewSession(ctx, driver.SessionConfig{
+		AccessMode: mode, DatabaseName: g.Address.database, BookmarkManager: g.bookmarks, NotificationsMinSeverity: notifications.WarningLevel,
+	})
+}
+
 // Interruptible returns a context with a deadline that never comes: without one the
 // driver does not notice, while it waits for the server, that a context ends.
 func Interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
