@@ -107,7 +107,7 @@ const remedyOfRules = "import with --rules FILE of the store's rules, or rewrite
 func MergeRun(stored testrun.Run, f *File) (testrun.Run, error) {
 	run, err := stored.Merge(f.Run)
 	if err != nil {
-		return run, fmt.Errorf("%w: %q: %w", ErrConflict, f.Name, err)
+		return run, fmt.Errorf("%w: %q: %w (date, commit, branch, repository, machine and attributes belong to the run: give files that differ in them runs of their own)", ErrConflict, f.Name, err)
 	}
 	run.Date = run.Date.UTC().Round(0)
 	return run, nil

@@ -116,7 +116,8 @@ class Store:
         doc = self.query("regressions", **parameters)
         if "rows" in doc:  # --method thesis, correlation
             return _rows(doc)
-        return _frame(doc["findings"], {k: v for k, v in doc.items() if k != "findings"})
+        frame = _frame(doc["findings"], {k: v for k, v in doc.items() if k != "findings"})
+        return frame if len(frame) > 0 else frame.reindex(columns=_FINDING)
 
     def report(self, **parameters: Any) -> dict[str, Any]:
         """`dendro report -o json`: what changed, with the evidence."""
@@ -129,6 +130,11 @@ class Store:
     def sql(self, query: str) -> pd.DataFrame:
         """`dendro sql`: one read-only query. A server must allow it (--sql)."""
         return _rows(self._backend.sql(query))
+
+
+# The columns of findings that all have.
+_FINDING = ["id", "kind", "benchmark", "type", "function", "path", "paths", "parts", "score", "status", "ruledOut",
+            "delta_samples", "delta_share", "delta_before", "delta_gross", "since_run"]
 
 
 def _rows(doc: Mapping[str, Any]) -> pd.DataFrame:

@@ -96,6 +96,10 @@ class Stores(unittest.TestCase):
     def test_finds_the_planted_regression(self) -> None:
         found = self.file.regressions()
         self.assertIn("checkout", set(found.benchmark))
+        none = self.file.regressions(benchmark="search")
+        self.assertEqual(len(none), 0)
+        self.assertGreater(len(none.columns), 10)
+        self.assertLessEqual(set(none.columns), set(found.columns))
 
     def test_errors(self) -> None:
         for store, text in ((self.file, "checkot"), (self.served, "checkot"), (dendro.open("none.duckdb", binary=PROGRAM), "none.duckdb"),
