@@ -22,7 +22,7 @@ type BottlenecksRequest struct {
 	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
 	Method    string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
 	Aggregate string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation: mean or max over the benchmarks" json:"aggregate,omitempty"`
-	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 	Negative  bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
 	Contexts  int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
 	Plots     int    `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`

@@ -105,7 +105,7 @@ type Scored struct {
 type Correlating struct {
 	X     string `param:"x" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
 	Y     string `param:"y" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
-	Least int    `param:"least-occurrences" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+	Least int    `param:"least-occurrences" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 }
 
 // options are those of the analysis.

@@ -173,7 +173,7 @@ func series(t *testing.T, dir, pattern string, columns ...string) []map[string]a
 // correlations returns the functions that go with the metric and against it.
 func correlations(t *testing.T, dir string) []map[string]any {
 	t.Helper()
-	text := must(t, dir, "bottlenecks", "--by", "correlation", "--x", "samples", "--y", "raw", "--type", "cpu-samples", "--store", "embedded.duckdb", "-o", "json")
+	text := must(t, dir, "bottlenecks", "--by", "correlation", "--least-occurrences", "2", "--x", "samples", "--y", "raw", "--type", "cpu-samples", "--store", "embedded.duckdb", "-o", "json")
 	var doc struct{ Rows, Negative []map[string]any }
 	if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.Negative) == 0 {
 		t.Fatalf("%v: %d functions go against the metric in %s", err, len(doc.Negative), text)
