@@ -25,6 +25,18 @@ type Result interface {
 	Table(exact bool) *table.Table
 }
 
+// countNouns names what values of a type count that are not samples.
+var countNouns = map[string]string{profile.Goroutines: "goroutines", "threadcreate": "threads", "thread": "threads"}
+
+// Noun returns the unit of the values of a type as people read it: what they count if those
+// are no samples.
+func Noun(valueType, unit string) string {
+	if noun, ok := countNouns[valueType]; ok && unit == "count" {
+		return noun
+	}
+	return unit
+}
+
 // Amount returns the number with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
 func (n Number) Amount(unit string) string {
 	if text, ok := words.Amount(n.Value(), unit); ok {
@@ -213,7 +225,7 @@ func (n *TreeRow) Name() string {
 
 // Sum says what was summed: its root total and, of several profiles, how many.
 func (h *Head) Sum() string {
-	text := h.RootTotal.Amount(h.Unit) + " in total"
+	text := h.RootTotal.Amount(Noun(h.Type, h.Unit)) + " in total"
 	if h.Profiles != 1 {
 		text += fmt.Sprintf(", %s profiles, %s", words.Count(h.Profiles), words.Clean(h.Type))
 	}
@@ -223,7 +235,7 @@ func (h *Head) Sum() string {
 // Table lists functions.
 func (r *FunctionsResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Title: r.Sum(), Omitted: r.Omitted.Rows, Of: "function",
-		Columns: []table.Column{amounts("self", r.Unit), shareColumn("self%"), amounts("total", r.Unit), shareColumn("total%"), text("function")}}
+		Columns: []table.Column{amounts("self", Noun(r.Type, r.Unit)), shareColumn("self%"), amounts("total", Noun(r.Type, r.Unit)), shareColumn("total%"), text("function")}}
 	for f := range r.Rows.All() {
 		t.Add(f.Self, f.Self.Of(r.RootTotal), f.Total, f.Total.Of(r.RootTotal), f.Name())
 	}
@@ -394,7 +406,7 @@ func PathEnds(names []string) string {
 
 // Table has a row per function and profile.
 func (r *FindResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{shareColumn("share"), amounts("self", r.Unit), amounts("total", r.Unit), text("unit"),
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{shareColumn("share"), amounts("self", Noun(r.Type, r.Unit)), amounts("total", Noun(r.Type, r.Unit)), text("unit"),
 		text("group"), text("benchmark"), text("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, text("profile"), text("function")}}
 	const unit = 3
 	for i := range r.Rows {
@@ -414,7 +426,7 @@ func (r *FindResult) Table(exact bool) *table.Table {
 // Table has a row per run, benchmark, group or function.
 func (r *FindSumsResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{text(r.By), count("profiles"), shareColumn("meanShare"), shareColumn("maxShare"),
-		amounts("self", r.Unit), amounts("total", r.Unit)}}
+		amounts("self", Noun(r.Type, r.Unit)), amounts("total", Noun(r.Type, r.Unit))}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		t.Add(x.Name, x.Profiles, x.MeanShare, x.MaxShare, x.Self, x.Total)
@@ -424,7 +436,7 @@ func (r *FindSumsResult) Table(bool) *table.Table {
 
 // Table has a row per line.
 func (r *LinesResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{text("function"), text("file"), count("line"), amounts("self", r.Unit), amounts("total", r.Unit),
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{text("function"), text("file"), count("line"), amounts("self", Noun(r.Type, r.Unit)), amounts("total", Noun(r.Type, r.Unit)),
 		shareColumn("share"), text("source")}}
 	for i := range r.Rows {
 		f := &r.Rows[i]

@@ -95,12 +95,16 @@ func (c *Change) amounts() string {
 		parts = append(parts, s)
 	}
 	if c.Delta.Samples != 0 {
-		parts = append(parts, fmt.Sprintf("%+.1f samples per run, %s of the program before", c.Delta.Samples, words.Percent(c.Delta.Before)))
+		parts = append(parts, fmt.Sprintf("%+.1f samples per run", c.Delta.Samples))
 		if gross := c.Delta.Gross; math.Abs(gross-c.Delta.Share) > 0.1*math.Abs(gross) {
 			parts = append(parts, words.SignedPercent(gross)+" at the place itself")
 		}
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if c.Delta.Samples != 0 && c.named() != "" {
+		text += fmt.Sprintf("; before, the function used %s of the program", words.Percent(c.Delta.Before))
+	}
+	return text
 }
 
 // Cost formats a finding's time with its interval, "+1.94 ms/op (1.49 … 2.39)"; empty

@@ -249,14 +249,23 @@ func (t *Table) indented(row []any, c int) string {
 	return t.text(row, c)
 }
 
-// LeastName is the minimum width that names are shortened to.
-const LeastName = 24
+// LeastName is the minimum width that names are shortened to; MostName the maximum width of a
+// name in text that goes to no terminal: generated names may have thousands of characters.
+const (
+	LeastName = 24
+	MostName  = 500
+)
 
 // fit returns the maximum width of each column, so that lines fit a terminal: the widest
-// columns of names share what is too much. 0: no limit.
+// columns of names share what is too much. 0: names have at most MostName.
 func fit(columns []Column, width []int, terminal int) []int {
 	limits := make([]int, len(columns))
 	if terminal <= 0 {
+		for c, w := range width {
+			if !columns[c].Right && !columns[c].Whole && w > MostName {
+				limits[c] = MostName
+			}
+		}
 		return limits
 	}
 	now, total := slices.Clone(width), 2*(len(columns)-1)

@@ -117,7 +117,7 @@ func (o *sqlOptions) table(e *env, answer *store.SQLAnswer) error {
 	t := &render.Table{}
 	for i, name := range answer.Columns {
 		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
-		t.Columns = append(t.Columns, render.Column{Name: name, Right: number})
+		t.Columns = append(t.Columns, render.Column{Name: name, Right: number, Whole: e.width() == 0})
 	}
 	return t.Stream(e.rendering(o.output.format), answer.Rows, o.rows)
 }

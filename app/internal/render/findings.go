@@ -176,6 +176,9 @@ func compared(o *Output, list []*query.Judged) error {
 		name := words.Clean(testrun.Benchmark{Group: b.Group, Name: b.Benchmark}.String())
 		if b.Reason != "" {
 			fmt.Fprintf(o.W, "%s: no verdict: %s\n", name, words.Clean(b.Reason))
+			if len(b.Candidates) > 0 {
+				fmt.Fprintln(o.W, "    the largest changes of share between the newest run and those before, which may be noise:")
+			}
 			for _, c := range words.First(b.Candidates, 5) {
 				fmt.Fprintf(o.W, "    %s  %s\n", words.SignedPercent(c.Share), words.Clean(c.Function))
 			}

@@ -18,7 +18,7 @@ func Lines(o *Output, r *query.LinesResult) error {
 		if n.Value() == 0 {
 			return "."
 		}
-		return n.Amount(r.Unit)
+		return n.Amount(query.Noun(r.Type, r.Unit))
 	}
 	for i := range r.Rows {
 		f := &r.Rows[i]
@@ -26,8 +26,8 @@ func Lines(o *Output, r *query.LinesResult) error {
 		if f.File != "" {
 			fmt.Fprintf(w, "%s\n", words.Clean(f.File))
 		}
-		fmt.Fprintf(w, "self %s (%s), total %s (%s)\n", f.Self.Amount(r.Unit), words.Percent(f.Self.Of(r.RootTotal)),
-			f.Total.Amount(r.Unit), words.Percent(f.Total.Of(r.RootTotal)))
+		fmt.Fprintf(w, "self %s (%s), total %s (%s)\n", f.Self.Amount(query.Noun(r.Type, r.Unit)), words.Percent(f.Self.Of(r.RootTotal)),
+			f.Total.Amount(query.Noun(r.Type, r.Unit)), words.Percent(f.Total.Of(r.RootTotal)))
 		fmt.Fprintf(w, "%14s  %14s  %6s\n", "self", "total", "line")
 		for _, l := range f.Lines {
 			number := fmt.Sprint(l.Line)

@@ -37,7 +37,7 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 		fmt.Fprintln(w, line)
 	}
 	if n := r.Omitted.Rows; n > 0 {
-		fmt.Fprintf(w, "… %s more %s with %s of the total (--min-percent, --depth, --rows)\n", words.Count(n), words.Plural(n, "subtree"), words.Percent(r.Omitted.Share))
+		fmt.Fprintf(w, "omitted: %s %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Count(n), words.Plural(n, "subtree"), words.Percent(r.Omitted.Share))
 	}
 	return w.Flush()
 }

@@ -28,7 +28,7 @@ var measured = map[string]string{"nanoseconds": "time", "milliseconds": "time", 
 // name returns the name of a function that stands behind some columns, shortened to fit.
 func nameOn(o *Output, function string, columns int) string {
 	if o.Width <= 0 {
-		return words.Clean(function)
+		return words.Shorten(words.Clean(function), table.MostName)
 	}
 	return words.Shorten(words.Clean(function), max(table.LeastName, o.Width-columns))
 }
@@ -43,7 +43,7 @@ func Tree(o *Output, r *query.TreeResult) error {
 	amount, column := func(query.Number) string { return "" }, ""
 	if name := measured[r.Unit]; name != "" {
 		column = fmt.Sprintf(" %10s", name)
-		amount = func(n query.Number) string { return fmt.Sprintf(" %10s", n.Amount(r.Unit)) }
+		amount = func(n query.Number) string { return fmt.Sprintf(" %10s", n.Amount(query.Noun(r.Type, r.Unit))) }
 	}
 	fmt.Fprintf(w, "%8s %8s%s  %s\n", "total", "self", column, "function")
 	var categories []string // of the nodes from the root
@@ -75,7 +75,7 @@ const noCategory = "Other"
 // subtrees prints what a tree does not show.
 func subtrees(w *bufio.Writer, omitted query.Omitted) {
 	if omitted.Rows > 0 {
-		fmt.Fprintf(w, "omitted: %s %s with %s of the total (--min-percent, --depth, --rows)\n", words.Count(omitted.Rows), words.Plural(omitted.Rows, "subtree"), words.Percent(omitted.Share))
+		fmt.Fprintf(w, "omitted: %s %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Count(omitted.Rows), words.Plural(omitted.Rows, "subtree"), words.Percent(omitted.Share))
 	}
 }
 
