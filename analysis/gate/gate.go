@@ -98,6 +98,10 @@ const (
 	// sureAlpha is the chance of a suspect that fails by itself: on real histories no
 	// clean run had one, and most regressions did (docs/method/gate.md).
 	sureAlpha = 1e-6
+	// sureRate and sureShare are, for a suspect with a place as sure as that, the greatest
+	// chance of the program's change per operation, and its least size.
+	sureRate  = 0.01
+	sureShare = 0.5
 )
 
 // Alpha returns the largest error probability of a finding that fails, in a suite of that
@@ -347,9 +351,18 @@ func (p Policy) why(changes []Change, judged int) string {
 	return strings.Join(parts, "; ")
 }
 
-// sure reports whether chance practically never makes a suspect like this in a suite.
+// sure reports whether chance practically never makes a suspect like this in a suite: by
+// the score of the place and of the user's function, or because the place and the program's
+// samples per operation, which are measured apart, show a large change both.
 func sure(f *regression.Finding, benchmarks int) bool {
-	return f.Status == regression.Suspect && f.Kind == regression.Regression && f.Chance > 0 && f.Chance <= sureAlpha/math.Pow(float64(max(1, benchmarks)), tailExponent)
+	least := sureAlpha / math.Pow(float64(max(1, benchmarks)), tailExponent)
+	switch {
+	case f.Status != regression.Suspect || f.Kind != regression.Regression:
+		return false
+	case f.Chance > 0 && f.Chance <= least:
+		return true
+	}
+	return f.PlaceChance <= least && f.RateChance > 0 && f.RateChance <= sureRate && f.Delta.Share >= sureShare
 }
 
 // fails reports whether one finding of a suite of so many benchmarks fails.
@@ -357,9 +370,11 @@ func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	switch {
 	case f.Delta.Share < p.Share:
 		return false
+	case sure(f, benchmarks):
+		return true
 	case f.PlaceChance > p.Alpha(benchmarks), f.Kind == regression.Regression && f.Chance > suiteAlpha:
 		return false
-	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect) && !sure(f, benchmarks):
+	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect):
 		return false
 	}
 	return f.Kind != regression.Slowdown || f.Function != "" || p.Slowdowns

@@ -243,6 +243,15 @@ type Run struct {
 	Metric float64
 }
 
+// Rate returns the samples per operation of a run, those outside of the program too; 0 if
+// operations are unknown.
+func (r *Run) Rate() float64 {
+	if r.Operations <= 0 {
+		return 0
+	}
+	return (r.Total + r.Environment) / r.Operations
+}
+
 // MetricUnit returns the unit of Run.Metric: that of the stored metric, or of the
 // inverse of a rate ("s/op" for "ops/s").
 func MetricUnit(m testrun.Metric) string {

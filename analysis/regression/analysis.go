@@ -134,7 +134,9 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, t := range tested {
 		a.Tested = append(a.Tested, v.run(t).Profile.Run.Key)
 	}
-	if g, _, ok := v.commonFactor(); ok {
+	if g, _, ok := v.commonFactor(); v.rate.known {
+		a.Common = v.machine()
+	} else if ok {
 		a.Common = g
 	}
 	return a, nil

@@ -70,8 +70,11 @@ type Finding struct {
 	Chance float64 `json:"chance"`
 	// PlaceChance is Chance without the score of the headline's function.
 	PlaceChance float64 `json:"-"`
-	Status      Status  `json:"status"`
-	Since       Since   `json:"since"`
+	// RateChance is the error probability of the change of the program's samples per
+	// operation; 0: operations are unknown.
+	RateChance float64 `json:"-"`
+	Status     Status  `json:"status"`
+	Since      Since   `json:"since"`
 
 	RuledOut     []RuledOut `json:"ruledOut"`
 	Acknowledged *Excuse    `json:"acknowledged,omitempty"`

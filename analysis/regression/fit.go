@@ -23,6 +23,7 @@ type fit struct {
 	base, head         []int   // history and tested runs
 	baseRuns, headRuns float64 // their numbers
 
+	rate        rate
 	hasMetric   bool
 	meanTotal   float64   // samples of a mean history run
 	factor      []float64 // size factor, by run
@@ -48,6 +49,7 @@ type fit struct {
 	threshold      float64 // z*
 	gate           float64 // minimum impact, as a share
 	own            []bool  // by function; see ownFunctions
+	given          *given  // falls that no rise has taken; after markMoved
 }
 
 // newFit computes the statistics of all rows. It needs three history runs and
@@ -61,6 +63,7 @@ func newFit(sp *space, o *Options, a, b []int) *fit {
 			f.hasMetric = f.hasMetric && sp.matrix.Runs[t].Metric > 0
 		}
 	}
+	f.rate = f.rates()
 	f.historyFactors()
 	f.testedFactors()
 	for _, t := range a {

@@ -188,6 +188,8 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 		return 0
 	case !f.whole(slot):
 		return sign * f.score[slot]
+	case f.rate.known && (len(f.head) == 1 || sign*f.rateScore() < carriedRate):
+		return sign * f.rateScore()
 	case len(f.head) > 1:
 		return stat.MaxScore
 	case !f.hasMetric:
@@ -201,8 +203,9 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 // code that is not the user's: a probability of 5% for a new path, and for others that the
 // function did not change the other way.
 const (
-	carriedNew = 1.645
-	carriedOld = 0
+	carriedNew  = 1.645
+	carriedOld  = 0
+	carriedRate = 1 // of the samples per operation of several runs
 )
 
 // carried reports whether a change in a library shows in the user's own code. Compilers
@@ -241,11 +244,50 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	h, at := r.headline(places, node)
 	fn := r.space.table.Func[at]
 	f.Headline = h
-	net := r.net(fn, d)
-	f.Delta = r.delta(net, r.levelOf(fn), se)
+	if !r.measured(f, fn, d) {
+		f.Delta = r.delta(r.net(fn, d), r.levelOf(fn), se)
+	}
 	if r.all > 0 {
 		f.Delta.Gross = d / r.all
 	}
+}
+
+// measured sets the amount of a finding to the change of its function's samples per
+// operation, callees included, or where several findings share the function, of the callee
+// called by it. It reports false where that tells less than the places: where it is smaller
+// than its own error, and the change d of the places is within its interval.
+func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
+	if !r.rate.known {
+		return false
+	}
+	slot := r.space.at(functionTotal, fn)
+	if r.carriers[fn] > 1 && f.Headline.Calls != "" {
+		slot = r.edge(fn, f.Headline.Calls)
+	}
+	if slot == noRow {
+		return false
+	}
+	x := r.space.values(slot)
+	before, now := r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
+	net, se := now-before, r.rateError(before, now)
+	if math.Abs(net) < se && math.Abs(d-net) < r.interval()*se {
+		return false
+	}
+	f.Delta = r.delta(net, before, se)
+	return true
+}
+
+// edge returns the total row of a callee called by a function.
+func (r *reporter) edge(fn int32, callee string) int32 {
+	found := noRow
+	for _, n := range r.space.functions[fn] {
+		r.children(n, func(c int32) {
+			if r.space.table.Functions[r.space.table.Func[c]].Name == callee {
+				found = r.space.at(edgeTotal, r.space.edgeOf[c])
+			}
+		})
+	}
+	return found
 }
 
 // levelOf returns the level of a function with its callees in the history, in samples.

@@ -35,9 +35,11 @@ const (
 	pairShare  = 0.3
 	pairErrors = 2.5
 
-	cancels = 0.9 // of a rise that a fall anywhere must have to cancel it
-	surpass = 1.3 // of a rise above which a fall elsewhere is another change
-	visible = 0.5 // of a fall that the program's total or the metric must show
+	partnersMost = 3   // functions that together became a rise
+	partnerShare = 0.5 // of a rise that the fall which became it must have left
+	cancels      = 0.9 // of a rise that a fall anywhere must have to cancel it
+	surpass      = 1.3 // of a rise above which a fall elsewhere is another change
+	visible      = 0.5 // of a fall that the program's total or the metric must show
 )
 
 // byDelta sorts nodes by their part of a change of the sign of whole, largest first.
@@ -51,15 +53,18 @@ func byDelta(nodes []int32, delta map[int32]float64, whole float64) {
 	})
 }
 
-// markMoved marks the places of moved work. The places are in the order of discovery.
+// markMoved marks the places of moved work. The places are in the order of discovery. A
+// rise is moved only with a fall that could have become it, and no fall is used twice.
 func (f *fit) markMoved(places []*place) {
-	f.pairFalls(places, f.closeBy)
+	g := &given{fit: f, rest: slices.Clone(f.nodeD)}
+	f.given = g
+	g.pairFalls(places, f.closeBy)
 	for _, p := range places {
-		if !p.moved {
-			p.moved = f.insideFlatDomain(p) || f.neighbourOpposes(p)
+		if !p.moved && (f.insideFlatDomain(p) || f.neighbourOpposes(p)) {
+			p.moved = p.d < 0 || g.partner(p, places)
 		}
 	}
-	f.pairFalls(places, func(rise, fall *place) bool {
+	g.pairFalls(places, func(rise, fall *place) bool {
 		return -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
 	})
 	for _, rise := range places { // for the note
@@ -69,6 +74,91 @@ func (f *fit) markMoved(places []*place) {
 			}
 		}
 	}
+}
+
+// given is the work of falls that no rise has taken yet.
+type given struct {
+	*fit
+	rest []float64 // differences of self samples, by node
+}
+
+// left returns the work that a row lost and no rise has taken.
+func (g *given) left(slot int32) (sum float64) {
+	g.space.nodesOf(slot, func(n int32) { sum -= g.rest[n] })
+	return sum
+}
+
+// take takes an amount of the work that a row lost.
+func (g *given) take(slot int32, amount float64) {
+	left := g.left(slot)
+	if left <= 0 {
+		return
+	}
+	part := math.Max(0, 1-amount/left)
+	g.space.nodesOf(slot, func(n int32) {
+		if g.rest[n] < 0 {
+			g.rest[n] *= part
+		}
+	})
+}
+
+// partner finds what could have become a rise that an enclosing place, or a neighbour, does
+// not show: of the rows that fell, the one whose unused fall is closest to the rise, else at
+// most three functions together. It names the largest.
+func (g *given) partner(p *place, places []*place) bool {
+	least := partnerShare * p.d
+	best, gap := noRow, math.Inf(1)
+	var selfs []int32
+	for _, slot := range g.fallen(p, places) {
+		left := g.left(slot)
+		enough := least
+		if g.rate.known {
+			enough = math.Max(least, p.d-g.tolerance(p.slot, slot, p.d))
+		}
+		if d := math.Abs(left - p.d); left >= enough && d < gap {
+			best, gap = slot, d
+		}
+		if g.space.kind[slot] == functionSelf && left > 0 {
+			selfs = append(selfs, slot)
+		}
+	}
+	if best != noRow {
+		p.from = best
+		g.take(best, p.d)
+		return true
+	}
+	slices.SortStableFunc(selfs, func(a, b int32) int { return -cmp.Compare(g.left(a), g.left(b)) })
+	selfs = selfs[:min(len(selfs), partnersMost)]
+	sum := 0.0
+	for _, slot := range selfs {
+		sum += g.left(slot)
+	}
+	if g.rate.known || sum < least {
+		return false
+	}
+	p.from = selfs[0]
+	for _, slot := range selfs {
+		g.take(slot, p.d*g.left(slot)/sum)
+	}
+	return true
+}
+
+// fallen lists the rows that fell: the falls that were found, the neighbours of a rise, and
+// what is inside the place that did not rise as it did.
+func (g *given) fallen(p *place, places []*place) (slots []int32) {
+	for _, q := range places {
+		if q.d < 0 {
+			slots = append(slots, q.slot)
+		}
+	}
+	slots = append(slots, g.neighbours(p)...)
+	if p.flat != noRow {
+		g.space.nodesOf(p.flat, func(n int32) {
+			slots = append(slots, g.space.at(functionSelf, g.space.table.Func[n]), g.space.at(nodeSelf, n), g.space.at(nodeTotal, n))
+		})
+	}
+	slices.Sort(slots)
+	return slices.DeleteFunc(slices.Compact(slots), func(slot int32) bool { return slot == noRow || slot == p.slot || g.diff[slot] >= 0 })
 }
 
 // isNew reports whether a path exists on one side only, or nearly so: in the tested runs
@@ -81,7 +171,7 @@ func (p *place) isNew() bool {
 }
 
 // pairFalls matches rises with falls of the same size; each fall once.
-func (f *fit) pairFalls(places []*place, mayPair func(rise, fall *place) bool) {
+func (f *given) pairFalls(places []*place, mayPair func(rise, fall *place) bool) {
 	for _, rise := range places {
 		if rise.d <= 0 || rise.moved {
 			continue
@@ -93,15 +183,21 @@ func (f *fit) pairFalls(places []*place, mayPair func(rise, fall *place) bool) {
 				continue
 			}
 			g := math.Abs(rise.d + fall.d)
-			if limit := math.Max(pairShare*rise.d, pairErrors*math.Hypot(f.stdErr[rise.slot], f.stdErr[fall.slot])); g <= limit && g < gap {
+			if g <= f.tolerance(rise.slot, fall.slot, rise.d) && g < gap {
 				best, gap = fall, g
 			}
 		}
 		if best != nil {
 			rise.moved, best.moved = true, true
 			rise.with, best.with = best, rise
+			f.take(best.slot, rise.d)
 		}
 	}
+}
+
+// tolerance is the difference up to which a rise d and a fall are of a like size.
+func (f *fit) tolerance(rise, fall int32, d float64) float64 {
+	return math.Max(pairShare*d, pairErrors*math.Hypot(f.stdErr[rise], f.stdErr[fall]))
 }
 
 // function returns the function of a row; for an edge the callee.
@@ -387,6 +483,57 @@ func (f *fit) neighbours(p *place) []int32 {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// withInlined returns the place of a rise whose function has taken most of it from callees
+// that vanished directly below: a compiler inlined them, so the rise is not that function's.
+// The place is then searched from the user's function on, down the calls that carry most of
+// what all of it costs. Others are their own place.
+func (f *fit) withInlined(p *place) *place {
+	fn := f.space.function(p.slot)
+	vanished := map[int32]bool{}
+	for _, root := range p.roots {
+		f.children(root, func(c int32) { vanished[f.space.table.Func[c]] = f.presence(f.space.table.Func[c]) == Vanished })
+	}
+	lost := 0.0
+	for callee, is := range vanished {
+		if slot := f.space.at(functionTotal, callee); is && slot != noRow && callee != fn {
+			lost -= f.diff[slot]
+		}
+	}
+	if f.space.kind[p.slot].total() || lost < partnerShare*p.d {
+		return p
+	}
+	at, _ := f.carrierOf(p.node)
+	n := f.innermost(at.node)
+	slot := f.space.at(nodeTotal, n)
+	if slot == noRow || !f.isTested[slot] || f.diff[slot] <= 0 {
+		return p
+	}
+	return &place{slot: slot, flat: noRow, from: noRow, d: f.diff[slot], mu: f.level[slot], z: p.z, node: n,
+		roots: []int32{n}, rootSelf: f.nodeD[n], part: []float64{f.diff[slot]}}
+}
+
+// innermost goes from a node down the calls that hold most of the rise of each.
+func (f *fit) innermost(n int32) int32 {
+	total := func(n int32) float64 {
+		if slot := f.space.at(nodeTotal, n); slot != noRow {
+			return f.diff[slot]
+		}
+		return 0
+	}
+	for {
+		next, most := noRow, carrierShare*total(n)
+		f.children(n, func(c int32) {
+			if d := total(c); d >= most && d > 0 {
+				next, most = c, d
+			}
+		})
+		if next == noRow {
+			return n
+		}
+		n = next
+	}
 }
 
 // shownByMetric returns the change of rises that were taken for moved work although the

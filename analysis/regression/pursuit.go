@@ -37,6 +37,7 @@ type place struct {
 	rootSelf float64 // Σ of the roots' own self differences
 	part     []float64
 	moved    bool
+	from     int32  // the row whose fall became this rise; noRow: none
 	with     *place // the fall or rise that takes or gave the work, if it is known
 	flat     int32  // the total row around it that did not rise as it did; noRow: none is known
 	unstable bool   // no larger than rises in the benchmark's own history
@@ -336,7 +337,7 @@ func (p *pursuit) members(slot int32) func(n int32) bool {
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
-	pl := &place{slot: slot, flat: noRow, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
+	pl := &place{slot: slot, flat: noRow, from: noRow, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
 	pl.roots = p.rootsOver(slot)
 	totals := p.space.kind[slot].total()
 	parts := map[int32]float64{}

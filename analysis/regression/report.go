@@ -21,13 +21,17 @@ type reporter struct {
 	all    float64 // samples of the whole program in a mean history run
 	time   float64 // mean metric of the history; 0 if unknown
 	unit   string
-	ruled  []RuledOut
+	// carriers counts the costs that a function of the user carries.
+	carriers map[int32]int
 }
 
 func newReporter(v *verdict, s *history.Series) *reporter {
 	r := &reporter{verdict: v, series: s}
 	for _, mu := range v.nodeMu {
 		r.all += mu
+	}
+	if v.rate.known {
+		r.all = v.rate.before
 	}
 	if v.hasMetric {
 		for _, t := range v.base {
@@ -36,7 +40,6 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 		m, _ := history.Metric(v.run(v.head[0]).Profile)
 		r.unit = history.MetricUnit(m)
 	}
-	r.ruled = r.ruleOut()
 	return r
 }
 
@@ -80,9 +83,19 @@ func (r *reporter) delta(d, mu, se float64) Delta {
 	}
 	if r.time > 0 && r.all > 0 {
 		per := r.time / r.all
-		out.Time = &Estimate{Value: d * per, Low: (d - stat.Interval95*se) * per, High: (d + stat.Interval95*se) * per, Unit: r.unit}
+		width := r.interval()
+		out.Time = &Estimate{Value: d * per, Low: (d - width*se) * per, High: (d + width*se) * per, Unit: r.unit}
 	}
 	return out
+}
+
+// interval is the half width of a 95% interval in standard errors: wide where few runs tell
+// how much they vary.
+func (r *reporter) interval() float64 {
+	if r.rate.known {
+		return stat.StudentOfScore(stat.Interval95, r.rate.dof)
+	}
+	return stat.Interval95
 }
 
 // spread is the variance of the difference at a place as an estimate. Unlike in the
@@ -152,7 +165,7 @@ func (r *reporter) part(p *place) Part {
 func (r *reporter) change(c *change) Finding {
 	if !c.wide && !c.merged && len(c.places) == 1 {
 		f := r.place(Regression, c.places[0])
-		f.RuledOut = r.ruled
+		f.RuledOut = r.ruleOut(c)
 		return f
 	}
 	var variance float64
@@ -188,11 +201,14 @@ func (r *reporter) change(c *change) Finding {
 			mu += p.mu
 		}
 		f.Delta = r.delta(c.d, mu, math.Sqrt(variance))
+		if r.rate.known {
+			f.Delta = r.program()
+		}
 	} else {
 		r.setHeadline(&f, c.places, c.node, c.d, math.Sqrt(variance))
 	}
 	f.Score = c.z
-	f.RuledOut = r.ruled
+	f.RuledOut = r.ruleOut(c)
 	f.setID()
 	return f
 }
@@ -228,7 +244,7 @@ func (r *reporter) replaced(c *change) Finding {
 	f.Score = c.z
 	log, _ := r.metricChange()
 	f.Note = fmt.Sprintf("what %s calls replaced most of its work (%.1f%% of the program); the metric is worse by %.1f%%, which nothing else explains", f.Function, 100*f.Delta.Gross, 100*math.Expm1(log))
-	f.RuledOut = r.ruled[1:] // not moved work
+	f.RuledOut = r.ruleOut(nil)
 	f.setID()
 	return f
 }
@@ -236,7 +252,15 @@ func (r *reporter) replaced(c *change) Finding {
 // findings returns all findings of a verdict, in the order of kinds.
 func (r *reporter) findings() []Finding {
 	var list []Finding
-	for _, c := range r.oneCarrier(r.changes) {
+	changes := r.oneCarrier(r.changes)
+	r.carriers = map[int32]int{}
+	for _, c := range changes {
+		if !c.wide {
+			_, node := r.headline(c.places, c.node)
+			r.carriers[r.space.table.Func[node]]++
+		}
+	}
+	for _, c := range changes {
 		list = append(list, r.change(c))
 	}
 	if r.shown != nil {
@@ -265,6 +289,9 @@ func (r *reporter) findings() []Finding {
 			score = math.Min(score, f.Headline.score)
 		}
 		f.Chance = tests * stat.NormalTail(score)
+		if r.rate.known {
+			f.RateChance = stat.NormalTail(r.rateScore())
+		}
 	}
 	return list
 }
@@ -333,6 +360,9 @@ func (r *reporter) slowdown() []Finding {
 	if hot := r.hotFunction(); hot != noRow {
 		return r.hotSlowdown(hot)
 	}
+	if r.rate.known {
+		return r.slower()
+	}
 	g, z, ok := r.commonFactor()
 	if !ok || z < r.fit.threshold || g < 1+r.options.MinGrowth {
 		return nil
@@ -347,6 +377,32 @@ func (r *reporter) slowdown() []Finding {
 	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, not a single function", g)
 	f.setID()
 	return []Finding{f}
+}
+
+// slowerShare is the minimum change of a program of which no place is known.
+const slowerShare = 0.1
+
+// slower returns the finding that the program takes more samples per operation, if no
+// change of a place explains half of it.
+func (r *reporter) slower() []Finding {
+	change, z, explained := r.rate.change(), r.rateScore(), 0.0
+	for _, c := range r.changes {
+		explained += c.d
+	}
+	if z < stat.ScoreOfTail(r.options.alpha(len(r.head))) || change < slowerShare || explained >= visible*change*r.rate.before {
+		return nil
+	}
+	f := r.finding(Slowdown)
+	f.Score = z
+	f.Delta = r.program()
+	f.Note = "slower; place not certain"
+	f.setID()
+	return []Finding{f}
+}
+
+// program returns the change of the whole program's samples per operation.
+func (r *reporter) program() Delta {
+	return r.delta(r.rate.now-r.rate.before, r.rate.before, r.rateError(r.rate.before, r.rate.now))
 }
 
 // hotFunction returns the self row of the function that is nearly all of the program.
@@ -427,21 +483,27 @@ func (f *fit) commonFactor() (g, z float64, ok bool) {
 // any runtime.
 const environmentFloor = 0.25
 
+// environmentShare returns the share of samples outside of the program on both sides, and
+// the score of its change.
+func (f *fit) environmentShare() (before, now, z float64) {
+	share := func(t int) float64 {
+		run := f.run(t)
+		return run.Environment / (run.Environment + run.Total)
+	}
+	for _, t := range f.base {
+		before += share(t) / f.baseRuns
+	}
+	for _, t := range f.head {
+		now += share(t) / f.headRuns
+	}
+	_, z = f.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
+	return before, now, z
+}
+
 // environment returns the finding, at most one and never a cost, that the share of
 // collector, compiler or scheduler changed.
 func (r *reporter) environment() []Finding {
-	share := func(t int) float64 {
-		run := r.run(t)
-		return run.Environment / (run.Environment + run.Total)
-	}
-	before, now := 0.0, 0.0
-	for _, t := range r.base {
-		before += share(t) / r.baseRuns
-	}
-	for _, t := range r.head {
-		now += share(t) / r.headRuns
-	}
-	_, z := r.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
+	before, now, z := r.environmentShare()
 	if math.Abs(z) < r.fit.threshold || math.Abs(now-before) < 0.02 {
 		return nil
 	}
@@ -451,24 +513,4 @@ func (r *reporter) environment() []Finding {
 	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel threads): %.0f%% → %.0f%%", 100*before, 100*now)
 	f.setID()
 	return []Finding{f}
-}
-
-// ruleOut lists the other explanations of a regression that were tested and rejected.
-func (r *reporter) ruleOut() []RuledOut {
-	list := []RuledOut{{"moved work", "no nearby function became faster by the same amount, and every enclosing caller became slower too"}}
-	if len(r.falls) > 0 {
-		fall := r.falls[0]
-		list[0].Evidence = fmt.Sprintf("every enclosing caller became slower too; the largest fall, %s, is a change of its own (%.1f%% of the program)",
-			r.space.table.Functions[r.space.function(fall.slot)].Name, 100*fall.d/math.Max(1, r.all))
-	}
-	if g, z, ok := r.commonFactor(); ok && z < r.fit.threshold {
-		list = append(list, RuledOut{"machine", fmt.Sprintf("unchanged code takes %.2f times as long as in the history, which is within noise (score %.1f)", g, z)})
-	}
-	if len(r.environment()) == 0 {
-		list = append(list, RuledOut{"environment", "collector, compiler and kernel threads have the same share as before"})
-	}
-	if r.blocks > 0 && r.noisy < blocksLeast {
-		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d comparisons within the history have findings", r.noisy, r.blocks)})
-	}
-	return list
 }

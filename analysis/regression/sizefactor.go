@@ -9,6 +9,9 @@ import (
 // Size factors are the numbers of samples of one unit of unchanged work in a run. They
 // correct for different lengths of runs, composition (one function grows, the shares of
 // all others shrink) and machine speed.
+//
+// Where operations are known, the factor is their number, corrected by the machine's speed:
+// that of the functions that did not change, within the spread of samples per operation.
 
 // The constants of the size factors of the history.
 const (
@@ -47,7 +50,11 @@ func (f *fit) totalFactors() {
 	f.meanTotal = math.Max(mean, 1)
 	for _, list := range [][]int{f.base, f.head} {
 		for _, t := range list {
-			f.factor[t] = math.Max(leastFactor, f.space.matrix.Runs[t].Total/f.meanTotal)
+			size := f.run(t).Total / f.meanTotal
+			if f.rate.known {
+				size = f.run(t).Operations / f.rate.operations
+			}
+			f.factor[t] = math.Max(leastFactor, size)
 		}
 	}
 }
@@ -137,6 +144,7 @@ const (
 	jitterFloor  = 0.05 // relative standard deviation of any function
 	outlierShare = 0.25 // of functions that changed by any factor
 	metricFloor  = 0.04 // relative standard deviation of any metric
+	speedLimit   = 1.5
 )
 
 // testedFactors sets s_t of the tested runs by maximum likelihood: every function self
@@ -146,7 +154,7 @@ const (
 func (f *fit) testedFactors() {
 	votes := f.votes(leastMeanTest)
 	least := leastRows
-	if f.hasMetric {
+	if f.hasMetric || f.rate.known {
 		least = leastRowsMetric
 	}
 	if len(votes) < least {
@@ -166,8 +174,14 @@ func (f *fit) testedFactors() {
 		like := func(g float64) float64 { return likelihood(terms, g) + prior(t, g) }
 		c := math.Log(total / f.meanTotal)
 		below := searchBelow + searchStep*math.Ceil(math.Max(0, c-expected(t))/searchStep)
+		above := searchAbove
+		if f.rate.known {
+			c = expected(t)
+			below = speedLimit * f.rate.spread
+			above = below
+		}
 		best, at := math.Inf(-1), c
-		for i := 0; float64(i)*searchStep <= below+searchAbove; i++ {
+		for i := 0; float64(i)*searchStep <= below+above; i++ {
 			g := c - below + searchStep*float64(i)
 			if l := like(g); l > best {
 				best, at = l, g
@@ -207,11 +221,19 @@ func likelihood(terms []term, g float64) float64 {
 	return sum + math.Log(product)
 }
 
-// metricPrior returns the log size factor of run t that the metric expects, which is that
-// samples per unit of work are unchanged, and the logarithm of the prior of another one, g.
-// Without a metric in every run nothing is expected.
+// metricPrior returns the log size factor of run t that its operations or its metric
+// expect, which is that samples per unit of work are unchanged, and the logarithm of the
+// prior of another one, g. Without a metric in every run nothing is expected.
 func (f *fit) metricPrior() (expected func(t int) float64, prior func(t int, g float64) float64) {
 	anything, none := func(int) float64 { return math.Inf(1) }, func(int, float64) float64 { return 0 }
+	if f.rate.known {
+		sd := f.rate.spread * math.Sqrt(1+1/f.baseRuns)
+		expected = func(t int) float64 { return math.Log(f.run(t).Operations / f.rate.operations) }
+		return expected, func(t int, g float64) float64 {
+			u := (g - expected(t)) / sd
+			return -u * u / 2
+		}
+	}
 	if !f.hasMetric {
 		return anything, none
 	}

@@ -36,7 +36,7 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 			p.unstable = true
 			v.unstable = append(v.unstable, p)
 		case p.d > 0:
-			rises = append(rises, p)
+			rises = append(rises, f.withInlined(p))
 		case p.z <= -f.threshold && f.lasts(p) && f.shows(p) && f.carried(p):
 			falls = append(falls, p)
 		}

@@ -80,4 +80,13 @@ func StudentScore(t, nu float64) float64 {
 	return clampScore(math.Copysign(z, t))
 }
 
+// StudentOfScore returns the t statistic with nu degrees of freedom whose StudentScore is z.
+func StudentOfScore(z, nu float64) float64 {
+	if nu > 1e5 {
+		return z
+	}
+	u := z * (8*nu + 3) / (8*nu + 1)
+	return math.Copysign(math.Sqrt(nu*math.Expm1(u*u/nu)), z)
+}
+
 func clampScore(z float64) float64 { return math.Max(-MaxScore, math.Min(MaxScore, z)) }

@@ -35,14 +35,14 @@ func TestReal(t *testing.T) {
 	reg, reg2 := one.Of(regressionKinds...), two.Of(regressionKinds...)
 	clean, clean2 := one.Of("history", "clean"), two.Of("history", "clean")
 	for _, c := range []Check{
-		atMost("findings per clean run", ratio(clean.Findings, clean.Runs), 0.09),
-		atLeast("located", ratio(reg.Located, reg.Runs), 0.88),
-		atLeast("strict", ratio(reg.Strict, reg.Runs), 0.85),
-		atLeast("first item right when located", ratio(reg.First, reg.Located), 0.97),
-		atMost("findings per regression run", ratio(reg.Findings, reg.Runs), 1.25),
-		atLeast("located by two runs", ratio(reg2.Located, reg2.Runs), 0.95),
-		atLeast("improvements located", ratio(reversed, of), 0.4),
-		atMost("findings per clean pair", ratio(clean2.Findings, clean2.Runs), 0.05),
+		AtMost("findings per clean run", ratio(clean.Findings, clean.Runs), 0.09),
+		AtLeast("located", ratio(reg.Located, reg.Runs), 0.88),
+		AtLeast("strict", ratio(reg.Strict, reg.Runs), 0.85),
+		AtLeast("first item right when located", ratio(reg.First, reg.Located), 0.97),
+		AtMost("findings per regression run", ratio(reg.Findings, reg.Runs), 1.25),
+		AtLeast("located by two runs", ratio(reg2.Located, reg2.Runs), 0.95),
+		AtLeast("improvements located", ratio(reversed, of), 0.4),
+		AtMost("findings per clean pair", ratio(clean2.Findings, clean2.Runs), 0.05),
 	} {
 		t.Logf("%s: %.3f, %s", c.Name, c.Value, c.Required)
 		if !c.OK {
@@ -60,9 +60,9 @@ func TestSimulated(t *testing.T) {
 	large := observeAll(cross(2, plantedKinds, []float64{0.05}, []int{20000}, []int{20}, []int{2}, 4), 2, Native, false)
 	moved := observeAll(cross(3, []string{"rename", "extract", "inline"}, []float64{0.02}, []int{20000}, []int{20}, []int{1}, 4), 1, Native, false)
 	for _, c := range []Check{
-		atMost("findings per clean run", findingsPerRun(clean), 0.1),
-		atLeast("found, two runs of 5%", share(large, (*Outcome).Hit), 0.75),
-		atMost("findings per run with moved work", placed(moved), 0.2),
+		AtMost("findings per clean run", findingsPerRun(clean), 0.1),
+		AtLeast("found, two runs of 5%", share(large, (*Outcome).Hit), 0.75),
+		AtMost("findings per run with moved work", placed(moved), 0.2),
 	} {
 		t.Logf("%s: %.3f, %s", c.Name, c.Value, c.Required)
 		if !c.OK {

@@ -36,45 +36,45 @@ func RealFigures(w io.Writer, subjects []*Subject, trace io.Writer) []Check {
 	located := func(r RealResult, kinds ...string) float64 { t := r.Of(kinds...); return ratio(t.Located, t.Runs) }
 	perRun := func(r RealResult, kinds ...string) float64 { t := r.Of(kinds...); return ratio(t.Findings, t.Runs) }
 	checks := []Check{
-		atMost("RR1  findings per clean run, history and clean", perRun(one, "history", "clean"), 0.03),
-		atLeast("RR2  located", ratio(reg.Located, reg.Runs), 0.80),
-		atLeast("RR3  located, two runs", ratio(reg2.Located, reg2.Runs), 0.92),
-		atLeast("RR3  strict, two runs", ratio(reg2.Strict, reg2.Runs), 0.87),
-		atLeast("RR3  located A05, two runs", located(two, "A05"), 0.60),
-		atLeast("RR4  located B40", located(one, "B40"), 0.90),
-		atLeast("RR4  located B10", located(one, "B10"), 0.85),
-		atLeast("RR4  located A20", located(one, "A20"), 0.80),
-		atLeast("RR4  located A05", located(one, "A05"), 0.50),
-		atLeast("RR5  strict", ratio(reg.Strict, reg.Runs), 0.75),
-		atLeast("RR6  first item right when located", ratio(reg.First, reg.Located), 0.97),
-		atMost("RR7  findings per regression run", ratio(reg.Findings, reg.Runs), 1.15),
-		atMost("RR8  findings per run, renamed", perRun(one, "renamed"), 0.10),
-		atMost("RR8  findings per run, inline", perRun(one, "inline"), 0.15),
-		atMost("RR8  findings per run, moved", perRun(one, "moved"), 0.15),
-		atMost("RR8  findings per run, jit", perRun(one, "jit"), 0.40),
+		AtMost("RR1  findings per clean run, history and clean", perRun(one, "history", "clean"), 0.03),
+		AtLeast("RR2  located", ratio(reg.Located, reg.Runs), 0.80),
+		AtLeast("RR3  located, two runs", ratio(reg2.Located, reg2.Runs), 0.92),
+		AtLeast("RR3  strict, two runs", ratio(reg2.Strict, reg2.Runs), 0.87),
+		AtLeast("RR3  located A05, two runs", located(two, "A05"), 0.60),
+		AtLeast("RR4  located B40", located(one, "B40"), 0.90),
+		AtLeast("RR4  located B10", located(one, "B10"), 0.85),
+		AtLeast("RR4  located A20", located(one, "A20"), 0.80),
+		AtLeast("RR4  located A05", located(one, "A05"), 0.50),
+		AtLeast("RR5  strict", ratio(reg.Strict, reg.Runs), 0.75),
+		AtLeast("RR6  first item right when located", ratio(reg.First, reg.Located), 0.97),
+		AtMost("RR7  findings per regression run", ratio(reg.Findings, reg.Runs), 1.15),
+		AtMost("RR8  findings per run, renamed", perRun(one, "renamed"), 0.10),
+		AtMost("RR8  findings per run, inline", perRun(one, "inline"), 0.15),
+		AtMost("RR8  findings per run, moved", perRun(one, "moved"), 0.15),
+		AtMost("RR8  findings per run, jit", perRun(one, "jit"), 0.40),
 	}
 	for i, name := range []string{"thesis", "Welch"} {
 		other := results[2+i].Of(regressionKinds...)
-		checks = append(checks, atLeast("RR9  located, times that of "+name, ratio(reg.Located, reg.Runs)/math.Max(1e-9, ratio(other.Located, other.Runs)), 1.9))
+		checks = append(checks, AtLeast("RR9  located, times that of "+name, ratio(reg.Located, reg.Runs)/math.Max(1e-9, ratio(other.Located, other.Runs)), 1.9))
 	}
 	gateOne, gateTwo := RunReal(subjects, Gated(gate.Policy{}, 1), 1, nil), RunReal(subjects, Gated(gate.Policy{}, 1), 2, nil)
 	hundred := RunReal(subjects, Gated(gate.Policy{}, 100), 1, nil)
 	failing := func(r RealResult, kinds ...string) float64 { t := r.Of(kinds...); return ratio(t.WithFindings, t.Runs) }
 	moved := one.Of(refactoredKinds...)
 	checks = append(checks,
-		atMost("RR13 false gains, renamed, moved or inlined", ratio(moved.Gains, moved.Runs), 0.10),
-		atMost("RR13 false costs, renamed, moved or inlined", ratio(moved.WithFindings, moved.Runs), 0.10),
-		atLeast("RR14 headline in the right source, of located", ratio(reg.Named, reg.Located), 0.90),
-		atLeast("RR15 size within 30%, of located", ratio(reg.Sized, reg.Located), 0.80),
-		atMost("RR16 clean pairs that fail the gate", failing(gateTwo, "history", "clean"), 0.01),
-		atLeast("RR16 regressions of two runs that fail the gate", failing(gateTwo, regressionKinds...), 0.75),
-		atMost("RR17 clean runs that fail the gate alone", failing(gateOne, "history", "clean"), 0.005),
-		atLeast("RR17 B40 of one run that fail the gate", failing(gateOne, "B40"), 0.60),
-		atLeast("RR17 regressions of one run that fail the gate", failing(gateOne, regressionKinds...), 0.50),
-		atMost("RR17 clean runs that fail in a suite of 100", failing(hundred, "history", "clean"), 0.0005))
+		AtMost("RR13 false gains, renamed, moved or inlined", ratio(moved.Gains, moved.Runs), 0.10),
+		AtMost("RR13 false costs, renamed, moved or inlined", ratio(moved.WithFindings, moved.Runs), 0.10),
+		AtLeast("RR14 headline in the right source, of located", ratio(reg.Named, reg.Located), 0.90),
+		AtLeast("RR15 size within 30%, of located", ratio(reg.Sized, reg.Located), 0.80),
+		AtMost("RR16 clean pairs that fail the gate", failing(gateTwo, "history", "clean"), 0.01),
+		AtLeast("RR16 regressions of two runs that fail the gate", failing(gateTwo, regressionKinds...), 0.75),
+		AtMost("RR17 clean runs that fail the gate alone", failing(gateOne, "history", "clean"), 0.005),
+		AtLeast("RR17 B40 of one run that fail the gate", failing(gateOne, "B40"), 0.60),
+		AtLeast("RR17 regressions of one run that fail the gate", failing(gateOne, regressionKinds...), 0.50),
+		AtMost("RR17 clean runs that fail in a suite of 100", failing(hundred, "history", "clean"), 0.0005))
 	return append(checks,
-		atMost("RR11 findings per clean pair, history and clean", perRun(two, "history", "clean"), 0.03),
-		atMost("RR12 clean suites of 100 benchmarks that fail", cleanSuites(subjects, 100, 100), 0.05))
+		AtMost("RR11 findings per clean pair, history and clean", perRun(two, "history", "clean"), 0.03),
+		AtMost("RR12 clean suites of 100 benchmarks that fail", cleanSuites(subjects, 100, 100), 0.05))
 }
 
 // PrintSpeed prints Q10: how long one analysis of some 40,000 call nodes and 60 runs takes,

@@ -177,11 +177,13 @@ type Check struct {
 	OK       bool
 }
 
-func atMost(name string, v, limit float64) Check {
+// AtMost requires that a figure is not above a limit.
+func AtMost(name string, v, limit float64) Check {
 	return Check{name, v, fmt.Sprintf("≤ %.3g", limit), v <= limit+1e-9}
 }
 
-func atLeast(name string, v, limit float64) Check {
+// AtLeast requires that a figure is not below a limit.
+func AtLeast(name string, v, limit float64) Check {
 	return Check{name, v, fmt.Sprintf("≥ %.3g", limit), v >= limit-1e-9}
 }
 
@@ -236,21 +238,21 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 	hit := (*Outcome).Hit
 
 	clean := observeAll(cross(seed, []string{"none"}, []float64{0}, []int{5000, 20000}, []int{15, 30}, []int{1}, reps(100)), 1, Native, true)
-	checks = append(checks, atMost(fmt.Sprintf("Q1  findings per clean run (%d)", len(clean)), findingsPerRun(clean), 0.05))
+	checks = append(checks, AtMost(fmt.Sprintf("Q1  findings per clean run (%d)", len(clean)), findingsPerRun(clean), 0.05))
 
 	bad := observeAll(cross(seed+1e6, plantedKinds, []float64{0.005, 0.01, 0.02, 0.05}, []int{2000, 5000, 10000, 20000, 50000}, []int{15, 30}, []int{1}, reps(4)), 1, Native, true)
 	found := where(bad, hit)
 	checks = append(checks,
-		atLeast(fmt.Sprintf("Q2  found, one bad run, 0.5-5%% (%d)", len(bad)), share(bad, hit), 0.57),
-		atLeast("Q3  first when found", share(found, func(o *Outcome) bool { return o.right() == 0 }), 0.95))
+		AtLeast(fmt.Sprintf("Q2  found, one bad run, 0.5-5%% (%d)", len(bad)), share(bad, hit), 0.57),
+		AtLeast("Q3  first when found", share(found, func(o *Outcome) bool { return o.right() == 0 }), 0.95))
 	checks = append(checks, ranking(where(bad, func(o *Outcome) bool { return o.Plan.Samples == 10000 || o.Plan.Samples == 20000 }))...)
 
 	fresh := observeAll(cross(seed+2e6, []string{"new"}, []float64{0.005, 0.01}, []int{10000, 50000}, []int{15, 30}, []int{1}, reps(8)), 1, Native, false)
 	fresh = append(fresh, observeAll(cross(seed+3e6, []string{"new"}, []float64{0.0025}, []int{50000}, []int{15, 30}, []int{1}, reps(8)), 1, Native, false)...)
-	checks = append(checks, atLeast(fmt.Sprintf("Q5  new function found (%d)", len(fresh)), share(fresh, hit), 0.9))
+	checks = append(checks, AtLeast(fmt.Sprintf("Q5  new function found (%d)", len(fresh)), share(fresh, hit), 0.9))
 
 	three := observeAll(cross(seed+4e6, plantedKinds, []float64{0.01}, []int{20000}, []int{20}, []int{3}, reps(16)), 3, Native, false)
-	checks = append(checks, atLeast(fmt.Sprintf("Q6  found, three bad runs of 1%% (%d)", len(three)), share(three, hit), 0.75))
+	checks = append(checks, AtLeast(fmt.Sprintf("Q6  found, three bad runs of 1%% (%d)", len(three)), share(three, hit), 0.75))
 
 	for _, kind := range hardKinds {
 		list := observeAll(cross(seed+5e6, []string{kind}, []float64{0.01, 0.02, 0.05}, []int{20000}, []int{20}, []int{1}, reps(20)), 1, Native, false)
@@ -258,19 +260,19 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 		if kind == "rename" {
 			limit = 0.1
 		}
-		checks = append(checks, atMost(fmt.Sprintf("Q7  findings per run, %s (%d)", kind, len(list)), placed(list), limit))
+		checks = append(checks, AtMost(fmt.Sprintf("Q7  findings per run, %s (%d)", kind, len(list)), placed(list), limit))
 	}
-	checks = append(checks, atLeast("Q8  call path right when found", share(found, func(o *Outcome) bool { return o.PathOK }), 0.92))
+	checks = append(checks, AtLeast("Q8  call path right when found", share(found, func(o *Outcome) bool { return o.PathOK }), 0.92))
 	var impacts []float64
 	for _, o := range found {
 		impacts = append(impacts, o.Impact/o.Truth.Impact)
 	}
 	median := stat.Median(impacts)
-	checks = append(checks, atLeast("Q9  estimated / planted impact, median", median, 0.9), atMost("Q9  the same", median, 1.15))
+	checks = append(checks, AtLeast("Q9  estimated / planted impact, median", median, 0.9), AtMost("Q9  the same", median, 1.15))
 	checks = append(checks, against(w, clean, bad)...)
 
 	middle := where(bad, func(o *Outcome) bool { return o.Plan.Samples >= 5000 && o.Plan.Samples <= 20000 })
-	checks = append(checks, atMost("RR10 findings per clean run", findingsPerRun(clean), 0.03), atLeast(fmt.Sprintf("RR10 found at 5k to 20k samples (%d)", len(middle)), share(middle, hit), 0.62))
+	checks = append(checks, AtMost("RR10 findings per clean run", findingsPerRun(clean), 0.03), AtLeast(fmt.Sprintf("RR10 found at 5k to 20k samples (%d)", len(middle)), share(middle, hit), 0.62))
 	printBySize(w, bad)
 	return checks
 }
@@ -301,8 +303,8 @@ func ranking(list []*Outcome) []Check {
 			top++
 		}
 	}
-	return []Check{atLeast(fmt.Sprintf("Q4  ranked list, mean reciprocal rank (%d)", len(list)), mrr/math.Max(1, float64(len(list))), 0.78),
-		atLeast("Q4  among the first five", ratio(top, len(list)), 0.82)}
+	return []Check{AtLeast(fmt.Sprintf("Q4  ranked list, mean reciprocal rank (%d)", len(list)), mrr/math.Max(1, float64(len(list))), 0.78),
+		AtLeast("Q4  among the first five", ratio(top, len(list)), 0.82)}
 }
 
 // against compares with the other methods at the false findings of the default
@@ -329,7 +331,7 @@ func against(w io.Writer, clean, bad []*Outcome) []Check {
 		})
 		fmt.Fprintf(w, ", %s %.3f (threshold %.2f)", m.name, found, threshold)
 		if m.name == "thesis" {
-			checks = append(checks, atLeast("Q11 found, times the thesis's", ours/math.Max(found, 1e-9), 3))
+			checks = append(checks, AtLeast("Q11 found, times the thesis's", ours/math.Max(found, 1e-9), 3))
 		}
 	}
 	fmt.Fprintln(w)

@@ -20,6 +20,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/test/detection"
+	"github.com/dendroprof/dendro/test/detection/public"
 )
 
 func main() {
@@ -90,6 +91,16 @@ func run(real string, size float64, seed uint64, trace bool) error {
 	if !whole {
 		fmt.Println("(a part of the set; the figures are required of the whole)")
 	}
+	fmt.Println("\nversion bumps of public modules")
+	pairs, err := public.Load(context.Background(), os.DirFS(filepath.Join("test", "detection", "public", "testdata")))
+	if err != nil {
+		return err
+	}
+	figures, err := public.Run(context.Background(), os.Stdout, pairs)
+	if err != nil {
+		return err
+	}
+	ok = detection.PrintChecks(os.Stdout, figures.Checks()) && ok
 	if size > 0 {
 		fmt.Println("\nsimulated histories")
 		ok = detection.PrintChecks(os.Stdout, detection.RunSimulated(os.Stdout, size, seed)) && ok

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/detection"
 )
 
 // Figures are counts over pairs.
@@ -118,6 +119,23 @@ controls with a finding        %d of %d
 changes with other findings    %d of %d
 `, f.Found, f.Changes, f.Fails, f.Changes, f.Headline, f.Changes, f.Place, f.Changes, f.Sized, f.Changes, f.Holds, f.Changes,
 		f.Suspects, f.Singles, f.LargeFail, f.Large, f.False, f.Controls, f.Beside, f.Changes)
+}
+
+// Checks returns the figures with what is required of them.
+func (f Figures) Checks() []detection.Check {
+	part := func(n, of int) float64 { return float64(n) / float64(max(1, of)) }
+	return []detection.Check{
+		detection.AtLeast("PC1  changes found, two runs", part(f.Found, f.Changes), 1),
+		detection.AtMost("PC2  changes that pass the gate, two runs", float64(f.Changes-f.Fails), 1),
+		detection.AtMost("PC3  changes with another headline", float64(f.Changes-f.Headline), 1),
+		detection.AtLeast("PC4  innermost place right", part(f.Place, f.Changes), 0.9),
+		detection.AtLeast("PC5  size within 30% of the truth's range", part(f.Sized, f.Changes), 0.85),
+		detection.AtLeast("PC6  interval holds the truth", part(f.Holds, f.Changes), 0.8),
+		detection.AtLeast("PC7  single runs found", part(f.Suspects, f.Singles), 0.85),
+		detection.AtLeast("PC8  single runs of 2 × that fail", part(f.LargeFail, f.Large), 0.5),
+		detection.AtMost("PC9  controls with a finding", part(f.False, f.Controls), 0.02),
+		detection.AtMost("PC10 changes with findings beside the true one", float64(f.Beside), 0),
+	}
 }
 
 // runs returns the profiles of the first n runs.

@@ -18,9 +18,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/ingest"
@@ -129,9 +127,7 @@ func (p *Pair) load(ctx context.Context, fsys fs.FS) error {
 	return nil
 }
 
-// iterations is the number of operations in a line of a Go benchmark.
-var iterations = regexp.MustCompile(`(?m)^Benchmark\S+\s+(\d+)\s`)
-
+// importRun imports a profile with the results of its benchmark.
 func importRun(ctx context.Context, st store.Destination, fsys fs.FS, file, results string, label ingest.Label) error {
 	text, err := fs.ReadFile(fsys, results)
 	if err != nil {
@@ -141,15 +137,6 @@ func importRun(ctx context.Context, st store.Destination, fsys fs.FS, file, resu
 	if err != nil {
 		return err
 	}
-	m := iterations.FindSubmatch(text)
-	if m == nil {
-		return fmt.Errorf("%s: no benchmark", results)
-	}
-	operations, err := strconv.ParseFloat(string(m[1]), 64)
-	if err != nil {
-		return fmt.Errorf("%s: %w", results, err)
-	}
-	label.Metrics = []testrun.Metric{{Name: "operations", Mean: operations, Unit: "op"}}
 	src := ingest.FSSource(fsys, file)
 	src.Label = label
 	var failed error

@@ -17,8 +17,10 @@ func TestPublic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Found < 8 || f.False > 0 {
-		t.Errorf("changes found: %d of %d; controls with a finding: %d of %d", f.Found, f.Changes, f.False, f.Controls)
+	for _, c := range f.Checks() {
+		if !c.OK {
+			t.Errorf("%s: %.3f, required %s", c.Name, c.Value, c.Required)
+		}
 	}
 	t.Logf("%d pairs\n%s\n%s", f.Pairs, &text, f)
 }

@@ -1,0 +1,101 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Where runs say how many operations they cover, samples per operation are a measurement:
+// of the whole program, and of every function with its callees. Nothing is estimated from
+// the shares of other functions, so costs add up.
+
+// The prior of the relative deviation of samples per operation between runs of one
+// commit: few runs say little about it. By the recorded pairs of test/detection/public
+// that chose the method, see docs/method/regression.md.
+const (
+	rateDeviation = 0.13
+	ratePrior     = 3.0 // degrees of freedom
+)
+
+// rate is the samples per operation of the whole program on both sides.
+type rate struct {
+	known       bool
+	operations  float64 // of a mean history run
+	before, now float64 // samples of so many operations
+	spread      float64 // relative deviation of a run
+	dof         float64
+}
+
+// rates measures the samples per operation; unknown unless every run has operations.
+func (f *fit) rates() (r rate) {
+	for _, list := range [][]int{f.base, f.head} {
+		for _, t := range list {
+			if f.run(t).Operations <= 0 {
+				return rate{}
+			}
+		}
+	}
+	switch f.run(f.base[0]).Profile.Type.Name {
+	case profile.Live, profile.LiveSamples, profile.Goroutines: // a state, whatever was done before
+		return rate{}
+	}
+	samples := 0.0
+	for _, t := range f.base {
+		r.operations += f.run(t).Operations / f.baseRuns
+		samples += (f.run(t).Total + f.run(t).Environment) / f.baseRuns
+	}
+	r.known = true
+	r.before, r.now = f.perOperation(r.operations, func(t int) float64 { return f.run(t).Total + f.run(t).Environment })
+	ss := 0.0
+	for _, t := range f.base {
+		d := f.run(t).Rate()*r.operations/r.before - 1
+		ss += d * d
+	}
+	r.dof = ratePrior + f.baseRuns - 1
+	r.spread = math.Sqrt(math.Max((ss+ratePrior*rateDeviation*rateDeviation)/r.dof, 1/math.Max(1, samples)))
+	return r
+}
+
+// perOperation returns the mean of a value over the history and over the tested runs, each
+// run scaled to so many operations.
+func (f *fit) perOperation(operations float64, value func(t int) float64) (before, now float64) {
+	for _, t := range f.base {
+		before += value(t) * operations / f.run(t).Operations / f.baseRuns
+	}
+	for _, t := range f.head {
+		now += value(t) * operations / f.run(t).Operations / f.headRuns
+	}
+	return before, now
+}
+
+// change returns by how much the program's samples per operation changed, relative to the
+// history.
+func (r *rate) change() float64 { return r.now/r.before - 1 }
+
+// score returns the score of the change of the program's samples per operation.
+func (f *fit) rateScore() float64 {
+	r := &f.rate
+	if !(r.now > 0) {
+		return 0
+	}
+	return stat.StudentScore(math.Log(r.now/r.before)/(r.spread*math.Sqrt(1/f.baseRuns+1/f.headRuns)), r.dof)
+}
+
+// rateError returns the standard error of a change of before to now samples: the spread of
+// the runs at the level that was reached, and the noise of the counts.
+func (f *fit) rateError(before, now float64) float64 {
+	spread := now * f.rate.spread
+	return math.Sqrt(spread*spread*(1/f.baseRuns+1/f.headRuns) + before/f.baseRuns + now/f.headRuns)
+}
+
+// machine returns the factor by which code that did not change takes more samples per
+// operation.
+func (f *fit) machine() float64 {
+	sum := 0.0
+	for _, t := range f.head {
+		sum += math.Log(f.factor[t]*f.rate.operations/f.run(t).Operations) / f.headRuns
+	}
+	return math.Exp(sum)
+}

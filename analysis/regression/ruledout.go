@@ -1,0 +1,62 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+)
+
+// believableSpeed is the factor of a machine's speed beyond which "within noise" means that
+// the history says nothing about it.
+const believableSpeed = 1.5
+
+// ruleOut lists the other explanations of a cost that were tested and rejected, with the
+// numbers. C is nil for a change that only the metric shows, of which moved work is not
+// ruled out.
+func (r *reporter) ruleOut(c *change) []RuledOut {
+	list := []RuledOut{}
+	if c != nil {
+		list = append(list, r.ruleOutMoved(c))
+	}
+	if g, spread, ok := r.speed(); ok && g < believableSpeed && g > 1/believableSpeed {
+		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as in the history, whose runs differ by %.0f%%", g, 100*spread)})
+	}
+	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 {
+		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel threads: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
+	}
+	if r.blocks > 0 && r.noisy < blocksLeast {
+		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d comparisons within the history have findings", r.noisy, r.blocks)})
+	}
+	return list
+}
+
+// ruleOutMoved compares a rise with the largest fall that no moved work explains.
+func (r *reporter) ruleOutMoved(c *change) RuledOut {
+	largest, fall := noRow, 0.0
+	for slot := range int32(len(r.space.functionSelfs())) {
+		if !r.isTested[slot] {
+			continue
+		}
+		if left := r.given.left(slot); left > fall {
+			largest, fall = slot, left
+		}
+	}
+	text := fmt.Sprintf("no function fell beside the rise of %.1f samples per run", c.d)
+	if largest != noRow {
+		name := r.space.table.Functions[r.space.item[largest]].Name
+		text = fmt.Sprintf("the largest fall that is not explained, of %s, is %.1f samples per run; the rise is %.1f", name, fall, c.d)
+	}
+	return RuledOut{"moved work", text}
+}
+
+// speed returns the factor by which code that did not change takes longer, and the relative
+// deviation of the runs; false if it is unknown or a finding of its own.
+func (r *reporter) speed() (g, spread float64, ok bool) {
+	if r.rate.known {
+		return r.machine(), r.rate.spread, true
+	}
+	g, z, ok := r.commonFactor()
+	if !ok || z >= r.fit.threshold || z == 0 {
+		return g, 0, false
+	}
+	return g, math.Abs(math.Log(g) / z), true
+}
