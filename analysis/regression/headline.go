@@ -254,8 +254,9 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 
 // measured sets the amount of a finding to the change of its function's samples per
 // operation, callees included, or where several findings share the function, of the callee
-// called by it. It reports false where that tells less than the places: where it is smaller
-// than its own error, and the change d of the places is within its interval.
+// called by it. It reports false where that tells less than the places: where its interval
+// holds no change, and the change d of the places, which the machine's speed does not blur,
+// is as large within its error.
 func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	if !r.rate.known {
 		return false
@@ -270,7 +271,7 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	x := r.space.values(slot)
 	before, now := r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
 	net, se := now-before, r.rateError(before, now)
-	if math.Abs(net) < se && math.Abs(d-net) < r.interval()*se {
+	if math.Abs(net) < r.interval()*se && math.Abs(d-net) < se {
 		return false
 	}
 	f.Delta = r.delta(net, before, se)
