@@ -1,0 +1,5 @@
+module example.com/maps
+
+go 1.21
+
+toolchain go1.24.6

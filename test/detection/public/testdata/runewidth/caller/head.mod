@@ -1,0 +1,5 @@
+module example.com/runewidth
+
+go 1.24
+
+require github.com/mattn/go-runewidth v0.0.13
