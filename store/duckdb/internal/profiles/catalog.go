@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,46 @@ type catalog struct {
 	profiles map[store.ProfileID]*entry
 	next     counters
 
-	list []store.Profile // of all profiles by date, run, import; nil: to be made
+	made *listing // nil: to be made
+}
+
+// listing is what queries read of a state of the catalog. Nobody changes it.
+type listing struct {
+	profiles []store.Profile           // by date, run, import: the order of store.Query.Filter
+	at       map[store.ProfileID]int32 // places in profiles
+	seqs     []int32                   // ids of the rows of all profiles, ascending
+	ofBench  map[testrun.Benchmark][]int32
+}
+
+// of returns the profiles that a query selects. A query that only names profiles, as an
+// analysis does for every benchmark, does not look at all others.
+func (l *listing) of(q *store.Query) []store.Profile {
+	named := store.Query{Profiles: q.Profiles, Types: q.Types}
+	if len(q.Profiles) == 0 || !reflect.DeepEqual(*q, named) || slices.ContainsFunc(q.Profiles, store.ProfileID.IsShort) {
+		return q.Filter(l.profiles)
+	}
+	var places []int32
+	for _, id := range q.Profiles {
+		if at, ok := l.at[id]; ok {
+			places = append(places, at)
+		}
+	}
+	slices.Sort(places)
+	var some []store.Profile
+	for _, at := range slices.Compact(places) {
+		some = append(some, l.profiles[at])
+	}
+	return q.Filter(some)
+}
+
+// within returns how many of the ascending ids are in a range.
+func within(ids []int32, lo, hi int32) int {
+	from, _ := slices.BinarySearch(ids, lo)
+	to, found := slices.BinarySearch(ids, hi)
+	if found {
+		to++
+	}
+	return to - from
 }
 
 // counters are the next free ids.
@@ -52,25 +92,37 @@ const noSource = int32(-1)
 
 func (e *entry) id() int32 { return int32(e.p.Seq) }
 
-// all returns all profiles in the order of store.Query.Filter. The caller must not
-// change them.
-func (cat *catalog) all() []store.Profile {
+// listing returns what queries read.
+func (cat *catalog) listing() *listing {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	if cat.list == nil {
-		runs := cat.runsByID()
-		cat.list = make([]store.Profile, 0, len(cat.profiles))
-		for _, e := range cat.profiles {
-			p := e.p
-			p.Run = runs[e.run]
-			p.Measure(cat.metrics[pair{e.bench, e.run}])
-			cat.list = append(cat.list, p)
-		}
-		slices.SortFunc(cat.list, func(a, b store.Profile) int {
-			return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
-		})
+	if cat.made != nil {
+		return cat.made
 	}
-	return cat.list
+	n := len(cat.profiles)
+	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n), ofBench: map[testrun.Benchmark][]int32{}}
+	runs := cat.runsByID()
+	for _, e := range cat.profiles {
+		p := e.p
+		p.Run = runs[e.run]
+		p.Measure(cat.metrics[pair{e.bench, e.run}])
+		l.profiles = append(l.profiles, p)
+		l.seqs = append(l.seqs, e.id())
+	}
+	slices.Sort(l.seqs)
+	slices.SortFunc(l.profiles, func(a, b store.Profile) int {
+		return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
+	})
+	for i := range l.profiles {
+		p := &l.profiles[i]
+		l.at[p.ID] = int32(i)
+		l.ofBench[p.Benchmark] = append(l.ofBench[p.Benchmark], int32(p.Seq))
+	}
+	for _, ids := range l.ofBench {
+		slices.Sort(ids)
+	}
+	cat.made = l
+	return l
 }
 
 // runsByID returns the runs. The caller holds the lock.
@@ -136,7 +188,7 @@ func (cat *catalog) change(f func()) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	f()
-	cat.list = nil
+	cat.made = nil
 }
 
 // remove removes profiles, and what only they referred to, as removeUnused does in the
@@ -172,7 +224,7 @@ func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
 func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	cat.rules, cat.list, cat.next = "", nil, counters{}
+	cat.rules, cat.made, cat.next = "", nil, counters{}
 	cat.benches, cat.runs = map[testrun.Benchmark]int32{}, map[string]runEntry{}
 	cat.metrics, cat.profiles = map[pair][]testrun.Metric{}, map[store.ProfileID]*entry{}
 	benches, keys := map[int32]testrun.Benchmark{}, map[int32]string{}

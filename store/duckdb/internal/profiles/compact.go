@@ -22,7 +22,7 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 		return err
 	}
 	r := &rewriter{c: c, v: v, catalog: catalog, catalogSQL: `"` + catalog + `".`}
-	for _, p := range s.catalog.all() {
+	for _, p := range s.catalog.listing().profiles {
 		r.profiles = append(r.profiles, int32(p.Seq))
 	}
 	slices.Sort(r.profiles)

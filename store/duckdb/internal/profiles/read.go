@@ -42,7 +42,7 @@ type selection struct {
 
 // selectProfiles evaluates the query over the catalog.
 func (s *Store) selectProfiles(q store.Query) *selection {
-	sel := s.selectionOf(q.Filter(s.catalog.all()))
+	sel := s.selectionOf(s.catalog.listing().of(&q))
 	for i := range sel.profiles {
 		sel.profiles[i] = detached(sel.profiles[i])
 	}
@@ -54,7 +54,7 @@ const maxBenches = 8
 
 // selectionOf returns the selection of some profiles of the catalog.
 func (s *Store) selectionOf(profiles []store.Profile) *selection {
-	all := s.catalog.all()
+	all := s.catalog.listing()
 	sel := &selection{profiles: profiles}
 	if len(sel.profiles) == 0 {
 		return sel
@@ -68,16 +68,11 @@ func (s *Store) selectionOf(profiles []store.Profile) *selection {
 			benches[p.Benchmark] = true
 		}
 	}
-	few := len(benches) <= maxBenches
-	for i := range all {
-		if id := int32(all[i].Seq); id >= sel.lo && id <= sel.hi {
-			sel.inRange++
-			if few && benches[all[i].Benchmark] {
-				sel.inBench++
-			}
+	sel.inRange = within(all.seqs, sel.lo, sel.hi)
+	if len(benches) <= maxBenches {
+		for b := range benches {
+			sel.inBench += within(all.ofBench[b], sel.lo, sel.hi)
 		}
-	}
-	if few {
 		sel.benches = s.catalog.benchIDs(benches)
 	} else {
 		sel.inBench = sel.inRange
@@ -210,7 +205,7 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 		return nil, err
 	}
 	defer s.file.Leave()
-	list := q.Filter(s.catalog.all())
+	list := s.catalog.listing().of(&q)
 	for i := range list {
 		list[i] = detached(list[i])
 	}
