@@ -27,7 +27,7 @@ import (
 
 // About describes an endpoint.
 type About struct {
-	ID, Tag, Summary string // Tag is empty: openapi.json describes it
+	ID, Tag, Summary string
 	Method, Path     string // "GET", "/api/v1/tasks/{task}"
 	Changes          bool   // the store
 	Results          []any  // possible results; none: a file

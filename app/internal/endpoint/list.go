@@ -60,23 +60,23 @@ var (
 	}))
 )
 
-// Queries of trace profiling, which openapi.json describes.
+// Queries of trace profiling.
 var (
-	Tasks           = traced("tasks", "/api/v1/tasks", tasks.Tasks)
-	CreateTask      = change(traced("createTask", "/api/v1/tasks", tasks.CreateTask))
-	Task            = traced("task", "/api/v1/tasks/{task}", tasks.DescribeTask)
-	StopTask        = change(traced("stopTask", "/api/v1/tasks/{task}/stop", tasks.StopTask))
-	TaskLog         = traced("taskLogs", "/api/v1/tasks/{task}/logs", tasks.TaskLog)
-	TaskCoverage    = traced("taskCoverage", "/api/v1/tasks/{task}/coverage", tasks.CoverTask)
-	TaskCauses      = traced("taskWhy", "/api/v1/tasks/{task}/why", tasks.TaskCauses)
+	Tasks           = traced("tasks", "/api/v1/tasks", "List tasks of trace profiling, newest start first.", tasks.Tasks)
+	CreateTask      = change(traced("createTask", "/api/v1/tasks", "Create a task of trace profiling; agents receive it with their next poll.", tasks.CreateTask))
+	Task            = traced("task", "/api/v1/tasks/{task}", "Describe a task: its state, the coverage of what it sampled, and what kept it from more.", tasks.DescribeTask)
+	StopTask        = change(traced("stopTask", "/api/v1/tasks/{task}/stop", "Stop a task now. Agents that have received it continue for its duration.", tasks.StopTask))
+	TaskLog         = traced("taskLogs", "/api/v1/tasks/{task}/logs", "List what happened to a task at its instances, newest first.", tasks.TaskLog)
+	TaskCoverage    = traced("taskCoverage", "/api/v1/tasks/{task}/coverage", "The coverage of what a task sampled: in sum, and of each segment.", tasks.CoverTask)
+	TaskCauses      = traced("taskWhy", "/api/v1/tasks/{task}/why", "List why a task has no data, or less than it should; the most telling cause first.", tasks.TaskCauses)
 	TaskSegments    = taskSegments()
-	Services        = traced("services", "/api/v1/services", query.Services)
-	Instances       = traced("instances", "/api/v1/instances", tasks.Instances)
-	Endpoints       = traced("endpoints", "/api/v1/endpoints", tasks.Endpoints)
-	Segments        = traced("segments", "/api/v1/segments", tasks.Segments)
-	DescribeSegment = traced("segment", "/api/v1/segments/{segment}", tasks.DescribeSegment)
-	Snapshots       = traced("snapshots", "/api/v1/snapshots", tasks.Snapshots)
-	Analysis        = traced("analysis", "/api/v1/analysis", tasks.Analyze)
+	Services        = traced("services", "/api/v1/services", "List services whose instances reported, by name.", query.Services)
+	Instances       = traced("instances", "/api/v1/instances", "List instances that reported, by service and name.", tasks.Instances)
+	Endpoints       = traced("endpoints", "/api/v1/endpoints", "List endpoints of a service, by name.", tasks.Endpoints)
+	Segments        = traced("segments", "/api/v1/segments", "List segments, newest start first.", tasks.Segments)
+	DescribeSegment = traced("segment", "/api/v1/segments/{segment}", "Describe a segment and its spans.", tasks.DescribeSegment)
+	Snapshots       = traced("snapshots", "/api/v1/snapshots", "List snapshots one by one, by task, segment and sequence. Select a task or a segment.", tasks.Snapshots)
+	Analysis        = traced("analysis", "/api/v1/analysis", "Where the time of sampled requests was spent: trees of code signatures, depth first. Select a task, a trace or a segment.", tasks.Analyze)
 )
 
 // Files.
@@ -88,8 +88,8 @@ var (
 	BottlenecksPage = page("bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", query.BottlenecksPage, nil, nil)
 	Export          = &Endpoint[ExportRequest]{About: about("export", "queries", "/api/v1/export", "The sum of the selection as a file that other tools read."), file: export}
 	Original        = &Endpoint[OriginalRequest]{About: about("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it."), file: original}
-	TraceArchive    = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "", "/api/v1/tasks/{task}/archive", ""), file: traceArchive}
-	TraceProfile    = &Endpoint[TraceProfileRequest]{About: about("traceProfile", "", "/api/v1/trace-profile", ""), file: traceProfile}
+	TraceArchive    = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "traces", "/api/v1/tasks/{task}/archive", "A trace as SkyWalking's profile exporter writes it (tar.gz)."), file: traceArchive}
+	TraceProfile    = &Endpoint[TraceProfileRequest]{About: about("traceProfile", "traces", "/api/v1/trace-profile", "Snapshots as a profile with times, for all tools that show profiles. Select a task, a trace or a segment."), file: traceProfile}
 )
 
 // All lists the endpoints.
@@ -135,13 +135,13 @@ func reporting[Request any](id, path, summary string, answer func(context.Contex
 }
 
 func change[Request any](e *Endpoint[Request]) *Endpoint[Request] {
-	e.Method, e.Changes = "POST", true
+	e.Method, e.Tag, e.Changes = "POST", "changes", true
 	return e
 }
 
 // traced is an endpoint of trace profiling.
-func traced[Request, Result any](id, path string, answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
-	return &Endpoint[Request]{About: about(id, "", path, ""), traces: func(*Request) tracesView[Request] { return tracesViewOf(answer) }}
+func traced[Request, Result any](id, path, summary string, answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
+	return &Endpoint[Request]{About: about(id, "traces", path, summary, *new(Result)), traces: func(*Request) tracesView[Request] { return tracesViewOf(answer) }}
 }
 
 func tracesViewOf[Request, Result any](answer func(context.Context, traceprof.Store, *Request) (*Result, error)) tracesView[Request] {
@@ -155,7 +155,8 @@ func tracesViewOf[Request, Result any](answer func(context.Context, traceprof.St
 }
 
 func taskSegments() *Endpoint[tasks.TaskSegmentsRequest] {
-	return &Endpoint[tasks.TaskSegmentsRequest]{About: about("taskSegments", "", "/api/v1/tasks/{task}/segments", ""), traces: func(r *tasks.TaskSegmentsRequest) tracesView[tasks.TaskSegmentsRequest] {
+	return &Endpoint[tasks.TaskSegmentsRequest]{About: about("taskSegments", "traces", "/api/v1/tasks/{task}/segments", "List the segments that a task sampled, newest first, with their coverage, or with their spans.",
+		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}), traces: func(r *tasks.TaskSegmentsRequest) tracesView[tasks.TaskSegmentsRequest] {
 		if r.Spans {
 			return tracesViewOf(tasks.TaskSpans)
 		}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -17,7 +18,7 @@ import (
 	"github.com/dendroprof/dendro/query/param"
 )
 
-// openAPI describes the addresses that are no queries; it is written by hand.
+// openAPI describes the addresses that are not in the list of endpoints.
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -41,10 +42,15 @@ func (a *api) description() ([]byte, error) {
 	}
 	for _, e := range endpoint.All {
 		about, q := e.Describe(), e.Blank()
-		if about.Tag == "" {
-			continue // the file has it
+		described := operation(schemas, &q)
+		if about == &endpoint.CreateTask.About {
+			described["requestBody"] = map[string]any{"description": "The task, if it is not in the address.",
+				"content": map[string]any{"application/json": map[string]any{"schema": schemas.of(reflect.TypeOf(q.Request))}}}
+			responses := described["responses"].(map[string]any)
+			responses["201"] = responses["200"]
+			delete(responses, "200")
 		}
-		describe(about.Method, about.Path, operation(schemas, &q))
+		describe(about.Method, about.Path, described)
 		if facts := query.FactsOf(q.Request); facts != nil {
 			posted := operation(schemas, &q)
 			posted["operationId"] = about.ID + "WithFacts"
@@ -101,6 +107,9 @@ func operation(s *schemas, q *endpoint.Question) map[string]any {
 			}
 			content[mediaType] = map[string]any{"schema": schema}
 		}
+	case q.IsFile() && q.Tag == "traces":
+		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
+		content["application/gzip"] = content["application/octet-stream"]
 	case q.IsFile():
 		content["text/html"] = map[string]any{"schema": map[string]any{"type": "string"}}
 		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
@@ -110,7 +119,13 @@ func operation(s *schemas, q *endpoint.Question) map[string]any {
 			content[sheet] = map[string]any{"schema": map[string]any{"type": "string"}}
 		}
 	}
-	return described(q.ID, q.Tag, q.Summary, append(param.Of(q.Request), param.Of(formOf(q))...), content)
+	op := described(q.ID, q.Tag, q.Summary, append(param.Of(q.Request), param.Of(formOf(q))...), content)
+	for _, p := range op["parameters"].([]any) {
+		if p := p.(map[string]any); strings.Contains(q.Path, fmt.Sprintf("{%s}", p["name"])) {
+			p["in"], p["required"] = "path", true
+		}
+	}
+	return op
 }
 
 // uploaded describes an address that answers a question about what is uploaded.
@@ -153,9 +168,10 @@ func describeParameter(p *param.Parameter) map[string]any {
 type schemas struct{ known map[string]any }
 
 var (
-	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
-	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
-	noName        = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
+	noName          = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 )
 
 // of returns the schema of a type.
@@ -175,7 +191,7 @@ func (s *schemas) of(t reflect.Type) map[string]any {
 		}
 		inner["nullable"] = true
 		return inner
-	case t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler):
+	case t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonUnmarshaler):
 		return map[string]any{}
 	case t.Implements(textMarshaler):
 		return map[string]any{"type": "string"}
