@@ -2,9 +2,7 @@ package cli
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,14 +13,7 @@ var update = flag.Bool("update", false, "rewrite the expected outputs in testdat
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"dendro": func() {
-			status := Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-			if server := os.Getenv(sameVariable); server != "" && os.Getenv("DENDRO_STORE") == server && !slices.Contains(os.Args, "--store") {
-				if err := sameAsServer(server, os.Args[1:]); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					os.Exit(70)
-				}
-			}
-			os.Exit(status)
+			os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
 }
