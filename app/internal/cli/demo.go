@@ -14,6 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/demo"
 	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -32,15 +33,18 @@ functions, what became slower, and commands to try next. The default store is
   dendro demo --store /tmp/demo.duckdb`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if e.store == "" {
+			own := e.store == ""
+			if own {
 				e.store = demoStore
 			}
-			return runDemo(c.Context(), e)
+			return runDemo(c.Context(), e, own)
 		},
 	}
 }
 
-func runDemo(ctx context.Context, e *env) error {
+// runDemo imports the profiles and shows them. The demo's own store may be of an earlier version:
+// its names are normalised again, and profiles that differ are replaced.
+func runDemo(ctx context.Context, e *env, own bool) error {
 	profiles, err := fs.Sub(demo.Profiles, "profiles")
 	if err != nil {
 		return err
@@ -49,13 +53,20 @@ func runDemo(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	opts := ingest.Options{Conflict: store.Refuse, KeepSource: true}
+	if _, err := os.Stat(demoStore); own && err == nil {
+		opts.Conflict = store.Replace
+		if err := e.renormalize(ctx, normalize.New(nil)); err != nil {
+			return err
+		}
+	}
 	st, closeStore, err := e.destinationAt(ctx, e.store, engines.Write)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
 	o := importOptions{progress: "none"}
-	err = o.importInto(ctx, e, st, sources, ingest.Options{Conflict: store.Refuse, KeepSource: true}, false)
+	err = o.importInto(ctx, e, st, sources, opts, false)
 	if err = errors.Join(err, closeStore()); err != nil {
 		return err
 	}
