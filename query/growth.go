@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -55,8 +54,8 @@ func Growth(ctx context.Context, st store.Store, r *TreeRequest) (_ *GrowthResul
 		"self":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.SelfNow, a.SelfNow), byTotal(a, b)) },
 		"diff":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.Diff, a.Diff), byTotal(a, b)) },
 	}[cmp.Or(r.Sort, "diff")])
-	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: notes, Rows: words.First(rows, r.Rows)}
-	out.Omitted.Rows = len(rows) - len(out.Rows)
+	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: notes}
+	out.Rows, out.Omitted = First(rows, r.Rows)
 	return out, nil
 }
 

@@ -19,10 +19,11 @@ import (
 // selected benchmark.
 type HistoryRequest struct {
 	Selection `group:"Selection"`
-	Function  string `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
-	Self      bool   `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
-	Metric    string `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
-	Window    int    `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
+	Function  string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
+	Self      bool            `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
+	Metric    string          `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
+	Window    int             `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
+	Newest    `group:"Limit"` // of each series
 }
 
 // HistoryResult holds a series per benchmark.
@@ -30,7 +31,8 @@ type HistoryResult struct {
 	Function string          `json:"function"` // empty: a metric
 	Self     bool            `json:"self"`
 	Notes    []string        `json:"notes"`
-	Series   []HistorySeries `json:"series"` // by group and benchmark
+	Omitted  Omitted         `json:"omitted,omitzero"` // runs of all series
+	Series   []HistorySeries `json:"series"`           // by group and benchmark
 }
 
 // HistorySeries is one number over the runs of a benchmark that compare with the newest.
@@ -108,6 +110,9 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
 			if series, ok := r.series(&s, b, shares); ok {
+				var omitted Omitted
+				series.Runs, omitted = newest(series.Runs, r.Rows)
+				out.Omitted.Rows += omitted.Rows
 				out.Series = append(out.Series, series)
 			}
 		}

@@ -17,12 +17,14 @@ import (
 type OverviewRequest struct {
 	Selection `group:"Selection"`
 	Points    int `param:"points" group:"Limit" arg:"n" min:"1" default:"30" help:"number of runs per benchmark in values" json:"points"`
+	Rows      int `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of benchmarks (0: all)" json:"rows,omitempty"`
 }
 
 // OverviewResult lists the benchmarks of a selection, and the services that send traces.
 type OverviewResult struct {
 	Runs       int                 `json:"runs"`
 	Profiles   int                 `json:"profiles"`
+	Omitted    Omitted             `json:"omitted,omitzero"`
 	Benchmarks []BenchmarkOverview `json:"benchmarks"` // by group and name
 	Services   []Service           `json:"services"`
 	Running    int                 `json:"running"` // tasks that accept samples
@@ -77,7 +79,9 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 		runs[list[i].Run.Key] = true
 	}
 	out.Runs = len(runs)
-	for _, b := range byBenchmark(list) {
+	var shown []*benchmarkRuns
+	shown, out.Omitted = First(byBenchmark(list), r.Rows)
+	for _, b := range shown {
 		last := b.runs[len(b.runs)-1]
 		out.Benchmarks = append(out.Benchmarks, BenchmarkOverview{Group: b.Group, Name: b.Name, Runs: len(b.runs), Profiles: b.profiles, Types: b.types,
 			Last: last[0].Run, Metric: b.newest(r.Points)})

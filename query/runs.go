@@ -16,11 +16,34 @@ import (
 // RunsRequest asks for the test runs of a selection.
 type RunsRequest struct {
 	Selection `group:"Selection"`
+	Newest    `group:"Limit"`
 }
 
 // RunsResult lists runs, oldest first.
 type RunsResult struct {
-	Rows []Run `json:"rows"`
+	Omitted Omitted `json:"omitted,omitzero"`
+	Rows    []Run   `json:"rows"`
+}
+
+// Newest bounds a list of what is in the order of time.
+type Newest struct {
+	Rows int `param:"rows" arg:"n" min:"0" help:"maximum number of rows, the newest (0: all)" json:"rows,omitempty"`
+}
+
+// First returns the first n elements of a list, or all for n 0, and how many are after them.
+func First[T any](list []T, n int) ([]T, Omitted) {
+	shown := words.First(list, n)
+	return shown, Omitted{Rows: len(list) - len(shown)}
+}
+
+// newest returns the last n elements of a list, or all for n 0, and how many are before
+// them.
+func newest[T any](list []T, n int) ([]T, Omitted) {
+	if n == 0 || n >= len(list) {
+		return list, Omitted{}
+	}
+	omitted := len(list) - n
+	return list[omitted:], Omitted{Rows: omitted}
 }
 
 // Run is a test run with what is stored of it.
@@ -65,12 +88,14 @@ func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, err
 	for i := range rows {
 		slices.Sort(rows[i].Types)
 	}
-	return &RunsResult{rows}, nil
+	shown, omitted := newest(rows, r.Rows)
+	return &RunsResult{omitted, shown}, nil
 }
 
 // ProfilesResult lists profiles in the order of their runs.
 type ProfilesResult struct {
-	Rows []store.Profile `json:"rows"`
+	Omitted Omitted         `json:"omitted,omitzero"`
+	Rows    []store.Profile `json:"rows"`
 }
 
 // ProfilesRequest asks for the profiles of a selection.
@@ -78,6 +103,7 @@ type ProfilesRequest struct {
 	Selection `group:"Selection"`
 	Order     string `param:"order" group:"View" arg:"what" choices:"run,import" help:"order: of their runs, or of their import"`
 	Required  bool   `param:"required" group:"View" help:"that there is no profile is an error, which says what the store has"`
+	Newest    `group:"Limit"`
 }
 
 // Profiles lists the profiles of a selection.
@@ -92,7 +118,8 @@ func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*Profile
 	if r.Order == "import" {
 		slices.SortStableFunc(list, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	return &ProfilesResult{filled(list)}, nil
+	shown, omitted := newest(filled(list), r.Rows)
+	return &ProfilesResult{omitted, shown}, nil
 }
 
 // FunctionNamesRequest asks for the functions of a store.
@@ -139,9 +166,8 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 			rows = append(rows, describe(&list[i]))
 		}
 	}
-	out := &FunctionNamesResult{Rows: words.First(rows, r.Rows)}
-	out.Omitted.Rows = len(rows) - len(out.Rows)
-	return out, nil
+	shown, omitted := First(rows, r.Rows)
+	return &FunctionNamesResult{omitted, shown}, nil
 }
 
 // PruneRequest asks for the removal of old profiles.

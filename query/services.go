@@ -9,12 +9,14 @@ import (
 
 // List is a result that is a list.
 type List[Row any] struct {
-	Rows []Row `json:"rows"`
+	Omitted Omitted `json:"omitted,omitzero"`
+	Rows    []Row   `json:"rows"`
 }
 
 // ServicesRequest asks for the services that reported.
 type ServicesRequest struct {
 	Since time.Time `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
+	Rows  int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // Service is a service with its instances.
@@ -39,5 +41,6 @@ func Services(ctx context.Context, st traceprof.Store, r *ServicesRequest) (*Lis
 		s.Instances++
 		s.LastSeen = max(s.LastSeen, i.LastSeen)
 	}
-	return &List[Service]{rows}, nil
+	rows, omitted := First(rows, r.Rows)
+	return &List[Service]{omitted, rows}, nil
 }

@@ -83,7 +83,7 @@ func text(name string) table.Column  { return table.Column{Name: name} }
 
 // Table lists runs.
 func (r *RunsResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "run", Columns: []table.Column{text("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, text("branch"),
+	t := &table.Table{Of: "run", Omitted: r.Omitted.Rows, Columns: []table.Column{text("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, text("branch"),
 		text("machine"), count("benchmarks"), count("profiles"), {Name: "types", Text: table.Joined}}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
@@ -95,7 +95,7 @@ func (r *RunsResult) Table(bool) *table.Table {
 // Table lists profiles with their ids.
 func (r *ProfilesResult) Table(bool) *table.Table {
 	grouped := func(name string) table.Column { return table.Column{Name: name, Right: true, Text: table.Grouped} }
-	t := &table.Table{Of: "profile", Columns: []table.Column{text("id"), text("run"), {Name: "date", Text: table.Date}, text("group"), text("benchmark"), text("type"),
+	t := &table.Table{Of: "profile", Omitted: r.Omitted.Rows, Columns: []table.Column{text("id"), text("run"), {Name: "date", Text: table.Date}, text("group"), text("benchmark"), text("type"),
 		grouped("samples"), grouped("sum"), text("unit"), grouped("nodes"), {Name: "metric", Right: true, Text: table.Number}, text("metricUnit"), text("file")}}
 	for i := range r.Rows {
 		p := &r.Rows[i]
@@ -120,7 +120,7 @@ func (r *FunctionNamesResult) Table(bool) *table.Table {
 
 // Table lists the benchmarks of a store, then its services.
 func (r *OverviewResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "benchmark", Columns: []table.Column{text("group"), text("benchmark"), count("runs"), text("last"), {Name: "date", Text: table.Date},
+	t := &table.Table{Of: "benchmark", Omitted: r.Omitted.Rows, Columns: []table.Column{text("group"), text("benchmark"), count("runs"), text("last"), {Name: "date", Text: table.Date},
 		text("metric"), count("value"), count("mean"), {Name: "change", Right: true, Text: table.SignedPercent}, text("status")}}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
@@ -149,7 +149,7 @@ func growthOf(v, mean float64) any {
 
 // Table has a row per run, with the steps beside the runs with which they begin.
 func (r *HistoryResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Columns: []table.Column{text("benchmark"), text("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, count("value"),
+	t := &table.Table{Notes: r.Notes, Of: "run", Omitted: r.Omitted.Rows, Columns: []table.Column{text("benchmark"), text("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, count("value"),
 		count("mean"), count("deviation"), count("cost"), {Name: "step", Right: true, Text: table.SignedPercent}, text("status")}}
 	number := func(v *float64, unit string) any {
 		if v == nil {

@@ -17,12 +17,14 @@ import (
 type InstancesRequest struct {
 	Service string    `param:"service" group:"Selection" arg:"name" help:"service"`
 	Since   time.Time `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
+	Rows    int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // Instances lists instances by service and name.
 func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*query.List[traceprof.Instance], error) {
 	list, err := st.Instances(ctx, r.Service, query.Milli(r.Since))
-	return &query.List[traceprof.Instance]{Rows: list}, err
+	rows, omitted := query.First(list, r.Rows)
+	return &query.List[traceprof.Instance]{Omitted: omitted, Rows: rows}, err
 }
 
 // EndpointsRequest asks for the endpoints of a service.
@@ -105,11 +107,13 @@ func DescribeSegment(ctx context.Context, st traceprof.Store, r *SegmentRequest)
 type SnapshotsRequest struct {
 	Tasks    []string `param:"task" group:"Selection" arg:"id" help:"task; repeatable"`
 	Segments []string `param:"segment" group:"Selection" arg:"id" help:"segment; repeatable"`
+	Rows     int      `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // SnapshotsResult lists snapshots by task, segment and sequence.
 type SnapshotsResult struct {
-	Rows query.Rows[Snapshot] `json:"rows"`
+	Omitted query.Omitted        `json:"omitted,omitzero"`
+	Rows    query.Rows[Snapshot] `json:"rows"`
 }
 
 // Snapshot is one stack of a thread, outermost frame first.
@@ -136,7 +140,11 @@ func Snapshots(ctx context.Context, st traceprof.Store, r *SnapshotsRequest) (*S
 		n += s.Len()
 		list, ends = append(list, s), append(ends, n)
 	}
-	return &SnapshotsResult{query.RowsOf(n, func(i int) Snapshot {
+	shown := n
+	if r.Rows > 0 {
+		shown = min(n, r.Rows)
+	}
+	return &SnapshotsResult{query.Omitted{Rows: n - shown}, query.RowsOf(shown, func(i int) Snapshot {
 		at := sort.SearchInts(ends, i+1)
 		s := &list[at]
 		i -= ends[at] - s.Len()

@@ -17,18 +17,21 @@ import (
 type TaskSegmentsRequest struct {
 	TaskRequest
 	Spans bool `param:"spans" group:"View" help:"list the spans of each segment, with the numbers for task analyze --span"`
+	Rows  int  `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // TaskSegmentsResult lists the segments that a task sampled, newest first.
 type TaskSegmentsResult struct {
-	Causes []traceprof.Cause `json:"causes"` // why there is nothing, or less than there should be
-	Rows   []TaskSegment     `json:"rows"`
+	Omitted query.Omitted     `json:"omitted,omitzero"`
+	Causes  []traceprof.Cause `json:"causes"` // why there is nothing, or less than there should be
+	Rows    []TaskSegment     `json:"rows"`
 }
 
 // TaskSpansResult lists the spans of the segments that a task sampled, of the newest first.
 type TaskSpansResult struct {
-	Causes []traceprof.Cause `json:"causes"` // as of TaskSegmentsResult
-	Rows   []TaskSpan        `json:"rows"`
+	Omitted query.Omitted     `json:"omitted,omitzero"`
+	Causes  []traceprof.Cause `json:"causes"` // as of TaskSegmentsResult
+	Rows    []TaskSpan        `json:"rows"`
 }
 
 // TaskSegment is a segment with its coverage. Of one that did not arrive only the
@@ -52,30 +55,14 @@ type TaskSpan struct {
 	Operation string `json:"operation"`
 }
 
-// SegmentsOrSpans answers a TaskSegmentsRequest with the query that it names.
-func SegmentsOrSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (query.Result, error) {
-	if r.Spans {
-		return TaskSpans(ctx, st, r)
-	}
-	return TaskSegments(ctx, st, r)
-}
-
-// NewSegments returns an empty result of the type that SegmentsOrSpans answers with, to
-// decode a document into.
-func NewSegments(r *TaskSegmentsRequest) query.Result {
-	if r.Spans {
-		return &TaskSpansResult{}
-	}
-	return &TaskSegmentsResult{}
-}
-
 // TaskSegments answers a TaskSegmentsRequest with the segments.
 func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskSegmentsResult, error) {
 	about, list, err := sampledBy(ctx, st, r)
 	if err != nil {
 		return nil, err
 	}
-	return &TaskSegmentsResult{about.Causes, taskSegments(list, about.Coverage.Segments)}, nil
+	rows, omitted := query.First(taskSegments(list, about.Coverage.Segments), r.Rows)
+	return &TaskSegmentsResult{omitted, about.Causes, rows}, nil
 }
 
 // TaskSpans answers a TaskSegmentsRequest with the spans of the segments.
@@ -85,7 +72,8 @@ func TaskSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) 
 		return nil, err
 	}
 	rows, err := taskSpans(list)
-	return &TaskSpansResult{about.Causes, rows}, err
+	rows, omitted := query.First(rows, r.Rows)
+	return &TaskSpansResult{omitted, about.Causes, rows}, err
 }
 
 // sampledBy describes a task of trace profiling, and returns the segments that it sampled,

@@ -38,7 +38,7 @@ func (r *TaskResult) String() string {
 
 // Table lists the events of a task.
 func (r *TaskLogResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "event", Columns: []table.Column{instant("time"), text("instance"), text("event"), text("text")}}
+	t := &table.Table{Of: "event", Omitted: r.Omitted.Rows, Columns: []table.Column{instant("time"), text("instance"), text("event"), text("text")}}
 	for _, l := range r.Rows {
 		t.Add(l.Time, l.Instance, string(l.Event), l.Text)
 	}
@@ -51,6 +51,7 @@ func (ev *TaskEvent) String() string { return ev.Time.Format("15:04:05") + "  " 
 // Table lists the segments that a task sampled.
 func (r *TaskSegmentsResult) Table(bool) *table.Table {
 	t := sampled(r.Causes, len(r.Rows))
+	t.Of, t.Omitted = "segment", r.Omitted.Rows
 	t.Columns = []table.Column{text("segment"), text("trace"), text("instance"), text("endpoint"), instant("start"), millis("latency"), count("received"), count("expected"),
 		count("lost"), {Name: "covered", Right: true, Text: table.Percent}, millis("period")}
 	for i := range r.Rows {
@@ -107,6 +108,7 @@ func fewer(c *traceprof.Coverage) string {
 // one that contains it.
 func (r *TaskSpansResult) Table(bool) *table.Table {
 	t := sampled(r.Causes, len(r.Rows))
+	t.Of, t.Omitted = "span", r.Omitted.Rows
 	t.Columns = []table.Column{text("segment"), count("span"), text("kind"), count("start"), millis("duration"), text("operation")}
 	for _, s := range r.Rows {
 		t.Add(s.Segment, s.Span, s.Kind, s.Start, s.Duration, table.Nested{Depth: s.Depth, Name: s.Operation})

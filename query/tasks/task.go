@@ -52,9 +52,16 @@ type TasksResult struct {
 	Rows []Task `json:"rows"`
 }
 
+// TaskLogRequest asks for the events of a task.
+type TaskLogRequest struct {
+	TaskRequest
+	Rows int `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
+}
+
 // TaskLogResult lists events of a task.
 type TaskLogResult struct {
-	Rows []traceprof.Log `json:"rows"`
+	Omitted query.Omitted   `json:"omitted,omitzero"`
+	Rows    []traceprof.Log `json:"rows"`
 }
 
 // Tasks lists tasks, newest start first.
@@ -116,13 +123,14 @@ func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*query
 }
 
 // TaskLog lists what happened to a task at its instances, newest first.
-func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*TaskLogResult, error) {
+func TaskLog(ctx context.Context, st traceprof.Store, r *TaskLogRequest) (*TaskLogResult, error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
 	list, err := st.Logs(ctx, t.ID)
-	return &TaskLogResult{Rows: list}, err
+	rows, omitted := query.First(list, r.Rows)
+	return &TaskLogResult{omitted, rows}, err
 }
 
 // CreateTaskRequest describes a task to create.

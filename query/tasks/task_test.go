@@ -107,7 +107,7 @@ func TestNested(t *testing.T) {
 func watching(st traceprof.Store) Watched {
 	return Watched{
 		Task: func(ctx context.Context, r *TaskRequest) (*TaskResult, error) { return DescribeTask(ctx, st, r) },
-		Log: func(ctx context.Context, r *TaskRequest) (*TaskLogResult, error) {
+		Log: func(ctx context.Context, r *TaskLogRequest) (*TaskLogResult, error) {
 			return TaskLog(ctx, st, r)
 		},
 		Instances: func(ctx context.Context, r *InstancesRequest) (*query.List[traceprof.Instance], error) {

@@ -40,7 +40,7 @@ type TaskEnd struct {
 // Watched answers what a watcher of a task asks, again and again.
 type Watched struct {
 	Task      func(ctx context.Context, r *TaskRequest) (*TaskResult, error)
-	Log       func(ctx context.Context, r *TaskRequest) (*TaskLogResult, error)
+	Log       func(ctx context.Context, r *TaskLogRequest) (*TaskLogResult, error)
 	Instances func(ctx context.Context, r *InstancesRequest) (*query.List[traceprof.Instance], error)
 }
 
@@ -198,7 +198,7 @@ func (w *taskWatcher) instances(ctx context.Context, st Watched, t *traceprof.Ta
 // log reports new lines of the log, and whether all instances that received the task
 // have finished it.
 func (w *taskWatcher) log(ctx context.Context, st Watched, id string) (finished bool, err error) {
-	list, err := st.Log(ctx, &TaskRequest{id})
+	list, err := st.Log(ctx, &TaskLogRequest{TaskRequest: TaskRequest{id}})
 	if err != nil {
 		return false, err
 	}
