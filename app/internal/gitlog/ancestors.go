@@ -21,15 +21,6 @@ type Ancestors struct {
 	commits map[string]bool
 }
 
-// NewAncestors returns a commit with the ancestors that are known.
-func NewAncestors(commit string, ancestors []string, shallow bool) *Ancestors {
-	a := &Ancestors{Commit: commit, Shallow: shallow, commits: map[string]bool{commit: true}}
-	for _, c := range ancestors {
-		a.commits[c] = true
-	}
-	return a
-}
-
 // ReadAncestors lists the ancestors of a revision of the repository at dir.
 func ReadAncestors(ctx context.Context, dir, revision string) (*Ancestors, error) {
 	r, err := open(ctx, dir)
