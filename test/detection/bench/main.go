@@ -100,6 +100,7 @@ func run(real string, size float64, seed uint64, trace bool) error {
 	if err != nil {
 		return err
 	}
+	fmt.Printf("\n%s\n", figures)
 	ok = detection.PrintChecks(os.Stdout, figures.Checks()) && ok
 	if size > 0 {
 		fmt.Println("\nsimulated histories")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -13,24 +15,49 @@ import (
 
 // Figures are counts over pairs.
 type Figures struct {
-	Changes, Pairs                      int // pairs with a change, all
+	Pairs, Changes                      int // all, and those that became slower
 	Found, Fails, Headline, Place       int // of changes, two runs of the head
-	Sized, Holds                        int //
+	Sized, Holds                        int // likewise
 	Singles, Suspects, Large, LargeFail int // single runs of the head; of changes of at least 2 times
 	Controls, False                     int // single runs and pairs of controls; those with a finding
 	Beside                              int // changes with findings beside the true one
+	Behind                              int // changes whose culprit ranks lower than in a diff of own samples
+	Faster, FasterFound, FasterWrong    int // pairs that became faster: all, found, with a cost or a failing gate
 }
 
-// Run measures every pair, prints a line for each and returns the counts.
-func Run(ctx context.Context, w io.Writer, pairs []*Pair) (f Figures, err error) {
+// Run measures every pair, prints a line for each and returns the counts: of the pairs on
+// which the method was chosen, of those held back, and of all.
+func Run(ctx context.Context, w io.Writer, pairs []*Pair) (r Result, err error) {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "pair\ttruth, %\tsaid, %\tsize\tholds\tkind\tgate\theadline\tplace\tbeside\tsingle runs\tcontrols")
 	for _, p := range pairs {
+		var f Figures
 		if err := f.pair(ctx, tw, p); err != nil {
-			return f, fmt.Errorf("%s: %w", p.Name, err)
+			return r, fmt.Errorf("%s: %w", p.Name, err)
 		}
+		half := &r.Chosen
+		if p.Confirm {
+			half = &r.Held
+		}
+		half.add(&f)
+		r.All.add(&f)
 	}
-	return f, tw.Flush()
+	return r, tw.Flush()
+}
+
+// Result is the counts of both halves of the pairs.
+type Result struct {
+	Chosen Figures // pairs on which the method was chosen
+	Held   Figures // pairs that were held back
+	All    Figures
+}
+
+// add adds counts.
+func (f *Figures) add(g *Figures) {
+	to, from := reflect.ValueOf(f).Elem(), reflect.ValueOf(g).Elem()
+	for i := range to.NumField() {
+		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+	}
 }
 
 // baseRuns and headRuns are the runs of a side that are compared.
@@ -73,14 +100,13 @@ func (f *Figures) pair(ctx context.Context, w io.Writer, p *Pair) error {
 		_, err = fmt.Fprintf(w, "%s\tnone\t%s\t\t\t\t\t\t\t\t%s\t%s\n", p.Name, word(o), single, controls)
 		return err
 	}
-	f.Changes++
-	f.Found += count(o.Found)
-	f.Fails += count(o.Failed)
-	f.Headline += count(o.HeadlineOK)
-	f.Place += count(o.PlaceOK)
-	f.Sized += count(p.Sized(o))
-	f.Holds += count(p.Holds(o))
-	f.Beside += count(o.Beside > 0)
+	if p.Faster() {
+		f.Faster++
+		f.FasterFound += count(o.Found)
+		f.FasterWrong += count(o.Failed || o.Costs)
+	} else if err := f.change(ctx, p, base, o); err != nil {
+		return err
+	}
 	said := word(o)
 	if o.Found {
 		said = fmt.Sprintf("%+.0f (%+.0f … %+.0f)", o.Size, o.Low, o.High)
@@ -90,11 +116,32 @@ func (f *Figures) pair(ctx context.Context, w io.Writer, p *Pair) error {
 	return err
 }
 
+// change counts what was said of a change with two runs of the head.
+func (f *Figures) change(ctx context.Context, p *Pair, base []store.Profile, o *Outcome) error {
+	naive, err := p.Naive(ctx, base, runs(p.Head, headRuns))
+	if err != nil {
+		return err
+	}
+	f.Changes++
+	f.Found += count(o.Found)
+	f.Fails += count(o.Failed)
+	f.Behind += count(naive > 0 && (o.Rank == 0 || o.Rank > naive))
+	f.Headline += count(o.HeadlineOK)
+	f.Place += count(o.PlaceOK)
+	f.Sized += count(p.Sized(o))
+	f.Holds += count(p.Holds(o))
+	f.Beside += count(o.Beside > 0)
+	return nil
+}
+
 // count counts a comparison that has one run of the head, or of unchanged runs.
 func (f *Figures) count(p *Pair, o *Outcome, none bool) {
 	if none {
 		f.Controls++
 		f.False += count(o.Found || o.Beside > 0)
+		return
+	}
+	if p.Faster() {
 		return
 	}
 	f.Singles++
@@ -105,37 +152,65 @@ func (f *Figures) count(p *Pair, o *Outcome, none bool) {
 	}
 }
 
-// String returns the counts on lines.
-func (f Figures) String() string {
-	return fmt.Sprintf(`found, two runs                %d of %d
-gate fails, two runs           %d of %d
-headline right                 %d of %d
-place right                    %d of %d
-size within 30%%                %d of %d
-interval holds the truth       %d of %d
-single runs found              %d of %d
-single runs of 2 × that fail   %d of %d
-controls with a finding        %d of %d
-changes with other findings    %d of %d
-`, f.Found, f.Changes, f.Fails, f.Changes, f.Headline, f.Changes, f.Place, f.Changes, f.Sized, f.Changes, f.Holds, f.Changes,
-		f.Suspects, f.Singles, f.LargeFail, f.Large, f.False, f.Controls, f.Beside, f.Changes)
+// row is a figure: so many of so many, and what is required of all pairs.
+type row struct {
+	name  string
+	count func(f *Figures) (n, of int)
+	check func(n, of int) detection.Check
 }
 
-// Checks returns the figures with what is required of them.
-func (f Figures) Checks() []detection.Check {
-	part := func(n, of int) float64 { return float64(n) / float64(max(1, of)) }
-	return []detection.Check{
-		detection.AtLeast("PC1  changes found, two runs", part(f.Found, f.Changes), 1),
-		detection.AtMost("PC2  changes that pass the gate, two runs", float64(f.Changes-f.Fails), 1),
-		detection.AtMost("PC3  changes with another headline", float64(f.Changes-f.Headline), 1),
-		detection.AtLeast("PC4  innermost place right", part(f.Place, f.Changes), 0.9),
-		detection.AtLeast("PC5  size within 30% of the truth's range", part(f.Sized, f.Changes), 0.85),
-		detection.AtLeast("PC6  interval holds the truth", part(f.Holds, f.Changes), 0.8),
-		detection.AtLeast("PC7  single runs found", part(f.Suspects, f.Singles), 0.85),
-		detection.AtLeast("PC8  single runs of 2 × that fail", part(f.LargeFail, f.Large), 0.5),
-		detection.AtMost("PC9  controls with a finding", part(f.False, f.Controls), 0.02),
-		detection.AtMost("PC10 changes with findings beside the true one", float64(f.Beside), 0),
+// atLeast requires a part, atMost a number.
+func atLeast(name string, part float64) func(n, of int) detection.Check {
+	return func(n, of int) detection.Check { return detection.AtLeast(name, float64(n)/float64(max(1, of)), part) }
+}
+
+func allBut(name string, most int) func(n, of int) detection.Check {
+	return func(n, of int) detection.Check { return detection.AtMost(name, float64(of-n), float64(most)) }
+}
+
+func atMost(name string, part float64) func(n, of int) detection.Check {
+	return func(n, of int) detection.Check { return detection.AtMost(name, float64(n)/float64(max(1, of)), part) }
+}
+
+var rows = []row{
+	{"found, two runs", func(f *Figures) (int, int) { return f.Found, f.Changes }, atLeast("PC1  changes found, two runs", 1)},
+	{"gate fails, two runs", func(f *Figures) (int, int) { return f.Fails, f.Changes }, allBut("PC2  changes that pass the gate, two runs", 1)},
+	{"headline right", func(f *Figures) (int, int) { return f.Headline, f.Changes }, allBut("PC3  changes with another headline", 1)},
+	{"innermost place right", func(f *Figures) (int, int) { return f.Place, f.Changes }, atLeast("PC4  innermost place right", 0.9)},
+	{"size within 30% of the truth's range", func(f *Figures) (int, int) { return f.Sized, f.Changes }, atLeast("PC5  size within 30% of the truth's range", 0.85)},
+	{"interval holds the truth", func(f *Figures) (int, int) { return f.Holds, f.Changes }, atLeast("PC6  interval holds the truth", 0.8)},
+	{"single runs found", func(f *Figures) (int, int) { return f.Suspects, f.Singles }, atLeast("PC7  single runs found", 0.8)},
+	{"single runs of 2 × that fail", func(f *Figures) (int, int) { return f.LargeFail, f.Large }, atLeast("PC8  single runs of 2 × that fail", 0.5)},
+	{"controls with a finding", func(f *Figures) (int, int) { return f.False, f.Controls }, atMost("PC9  controls with a finding", 0.02)},
+	{"findings beside the true one", func(f *Figures) (int, int) { return f.Beside, f.Changes }, atMost("PC10 changes with findings beside the true one", 0)},
+	{"culprit ranks behind pprof's diff", func(f *Figures) (int, int) { return f.Behind, f.Changes }, atMost("PC11 culprits that rank behind pprof's diff", 0.1)},
+	{"faster: found, two runs", func(f *Figures) (int, int) { return f.FasterFound, f.Faster }, atLeast("PC12 faster, found, two runs", 0.25)},
+	{"faster: a cost or a failing gate", func(f *Figures) (int, int) { return f.FasterWrong, f.Faster }, atMost("PC13 faster, with a cost or a failing gate", 0)},
+}
+
+// String returns the counts as a table: a row per figure, both halves and all.
+func (r Result) String() string {
+	var b strings.Builder
+	tw := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "\tchosen on\theld back\tall")
+	for _, row := range rows {
+		fmt.Fprint(tw, row.name)
+		for _, f := range []*Figures{&r.Chosen, &r.Held, &r.All} {
+			n, of := row.count(f)
+			fmt.Fprintf(tw, "\t%d of %d", n, of)
+		}
+		fmt.Fprintln(tw)
 	}
+	tw.Flush()
+	return b.String()
+}
+
+// Checks returns the figures of all pairs with what is required of them.
+func (r Result) Checks() (list []detection.Check) {
+	for _, row := range rows {
+		list = append(list, row.check(row.count(&r.All)))
+	}
+	return list
 }
 
 // runs returns the profiles of the first n runs.
