@@ -32,6 +32,7 @@ type ReportRequest struct {
 	MaxDepth   int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
 	MaxBreadth int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
 	Detail     `group:"Limit"`
+	Changed    bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change" json:"changed,omitempty"`
 	Facts      `json:"facts,omitzero"`
 
 	Version string `json:"-"` // of the program
@@ -155,6 +156,9 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	}
 	notes = append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...)
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	if r.Changed {
+		doc.Benchmarks = slices.DeleteFunc(doc.Benchmarks, func(b report.Benchmark) bool { return len(b.Findings) == 0 })
+	}
 	if r.Page {
 		if err := r.attach(ctx, runs, doc); err != nil {
 			return nil, err

@@ -96,6 +96,13 @@ type Aggregates struct {
 	Preload func(ctx context.Context, profiles []ProfileID) (release func(), err error)
 }
 
+// Versioned is implemented by engines that know when their content changed, because no other
+// program can change it: answers about profiles hold while the version is the same. Versions
+// of two openings do not compare.
+type Versioned interface {
+	Version() uint64
+}
+
 // aggregates returns what an engine computes itself.
 func aggregates(s Reader) Aggregates {
 	if a, ok := s.(Aggregator); ok {

@@ -50,6 +50,7 @@ type (
 var (
 	_ store.Store      = (*Store)(nil)
 	_ store.Aggregator = (*Store)(nil)
+	_ store.Versioned  = (*Store)(nil)
 	_ traceprof.Store  = (*Store)(nil)
 
 	_ interface{ LimitStacks(bytes int64) } = (*Store)(nil) // serve --max-stacks

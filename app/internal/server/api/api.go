@@ -61,6 +61,7 @@ type api struct {
 	importing importing
 	puts      *server.Budget // bytes of uploads by other Dendros
 	ready     readiness
+	kept      kept
 }
 
 // Part returns the API as a part of a server.

@@ -85,12 +85,12 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, q endpoint.Question
 	if isReport {
 		q.Request.(interface{ Attach(bool) }).Attach(f.Attach || f.Format == "html")
 	}
+	if isReport {
+		return a.answerReport(w, r, q, f)
+	}
 	result, err := a.local().Ask(r.Context(), q)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case isReport:
-		return respondReport(w, f, result.(*report.Report), q.Request.(interface{ Details() query.Detail }).Details())
 	}
 	if t, ok := result.(*tasks.CreatedTask); ok {
 		w.Header().Set("Location", "/api/v1/tasks/"+url.PathEscape(t.ID))
@@ -111,8 +111,34 @@ type reportFormat struct {
 var mediaTypes = map[string]string{"json": "application/json", "md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "text": "text/plain; charset=utf-8",
 	"sarif": "application/sarif+json", "junit": "application/xml"}
 
-// respondReport writes a report.
-func respondReport(w http.ResponseWriter, f *reportFormat, doc *report.Report, detail query.Detail) error {
+// answerReport writes a report: a kept one, if the store has not changed since.
+func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Question, f *reportFormat) error {
+	key, version, keeps := keyOf(r, a.Store)
+	body, found := []byte(nil), false
+	if keeps {
+		body, found = a.kept.get(key, version)
+	}
+	if !found {
+		result, err := a.local().Ask(r.Context(), q)
+		if err != nil {
+			return err
+		}
+		if body, err = encodeReport(f, result.(*report.Report), q.Request.(interface{ Details() query.Detail }).Details()); err != nil {
+			return err
+		}
+		if keeps {
+			a.kept.put(key, version, body)
+		}
+	}
+	if w.Header().Set("Content-Type", mediaTypes[f.Format]); f.Format == "html" {
+		attach(w, mediaTypes["html"], "report.html") // opened here, the policy of this server would forbid its script
+	}
+	_, _ = w.Write(body)
+	return nil
+}
+
+// encodeReport returns a report in its format.
+func encodeReport(f *reportFormat, doc *report.Report, detail query.Detail) ([]byte, error) {
 	var b bytes.Buffer // it is small, and may fail
 	var err error
 	if f.Client && f.Format == "json" {
@@ -120,14 +146,7 @@ func respondReport(w http.ResponseWriter, f *reportFormat, doc *report.Report, d
 	} else {
 		err = query.WriteReport(&b, doc, f.Format, detail)
 	}
-	if err != nil {
-		return err
-	}
-	if w.Header().Set("Content-Type", mediaTypes[f.Format]); f.Format == "html" {
-		attach(w, mediaTypes["html"], "report.html") // opened here, the policy of this server would forbid its script
-	}
-	_, _ = w.Write(b.Bytes())
-	return nil
+	return b.Bytes(), err
 }
 
 // respondPage writes an offline page as a file.

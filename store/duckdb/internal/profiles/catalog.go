@@ -27,7 +27,8 @@ type catalog struct {
 	profiles map[store.ProfileID]*entry
 	next     counters
 
-	made *listing // nil: to be made
+	made    *listing // nil: to be made
+	version uint64   // of the content: every commit changes it
 }
 
 // listing is what queries read of a state of the catalog. Nobody changes it.
@@ -189,6 +190,7 @@ func (cat *catalog) change(f func()) {
 	defer cat.mu.Unlock()
 	f()
 	cat.made = nil
+	cat.version++
 }
 
 // remove removes profiles, and what only they referred to, as removeUnused does in the
@@ -225,6 +227,7 @@ func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error 
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	cat.rules, cat.made, cat.next = "", nil, counters{}
+	cat.version++
 	cat.benches, cat.runs = map[testrun.Benchmark]int32{}, map[string]runEntry{}
 	cat.metrics, cat.profiles = map[pair][]testrun.Metric{}, map[store.ProfileID]*entry{}
 	benches, keys := map[int32]testrun.Benchmark{}, map[int32]string{}

@@ -56,6 +56,13 @@ type Store struct {
 // New returns the profiles of a file, to be loaded by Load.
 func New(file *driver.File) *Store { return &Store{file: file} }
 
+// Version implements store.Versioned.
+func (s *Store) Version() uint64 {
+	s.catalog.mu.Lock()
+	defer s.catalog.mu.Unlock()
+	return s.catalog.version
+}
+
 // What follows are functions and not methods because package duckdb embeds Store
 // and users must not see them.
 
