@@ -113,6 +113,6 @@ func MethodView(r *MethodRequest) View[MethodRequest] {
 		})
 	}
 	return viewBy(Regressions, func(r *MethodRequest) (*RegressionsRequest, error) {
-		return &RegressionsRequest{r.Selection, r.Judging, r.Rows, r.Expand, r.Correlating, r.Facts}, nil
+		return &RegressionsRequest{r.Selection, r.Sides, r.Judging, r.Rows, r.Expand, r.Correlating, r.Facts}, nil
 	})
 }

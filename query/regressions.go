@@ -46,6 +46,7 @@ func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
 // RegressionsRequest asks what became slower.
 type RegressionsRequest struct {
 	Selection
+	Sides
 	Judging
 	Rows int // maximum number of findings; 0: all
 	Expand
@@ -85,7 +86,8 @@ type HotellingRequest struct {
 // MethodRequest has the parameters of every method of finding what became slower, and the
 // name of one: the form in which users ask. MethodView chooses the method.
 type MethodRequest struct {
-	Selection   `group:"Selection"`
+	Selection `group:"Selection"`
+	Sides
 	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
 	Judging     `group:"Method"`
 	Scored      `group:"Method"`
@@ -196,14 +198,18 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := selected(ctx, st, q); err != nil {
+	if err := r.Sides.check(&r.Judging, ""); err != nil {
 		return nil, err
 	}
-	res, err := regression.Find(ctx, st, q, req)
+	list, err := selected(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
-	out := &RegressionsResult{Notes: filled(r.Acknowledged.Lapsed(res.Findings, req.Now)), Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
+	res, notes, err := r.compared(ctx, st, list, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &RegressionsResult{Notes: append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...), Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -216,6 +222,25 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.unmet(err)
+}
+
+// compared searches the newest runs, or the head of two named sides, for changes.
+func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
+	if r.Base == "" {
+		res, err := regression.Find(ctx, st, r.Selection, req)
+		if err == nil {
+			suggestBase(res, list)
+		}
+		return res, []string{}, err
+	}
+	if len(r.Types) == 0 {
+		list = history.Distinct(list)
+	}
+	c, s, err := (&chooser{r.Sides, &r.Facts, false}).compare(ctx, st, list, r.Last, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Result, slices.Concat([]string{}, s.notes, onBase(c.OnBase)), nil
 }
 
 // Scores answers a ScoresRequest.

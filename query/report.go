@@ -22,9 +22,8 @@ import (
 
 // ReportRequest asks for a document about what changed.
 type ReportRequest struct {
-	Selection  `group:"Selection"`
-	Base       string `param:"base" group:"Side" arg:"what" help:"base side: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
-	Head       string `param:"head" group:"Side" arg:"what" help:"side to test, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
+	Selection `group:"Selection"`
+	Sides
 	Judging    `group:"Method"`
 	Method     string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
 	Functions  []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
@@ -87,17 +86,7 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 }
 
 // Validate refuses a request that makes no sense, whatever the store holds.
-func (r *ReportRequest) Validate() error {
-	switch {
-	case r.Head != "" && r.Base == "":
-		return usage("--head needs --base; without both the newest runs are tested against those before")
-	case r.Base != "" && r.Method != "default":
-		return usage("--method thesis ranks the newest runs: leave out --base")
-	case r.Base != "" && (len(r.History) > 0 || r.AnyBranch):
-		return usage("--base names the history: leave out --history and --any-branch")
-	}
-	return nil
-}
+func (r *ReportRequest) Validate() error { return r.Sides.check(&r.Judging, r.Method) }
 
 // report compares and, with a policy, judges.
 func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
@@ -127,20 +116,18 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	var runs store.Reader = st
 	var notes []string
 	if r.Base == "" {
-		res, err = regression.Find(ctx, st, q, req)
+		if res, err = regression.Find(ctx, st, q, req); err == nil {
+			suggestBase(res, list)
+		}
 	} else {
-		var s *sides
-		if s, err = r.sides(ctx, list, k); r.unmet(err) != nil {
-			return nil, r.unmet(err)
-		}
-		notes = s.notes
-		params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
-		req.K = 0
+		var s *chosenSides
 		var c *gate.Comparison
-		if c, err = gate.Compare(ctx, st, s.Sides, req); err == nil {
+		if c, s, err = (&chooser{r.Sides, &r.Facts, r.Files}).compare(ctx, st, list, k, req); err == nil {
 			res, runs = c.Result, c.Runs
-			notes = append(notes, onBase(c.OnBase)...)
+			notes = append(s.notes, onBase(c.OnBase)...)
+			params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
 		}
+		req.K = 0
 	}
 	if err != nil {
 		return nil, err

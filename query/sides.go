@@ -4,18 +4,85 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 )
 
-// sides are the runs that --base and --head name.
-type sides struct {
+// Sides names the two sides of a comparison; regressions, reports and checks have it.
+type Sides struct {
+	Base string `param:"base" group:"Side" arg:"what" help:"base side: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
+	Head string `param:"head" group:"Side" arg:"what" help:"side to test, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
+}
+
+// check refuses sides that do not go with the other parameters.
+func (s *Sides) check(j *Judging, method string) error {
+	switch {
+	case s.Head != "" && s.Base == "":
+		return usage("--head needs --base; without both the newest runs are tested against those before")
+	case s.Base != "" && method != "" && method != "default":
+		return usage("--method %s ranks the newest runs: leave out --base", method)
+	case s.Base != "" && (len(j.History) > 0 || j.AnyBranch):
+		return usage("--base names the history: leave out --history and --any-branch")
+	}
+	return nil
+}
+
+// chooser finds the runs of both sides.
+type chooser struct {
+	Sides
+	*Facts
+	files bool // the sides are files, see ReportRequest.Files
+}
+
+// chosenSides are the runs that --base and --head name.
+type chosenSides struct {
 	gate.Sides
 	baseText, headText string
 	notes              []string
+}
+
+// compare compares the sides in a list of profiles in the order of time. Of the head the
+// newest last runs of each benchmark are tested; 0: all.
+func (r *chooser) compare(ctx context.Context, st store.Reader, list []store.Profile, last int, req regression.Request) (*gate.Comparison, *chosenSides, error) {
+	s, err := r.sides(ctx, list, last)
+	if err := r.unmet(err); err != nil {
+		return nil, nil, err
+	}
+	req.K = 0
+	c, err := gate.Compare(ctx, st, s.Sides, req)
+	return c, s, err
+}
+
+// suggestBase adds to the reason why a benchmark has no history which other branch has
+// runs of it.
+func suggestBase(res *regression.Result, list []store.Profile) {
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		if b.Reason == "" {
+			continue
+		}
+		runs, own := map[string]int{}, "" // of the newest run
+		for k := range list {
+			if p := &list[k]; p.Benchmark == b.Benchmark && p.Type.Name == b.Type.Name {
+				own = p.Run.Branch
+				runs[own]++
+			}
+		}
+		branch, most := own, runs[own]
+		for _, name := range slices.Sorted(maps.Keys(runs)) {
+			if runs[name] > most && name != "" {
+				branch, most = name, runs[name]
+			}
+		}
+		if branch != own {
+			b.Reason += fmt.Sprintf("; %s of %s: use --base %s", counted(most, "run"), branch, branch)
+		}
+	}
 }
 
 // naming is how a side was named.
@@ -30,7 +97,7 @@ const (
 
 // named returns the profiles that a text names: key=value, a branch, a run, a commit, or
 // a revision of the client's repository.
-func (r *ReportRequest) named(ctx context.Context, flag, text string, list []store.Profile) ([]store.Profile, naming, error) {
+func (r *chooser) named(ctx context.Context, flag, text string, list []store.Profile) ([]store.Profile, naming, error) {
 	if strings.Contains(text, "=") {
 		q, err := runFilter(flag, strings.Split(text, ","))
 		if err != nil {
@@ -65,7 +132,7 @@ var errNoSide = errors.New("is not a branch, run or commit of the selected profi
 
 // inRepository reports whether the client's repository has a branch or commit, also one
 // that was only fetched.
-func (r *ReportRequest) inRepository(ctx context.Context, name string) bool {
+func (r *chooser) inRepository(ctx context.Context, name string) bool {
 	for _, revision := range []string{name, "origin/" + name} {
 		if repo := r.repository(); repo != nil {
 			if _, err := repo.Revision(ctx, revision, nil); err == nil {
@@ -78,7 +145,7 @@ func (r *ReportRequest) inRepository(ctx context.Context, name string) bool {
 
 // ofRevision returns the profiles of a commit, by any name that the repository has for
 // it.
-func (r *ReportRequest) ofRevision(ctx context.Context, revision string, list []store.Profile) []store.Profile {
+func (r *chooser) ofRevision(ctx context.Context, revision string, list []store.Profile) []store.Profile {
 	repo := r.repository()
 	if repo == nil {
 		return nil
@@ -93,11 +160,11 @@ func (r *ReportRequest) ofRevision(ctx context.Context, revision string, list []
 
 // sides resolves both names in a list of profiles in the order of time. Of the head the
 // newest last runs of each benchmark are kept; 0: all.
-func (r *ReportRequest) sides(ctx context.Context, list []store.Profile, last int) (*sides, error) {
-	if r.Files {
+func (r *chooser) sides(ctx context.Context, list []store.Profile, last int) (*chosenSides, error) {
+	if r.files {
 		return fileSides(list, r.Base, r.Head, last), nil
 	}
-	s := &sides{}
+	s := &chosenSides{}
 	base, by, err := r.named(ctx, "--base", r.Base, list)
 	if errors.Is(err, errNoSide) && r.inRepository(ctx, r.Base) {
 		s.note("the store has no run of %s yet: import its runs when %s is built", r.Base, r.Base)
@@ -126,7 +193,7 @@ func (r *ReportRequest) sides(ctx context.Context, list []store.Profile, last in
 
 // headOf returns the profiles under test: those that --head names, else those of the
 // commit that is checked out, else those of the newest commit that is not the base's.
-func (r *ReportRequest) headOf(ctx context.Context, s *sides, list, base []store.Profile, last int) ([]store.Profile, error) {
+func (r *chooser) headOf(ctx context.Context, s *chosenSides, list, base []store.Profile, last int) ([]store.Profile, error) {
 	rest, by := without(list, base), byBranch
 	var err error
 	if r.Head == "" {
@@ -153,7 +220,7 @@ func (r *ReportRequest) headOf(ctx context.Context, s *sides, list, base []store
 
 // checkedOut returns the profiles of the commit that a workflow tests, or that is checked
 // out; nil if there are none.
-func (r *ReportRequest) checkedOut(ctx context.Context, list []store.Profile) []store.Profile {
+func (r *chooser) checkedOut(ctx context.Context, list []store.Profile) []store.Profile {
 	if r.Tested != "" {
 		q := store.Query{Commits: []string{r.Tested}}
 		if found := q.Filter(slices.Clone(list)); len(found) > 0 {
@@ -195,7 +262,7 @@ func upTo(list, runs []store.Profile) []store.Profile {
 
 // upToMergeBase keeps the runs of the base's branch that the head contains: those of
 // commits that are ancestors of the head's.
-func (r *ReportRequest) upToMergeBase(ctx context.Context, s *sides, base []store.Profile) []store.Profile {
+func (r *chooser) upToMergeBase(ctx context.Context, s *chosenSides, base []store.Profile) []store.Profile {
 	base = without(base, s.Head)
 	commit, repo := s.Head[len(s.Head)-1].Run.Commit, r.repository()
 	switch {
@@ -224,7 +291,7 @@ func (r *ReportRequest) upToMergeBase(ctx context.Context, s *sides, base []stor
 	return kept
 }
 
-func (s *sides) note(format string, args ...any) {
+func (s *chosenSides) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
@@ -249,8 +316,8 @@ const (
 )
 
 // fileSides tells the sides of files apart by the branch they were labelled with.
-func fileSides(list []store.Profile, baseText, headText string, last int) *sides {
-	s := &sides{}
+func fileSides(list []store.Profile, baseText, headText string, last int) *chosenSides {
+	s := &chosenSides{}
 	for _, p := range list {
 		if p.Benchmark.Group == NoGroup {
 			p.Benchmark.Group = ""

@@ -37,6 +37,7 @@ type Run struct {
 	Unit        string  // of Metric; default ms
 	Type        string  // default cpu-samples
 	Operations  float64 // 0: unknown
+	Branch      string
 }
 
 // Store returns a store with runs 01, 02, … in that order.
@@ -66,7 +67,7 @@ func (r *Run) file(t testing.TB, n int) *store.File {
 		rec.Modes = []store.ModeVector{{Mode: profile.FrameInterpreted, Vector: part}, {Mode: profile.FrameJIT, Vector: calltree.AddVectors(rec.Self, minus)}}
 	}
 	key := fmt.Sprintf("%02d", n)
-	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Run: testrun.Run{Key: key}, Records: []*store.Record{rec}}
+	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Run: testrun.Run{Key: key, Branch: r.Branch}, Records: []*store.Record{rec}}
 	if r.Metric != 0 {
 		unit := cmp.Or(r.Unit, "ms")
 		f.Metrics = []testrun.Metric{{Name: "m", Mean: r.Metric, Unit: unit, Better: testrun.BetterOf(unit), Primary: true}}

@@ -30,7 +30,8 @@ program and in time per operation with a 95% interval; the first slow run; and t
 other causes that were ruled out.
 
 The newest run is tested alone (findings are suspects), and together with the run
-before it (findings are confirmed). Work that only moved is not a regression.
+before it (findings are confirmed). Work that only moved is not a regression. --base and
+--head name the two sides instead, as in check: runs that were recorded in turns.
 
 --method thesis ranks functions by the score of the paper (docs/method/paper.md):
 (now - mean) / std over the 10 runs before. --method correlation ranks them by how
@@ -39,6 +40,7 @@ the benchmarks share. --method hotelling tests the functions of a subtree togeth
 their shares in the newest runs differ from the runs before (docs/method/regression.md).`,
 		Example: `  dendro regressions
   dendro regressions --benchmark checkout --last 3
+  dendro regressions --base main --head fix/parser
   dendro regressions --scan --since 30d -o json
   dendro regressions --method thesis --measure self --rows 10
   dendro regressions --method hotelling --last 3 --function handler.checkout`,
