@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -38,7 +39,7 @@ type Expanded struct {
 
 // contextsIn searches the contexts of candidates in a selection, oldest first: of each
 // benchmark the newest run is compared with those before, or all are correlated.
-func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *Facts, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *facts.Facts, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
 	choose := history.Options{Extra: 1}
 	if x.Expand == "correlation" {
 		choose = history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)}
@@ -48,7 +49,7 @@ func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *Facts, list 
 
 // contexts searches the contexts of candidates in the runs of benchmarks, of which the
 // last ones are tested.
-func (x *Expand) contexts(ctx context.Context, st store.Store, f *Facts, benchmarks []history.Series, tested int, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, benchmarks []history.Series, tested int, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
 	d, err := expansion.Load(ctx, st, benchmarks, tested, x.Expand == "informed")
 	if err != nil {
 		return nil, err
@@ -79,8 +80,8 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, f *Facts, benchma
 }
 
 // recency returns how long ago the code of a function changed; nil without a repository.
-func (x *Expand) recency(ctx context.Context, f *Facts, benchmarks []history.Series, functions []profile.Function) (expansion.Recency, error) {
-	repo := f.repository()
+func (x *Expand) recency(ctx context.Context, f *facts.Facts, benchmarks []history.Series, functions []profile.Function) (expansion.Recency, error) {
+	repo := f.Source()
 	if repo == nil {
 		return nil, nil
 	}
@@ -89,15 +90,15 @@ func (x *Expand) recency(ctx context.Context, f *Facts, benchmarks []history.Ser
 	if revision == "" {
 		revision = newest.Commit
 	}
-	places := make([]Place, len(functions))
+	places := make([]facts.Place, len(functions))
 	for i := range functions {
-		places[i] = Place{functions[i].Name, functions[i].File}
+		places[i] = facts.Place{Function: functions[i].Name, File: functions[i].File}
 	}
 	ages, err := repo.Ages(ctx, revision, places)
-	if err != nil && !errors.Is(err, errNeeded) && f.Revision == "" && revision != "" {
+	if err != nil && !errors.Is(err, facts.ErrNeeded) && f.Revision == "" && revision != "" {
 		ages, err = repo.Ages(ctx, "", places)
 	}
-	if errors.Is(err, errNeeded) {
+	if errors.Is(err, facts.ErrNeeded) {
 		return nil, nil // the answer is not sent
 	}
 	if err != nil {

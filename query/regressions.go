@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -30,7 +31,7 @@ type Judging struct {
 }
 
 // request returns what the analysis is asked.
-func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
+func (j *Judging) request(k int, f *facts.Facts) (req regression.Request, err error) {
 	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	switch {
@@ -51,7 +52,7 @@ type RegressionsRequest struct {
 	Rows int // maximum number of findings; 0: all
 	Expand
 	Correlating // of Expand
-	Facts
+	facts.Facts
 }
 
 // ScoresRequest asks for functions ranked by the score of the paper.
@@ -62,7 +63,7 @@ type ScoresRequest struct {
 	Rows int // maximum number of functions; 0: all
 	Expand
 	Correlating // of Expand
-	Facts
+	facts.Facts
 }
 
 // CorrelationsRequest asks for functions ranked by how closely they follow the time.
@@ -71,7 +72,7 @@ type CorrelationsRequest struct {
 	Correlating
 	Rows int // maximum number of functions; 0: all
 	Expand
-	Facts
+	facts.Facts
 }
 
 // HotellingRequest asks for tests of the functions of subtrees together.
@@ -80,7 +81,7 @@ type HotellingRequest struct {
 	Judging
 	Subtrees
 	Rows int // maximum number of tests; 0: all
-	Facts
+	facts.Facts
 }
 
 // MethodRequest has the parameters of every method of finding what became slower, and the
@@ -95,7 +96,7 @@ type MethodRequest struct {
 	Subtrees    `group:"Method"`
 	Rows        int `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
 	Expand      `group:"Expansion"`
-	Facts       `json:"facts,omitzero"`
+	facts.Facts `json:"facts,omitzero"`
 }
 
 // Scored says which value of a function the score of the paper is of.
@@ -221,7 +222,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
-	return out, r.unmet(err)
+	return out, r.Unmet(err)
 }
 
 // compared searches the newest runs, or the head of two named sides, for changes.
@@ -276,7 +277,7 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
 	}
 	out.Expanded, err = x.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
-	return out, r.unmet(err)
+	return out, r.Unmet(err)
 }
 
 // Hotelling answers a HotellingRequest.
@@ -328,11 +329,11 @@ func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (
 		}
 		out.Expanded = []*Expanded{x}
 	}
-	return out, r.unmet(nil)
+	return out, r.Unmet(nil)
 }
 
 // ranking returns what a method that ranks the functions of one value type is asked.
-func (j *Judging) ranking(ctx context.Context, st store.Reader, s *Selection, f *Facts) (q store.Query, req regression.Request, notes []string, err error) {
+func (j *Judging) ranking(ctx context.Context, st store.Reader, s *Selection, f *facts.Facts) (q store.Query, req regression.Request, notes []string, err error) {
 	q = *s
 	if req, err = j.request(q.Last, f); err != nil {
 		return q, req, nil, err
@@ -362,7 +363,7 @@ type compared struct {
 
 // expandRanked searches the contexts of the first functions of a ranking, benchmark by
 // benchmark, in the runs that ranked them; nil without --expand.
-func (x *Expand) expandRanked(ctx context.Context, st store.Store, facts *Facts, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
+func (x *Expand) expandRanked(ctx context.Context, st store.Store, f *facts.Facts, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
 	if x.Expand == "" {
 		return nil, nil
 	}
@@ -386,7 +387,7 @@ func (x *Expand) expandRanked(ctx context.Context, st store.Store, facts *Facts,
 		if len(h.Profiles) == 0 {
 			continue // a finding in several benchmarks has none of its own
 		}
-		found, err := x.contexts(ctx, st, facts, []history.Series{h.Series}, h.tested, candidates[key], c)
+		found, err := x.contexts(ctx, st, f, []history.Series{h.Series}, h.tested, candidates[key], c)
 		if err != nil {
 			return nil, err
 		}

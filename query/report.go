@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
@@ -24,15 +25,15 @@ import (
 type ReportRequest struct {
 	Selection `group:"Selection"`
 	Sides
-	Judging    `group:"Method"`
-	Method     string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
-	Functions  []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
-	Candidates int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
-	MaxDepth   int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
-	MaxBreadth int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
-	Detail     `group:"Limit"`
-	Changed    bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change" json:"changed,omitempty"`
-	Facts      `json:"facts,omitzero"`
+	Judging     `group:"Method"`
+	Method      string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
+	Functions   []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
+	Candidates  int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth    int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth  int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
+	Detail      `group:"Limit"`
+	Changed     bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change" json:"changed,omitempty"`
+	facts.Facts `json:"facts,omitzero"`
 
 	Version string `json:"-"` // of the program
 	Page    bool   `json:"-"` // attach diffs: the report is written as a page

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -35,7 +36,7 @@ func (s *Sides) check(j *Judging, method string) error {
 // chooser finds the runs of both sides.
 type chooser struct {
 	Sides
-	*Facts
+	*facts.Facts
 	files bool // the sides are files, see ReportRequest.Files
 }
 
@@ -50,7 +51,7 @@ type chosenSides struct {
 // newest last runs of each benchmark are tested; 0: all.
 func (r *chooser) compare(ctx context.Context, st store.Reader, list []store.Profile, last int, req regression.Request) (*gate.Comparison, *chosenSides, error) {
 	s, err := r.sides(ctx, list, last)
-	if err := r.unmet(err); err != nil {
+	if err := r.Unmet(err); err != nil {
 		return nil, nil, err
 	}
 	req.K = 0
@@ -134,7 +135,7 @@ var errNoSide = errors.New("is not a branch, run or commit of the selected profi
 // that was only fetched.
 func (r *chooser) inRepository(ctx context.Context, name string) bool {
 	for _, revision := range []string{name, "origin/" + name} {
-		if repo := r.repository(); repo != nil {
+		if repo := r.Source(); repo != nil {
 			if _, err := repo.Revision(ctx, revision, nil); err == nil {
 				return true
 			}
@@ -146,7 +147,7 @@ func (r *chooser) inRepository(ctx context.Context, name string) bool {
 // ofRevision returns the profiles of a commit, by any name that the repository has for
 // it.
 func (r *chooser) ofRevision(ctx context.Context, revision string, list []store.Profile) []store.Profile {
-	repo := r.repository()
+	repo := r.Source()
 	if repo == nil {
 		return nil
 	}
@@ -264,7 +265,7 @@ func upTo(list, runs []store.Profile) []store.Profile {
 // commits that are ancestors of the head's.
 func (r *chooser) upToMergeBase(ctx context.Context, s *chosenSides, base []store.Profile) []store.Profile {
 	base = without(base, s.Head)
-	commit, repo := s.Head[len(s.Head)-1].Run.Commit, r.repository()
+	commit, repo := s.Head[len(s.Head)-1].Run.Commit, r.Source()
 	switch {
 	case repo == nil || commit == "":
 		s.note("unknown merge base (no repository, or no commit of the head): all runs of the base count")

@@ -8,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -78,7 +79,7 @@ func (f *codeFlags) addFlags(c *cobra.Command) {
 }
 
 // facts sets the repository of a request.
-func (f *codeFlags) facts(x *query.Expand, facts *query.Facts) error {
+func (f *codeFlags) facts(x *query.Expand, facts *facts.Facts) error {
 	if f.repo == "" {
 		return nil
 	}

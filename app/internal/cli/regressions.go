@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -57,7 +58,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 			return err
 		}
 		var err error
-		if r.Acknowledged, err = query.ReadAcknowledgements(acknowledgedFile); err != nil {
+		if r.Acknowledged, err = facts.ReadAcknowledgements(acknowledgedFile); err != nil {
 			return err
 		}
 		if r.Own, err = ownCode(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -112,7 +113,7 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 	if err := o.r.Validate(); err != nil {
 		return nil, err
 	}
-	if o.r.Acknowledged, err = query.ReadAcknowledgements(o.acknowledged); err != nil {
+	if o.r.Acknowledged, err = facts.ReadAcknowledgements(o.acknowledged); err != nil {
 		return nil, err
 	}
 	if o.r.Own, err = ownCode(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/transfer"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
@@ -81,8 +81,8 @@ type problem struct {
 	} `json:"conflict"`
 	Types []string `json:"types"`
 	// Command is the detail as the command line says it, with the names of flags.
-	Command string             `json:"command"`
-	Needs   []query.NeededFact `json:"needs"`
+	Command string         `json:"command"`
+	Needs   []facts.Needed `json:"needs"`
 }
 
 // problem returns the error in a response.
@@ -109,7 +109,7 @@ func (c *Client) problem(resp *http.Response) error {
 		}
 	}
 	if p.Needs != nil {
-		return &query.NeedsFactError{Facts: p.Needs}
+		return &facts.NeededError{Facts: p.Needs}
 	}
 	if p.Command != "" {
 		return param.Errorf("%s", p.Command)

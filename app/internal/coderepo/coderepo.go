@@ -1,5 +1,5 @@
 // Package coderepo tells of the repository of the profiled code, which only the client has:
-// it answers what an analysis needs to know of it (query.Repository), and finds the code of
+// it answers what an analysis needs to know of it (facts.Repository), and finds the code of
 // the changes in a report: file and line, owners, and what changed between the last good
 // and the first bad commit.
 //
@@ -17,22 +17,22 @@ import (
 	"github.com/dendroprof/dendro/app/internal/codeowners"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
 )
 
 // Repository is a git repository by its top directory.
 type Repository struct{ Dir string }
 
-var _ query.Repository = Repository{}
+var _ facts.Repository = Repository{}
 
 // Revision returns a commit, and which of some others are ancestors of it.
-func (r Repository) Revision(ctx context.Context, name string, among []string) (*query.Revision, error) {
+func (r Repository) Revision(ctx context.Context, name string, among []string) (*facts.Revision, error) {
 	a, err := gitlog.ReadAncestors(ctx, r.Dir, name)
 	if err != nil {
 		return nil, err
 	}
-	revision := &query.Revision{Commit: a.Commit, Shallow: a.Shallow, Ancestors: []string{}}
+	revision := &facts.Revision{Commit: a.Commit, Shallow: a.Shallow, Ancestors: []string{}}
 	for _, commit := range among {
 		if a.Has(commit) {
 			revision.Ancestors = append(revision.Ancestors, commit)
@@ -42,12 +42,12 @@ func (r Repository) Revision(ctx context.Context, name string, among []string) (
 }
 
 // Ages returns when the code of functions changed last, up to a revision.
-func (r Repository) Ages(ctx context.Context, revision string, functions []query.Place) (*query.Ages, error) {
+func (r Repository) Ages(ctx context.Context, revision string, functions []facts.Place) (*facts.Ages, error) {
 	log, err := readLog(ctx, r.Dir, revision)
 	if err != nil {
 		return nil, err
 	}
-	ages := &query.Ages{Date: log.Date, Changed: map[string]int64{}}
+	ages := &facts.Ages{Date: log.Date, Changed: map[string]int64{}}
 	for _, f := range functions {
 		if when, _, known := log.LastChange(&profile.Function{Name: f.Function, File: f.File}); known {
 			ages.Changed[f.Function] = when.Unix()

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/client"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 )
 
@@ -92,24 +92,24 @@ const mostFacts = 16
 // send sends a question. The server may ask for facts of the client's repository, which are
 // in the next attempt.
 func (r Remote) send(ctx context.Context, q Question, form url.Values) (*client.Answer, error) {
-	facts := query.FactsOf(q.Request)
-	if facts != nil {
-		facts.Travel()
+	known := facts.Of(q.Request)
+	if known != nil {
+		known.Travel()
 	}
 	for range mostFacts {
-		answer, err := r.sendOnce(ctx, q, form, facts)
-		var needs *query.NeedsFactError
-		if facts == nil || !errors.As(err, &needs) {
+		answer, err := r.sendOnce(ctx, q, form, known)
+		var needs *facts.NeededError
+		if known == nil || !errors.As(err, &needs) {
 			return answer, err
 		}
-		if err := facts.Learn(ctx, needs.Facts); err != nil {
+		if err := known.Learn(ctx, needs.Facts); err != nil {
 			return nil, err
 		}
 	}
 	return nil, errors.New("the server asks for ever more facts of the repository")
 }
 
-func (r Remote) sendOnce(ctx context.Context, q Question, form url.Values, facts *query.Facts) (*client.Answer, error) {
+func (r Remote) sendOnce(ctx context.Context, q Question, form url.Values, known *facts.Facts) (*client.Answer, error) {
 	values := url.Values(param.Values(q.Request))
 	path := q.Path
 	for name := range values { // a part of the path
@@ -122,9 +122,9 @@ func (r Remote) sendOnce(ctx context.Context, q Question, form url.Values, facts
 		values[name] = list
 	}
 	request := client.Request{Method: q.Method, Path: path, Values: values, Changes: q.Changes}
-	if facts != nil && !reflect.ValueOf(*facts).IsZero() {
+	if known != nil && !reflect.ValueOf(*known).IsZero() {
 		var body bytes.Buffer
-		if err := json.NewEncoder(&body).Encode(map[string]*query.Facts{"facts": facts}); err != nil {
+		if err := json.NewEncoder(&body).Encode(map[string]*facts.Facts{"facts": known}); err != nil {
 			return nil, err
 		}
 		request.Method, request.Body = http.MethodPost, body.Bytes()

@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 )
 
@@ -51,12 +52,12 @@ func (a *api) description() ([]byte, error) {
 			delete(responses, "200")
 		}
 		describe(about.Method, about.Path, described)
-		if facts := query.FactsOf(q.Request); facts != nil {
+		if facts.Of(q.Request) != nil {
 			posted := operation(schemas, &q)
 			posted["operationId"] = about.ID + "WithFacts"
 			posted["summary"] = about.Summary + " The body has what only the client knows: acknowledged changes, and commits of its repository."
 			posted["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{
-				"schema": map[string]any{"type": "object", "properties": map[string]any{"facts": schemas.of(reflect.TypeFor[query.Facts]())}}}}}
+				"schema": map[string]any{"type": "object", "properties": map[string]any{"facts": schemas.of(reflect.TypeFor[facts.Facts]())}}}}}
 			describe("POST", about.Path, posted)
 		}
 	}

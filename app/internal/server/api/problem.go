@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/store"
@@ -103,7 +103,7 @@ func problemOf(err error) *server.Problem {
 	}
 	var said *saidError
 	var request *param.Error
-	var needs *query.NeedsFactError
+	var needs *facts.NeededError
 	switch {
 	case errors.As(err, &needs):
 		p := is("needs-facts", "Facts of the client's repository are needed", http.StatusUnprocessableEntity)

@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/web"
@@ -27,7 +28,7 @@ func (a *api) queries() []server.Route {
 		}
 		h := handler(func(w http.ResponseWriter, r *http.Request) error { return a.answer(w, r, e.Blank()) })
 		routes = append(routes, server.Route{Pattern: about.Method + " " + about.Path, Needs: needs, Handler: h})
-		if query.FactsOf(e.Blank().Request) != nil {
+		if facts.Of(e.Blank().Request) != nil {
 			routes = append(routes, server.Route{Pattern: "POST " + about.Path, Needs: needs, Handler: h})
 		}
 	}

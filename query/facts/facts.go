@@ -1,4 +1,13 @@
-package query
+// Package facts has what only the client of a query knows, and sends with the request:
+// acknowledged changes, which code is the user's own, and commits of its git repository.
+//
+//	request with Facts ──▶ answer, or NeededError ──Learn──▶ request with more Facts
+//
+// A query asks Facts.Source as if the repository were at hand. What a client did not tell
+// is collected, and the error names it; the client asks its repository, and sends the
+// request again. The package reads one file, that of the acknowledgements, and knows no
+// query.
+package facts
 
 import (
 	"context"
@@ -27,7 +36,7 @@ type Facts struct {
 	// Tested is the commit that a workflow tests; empty: unknown.
 	Tested string `json:"tested,omitempty"`
 	// Asks: the client has a repository, and sends the request again with what an answer
-	// needs of it (NeedsFactError).
+	// needs of it (NeededError).
 	Asks bool `json:"asks,omitempty"`
 
 	// Repository is asked in place of Revisions and Ages; nil: they are all that is known.
@@ -77,19 +86,19 @@ type Repository interface {
 	Ages(ctx context.Context, revision string, functions []Place) (*Ages, error)
 }
 
-// NeededFact is a revision of the client's repository that an answer needs: its ancestors
+// Needed is a revision of the client's repository that an answer needs: its ancestors
 // among some commits or, with Functions, when their code changed.
-type NeededFact struct {
+type Needed struct {
 	Revision  string   `json:"revision"`
 	Among     []string `json:"among,omitempty"`
 	Functions []Place  `json:"functions,omitempty"`
 }
 
-// NeedsFactError: the request is to be sent again with more facts.
-type NeedsFactError struct{ Facts []NeededFact }
+// NeededError: the request is to be sent again with more facts.
+type NeededError struct{ Facts []Needed }
 
 // Error names the revisions.
-func (e *NeedsFactError) Error() string {
+func (e *NeededError) Error() string {
 	names := make([]string, len(e.Facts))
 	for i := range e.Facts {
 		names[i] = e.Facts[i].Revision
@@ -97,9 +106,9 @@ func (e *NeedsFactError) Error() string {
 	return "facts of the client's repository are missing: " + strings.Join(names, ", ")
 }
 
-// FactsOf returns the facts of a request, given by pointer, to be completed; nil: it has
+// Of returns the facts of a request, given by pointer, to be completed; nil: it has
 // none.
-func FactsOf(request any) *Facts {
+func Of(request any) *Facts {
 	if r, ok := request.(interface{ facts() *Facts }); ok {
 		return r.facts()
 	}
@@ -112,7 +121,7 @@ func (f *Facts) facts() *Facts { return f }
 func (f *Facts) Travel() { f.Asks = f.Repository != nil }
 
 // Learn asks the repository for what an answer needs.
-func (f *Facts) Learn(ctx context.Context, list []NeededFact) error {
+func (f *Facts) Learn(ctx context.Context, list []Needed) error {
 	for _, need := range list {
 		if need.Functions != nil {
 			ages, err := f.Repository.Ages(ctx, need.Revision, need.Functions)
@@ -138,18 +147,18 @@ func set[T any](m *map[string]T, name string, v T) {
 	(*m)[name] = v
 }
 
-// repository returns the client's repository; nil: nothing is known of it.
-func (f *Facts) repository() Repository {
+// Source returns the client's repository; nil: nothing is known of it.
+func (f *Facts) Source() Repository {
 	if f.Repository == nil && (f.Asks || len(f.Revisions)+len(f.Ages) > 0) {
 		f.Repository = &told{revisions: f.Revisions, ages: f.Ages, asks: f.Asks}
 	}
 	return f.Repository
 }
 
-// unmet returns the error of an answer that lacks facts, or else its own.
-func (f *Facts) unmet(err error) error {
+// Unmet returns the error of an answer that lacks facts, or else its own.
+func (f *Facts) Unmet(err error) error {
 	if t, ok := f.Repository.(*told); ok && len(t.needed) > 0 {
-		return &NeedsFactError{t.needed}
+		return &NeededError{t.needed}
 	}
 	return err
 }
@@ -159,24 +168,25 @@ type told struct {
 	revisions map[string]Revision
 	ages      map[string]Ages
 	asks      bool
-	needed    []NeededFact
+	needed    []Needed
 }
 
-var errNeeded = errors.New("to be asked for")
+// ErrNeeded: a fact is not known yet, and will be asked for.
+var ErrNeeded = errors.New("to be asked for")
 
-func (t *told) need(fact NeededFact) error {
+func (t *told) need(fact Needed) error {
 	if !t.asks {
 		return fmt.Errorf("the repository has no commit %q", fact.Revision)
 	}
 	t.needed = append(t.needed, fact)
-	return errNeeded
+	return ErrNeeded
 }
 
 func (t *told) Revision(_ context.Context, name string, among []string) (*Revision, error) {
 	r, ok := t.revisions[name]
 	switch {
 	case !ok:
-		return nil, t.need(NeededFact{Revision: name, Among: among})
+		return nil, t.need(Needed{Revision: name, Among: among})
 	case r.Error != "":
 		return nil, errors.New(r.Error)
 	}
@@ -187,7 +197,7 @@ func (t *told) Ages(_ context.Context, revision string, functions []Place) (*Age
 	a, ok := t.ages[revision]
 	switch {
 	case !ok:
-		return nil, t.need(NeededFact{Revision: revision, Functions: functions})
+		return nil, t.need(Needed{Revision: revision, Functions: functions})
 	case a.Error != "":
 		return nil, errors.New(a.Error)
 	}
