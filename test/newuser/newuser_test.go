@@ -3,11 +3,13 @@ package newuser
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/test/cache"
 	"github.com/dendroprof/dendro/test/program"
 	"github.com/dendroprof/dendro/test/session"
 )
@@ -16,7 +18,13 @@ const root = "../.."
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
-var scripts = []string{"testdata/engineer.md", "testdata/operator.md", "testdata/researcher.md"}
+var (
+	scripts = []string{"testdata/engineer.md", "testdata/operator.md", "testdata/researcher.md"}
+	weeks   = []string{"testdata/week/go.md", "testdata/week/python.md", "testdata/week/cpp.md", "testdata/week/jvm.md", "testdata/week/rust.md", "testdata/week/node.md"}
+)
+
+// shortWeeks are those of every check; the others need tools that not every machine has.
+const shortWeeks = 2
 
 // TestNewUsers runs the scripts, each in a folder of its own.
 func TestNewUsers(t *testing.T) {
@@ -41,6 +49,65 @@ func TestNewUsers(t *testing.T) {
 				Env: []string{"MAKELEVEL=", "MAKEFLAGS=", "GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
 		})
 	}
+}
+
+// TestWeeks runs the weeks. Those after the first need, beside what the scripts install:
+// python3 with venv; g++, make, perf and libbenchmark-dev; a JDK and Maven; cargo; npm.
+func TestWeeks(t *testing.T) {
+	if os.Getenv("DENDRO_TEST_REAL") == "" {
+		t.Skip("measures, and installs frameworks: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
+	}
+	list := weeks
+	if testing.Short() {
+		list = weeks[:shortWeeks]
+	}
+	for _, script := range list {
+		name := strings.TrimSuffix(filepath.Base(script), ".md")
+		t.Run(name, func(t *testing.T) {
+			o := session.Options{Env: []string{"GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}}
+			switch name {
+			case "python":
+				o.Path = []string{filepath.Join(pythonTools(t), "bin")}
+			case "jvm":
+				o.Env = append(o.Env, "JMH="+strings.Join(jmhJars(t), " "))
+			}
+			session.Run(t, script, o)
+		})
+	}
+}
+
+// pythonTools returns an environment of Python with pytest-benchmark and py-spy.
+func pythonTools(t *testing.T) string {
+	t.Helper()
+	all, err := cache.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(all, "python-bench-1") // not moved once it is made: its programs have its name
+	if _, err := os.Stat(filepath.Join(dir, "whole")); err == nil {
+		return dir
+	}
+	for _, args := range [][]string{{"python3", "-m", "venv", "--clear", dir},
+		{filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "pytest==9.*", "pytest-benchmark==5.*", "py-spy==0.4.*"}, {"touch", filepath.Join(dir, "whole")}} {
+		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// jmhJars returns the JARs of JMH.
+func jmhJars(t *testing.T) []string {
+	t.Helper()
+	lib, err := cache.Jars(t.Context(), "jmh-1.37", "org.openjdk.jmh:jmh-core:1.37", "org.openjdk.jmh:jmh-generator-annprocess:1.37")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars, err := filepath.Glob(filepath.Join(lib, "*.jar"))
+	if err != nil || len(jars) == 0 {
+		t.Fatal(jars, err)
+	}
+	return jars
 }
 
 func freeAddress(t *testing.T) string {
@@ -73,7 +140,7 @@ func TestOnlyThePages(t *testing.T) {
 		}
 		known.Write(text)
 	}
-	for _, script := range scripts {
+	for _, script := range append(scripts, weeks...) {
 		text, err := os.ReadFile(script)
 		if err != nil {
 			t.Fatal(err)

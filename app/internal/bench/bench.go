@@ -49,6 +49,7 @@ type Recorded struct {
 	Files   []string        // paths below the directory of the recording
 	Label   ingest.Label    // of each file; empty: the import finds the benchmark by the file's name
 	Metrics *ingest.Metrics // results by name, of files without a label
+	Types   []string        // value types to import; nil: all
 }
 
 // runner is a kind of command.
@@ -120,8 +121,14 @@ func (s *Session) Record(ctx context.Context, b *Benchmark, dir string) (Recorde
 	if err != nil {
 		return r, err
 	}
-	if _, ok := s.profiler.(pySpy); ok {
+	switch s.profiler.(type) {
+	case pySpy:
 		r.Label.Type = profile.CPU // it leaves out threads that wait
+	case jfr, async: // a recording has waits, locks, native calls, …, of the harness and the JVM too
+		r.Types = []string{profile.CPU, profile.CPUSamples}
+		if s.Memory {
+			r.Types = append(r.Types, profile.Alloc, profile.AllocSamples)
+		}
 	}
 	for _, file := range r.Files {
 		if info, err := os.Stat(file); err != nil || info.Size() == 0 {

@@ -18,6 +18,7 @@ var jmh = runner{
 	name:      "JMH",
 	detect:    isJMH,
 	profilers: []string{"async-profiler", "jfr"},
+	memory:    true,
 	prepare: func(context.Context, *Session) ([]Benchmark, error) {
 		return []Benchmark{{Name: "all benchmarks of the program"}}, nil
 	},
@@ -25,6 +26,9 @@ var jmh = runner{
 		results, profiler := filepath.Join(dir, "jmh.json"), "jfr:dir="+dir
 		if a, ok := s.profiler.(async); ok {
 			profiler = "async:libPath=" + a.library + ";output=jfr;dir=" + dir
+			if a.memory {
+				profiler += ";alloc=" + allocInterval
+			}
 		}
 		if _, err = s.run(ctx, process{args: append(slices.Clone(s.args), "-prof", profiler, "-rf", "json", "-rff", results), out: s.Results}); err != nil {
 			return r, err

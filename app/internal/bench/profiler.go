@@ -281,7 +281,10 @@ func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string)
 // jfr is the profiler of a JDK, async the one of async-profiler in the same format.
 type (
 	jfr   struct{}
-	async struct{ library string }
+	async struct {
+		library string
+		memory  bool
+	}
 )
 
 func (jfr) wrap(args []string, file string) (command, env []string) {
@@ -289,8 +292,15 @@ func (jfr) wrap(args []string, file string) (command, env []string) {
 }
 
 func (a async) wrap(args []string, file string) (command, env []string) {
-	return append([]string{args[0], "-agentpath:" + a.library + "=start,event=cpu,file=" + file + ".jfr"}, args[1:]...), nil
+	more := ""
+	if a.memory {
+		more = ",alloc=" + allocInterval
+	}
+	return append([]string{args[0], "-agentpath:" + a.library + "=start,event=cpu" + more + ",file=" + file + ".jfr"}, args[1:]...), nil
 }
+
+// allocInterval is how many bytes are allocated per sample of allocations.
+const allocInterval = "524288"
 
 func (jfr) finish(_ context.Context, _ *Session, file string, _ func(string) bool) (string, time.Duration, error) {
 	return file + ".jfr", 0, nil
@@ -308,7 +318,7 @@ func openAsync(_ context.Context, s *Session, file string) (profiler, error) {
 		if err == nil {
 			_, err = os.Stat(library)
 		}
-		return async{library}, err
+		return async{library, s.Memory}, err
 	}
 	places := []string{os.Getenv("ASYNC_PROFILER_HOME"), "/opt/async-profiler", "/usr/local/async-profiler"}
 	if program, err := s.find("", "asprof"); err == nil {
@@ -319,7 +329,7 @@ func openAsync(_ context.Context, s *Session, file string) (profiler, error) {
 	for _, home := range places {
 		library := filepath.Join(home, "lib", "libasyncProfiler.so")
 		if _, err := os.Stat(library); home != "" && err == nil {
-			return async{library}, nil
+			return async{library, s.Memory}, nil
 		}
 	}
 	return nil, errMissing

@@ -23,7 +23,7 @@ var (
 )
 
 func plain(name string, detect func([]string) bool, profilers ...string) runner {
-	return runner{name: name, detect: detect, profilers: profilers, record: recordPlain,
+	return runner{name: name, detect: detect, profilers: profilers, record: recordPlain, memory: name == "java",
 		prepare: func(_ context.Context, s *Session) ([]Benchmark, error) {
 			return []Benchmark{{Group: name, Name: commandName(s.args)}}, nil
 		}}

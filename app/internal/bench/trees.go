@@ -83,11 +83,19 @@ func (t *Tree) In(do func() error) error {
 
 // Place is where the command runs while something is done In the tree.
 func (t *Tree) Place(scratch string, like *Session) Place {
-	at := Place{Dir: filepath.Join(t.work, t.below), Scratch: scratch, Like: like}
-	if bin := filepath.Join(t.work, environment, "bin"); exists(filepath.Join(bin, "python")) {
-		at.Env = []string{"VIRTUAL_ENV=" + filepath.Dir(bin), "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH")}
+	return Place{Dir: filepath.Join(t.work, t.below), Env: t.env(), Scratch: scratch, Like: like}
+}
+
+// env returns the variables of the tree. Cargo would take the files of the other side,
+// which has the same path, for those that it has built, if both sides built into one directory.
+func (t *Tree) env() (env []string) {
+	if exists(filepath.Join(t.work, "Cargo.toml")) {
+		env = append(env, "CARGO_TARGET_DIR="+filepath.Join(t.work, "target"))
 	}
-	return at
+	if bin := filepath.Join(t.work, environment, "bin"); exists(filepath.Join(bin, "python")) {
+		env = append(env, "VIRTUAL_ENV="+filepath.Dir(bin), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	}
+	return env
 }
 
 // environment is the directory of a tree's own Python packages.
@@ -137,11 +145,12 @@ func (t *Tree) Build(ctx context.Context, command string, args []string, talk io
 		}
 		commands = builds[at].commands
 	}
+	env := t.env() // before there is an environment in the tree, so that python3 is the user's
 	for _, c := range commands {
 		if text := strings.Join(c, " "); !strings.Contains(text, "\n") {
 			fmt.Fprintf(talk, "building %.12s: %s …\n", t.Commit, text)
 		}
-		if _, err := run(ctx, process{dir: dir, args: c, out: io.Discard}, nil); err != nil {
+		if _, err := run(ctx, process{dir: dir, args: c, out: io.Discard}, env); err != nil {
 			return fmt.Errorf("building %.12s: %w", t.Commit, err)
 		}
 	}

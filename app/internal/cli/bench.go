@@ -72,7 +72,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	f.StringVar(&o.head, "head", "HEAD", "`commit`, branch or tag to compare, with --base")
 	f.StringVar(&o.build, "build", "", "`command` of the shell that builds each commit (default: by the files at its top: go build, cargo build --release, pip install -e ., mvn package, npm ci)")
 	f.StringVar(&o.Profiler, "profiler", "", "`name` of the profiler, or name=FILE: "+strings.Join(bench.Profilers(), ", ")+" (default: the best one that is found)")
-	f.BoolVar(&o.Memory, "memory", false, "go test: record allocations too")
+	f.BoolVar(&o.Memory, "memory", false, "go test, java: record allocations too")
 	f.BoolVar(&o.Threads, "threads", false, "keep threads apart: the thread name becomes the outermost function")
 	f.StringVar(&o.label.Benchmark, "benchmark", "", "`name` of the benchmark that a plain command is (default: that of the program)")
 	f.BoolVar(&o.keepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
@@ -268,7 +268,7 @@ func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.
 			}
 			files, o.recorded[file] = append(files, filepath.Join(dir, file)), label
 		}
-		o.results = r.Metrics.Join(o.results)
+		o.results, o.types = r.Metrics.Join(o.results), r.Types
 	}
 	o.label.Benchmark = ""
 	least, most := int64(0), int64(0)
