@@ -30,17 +30,59 @@ func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
 		matched = matched || is[i]
 	}
 	c := classes(t)
+	exceptRoots(t, samples, c)
 	if matched {
 		for i := range c {
 			is[i] = is[i] || c[i].own && strings.HasPrefix(t.Functions[i].Name, "main.") // a module's package main has no path
 		}
 		return is
 	}
-	key := outermost(t, samples, c)
+	key := outermost(t, samples, c, "")
+	keys := []string{key}
+	if slices.Contains(harnesses, key) {
+		keys = append(keys, outermost(t, samples, c, key))
+	}
 	for i := range c {
-		is[i] = c[i].own || c[i].module != "" && c[i].module == key
+		is[i] = c[i].own || c[i].module != "" && slices.Contains(keys, c[i].module)
 	}
 	return is
+}
+
+// harnesses are modules that call the user's code rather than being all of it.
+var harnesses = strings.Fields("bench benchmark benchmarks harness jmh main perf run runner test tests")
+
+// roots are names that tools of flame graphs put above all stacks.
+var roots = strings.Fields("all root (root) <root> total (all)")
+
+// exceptRoots takes the class from functions that are only the outermost frame of stacks and
+// no code: the root of flame-graph files, and names of processes and threads. A program that
+// is nothing but native code may begin with any name, and its main is code.
+func exceptRoots(t *calltree.Table, samples []float64, c []class) {
+	called, busy, managed := make([]bool, len(c)), make([]bool, len(c)), false
+	for n, fn := range t.Func {
+		called[fn] = called[fn] || t.Parent[n] != calltree.NoNode
+		busy[fn] = busy[fn] || samples[n] > 0
+	}
+	for i := range t.Functions {
+		switch t.Functions[i].Kind {
+		case profile.KindJava, profile.KindGo, profile.KindGoRuntime, profile.KindPython, profile.KindJS, profile.KindRuby, profile.KindPHP, profile.KindDotNet:
+			managed = true
+		}
+	}
+	for i := range c {
+		fn := &t.Functions[i]
+		switch {
+		case called[i] || fn.File != "":
+		case slices.Contains(roots, fn.Name), !busy[i] && (!managed && fn.Name != "main" || managed && isLabel(fn.Name)):
+			c[i] = class{}
+		}
+	}
+}
+
+// isLabel reports whether a name is that of a process or thread: it has no package, or
+// characters that no name of a function has.
+func isLabel(name string) bool {
+	return !strings.Contains(name, ".") || strings.ContainsAny(name, " -#@:")
 }
 
 // hasPrefix reports whether a function is in one of the packages or directories.
@@ -160,7 +202,8 @@ var javaLibraries = strings.Fields(`java. javax. jdk. sun. com.sun. jakarta. kot
 	org.xerial. org.xnio. org.yaml. org.w3c. org.xml. com.amazonaws. com.esotericsoftware. com.fasterxml. com.github.benmanes. com.google. com.lmax. com.mysql.
 	com.squareup. com.thoughtworks. com.typesafe. com.zaxxer. ch.qos. io.dropwizard. io.grpc. io.lettuce. io.micrometer. io.micronaut.
 	io.netty. io.opentelemetry. io.projectreactor. io.quarkus. io.reactivex. io.smallrye. io.undertow. io.vertx. it.unimi. net.bytebuddy.
-	net.sf. okhttp3. okio. one.profiler. reactor. redis.clients. rx. worker.org.gradle.`)
+	net.sf. okhttp3. okio. one.profiler. reactor. redis.clients. rx. worker.org.gradle. antlr. bsh. feign. freemarker. gnu.
+	graphql. javassist. javolution. jline. jnr. junit. lombok. oracle. picocli. retrofit2. zipkin2.`)
 
 // domains are first elements of packages that many owners share.
 var domains = strings.Fields("com org net io de at ch fr it nl uk eu us jp cn in br ru pl se no fi dk es co dev app me info edu gov ai cloud tech")
@@ -180,9 +223,10 @@ func javaClass(name string) class {
 	return class{module: elements[0]}
 }
 
-// outermost returns the module that may be the user's and is the first on the stacks of
-// most samples. It is empty where functions that are certainly the user's come first.
-func outermost(t *calltree.Table, samples []float64, c []class) string {
+// outermost returns the module that may be the user's, other than one to skip, and is the
+// first on the stacks of most samples. It is empty where functions that are certainly the
+// user's come first.
+func outermost(t *calltree.Table, samples []float64, c []class, skip string) string {
 	weight := map[string]float64{}
 	const none, certain = "", "\x00"
 	first := make([]string, t.Len())
@@ -191,7 +235,7 @@ func outermost(t *calltree.Table, samples []float64, c []class) string {
 			first[n] = first[p]
 		} else if k := c[t.Func[n]]; k.own {
 			first[n] = certain
-		} else {
+		} else if k.module != skip {
 			first[n] = k.module
 		}
 		if first[n] != none {
