@@ -25,6 +25,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // Policy decides which changes fail. The zero value fails on every confirmed regression,
@@ -254,7 +255,7 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 		}
 	}
 	v.Failed = v.Failing > 0
-	v.Why = p.why(changes, v.Judged)
+	v.Why = v.why(p, changes)
 	return v
 }
 
@@ -313,19 +314,41 @@ func (v *Verdict) count(b *regression.Benchmark) {
 	}
 }
 
+// missing says how many runs would decide whether a change is one: its score grows with the
+// square root of the runs of both sides.
+func (v *Verdict) missing(chance, limit float64) string {
+	const most = 30
+	head, base := v.HeadRuns[0], v.BaseRuns[0]
+	now, needed := stat.ScoreOfTail(chance/chanceTests), stat.ScoreOfTail(limit/chanceTests)
+	factor := needed / math.Max(now, 0.5)
+	factor *= factor
+	if n, k := int(math.Ceil(factor*float64(base))), int(math.Ceil(factor*float64(head))); head > 0 && n <= most {
+		return fmt.Sprintf("%d runs of the base and %d of the head would decide (now %d and %d)", n, k, base, head)
+	}
+	return "more runs of both sides, or longer ones, would decide (dendro bench --count)"
+}
+
+// chanceTests is about the number of tests that chances of findings count for.
+const chanceTests = 20
+
 // why explains which costs do not fail; empty without any.
-func (p Policy) why(changes []Change, judged int) string {
+func (v *Verdict) why(p Policy, changes []Change) string {
 	var parts []string
-	suspects, slowdowns, small, unsure, improbable := 0, 0, 0, 0, 0
+	judged := v.Judged
+	suspects, slowdowns, small, unsure, improbable, unmeasured, missing := 0, 0, 0, 0, 0, 0, ""
 	for i := range changes {
 		switch c := &changes[i]; {
 		case c.Fails || !c.Kind.Costs() || c.Status == regression.Transient || c.Acknowledged != nil:
 		case c.Delta.Share < p.Share:
 			small++
+		case c.Unmeasured && c.Kind != regression.Regression:
+			unmeasured++
 		case c.PlaceChance > p.Alpha(judged):
 			improbable++
+			missing = v.missing(c.PlaceChance, p.Alpha(v.Judged))
 		case c.Kind == regression.Regression && c.Chance > suiteAlpha:
 			unsure++
+			missing = v.missing(c.Chance, suiteAlpha)
 		case c.Kind == regression.Slowdown && c.Function == "":
 			slowdowns++
 		default:
@@ -333,14 +356,19 @@ func (p Policy) why(changes []Change, judged int) string {
 		}
 	}
 	if suspects > 0 {
-		parts = append(parts, "suspects need a second run of the head (dendro bench --count 2), or --fail-on regression,suspect")
+		parts = append(parts, fmt.Sprintf("%d %s not fail: a second run of the head decides (dendro bench --count 2), or --fail-on regression,suspect",
+			suspects, plural(suspects, "suspect does", "suspects do")))
+	}
+	if unmeasured > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s not fail: no metric and no samples per operation show that the program became slower", unmeasured, plural(unmeasured, "change of many functions does", "changes of many functions do")))
 	}
 	if improbable > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s too near to noise to fail a suite of %d: more runs of the head (dendro bench --count) make them sure",
-			improbable, plural(improbable, "change is", "changes are"), judged))
+		parts = append(parts, fmt.Sprintf("%d %s too near to noise to fail a suite of %d: %s",
+			improbable, plural(improbable, "change is", "changes are"), judged, missing))
 	}
 	if unsure > 0 {
-		parts = append(parts, "a change of a library does not fail if the user's function that calls it did not become slower beyond its noise")
+		parts = append(parts, fmt.Sprintf("%d %s not fail yet: all of the user's function, which calls the library, is not slower beyond its noise; %s",
+			unsure, plural(unsure, "change does", "changes do"), missing))
 	}
 	if slowdowns > 0 {
 		parts = append(parts, "slowdowns of everything fail with --fail-on regression,slowdown")
@@ -368,7 +396,7 @@ func sure(f *regression.Finding, benchmarks int) bool {
 // fails reports whether one finding of a suite of so many benchmarks fails.
 func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	switch {
-	case f.Delta.Share < p.Share:
+	case f.Delta.Share < p.Share, f.Unmeasured && f.Kind != regression.Regression:
 		return false
 	case sure(f, benchmarks):
 		return true

@@ -175,6 +175,9 @@ type DetectableChange struct {
 	Change float64 `json:"change"`
 }
 
+// powerShare is the share of the function whose detectable change reports state.
+const powerShare = 0.05
+
 // powerScore is the amount by which the mean of a statistic must exceed its threshold
 // for it to pass in 80% of cases.
 const powerScore = 0.84
@@ -194,7 +197,7 @@ func (f *fit) smallestChange(s, samples, k float64) float64 {
 
 func (f *fit) detectable() Detectable {
 	var d Detectable
-	for _, s := range []float64{0.01, 0.05, 0.2} {
+	for _, s := range []float64{0.01, powerShare, 0.2} {
 		d.Changes = append(d.Changes, DetectableChange{s, f.smallestChange(s, f.program, f.headRuns)})
 	}
 	d.FourTimesTheSamples = f.smallestChange(0.05, 4*f.program, f.headRuns)

@@ -170,7 +170,24 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 	}
 	sortFindings(b.Findings)
 	b.setCompared(s)
+	b.warnOfFew(m)
 	return b, nil
+}
+
+// fewSamples is the number of samples per run below which only large changes show.
+const fewSamples = 50
+
+// warnOfFew says what to do if the runs have few samples.
+func (b *Benchmark) warnOfFew(m *history.Matrix) {
+	sum, n := 0.0, 0.0
+	for i := range m.Runs {
+		if r := &m.Runs[i]; r.Total > 0 && !m.Weighted {
+			sum, n = sum+r.Total, n+1
+		}
+	}
+	if n > 0 && sum/n < fewSamples {
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%.0f samples per run: only large changes show; record longer (-benchtime) or compare more runs (--count)", sum/n))
+	}
 }
 
 // setCompared sets the runs of all analyses. Those count as tested that the analysis with
@@ -256,9 +273,15 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 func combine(two, newest, before []Finding) []Finding {
 	list := slices.Clone(two)
 	for _, f := range newest {
-		if !slices.ContainsFunc(list, f.SameAs) {
-			list = append(list, f)
+		if slices.ContainsFunc(list, f.SameAs) {
+			continue
 		}
+		for _, g := range two { // the last good run is not one that is called bad
+			if g.Kind.Costs() && f.Kind.Costs() {
+				f.Since.LastGood = g.Since.LastGood
+			}
+		}
+		list = append(list, f)
 	}
 	for _, f := range before {
 		if f.Kind.Costs() && !slices.ContainsFunc(list, f.SameAs) {
@@ -273,12 +296,17 @@ func combine(two, newest, before []Finding) []Finding {
 const sameFrames = 6
 
 // SameAs reports whether two findings are one change: the same kind, and the same
-// function, a caller and its callee, or places close to each other on one path.
+// function, headline, a caller and its callee, or places close to each other on one path. A
+// slowdown without a place is the change of any place.
 func (f Finding) SameAs(g Finding) bool {
 	switch {
 	case f.Kind != g.Kind && !(f.Kind.Costs() && g.Kind.Costs()):
 		return false
 	case f.ID == g.ID, f.Function == g.Function, f.Kind == Slowdown && g.Kind == Slowdown:
+		return true
+	case f.Kind.Costs() && (f.Function == "" || g.Function == ""):
+		return true
+	case f.Headline != nil && g.Headline != nil && f.Headline.Own && g.Headline.Own && f.Headline.Function == g.Headline.Function && f.Headline.Calls == g.Headline.Calls:
 		return true
 	case f.Caller != "" && f.Caller == g.Function, g.Caller != "" && g.Caller == f.Function:
 		return true

@@ -73,8 +73,11 @@ type Finding struct {
 	// RateChance is the error probability of the change of the program's samples per
 	// operation; 0: operations are unknown.
 	RateChance float64 `json:"-"`
-	Status     Status  `json:"status"`
-	Since      Since   `json:"since"`
+	// Unmeasured: neither the metric nor the samples per operation show that the program
+	// became slower.
+	Unmeasured bool   `json:"-"`
+	Status     Status `json:"status"`
+	Since      Since  `json:"since"`
 
 	RuledOut     []RuledOut `json:"ruledOut"`
 	Acknowledged *Excuse    `json:"acknowledged,omitempty"`

@@ -292,8 +292,34 @@ func (r *reporter) findings() []Finding {
 		if r.rate.known {
 			f.RateChance = stat.NormalTail(r.rateScore())
 		}
+		f.Unmeasured = !r.measuredSlower()
+		r.limitToPower(f)
 	}
 	return list
+}
+
+// measuredSlower reports whether the metric or the samples per operation show that the
+// program became slower, with an error probability of 5%.
+func (f *fit) measuredSlower() bool {
+	const least = 1.645
+	if f.rate.known && f.rateScore() >= least {
+		return true
+	}
+	if !f.hasMetric {
+		return false
+	}
+	_, z := f.metricChange()
+	return z >= least
+}
+
+// limitToPower makes a confirmed regression a suspect if it is smaller than the change that
+// the comparison is said to detect.
+func (r *reporter) limitToPower(f *Finding) {
+	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns)
+	if f.Status == Confirmed && f.Kind == Regression && math.Max(f.Delta.Gross, f.Delta.Share) < detects {
+		f.Status = Suspect
+		f.Note = fmt.Sprintf("smaller than the change of %.1f%% that so few samples and runs detect reliably", 100*detects)
+	}
 }
 
 // slowdownTests is the number of tests that a slowdown counts for. The metric is one test,
