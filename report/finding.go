@@ -96,7 +96,7 @@ func (c *Change) amounts() string {
 	}
 	if c.Delta.Samples != 0 {
 		parts = append(parts, fmt.Sprintf("%+.1f samples per run", c.Delta.Samples))
-		if gross := c.Delta.Gross; math.Abs(gross-c.Delta.Share) > 0.1*math.Abs(gross) {
+		if gross := c.Delta.Gross; math.Abs(gross) < 0.9*math.Abs(c.Delta.Share) {
 			parts = append(parts, words.SignedPercent(gross)+" at the place itself")
 		}
 	}

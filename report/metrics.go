@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/metrics"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -130,16 +131,37 @@ func meanCells(m *metrics.Mean) []string {
 	return cells
 }
 
-// metricsBrief sets the metrics of b; none if no row has enough values.
+// metricsBrief sets the metrics of b: those that changed significantly, and of benchmarks
+// with changes the one that judges them.
 func (r *Report) metricsBrief(b *Brief) {
-	if !slices.ContainsFunc(r.Metrics.Rows, func(row metrics.Row) bool { return row.Reason != metrics.TooFew }) {
+	if len(r.Metrics.Rows) == 0 {
 		return
 	}
 	list := r.significant()
 	b.Metrics, b.MoreMetrics = r.metricsSummary(), max(0, len(list)-fewMetrics)
+	list = append(list, r.judging(list)...)
 	for _, row := range words.First(list, fewMetrics) {
 		b.MetricRows = append(b.MetricRows, significantCells(row))
 	}
+}
+
+// judging returns the first metrics of benchmarks with changes, other than those listed.
+func (r *Report) judging(listed []*metrics.Row) (rows []*metrics.Row) {
+	done := map[testrun.Benchmark]bool{}
+	for i := range r.Metrics.Rows {
+		row := &r.Metrics.Rows[i]
+		of := testrun.Benchmark{Group: row.Group, Name: row.Benchmark}
+		changed := slices.ContainsFunc(r.Changes, func(c Change) bool {
+			return c.shown() && slices.ContainsFunc(c.All(), func(f regression.Finding) bool { return f.Group == of.Group && f.Benchmark == of.Name })
+		})
+		if changed && !done[of] {
+			done[of] = true
+			if !slices.Contains(listed, row) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
 }
 
 // MetricHeads are the columns of metrics that changed significantly; the first five are

@@ -251,7 +251,7 @@ func (r *Report) Headline() string {
 	}
 	add(n.confirmed, "regression", "regressions")
 	add(n.suspects, "suspect", "suspects")
-	add(n.slowdowns, "slowdown of everything", "slowdowns of everything")
+	add(n.slowdowns, "slowdown without a certain place", "slowdowns without a certain place")
 	add(n.acknowledged, "acknowledged", "acknowledged")
 	add(n.improved, "improvement", "improvements")
 	if r.Verdict != nil {

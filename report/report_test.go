@@ -226,7 +226,7 @@ func TestHeadline(t *testing.T) {
 	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
 		t.Error(got)
 	}
-	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown of everything, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without enough history" {
+	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without enough history" {
 		t.Error(got)
 	}
 }

@@ -371,7 +371,7 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 			unsure, plural(unsure, "change does", "changes do"), missing))
 	}
 	if slowdowns > 0 {
-		parts = append(parts, "slowdowns of everything fail with --fail-on regression,slowdown")
+		parts = append(parts, "slowdowns without a certain place fail with --fail-on regression,slowdown")
 	}
 	if small > 0 {
 		parts = append(parts, fmt.Sprintf("changes below %g%% do not fail (--fail-on)", 100*p.Share))

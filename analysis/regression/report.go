@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // mostPaths is the maximum length of Finding.Paths.
@@ -165,7 +167,8 @@ func (r *reporter) part(p *place) Part {
 func (r *reporter) change(c *change) Finding {
 	if !c.wide && !c.merged && len(c.places) == 1 {
 		f := r.place(Regression, c.places[0])
-		f.RuledOut = r.ruleOut(c)
+		f.RuledOut = r.ruleOut(&f)
+		f.Note = r.disagreement()
 		return f
 	}
 	var variance float64
@@ -208,7 +211,8 @@ func (r *reporter) change(c *change) Finding {
 		r.setHeadline(&f, c.places, c.node, c.d, math.Sqrt(variance))
 	}
 	f.Score = c.z
-	f.RuledOut = r.ruleOut(c)
+	f.RuledOut = r.ruleOut(&f)
+	f.Note = cmp.Or(f.Note, r.disagreement())
 	f.setID()
 	return f
 }
@@ -266,7 +270,7 @@ func (r *reporter) findings() []Finding {
 	if r.shown != nil {
 		list = append(list, r.replaced(r.shown))
 	}
-	list = append(list, r.slowdown()...)
+	list = append(list, r.slowdown(list)...)
 	for _, p := range r.falls {
 		list = append(list, r.place(Improvement, p))
 	}
@@ -351,7 +355,7 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 	slot, gap := f.space.at(nodeTotal, to), math.Inf(1)
 	f.children(t.Parent[to], func(c int32) {
 		old := f.space.at(nodeTotal, c)
-		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished {
+		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished || !f.sameSource(t.Func[c], t.Func[to]) || !f.surelyGone(t.Func[c], t.Func[to]) {
 			return
 		}
 		g := math.Abs(f.diff[slot] + f.diff[old])
@@ -362,12 +366,43 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 	return from, to, ok
 }
 
+// sameSource reports whether two functions are in one package, or class of Java: a function
+// is renamed where it is, elsewhere it is another one.
+func (f *fit) sameSource(a, b int32) bool {
+	of := func(fn int32) string {
+		name := f.space.table.Functions[fn].Name
+		slash := strings.LastIndexByte(name, '/') + 1
+		if f.space.table.Functions[fn].Kind == profile.KindJava {
+			return name[:max(0, strings.LastIndexByte(name, '.'))]
+		}
+		pkg, _, _ := strings.Cut(name[slash:], ".")
+		return name[:slash] + pkg
+	}
+	return of(a) == of(b)
+}
+
+// surelyGone reports whether chance hardly explains that one function has no sample in the
+// tested runs, and the other none in the history.
+func (f *fit) surelyGone(vanished, appeared int32) bool {
+	const least = 4.6 // samples that were to be expected: none is a chance of 1%
+	old, fresh := f.space.at(functionTotal, vanished), f.space.at(functionTotal, appeared)
+	if old == noRow || fresh == noRow {
+		return false
+	}
+	before, _ := f.sums(old)
+	_, now := f.sums(fresh)
+	return before*f.headFactors/f.baseFactors >= least && now*f.baseFactors/f.headFactors >= least
+}
+
 // movedNote says where the work of a rise was before, if that is known.
 func (r *reporter) movedNote(p *place) string {
 	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
 	if from, to, ok := r.renamedAbove(p.node); ok {
 		d, t := r.diff[r.space.at(nodeTotal, to)], r.space.table
 		return fmt.Sprintf("renamed %s to %s (%.1f%%); net %+.1f%%", t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.diff[r.space.at(nodeTotal, from)]))
+	}
+	if p.with == nil && p.from != noRow {
+		return fmt.Sprintf("moved %.1f%% from %s to %s", share(p.d), r.space.table.Functions[r.space.function(p.from)].Name, r.space.table.Functions[r.space.function(p.slot)].Name)
 	}
 	if p.with == nil {
 		return ""
@@ -382,12 +417,12 @@ func (r *reporter) movedNote(p *place) string {
 
 // slowdown returns the finding that everything, or the one hot function, became slower,
 // from the metric's own history.
-func (r *reporter) slowdown() []Finding {
+func (r *reporter) slowdown(costs []Finding) []Finding {
 	if hot := r.hotFunction(); hot != noRow {
 		return r.hotSlowdown(hot)
 	}
 	if r.rate.known {
-		return r.slower()
+		return r.slower(costs)
 	}
 	g, z, ok := r.commonFactor()
 	if !ok || z < r.fit.threshold || g < 1+r.options.MinGrowth {
@@ -408,12 +443,12 @@ func (r *reporter) slowdown() []Finding {
 // slowerShare is the minimum change of a program of which no place is known.
 const slowerShare = 0.1
 
-// slower returns the finding that the program takes more samples per operation, if no
-// change of a place explains half of it.
-func (r *reporter) slower() []Finding {
+// slower returns the finding that the program takes more samples per operation, if the
+// costs of places do not explain half of it.
+func (r *reporter) slower(costs []Finding) []Finding {
 	change, z, explained := r.rate.change(), r.rateScore(), 0.0
-	for _, c := range r.changes {
-		explained += c.d
+	for i := range costs {
+		explained += costs[i].Delta.Samples
 	}
 	if z < stat.ScoreOfTail(r.options.alpha(len(r.head))) || change < slowerShare || explained >= visible*change*r.rate.before {
 		return nil

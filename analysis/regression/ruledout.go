@@ -10,15 +10,15 @@ import (
 const believableSpeed = 1.5
 
 // ruleOut lists the other explanations of a cost that were tested and rejected, with the
-// numbers. C is nil for a change that only the metric shows, of which moved work is not
+// numbers. F is nil for a change that only the metric shows, of which moved work is not
 // ruled out.
-func (r *reporter) ruleOut(c *change) []RuledOut {
+func (r *reporter) ruleOut(f *Finding) []RuledOut {
 	list := []RuledOut{}
-	if c != nil {
-		list = append(list, r.ruleOutMoved(c))
+	if f != nil {
+		list = append(list, r.ruleOutMoved(f.Delta.Samples))
 	}
-	if g, spread, ok := r.speed(); ok && g < believableSpeed && g > 1/believableSpeed {
-		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as in the history, whose runs differ by %.0f%%", g, 100*spread)})
+	if g, spread, ok := r.speed(); ok && math.Abs(math.Log(g)) < math.Min(spread, math.Log(believableSpeed)) {
+		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as before; runs of the history differ by %.0f%%", g, 100*spread)})
 	}
 	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 {
 		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel threads: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
@@ -30,7 +30,7 @@ func (r *reporter) ruleOut(c *change) []RuledOut {
 }
 
 // ruleOutMoved compares a rise with the largest fall that no moved work explains.
-func (r *reporter) ruleOutMoved(c *change) RuledOut {
+func (r *reporter) ruleOutMoved(rise float64) RuledOut {
 	largest, fall := noRow, 0.0
 	for slot := range int32(len(r.space.functionSelfs())) {
 		if !r.isTested[slot] {
@@ -40,10 +40,10 @@ func (r *reporter) ruleOutMoved(c *change) RuledOut {
 			largest, fall = slot, left
 		}
 	}
-	text := fmt.Sprintf("no function fell beside the rise of %.1f samples per run", c.d)
+	text := fmt.Sprintf("no function fell beside the rise of %.1f samples per run", rise)
 	if largest != noRow {
 		name := r.space.table.Functions[r.space.item[largest]].Name
-		text = fmt.Sprintf("the largest fall that is not explained, of %s, is %.1f samples per run; the rise is %.1f", name, fall, c.d)
+		text = fmt.Sprintf("the largest fall that is not explained, of %s, is %.1f samples per run; the rise is %.1f", name, fall, rise)
 	}
 	return RuledOut{"moved work", text}
 }
@@ -59,4 +59,17 @@ func (r *reporter) speed() (g, spread float64, ok bool) {
 		return g, 0, false
 	}
 	return g, math.Abs(math.Log(g) / z), true
+}
+
+// disagreement says that the shares of functions that seem unchanged contradict the samples
+// per operation; empty if they agree within the spread of the runs.
+func (r *reporter) disagreement() string {
+	if !r.rate.known {
+		return ""
+	}
+	g := r.machine()
+	if math.Abs(math.Log(g)) < r.rate.spread {
+		return ""
+	}
+	return fmt.Sprintf("functions that seem unchanged take %.2f times the samples per operation of the history, whose runs differ by %.0f%%: the size does not use that", g, 100*r.rate.spread)
 }
