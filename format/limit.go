@@ -143,7 +143,7 @@ func (s sized) Len() int { return s.size }
 
 // Compressed content may be larger than this only if it was not compressed to less
 // than one guardRatio-th. Profiles shrink to a fifth or a tenth; what shrinks to less
-// than a two-hundredth was made to do harm.
+// than a two-hundredth was made to do harm. guardFree is for all members of an archive.
 const (
 	guardFree  = 64 << 20
 	guardRatio = 200
@@ -151,19 +151,40 @@ const (
 
 // ratioGuard stops a decompression bomb before it fills the memory.
 type ratioGuard struct {
-	r     io.Reader
-	walk  *walk
-	start int64 // walk.raw when the content began
-	out   int64
+	r      io.Reader
+	walk   *walk
+	start  int64 // walk.raw when the content began
+	out    int64
+	excess int64 // this content's part of walk.excess
 }
 
 func (g *ratioGuard) Read(b []byte) (int, error) {
 	n, err := g.r.Read(b)
 	g.out += int64(n)
-	if g.out > guardFree+guardRatio*(g.walk.raw-g.start) {
+	excess := max(0, g.out-guardRatio*(g.walk.raw-g.start))
+	g.walk.excess += excess - g.excess
+	g.excess = excess
+	if g.walk.excess > guardFree {
 		return 0, fmt.Errorf("inflates to more than %d times its size: %w (decompress it first if that is right)", guardRatio, profile.ErrTooLarge)
 	}
 	return n, err
+}
+
+// frameGuard ends the reading of content that has too many different frames.
+type frameGuard struct {
+	r    io.Reader
+	walk *walk
+}
+
+func (g *frameGuard) Read(b []byte) (int, error) {
+	if g.walk.symbols.Full() {
+		return 0, g.walk.tooManyFrames()
+	}
+	return g.r.Read(b)
+}
+
+func (w *walk) tooManyFrames() error {
+	return profile.TooLarge("more different frames", int64(w.limits.Frames), "--max-frames")
 }
 
 // memoryGuard checks Limits.Memory while the content is read.

@@ -97,6 +97,7 @@ type walk struct {
 	left   int64 // bytes that may still be read, compressed and inflated together
 	raw    int64 // bytes read of the file itself
 	size   int64 // of the content in work, as far as known; a damaged file may lie
+	excess int64 // bytes beyond what the compression of each content so far allows (ratioGuard)
 	rawErr error // what reading the file itself ended with, if not its end
 }
 
@@ -178,6 +179,9 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 	if w.limits.Memory > 0 {
 		in = &memoryGuard{r: in, limits: w.limits}
 	}
+	if _, ok := in.(*bytes.Buffer); !ok {
+		in = &frameGuard{in, w}
+	}
 	if f.whole && w.size > 0 {
 		in = sized{in, int(min(w.size, w.limits.Message))}
 	}
@@ -186,7 +190,12 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 		decoder = f.NewDecoder()
 		w.decoders[f.Name] = decoder
 	}
+	w.symbols.Limit(w.limits.Frames)
 	p, err := decoder.Decode(in, w.symbols, w.limits)
+	if w.symbols.Full() {
+		err = w.tooManyFrames()
+		w.Reset()
+	}
 	if err != nil {
 		w.fail(d, err, shift)
 		return
@@ -229,16 +238,11 @@ func (w *walk) fail(d Decoded, err error, shift int64) {
 	case pe.Offset >= 0:
 		pe.Offset += shift
 	}
-	if w.left < 0 {
-		// A decompressor may have made something else of it.
-		if !errors.Is(err, profile.ErrTooLarge) {
-			pe.Err = w.tooLarge()
-		}
-		w.ended = w.ended || !w.yield(d, pe)
-		w.ended = true
-		return
+	if w.left < 0 && !errors.Is(err, profile.ErrTooLarge) {
+		pe.Err = w.tooLarge() // a decompressor made something else of it
 	}
 	w.ended = w.ended || !w.yield(d, pe)
+	w.ended = w.ended || w.left < 0 || w.excess > guardFree // every further member would fail
 }
 
 // buffer returns a buffered reader of src, large enough to peek.

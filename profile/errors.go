@@ -62,6 +62,7 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // means its default.
 type Limits struct {
 	Depth    int   // frames of one stack; default 65,536; option --max-depth
+	Frames   int   // different frames of one file; default 2,097,152; option --max-frames
 	Line     int   // bytes of one line of text; default 16 MiB; option --max-line
 	Inflated int64 // bytes of one file after decompression; default 16 GiB; option --max-size
 	Message  int64 // bytes of a format that must be held in memory whole (pprof); default 1 GiB; option --max-message
@@ -87,6 +88,7 @@ type Decoder interface {
 // Default limits.
 const (
 	DefaultDepth    = 65_536
+	DefaultFrames   = 2 << 20
 	DefaultLine     = 16 << 20
 	DefaultInflated = 16 << 30
 	DefaultMessage  = 1 << 30
@@ -96,6 +98,9 @@ const (
 func (l Limits) WithDefaults() Limits {
 	if l.Depth == 0 {
 		l.Depth = DefaultDepth
+	}
+	if l.Frames == 0 {
+		l.Frames = DefaultFrames
 	}
 	if l.Line == 0 {
 		l.Line = DefaultLine

@@ -244,11 +244,11 @@ func TestParseError(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	want := profile.Limits{Depth: 65_536, Line: 16 << 20, Inflated: 16 << 30, Message: 1 << 30}
+	want := profile.Limits{Depth: 65_536, Frames: 2 << 20, Line: 16 << 20, Inflated: 16 << 30, Message: 1 << 30}
 	if diff := cmp.Diff(want, profile.Limits{}.WithDefaults()); diff != "" {
 		t.Error(diff)
 	}
-	mine := profile.Limits{Depth: 1, Line: 2, Inflated: 3, Message: 4}
+	mine := profile.Limits{Depth: 1, Frames: 5, Line: 2, Inflated: 3, Message: 4}
 	if diff := cmp.Diff(mine, mine.WithDefaults()); diff != "" {
 		t.Error(diff)
 	}

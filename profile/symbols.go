@@ -41,6 +41,9 @@ type Symbols struct {
 	// Item a FrameID.
 	Stacks PrefixTree
 
+	room struct{ functions, frames int } // lengths that the tables may reach; 0: any
+	full bool                            // something found no room
+
 	functions  intern.Index // of Functions, by all but their Kind
 	frames     intern.Index // of Frames
 	modules    map[Module]ModuleID
@@ -139,6 +142,16 @@ func (s *Symbols) Grow(functions, frames int) {
 	s.frames.Grow(frames)
 }
 
+// Limit gives the tables of functions and frames room for n further entries each. What
+// finds no room becomes another entry, and Full reports it: the profile that was being
+// read is of no use then.
+func (s *Symbols) Limit(n int) {
+	s.room.functions, s.room.frames, s.full = len(s.Functions)+n, len(s.Frames)+n, false
+}
+
+// Full reports whether something has found no room since Limit.
+func (s *Symbols) Full() bool { return s.full }
+
 // Function interns f. A Kind is filled in when the function had none before.
 func (s *Symbols) Function(f Function) FunctionID {
 	h := f.hash()
@@ -148,6 +161,10 @@ func (s *Symbols) Function(f Function) FunctionID {
 			fn.Kind = f.Kind
 		}
 		return FunctionID(known)
+	}
+	if s.room.functions != 0 && len(s.Functions) >= s.room.functions {
+		s.full = true
+		return 0
 	}
 	if f.Name == LostName {
 		f.Kind = KindLabel
@@ -163,6 +180,10 @@ func (s *Symbols) Frame(f Frame) FrameID {
 	h := f.hash()
 	if known, ok := s.frames.Find(h, func(id int32) bool { return s.Frames[id] == f }); ok {
 		return FrameID(known)
+	}
+	if s.room.frames != 0 && len(s.Frames) >= s.room.frames {
+		s.full = true
+		return 0
 	}
 	id := FrameID(len(s.Frames))
 	s.Frames = append(s.Frames, f)

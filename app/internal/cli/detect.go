@@ -46,8 +46,10 @@ func (o *detectOptions) run(e *env, args []string) error {
 	}
 	failed := err != nil
 	var rows []query.Detected
+	shown := newProgress(e, "auto", sources)
 	for i := range sources {
 		err := o.detect(&sources[i], func(d query.Detected, err error) error {
+			shown.clear()
 			failed = failed || err != nil && (sources[i].Named || !errors.Is(err, profile.ErrUnrecognized))
 			if o.output == "json" {
 				rows = append(rows, d)

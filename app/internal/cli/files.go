@@ -74,8 +74,11 @@ func (f *fileFlags) decode(e *env, files []string) ([]query.Input, error) {
 	sources, err := ingest.Expand(files, e.in)
 	errs := []error{err}
 	var list []query.Input
+	shown := newProgress(e, "auto", sources)
 	for i := range sources {
 		part, err := f.decodeOne(e, &sources[i])
+		shown.files++
+		shown.clear()
 		for _, in := range part {
 			warn(e, in.Name(), in.Warnings())
 		}
@@ -116,12 +119,16 @@ func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]query.Input, err
 func decodeFiles(e *env, files []string, reader *format.Reader, use func(name string, p *profile.Profile) error) error {
 	sources, err := ingest.Expand(files, e.in)
 	errs := []error{err}
+	shown := newProgress(e, "auto", sources)
 	for i := range sources {
 		errs = append(errs, decodeSource(&sources[i], reader, func(name string, p *profile.Profile) error {
+			shown.clear()
 			warn(e, name, p.Warnings)
 			return use(name, p)
 		}))
+		shown.files++
 	}
+	shown.clear()
 	return errors.Join(errs...)
 }
 

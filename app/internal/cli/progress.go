@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 // progress shows how an import goes: a bar on a terminal, a JSON line per file,
 // or only what failed.
 type progress struct {
+	mu       sync.Mutex // readers report while results are printed
 	e        *env
 	json     bool
 	bar      bool
@@ -28,6 +30,7 @@ type progress struct {
 	drawn    time.Time
 	files    int
 	bytes    int64
+	read     int64 // bytes of files that are being read or were
 	allFiles int
 	allBytes int64
 	failures []ingest.Result
@@ -39,13 +42,24 @@ type progress struct {
 	example  map[string]string // of each kind
 }
 
+// A file of at most smallFile bytes has no bar of its own, and reading draws none in the
+// first patience: most ends before anybody waits.
+const (
+	smallFile = 1 << 20
+	patience  = time.Second
+)
+
+// newProgress returns the progress of sources; with a bar, they report what is read of them.
 func newProgress(e *env, how string, sources []ingest.Source) *progress {
 	p := &progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}, labels: []ingest.Result{},
 		guesses: map[ingest.Guess]bool{}, errors: map[string]int{}, example: map[string]string{}}
 	p.json = how == "json"
-	p.bar = how == "bar" || how == "auto" && terminal(e.err) && len(sources) > 1
 	for i := range sources {
 		p.allBytes += sources[i].Size
+	}
+	p.bar = how == "bar" || how == "auto" && terminal(e.err) && (len(sources) > 1 || p.allBytes > smallFile)
+	if p.bar {
+		metered(sources, p.reads)
 	}
 	return p
 }
@@ -62,6 +76,15 @@ func addProgressFlag(c *cobra.Command, how *string) {
 	c.Flags().Var(&choice{how, []string{"auto", "bar", "json", "none"}}, "progress", "`how` to report progress: auto (a bar on a terminal), bar, json (one line per committed file), none")
 }
 
+// reads counts bytes that were read.
+func (p *progress) reads(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.read += int64(n); time.Since(p.began) > patience {
+		p.draw(false)
+	}
+}
+
 // copied counts what store.Copy has told.
 func (p *progress) copied(c store.Copied) {
 	p.files, p.allFiles = c.Done, c.All
@@ -70,6 +93,8 @@ func (p *progress) copied(c store.Copied) {
 
 // report is called once per result, after its commit.
 func (p *progress) report(r ingest.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.json {
 		p.e.writeJSON(r) //nolint:errcheck // a reader that has gone away ends the process at the next write
 	}
@@ -138,7 +163,7 @@ func (p *progress) draw(last bool) {
 	p.drawn = time.Now()
 	done := float64(p.files) / float64(max(1, p.allFiles))
 	if p.allBytes > 0 {
-		done = float64(p.bytes) / float64(p.allBytes)
+		done = min(1, float64(max(p.bytes, p.read))/float64(p.allBytes))
 	}
 	elapsed := time.Since(p.began)
 	left := "…"
@@ -146,7 +171,13 @@ func (p *progress) draw(last bool) {
 		left = rounded(time.Duration(float64(elapsed) * (1 - done) / done))
 	}
 	fill := int(done * barWidth)
-	fmt.Fprintf(p.e.err, "\r\x1b[K%s%s %3.0f%%  %d/%d %s  %.0f/s  %s left", strings.Repeat("█", fill), strings.Repeat("░", barWidth-fill),
+	bar := strings.Repeat("█", fill) + strings.Repeat("░", barWidth-fill)
+	if p.allFiles == 1 {
+		size, _ := words.Amount(float64(p.allBytes), "bytes")
+		fmt.Fprintf(p.e.err, "\r\x1b[K%s %3.0f%% of %s  %s left", bar, done*100, size, left)
+		return
+	}
+	fmt.Fprintf(p.e.err, "\r\x1b[K%s %3.0f%%  %d/%d %s  %.0f/s  %s left", bar,
 		done*100, p.files, p.allFiles, p.unit, float64(p.files)/max(0.001, elapsed.Seconds()), left)
 }
 
