@@ -69,6 +69,39 @@ describe.skipIf(missing)('workbench', () => {
     await w.close();
   });
 
+  test('one click selects, two zoom, the right button and the menu key open a menu, and what is copied is said', async () => {
+    const w = await world.page();
+    await w.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await w.open(`${base}/profile?group=java&benchmark=list&last=1`);
+    const box = (await w.page.locator('.flame').boundingBox())!;
+    const at = [box.x + box.width * 0.6, box.y + 9] as const;
+    await w.page.mouse.click(...at);
+    await w.page.waitForFunction(() => /sel=/.test(location.search) && !/zoom=/.test(location.search));
+    await w.page.locator('aside.sidebar').waitFor();
+    const second = (await w.page.locator('.flame').boundingBox())!;
+    await w.page.mouse.dblclick(second.x + second.width * 0.6, second.y + 9);
+    await w.page.waitForFunction(() => /zoom=/.test(location.search));
+    await w.page.mouse.click(second.x + second.width * 0.6, second.y + 28, { button: 'right' });
+    await w.page.getByRole('menuitem', { name: /Copy name/ }).click();
+    await w.page.getByText('Copied the name').waitFor();
+    expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/com\.acme\.Shop|clone3|call_run|list|sort/);
+    await w.page.locator('.flame').focus();
+    await w.page.keyboard.press('Shift+F10');
+    await w.page.getByRole('menuitem', { name: /Sandwich/ }).waitFor();
+    await w.page.keyboard.press('Escape');
+    expect(await w.page.locator('[role=menu]').count()).toBe(0);
+    const side = w.page.locator('.side');
+    const width = await side.evaluate(e => e.clientWidth);
+    await w.page.getByRole('separator').focus();
+    await w.page.keyboard.press('ArrowLeft');
+    expect(await side.evaluate(e => e.clientWidth)).toBeLessThan(width);
+    await w.page.reload();
+    await w.settled();
+    expect(await side.evaluate(e => e.clientWidth)).toBeLessThan(width);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('what is narrower than a pixel is grey, to the last level', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=java&benchmark=list&last=1`);

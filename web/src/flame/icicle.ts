@@ -124,6 +124,8 @@ export interface Handlers {
   hover: (box: number, x: number, y: number) => void;
   select: (box: number) => void;
   zoom: (box: number) => void;
+  /** A menu was asked for at a point of the window: by the right button, or by the menu key for what is selected. */
+  menu?: (box: number, x: number, y: number) => void;
   /** The part of the window, of 0 to 1, whose boxes are too narrow to draw, when it changes by more than a thousandth. */
   narrow?: (part: number) => void;
   /** The window was moved by hand or by an animation. */
@@ -185,7 +187,9 @@ export class Icicle {
     on(this.#over, 'pointerup', e => this.#up(e));
     on(this.#over, 'pointercancel', () => this.#endDrag());
     on(this.#over, 'pointerleave', () => this.#setHover(none, 0, 0));
-    on(this.#over, 'dblclick', e => this.handlers.zoom(this.#at(e)));
+    // The second click may find other boxes under the pointer: what the first one selected opens a panel.
+    on(this.#over, 'dblclick', e => this.handlers.zoom(this.#selected === none ? this.#at(e) : this.#selected));
+    on(host, 'contextmenu', e => this.#menu(e));
     on(host, 'wheel', e => this.#wheel(e), { passive: false });
     if (typeof ResizeObserver !== 'undefined') {
       this.#watch = new ResizeObserver(() => this.#draw());
@@ -451,11 +455,20 @@ export class Icicle {
     if (range) this.handlers.range?.(...range);
     else if (d && !d.moved) {
       const box = this.#at(e);
-      if (box !== none) {
-        this.handlers.select(box);
-        if (e.detail < 2 && !this.handlers.range) this.handlers.zoom(box);
-      }
+      if (box === none || e.detail > 1) return;
+      if (e.pointerType === 'touch' && box === this.#selected) this.handlers.zoom(box); // a second tap
+      else this.handlers.select(box);
     }
+  }
+
+  #menu(e: MouseEvent): void {
+    if (!this.handlers.menu || !this.#scene) return;
+    const pointed = e.target === this.#over && e.button === 2;
+    const box = pointed ? this.#at(e) : this.#selected;
+    if (box === none) return;
+    e.preventDefault();
+    const { x, y } = pointed ? { x: e.clientX, y: e.clientY } : this.place(box);
+    this.handlers.menu(box, x, pointed ? y : y + row);
   }
 
   #endDrag(): void {

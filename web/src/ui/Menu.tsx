@@ -1,5 +1,5 @@
 // A button with a list of actions or links.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface Item {
   label: string;
@@ -10,73 +10,122 @@ export interface Item {
   checked?: boolean;
 }
 
+/** A button that opens a list of items. */
 export function Menu({ label, items, title }: { label: string; items: Item[]; title?: string }) {
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!open) return;
-    const entries = () => [...(ref.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])];
-    (entries().find(e => e.ariaChecked === 'true') ?? entries()[0])?.focus();
-    const close = (e: Event) => {
-      if (!ref.current?.contains(e.target as Node)) setOpen(false);
-    };
-    const key = (e: KeyboardEvent) => {
-      const all = entries();
-      const i = all.indexOf(document.activeElement as HTMLElement);
-      const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-      if (step) all[(i + step + all.length) % all.length]?.focus();
-      else if (e.key === 'Escape' || e.key === 'Tab') {
-        setOpen(false);
-        ref.current?.querySelector('button')?.focus();
-      } else return;
-      e.stopPropagation();
-      if (e.key !== 'Tab') e.preventDefault();
-    };
-    document.addEventListener('pointerdown', close);
-    document.addEventListener('keydown', key, true);
-    return () => {
-      document.removeEventListener('pointerdown', close);
-      document.removeEventListener('keydown', key, true);
-    };
-  }, [open]);
-  const radio = items.some(i => i.checked !== undefined);
   return (
     <div class="menu" ref={ref}>
       <button type="button" aria-haspopup="menu" aria-expanded={open} title={title} onClick={() => setOpen(!open)}>
         {label} <span aria-hidden="true">▾</span>
       </button>
       {open && (
-        <div role="menu" aria-label={title ?? label}>
-          {items.map(item => {
-            const role = radio ? 'menuitemradio' : 'menuitem';
-            const content = (
-              <>
-                <span>{item.label}</span>
-                {item.hint && <small>{item.hint}</small>}
-              </>
-            );
-            return item.href ? (
-              <a key={item.label} role={role} tabIndex={-1} href={item.href} onClick={() => setOpen(false)}>
-                {content}
-              </a>
-            ) : (
-              <button
-                key={item.label}
-                type="button"
-                role={role}
-                tabIndex={-1}
-                aria-checked={radio ? !!item.checked : undefined}
-                onClick={() => {
-                  setOpen(false);
-                  item.run?.();
-                }}
-              >
-                {content}
-              </button>
-            );
-          })}
-        </div>
+        <List
+          label={title ?? label}
+          items={items}
+          around={ref}
+          close={back => {
+            setOpen(false);
+            if (back) ref.current?.querySelector('button')?.focus();
+          }}
+        />
       )}
+    </div>
+  );
+}
+
+/** The items of a menu at a point of the window; close is called when one was chosen or none. */
+export function Popup({ label, items, x, y, close }: { label: string; items: Item[]; x: number; y: number; close: () => void }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const before = useRef(document.activeElement as HTMLElement | null);
+  useLayoutEffect(() => {
+    const list = ref.current!.firstElementChild as HTMLElement;
+    const { width, height } = list.getBoundingClientRect();
+    list.style.left = `${Math.max(4, Math.min(x, innerWidth - width - 8))}px`;
+    list.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 8))}px`;
+  }, [x, y]);
+  return (
+    <div class="menu popup" ref={ref}>
+      <List
+        label={label}
+        items={items}
+        around={ref}
+        close={back => {
+          close();
+          if (back) before.current?.focus({ preventScroll: true });
+        }}
+      />
+    </div>
+  );
+}
+
+function List({
+  label,
+  items,
+  around,
+  close,
+}: {
+  label: string;
+  items: Item[];
+  /** A press outside of it closes the list. */
+  around: { current: HTMLElement | null };
+  /** back: the focus returns to where it was. */
+  close: (back: boolean) => void;
+}) {
+  useEffect(() => {
+    const entries = () => [...(around.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])];
+    (entries().find(e => e.ariaChecked === 'true') ?? entries()[0])?.focus();
+    const press = (e: Event) => {
+      if (!around.current?.contains(e.target as Node)) close(false);
+    };
+    const key = (e: KeyboardEvent) => {
+      const all = entries();
+      const i = all.indexOf(document.activeElement as HTMLElement);
+      const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+      if (step) all[(i + step + all.length) % all.length]?.focus();
+      else if (e.key === 'Escape' || e.key === 'Tab') close(true);
+      else return;
+      e.stopPropagation();
+      if (e.key !== 'Tab') e.preventDefault();
+    };
+    document.addEventListener('pointerdown', press);
+    document.addEventListener('keydown', key, true);
+    return () => {
+      document.removeEventListener('pointerdown', press);
+      document.removeEventListener('keydown', key, true);
+    };
+  }, []);
+  const radio = items.some(i => i.checked !== undefined);
+  const role = radio ? 'menuitemradio' : 'menuitem';
+  return (
+    <div role="menu" aria-label={label}>
+      {items.map(item => {
+        const content = (
+          <>
+            <span>{item.label}</span>
+            {item.hint && <small>{item.hint}</small>}
+          </>
+        );
+        return item.href ? (
+          <a key={item.label} role={role} tabIndex={-1} href={item.href} onClick={() => close(false)}>
+            {content}
+          </a>
+        ) : (
+          <button
+            key={item.label}
+            type="button"
+            role={role}
+            tabIndex={-1}
+            aria-checked={radio ? !!item.checked : undefined}
+            onClick={() => {
+              close(true);
+              item.run?.();
+            }}
+          >
+            {content}
+          </button>
+        );
+      })}
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { download, Embedded, hasSession, needsToken, Problem, source } from '../
 import { goTo, href, type PageName, place } from '../core/url';
 import { save } from '../view/export';
 import { helpShown, KeyHelp, press, useKeys } from './Keys';
-import { Tip } from './Tip';
+import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
   { title: 'Home', page: 'home', also: ['benchmark', 'function'] },
@@ -125,6 +125,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {needsToken.value ? <Login /> : children}
       </main>
       <Tip />
+      <Said />
       <KeyHelp />
     </>
   );

@@ -10,6 +10,24 @@ export function showTip(x: number, y: number, content: ComponentChildren | null)
   tip.value = content === null ? null : { x, y, content };
 }
 
+const said = signal('');
+let silence: ReturnType<typeof setTimeout> | undefined;
+
+/** Says in a line at the foot of the page what was done. */
+export function say(text: string): void {
+  said.value = text;
+  clearTimeout(silence);
+  silence = setTimeout(() => (said.value = ''), 1800);
+}
+
+export function Said() {
+  return (
+    <p class={said.value ? 'said' : 'hidden'} role="status">
+      {said.value}
+    </p>
+  );
+}
+
 export function Tip() {
   const ref = useRef<HTMLDivElement>(null);
   const at = tip.value;

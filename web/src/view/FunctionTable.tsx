@@ -17,8 +17,14 @@ interface Props {
 
 type Which = 'all' | 'slower' | 'faster' | 'own code';
 
+const groups = ['your own code', 'libraries and runtime', 'within the noise'];
+
+/** Where a function of a diff belongs: the user's own code first, and what changed before what did not. */
+const groupOf = (t: Tree, r: FunctionRow): number =>
+  t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1;
+
 export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narrow }: Props) {
-  const [sort, setSort] = useState({ id: t.isDiff || narrow ? 'total' : 'self', descending: true });
+  const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : narrow ? 'total' : 'self', descending: true });
   const [which, setWhich] = useState<Which>('all');
   const counts = useMemo(() => {
     let slower = 0;
@@ -50,19 +56,29 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       newSelf: r => r.self[last]!,
       relative: r => (r.total[0] ? delta(r.total) / Math.abs(r.total[0]!) : Number.MAX_VALUE * Math.sign(delta(r.total))),
     };
-    if (t.isDiff && (sort.id === 'total' || sort.id === 'rank')) {
-      // What is outside of the noise before what is within, which is grey; of equal changes the user's own code first.
-      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 1 : 0);
-      const own = (r: FunctionRow) => (t.table.functions[r.fn]!.own ? 0 : 1);
-      kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total) || own(a) - own(b));
-    } else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
-    else if (sort.id !== 'total') {
+    if (sort.id === 'rank') kept.sort((a, b) => groupOf(t, a) - groupOf(t, b) || t.order(a.total, b.total));
+    else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
+    else if (sort.id !== 'total' || t.isDiff) {
       const key = keys[sort.id.replace('Share', '')]!;
       const size = (r: FunctionRow) => (sort.id === 'self' || sort.id === 'total' ? Math.abs(key(r) as number) : (key(r) as number));
       kept.sort((a, b) => size(b) - size(a) || a.fn - b.fn);
     }
     return sort.descending ? kept : kept.reverse();
   }, [rows, found, which, sort]);
+  // In the order of groups each has a heading, so that the order explains itself.
+  const shown = useMemo(() => {
+    if (sort.id !== 'rank') return list.map((_, i) => i);
+    const out: (number | string)[] = [];
+    const anyOwn = rows.some(r => t.table.functions[r.fn]!.own);
+    list.forEach((r, i) => {
+      const group = groupOf(t, r);
+      if (i === 0 || group !== groupOf(t, list[i - 1]!)) out.push(group === 1 && !anyOwn ? 'changed' : groups[group]!);
+      out.push(i);
+    });
+    return out;
+  }, [list]);
+  const at = shown.findIndex(i => typeof i === 'number' && list[i]!.fn === selected);
+  const rowOf = (k: number): FunctionRow | undefined => (typeof shown[k] === 'number' ? list[shown[k]] : undefined);
   const value = (v: number) => (v ? amount(v, t.unit) : '–');
   const share = (v: number, side = 0) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
   const difference = (id: string, title: string, of: (r: FunctionRow) => number[]): Column => ({
@@ -94,7 +110,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   const state: Column = {
     id: 'rank',
     title: 'Change',
-    hint: 'by size of the change; grey: within sampling noise',
+    hint: 'your own code first, then by size of the change; grey: within sampling noise',
     width: 104,
     sortable: true,
     cell: i => {
@@ -169,15 +185,28 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       )}
       <Table
         label="functions"
-        rows={list.length}
-        columns={columns}
-        rowKey={i => list[i]!.fn}
+        rows={shown.length}
+        columns={columns.map(c => ({
+          ...c,
+          cell: (k: number) => (typeof shown[k] === 'number' ? c.cell(shown[k]) : c.id === 'name' && shown[k]),
+          class: (k: number) => (typeof shown[k] === 'number' ? (c.class?.(shown[k]) ?? '') : ''),
+        }))}
+        rowKey={k => rowOf(k)?.fn ?? shown[k]!}
         sort={sort}
         onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : true }))}
-        selected={list.findIndex(r => r.fn === selected)}
-        onSelect={i => onSelect(list[i]!.fn)}
-        onOpen={i => onOpen(list[i]!.fn)}
-        rowClass={i => (t.isDiff && t.change(list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside) === 0 ? 'quiet' : '')}
+        selected={at}
+        onSelect={k => {
+          const r = rowOf(k) ?? rowOf(k < at ? k - 1 : k + 1); // arrows pass a heading
+          if (r) onSelect(r.fn);
+        }}
+        onOpen={k => {
+          const r = rowOf(k);
+          if (r) onOpen(r.fn);
+        }}
+        rowClass={k => {
+          const r = rowOf(k);
+          return !r ? 'group' : t.isDiff && groupOf(t, r) === 2 ? 'quiet' : '';
+        }}
         empty={found ? 'No function matches the search.' : 'No functions.'}
       />
     </div>

@@ -22,6 +22,7 @@ interface Props {
   zoomed: number;
   onSelect: (node: number) => void;
   onZoom: (node: number) => void;
+  onMenu?: (node: number, x: number, y: number) => void;
   overview?: boolean;
 }
 
@@ -63,6 +64,7 @@ export function Graph(p: Props) {
         zoomed={boxOf(p.zoomed)}
         onSelect={b => p.onSelect(boxes.node[b]!)}
         onZoom={b => p.onZoom(b === none ? none : boxes.node[b]!)}
+        {...(p.onMenu ? { onMenu: (b: number, x: number, y: number) => p.onMenu!(boxes.node[b]!, x, y) } : {})}
         tip={tip}
         text={text}
         {...(p.overview && !t.isDiff ? { axis: { whole: t.root[0]!, unit: t.unit } } : {})}
@@ -138,6 +140,7 @@ interface CanvasProps {
   overview?: boolean;
   onSelect: (box: number) => void;
   onZoom: (box: number) => void;
+  onMenu?: (box: number, x: number, y: number) => void;
   onRange?: (from: number, to: number) => void;
   onMoved?: (from: number, to: number) => void;
   tip: (box: number) => preact.ComponentChildren;
@@ -172,6 +175,7 @@ export function Canvas(p: CanvasProps) {
       hover: (box, x, y) => showTip(x, y, box === none ? null : props.current.tip(box)),
       select: box => props.current.onSelect(box),
       zoom: box => props.current.onZoom(box),
+      menu: (box, x, y) => props.current.onMenu?.(box, x, y),
       narrow: setNarrow,
       moved: (from, to) => {
         setView(v => (v[0] === from && v[1] === to ? v : [from, to]));
@@ -226,7 +230,7 @@ export function Canvas(p: CanvasProps) {
         class="flame"
         role="application"
         aria-roledescription="flame graph"
-        aria-label={`${p.label}. Arrow keys walk, Enter zooms.`}
+        aria-label={`${p.label}. Arrow keys walk, Enter zooms, the menu key lists what else can be done.`}
         tabIndex={0}
         onKeyDown={key}
       />

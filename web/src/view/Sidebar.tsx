@@ -44,12 +44,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
     return { callers: top(up), callees: top(down) };
   }, [t, fn]);
   const categories = useMemo(() => categoriesBelow(t, nodes, node), [t, nodes, node]);
-  if (!f)
-    return (
-      <aside aria-label="Selection" class="sidebar nothing">
-        <p class="dim">Select a function or a box to see its numbers, callers and callees.</p>
-      </aside>
-    );
+  if (!f) return null;
   const list = (title: string, items: { fn: number; total: number[] }[]) =>
     items.length > 0 && (
       <section>

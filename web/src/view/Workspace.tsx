@@ -7,12 +7,14 @@ import { functionRows, type Tree } from '../core/profile';
 import { search } from '../core/search';
 import { formatSelection, nodeOf, parseSelection, type Selection, selectionOf } from '../core/selection';
 import { dark, remembered } from '../core/settings';
+import { source } from '../core/source';
 import { none } from '../core/table';
 import { callees, formatPath, parseTransform, transform } from '../core/transforms';
-import { link, place, update } from '../core/url';
+import { href, link, place, update } from '../core/url';
 import { type Colouring, palette } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
-import { type Item, Menu } from '../ui/Menu';
+import { type Item, Menu, Popup } from '../ui/Menu';
+import { say } from '../ui/Tip';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph, large } from './Graph';
@@ -93,7 +95,12 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
   const add = (kindOf: string, arg: string) => setTransforms([...texts, `${kindOf}:${arg}`]);
   const withFunction = (kindOf: string) => fn !== none && add(kindOf, name(fn));
   const undo = () => texts.length > 0 && setTransforms(texts.slice(0, -1));
-  const copy = (text: string) => void navigator.clipboard?.writeText(text);
+  const copy = (text: string, what: string) =>
+    void navigator.clipboard?.writeText(text).then(
+      () => say(`Copied the ${what}`),
+      () => say(`The browser does not let pages copy the ${what}`),
+    );
+  const [menu, setMenu] = useState<{ x: number; y: number } | null>(null);
 
   const step = (by: number) => {
     if (!found || found.count === 0) return;
@@ -162,9 +169,9 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     { keys: 's', help: 'details of the selection', run: () => (details.value = !details.value) },
     ...transforms.map(x => ({ keys: x.key, help: x.help, run: x.run })),
     { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
-    { keys: 'c', help: 'copy the name', run: () => fn !== none && copy(functions[fn]!.name) },
-    { keys: 'p', help: 'copy the call path', run: () => node !== none && copy(pathNames(node, nodes)) },
-    { keys: 'y', help: 'copy the link', run: () => copy(link()) },
+    { keys: 'c', help: 'copy the name', run: () => fn !== none && copy(functions[fn]!.name, 'name') },
+    { keys: 'p', help: 'copy the call path', run: () => node !== none && copy(pathNames(node, nodes), 'call path') },
+    { keys: 'y', help: 'copy the link', run: () => copy(link(), 'link') },
   ];
   useKeys(keys);
   // A view has the focus when it opens, unless someone is at work elsewhere.
@@ -190,6 +197,10 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       zoomed={options.zoomed ?? none}
       onSelect={options.onSelect ?? (n => selectFunction(v.fn(n)))}
       onZoom={options.onZoom ?? (n => n !== none && selectFunction(v.fn(n)))}
+      onMenu={(n, x, y) => {
+        (options.onSelect ?? (k => selectFunction(v.fn(k))))(n);
+        setMenu({ x, y });
+      }}
       overview={options.overview ?? false}
     />
   );
@@ -214,7 +225,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     case 'flame':
       content = (
         <>
-          <div class="side">{list(true)}</div>
+          <Side>{list(true)}</Side>
           {graph(upright, view === 'flame', view === 'flame' ? 'Flame graph' : 'Icicle graph', {
             selected: node,
             zoomed,
@@ -253,7 +264,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
         </div>
       ) : (
         <>
-          <div class="side">{list(true)}</div>
+          <Side>{list(true)}</Side>
           <Sandwich t={shown} fn={fn} graph={graph} />
         </>
       );
@@ -425,14 +436,29 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
               </button>
             ))}
         {texts.length === 0 && zoomed === none && filters.length === 0 && (
-          <span class="dim">Click a box to zoom, hover for numbers, ? for keys.</span>
+          <span class="dim">Double click zooms, right click lists what can be done, ? lists keys.</span>
         )}
       </nav>
       {colouring === 'category' && ['icicle', 'flame', 'sandwich'].includes(view) && <CategoryLegend t={shown} />}
+      {menu && fn !== none && (
+        <Popup
+          label={visible(functions[fn]!.name)}
+          x={menu.x}
+          y={menu.y}
+          close={() => setMenu(null)}
+          items={[
+            ...(node !== none && view !== 'inverted' ? [{ label: 'Zoom', hint: 'Enter', run: () => zoom(node) }] : []),
+            ...transforms.map(t => ({ label: t.label, hint: t.key, run: () => void t.run() })),
+            { label: 'Search', hint: '/', run: () => update({ q: functions[fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') }) },
+            { label: 'Copy name', hint: 'c', run: () => copy(functions[fn]!.name, 'name') },
+            ...(node !== none ? [{ label: 'Copy call path', hint: 'p', run: () => copy(pathNames(node, nodes), 'call path') }] : []),
+            ...(source.value.offline ? [] : [{ label: 'This function over time', href: href('function', { function: functions[fn]!.name }) }]),
+          ]}
+        />
+      )}
       <div ref={main} class={`views ${view}`}>
         {content}
-        {details.value && !late && <aside class="sidebar nothing" aria-label="Selection" />}
-        {details.value && late && (
+        {details.value && late && fn !== none && (
           <Sidebar
             t={shown}
             fn={fn}
@@ -446,6 +472,41 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
         )}
       </div>
     </div>
+  );
+}
+
+const sideWidth = remembered('side', 0); // px; 0: a part of the window
+
+/** What is beside a graph, as wide as the edge between them was dragged. */
+function Side({ children }: { children: ComponentChildren }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const set = (width: number) => (sideWidth.value = Math.round(Math.max(160, Math.min(innerWidth * 0.7, width))));
+  const now = () => ref.current!.clientWidth;
+  return (
+    <>
+      <div ref={ref} class="side" style={sideWidth.value > 0 ? { width: `${sideWidth.value}px`, maxWidth: 'none', minWidth: 0 } : {}}>
+        {children}
+      </div>
+      <div
+        class="edge"
+        role="separator"
+        aria-orientation="vertical"
+        aria-label="Width of the list"
+        aria-valuenow={sideWidth.value}
+        tabIndex={0}
+        title="drag to resize, double click for the width it had"
+        onPointerDown={e => e.currentTarget.setPointerCapture(e.pointerId)}
+        onPointerMove={e => e.buttons === 1 && set(e.clientX - ref.current!.getBoundingClientRect().left)}
+        onDblClick={() => (sideWidth.value = 0)}
+        onKeyDown={e => {
+          const by = { ArrowLeft: -24, ArrowRight: 24 }[e.key];
+          if (!by) return;
+          set(now() + by);
+          e.preventDefault();
+          e.stopPropagation();
+        }}
+      />
+    </>
   );
 }
 
