@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // Finding writes one finding as the text report does, without its place in the code.
@@ -94,7 +95,7 @@ func (c *Change) amounts() string {
 	if s := Cost(&c.Finding); s != "" {
 		parts = append(parts, s)
 	}
-	if c.Delta.Samples != 0 {
+	if c.Delta.Samples != 0 && !(profile.ValueType{Name: c.Type}).Momentary() {
 		parts = append(parts, fmt.Sprintf("%+.1f samples per run", c.Delta.Samples))
 		if gross := c.Delta.Gross; math.Abs(gross) < 0.9*math.Abs(c.Delta.Share) {
 			parts = append(parts, words.SignedPercent(gross)+" at the place itself")

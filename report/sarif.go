@@ -103,6 +103,7 @@ type sarifSuppression struct {
 // sarifRules are the kinds that are costs, and metrics.
 var sarifRules = []sarifRule{
 	newRule(regression.Regression, "PerformanceRegression", "A function became slower than in the runs before.", "error"),
+	newRule(regression.Leak, "ResourceLeak", "An amount grew over the snapshots of one process.", "error"),
 	newRule(regression.Widespread, "WidespreadSlowdown", "Many functions became slower, and no single one is the cause.", "warning"),
 	newRule(regression.Slowdown, "BenchmarkSlowdown", "The whole benchmark became slower.", "warning"),
 	newRule(metricRule, "WorseMetric", "A metric of a benchmark became worse.", "error"),

@@ -168,6 +168,9 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 	if err := b.judge(rows, usable, most, req); err != nil {
 		return nil, err
 	}
+	if s.Type.Momentary() && len(b.Analyses) > 0 {
+		b.amounts(s, m, usable, most, req)
+	}
 	sortFindings(b.Findings)
 	b.setCompared(s)
 	b.warnOfFew(m)
@@ -318,7 +321,7 @@ func (f Finding) SameAs(g Finding) bool {
 	return len(short) > 1 && len(long)-len(short) <= sameFrames && slices.Equal(short, long[:len(short)])
 }
 
-var kindOrder = []Kind{Regression, Widespread, Slowdown, Improvement, Moved, Environment}
+var kindOrder = []Kind{Regression, Leak, Widespread, Slowdown, Improvement, Moved, Environment}
 
 // sortFindings orders findings: costs, the other kinds, and last the transient ones; each
 // by share of the program, then by score.

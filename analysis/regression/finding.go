@@ -12,6 +12,7 @@ type Kind string
 // The kinds of findings, in the order in which a result lists them.
 const (
 	Regression  Kind = "regression"  // a place became slower
+	Leak        Kind = "leak"        // an amount grows over the snapshots of one process
 	Widespread  Kind = "widespread"  // many functions changed at once; none is the cause
 	Slowdown    Kind = "slowdown"    // everything, or the one hot function, became slower
 	Improvement Kind = "improvement" // a place became faster
@@ -21,7 +22,7 @@ const (
 
 // Costs reports whether findings of this kind mean that the program became slower,
 // which is what a gate checks.
-func (k Kind) Costs() bool { return k == Regression || k == Widespread || k == Slowdown }
+func (k Kind) Costs() bool { return k == Regression || k == Leak || k == Widespread || k == Slowdown }
 
 // Status tells whether a second run confirms a finding.
 type Status string

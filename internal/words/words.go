@@ -167,8 +167,18 @@ func Interval(v, low, high float64, unit string) string {
 }
 
 // step returns the unit in which a metric reads well and the divisor that leads to
-// it. Units other than times stay.
+// it. Units other than times and the bytes of value types stay.
 func step(v float64, unit string) (scale float64, name string) {
+	if unit == "bytes" {
+		scale = 1
+		for _, name = range []string{"B", "KiB", "MiB", "GiB", "TiB"} {
+			if v < 1024*scale {
+				break
+			}
+			scale *= 1024
+		}
+		return min(scale, 1<<40), name
+	}
 	what, per, isRate := strings.Cut(unit, "/")
 	factor, ok := seconds(what)
 	if !ok {

@@ -38,6 +38,7 @@ type Run struct {
 	Type        string  // default cpu-samples
 	Operations  float64 // 0: unknown
 	Branch      string
+	Process     string // of which the run is a snapshot
 }
 
 // Store returns a store with runs 01, 02, … in that order.
@@ -68,6 +69,9 @@ func (r *Run) file(t testing.TB, n int) *store.File {
 	}
 	key := fmt.Sprintf("%02d", n)
 	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Run: testrun.Run{Key: key, Branch: r.Branch}, Records: []*store.Record{rec}}
+	if r.Process != "" {
+		f.Run.Attributes = map[string]string{"process": r.Process}
+	}
 	if r.Metric != 0 {
 		unit := cmp.Or(r.Unit, "ms")
 		f.Metrics = []testrun.Metric{{Name: "m", Mean: r.Metric, Unit: unit, Better: testrun.BetterOf(unit), Primary: true}}

@@ -85,7 +85,7 @@ export interface History {
 
 export interface Finding {
   id: string;
-  kind: 'regression' | 'widespread' | 'slowdown' | 'improvement' | 'moved' | 'environment';
+  kind: 'regression' | 'leak' | 'widespread' | 'slowdown' | 'improvement' | 'moved' | 'environment';
   presence?: 'new' | 'vanished';
   group?: string;
   benchmark: string;

@@ -20,7 +20,7 @@ const kinds: Record<Change['kind'], string> = {
   environment: 'environment',
 };
 
-export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind === 'widespread' || c.kind === 'slowdown';
+export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind === 'leak' || c.kind === 'widespread' || c.kind === 'slowdown';
 
 type Address = Record<string, string | readonly string[]>;
 

@@ -1,0 +1,244 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Values that are there at one moment, like the objects on a heap, are compared as amounts:
+// their shares say nothing when one function always holds 99.9%. Two tests are made of the
+// whole program's amount: whether the tested runs have more than the history (a step), and
+// whether the amount grows from run to run (a trend). The function that holds the growth is
+// named. docs/method/regression.md has the formulas.
+
+// ProcessAttribute names the process of which a run is a snapshot: `--attr process=ID`.
+// Growth over the snapshots of one process is a leak.
+const ProcessAttribute = "process"
+
+// The prior of the relative deviation of an amount between runs of one commit.
+const (
+	amountDeviation = 0.05
+	amountPrior     = 3.0 // degrees of freedom
+)
+
+const (
+	leastTrend  = 4   // runs
+	leastGrowth = 0.1 // of a trend over its runs
+	newerGrowth = 0.2 // the part of it that the newer half of the runs must have
+)
+
+// growth is a rise of the program's amount, in units of the value type.
+type growth struct {
+	kind          Kind
+	from, to      []int // runs before and after
+	before, delta float64
+	se, score     float64
+	confirmed     bool
+}
+
+// amounts compares the program's amounts of runs, of which the last most may be tested, and
+// replaces the findings of the comparison of shares.
+func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, most int, req *Request) {
+	b.Findings = nil
+	k := min(most, 2)
+	if req.K > 0 {
+		k = most
+	}
+	window := runs[max(0, len(runs)-k-req.window()):]
+	least, share := stat.ScoreOfTail(req.Options.alpha(k)/2), req.Options.withDefaults().MinShare // of two tests
+	for _, g := range []growth{leak(m, window), step(m, window, k), trend(m, window), step(m, window, 1)} {
+		if g.score >= least && g.delta >= share*g.before {
+			b.Findings = append(b.Findings, g.finding(s, m, req))
+			return
+		}
+	}
+}
+
+// amount is the program's amount in a run.
+func amount(m *history.Matrix, t int) float64 {
+	return (m.Runs[t].Total + m.Runs[t].Environment) * m.Unit
+}
+
+// deviation returns the standard deviation of amounts around a mean, from the squares of
+// independent residuals, and its degrees of freedom. It is that of the number of sampled
+// objects at least.
+func deviation(m *history.Matrix, mean, squares, dof float64) (float64, float64) {
+	prior := amountDeviation * mean
+	n, counting := amountPrior+dof, mean*m.Unit
+	if m.Weighted {
+		counting = 0 // the value of a sample is unknown
+	}
+	return math.Sqrt(math.Max((squares+amountPrior*prior*prior)/n, counting)), n
+}
+
+// step tests the last k runs against those before; both levels are means.
+func step(m *history.Matrix, runs []int, k int) (g growth) {
+	n := len(runs) - k
+	if n < leastHistory || k < 1 {
+		return g
+	}
+	g = growth{kind: Regression, from: runs[:n], to: runs[n:], confirmed: k > 1}
+	var now, squares float64
+	for _, t := range g.from {
+		g.before += amount(m, t) / float64(n)
+	}
+	for _, t := range g.to {
+		now += amount(m, t) / float64(k)
+	}
+	for _, t := range g.from {
+		d := amount(m, t) - g.before
+		squares += d * d
+	}
+	sd, dof := deviation(m, g.before, squares, float64(n-1))
+	g.delta, g.se = now-g.before, sd*math.Sqrt(1/float64(n)+1/float64(k))
+	if g.before > 0 && g.delta > 0 && (k == 1 || slices.IndexFunc(g.to, func(t int) bool { return amount(m, t) < g.before+g.se }) < 0) {
+		g.score = stat.StudentScore(g.delta/g.se, dof)
+	}
+	return g
+}
+
+// trend fits a line through the amounts of the runs. The noise is taken from second
+// differences, which a line does not change. It is a growth if the newest run has the most
+// and the newer half grew too: a step long ago is none.
+func trend(m *history.Matrix, runs []int) (g growth) {
+	n := len(runs)
+	if n < leastTrend {
+		return g
+	}
+	g = growth{kind: Regression, from: runs[:1], to: runs[n-1:], confirmed: true}
+	var mean, slope, spread, squares float64
+	for _, t := range runs {
+		mean += amount(m, t) / float64(n)
+	}
+	for i, t := range runs {
+		x := float64(i) - float64(n-1)/2
+		slope += x * (amount(m, t) - mean)
+		spread += x * x
+		if i > 1 {
+			d := amount(m, t) - 2*amount(m, runs[i-1]) + amount(m, runs[i-2])
+			squares += d * d / 6
+		}
+	}
+	slope /= spread
+	sd, dof := deviation(m, mean, squares, float64(n-2))
+	g.delta, g.se = slope*float64(n-1), sd*float64(n-1)/math.Sqrt(spread)
+	g.before = mean - g.delta/2
+	newest := amount(m, runs[n-1])
+	is := newest-amount(m, runs[n/2]) >= newerGrowth*g.delta
+	for _, t := range runs {
+		is = is && newest >= amount(m, t)
+	}
+	if is && g.delta > 0 && g.delta >= leastGrowth*g.before {
+		g.score = stat.StudentScore(g.delta/g.se, dof)
+	}
+	g.before = math.Max(g.before, m.Unit)
+	return g
+}
+
+// leak is the trend of the snapshots of the newest run's process.
+func leak(m *history.Matrix, runs []int) growth {
+	process := m.Runs[runs[len(runs)-1]].Profile.Run.Attributes[ProcessAttribute]
+	if process == "" {
+		return growth{}
+	}
+	g := trend(m, slices.DeleteFunc(slices.Clone(runs), func(t int) bool { return m.Runs[t].Profile.Run.Attributes[ProcessAttribute] != process }))
+	g.kind = Leak
+	return g
+}
+
+// finding describes the growth and the function that holds it.
+func (g *growth) finding(s *history.Series, m *history.Matrix, req *Request) Finding {
+	f := Finding{Kind: g.kind, Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect, Score: g.score}
+	if g.confirmed {
+		f.Status = Confirmed
+	}
+	first, last := m.Runs[g.to[0]].Profile.Run, m.Runs[g.from[len(g.from)-1]].Profile.Run
+	grows := ""
+	if len(g.from) == 1 && len(g.to) == 1 { // a trend began after its first run
+		first = s.Profiles[slices.IndexFunc(s.Profiles, func(p store.Profile) bool { return p.Run.Key == last.Key })+1].Run
+		grows = ", from run to run"
+	}
+	f.Since = Since{Run: first.Key, Commit: first.Commit, LastGood: last.Key}
+	f.Chance = stat.NormalTail(g.score)
+	f.PlaceChance = f.Chance
+	f.Delta = Delta{Samples: g.delta / m.Unit, Share: g.delta / g.before, Gross: g.delta / g.before,
+		Time: &Estimate{g.delta, g.delta - 1.96*g.se, g.delta + 1.96*g.se, s.Type.Unit}}
+	g.place(&f, m, req)
+	f.Note = fmt.Sprintf("compared as an amount, not as a share%s", grows)
+	f.setID()
+	return f
+}
+
+// holderShare is the part of a growth that a callee must hold to be named in place of its
+// caller.
+const holderShare = 0.6
+
+// place names the call path that holds most of the growth.
+func (g *growth) place(f *Finding, m *history.Matrix, req *Request) {
+	t := m.Table
+	delta, level := make([]float64, t.Len()), make([]float64, t.Len()) // self, then total
+	for _, side := range []struct {
+		runs []int
+		sign float64
+	}{{g.from, -1}, {g.to, 1}} {
+		for _, run := range side.runs {
+			for i, n := range m.Runs[run].Nodes {
+				v := m.Runs[run].Count[i] * m.Unit / float64(len(side.runs))
+				delta[n] += side.sign * v
+				if side.sign < 0 {
+					level[n] += v
+				}
+			}
+		}
+	}
+	is := own.Functions(t, level, req.Options.Own)
+	for n := t.Len() - 1; n >= 0; n-- {
+		if p := t.Parent[n]; p != calltree.NoNode {
+			delta[p] += delta[n]
+			level[p] += level[n]
+		}
+	}
+	f.Path, f.Paths = []string{}, []Path{}
+	at, carrier := calltree.NoNode, -1 // index in the path
+	for least := holderShare * g.delta; ; {
+		next := calltree.NoNode
+		for n := range int32(t.Len()) {
+			if t.Parent[n] == at && delta[n] >= least && (next == calltree.NoNode || delta[n] > delta[next]) {
+				next = n
+			}
+		}
+		if next == calltree.NoNode {
+			break
+		}
+		at = next
+		f.Path = append(f.Path, t.Functions[t.Func[at]].Name)
+		if is[t.Func[at]] {
+			carrier = len(f.Path) - 1
+		}
+	}
+	if at == calltree.NoNode {
+		return
+	}
+	f.Function = t.Functions[t.Func[at]].Name
+	f.Paths = []Path{{f.Path, delta[at] / m.Unit}}
+	h := &Headline{Function: f.Function, Own: carrier >= 0}
+	node := at
+	for i := len(f.Path) - 1; i > max(carrier, 0) && carrier >= 0; i-- {
+		h.Calls, node = f.Path[i], t.Parent[node]
+	}
+	fn := &t.Functions[t.Func[node]]
+	h.Function, h.File, h.Line = fn.Name, fn.File, int(fn.StartLine)
+	h.New = level[node] == 0
+	f.Headline = h
+	f.Delta.Before = level[node] / g.before
+	if level[at] == 0 {
+		f.Presence = New
+	}
+}
