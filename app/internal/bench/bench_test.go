@@ -148,10 +148,10 @@ func TestEndTogether(t *testing.T) {
 	defer cancel()
 	mark := filepath.Join(t.TempDir(), "mark")
 	var out bytes.Buffer
-	if _, err := run(ctx, process{dir: t.TempDir(), args: []string{"sh", "-c", "(sleep 2; touch " + mark + ") & wait"}, out: &out}, nil); err == nil {
+	if _, err := run(ctx, process{dir: t.TempDir(), args: []string{"sh", "-c", "(sleep 4; touch " + mark + ") & wait"}, out: &out}, nil); err == nil {
 		t.Fatal("not interrupted")
 	}
-	time.Sleep(2500 * time.Millisecond)
+	time.Sleep(4500 * time.Millisecond)
 	if exists(mark) {
 		t.Error("a child of the command went on")
 	}

@@ -46,10 +46,13 @@ func run(ctx context.Context, p process, env []string) (usage, error) {
 	cmd.Args[0] = p.args[0]
 	cmd.Dir, cmd.Env = p.dir, append(append(secret.Without(os.Environ()), env...), p.env...)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(p.out, &tail{&text}), &tail{&text}
-	endTogether(cmd)
+	kill := endTogether(cmd)
 	began := time.Now()
 	err = cmd.Run()
 	if ctx.Err() != nil {
+		if cmd.Process != nil {
+			kill()
+		}
 		return usage{}, context.Cause(ctx)
 	}
 	if err != nil {
@@ -59,7 +62,7 @@ func run(ctx context.Context, p process, env []string) (usage, error) {
 }
 
 // patience is how long processes have to end before they are killed.
-const patience = 2 * time.Second
+const patience = time.Second
 
 // lookPath finds a program like a shell in dir with these variables.
 func lookPath(name, dir string, env []string) (string, error) {
