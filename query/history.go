@@ -11,6 +11,8 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -18,12 +20,13 @@ import (
 // HistoryRequest asks for a metric, or the share of a function, over the runs of each
 // selected benchmark.
 type HistoryRequest struct {
-	Selection `group:"Selection"`
-	Function  string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
-	Self      bool            `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
-	Metric    string          `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
-	Window    int             `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
-	Newest    `group:"Limit"` // of each series
+	Selection   `group:"Selection"`
+	Function    string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
+	Self        bool            `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
+	Metric      string          `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
+	Window      int             `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
+	Newest      `group:"Limit"` // of each series
+	facts.Facts `json:"facts,omitzero"`
 }
 
 // HistoryResult holds a series per benchmark.
@@ -42,14 +45,16 @@ type HistorySeries struct {
 	Type      string `json:"type"` // of the profiles
 	// Metric is what is measured: of a function what its cost is in. Empty: the
 	// benchmark has none.
-	Metric   string            `json:"metric"`
-	Unit     string            `json:"unit"` // of the metric; "share" for functions
-	CostUnit string            `json:"costUnit,omitempty"`
-	Better   testrun.Better    `json:"better,omitempty"`
-	Status   string            `json:"status"` // of the newest run, as in an overview
-	LeftOut  []history.LeftOut `json:"leftOut"`
-	Runs     []HistoryRun      `json:"runs"`  // oldest first
-	Steps    []HistoryStep     `json:"steps"` // lasting changes
+	Metric   string         `json:"metric"`
+	Unit     string         `json:"unit"` // of the metric; "share" for functions
+	CostUnit string         `json:"costUnit,omitempty"`
+	Better   testrun.Better `json:"better,omitempty"`
+	// Outcome is what a report says of the newest runs; nil of a function, or if the
+	// selection has nothing to compare.
+	Outcome *report.Outcome   `json:"outcome,omitempty"`
+	LeftOut []history.LeftOut `json:"leftOut"`
+	Runs    []HistoryRun      `json:"runs"`  // oldest first
+	Steps   []HistoryStep     `json:"steps"` // lasting changes
 }
 
 // HistoryRun is a run with its value, and what the runs before let expect of it.
@@ -106,10 +111,19 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		}
 		out.Notes = append(out.Notes, otherTypes(list, main)...)
 	}
+	var of map[testrun.Benchmark]report.Outcome
+	if r.Function == "" {
+		if of, err = outcomes(ctx, st, r.Selection, &r.Facts); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
 			if series, ok := r.series(&s, b, shares); ok {
+				if o, ok := of[s.Benchmark]; ok {
+					series.judged(&o)
+				}
 				var omitted Omitted
 				series.Runs, omitted = newest(series.Runs, r.Rows)
 				out.Omitted.Rows += omitted.Rows
@@ -220,10 +234,9 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[
 		out.Runs[i].Value = v
 	}
 	steps := evidence.Steps(values)
-	out.Status = newestStatus(values, band, steps, out.Better)
 	for _, x := range steps {
 		run := &out.Runs[x.At]
-		step := HistoryStep{Run: run.Key, Date: run.Date, Commit: run.Commit, Before: x.Before, After: x.After, Status: status(x.After, x.Before, 0, out.Better)}
+		step := HistoryStep{Run: run.Key, Date: run.Date, Commit: run.Commit, Before: x.Before, After: x.After, Status: direction(x.Before, x.After, out.Better)}
 		for i := x.At - 1; i >= 0; i-- {
 			if valid(values[i]) {
 				step.LastGood = out.Runs[i].Key
@@ -233,6 +246,31 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[
 		out.Steps = append(out.Steps, step)
 	}
 	return out, true
+}
+
+// nearOnset is the number of runs by which a step of a noisy metric may miss the run with
+// which a finding begins.
+const nearOnset = 3
+
+// judged sets the outcome. A step that is the outcome's finding begins with the same run.
+func (s *HistorySeries) judged(o *report.Outcome) {
+	s.Outcome = o
+	at := func(run string) int {
+		return slices.IndexFunc(s.Runs, func(x HistoryRun) bool { return x.Key == run })
+	}
+	n := len(s.Steps)
+	if o.Since == nil || n == 0 {
+		return
+	}
+	step := &s.Steps[n-1]
+	onset := at(o.Since.Run)
+	if distance := onset - at(step.Run); onset < 0 || distance > nearOnset || distance < -nearOnset || step.Status != string(o.Status) {
+		return
+	}
+	step.Run, step.Date, step.Commit = o.Since.Run, s.Runs[onset].Date, s.Runs[onset].Commit
+	if o.Since.LastGood != "" {
+		step.LastGood = o.Since.LastGood
+	}
 }
 
 func compareBenchmarks(a, b testrun.Benchmark) int {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 	"github.com/dendroprof/dendro/traceprof"
@@ -15,9 +17,11 @@ import (
 
 // OverviewRequest asks what a store holds: its benchmarks, services and tasks.
 type OverviewRequest struct {
-	Selection `group:"Selection"`
-	Points    int `param:"points" group:"Limit" arg:"n" min:"1" default:"30" help:"number of runs per benchmark in values" json:"points"`
-	Rows      int `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of benchmarks (0: all)" json:"rows,omitempty"`
+	Selection   `group:"Selection"`
+	Points      int  `param:"points" group:"Limit" arg:"n" min:"1" default:"30" help:"number of runs per benchmark in values" json:"points"`
+	Rows        int  `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of benchmarks (0: all)" json:"rows,omitempty"`
+	Quick       bool `param:"quick" group:"View" help:"omit outcomes: read no profile" json:"quick,omitempty"`
+	facts.Facts `json:"facts,omitzero"`
 }
 
 // OverviewResult lists the benchmarks of a selection, and the services that send traces.
@@ -39,10 +43,12 @@ type BenchmarkOverview struct {
 	Types    []string      `json:"types"` // sorted
 	Last     testrun.Run   `json:"last"`
 	Metric   *MetricNewest `json:"metric"` // nil without a primary metric
+	// Outcome is what a report says of the newest runs; nil with Quick.
+	Outcome *report.Outcome `json:"outcome,omitempty"`
 }
 
-// MetricNewest is the primary metric of a benchmark: its newest values, and whether the
-// last one is outside of the band of the runs before.
+// MetricNewest is the newest values of the primary metric of a benchmark. They are as
+// measured: whether they changed is a question for the Outcome.
 type MetricNewest struct {
 	Name   string         `json:"name"`
 	Unit   string         `json:"unit"`
@@ -52,22 +58,12 @@ type MetricNewest struct {
 	Mean   float64        `json:"mean"` // of the runs before
 	// Deviation is the standard deviation of the runs before; 0 of fewer than two.
 	Deviation float64 `json:"deviation"`
-	// Status of the newest runs: slower or faster if the level changed in the last
-	// recentRuns runs, or if the last value is more than two standard deviations from
-	// the mean; else steady, and unknown with fewer than minHistory runs before.
-	Status string `json:"status"`
 }
 
-// Bands of plots: the moving mean of bandRuns, a value outside of it is bandWidth
-// deviations away. A status needs minHistory runs and covers recentRuns.
-const (
-	bandRuns   = 10
-	bandWidth  = 2
-	minHistory = 5
-	recentRuns = 5
-)
+// bandRuns is the number of runs of the moving mean in an overview.
+const bandRuns = 10
 
-// Overview answers an OverviewRequest. It reads no tree.
+// Overview answers an OverviewRequest. With Quick it reads no tree.
 func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*OverviewResult, error) {
 	list, err := st.Profiles(ctx, r.Selection)
 	if err != nil {
@@ -86,6 +82,11 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 		out.Benchmarks = append(out.Benchmarks, BenchmarkOverview{Group: b.Group, Name: b.Name, Runs: len(b.runs), Profiles: b.profiles, Types: b.types,
 			Last: last[0].Run, Metric: b.newest(r.Points)})
 	}
+	if !r.Quick && len(list) > 0 {
+		if err := out.addOutcomes(ctx, st, r); err != nil {
+			return nil, err
+		}
+	}
 	traces, ok := st.(traceprof.Store)
 	if !ok {
 		return out, nil
@@ -102,6 +103,22 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 		}
 	}
 	return out, err
+}
+
+func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *OverviewRequest) error {
+	of, err := outcomes(ctx, st, r.Selection, &r.Facts)
+	if err != nil {
+		return err
+	}
+	for i := range o.Benchmarks {
+		b := &o.Benchmarks[i]
+		outcome, ok := of[testrun.Benchmark{Group: b.Group, Name: b.Name}]
+		if !ok {
+			outcome = report.Outcome{Status: report.Unknown}
+		}
+		b.Outcome = &outcome
+	}
+	return nil
 }
 
 // benchmarkRuns is a benchmark with the profiles of each of its runs, oldest first.
@@ -195,7 +212,7 @@ func (b *benchmarkRuns) newest(n int) *MetricNewest {
 		return nil // no recent run has it
 	}
 	return &MetricNewest{Name: m.Name, Unit: m.Unit, Better: m.Better, Values: optional(values[max(0, len(values)-n):]), Last: values[last],
-		Mean: band[last].Mean, Deviation: band[last].Deviation, Status: newestStatus(values, band, evidence.Steps(values), m.Better)}
+		Mean: band[last].Mean, Deviation: band[last].Deviation}
 }
 
 // comparable keeps the runs that compare with the newest one.
@@ -217,32 +234,12 @@ func lastOf(values []float64) int {
 	return last
 }
 
-// newestStatus is the status of the newest runs; unknown of too few runs before.
-func newestStatus(values []float64, band []evidence.Level, steps []evidence.Step, better testrun.Better) string {
-	last, before := lastOf(values), 0
-	for _, v := range values[:last] {
-		if !math.IsNaN(v) {
-			before++
-		}
+// direction says whether a level became slower or faster.
+func direction(before, after float64, better testrun.Better) string {
+	if after > before == (better != testrun.Higher) {
+		return string(report.Slower)
 	}
-	if before < minHistory {
-		return "unknown"
-	}
-	if n := len(steps); n > 0 && steps[n-1].At > last-recentRuns {
-		return status(steps[n-1].After, steps[n-1].Before, 0, better)
-	}
-	return status(values[last], band[last].Mean, band[last].Deviation, better)
-}
-
-// status compares a value with the band of the runs before.
-func status(v, mean, deviation float64, better testrun.Better) string {
-	switch {
-	case math.Abs(v-mean) <= bandWidth*deviation || v == mean:
-		return "steady"
-	case v > mean == (better != testrun.Higher):
-		return "slower"
-	}
-	return "faster"
+	return string(report.Faster)
 }
 
 // optional makes missing values nil.

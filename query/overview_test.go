@@ -37,7 +37,7 @@ func TestOverviewCost(t *testing.T) {
 			})
 		}
 	}
-	r, err := Overview(t.Context(), st, &OverviewRequest{Points: 30})
+	r, err := Overview(t.Context(), st, &OverviewRequest{Points: 30, Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,11 +132,12 @@ type RegressionsResult struct {
 
 // Judged is what was compared of a benchmark.
 type Judged struct {
-	Group     string `json:"group,omitempty"`
-	Benchmark string `json:"benchmark"`
-	Type      string `json:"type"`
-	Verdict   bool   `json:"verdict"`
-	Reason    string `json:"reason,omitempty"` // why there is no verdict
+	Group     string         `json:"group,omitempty"`
+	Benchmark string         `json:"benchmark"`
+	Type      string         `json:"type"`
+	Verdict   bool           `json:"verdict"`
+	Reason    string         `json:"reason,omitempty"` // why there is no verdict
+	Outcome   report.Outcome `json:"outcome"`          // of all value types of the benchmark
 	report.Compared
 	Candidates []regression.Candidate `json:"candidates"`
 }
@@ -216,10 +217,11 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
 	}
 	histories := map[history.Key]compared{}
+	of := report.Outcomes(res)
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
-		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
+		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, of[b.Benchmark], report.NewCompared(b), filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)

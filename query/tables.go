@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -120,15 +121,26 @@ func (r *FunctionNamesResult) Table(bool) *table.Table {
 
 // Table lists the benchmarks of a store, then its services.
 func (r *OverviewResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "benchmark", Omitted: r.Omitted.Rows, Columns: []table.Column{text("group"), text("benchmark"), count("runs"), text("last"), {Name: "date", Text: table.Date},
-		text("metric"), count("value"), count("mean"), {Name: "change", Right: true, Text: table.SignedPercent}, text("status")}}
+	t := &table.Table{Of: "benchmark", Omitted: r.Omitted.Rows, Columns: []table.Column{text("group"), text("benchmark"), count("runs"), text("last"), {Name: "date", Text: table.Date}, text("branch"),
+		text("metric"), count("value"), text("status"), {Name: "change", Right: true, Text: table.SignedPercent}, count("time"), text("since"), text("finding")}}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
+		var name, value, status, change, cost, since, finding any
 		if m := b.Metric; m != nil {
-			t.Add(b.Group, b.Name, b.Runs, b.Last.Key, b.Last.Date, m.Name, words.Metric(m.Last, m.Unit), words.Metric(m.Mean, m.Unit), growthOf(m.Last, m.Mean), m.Status)
-		} else {
-			t.Add(b.Group, b.Name, b.Runs, b.Last.Key, b.Last.Date, nil, nil, nil, nil, nil)
+			name, value = m.Name, words.Metric(m.Last, m.Unit)
 		}
+		if o := b.Outcome; o != nil {
+			if status = string(o.Status); o.Certainty == regression.Suspect {
+				status = string(o.Status) + ", " + string(o.Certainty)
+			}
+			if o.Finding != "" {
+				change, since, finding = o.Share, o.Since.Run, o.Title
+			}
+			if o.Time != nil {
+				cost = words.SignedMetric(o.Time.Value, o.Time.Unit)
+			}
+		}
+		t.Add(b.Group, b.Name, b.Runs, b.Last.Key, b.Last.Date, b.Last.Branch, name, value, status, change, cost, since, finding)
 	}
 	if len(r.Services) > 0 {
 		t.Next = &table.Table{Of: "service", Columns: []table.Column{text("service"), count("instances"), {Name: "lastSeen", Text: table.Date}}}

@@ -49,13 +49,14 @@ type changeDocument struct {
 }
 
 type benchmarkDocument struct {
-	Group   string `json:"group,omitempty"`
-	Name    string `json:"benchmark"`
-	Type    string `json:"type"`
-	Unit    string `json:"unit"`            // of the value type
-	Scale   int    `json:"scale,omitempty"` // contexts have values in 10^-scale units
-	Verdict bool   `json:"verdict"`
-	Reason  string `json:"reason,omitempty"`
+	Group   string  `json:"group,omitempty"`
+	Name    string  `json:"benchmark"`
+	Type    string  `json:"type"`
+	Unit    string  `json:"unit"`            // of the value type
+	Scale   int     `json:"scale,omitempty"` // contexts have values in 10^-scale units
+	Verdict bool    `json:"verdict"`
+	Reason  string  `json:"reason,omitempty"`
+	Outcome Outcome `json:"outcome"` // of all value types of the benchmark
 	Compared
 	Ranked []regression.Candidate `json:"ranked"`
 	evidence.Evidence
@@ -108,7 +109,7 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 	}
 	for i := range d.Benchmarks {
 		b := &d.Benchmarks[i]
-		r.Benchmarks = append(r.Benchmarks, Benchmark{Evidence: b.Evidence, Benchmark: &regression.Benchmark{
+		r.Benchmarks = append(r.Benchmarks, Benchmark{Evidence: b.Evidence, Outcome: b.Outcome, Benchmark: &regression.Benchmark{
 			Benchmark: testrun.Benchmark{Group: b.Group, Name: b.Name}, Type: c.Types[i], Reason: b.Reason, Findings: c.Findings[i],
 			LeftOut: b.LeftOut, Warnings: b.Warnings, Analyses: b.Analyses, Ranked: b.Ranked}})
 	}
@@ -127,7 +128,7 @@ func (r *Report) document() *document {
 		e := b.Evidence
 		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
 		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
-			Verdict: b.Reason == "", Reason: b.Reason, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Evidence: e})
+			Verdict: b.Reason == "", Reason: b.Reason, Outcome: b.Outcome, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Evidence: e})
 	}
 	return d
 }

@@ -114,6 +114,7 @@ type CodeLine struct {
 type Benchmark struct {
 	*regression.Benchmark
 	Evidence evidence.Evidence
+	Outcome  Outcome
 }
 
 // New returns a report. The evidence is in the order of the result's benchmarks; nil:
@@ -123,8 +124,9 @@ func New(res *regression.Result, ev []evidence.Evidence, changes []gate.Change, 
 	for _, c := range changes {
 		r.Changes = append(r.Changes, Change{Change: c})
 	}
+	outcomes := Outcomes(res)
 	for i := range res.Benchmarks {
-		b := Benchmark{Benchmark: &res.Benchmarks[i]}
+		b := Benchmark{Benchmark: &res.Benchmarks[i], Outcome: outcomes[res.Benchmarks[i].Benchmark]}
 		if i < len(ev) {
 			b.Evidence = ev[i]
 		}

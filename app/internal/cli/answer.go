@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -100,6 +101,11 @@ func (e *env) query(c *cobra.Command, request any, args []string, question func(
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(out.format)
 		q := question(args)
+		if known := facts.Of(q.Request); known != nil {
+			if err := learn(known); err != nil {
+				return err
+			}
+		}
 		access := engines.Read
 		if q.Changes {
 			access = engines.Write
@@ -109,6 +115,15 @@ func (e *env) query(c *cobra.Command, request any, args []string, question func(
 		})
 	}
 	return c
+}
+
+// learn sets the facts of the working directory that decide what is a change and whose.
+func learn(f *facts.Facts) (err error) {
+	if f.Acknowledged, err = facts.ReadAcknowledgements(acknowledgedFile); err != nil {
+		return err
+	}
+	f.Own, err = ownCode()
+	return err
 }
 
 // answer asks a question and writes the answer: as JSON the document, else as show renders

@@ -12,10 +12,11 @@ func newOverview(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "overview [flags]",
 		Short: "List benchmarks and services with their newest run",
-		Long: `List the benchmarks of the selection: the number of runs, the newest run, and its
-primary metric beside the moving mean of the 10 runs before. The status is
-slower or faster if the metric is more than two standard deviations from that mean.
-Services that send traces follow. The start page of ` + "`dendro serve`" + ` shows the same.`,
+		Long: `List the benchmarks of the selection: the number of runs, the newest run with its
+primary metric, and what ` + "`dendro regressions`" + ` says of it: slower, faster or steady,
+by how much, since which run, and the most important finding. With --quick these
+columns are empty, and no profile is read. Services that send traces follow. The start
+page of ` + "`dendro serve`" + ` shows the same.`,
 		Example: `  dendro overview
   dendro overview --group shop -o json`,
 		Args: cobra.NoArgs,

@@ -39,7 +39,7 @@ func BenchmarkOverview(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		r, err := query.Overview(b.Context(), st, &query.OverviewRequest{Points: 30})
+		r, err := query.Overview(b.Context(), st, &query.OverviewRequest{Points: 30, Quick: true})
 		if err != nil || r.Profiles != 5000 || len(r.Benchmarks) != 25 {
 			b.Fatal(r, err)
 		}

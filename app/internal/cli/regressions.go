@@ -9,7 +9,6 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -57,11 +56,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 		if err := expandable(&r.Expand, out.format); err != nil {
 			return err
 		}
-		var err error
-		if r.Acknowledged, err = facts.ReadAcknowledgements(acknowledgedFile); err != nil {
-			return err
-		}
-		if r.Own, err = ownCode(); err != nil {
+		if err := learn(&r.Facts); err != nil {
 			return err
 		}
 		limit := r.Rows

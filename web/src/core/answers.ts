@@ -26,8 +26,25 @@ export interface BenchmarkOverview {
     last: number;
     mean: number;
     deviation: number;
-    status: Status;
   } | null;
+  outcome?: Outcome;
+}
+
+/** What a report says of a benchmark: one status, one size, one onset. */
+export interface Outcome {
+  status: Status;
+  reason?: string;
+  finding?: string;
+  type?: string;
+  certainty?: 'confirmed' | 'suspect';
+  title?: string;
+  share?: number;
+  time?: { value: number; low: number; high: number; unit: string };
+  since?: { run: string; commit?: string; lastGood?: string };
+  more?: number;
+  branch?: string;
+  tested?: number;
+  before?: number;
 }
 
 export interface Overview {
@@ -70,7 +87,7 @@ export interface HistorySeries {
   unit: string;
   costUnit?: string;
   better?: string;
-  status: Status;
+  outcome?: Outcome;
   leftOut: { reason: string; runs: number }[];
   runs: HistoryRun[];
   steps: Step[];
@@ -152,6 +169,7 @@ export interface JudgedBenchmark {
   scale?: number;
   verdict: boolean;
   reason?: string;
+  outcome: Outcome;
   findings: number;
   leftOut: { reason: string; runs: number }[];
   warnings: string[];

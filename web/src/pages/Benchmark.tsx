@@ -6,6 +6,7 @@ import { benchmarkName, metric } from '../core/metric';
 import { go, href, place, update } from '../core/url';
 import { HistoryPlot, Steps } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
+import { OutcomeText } from '../ui/Outcome';
 import { Page } from '../ui/Page';
 import { type Column, Table } from '../ui/Table';
 import { preferred } from '../ui/Typed';
@@ -64,6 +65,13 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
         <h2>
           <a href={href('benchmark', { group: s.group, benchmark: s.benchmark })}>{visible(benchmarkName(s))}</a>
         </h2>
+      )}
+      {s.outcome && (
+        <p class={s.outcome.finding ? 'card change' : ''}>
+          <span>
+            <a href={href('regressions', { group: s.group, benchmark: s.benchmark })}>Newest runs</a>: <OutcomeText o={s.outcome} />
+          </span>
+        </p>
       )}
       <div class="card">
         <HistoryPlot s={s} onSelect={open} />
@@ -182,7 +190,7 @@ function NoMetric({ params }: { params: URLSearchParams }) {
             const { group, name: benchmark } = list[0]!.benchmark;
             const type = preferred([...new Set(list.map(r => r.type.name))].sort());
             const runs = [...new Map(list.map(r => [r.run.run, r.run])).values()].map(r => ({ ...r, value: null, mean: 0, deviation: 0, profiles: [] }));
-            const s: HistorySeries = { group, benchmark, type, metric: '', unit: '', status: 'unknown', leftOut: [], runs, steps: [] };
+            const s: HistorySeries = { group, benchmark, type, metric: '', unit: '', leftOut: [], runs, steps: [] };
             return (
               <section key={name} class="findings">
                 <Runs s={s} type={type} open={i => go('profile', { group, benchmark, type, run: runs[i]!.run })} />

@@ -67,16 +67,17 @@ function One({ name, params }: { name: string; params: URLSearchParams }) {
 function Series({ s, open }: { s: HistorySeries; open: boolean }) {
   const [shown, show] = useState(open);
   const last = s.runs.findLast(r => r.value !== null);
+  const step = s.steps[s.steps.length - 1];
   const at = { group: s.group, benchmark: s.benchmark, type: s.type };
   return (
     <details class="card" open={open} onToggle={e => show(e.currentTarget.open)}>
       <summary>
         <span class="what">{visible(benchmarkName(s))}</span>
-        <span class={`cost ${s.status === 'slower' ? 'more' : s.status === 'faster' ? 'less' : 'dim'}`}>
+        <span class={`cost ${step?.status === 'slower' ? 'more' : step?.status === 'faster' ? 'less' : 'dim'}`}>
           {last && percent(last.value ?? 0)}
           {last?.cost !== undefined && <small> {metric(last.cost, s.costUnit ?? '')}</small>}
         </span>
-        <span class="where">{`${s.status === 'unknown' ? 'too few runs to tell' : s.status}, ${counted(s.runs.length, 'run')}`}</span>
+        <span class="where">{`${step ? `lasting change since ${visible(step.run)}` : 'no lasting change'}, ${counted(s.runs.length, 'run')}`}</span>
       </summary>
       {shown && (
         <div class="evidence">

@@ -1,14 +1,16 @@
 // What the store holds: benchmarks with their last result, services, and what changed.
 import { useMemo, useState } from 'preact/hooks';
-import type { BenchmarkOverview, Overview, ReportDocument, Status } from '../core/answers';
+import type { BenchmarkOverview, Outcome, Overview, ReportDocument } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { ago, benchmarkName, change, metric } from '../core/metric';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { costs, diffLink, Title } from '../ui/Finding';
+import { accepted } from '../ui/Acknowledge';
 import { useKeys } from '../ui/Keys';
-import { Await, useAnswer } from '../ui/Load';
+import { Await, type Loading, useAnswer, useLoad } from '../ui/Load';
+import { size, status, tone } from '../ui/Outcome';
 import { Page } from '../ui/Page';
 import { Spark } from '../ui/Spark';
 import { type Column, Table } from '../ui/Table';
@@ -17,7 +19,8 @@ import '../pages.css';
 
 export default function Home() {
   const [version, again] = useState(0);
-  const answer = useAnswer<Overview>('overview', version ? { points: 30 } : {});
+  const answer = useAnswer<Overview>('overview', version ? { quick: true, points: 30 } : { quick: true });
+  const report = useReport(version);
   const o = answer.value;
   const words = place.value.params.get('q') ?? '';
   const fits = (...texts: string[]) =>
@@ -56,8 +59,8 @@ export default function Home() {
                   {`${counted(store.running, 'task')} running`}
                 </a>
               )}
-              {store.benchmarks.length > 0 && <Changes />}
-              {benchmarks.length > 0 && <BenchmarkTable list={benchmarks} />}
+              {store.benchmarks.length > 0 && <Changes report={report} />}
+              {benchmarks.length > 0 && <BenchmarkTable list={benchmarks} report={report} />}
               {services.length > 0 && (
                 <section class="findings">
                   <h2>Services</h2>
@@ -104,12 +107,21 @@ export default function Home() {
 }
 
 /** The findings of all value types that are judged; they are computed while the rest is shown. */
-function Changes() {
-  const answer = useAnswer<ReportDocument>('report', { candidates: 0, 'max-depth': 0, changed: true });
+function useReport(version: number): Loading<ReportDocument> {
+  const entries = accepted.value;
+  const params = { candidates: 0, 'max-depth': 0, changed: true };
+  return useLoad<ReportDocument>(JSON.stringify([version, entries]), options =>
+    entries.length > 0
+      ? source.value.send<ReportDocument>('POST', 'report', params, { facts: { acknowledged: entries } }, options)
+      : source.value.get<ReportDocument>('report', params, options),
+  );
+}
+
+function Changes({ report }: { report: Loading<ReportDocument> }) {
   return (
     <section class="findings">
       <h2>What changed</h2>
-      <Await of={answer} what="changes">
+      <Await of={report} what="changes">
         {doc => {
           const list = doc.changes.filter(c => (costs(c) || c.kind === 'improvement') && !c.acknowledged && c.status !== 'transient');
           if (list.length === 0)
@@ -160,28 +172,34 @@ function Changes() {
   );
 }
 
-const statuses: Record<Status, string> = { slower: 'slower', faster: 'faster', steady: 'steady', unknown: 'too few runs' };
+/** Three runs before the tested one. */
+const leastRuns = 4;
 
 /** What a column of the table sorts by; names ascend, numbers descend first. */
-const keys: Record<string, (b: BenchmarkOverview) => string | number> = {
+const keys: Record<string, (b: BenchmarkOverview, o?: Outcome) => string | number> = {
   benchmark: b => benchmarkName(b),
   last: b => b.metric?.last ?? -1,
-  change: b => (b.metric && b.metric.mean !== 0 ? b.metric.last / b.metric.mean - 1 : Number.NEGATIVE_INFINITY),
-  status: b => ({ slower: 3, faster: 2, steady: 1, unknown: 0 })[b.metric?.status ?? 'unknown'],
+  change: (_, o) => (o?.finding ? (o.share ?? 0) : Number.NEGATIVE_INFINITY),
+  status: (_, o) => ({ slower: 3, faster: 2, steady: 1, unknown: 0 })[o?.status ?? 'unknown'],
   runs: b => b.runs,
   newest: b => b.last.date ?? '',
 };
 
-function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
+function BenchmarkTable({ list, report }: { list: BenchmarkOverview[]; report: Loading<ReportDocument> }) {
+  const outcomes = useMemo(() => new Map(report.value?.benchmarks.map(b => [benchmarkName(b), b.outcome])), [report.value]);
+  const branches = new Set(list.map(b => b.last.branch)).size > 1;
   const [sort, setSort] = useState({ id: 'benchmark', descending: false });
   const [selected, select] = useState(-1);
   const rows = useMemo(() => {
     const key = keys[sort.id]!;
-    const of = list.map(b => ({ b, k: key(b) }));
+    const of = list.map(b => ({ b, k: key(b, outcomes.get(benchmarkName(b))) }));
     of.sort((x, y) => (x.k < y.k ? -1 : x.k > y.k ? 1 : 0));
     if (sort.descending) of.reverse();
     return of.map(x => x.b);
-  }, [list, sort]);
+  }, [list, sort, outcomes]);
+  // The report lists the benchmarks with a change.
+  const said = (i: number): Outcome | undefined =>
+    outcomes.get(benchmarkName(rows[i]!)) ?? (report.value && { status: rows[i]!.runs < leastRuns ? 'unknown' : 'steady' });
   const at = (b: BenchmarkOverview) => ({ group: b.group, benchmark: b.benchmark });
   const columns: Column[] = [
     {
@@ -202,7 +220,7 @@ function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
       cell: i => {
         const m = rows[i]!.metric;
         return (
-          m && <Spark values={m.values} mark={m.status === 'slower' ? m.values.length - 1 : -1} label={`${m.name} of the last ${m.values.length} runs`} />
+          m && <Spark values={m.values} mark={said(i)?.status === 'slower' ? m.values.length - 1 : -1} label={`${m.name} of the last ${m.values.length} runs`} />
         );
       },
     },
@@ -217,22 +235,28 @@ function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
     {
       id: 'change',
       title: 'Change',
-      hint: 'against the mean of the 10 runs before',
-      width: 90,
+      hint: 'size of the most important finding',
+      width: 170,
       numeric: true,
       sortable: true,
-      cell: i => {
-        const m = rows[i]!.metric;
-        return m && m.mean !== 0 && signed(m.last / m.mean - 1, percent);
-      },
+      class: i => tone(said(i)),
+      cell: i => size(said(i)),
     },
     {
       id: 'status',
       title: 'Status',
-      width: 110,
+      width: 190,
       sortable: true,
-      cell: i => (rows[i]!.metric ? statuses[rows[i]!.metric!.status] : 'no metric'),
-      class: i => ({ slower: 'more', faster: 'less', steady: 'dim', unknown: 'dim' })[rows[i]!.metric?.status ?? 'unknown'],
+      cell: i => {
+        const o = said(i);
+        if (!o) return '…';
+        return (
+          <span title={o.reason}>
+            {status(o)} {o.since && <small class="dim">since {visible(o.since.run)}</small>}
+          </span>
+        );
+      },
+      class: i => tone(said(i)),
     },
     { id: 'runs', title: 'Runs', width: 70, numeric: true, sortable: true, cell: i => count(rows[i]!.runs) },
     {
@@ -242,7 +266,7 @@ function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
       sortable: true,
       cell: i => (
         <>
-          {visible(rows[i]!.last.run)} <small class="dim">{rows[i]!.last.date ? instant(rows[i]!.last.date!) : ''}</small>
+          {visible(rows[i]!.last.run)} {branches && rows[i]!.last.branch && <span class="pill">{visible(rows[i]!.last.branch!)}</span>} <small class="dim">{rows[i]!.last.date ? instant(rows[i]!.last.date!) : ''}</small>
         </>
       ),
     },

@@ -29,7 +29,7 @@ export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; o
   }, [s]);
   return (
     <Band
-      label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs, ${s.status}`}
+      label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs`}
       series={series}
       names={names}
       marks={marks}

@@ -8,6 +8,7 @@ import { source } from '../core/source';
 import { href } from '../core/url';
 import { level, LevelPlot, MetricPlot } from './Finding';
 import { Fn } from './Fn';
+import { size, status } from './Outcome';
 
 export function Benchmarks({ doc }: { doc: ReportDocument }) {
   if (doc.benchmarks.length === 0) return null;
@@ -32,7 +33,8 @@ function BenchmarkCard({ b }: { b: JudgedBenchmark }) {
           {b.verdict ? (b.findings > 0 ? counted(b.findings, 'finding') : 'no finding') : 'no verdict'}
         </span>
         <span class="where">
-          {b.verdict ? `${counted(b.runs.length - tested.length, 'run')} before, ${tested.length} tested` : b.reason}
+          {b.verdict ? `${status(b.outcome)} ${size(b.outcome)}, ${counted(b.runs.length - tested.length, 'run')} before, ${tested.length} tested` : b.reason}
+          {b.outcome.branch && ` on ${visible(b.outcome.branch)}`}
           {tested[0]?.commit && (
             <>
               , commit <code>{commit(tested[tested.length - 1]!.commit!)}</code>

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Status says how the newest runs of a benchmark compare with those before.
+type Status string
+
+// The statuses.
+const (
+	Slower  Status = "slower"
+	Faster  Status = "faster"
+	Steady  Status = "steady"
+	Unknown Status = "unknown" // too few runs to compare
+)
+
+// Outcome is what a comparison says of a benchmark: one status, one size, one onset. All
+// documents and pages show this one, which is the benchmark's most important finding.
+type Outcome struct {
+	Status Status `json:"status"`
+	Reason string `json:"reason,omitempty"` // why the status is unknown
+	// Finding is the id of the finding; empty: none. The other fields are the finding's.
+	Finding   string               `json:"finding,omitempty"`
+	Type      string               `json:"type,omitempty"`
+	Certainty regression.Status    `json:"certainty,omitempty"`
+	Title     string               `json:"title,omitempty"` // Label, or the note
+	Share     float64              `json:"share,omitempty"` // of the program's cost before
+	Time      *regression.Estimate `json:"time,omitempty"`
+	Since     *regression.Since    `json:"since,omitempty"`
+	More      int                  `json:"more,omitempty"` // further costs of the benchmark; of faster ones, further improvements
+	Branch    string               `json:"branch,omitempty"`
+	Tested    int                  `json:"tested,omitempty"` // runs
+	Before    int                  `json:"before,omitempty"` // runs that they were compared with
+}
+
+// OutcomeOf returns the outcome of one benchmark, of all its value types that a result
+// has. Accepted, past and moved changes do not count; a cost comes before an improvement,
+// and then the order of the result decides, which is that of importance.
+func OutcomeOf(res *regression.Result, benchmark testrun.Benchmark) Outcome {
+	o := Outcome{Status: Unknown}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		if b.Benchmark != benchmark {
+			continue
+		}
+		if b.Reason != "" {
+			if o.Status == Unknown && o.Reason == "" {
+				o.Reason = b.Reason
+			}
+			continue
+		}
+		if o.Status == Unknown {
+			o = Outcome{Status: Steady, Tested: b.Tested, Before: len(b.Profiles) - b.Tested}
+		}
+		if n := len(b.Profiles); n > 0 {
+			o.Branch = b.Profiles[n-1].Run.Branch
+		}
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		if of := (testrun.Benchmark{Group: f.Group, Name: f.Benchmark}); of != benchmark {
+			continue
+		}
+		o.add(f)
+	}
+	return o
+}
+
+// add counts a finding of the benchmark.
+func (o *Outcome) add(f *regression.Finding) {
+	status := Faster
+	switch {
+	case f.Acknowledged != nil || !Shown(f):
+		return
+	case f.Kind.Costs():
+		status = Slower
+	case f.Kind != regression.Improvement:
+		return
+	}
+	switch {
+	case o.Finding == "" || status == Slower && o.Status == Faster:
+		c := Change{}
+		c.Finding = *f
+		since := f.Since
+		o.Status, o.Finding, o.Type, o.Certainty, o.Title, o.Share, o.Time, o.Since, o.More = status, f.ID, f.Type, f.Status, c.label(), f.Delta.Share, f.Delta.Time, &since, 0
+	case o.Status == status && f.ID != o.Finding:
+		o.More++
+	}
+}
+
+// Outcomes returns the outcome of every benchmark of a result.
+func Outcomes(res *regression.Result) map[testrun.Benchmark]Outcome {
+	list := map[testrun.Benchmark]Outcome{}
+	for i := range res.Benchmarks {
+		b := res.Benchmarks[i].Benchmark
+		if _, ok := list[b]; !ok {
+			list[b] = OutcomeOf(res, b)
+		}
+	}
+	return list
+}
