@@ -133,6 +133,9 @@ func TestMissing(t *testing.T) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
+	if _, err := lookPath("./bench", t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "--build") {
+		t.Errorf("a program that is not built: %v", err)
+	}
 	var usage UsageError
 	if _, err := open(t, t.TempDir(), "node x.js", Options{Profiler: "jfr"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "cpu-prof") {
 		t.Error(err)

@@ -25,7 +25,8 @@ var (
 func plain(name string, detect func([]string) bool, profilers ...string) runner {
 	return runner{name: name, detect: detect, profilers: profilers, record: recordPlain, memory: name == "java",
 		prepare: func(_ context.Context, s *Session) ([]Benchmark, error) {
-			return []Benchmark{{Group: name, Name: commandName(s.args)}}, nil
+			_, err := lookPath(s.args[0], s.dir, s.env) // a profiler would not say it
+			return []Benchmark{{Group: name, Name: commandName(s.args)}}, err
 		}}
 }
 
