@@ -41,7 +41,7 @@ install: ## install binary, man pages and completions below PREFIX (/usr/local)
 	bin/dendro completion zsh > $(SHARE)/zsh/site-functions/_dendro
 	bin/dendro completion fish > $(SHARE)/fish/vendor_completions.d/dendro.fish
 
-release: ## dist/dendro-VERSION-linux-ARCH.tar.gz (ARCH=amd64 or arm64, with a C++ compiler for it)
+release: ## dist/dendro-VERSION-linux-ARCH.tar.gz and .deb (ARCH=amd64 or arm64, with a C++ compiler for it)
 	VERSION=$(VERSION) tools/release $(ARCH)
 
 demo: build ## build, import real profiles, show the planted regression

@@ -94,8 +94,12 @@ func (w *world) build(branch string) (text string, status int) {
 	w.git(w.origin, "clone", "-q", w.origin, dir)
 	w.git(dir, "checkout", "-q", "--detach", "origin/"+branch)
 	w.git(dir, "branch", "-q", "-D", "main") // a workflow has no branches of its own
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	pull := branch != "main"
-	values := map[string]string{"runner.temp": temp, "runner.os": "Linux", "runner.arch": "X64", "github.token": "", "github.run_id": fmt.Sprint(w.builds), "github.run_attempt": "1",
+	values := map[string]string{"runner.temp": temp, "runner.os": "Linux", "runner.arch": "X64", "github.token": "", "github.action_ref": "main", "github.action_path": root, "github.run_id": fmt.Sprint(w.builds), "github.run_attempt": "1",
 		"github.event.repository.default_branch": "main", "inputs.command": "go test -benchtime 1500ms ./..."}
 	event := map[bool]string{false: "push", true: "pull_request"}[pull]
 	conditions := map[string]bool{"": true, "${{ !startsWith(inputs.store, 'http') }}": true, "${{ startsWith(github.event_name, 'pull_request') }}": pull,
