@@ -26,8 +26,8 @@ func newDemo(e *env) *cobra.Command {
 		Use:   "demo",
 		Short: "Import example profiles with a planted regression",
 		Long: `Import the CPU profiles of 18 runs of a small Go program, recorded with runtime/pprof.
-The last two runs have a change that makes one benchmark slower. Then print the top
-functions, what became slower, and commands to try next. The default store is
+The last two runs have a change that makes one benchmark slower. Then print what became
+slower, and the two commands that go on from it. The default store is
 ` + demoStore + ` in the working directory.`,
 		Example: `  dendro demo
   dendro demo --store /tmp/demo.duckdb`,
@@ -70,22 +70,13 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 	if err = errors.Join(err, closeStore()); err != nil {
 		return err
 	}
-	steps := [][]string{
-		{"top", "--benchmark", "checkout", "--rows", "6"},
-		{"top", "--benchmark", "checkout", "--last", "2", "--rows", "6"},
-	}
-	for _, args := range steps {
-		if err := e.again(ctx, args); err != nil {
-			return err
-		}
+	if err := e.again(ctx, []string{"regressions", "--benchmark", "checkout", "--type", "cpu"}); err != nil {
+		return err
 	}
 	fmt.Fprintf(e.out, `
-Try next:
+Go on from it:
+  %[2]s diff  --store %[1]s --benchmark checkout --last 2 --by share --under '*.matchRule'
   %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
-  %[2]s tree --store %[1]s --benchmark checkout --last 1
-  %[2]s find --store %[1]s 'regexp.*' --by run
-  %[2]s runs --store %[1]s
-  %[2]s sql  --store %[1]s "SELECT benchmark, round(avg(metric_mean)) AS mean, count(*) AS runs FROM profiles WHERE is_default GROUP BY ALL"
 `, e.store, program())
 	return nil
 }
