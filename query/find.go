@@ -127,6 +127,12 @@ func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (fin
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(finds.Rows) == 0 {
+		if err := r.unknown(ctx, st, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	found := len(finds.Rows)
 	least, err := r.MinValue.in(finds.Profiles)
 	if err != nil {
 		return nil, nil, err
@@ -138,18 +144,34 @@ func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (fin
 		}
 		return r.share(finds, row) < float64(r.MinShare) || value < least[row.Profile] || row.Self == 0 && row.Total == 0
 	})
-	if len(finds.Rows) == 0 {
-		similar, err := similarFunctions(ctx, st, r.Pattern)
-		if err != nil {
-			return nil, nil, err
-		}
+	switch {
+	case len(finds.Rows) > 0:
+	case found == 0:
+		notes = append(notes, fmt.Sprintf("%s is not in %s", r.Pattern, counted(len(finds.Profiles), "selected profile")))
+	default:
 		limit := "--min-share"
 		if r.MinValue != (Amount{}) {
 			limit = "--min-value"
 		}
-		notes = append(notes, fmt.Sprintf("%s not found at or above %s in %s%s", r.Pattern, limit, counted(len(finds.Profiles), "selected profile"), similar))
+		notes = append(notes, fmt.Sprintf("%s is below %s in %s", r.Pattern, limit, counted(len(finds.Profiles), "selected profile")))
 	}
 	return finds, notes, nil
+}
+
+// unknown returns an error if the pattern is of a function that no profile in the store has.
+func (r *FindRequest) unknown(ctx context.Context, st store.Reader, p *callpath.Pattern) error {
+	if !p.Single() {
+		return nil
+	}
+	functions, err := st.FunctionNames(ctx)
+	if err != nil {
+		return err
+	}
+	names := functionNames(functions)
+	if slices.Contains(p.Functions(names)[0], true) {
+		return nil
+	}
+	return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(r.Pattern), words.DidYouMean(r.Pattern, names))
 }
 
 // head describes what was searched.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,10 @@ import (
 )
 
 // hinted adds to an error of an empty selection which of its names nothing has, and what
-// was perhaps meant.
+// was perhaps meant. A name that nothing has is an error, too, if others of its field select
+// something: the result lacks what it was for.
 func hinted(ctx context.Context, st store.Reader, s *Selection, err error) error {
-	if st == nil || !errors.Is(err, store.ErrNothing) {
+	if st == nil || err != nil && !errors.Is(err, store.ErrNothing) || err == nil && !severalNames(s) {
 		return err
 	}
 	list, listErr := st.Profiles(ctx, store.Query{})
@@ -23,16 +25,13 @@ func hinted(ctx context.Context, st store.Reader, s *Selection, err error) error
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("%w: the store is empty", err)
+		return fmt.Errorf("%w: the store is empty", cmp.Or(err, store.ErrNothing))
 	}
 	var hints []string
 	for _, f := range selectedNames(s) {
 		have := distinct(list, f.of)
 		for _, name := range f.given {
-			if strings.ContainsAny(name, "*?") || slices.Contains(have, name) || f.base && slices.ContainsFunc(list, func(p store.Profile) bool {
-				base, _ := p.Benchmark.Params()
-				return base == name
-			}) {
+			if q := f.alone(name); len(q.Filter(slices.Clone(list))) > 0 || err != nil && strings.ContainsAny(name, "*?") {
 				continue
 			}
 			hint := fmt.Sprintf("no %s %s", f.name, words.Clean(name))
@@ -44,10 +43,18 @@ func hinted(ctx context.Context, st store.Reader, s *Selection, err error) error
 			hints = append(hints, hint)
 		}
 	}
-	if hints == nil {
+	switch {
+	case hints == nil:
 		return err
+	case err == nil:
+		return fmt.Errorf("%w by a part of the selection: %s", store.ErrNothing, strings.Join(hints, "; "))
 	}
 	return fmt.Errorf("%w (%s)", err, strings.Join(hints, "; "))
+}
+
+// severalNames reports whether a field of a selection names several things.
+func severalNames(s *Selection) bool {
+	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 1 })
 }
 
 // selectedName is a field of a selection that names something.
@@ -55,7 +62,7 @@ type selectedName struct {
 	name  string
 	given []string
 	of    func(p *store.Profile) string
-	base  bool // the base name of a benchmark is a name, too
+	alone func(name string) store.Query // selects by this name only
 }
 
 func selectedNames(s *Selection) []selectedName {
@@ -64,13 +71,13 @@ func selectedNames(s *Selection) []selectedName {
 		ids = append(ids, string(id))
 	}
 	return []selectedName{
-		{"group", s.Groups, func(p *store.Profile) string { return p.Benchmark.Group }, false},
-		{"benchmark", s.Benchmarks, func(p *store.Profile) string { return p.Benchmark.Name }, true},
-		{"branch", s.Branches, func(p *store.Profile) string { return p.Run.Branch }, false},
-		{"machine", s.Machines, func(p *store.Profile) string { return p.Run.Machine }, false},
-		{"run", s.Runs, func(p *store.Profile) string { return p.Run.Key }, false},
-		{"value type", s.Types, func(p *store.Profile) string { return p.Type.Name }, false},
-		{"profile", ids, func(p *store.Profile) string { return string(p.ID) }, false},
+		{"group", s.Groups, func(p *store.Profile) string { return p.Benchmark.Group }, func(name string) store.Query { return store.Query{Groups: []string{name}} }},
+		{"benchmark", s.Benchmarks, func(p *store.Profile) string { return p.Benchmark.Name }, func(name string) store.Query { return store.Query{Benchmarks: []string{name}} }},
+		{"branch", s.Branches, func(p *store.Profile) string { return p.Run.Branch }, func(name string) store.Query { return store.Query{Branches: []string{name}} }},
+		{"machine", s.Machines, func(p *store.Profile) string { return p.Run.Machine }, func(name string) store.Query { return store.Query{Machines: []string{name}} }},
+		{"run", s.Runs, func(p *store.Profile) string { return p.Run.Key }, func(name string) store.Query { return store.Query{Runs: []string{name}} }},
+		{"value type", s.Types, func(p *store.Profile) string { return p.Type.Name }, func(name string) store.Query { return store.Query{Types: []string{name}} }},
+		{"profile", ids, func(p *store.Profile) string { return string(p.ID) }, func(name string) store.Query { return store.Query{Profiles: []store.ProfileID{store.ProfileID(name)}} }},
 	}
 }
 
@@ -114,17 +121,6 @@ func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*C
 	return &CompletionsResult{filled(words.First(names, maxCompletions))}, nil
 }
 
-// similarFunctions ends a message about a function that was not found; empty if the store
-// has one of exactly that name, or none that is close.
-func similarFunctions(ctx context.Context, st store.Reader, name string) (string, error) {
-	functions, err := st.FunctionNames(ctx)
-	names := functionNames(functions)
-	if err != nil || slices.Contains(names, name) {
-		return "", err
-	}
-	return words.DidYouMean(name, names), nil
-}
-
 func functionNames(functions []profile.Function) []string {
 	names := make([]string, len(functions))
 	for i := range functions {
@@ -135,5 +131,11 @@ func functionNames(functions []profile.Function) []string {
 
 // unknownFunction is the error of a view of a function that nothing selected has.
 func unknownFunction(name string, functions []profile.Function) error {
-	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, functionNames(functions)))
+	names := functionNames(functions)
+	for i := range functions {
+		if short := unqualified(names[i]); short != names[i] {
+			names = append(names, short)
+		}
+	}
+	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, names))
 }

@@ -39,19 +39,15 @@ type Names int
 
 // The names of functions (docs/method/names.md).
 const (
-	NamesDemangled Names = iota // as written, and symbols of C++ and Rust demangled; those of formats with OwnNames as written
+	NamesToCompare Names = iota // normalised, so that two runs have the same, but for formats with OwnNames
 	NamesAsWritten
-	NamesToCompare // normalised, so that two runs have the same, but for formats with OwnNames
 	NamesNormalised
 )
 
 // NewInput returns a profile as an input.
 func NewInput(name string, p *profile.Profile, names Names) Input {
-	switch foreign := ownNames(p.Format); {
-	case names == NamesNormalised, names == NamesToCompare && !foreign:
+	if names == NamesNormalised || names == NamesToCompare && !ownNames(p.Format) {
 		p = p.Rename(normalize.New(nil).Function)
-	case names == NamesDemangled && !foreign && slices.ContainsFunc(p.Symbols.Functions, func(f profile.Function) bool { return normalize.Demangle(f).Name != f.Name }):
-		p = p.Rename(normalize.Demangle)
 	}
 	return Input{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
 }

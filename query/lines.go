@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
@@ -91,16 +92,32 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 	return out, nil
 }
 
-// named returns whether a function's name matches a pattern of one piece.
+// unqualified returns the name of a script's function without its file.
+func unqualified(name string) string {
+	if at := strings.LastIndex(name, " ("); at > 0 && strings.HasSuffix(name, ")") {
+		return name[:at]
+	}
+	return name
+}
+
+// named returns whether a function's name matches a pattern of one piece: as a whole or, if none
+// does, without the file that qualifies the names of scripts.
 func named(pattern *callpath.Pattern, functions []profile.Function) func(*profile.Function) bool {
 	names := make([]string, len(functions))
+	short := make([]string, len(functions))
 	for i := range functions {
 		names[i] = functions[i].Name
+		short[i] = unqualified(names[i])
 	}
 	matches := map[string]bool{}
-	for i, ok := range pattern.Functions(names)[0] {
-		if ok {
-			matches[names[i]] = true
+	for _, as := range [][]string{names, short} {
+		for i, ok := range pattern.Functions(as)[0] {
+			if ok {
+				matches[names[i]] = true
+			}
+		}
+		if len(matches) > 0 {
+			break
 		}
 	}
 	return func(f *profile.Function) bool { return matches[f.Name] }

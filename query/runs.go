@@ -173,37 +173,51 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 // PruneRequest asks for the removal of old profiles.
 type PruneRequest struct {
 	Selection `group:"Selection"`
-	Keep      int       `param:"keep" group:"Limit" arg:"n" min:"0" default:"-1" help:"keep the newest n runs of each benchmark" json:"keep"`
+	Keep      int       `param:"keep" group:"Limit" arg:"n" min:"0" help:"keep the newest n runs of each benchmark (0: all)" json:"keep,omitempty"`
 	OlderThan time.Time `param:"older-than" group:"Limit" arg:"age" help:"remove runs older than this age (90d, 12h) or before this date" json:"olderThan,omitzero"`
+	Yes       bool      `param:"yes" group:"Limit" help:"remove more than half of the profiles of the store without asking" json:"yes,omitempty"`
 	DryRun    bool      `param:"dry-run" group:"Output" help:"report what would be removed; remove nothing" json:"dryRun,omitempty"`
 }
 
 // PruneResult counts profiles.
 type PruneResult struct {
 	Removed int  `json:"removed"` // or with DryRun would be
-	Kept    int  `json:"kept"`
+	Kept    int  `json:"kept"`    // of the selection
+	Stored  int  `json:"stored"`  // in the whole store before
 	DryRun  bool `json:"dryRun"`
 }
 
 // Prune removes profiles older than an age, beyond the newest runs of their benchmark,
 // or with both those to which both apply.
 func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, error) {
-	if r.Keep < 0 && r.OlderThan.IsZero() {
-		return nil, param.Errorf("give --keep, --older-than, or both")
+	if r.Keep <= 0 && r.OlderThan.IsZero() {
+		return nil, param.Errorf("give --keep of at least 1, --older-than, or both (--older-than 0d removes all that is selected)")
 	}
 	list, err := st.Profiles(ctx, r.Selection)
 	if err != nil {
 		return nil, err
 	}
+	all, err := st.Profiles(ctx, store.Query{})
+	if err != nil {
+		return nil, err
+	}
 	ids := store.Old(list, r.Keep, r.OlderThan)
+	result := PruneResult{Removed: len(ids), Stored: len(all), DryRun: r.DryRun}
+	if result.Most() && !r.Yes && !r.DryRun {
+		return nil, param.Errorf("this removes %s of the %s in the store: --yes confirms it, --dry-run only reports it", words.Count(len(ids)), counted(len(all), "profile"))
+	}
 	removed := len(ids)
 	if !r.DryRun {
 		if removed, err = st.Delete(ctx, ids); err != nil {
 			return nil, err
 		}
 	}
-	return &PruneResult{removed, len(list) - removed, r.DryRun}, nil
+	result.Removed, result.Kept = removed, len(list)-removed
+	return &result, nil
 }
+
+// Most reports whether more than half of the store is removed.
+func (r *PruneResult) Most() bool { return 2*r.Removed > r.Stored }
 
 // CompactResult says what a store holds before and after it was compacted.
 type CompactResult struct {

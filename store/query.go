@@ -108,10 +108,13 @@ func NewestAndBefore(ctx context.Context, r Reader, q Query) (now, before []Prof
 	return slices.DeleteFunc(now, func(p Profile) bool { return !compared[p.Benchmark] }), before, nil
 }
 
-// Old returns the profiles that are beyond the newest runs to keep of each
-// benchmark (0 or less: all are) and of a run before the date, if there is one. A
-// run without a date has no age.
+// Old returns the profiles that are beyond the newest runs to keep of each benchmark (0 or
+// less: their number does not matter) and of a run before the date, if there is one; none
+// without either. A run without a date has no age.
 func Old(list []Profile, keep int, before time.Time) []ProfileID {
+	if keep <= 0 && before.IsZero() {
+		return nil
+	}
 	if keep > 0 {
 		list = without(list, (&Query{Last: keep}).Filter(slices.Clone(list)))
 	}
@@ -154,7 +157,10 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	}
 	add(q.Groups, one(func(p *Profile) string { return p.Benchmark.Group }))
 	parsed := parsedNames{}
-	add(q.Benchmarks, func(p *Profile) []string { return parsed.of(p).names })
+	if len(q.Benchmarks) > 0 {
+		ok := parsed.matcher(q.Benchmarks, all)
+		tests = append(tests, ok)
+	}
 	add(q.Branches, one(func(p *Profile) string { return p.Run.Branch }))
 	add(q.Machines, one(func(p *Profile) string { return p.Run.Machine }))
 	add(q.Runs, one(func(p *Profile) string { return p.Run.Key }))
@@ -259,21 +265,36 @@ func beginningWith(digits ProfileID, all []Profile) (id ProfileID) {
 
 // parsedNames caches the parsed names of benchmarks: there are far fewer of them
 // than profiles.
-type parsedNames map[string]*parsedName
+type parsedNames map[testrun.Benchmark]*parsedName
 
 type parsedName struct {
 	names  []string // full, base
+	others []string // as reports and go test print them
 	params []testrun.Param
 }
 
+// goPrefix begins the names of Go benchmarks as go test prints them.
+const goPrefix = "Benchmark"
+
 func (m parsedNames) of(p *Profile) *parsedName {
-	n := m[p.Benchmark.Name]
+	n := m[p.Benchmark]
 	if n == nil {
 		base, params := p.Benchmark.Params()
-		n = &parsedName{[]string{p.Benchmark.Name, base}, params}
-		m[p.Benchmark.Name] = n
+		full := p.Benchmark.Name
+		n = &parsedName{[]string{full, base}, []string{goPrefix + full, goPrefix + base, p.Benchmark.Group + "/" + full, p.Benchmark.Group + "/" + base}, params}
+		m[p.Benchmark] = n
 	}
 	return n
+}
+
+// matcher matches profiles whose benchmark one of the texts names: by its name, with or without
+// parameters, exactly or as a glob; also as group/name, or as go test prints it.
+func (m parsedNames) matcher(want []string, all []Profile) func(*Profile) bool {
+	own := textMatcher(want, all, func(p *Profile) []string { return m.of(p).names })
+	return func(p *Profile) bool {
+		n := m.of(p)
+		return slices.ContainsFunc(n.names, own) || slices.ContainsFunc(n.others, func(name string) bool { return slices.Contains(want, name) })
+	}
 }
 
 // textMatcher matches a value against texts, each exact if any profile has it

@@ -78,6 +78,8 @@ func TestQueryFilter(t *testing.T) {
 		{store.Query{Benchmarks: list{"wr?te"}}, "e"},
 		{store.Query{Benchmarks: list{"wri?e", "w*"}}, "ge"},
 		{store.Query{Benchmarks: list{"PARSE"}}, ""},
+		{store.Query{Benchmarks: list{"Benchmarkparse"}}, "abcdf"}, // as go test prints it
+		{store.Query{Benchmarks: list{"Benchmarkparse/size=10-8"}}, "acdf"},
 		{store.Query{Benchmarks: list{"p.*"}}, ""}, // not a regular expression
 
 		{store.Query{Params: params{"size": "10"}}, "acdf"},
@@ -251,7 +253,7 @@ func TestOld(t *testing.T) {
 		{2, time.Time{}, "[undated r1]"},
 		{0, third, "[r1 r2]"},
 		{2, third, "[r1]"},
-		{0, time.Time{}, "[undated r1 r2 r3]"},
+		{0, time.Time{}, "[]"},
 		{9, time.Time{}, "[]"},
 	} {
 		if got := fmt.Sprint(store.Old(list, c.keep, c.before)); got != c.want {

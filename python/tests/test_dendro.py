@@ -108,7 +108,8 @@ class Stores(unittest.TestCase):
                 store.tree(benchmark="checkot")
 
     def test_names_are_not_flags(self) -> None:
-        self.assertEqual(len(self.file.find("--store=/etc/passwd")), 0)
+        with self.assertRaisesRegex(dendro.Error, "no function in the store matches --store=/etc/passwd"):
+            self.file.find("--store=/etc/passwd")
 
     def test_notebook(self) -> None:
         """Runs the code of the notebook in the folder of the demo."""

@@ -57,11 +57,6 @@ and the run.`,
 	}
 	flags := addRequest(c, &o.DiffRequest)
 	o.fileFlags.addFlags(c)
-	o.fileFlags.byDefault = query.NamesToCompare
-	c.Flags().Lookup("normalize").Usage = "of files: normalise names that change from run to run (default, except in files of Firefox Profiler)"
-	c.Flags().BoolVar(&o.fileFlags.raw, "raw", false, "of files: compare names as they are written")
-	inGroup(c, "Reading", "raw")
-	c.MarkFlagsMutuallyExclusive("normalize", "raw")
 	for i, side := range []string{"base", "head"} {
 		c.Flags().StringArrayVar(&o.files[i], side, nil, "`file` of the "+side+" side; repeatable")
 		inGroup(c, "Side", side)

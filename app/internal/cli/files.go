@@ -18,12 +18,12 @@ import (
 // fileFlags are the flags of commands that take files in place of a selection.
 type fileFlags struct {
 	normalize, raw bool
-	byDefault      query.Names
 	limits         profile.Limits
 	symbols        symbolFiles
 }
 
-// names returns which names functions have.
+// names returns which names functions have: by default those by which runs are compared, as in
+// a store.
 func (f *fileFlags) names() query.Names {
 	switch {
 	case f.normalize:
@@ -31,12 +31,14 @@ func (f *fileFlags) names() query.Names {
 	case f.raw:
 		return query.NamesAsWritten
 	}
-	return f.byDefault
+	return query.NamesToCompare
 }
 
 func (f *fileFlags) addFlags(c *cobra.Command) {
-	c.Flags().BoolVar(&f.normalize, "normalize", false, "of files: normalise names that change from run to run (names in a store always are)")
-	inGroup(c, "Reading", "normalize")
+	c.Flags().BoolVar(&f.normalize, "normalize", false, "of files: normalise names that change from run to run (default, except in files of Firefox Profiler)")
+	c.Flags().BoolVar(&f.raw, "raw", false, "of files: show names as they are written")
+	inGroup(c, "Reading", "normalize", "raw")
+	c.MarkFlagsMutuallyExclusive("normalize", "raw")
 	addLimits(c, &f.limits)
 	f.symbols.addFlag(c)
 }

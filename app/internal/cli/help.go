@@ -29,7 +29,7 @@ var usual = map[string][]string{
 	"convert":     {"type", "normalize", "symbols", "format", "output"},
 	"list":        {"benchmark", "run", "last", "type", "search", "rows", "output"},
 	"overview":    {"benchmark", "group", "branch", "since", "rows", "output"},
-	"prune":       {"benchmark", "branch", "keep", "older-than", "dry-run"},
+	"prune":       {"benchmark", "branch", "keep", "older-than", "yes", "dry-run"},
 	"publish":     {"benchmark", "since", "last", "to", "warehouse"},
 	"regressions": {"base", "head", "benchmark", "branch", "last", "type", "scan", "method", "expand", "all", "rows", "output"},
 	"report":      {"base", "head", "benchmark", "last", "type", "scan", "candidates", "rows", "output"},

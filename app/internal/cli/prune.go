@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/internal/words"
@@ -20,13 +26,43 @@ func newPrune(e *env) *cobra.Command {
 		Short: "Delete old profiles",
 		Long: `Delete profiles: those older than --older-than, or those beyond the newest --keep runs
 of their benchmark; with both flags, those to which both apply. The selection flags
-limit this to a part of the store. "dendro compact" then reclaims the disk space.`,
+limit this to a part of the store. "dendro compact" then reclaims the disk space. To remove
+more than half of the store, confirm it, or give --yes where there is no terminal.`,
 		Example: `  dendro prune --keep 100
   dendro prune --older-than 90d --keep 10 --group nightly
   dendro prune --run broken-run --older-than 0d --dry-run`,
 		Args: cobra.NoArgs,
 	}
-	return e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Prune.Of(&r) }, "text", "json")
+	e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Prune.Of(&r) }, "text", "json")
+	prune := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if in, ok := e.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !r.Yes && !r.DryRun {
+			if err := e.confirmPrune(c.Context(), &r); err != nil {
+				return err
+			}
+		}
+		return prune(c, args)
+	}
+	return c
+}
+
+// confirmPrune asks the person at the terminal if more than half of the store would be removed.
+func (e *env) confirmPrune(ctx context.Context, r *query.PruneRequest) error {
+	return e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+		dry := *r
+		dry.DryRun = true
+		result, err := endpoint.Answer[query.PruneResult](ctx, a, endpoint.Prune.Of(&dry))
+		if err != nil || !result.Most() {
+			return err
+		}
+		fmt.Fprintf(e.err, "remove %s of the %s profiles in the store? [y/N] ", words.Count(result.Removed), words.Count(result.Stored))
+		answer, err := bufio.NewReader(e.in).ReadString('\n')
+		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+			return errors.Join(errors.New("nothing was removed"), err)
+		}
+		r.Yes = true
+		return nil
+	})
 }
 
 func newCompact(e *env) *cobra.Command {

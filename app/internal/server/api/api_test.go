@@ -208,10 +208,7 @@ func TestFind(t *testing.T) {
 	if len(f.Rows) != 1 || f.Rows[0].Run != "r1" || f.Rows[0].Total != 2 || f.Rows[0].Share != 0.2 {
 		t.Errorf("find: %+v", f.Rows)
 	}
-	l.get("/api/v1/find?group=shop&pattern=nothing", &f)
-	if len(f.Rows) != 0 {
-		t.Errorf("nothing is found: %+v", f.Rows)
-	}
+	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/find?group=shop&pattern=nothing", nil)), 404, "nothing-selected")
 	var by rowsOf[query.FindSum]
 	l.get("/api/v1/find?group=shop&pattern=pay&by=benchmark&form=rows", &by)
 	if len(by.Rows) != 1 || by.Rows[0].Name != "shop/checkout" || by.Rows[0].Profiles != 2 {
@@ -345,7 +342,8 @@ func TestPruneAndDelete(t *testing.T) {
 	prune("?group=shop&keep=1&dry-run", 1, 1)
 	prune("?group=shop&keep=1", 1, 1)
 	prune("?group=shop&keep=1", 0, 1)
-	prune("?older-than=0d", 2, 0)
+	l.problem(l.post("/api/v1/prune?older-than=0d", "", nil), 400, "bad-request")
+	prune("?older-than=0d&yes", 2, 0)
 	l.problem(l.post("/api/v1/prune", "", nil), 400, "bad-request")
 	l.put()
 	list, err := l.st.Profiles(t.Context(), store.Query{})

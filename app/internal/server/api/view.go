@@ -60,7 +60,7 @@ func (a *api) inputs(name string, body io.Reader) (list []query.Input, err error
 		if err != nil {
 			return nil, readable(err)
 		}
-		list = append(list, query.NewInput(d.Name, d.Profile, query.NamesDemangled))
+		list = append(list, query.NewInput(d.Name, d.Profile, query.NamesToCompare))
 	}
 	if len(list) == 0 {
 		return nil, readable(errors.New("there is no profile in the file"))
