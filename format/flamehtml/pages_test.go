@@ -54,13 +54,13 @@ func TestSmallPages(t *testing.T) {
 		{"2.9", head + palette(7) + "f(0,0,9,3,'all')\nf(1,0,3,6,'[main tid=7]')\nf(2,0,3,6,'a/A.go',1,2,0)\nf(1,3,6,4,'x::y')\n",
 			"cpu-samples count\n  [main tid=7];a/A.go~c1 3\n  x::y~cpp 6\n"},
 		{"3.0, widths that repeat, narrow frames", head + "const cpool = [\n'all',\n' a/A.run',\n'$it\\'s',\n' \\\\',\n];\nunpack(cpool);\nn(3,10)\nu(9,8)\nu(17,3)\nn(27)\nf(9,1,5,1)\nd=5\n",
-			"cpu-samples count\n  a/A.run~jit 3\n  a/A.run~jit;\\~native 3\n  a/A.run~jit;a/A.it's~jit 3\nwarning 1 count are in frames too narrow for the page\n"},
+			"cpu-samples count\n  (no stack) 1\n  a/A.run~jit 3\n  a/A.run~jit;\\~native 3\n  a/A.run~jit;a/A.it's~jit 3\nwarning 1 count are in frames too narrow for the page; they count as (no stack)\n"},
 		{"units and title", "<!DOCTYPE html>\n<h1>Allocation profile</h1>\n<script>\nconst units = 'bytes';\nconst cpool = [\n'all',\n' byte[]'\n];\nn(3,4096)\nu(10)\n",
 			"alloc bytes\n  byte[]~inlined 4096\n"},
 		{"differential", head + "const maxdiff = 3;\nconst cpool = [\n'all',\n' a',\n' b',\n' d',\n' e'\n];\nunpack(cpool);\nn(3,6)\nu(11)\nd=-3\nu(19,2)\nd=U\nn(27,4)\nu(35)\n",
 			"base count\n  a~native;b~native 5\nnew count\n  a~native;b~native 2\n  a~native;d~native;e~native 4\nwarning a differential page does not show stacks that only the base has; `base` is without them\n"},
 		{"tree", "<!DOCTYPE html>\n<title>Tree view</title>\n<div>Call tree view, total samples: 1,010 </div>\n<ul class='tree'>\n<li><div>[0] 90.00% 1,000 self: 0.10% 1</div><span class=\"t1\"> a/A.&lt;init&gt;</span>\n<ul>\n<li><div>[1] 90.00% 999 self: 0.10% 999</div><span class=\"t5\"> do_sys</span>\n</ul>\n",
-			"cpu-samples count\n  a/A.<init>~jit 1\n  a/A.<init>~jit;do_sys~kernel 999\nwarning 10 count are in frames too narrow for the page\n"},
+			"cpu-samples count\n  (no stack) 10\n  a/A.<init>~jit 1\n  a/A.<init>~jit;do_sys~kernel 999\nwarning 10 count are in frames too narrow for the page; they count as (no stack)\n"},
 		{"SVG", svg(`<g class="func_g"><title>all (1,000 samples, 100%)</title><rect x="10.0" y="100" width="1180.0" height="15.0" /></g>
 <g class="func_g"><title>std::max&lt;int&gt;(int, int) (700 samples, 70.00%)</title><rect x="10.0" y="84" width="826.0" /></g>
 <g class="func_g"><title>read (300 samples, 30.00%; -1.00%)</title><rect x="836.0" y="84" width="354.0" /></g>

@@ -57,7 +57,7 @@ func (g *graph) fill(p *profile.Profile) error {
 		p.Warnf("%d boxes are narrower than what they call; their self value is taken as 0", g.overlaps)
 	}
 	if g.narrow > 0 {
-		p.Warnf("%d %s are in frames too narrow for the page", g.narrow, g.typ.Unit)
+		p.Warnf("%d %s are in frames too narrow for the page; they count as %s", g.narrow, g.typ.Unit, profile.LostName)
 	}
 	return nil
 }
@@ -180,10 +180,15 @@ func (f *filler) run(self []int64, parents []int32) {
 		f.place(i, parents[i])
 	}
 	for i := range f.graph.boxes {
-		if f.stacks[i] == profile.NoStack && f.threadOf[i] == 0 {
-			continue // the root: what is too narrow
+		if f.stacks[i] == profile.NoStack && self[i] > 0 { // of the root or a thread: what is too narrow
+			f.stacks[i] = f.Symbols.Lost()
 		}
 		f.add(i, self[i])
+	}
+	if f.graph.tree && f.graph.narrow > 0 {
+		s := &f.Tables[0]
+		s.Add(f.Symbols.Lost(), f.graph.narrow)
+		s.Thread = append(s.Thread, 0)
 	}
 	for t := range f.Tables {
 		if len(f.Threads) == 1 {

@@ -219,8 +219,8 @@ func (t *textReader) header(name, rest []byte) {
 		return
 	}
 	// The threads of the VM have no state of Java; theirs are the words.
-	if i := bytes.LastIndex(words, []byte("[0x")); i >= 0 {
-		words = words[:i]
+	if i := bytes.LastIndexByte(words, '['); i >= 0 && len(bytes.Trim(words[i:], "[]0123456789abcdefx. ")) == 0 {
+		words = words[:i] // the stack's address; of JDK 6 on HP-UX a range without 0x
 	}
 	h.state = append(h.state, bytes.TrimRight(words, " ")...)
 }

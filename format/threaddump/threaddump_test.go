@@ -278,3 +278,23 @@ func TestLayout(t *testing.T) {
 		}
 	}
 }
+
+// TestStackRange reads headers of JDK 5 on HP-UX, whose range of addresses is no part of the
+// state.
+func TestStackRange(t *testing.T) {
+	const dump = `Full thread dump [1 3 15 14:48:56 KST 2008] (Java HotSpot(TM) Server VM 1.5.0 mixed mode):
+
+"w13" prio=10 tid=60000000044e3840 nid=1194 lwp_id=9992026 runnable [9fffffffb6f00000..9fffffffb6f00a40]
+	at java.net.SocketInputStream.socketRead0(Native Method)
+
+"gc" prio=8 tid=60000000000c1a40 nid=10 in Object.wait() [0x9fff..0x9ffff]
+	at java.lang.Object.wait(Native Method)
+`
+	p, err := NewDecoder().Decode(strings.NewReader(dump), nil, profile.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(p.States[1:], ","); got != "runnable,in Object.wait()" {
+		t.Errorf("states %q", got)
+	}
+}
