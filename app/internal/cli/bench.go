@@ -130,14 +130,24 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 		return err
 	}
 	if o.base != "" {
-		fmt.Fprintf(e.err, "compare these runs: dendro check --base %s --head %s%s\n", o.sideOf(key, "base"), o.sideOf(key, "head"), e.storeFlag())
+		fmt.Fprintf(e.err, "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")), shellWord(o.sideOf(key, "head")), e.storeFlag())
 	}
 	return nil
 }
 
 // sideOf returns the attribute of the runs of one side, which check selects them by.
 func (o *benchOptions) sideOf(key, side string) string {
-	return "attr.side=" + cmp.Or(key, "bench") + "-" + side
+	return "attr.side=" + key + "-" + side
+}
+
+// shellWord writes a text as one word of a shell, and for a terminal.
+func shellWord(text string) string {
+	if text = words.Clean(text); !strings.ContainsFunc(text, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_=.:/@+,", r))
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // storeFlag is the flag by which another command finds the same store.
@@ -145,7 +155,7 @@ func (e *env) storeFlag() string {
 	if e.store == "" || os.Getenv("DENDRO_STORE") == e.store {
 		return ""
 	}
-	return " --store " + e.store
+	return " --store " + shellWord(e.store)
 }
 
 // removeAll removes a directory, also what is write-protected in it, as Go's cache of
