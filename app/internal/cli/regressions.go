@@ -40,7 +40,7 @@ the benchmarks share. --method hotelling tests the functions of a subtree togeth
 their shares in the newest runs differ from the runs before (docs/method/regression.md).`,
 		Example: `  dendro regressions
   dendro regressions --benchmark checkout --last 3
-  dendro regressions --base main --head fix/parser
+  dendro regressions --base main --head my-branch
   dendro regressions --scan --since 30d -o json
   dendro regressions --method thesis --measure self --rows 10
   dendro regressions --method hotelling --last 3 --function handler.checkout`,
