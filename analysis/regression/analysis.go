@@ -86,6 +86,9 @@ type Analysis struct {
 	// Common is the factor by which unchanged code takes longer; 0 without a metric.
 	Common float64 `json:"common,omitempty"`
 	Metric *Change `json:"metric,omitempty"` // nil without a metric
+	// Program is the change of all samples per operation, as a share of those before, with
+	// its 95% interval; nil where operations are unknown.
+	Program *Estimate `json:"program,omitempty"`
 }
 
 // Change is the change of the benchmark's metric as a time, and what the findings explain
@@ -127,7 +130,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, p := range slices.Concat(v.unstable, v.passing) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
-	a.Metric = rep.explained(a.Findings)
+	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)
 	}

@@ -591,10 +591,10 @@ func (f *fit) rootAbove(slot, n int32) int32 {
 	return root
 }
 
-// shows reports whether the program's total or the metric shows at least part of a fall.
-// Otherwise something else takes the time, and nobody gained.
-func (f *fit) shows(p *place) bool {
-	total, all := 0.0, 0.0
+// shows reports whether the program's total, without a known cost, or the metric shows at
+// least part of a fall. Otherwise something else takes the time, and nobody gained.
+func (f *fit) shows(p *place, cost float64) bool {
+	total, all := -cost, 0.0
 	for n, d := range f.nodeD {
 		total += d
 		all += f.nodeMu[n]

@@ -418,11 +418,11 @@ func (r *reporter) movedNote(p *place) string {
 // slowdown returns the finding that everything, or the one hot function, became slower,
 // from the metric's own history.
 func (r *reporter) slowdown(costs []Finding) []Finding {
-	if hot := r.hotFunction(); hot != noRow {
-		return r.hotSlowdown(hot)
-	}
 	if r.rate.known {
 		return r.slower(costs)
+	}
+	if hot := r.hotFunction(); hot != noRow {
+		return r.hotSlowdown(hot)
 	}
 	g, z, ok := r.commonFactor()
 	if !ok || z < r.fit.threshold || g < 1+r.options.MinGrowth {
@@ -450,6 +450,11 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
+	for _, t := range r.head { // every run shows it
+		if r.run(t).Rate()*r.rate.operations/r.rate.before-1 < lastingShare*change {
+			return nil
+		}
+	}
 	if z < stat.ScoreOfTail(r.options.alpha(len(r.head))) || change < slowerShare || explained >= visible*change*r.rate.before {
 		return nil
 	}
@@ -464,6 +469,16 @@ func (r *reporter) slower(costs []Finding) []Finding {
 // program returns the change of the whole program's samples per operation.
 func (r *reporter) program() Delta {
 	return r.delta(r.rate.now-r.rate.before, r.rate.before, r.rateError(r.rate.before, r.rate.now))
+}
+
+// programChange returns the change of the whole program's samples per operation, as a share
+// of those before; nil if operations are unknown.
+func (r *reporter) programChange() *Estimate {
+	if !r.rate.known {
+		return nil
+	}
+	width := r.interval() * r.rateError(r.rate.before, r.rate.now) / r.rate.before
+	return &Estimate{Value: r.rate.change(), Low: r.rate.change() - width, High: r.rate.change() + width, Unit: "share"}
 }
 
 // hotFunction returns the self row of the function that is nearly all of the program.

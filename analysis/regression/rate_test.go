@@ -1,0 +1,164 @@
+package regression
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// fixed makes a benchmark record a fixed number of operations in every run.
+func fixed(b *bench) *bench {
+	b.edit = func(_ int, f *store.File) {
+		f.Metrics = append(f.Metrics, testrun.NewOperations(1000, false))
+	}
+	b.metrics = nil
+	return b
+}
+
+// noisy is a service of Poisson counts on a machine whose speed varies from run to run.
+func noisy(seed uint64, runs int, edit func(i int, run map[string]int64)) *bench {
+	r := rand.New(rand.NewPCG(seed, 3))
+	return fixed(service(runs, func(i int, run map[string]int64) {
+		if edit != nil {
+			edit(i, run)
+		}
+		speed := math.Exp(0.1 * r.NormFloat64())
+		for path, n := range run {
+			m := float64(n) * speed
+			run[path] = max(0, int64(math.Round(m+math.Sqrt(m)*r.NormFloat64())))
+		}
+	}))
+}
+
+// TestSizePerOperation: where nearly all of a program takes twice as long, shares tell
+// nothing about the size; samples per operation do.
+func TestSizePerOperation(t *testing.T) {
+	const scale = "runtime.main;main.main;main.serve;main.render;main.escape"
+	for seed := range uint64(5) {
+		res := find(t, put(t, noisy(seed, 8, func(i int, run map[string]int64) {
+			if i >= 6 {
+				run[scale+";lib/x.Encode"] = 1500
+			}
+		})), Request{})
+		list := costs(res.Findings)
+		if len(list) != 1 || list[0].Status != Confirmed {
+			t.Fatalf("seed %d: %+v", seed, list)
+		}
+		if d := list[0].Delta; math.Abs(d.Share-1500.0/1480) > 0.3 {
+			t.Errorf("seed %d: %+v", seed, d)
+		}
+	}
+}
+
+// TestSlowerWithoutPlace: all functions take twice as long. No place is responsible, but the
+// program is slower; so it is with one function that is nearly all of it.
+func TestSlowerWithoutPlace(t *testing.T) {
+	double := func(i int, run map[string]int64) {
+		if i >= 8 {
+			for path := range run {
+				run[path] *= 2
+			}
+		}
+	}
+	list := costs(find(t, put(t, noisy(1, 9, double)), Request{}).Findings)
+	if len(list) != 1 || list[0].Kind != Slowdown && list[0].Kind != Widespread || list[0].Function != "" || list[0].Status != Suspect || math.Abs(list[0].Delta.Share-1) > 0.4 {
+		t.Errorf("%+v", list)
+	}
+	hot := fixed(&bench{group: "g", name: "b"})
+	for i := range 9 {
+		n := int64(900 + 30*(i%3))
+		if i == 8 {
+			n *= 2
+		}
+		hot.runs = append(hot.runs, map[string]int64{"main;main.spin": n, "main": 10})
+	}
+	list = costs(find(t, put(t, hot), Request{}).Findings)
+	if len(list) != 1 || list[0].Kind != Slowdown || !strings.Contains(list[0].Note, "place not certain") || math.Abs(list[0].Delta.Share-1) > 0.1 {
+		t.Errorf("one hot function: %+v", list)
+	}
+	if list := costs(find(t, put(t, noisy(1, 9, nil)), Request{}).Findings); len(list) > 0 {
+		t.Errorf("clean: %+v", list)
+	}
+}
+
+// TestFallIsUsedOnce: three new functions, and one of the size of one of them that
+// vanished. Together they cost twice what vanished.
+func TestFallIsUsedOnce(t *testing.T) {
+	const at = "runtime.main;main.main;main.serve;main.price;lib/x.String"
+	res := find(t, put(t, noisy(2, 8, func(i int, run map[string]int64) {
+		run[at+";lib/x.bytes"] = 150
+		if i >= 6 {
+			delete(run, at+";lib/x.bytes")
+			run[at+";lib/x.join"], run[at+";lib/x.print"], run[at+";lib/x.grow"] = 150, 160, 140
+		}
+	})), Request{})
+	list := costs(res.Findings)
+	if len(list) != 1 || list[0].Headline == nil || list[0].Headline.Function != "main.price" || math.Abs(list[0].Delta.Share-300.0/1630) > 0.1 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestInlinedCallee: a callee vanishes below a function that then takes its work, while its
+// neighbour becomes slower: the neighbour is the place.
+func TestInlinedCallee(t *testing.T) {
+	const observe = "runtime.main;main.main;main.serve;main.price;lib/x.Observe"
+	res := find(t, put(t, noisy(3, 8, func(i int, run map[string]int64) {
+		run[observe+";lib/x.find"], run[observe+";lib/x.find;lib/x.search"], run[observe+";lib/x.add"] = 60, 400, 300
+		if i >= 6 {
+			delete(run, observe+";lib/x.find;lib/x.search")
+			run[observe+";lib/x.find"], run[observe+";lib/x.add"] = 470, 900
+		}
+	})), Request{})
+	for _, f := range costs(res.Findings) {
+		if strings.HasSuffix(f.Function, "find") {
+			t.Errorf("the function that inlined its callee: %+v", f)
+		}
+	}
+	if list := costs(res.Findings); len(list) != 1 || !slices.Contains(list[0].Path, "lib/x.add") {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestConservation: costs and gains add up to the change of the program per operation,
+// within the 95% interval of their difference, in at least 9 of 10 histories.
+func TestConservation(t *testing.T) {
+	const serve = "runtime.main;main.main;main.serve;"
+	const seeds = 10
+	for name, edit := range map[string]func(run map[string]int64){
+		"one":           func(run map[string]int64) { run[serve+"main.store"] *= 2 },
+		"two":           func(run map[string]int64) { run[serve+"main.store"] *= 2; run[serve+"main.load"] *= 2 },
+		"cost and gain": func(run map[string]int64) { run[serve+"main.store"] *= 3; run[serve+"main.load"] /= 4 },
+		"nested":        func(run map[string]int64) { run[serve+"main.render"] *= 2; run[serve+"main.render;main.escape"] *= 4 },
+	} {
+		outside := 0
+		for seed := range uint64(seeds) {
+			res := find(t, put(t, noisy(seed, 10, func(i int, run map[string]int64) {
+				if i >= 8 {
+					edit(run)
+				}
+			})), Request{K: 2})
+			a := res.Benchmarks[0].Analyses[0]
+			if a.Program == nil {
+				t.Fatalf("%s: no change of the program", name)
+			}
+			sum := 0.0
+			for _, f := range res.Findings {
+				if f.Kind.Costs() || f.Kind == Improvement {
+					sum += f.Delta.Share
+				}
+			}
+			if width := (a.Program.High - a.Program.Low) / 2; math.Abs(sum-a.Program.Value) > math.Sqrt2*width { // both have an error
+				outside++
+				t.Logf("%s, seed %d: findings are %+.2f of the program, which changed by %+.2f (%+.2f … %+.2f)", name, seed, sum, a.Program.Value, a.Program.Low, a.Program.High)
+			}
+		}
+		if outside > seeds/10 {
+			t.Errorf("%s: %d of %d sums are outside of the interval", name, outside, seeds)
+		}
+	}
+}
