@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/test/runtest"
@@ -61,7 +62,7 @@ func sameAfterDecoding[R any](t *testing.T, st store.Store, view func(*R) View[R
 	if a, b := reflect.TypeOf(result), reflect.TypeOf(decoded); a != b {
 		t.Fatalf("%v: answers with %s, New makes %s", values, a, b)
 	}
-	for _, form := range []Form{{}, {Client: true}} {
+	for _, form := range []document.Form{{}, {Client: true}} {
 		document := written(t, result, form)
 		if err := json.Unmarshal(document, decoded); err != nil {
 			t.Fatalf("%v: %v\n%s", values, err, document)
@@ -72,10 +73,10 @@ func sameAfterDecoding[R any](t *testing.T, st store.Store, view func(*R) View[R
 	}
 }
 
-func written(t *testing.T, result any, form Form) []byte {
+func written(t *testing.T, result any, form document.Form) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteJSON(&b, result, form); err != nil {
+	if err := document.Write(&b, result, form); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -7,22 +7,23 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/store"
 )
 
 // BandResult holds the newest run of a benchmark, or several as one, against the runs
 // before it: every call node with its band.
 type BandResult struct {
-	Runs        []string      `json:"runs"`        // that are compared
-	Commits     []string      `json:"commits"`     // of Runs, each once
-	History     int           `json:"history"`     // number of runs in the average
-	HistoryFrom string        `json:"historyFrom"` // the first of them
-	HistoryTo   string        `json:"historyTo"`   // the last of them
-	Type        string        `json:"type"`
-	Unit        string        `json:"unit"`
-	Significant int           `json:"significant"` // nodes outside of their band
-	Notes       []string      `json:"notes"`
-	Rows        Rows[BandRow] `json:"rows"` // depth first
+	Runs        []string               `json:"runs"`        // that are compared
+	Commits     []string               `json:"commits"`     // of Runs, each once
+	History     int                    `json:"history"`     // number of runs in the average
+	HistoryFrom string                 `json:"historyFrom"` // the first of them
+	HistoryTo   string                 `json:"historyTo"`   // the last of them
+	Type        string                 `json:"type"`
+	Unit        string                 `json:"unit"`
+	Significant int                    `json:"significant"` // nodes outside of their band
+	Notes       []string               `json:"notes"`
+	Rows        document.Rows[BandRow] `json:"rows"` // depth first
 }
 
 // BandRow is a call node: the run's values, and the values of the history.
@@ -136,11 +137,11 @@ func bandResult(c *average.Comparison, what average.Statistic, notes []string) *
 	scaled := func(s average.Spread) average.Spread {
 		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
 	}
-	rows := RowsOf(c.Band.Len(), func(n int) BandRow {
+	rows := document.RowsOf(c.Band.Len(), func(n int) BandRow {
 		ch := &c.Changes[n]
 		return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
 	})
-	rows.columns = func(w *objectWriter) { bandColumns(w, c, what, by) }
+	rows.Columns = func(w *document.Writer) { bandColumns(w, c, what, by) }
 	before := c.Band.Profiles
 	commits := distinct(c.Runs, func(p *store.Profile) string { return p.Run.Commit })
 	return &BandResult{Runs: runKeys(c.Runs), Commits: filled(commits), History: len(before), HistoryFrom: before[0].Run.Key, HistoryTo: before[len(before)-1].Run.Key,
@@ -149,13 +150,13 @@ func bandResult(c *average.Comparison, what average.Statistic, notes []string) *
 
 // bandColumns writes a comparison with the columns of a diff, and of every node whether it
 // is outside of its band.
-func bandColumns(w *objectWriter, c *average.Comparison, what average.Statistic, by float64) {
+func bandColumns(w *document.Writer, c *average.Comparison, what average.Statistic, by float64) {
 	base, run := c.Trees(what)
 	t, n := base.Table, base.Len()
 	functions := tableOf(t.Functions, n, func(i int) int32 { return t.Func[i] })
 	functions.own = ownFunctions(t, base.Self, run.Self)
 	whole := func(name string, of func(i int) int64) {
-		w.numbers(name, n, func(b []byte, i int) []byte { return Whole(of(i), 0).append(b) })
+		w.Numbers(name, n, func(i int) document.Number { return document.Whole(of(i), 0) })
 	}
 	whole("parent", func(i int) int64 { return int64(t.Parent[i]) })
 	whole("depth", func(i int) int64 { return int64(t.Depth[i]) })
@@ -170,9 +171,9 @@ func bandColumns(w *objectWriter, c *average.Comparison, what average.Statistic,
 		name string
 		of   []int64
 	}{{"baseTotal", base.Total}, {"newTotal", run.Total}, {"baseSelf", base.Self}, {"newSelf", run.Self}} {
-		w.numbers(x.name, n, func(b []byte, i int) []byte { return Whole(x.of[i], base.Type.Scale).append(b) })
+		w.Numbers(x.name, n, func(i int) document.Number { return document.Whole(x.of[i], base.Type.Scale) })
 	}
 	noise := c.NoisePerValue()
-	w.array("noisePerValue", 2, func(side int) any { return noise[side] / by })
+	w.Array("noisePerValue", 2, func(side int) any { return noise[side] / by })
 	functions.write(w)
 }

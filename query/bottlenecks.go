@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/web"
@@ -134,7 +135,7 @@ func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest)
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := WriteJSON(&b, result, Form{}); err != nil {
+	if err := document.Write(&b, result, document.Form{}); err != nil {
 		return nil, err
 	}
 	address := pageAddress(&r.Selection, "")

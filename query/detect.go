@@ -6,6 +6,7 @@ import (
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
 )
 
 // Detected describes a profile, or a file that is not one.
@@ -33,15 +34,15 @@ type Detected struct {
 
 // DetectedType is one value type of a profile.
 type DetectedType struct {
-	Name       string `json:"name"`
-	Unit       string `json:"unit"`
-	Original   string `json:"original,omitempty"`
-	Period     int64  `json:"period,omitempty"`
-	PeriodUnit string `json:"periodUnit,omitempty"`
-	Default    bool   `json:"default"`
-	Samples    int    `json:"samples"`
-	NoStack    int    `json:"noStack,omitempty"`
-	Total      Number `json:"total"`
+	Name       string          `json:"name"`
+	Unit       string          `json:"unit"`
+	Original   string          `json:"original,omitempty"`
+	Period     int64           `json:"period,omitempty"`
+	PeriodUnit string          `json:"periodUnit,omitempty"`
+	Default    bool            `json:"default"`
+	Samples    int             `json:"samples"`
+	NoStack    int             `json:"noStack,omitempty"`
+	Total      document.Number `json:"total"`
 }
 
 // Describe describes what was decoded, or the error of a file that was not.
@@ -71,7 +72,7 @@ func Describe(d format.Decoded, err error) Detected {
 	for _, t := range c.Types {
 		row.Types = append(row.Types, DetectedType{
 			Name: t.Type.Name, Unit: t.Type.Unit, Original: t.Type.Original, Period: t.Type.Period, PeriodUnit: t.Type.PeriodUnit,
-			Default: t.Default, Samples: t.Samples, NoStack: t.NoStack, Total: Whole(t.Total, t.Type.Scale),
+			Default: t.Default, Samples: t.Samples, NoStack: t.NoStack, Total: document.Whole(t.Total, t.Type.Scale),
 		})
 	}
 	for _, w := range p.Warnings {

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
 )
@@ -100,25 +101,25 @@ type Counts struct {
 
 // Change is a value on both sides.
 type Change struct {
-	Base     Number   `json:"base"`
-	New      Number   `json:"new"`
-	Delta    Number   `json:"delta"`
-	Relative *float64 `json:"relative"` // delta ÷ |base|; nil without a base
+	Base     document.Number `json:"base"`
+	New      document.Number `json:"new"`
+	Delta    document.Number `json:"delta"`
+	Relative *float64        `json:"relative"` // delta ÷ |base|; nil without a base
 }
 
 // DiffResult is the union of two trees, depth first.
 type DiffResult struct {
 	DiffHead
-	Rows Rows[DiffRow] `json:"rows"`
+	Rows document.Rows[DiffRow] `json:"rows"`
 }
 
 // DiffFunctionsResult is the union of the functions of two trees, in rows of depth 0: those
 // that increased, then those that decreased, then the others.
 type DiffFunctionsResult struct {
 	DiffHead
-	Functions FunctionCounts `json:"functionCounts"`       // before anything was omitted
-	Shown     [3]int         `json:"shown" client:"parts"` // rows that increased, decreased and did neither
-	Rows      Rows[DiffRow]  `json:"rows"`
+	Functions FunctionCounts         `json:"functionCounts"`       // before anything was omitted
+	Shown     [3]int                 `json:"shown" client:"parts"` // rows that increased, decreased and did neither
+	Rows      document.Rows[DiffRow] `json:"rows"`
 }
 
 // FunctionCounts counts functions by their change.
@@ -151,7 +152,7 @@ func (r *DiffRow) WithinNoise() bool {
 // DiffFlameResult is the flame graph of a diff: a box is as wide as the larger side.
 type DiffFlameResult struct {
 	DiffHead
-	Rows Rows[DiffFlameRow] `json:"rows"`
+	Rows document.Rows[DiffFlameRow] `json:"rows"`
 }
 
 // DiffFlameRow is a box; Start and End are fractions of the whole width.
@@ -534,10 +535,10 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 func (c *comparison) changeOf(p calltree.Pair) Change {
 	var x Change
 	if c.Exact() {
-		x = Change{Base: Whole(p.Base, c.scale), New: Whole(p.New, c.scale), Delta: Whole(p.New-p.Base, c.scale)}
+		x = Change{Base: document.Whole(p.Base, c.scale), New: document.Whole(p.New, c.scale), Delta: document.Whole(p.New-p.Base, c.scale)}
 	} else {
 		base, new := c.Values(p)
-		x = Change{Base: fraction(base, c.scale), New: fraction(new, c.scale), Delta: fraction(c.Delta(p), c.scale)}
+		x = Change{Base: document.Fraction(base, c.scale), New: document.Fraction(new, c.scale), Delta: document.Fraction(c.Delta(p), c.scale)}
 	}
 	if r, ok := c.Relative(p); ok {
 		x.Relative = &r
@@ -588,34 +589,34 @@ func (c *comparison) rows() (*DiffResult, error) {
 	list := cut[calltree.DiffRow](&c.r.Cut, v, c.Larger(root), c.both(root), func(r calltree.DiffRow) (int32, float64, float64) {
 		return r.Depth, c.Larger(r.Total), c.both(r.Total)
 	})
-	rows := RowsOf(len(list.rows), func(i int) DiffRow {
+	rows := document.RowsOf(len(list.rows), func(i int) DiffRow {
 		r := &list.rows[i]
 		return c.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
 	})
-	rows.columns = func(w *objectWriter) {
+	rows.Columns = func(w *document.Writer) {
 		n := len(list.rows)
 		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		functions.own = ownFunctions(c.Table, c.Base.Self, c.New.Self)
 		functions.renamed = c.renamed
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
-		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
-		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(at(i).Depth), 0).append(b) })
-		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(at(i).Func), 0).append(b) })
+		w.Numbers("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
+		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(at(i).Depth), 0) })
+		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(at(i).Func), 0) })
 		for _, x := range []struct {
 			name string
-			of   func(i int) Number
+			of   func(i int) document.Number
 		}{
-			{"baseTotal", func(i int) Number { return c.changeOf(at(i).Total).Base }}, {"newTotal", func(i int) Number { return c.changeOf(at(i).Total).New }},
-			{"baseSelf", func(i int) Number { return c.changeOf(at(i).Self).Base }}, {"newSelf", func(i int) Number { return c.changeOf(at(i).Self).New }},
-			{"noise", func(i int) Number { return fraction(c.Noise(at(i).Total), c.scale) }},
+			{"baseTotal", func(i int) document.Number { return c.changeOf(at(i).Total).Base }}, {"newTotal", func(i int) document.Number { return c.changeOf(at(i).Total).New }},
+			{"baseSelf", func(i int) document.Number { return c.changeOf(at(i).Self).Base }}, {"newSelf", func(i int) document.Number { return c.changeOf(at(i).Self).New }},
+			{"noise", func(i int) document.Number { return document.Fraction(c.Noise(at(i).Total), c.scale) }},
 		} {
-			w.numbers(x.name, n, func(b []byte, i int) []byte { return x.of(i).append(b) })
+			w.Numbers(x.name, n, func(i int) document.Number { return x.of(i) })
 		}
 		if v == diffNodes(c.Diff) && c.Category != nil {
 			writeCategories(w, c.Categories, n, func(i int) profile.CategoryID { return c.Category[at(i).Node] })
 		}
 		perValue := c.NoisePerValue()
-		w.array("noisePerValue", 2, func(side int) any { return perValue[side] / math.Pow10(c.scale) })
+		w.Array("noisePerValue", 2, func(side int) any { return perValue[side] / math.Pow10(c.scale) })
 		functions.write(w)
 	}
 	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}, nil
@@ -663,7 +664,7 @@ func (c *comparison) functions() (*DiffFunctionsResult, error) {
 		}
 	}
 	omitted := Omitted{Rows: len(more) + len(less) + len(same) - len(list)}
-	return &DiffFunctionsResult{c.head(c.RootTotal(), omitted), counts, shown, RowsOf(len(list), func(i int) DiffRow {
+	return &DiffFunctionsResult{c.head(c.RootTotal(), omitted), counts, shown, document.RowsOf(len(list), func(i int) DiffRow {
 		return c.row(list[i].Func, 0, list[i].Total, list[i].Self, "")
 	})}, nil
 }
@@ -672,7 +673,7 @@ func (c *comparison) functions() (*DiffFunctionsResult, error) {
 func (c *comparison) flame() (*DiffFlameResult, error) {
 	v := c.nodes()
 	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
-	return &DiffFlameResult{c.head(v.RootTotal(), omitted), RowsOf(len(boxes), func(i int) DiffFlameRow {
+	return &DiffFlameResult{c.head(v.RootTotal(), omitted), document.RowsOf(len(boxes), func(i int) DiffFlameRow {
 		b, r := &boxes[i], v.Row(boxes[i].Node)
 		return DiffFlameRow{b.Depth, c.Functions[b.Func].Name, b.Start, b.End, c.changeOf(r.Self), c.changeOf(r.Total), r.Total.Presence()}
 	})}, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
 )
@@ -12,13 +13,13 @@ import (
 // DiffChartResult is the stack charts of both sides over one axis of time: the boxes of
 // the base, then those of new.
 type DiffChartResult struct {
-	Profiles Counts             `json:"profiles"`
-	Type     string             `json:"type"`
-	Unit     string             `json:"unit"` // of start, end and self; empty: numbers of stacks
-	Notes    []string           `json:"notes"`
-	Omitted  Omitted            `json:"omitted"`
-	Threads  []DiffThread       `json:"threads,omitempty"` // by name, whatever the request selects
-	Rows     Rows[DiffChartRow] `json:"rows"`              // in columns: an object per side
+	Profiles Counts                      `json:"profiles"`
+	Type     string                      `json:"type"`
+	Unit     string                      `json:"unit"` // of start, end and self; empty: numbers of stacks
+	Notes    []string                    `json:"notes"`
+	Omitted  Omitted                     `json:"omitted"`
+	Threads  []DiffThread                `json:"threads,omitempty"` // by name, whatever the request selects
+	Rows     document.Rows[DiffChartRow] `json:"rows"`              // in columns: an object per side
 }
 
 // DiffThread counts the samples of the threads of one name on both sides.
@@ -74,16 +75,16 @@ func DiffChart(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffChar
 	base, new := boxes[0], boxes[1]
 	result := &DiffChartResult{Profiles: Counts{base.Profiles, new.Profiles}, Type: new.Type, Unit: "milliseconds", Notes: new.Notes,
 		Omitted: Omitted{Rows: base.Omitted.Rows + new.Omitted.Rows},
-		Rows: RowsOf(base.Rows.Len()+new.Rows.Len(), func(i int) DiffChartRow {
+		Rows: document.RowsOf(base.Rows.Len()+new.Rows.Len(), func(i int) DiffChartRow {
 			if n := base.Rows.Len(); i >= n {
-				return DiffChartRow{sideName(1), new.Rows.at(i - n)}
+				return DiffChartRow{sideName(1), new.Rows.At(i - n)}
 			}
-			return DiffChartRow{sideName(0), base.Rows.at(i)}
+			return DiffChartRow{sideName(0), base.Rows.At(i)}
 		})}
-	result.Rows.columns = func(w *objectWriter) {
+	result.Rows.Columns = func(w *document.Writer) {
 		for i, b := range boxes {
-			w.name(sideName(i))
-			w.object(func() { b.Rows.columns(w) })
+			w.Name(sideName(i))
+			w.Object(func() { b.Rows.Columns(w) })
 		}
 	}
 	result.Threads = diffThreads(base.Threads, new.Threads)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/testrun"
@@ -60,10 +61,10 @@ func ExampleDiff() {
 }
 
 // A result is written as JSON while it is made.
-func ExampleWriteJSON() {
+func Example_json() {
 	result, err := query.Runs(context.Background(), shop(), &query.RunsRequest{})
 	if err == nil {
-		err = query.WriteJSON(os.Stdout, result, query.Form{})
+		err = document.Write(os.Stdout, result, document.Form{})
 	}
 	if err != nil {
 		fmt.Println(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -50,8 +51,8 @@ type FindHead struct {
 // FindRow is a function in one profile.
 type FindRow struct {
 	Share     float64         `json:"share"` // of the profile: of total, or of self if that is measured
-	Self      Number          `json:"self"`
-	Total     Number          `json:"total"`
+	Self      document.Number `json:"self"`
+	Total     document.Number `json:"total"`
 	Unit      string          `json:"unit"`
 	Group     string          `json:"group"`
 	Benchmark string          `json:"benchmark"`
@@ -65,12 +66,12 @@ type FindRow struct {
 // FindSum is a run, benchmark, group or function with what was found in it. The mean
 // share is over the profiles in which the pattern occurs.
 type FindSum struct {
-	Name      string  `json:"name"`
-	Profiles  int     `json:"profiles"`
-	MeanShare float64 `json:"meanShare"`
-	MaxShare  float64 `json:"maxShare"`
-	Self      Number  `json:"self"`
-	Total     Number  `json:"total"`
+	Name      string          `json:"name"`
+	Profiles  int             `json:"profiles"`
+	MeanShare float64         `json:"meanShare"`
+	MaxShare  float64         `json:"maxShare"`
+	Self      document.Number `json:"self"`
+	Total     document.Number `json:"total"`
 }
 
 // Find answers a FindRequest with a row per profile and function.
@@ -197,7 +198,7 @@ func (r *FindRequest) perProfile(f *store.Finds) []FindRow {
 	rows := make([]FindRow, len(f.Rows))
 	for i, row := range f.Rows {
 		p := &f.Profiles[row.Profile]
-		rows[i] = FindRow{r.share(f, row), Whole(row.Self, p.Type.Scale), Whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
+		rows[i] = FindRow{r.share(f, row), document.Whole(row.Self, p.Type.Scale), document.Whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
 			p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, row.Function}
 	}
 	return rows
@@ -246,7 +247,7 @@ func (r *FindRequest) summed(f *store.Finds) []FindSum {
 	for i, s := range order {
 		scale := f.Profiles[0].Type.Scale // of all: a selection has one type
 		s.Profiles, s.MeanShare = len(s.profiles), s.shares/float64(len(s.profiles))
-		s.Self, s.Total = Whole(s.self, scale), Whole(s.total, scale)
+		s.Self, s.Total = document.Whole(s.self, scale), document.Whole(s.total, scale)
 		rows[i] = s.FindSum
 	}
 	if r.By != "run" { // runs stay in the order of time

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -35,22 +36,22 @@ type LinesResult struct {
 // FunctionLines is a function with its lines, by number. A total counts a sample once,
 // however often recursion has the function or the line on its stack.
 type FunctionLines struct {
-	Function string    `json:"function"`
-	File     string    `json:"file"`
-	Module   string    `json:"module"`
-	Total    Number    `json:"total"`
-	Self     Number    `json:"self"`
-	Lines    []LineRow `json:"lines"`
+	Function string          `json:"function"`
+	File     string          `json:"file"`
+	Module   string          `json:"module"`
+	Total    document.Number `json:"total"`
+	Self     document.Number `json:"self"`
+	Lines    []LineRow       `json:"lines"`
 }
 
 // LineRow is a line: self of samples taken in it, total of these and of what it called.
 // Line is 0 for samples whose line is unknown. With source text, the lines between and
 // around those with samples are there too, with values 0.
 type LineRow struct {
-	Line   int32  `json:"line"`
-	Total  Number `json:"total"`
-	Self   Number `json:"self"`
-	Source string `json:"source,omitempty"`
+	Line   int32           `json:"line"`
+	Total  document.Number `json:"total"`
+	Self   document.Number `json:"self"`
+	Source string          `json:"source,omitempty"`
 }
 
 // sourceContext is the number of lines of source text before and after those with samples.
@@ -163,9 +164,9 @@ func (sum functionSum) sorted() []calltree.FunctionLines {
 
 // row returns a function with its lines.
 func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
-	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, Whole(f.Total, scale), Whole(f.Self, scale), nil}
+	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, document.Whole(f.Total, scale), document.Whole(f.Self, scale), nil}
 	for _, l := range f.Lines {
-		out.Lines = append(out.Lines, LineRow{l.Line, Whole(l.Total, scale), Whole(l.Self, scale), ""})
+		out.Lines = append(out.Lines, LineRow{l.Line, document.Whole(l.Total, scale), document.Whole(l.Self, scale), ""})
 	}
 	return out
 }

@@ -4,40 +4,41 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/query/document"
 )
 
 // NodeResult is what is known of one call node.
 type NodeResult struct {
-	Path        []string       `json:"path"`
-	Unit        string         `json:"unit"`
-	RootTotal   Number         `json:"rootTotal"`
-	SampleTotal Number         `json:"sampleTotal"` // of all samples with a stack, absolute
-	Total       NodeAmount     `json:"total"`
-	Self        NodeAmount     `json:"self"`
-	Traced      *TracedAmounts `json:"traced"` // nil without times
-	Notes       []string       `json:"notes"`
+	Path        []string        `json:"path"`
+	Unit        string          `json:"unit"`
+	RootTotal   document.Number `json:"rootTotal"`
+	SampleTotal document.Number `json:"sampleTotal"` // of all samples with a stack, absolute
+	Total       NodeAmount      `json:"total"`
+	Self        NodeAmount      `json:"self"`
+	Traced      *TracedAmounts  `json:"traced"` // nil without times
+	Notes       []string        `json:"notes"`
 }
 
 // NodeAmount is a value, its share of SampleTotal, and the categories in it.
 type NodeAmount struct {
-	Value      Number         `json:"value"`
-	Share      float64        `json:"share"`
-	Categories []NodeCategory `json:"categories"`
+	Value      document.Number `json:"value"`
+	Share      float64         `json:"share"`
+	Categories []NodeCategory  `json:"categories"`
 }
 
 // NodeCategory is a category, with its share of the amount.
 type NodeCategory struct {
-	Name  string         `json:"name"`
-	Value Number         `json:"value"`
-	Share float64        `json:"share"`
-	Sub   []NodeCategory `json:"sub,omitempty"`
+	Name  string          `json:"name"`
+	Value document.Number `json:"value"`
+	Share float64         `json:"share"`
+	Sub   []NodeCategory  `json:"sub,omitempty"`
 }
 
 // TracedAmounts are times in milliseconds.
 type TracedAmounts struct {
-	Total Number `json:"total"`
-	Self  Number `json:"self"`
-	Root  Number `json:"root"`
+	Total document.Number `json:"total"`
+	Self  document.Number `json:"self"`
+	Root  document.Number `json:"root"`
 }
 
 // node describes the call node that --select names.
@@ -71,12 +72,12 @@ func (s *scope) node() (*NodeResult, error) {
 	}
 	scale := s.tree.Type.Scale
 	amount := func(a calltree.Amount) NodeAmount {
-		return NodeAmount{Whole(a.Value, scale), share(a.Value, bar.SampleTotal), categories(a.Categories, scale)}
+		return NodeAmount{document.Whole(a.Value, scale), share(a.Value, bar.SampleTotal), categories(a.Categories, scale)}
 	}
-	r := &NodeResult{Path: path, Unit: s.tree.Type.Unit, RootTotal: Whole(bar.RootTotal, scale), SampleTotal: Whole(bar.SampleTotal, scale),
+	r := &NodeResult{Path: path, Unit: s.tree.Type.Unit, RootTotal: document.Whole(bar.RootTotal, scale), SampleTotal: document.Whole(bar.SampleTotal, scale),
 		Total: amount(bar.Total), Self: amount(bar.Self), Notes: s.notes}
 	if t := bar.Traced; t != nil {
-		r.Traced = &TracedAmounts{Whole(t.Total, 6), Whole(t.Self, 6), Whole(t.Root, 6)}
+		r.Traced = &TracedAmounts{document.Whole(t.Total, 6), document.Whole(t.Self, 6), document.Whole(t.Root, 6)}
 	}
 	return r, nil
 }
@@ -84,7 +85,7 @@ func (s *scope) node() (*NodeResult, error) {
 func categories(list []calltree.CategoryAmount, scale int) []NodeCategory {
 	out := make([]NodeCategory, len(list))
 	for i, c := range list {
-		out[i] = NodeCategory{Name: c.Name, Value: Whole(c.Value, scale), Share: c.Share}
+		out[i] = NodeCategory{Name: c.Name, Value: document.Whole(c.Value, scale), Share: c.Share}
 		if len(c.Sub) > 0 {
 			out[i].Sub = categories(c.Sub, scale)
 		}

@@ -1,87 +1,12 @@
 package query
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/store"
 )
-
-// Number is a value of a profile: a whole number of 10^-Scale units, or a fraction of
-// units where something was divided. JSON has it in units, exactly.
-type Number struct {
-	Int     int64
-	Scale   int
-	Float   float64 // if Divided
-	Divided bool
-}
-
-// Whole returns v ÷ 10^scale.
-func Whole(v int64, scale int) Number { return Number{Int: v, Scale: scale} }
-
-// fraction returns v ÷ 10^scale of a value that is no whole number.
-func fraction(v float64, scale int) Number {
-	return Number{Float: v / math.Pow10(scale), Divided: true}
-}
-
-// Value returns the number in units.
-func (n Number) Value() float64 {
-	if n.Divided {
-		return n.Float
-	}
-	return float64(n.Int) / math.Pow10(n.Scale)
-}
-
-// String returns the number in units, exactly.
-func (n Number) String() string { return string(n.append(nil)) }
-
-// MarshalJSON returns the number in units.
-func (n Number) MarshalJSON() ([]byte, error) { return n.append(nil), nil }
-
-// UnmarshalJSON reads a number: a whole number of decimal digits exactly, another one as
-// the nearest fraction, and null as no number.
-func (n *Number) UnmarshalJSON(data []byte) error {
-	whole, decimals, _ := strings.Cut(string(data), ".")
-	v, err := strconv.ParseInt(whole+decimals, 10, 64)
-	if exact := decimals == "" || abs(v) < 1<<53; err == nil && exact && (v != 0 || whole[0] != '-') {
-		*n = Whole(v, len(decimals))
-		return nil
-	}
-	*n = Number{Divided: true, Float: math.NaN()}
-	if string(data) == "null" {
-		return nil
-	}
-	return json.Unmarshal(data, &n.Float)
-}
-
-// AppendText appends the number in units, exactly.
-func (n Number) AppendText(b []byte) ([]byte, error) { return n.append(b), nil }
-
-func (n Number) append(b []byte) []byte {
-	switch {
-	case n.Divided && (math.IsNaN(n.Float) || math.IsInf(n.Float, 0)):
-		return append(b, "null"...)
-	case n.Divided:
-		text, _ := json.Marshal(n.Float) // of a finite number there is no error
-		return append(b, text...)
-	case n.Scale == 0:
-		return strconv.AppendInt(b, n.Int, 10)
-	}
-	s := strconv.FormatInt(n.Int, 10)
-	if strings.HasPrefix(s, "-") {
-		b, s = append(b, '-'), s[1:]
-	}
-	for len(s) <= n.Scale {
-		s = "0" + s
-	}
-	whole, decimals := s[:len(s)-n.Scale], strings.TrimRight(s[len(s)-n.Scale:], "0")
-	if b = append(b, whole...); decimals != "" {
-		b = append(append(b, '.'), decimals...)
-	}
-	return b
-}
 
 // share returns part ÷ whole; 0 of nothing.
 func share(part, whole int64) float64 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/web"
@@ -167,7 +168,7 @@ func pageView(view string, inverted bool) string {
 // answer adds a result to a page, in columns.
 func answer(page *web.Report, path, query string, result any) error {
 	var b bytes.Buffer
-	if err := WriteJSON(&b, result, Form{Columns: true}); err != nil {
+	if err := document.Write(&b, result, document.Form{Columns: true}); err != nil {
 		return err
 	}
 	page.Answers = append(page.Answers, web.Answer{Path: path, Query: query, Body: bytes.TrimSpace(b.Bytes())})
@@ -214,7 +215,7 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 			return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
 		}
 		var body bytes.Buffer
-		if err := WriteJSON(&body, diff, Form{Columns: true}); err != nil {
+		if err := document.Write(&body, diff, document.Form{Columns: true}); err != nil {
 			return err
 		}
 		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})

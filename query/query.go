@@ -6,7 +6,7 @@
 // A request is plain data: a struct whose fields are the parameters of the question,
 // with their names, defaults and help texts in tags (package param). A command reads
 // the fields from flags, the API from the address; both call the same function here.
-// A result is plain data with JSON tags, written by WriteJSON: one schema, described in
+// A result is plain data with JSON tags, written by document.Write: one schema, described in
 // docs/schema/json.md. Long lists of a result are made while they are written.
 //
 // Words: an input is what a view is made of, the sum of a selection or the samples of

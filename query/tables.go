@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/testrun"
@@ -38,34 +39,10 @@ func Noun(valueType, unit string) string {
 	return unit
 }
 
-// Amount returns the number with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
-func (n Number) Amount(unit string) string {
-	if text, ok := words.Amount(n.Value(), unit); ok {
-		return text
-	}
-	if unit = words.Clean(unit); unit == "count" {
-		unit = "samples"
-	}
-	return words.Count(n.String()) + " " + unit
-}
-
-// Of returns the number as a share of another; 0 of nothing.
-func (n Number) Of(whole Number) float64 {
-	switch {
-	case whole.Value() == 0:
-		return 0
-	case n.Divided || whole.Divided:
-		return n.Value() / whole.Value()
-	}
-	// Both as whole numbers of the smaller unit: exact, whatever zeros a document omitted.
-	scale := max(n.Scale, whole.Scale)
-	return float64(n.Int) * math.Pow10(scale-n.Scale) / (float64(whole.Int) * math.Pow10(scale-whole.Scale))
-}
-
 // amounts is a column of Numbers in a unit.
 func amounts(name, unit string) table.Column {
 	return table.Column{Name: name, Unit: unit, Right: true, Text: func(v any) string {
-		n, ok := v.(Number)
+		n, ok := v.(document.Number)
 		if !ok {
 			return ""
 		}
@@ -260,7 +237,7 @@ func (r *FlameResult) Table(bool) *table.Table { return boxTable(r.Rows, &r.Head
 // Table says where boxes are.
 func (r *StackChartResult) Table(bool) *table.Table { return boxTable(r.Rows, &r.Head) }
 
-func boxTable(rows Rows[BoxRow], h *Head) *table.Table {
+func boxTable(rows document.Rows[BoxRow], h *Head) *table.Table {
 	t := &table.Table{Notes: h.Notes, Omitted: h.Omitted.Rows, Columns: []table.Column{count("depth"), place("start"), place("end"), place("self"), text("function")}}
 	for b := range rows.All() {
 		t.Add(b.Depth, b.Start, b.End, b.Self, b.Function)
@@ -330,10 +307,10 @@ func (r *DiffFunctionsResult) Table(bool) *table.Table { return diffTable(r.Rows
 
 // Table has a row.
 func (r *DiffNodeResult) Table(bool) *table.Table {
-	return diffTable(RowsOf(1, func(int) DiffRow { return r.DiffRow }), &r.Head)
+	return diffTable(document.RowsOf(1, func(int) DiffRow { return r.DiffRow }), &r.Head)
 }
 
-func diffTable(rows Rows[DiffRow], h *DiffHead) *table.Table {
+func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 	t := &table.Table{Columns: []table.Column{count("depth")}}
 	for _, part := range []string{"", "Self"} {
 		for _, name := range []string{"base", "new", "delta"} {
@@ -543,7 +520,7 @@ func (r *BottlenecksResult) TableOf(rows []bottleneck.Row, exact bool) *table.Ta
 	}
 	for i := range rows {
 		x := &rows[i]
-		cells := []any{x.Score, Whole(x.Self, r.Type.Scale), Whole(x.Total, r.Type.Scale), x.Samples, x.Profiles, x.Benchmarks, x.Function}
+		cells := []any{x.Score, document.Whole(x.Self, r.Type.Scale), document.Whole(x.Total, r.Type.Scale), x.Samples, x.Profiles, x.Benchmarks, x.Function}
 		if contexts {
 			cells = append(cells, nil, "")
 			if len(x.Contexts) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
 )
@@ -44,35 +45,35 @@ type TopRequest struct {
 
 // Head begins the documents of trees.
 type Head struct {
-	Profiles  int      `json:"profiles"` // that were summed
-	Type      string   `json:"type"`
-	Unit      string   `json:"unit"`
-	RootTotal Number   `json:"rootTotal"` // 100 % of all shares
-	Notes     []string `json:"notes"`
-	Omitted   Omitted  `json:"omitted"`
+	Profiles  int             `json:"profiles"` // that were summed
+	Type      string          `json:"type"`
+	Unit      string          `json:"unit"`
+	RootTotal document.Number `json:"rootTotal"` // 100 % of all shares
+	Notes     []string        `json:"notes"`
+	Omitted   Omitted         `json:"omitted"`
 }
 
 // TreeResult is a tree, depth first.
 type TreeResult struct {
 	Head
-	Rows Rows[TreeRow] `json:"rows"`
+	Rows document.Rows[TreeRow] `json:"rows"`
 }
 
 // FunctionsResult is a list of functions, whose rows have depth 0.
 type FunctionsResult struct {
 	Head
-	Rows Rows[TreeRow] `json:"rows"`
+	Rows document.Rows[TreeRow] `json:"rows"`
 }
 
 // TreeRow is a call node or a function.
 type TreeRow struct {
-	Depth    int32  `json:"depth"`
-	Function string `json:"function"`
-	File     string `json:"file"`
-	Module   string `json:"module"`
-	Total    Number `json:"total"`
-	Self     Number `json:"self"`
-	Category string `json:"category"`
+	Depth    int32           `json:"depth"`
+	Function string          `json:"function"`
+	File     string          `json:"file"`
+	Module   string          `json:"module"`
+	Total    document.Number `json:"total"`
+	Self     document.Number `json:"self"`
+	Category string          `json:"category"`
 
 	// Where the function begins; of functions that share their name with another.
 	Line   int32 `json:"line,omitempty"`
@@ -82,7 +83,7 @@ type TreeRow struct {
 // FlameResult is a flame graph: its boxes by depth, then from left to right.
 type FlameResult struct {
 	Head
-	Rows Rows[BoxRow] `json:"rows"`
+	Rows document.Rows[BoxRow] `json:"rows"`
 }
 
 // StackChartResult is a stack chart: its boxes by depth, then from left to right.
@@ -92,8 +93,8 @@ type StackChartResult struct {
 	Threads []ThreadRow `json:"threads,omitempty"`
 	// Zero is the time from which ranges count, in milliseconds since the start of the
 	// profile.
-	Zero float64      `json:"zero,omitempty"`
-	Rows Rows[BoxRow] `json:"rows"`
+	Zero float64               `json:"zero,omitempty"`
+	Rows document.Rows[BoxRow] `json:"rows"`
 }
 
 // ThreadRow is a thread of a profile.
@@ -295,13 +296,13 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 
 func (s *scope) head(root int64, omitted Omitted) Head {
 	t := s.tree.Type
-	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: Whole(root, t.Scale), Notes: s.notes, Omitted: omitted}
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Notes: s.notes, Omitted: omitted}
 }
 
 // row returns the JSON of a function with its numbers.
 func (s *scope) row(fn, depth int32, total, self int64, category string) TreeRow {
 	f, scale := &s.tree.Functions[fn], s.tree.Type.Scale
-	row := TreeRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: Whole(total, scale), Self: Whole(self, scale), Category: category}
+	row := TreeRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: document.Whole(total, scale), Self: document.Whole(self, scale), Category: category}
 	if s.shared == nil {
 		s.shared = sharedNames(s.tree.Functions)
 	}
@@ -336,19 +337,19 @@ func (s *scope) nodes() treeNodes {
 func (s *scope) rows() (*TreeResult, error) {
 	v := s.nodes()
 	list := cutTree(&s.r.Cut, v)
-	rows := RowsOf(len(list.rows), func(i int) TreeRow {
+	rows := document.RowsOf(len(list.rows), func(i int) TreeRow {
 		r := &list.rows[i]
 		return s.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
 	})
-	rows.columns = func(w *objectWriter) {
+	rows.Columns = func(w *document.Writer) {
 		n, scale := len(list.rows), s.tree.Type.Scale
 		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		functions.own = ownFunctions(s.tree.Table, s.tree.Self)
-		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
-		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(list.rows[i].Depth), 0).append(b) })
-		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(list.rows[i].Func), 0).append(b) })
-		w.numbers("total", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Total, scale).append(b) })
-		w.numbers("self", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Self, scale).append(b) })
+		w.Numbers("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
+		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(list.rows[i].Depth), 0) })
+		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(list.rows[i].Func), 0) })
+		w.Numbers("total", n, func(i int) document.Number { return document.Whole(list.rows[i].Total, scale) })
+		w.Numbers("self", n, func(i int) document.Number { return document.Whole(list.rows[i].Self, scale) })
 		writeCategories(w, s.tree.Categories, n, func(i int) profile.CategoryID { return list.rows[i].Category })
 		functions.write(w)
 	}
@@ -409,7 +410,7 @@ func (s *scope) functions(rows []calltree.FunctionRow, root int64) *FunctionsRes
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
 	rows = words.First(rows, s.r.Rows)
-	return &FunctionsResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), Rows: RowsOf(len(rows), func(i int) TreeRow {
+	return &FunctionsResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), Rows: document.RowsOf(len(rows), func(i int) TreeRow {
 		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
 	})}
 }
@@ -455,24 +456,24 @@ func (s *scope) stackChart() (*StackChartResult, error) {
 	return &StackChartResult{s.head(s.tree.RootTotal(), omitted), s.threads(), s.zero(), rows}, nil
 }
 
-func (s *scope) boxRows() (rows Rows[BoxRow], omitted Omitted, err error) {
+func (s *scope) boxRows() (rows document.Rows[BoxRow], omitted Omitted, err error) {
 	all, _, err := s.boxes()
 	if err != nil {
 		return rows, omitted, err
 	}
 	boxes, omitted := s.r.cutBoxes(all)
-	rows = RowsOf(len(boxes), func(i int) BoxRow {
+	rows = document.RowsOf(len(boxes), func(i int) BoxRow {
 		b := &boxes[i]
 		return BoxRow{b.Depth, s.tree.Functions[b.Func].Name, b.Start, b.End, b.Self}
 	})
-	rows.columns = func(w *objectWriter) {
+	rows.Columns = func(w *document.Writer) {
 		n := len(boxes)
 		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return boxes[i].Func })
-		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(boxes[i].Depth), 0).append(b) })
-		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(boxes[i].Func), 0).append(b) })
-		w.numbers("start", n, func(b []byte, i int) []byte { return fraction(boxes[i].Start, 0).append(b) })
-		w.numbers("end", n, func(b []byte, i int) []byte { return fraction(boxes[i].End, 0).append(b) })
-		w.numbers("self", n, func(b []byte, i int) []byte { return fraction(boxes[i].Self, 0).append(b) })
+		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(boxes[i].Depth), 0) })
+		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(boxes[i].Func), 0) })
+		w.Numbers("start", n, func(i int) document.Number { return document.Fraction(boxes[i].Start, 0) })
+		w.Numbers("end", n, func(i int) document.Number { return document.Fraction(boxes[i].End, 0) })
+		w.Numbers("self", n, func(i int) document.Number { return document.Fraction(boxes[i].Self, 0) })
 		functions.write(w)
 	}
 	return rows, omitted, nil

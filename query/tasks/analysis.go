@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/archive"
@@ -27,14 +28,14 @@ type AnalyzeRequest struct {
 // AnalysisResult has the trees of the selected snapshots, one for each outermost frame,
 // depth first: a row of depth 0 begins a tree.
 type AnalysisResult struct {
-	Segments  int                  `json:"segments"`
-	Snapshots int                  `json:"snapshots"` // that were analyzed
-	Found     int64                `json:"found"`     // sequence numbers in the selection
-	Unit      string               `json:"unit"`
-	RootTotal int64                `json:"rootTotal"` // 100 % of all shares
-	Notes     []string             `json:"notes"`
-	Omitted   query.Omitted        `json:"omitted"`
-	Rows      query.Rows[StackRow] `json:"rows"`
+	Segments  int                     `json:"segments"`
+	Snapshots int                     `json:"snapshots"` // that were analyzed
+	Found     int64                   `json:"found"`     // sequence numbers in the selection
+	Unit      string                  `json:"unit"`
+	RootTotal int64                   `json:"rootTotal"` // 100 % of all shares
+	Notes     []string                `json:"notes"`
+	Omitted   query.Omitted           `json:"omitted"`
+	Rows      document.Rows[StackRow] `json:"rows"`
 }
 
 // StackRow is a code signature below those that called it.
@@ -71,7 +72,7 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	total := func(row StackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
 	rows, omitted := query.CutNodes[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
 	result.Omitted = omitted
-	result.Rows = query.RowsOf(len(rows), func(i int) StackRow { return rows[i] })
+	result.Rows = document.RowsOf(len(rows), func(i int) StackRow { return rows[i] })
 	return result, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/spans"
@@ -112,8 +113,8 @@ type SnapshotsRequest struct {
 
 // SnapshotsResult lists snapshots by task, segment and sequence.
 type SnapshotsResult struct {
-	Omitted query.Omitted        `json:"omitted,omitzero"`
-	Rows    query.Rows[Snapshot] `json:"rows"`
+	Omitted query.Omitted           `json:"omitted,omitzero"`
+	Rows    document.Rows[Snapshot] `json:"rows"`
 }
 
 // Snapshot is one stack of a thread, outermost frame first.
@@ -144,7 +145,7 @@ func Snapshots(ctx context.Context, st traceprof.Store, r *SnapshotsRequest) (*S
 	if r.Rows > 0 {
 		shown = min(n, r.Rows)
 	}
-	return &SnapshotsResult{query.Omitted{Rows: n - shown}, query.RowsOf(shown, func(i int) Snapshot {
+	return &SnapshotsResult{query.Omitted{Rows: n - shown}, document.RowsOf(shown, func(i int) Snapshot {
 		at := sort.SearchInts(ends, i+1)
 		s := &list[at]
 		i -= ends[at] - s.Len()

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -177,7 +178,7 @@ func (d *destination) print(e *env, result any) error {
 // print writes a result to stdout.
 func (e *env) print(format outputFormat, result any) error {
 	if format.json() {
-		return query.WriteJSON(e.out, result, query.Form{Columns: format == "json-columns"})
+		return document.Write(e.out, result, document.Form{Columns: format == "json-columns"})
 	}
 	return render.Result(e.rendering(format), result)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -158,7 +159,7 @@ func (l *Local) Document(ctx context.Context, q Question, columns bool, w io.Wri
 	if err != nil {
 		return err
 	}
-	return query.WriteJSON(w, result, query.Form{Columns: columns})
+	return document.Write(w, result, document.Form{Columns: columns})
 }
 
 // Sheet answers from the store.

@@ -30,6 +30,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -272,7 +273,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 		return query.WriteReport(out, doc, format.Format, query.Detail{Changes: 25, Traces: 3})
 	}
 	if format.Format == "json" {
-		return query.WriteJSON(out, result, query.Form{})
+		return document.Write(out, result, document.Form{})
 	}
 	o := &render.Output{W: out, Err: out, Format: "text"}
 	switch r := result.(type) {
@@ -283,7 +284,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 	case *query.BandResult:
 		return render.Band(o, r, 25)
 	case *query.FunctionNamesResult:
-		return query.WriteJSON(out, r, query.Form{})
+		return document.Write(out, r, document.Form{})
 	case *rows:
 		return r.table.Stream(o, r.rows, maxRows)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 )
 
 // Detected writes what a file is, in a line, and indented below what it contains.
@@ -72,7 +73,7 @@ func detectedTypes(d *query.Detected, field func(name, text string)) {
 			text += fmt.Sprintf(", %s without a stack", words.Count(t.NoStack))
 		}
 		if t.Period > 0 {
-			text += ", period " + strings.TrimSuffix(query.Whole(t.Period, 0).Amount(t.PeriodUnit), " samples")
+			text += ", period " + strings.TrimSuffix(document.Whole(t.Period, 0).Amount(t.PeriodUnit), " samples")
 		}
 		if t.Default && len(d.Types) > 1 {
 			text += " (default)"
@@ -99,4 +100,4 @@ func contents(d *query.Detected) string {
 	return strings.Join(parts, ", ")
 }
 
-func nanoseconds(ns int64) string { return query.Whole(ns, 0).Amount("nanoseconds") }
+func nanoseconds(ns int64) string { return document.Whole(ns, 0).Amount("nanoseconds") }

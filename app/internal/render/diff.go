@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // value writes a number of a diff.
-func value(n query.Number, unit string) string {
+func value(n document.Number, unit string) string {
 	if unit == "share" {
 		return words.Percent(n.Value())
 	}
@@ -31,10 +32,10 @@ func value(n query.Number, unit string) string {
 	if math.Abs(n.Value()) < 1 { // samples per operation
 		v, _ = strconv.ParseFloat(strconv.FormatFloat(n.Value(), 'g', 3, 64), 64)
 	}
-	return words.Count(query.Number{Float: v, Divided: true}.String())
+	return words.Count(document.Number{Float: v, Divided: true}.String())
 }
 
-func signedValue(n query.Number, unit string) string {
+func signedValue(n document.Number, unit string) string {
 	text := value(n, unit)
 	if n.Value() > 0 {
 		return "+" + text
@@ -63,7 +64,7 @@ func summary(w *bufio.Writer, h *query.DiffHead) {
 		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.New)
 	}
 	if h.Unit == "share" {
-		whole := func(i int) string { return query.Number{Float: h.Whole[i], Divided: true}.Amount(h.Measured) }
+		whole := func(i int) string { return document.Number{Float: h.Whole[i], Divided: true}.Amount(h.Measured) }
 		fmt.Fprintf(w, "shares of each side: base %s, new %s%s\n", whole(0), whole(1), profiles)
 	} else {
 		per := ""
@@ -94,7 +95,7 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 	if r.Self.Delta.Value() != 0 {
 		deltaSelf = signedValue(r.Self.Delta, unit)
 	}
-	side := func(n query.Number) string {
+	side := func(n document.Number) string {
 		if n.Value() == 0 {
 			return "–"
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/testrun"
@@ -230,7 +231,7 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 	text := o.Format == "text"
 	if text {
 		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
-			query.Whole(r.Value, r.Type.Scale).Amount(r.Type.Unit))
+			document.Whole(r.Value, r.Type.Scale).Amount(r.Type.Unit))
 	}
 	rows := r.Rows
 	for text && r.Zero > 0 && len(rows) > 0 && rows[len(rows)-1].Score == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 )
 
 // Lines writes a listing of each function.
@@ -14,7 +15,7 @@ func Lines(o *Output, r *query.LinesResult) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, r.Sum())
-	part := func(n query.Number) string {
+	part := func(n document.Number) string {
 		if n.Value() == 0 {
 			return "."
 		}

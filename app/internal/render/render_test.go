@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/report"
 )
 
@@ -20,7 +21,7 @@ func TestAmount(t *testing.T) {
 		{5120, "count", 0, "5,120 samples"}, {1_280_000_000, "nanoseconds", 0, "1.28 s"}, {-25, "watts", 1, "-2.5 watts"},
 		{7, "\x1b[31mx", 0, `7 \x1b[31mx`}, // what a profile says must not reach the terminal
 	} {
-		if got := query.Whole(tt.v, tt.scale).Amount(tt.unit); got != tt.want {
+		if got := document.Whole(tt.v, tt.scale).Amount(tt.unit); got != tt.want {
 			t.Errorf("%d %s: %q, want %q", tt.v, tt.unit, got, tt.want)
 		}
 	}
@@ -60,9 +61,9 @@ func TestContextsAreClean(t *testing.T) {
 // A share does not depend on whether the numbers are the store's or were read from a document,
 // which omits zeros.
 func TestShareOfDocument(t *testing.T) {
-	part, whole := query.Whole(34_340_657, 6), query.Whole(1_000_000_000, 6)
-	var read [2]query.Number
-	for i, n := range []query.Number{part, whole} {
+	part, whole := document.Whole(34_340_657, 6), document.Whole(1_000_000_000, 6)
+	var read [2]document.Number
+	for i, n := range []document.Number{part, whole} {
 		if err := read[i].UnmarshalJSON([]byte(n.String())); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
 )
 
@@ -40,10 +41,10 @@ func Tree(o *Output, r *query.TreeResult) error {
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, r.Sum())
 	// Shares alone do not tell what could be gained.
-	amount, column := func(query.Number) string { return "" }, ""
+	amount, column := func(document.Number) string { return "" }, ""
 	if name := measured[r.Unit]; name != "" {
 		column = fmt.Sprintf(" %10s", name)
-		amount = func(n query.Number) string { return fmt.Sprintf(" %10s", n.Amount(query.Noun(r.Type, r.Unit))) }
+		amount = func(n document.Number) string { return fmt.Sprintf(" %10s", n.Amount(query.Noun(r.Type, r.Unit))) }
 	}
 	fmt.Fprintf(w, "%8s %8s%s  %s\n", "total", "self", column, "function")
 	var categories []string // of the nodes from the root
@@ -97,7 +98,7 @@ func Node(o *Output, r *query.NodeResult) error {
 		}
 	}
 	if t := r.Traced; t != nil {
-		ms := func(n query.Number) string { return n.Amount("milliseconds") }
+		ms := func(n document.Number) string { return n.Amount("milliseconds") }
 		fmt.Fprintf(w, "traced   total %s, self %s, of %s\n", ms(t.Total), ms(t.Self), ms(t.Root))
 	}
 	return w.Flush()

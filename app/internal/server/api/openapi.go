@@ -14,7 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/transfer"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 )
@@ -181,7 +181,7 @@ func (s *schemas) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "array", "items": s.of(rows.Type.Out(0).In(0).In(0))}
 	}
 	switch {
-	case t == reflect.TypeFor[query.Number]():
+	case t == reflect.TypeFor[document.Number]():
 		return map[string]any{"type": "number"}
 	case t == reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}

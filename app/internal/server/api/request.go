@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
 )
 
@@ -73,6 +74,6 @@ func respond(w http.ResponseWriter, f *endpoint.Form, name string, result any) e
 		return respondFile(w, endpoint.SheetOf(name, result.(query.Result), f.Form)) // every answer about a file has a table
 	}
 	w.Header().Set("Content-Type", "application/json")
-	abortOn(query.WriteJSON(w, result, query.Form{Columns: f.Form == "columns", Client: f.Client}))
+	abortOn(document.Write(w, result, document.Form{Columns: f.Form == "columns", Client: f.Client}))
 	return nil
 }

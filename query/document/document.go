@@ -1,10 +1,18 @@
-package query
+// Package document writes results of queries as JSON documents, of one schema for all
+// surfaces (docs/schema/json.md). A result is plain data with JSON tags; its long list is
+// Rows, which are made while they are written, so that a million of them are never in
+// memory. A Number is a value of a profile, written exactly.
+//
+//	result ──Write(out, result, form)──▶ {"profiles": 1, …, "rows": […]}
+//
+// Programs that read large trees get columns in place of rows: an array per field, or what
+// Rows.Columns writes. The package knows no query.
+package document
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"iter"
 	"reflect"
@@ -12,8 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/dendroprof/dendro/profile"
 )
 
 // Rows is a list whose elements are made when they are read, so that a long one need
@@ -21,8 +27,8 @@ import (
 type Rows[T any] struct {
 	n  int
 	at func(i int) T
-	// columns writes the list in columns; nil: a column per field.
-	columns func(w *objectWriter)
+	// Columns writes the list in columns; nil: a column per field.
+	Columns func(w *Writer)
 }
 
 // RowsOf returns n rows that at makes.
@@ -30,6 +36,9 @@ func RowsOf[T any](n int, at func(i int) T) Rows[T] { return Rows[T]{n: n, at: a
 
 // Len is the number of rows.
 func (r Rows[T]) Len() int { return r.n }
+
+// At makes a row.
+func (r Rows[T]) At(i int) T { return r.at(i) }
 
 // All yields the rows in order.
 func (r Rows[T]) All() iter.Seq[T] {
@@ -55,14 +64,14 @@ func (r *Rows[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (r Rows[T]) row(i int) any                    { return r.at(i) }
-func (r Rows[T]) inColumns() func(w *objectWriter) { return r.columns }
+func (r Rows[T]) row(i int) any              { return r.at(i) }
+func (r Rows[T]) inColumns() func(w *Writer) { return r.Columns }
 
 // list is Rows of any type.
 type list interface {
 	Len() int
 	row(i int) any
-	inColumns() func(w *objectWriter)
+	inColumns() func(w *Writer)
 }
 
 // Form is how a result is written as JSON. The zero value is the document for everyone.
@@ -75,10 +84,10 @@ type Form struct {
 	Client bool
 }
 
-// WriteJSON writes a result as one JSON document and a newline. Package encoding/json decodes
+// Write writes a result as one JSON document and a newline. Package encoding/json decodes
 // it into the same type, unless the form has columns, which are for other programs.
-func WriteJSON(out io.Writer, result any, form Form) error {
-	w := &objectWriter{w: bufio.NewWriterSize(out, 32<<10), form: form}
+func Write(out io.Writer, result any, form Form) error {
+	w := &Writer{w: bufio.NewWriterSize(out, 32<<10), form: form}
 	w.enc = json.NewEncoder(&w.buf)
 	w.enc.SetEscapeHTML(false)
 	v := reflect.Indirect(reflect.ValueOf(result))
@@ -89,7 +98,7 @@ func WriteJSON(out io.Writer, result any, form Form) error {
 			w.value(result)
 		}
 	} else {
-		w.object(func() { w.fields(v, form.Columns) })
+		w.Object(func() { w.fields(v, form.Columns) })
 	}
 	w.text("\n")
 	if w.err == nil {
@@ -98,8 +107,8 @@ func WriteJSON(out io.Writer, result any, form Form) error {
 	return w.err
 }
 
-// objectWriter writes JSON member by member; it keeps the first error.
-type objectWriter struct {
+// Writer writes JSON member by member; it keeps the first error, which Write returns.
+type Writer struct {
 	w    *bufio.Writer
 	form Form
 	buf  bytes.Buffer
@@ -108,13 +117,13 @@ type objectWriter struct {
 	err  error
 }
 
-func (w *objectWriter) text(s string) {
+func (w *Writer) text(s string) {
 	if w.err == nil {
 		_, w.err = w.w.WriteString(s)
 	}
 }
 
-func (w *objectWriter) value(v any) {
+func (w *Writer) value(v any) {
 	if x := reflect.ValueOf(v); v != nil && hasClientFields(x.Type()) {
 		w.inside(x)
 		return
@@ -129,10 +138,10 @@ func (w *objectWriter) value(v any) {
 }
 
 // inside writes a value that contains client fields.
-func (w *objectWriter) inside(v reflect.Value) {
+func (w *Writer) inside(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		w.object(func() { w.fields(v, false) })
+		w.Object(func() { w.fields(v, false) })
 	case reflect.Slice:
 		w.elements(v.Len(), func(i int) any { return v.Index(i).Interface() })
 	case reflect.Pointer:
@@ -169,14 +178,16 @@ func hasClientFields(t reflect.Type) bool {
 	return has
 }
 
-func (w *objectWriter) name(name string) {
+// Name begins a member.
+func (w *Writer) Name(name string) {
 	if w.n++; w.n > 1 {
 		w.text(",")
 	}
 	w.text(strconv.Quote(name) + ":")
 }
 
-func (w *objectWriter) object(write func()) {
+// Object writes an object, whose members write writes.
+func (w *Writer) Object(write func()) {
 	outer := w.n
 	w.n = 0
 	w.text("{")
@@ -185,13 +196,13 @@ func (w *objectWriter) object(write func()) {
 	w.n = outer
 }
 
-// array writes a member with n values.
-func (w *objectWriter) array(name string, n int, at func(i int) any) {
-	w.name(name)
+// Array writes a member with n values.
+func (w *Writer) Array(name string, n int, at func(i int) any) {
+	w.Name(name)
 	w.elements(n, at)
 }
 
-func (w *objectWriter) elements(n int, at func(i int) any) {
+func (w *Writer) elements(n int, at func(i int) any) {
 	w.text("[")
 	for i := 0; i < n && w.err == nil; i++ {
 		if i > 0 {
@@ -202,9 +213,9 @@ func (w *objectWriter) elements(n int, at func(i int) any) {
 	w.text("]")
 }
 
-// numbers writes a member with n numbers.
-func (w *objectWriter) numbers(name string, n int, add func(b []byte, i int) []byte) {
-	w.name(name)
+// Numbers writes a member with n numbers.
+func (w *Writer) Numbers(name string, n int, at func(i int) Number) {
+	w.Name(name)
 	w.text("[")
 	var buf [32]byte
 	for i := 0; i < n && w.err == nil; i++ {
@@ -212,13 +223,13 @@ func (w *objectWriter) numbers(name string, n int, add func(b []byte, i int) []b
 		if i > 0 {
 			b = append(b, ',')
 		}
-		_, w.err = w.w.Write(add(b, i))
+		_, w.err = w.w.Write(at(i).append(b))
 	}
 	w.text("]")
 }
 
 // fields writes the members of a struct as encoding/json does, lists one row at a time.
-func (w *objectWriter) fields(v reflect.Value, columns bool) {
+func (w *Writer) fields(v reflect.Value, columns bool) {
 	t := v.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -240,15 +251,15 @@ func (w *objectWriter) fields(v reflect.Value, columns bool) {
 		case ok && columns && name == "rows":
 			w.columns(rows)
 		case ok:
-			w.array(name, rows.Len(), rows.row)
+			w.Array(name, rows.Len(), rows.row)
 		case v.Field(i).Kind() == reflect.Slice && v.Field(i).Type().Elem().Kind() == reflect.Struct:
 			if s := v.Field(i); columns && name == "rows" {
 				w.columns(sliceRows{s})
 			} else {
-				w.array(name, s.Len(), func(i int) any { return s.Index(i).Interface() })
+				w.Array(name, s.Len(), func(i int) any { return s.Index(i).Interface() })
 			}
 		default:
-			w.name(name)
+			w.Name(name)
 			w.value(v.Field(i).Interface())
 		}
 	}
@@ -257,14 +268,14 @@ func (w *objectWriter) fields(v reflect.Value, columns bool) {
 // sliceRows is a slice of structs as a list.
 type sliceRows struct{ v reflect.Value }
 
-func (s sliceRows) Len() int                         { return s.v.Len() }
-func (s sliceRows) row(i int) any                    { return s.v.Index(i).Interface() }
-func (s sliceRows) inColumns() func(w *objectWriter) { return nil }
+func (s sliceRows) Len() int                   { return s.v.Len() }
+func (s sliceRows) row(i int) any              { return s.v.Index(i).Interface() }
+func (s sliceRows) inColumns() func(w *Writer) { return nil }
 
 // columns writes a list as an object of arrays, by default one per field of a row.
-func (w *objectWriter) columns(rows list) {
-	w.name("columns")
-	w.object(func() {
+func (w *Writer) columns(rows list) {
+	w.Name("columns")
+	w.Object(func() {
 		if write := rows.inColumns(); write != nil {
 			write(w)
 			return
@@ -273,7 +284,7 @@ func (w *objectWriter) columns(rows list) {
 			return
 		}
 		for _, c := range columnsOf(reflect.TypeOf(rows.row(0)), nil) {
-			w.array(c.name, rows.Len(), func(i int) any { return reflect.ValueOf(rows.row(i)).FieldByIndex(c.index).Interface() })
+			w.Array(c.name, rows.Len(), func(i int) any { return reflect.ValueOf(rows.row(i)).FieldByIndex(c.index).Interface() })
 		}
 	})
 }
@@ -296,101 +307,4 @@ func columnsOf(t reflect.Type, at []int) (list []structColumn) {
 		}
 	}
 	return list
-}
-
-// Function describes a function in a result in columns.
-type Function struct {
-	Function string `json:"function"`
-	File     string `json:"file"`
-	Line     int32  `json:"line,omitempty"` // where it begins
-	Column   int32  `json:"column,omitempty"`
-	Module   string `json:"module"`
-	Language string `json:"language"`
-	Kind     string `json:"kind"`
-	Own      bool   `json:"own,omitempty"`      // code that the user can change, see package own
-	BaseName string `json:"baseName,omitempty"` // of a function that a diff found renamed: its name on the base side
-}
-
-func describe(f *profile.Function) Function {
-	return Function{Function: f.Name, File: f.File, Line: f.StartLine, Column: f.Column, Module: f.Module, Language: f.Language, Kind: f.Kind.String()}
-}
-
-// functionTable numbers the functions that columns refer to, in the order of the
-// profile: it decides between rows of equal value.
-type functionTable struct {
-	all  []profile.Function
-	used []int32 // of all
-	at   []int32 // of each of all that is used: its number
-	own  []bool  // of each of all, or nil: unknown
-
-	renamed map[string]string // base names by name, of a diff
-}
-
-// tableOf returns the functions of n rows.
-func tableOf(all []profile.Function, n int, of func(i int) int32) *functionTable {
-	f := &functionTable{all: all, at: make([]int32, len(all))}
-	for i := range n {
-		f.at[of(i)] = 1
-	}
-	for fn := range f.at {
-		if f.at[fn] != 0 {
-			f.at[fn] = int32(len(f.used))
-			f.used = append(f.used, int32(fn))
-		}
-	}
-	return f
-}
-
-func (f *functionTable) number(fn int32) int64 { return int64(f.at[fn]) }
-
-// write writes the functions.
-func (f *functionTable) write(w *objectWriter) {
-	w.array("functions", len(f.used), func(i int) any {
-		d := describe(&f.all[f.used[i]])
-		d.Own = f.own != nil && f.own[f.used[i]]
-		d.BaseName = f.renamed[d.Function]
-		return d
-	})
-}
-
-// Category describes a category in a result in columns.
-type Category struct {
-	Name  string `json:"name"`
-	Color string `json:"color"` // as the file names it: "yellow"
-}
-
-// writeCategories writes the categories of call nodes, without subcategories. Without
-// categories it writes nothing.
-func writeCategories(w *objectWriter, list []profile.Category, n int, of func(i int) profile.CategoryID) {
-	if len(list) <= 1 || n > 0 && of(0) < 0 {
-		return
-	}
-	number, groups := make([]int64, len(list)), []Category{}
-	for i, c := range list {
-		group := Category{c.Name, c.Color}
-		at := slices.Index(groups, group)
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, group)
-		}
-		number[i] = int64(at)
-	}
-	w.numbers("category", n, func(b []byte, i int) []byte { return Whole(number[of(i)], 0).append(b) })
-	w.array("categories", len(groups), func(i int) any { return groups[i] })
-}
-
-// filled returns a list that JSON writes as one even if it is empty.
-func filled[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// counted writes "1 run", "2 runs".
-func counted(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

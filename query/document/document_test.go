@@ -1,0 +1,43 @@
+package document
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestNumbers: a number is written exactly, and read as it was written.
+func TestNumbers(t *testing.T) {
+	for text, n := range map[string]Number{"0": Whole(0, 0), "-7": Whole(-7, 0), "0.05": Whole(5, 2), "-1.5": Whole(-1500, 3), "9223372036854775807": Whole(1<<63-1, 0), "0.25": Fraction(25, 2), "null": {Divided: true, Float: nan()}} {
+		if n.String() != text {
+			t.Errorf("%+v is written %s, want %s", n, n, text)
+		}
+		var read Number
+		if err := json.Unmarshal([]byte(text), &read); err != nil || read.String() != text {
+			t.Errorf("%s is read as %s, %v", text, read, err)
+		}
+	}
+}
+
+func nan() float64 { zero := 0.0; return zero / zero }
+
+// TestColumns: rows are an array of objects, or an array per field.
+func TestColumns(t *testing.T) {
+	type row struct {
+		Name string `json:"name"`
+		N    Number `json:"n"`
+	}
+	result := struct {
+		Notes []string  `json:"notes"`
+		Rows  Rows[row] `json:"rows"`
+	}{[]string{"<a>"}, RowsOf(2, func(i int) row { return row{string(rune('a' + i)), Whole(int64(i), 0)} })}
+	for want, form := range map[string]Form{
+		`{"notes":["<a>"],"rows":[{"name":"a","n":0},{"name":"b","n":1}]}`: {},
+		`{"notes":["<a>"],"columns":{"name":["a","b"],"n":[0,1]}}`:         {Columns: true},
+	} {
+		var out strings.Builder
+		if err := Write(&out, &result, form); err != nil || out.String() != want+"\n" {
+			t.Errorf("%+v: %s, %v; want %s", form, &out, err, want)
+		}
+	}
+}
