@@ -236,7 +236,7 @@ function BenchmarkTable({ list, report }: { list: BenchmarkOverview[]; report: L
       id: 'change',
       title: 'Change',
       hint: 'size of the most important finding',
-      width: 170,
+      width: 200,
       numeric: true,
       sortable: true,
       class: i => tone(said(i)),
