@@ -297,3 +297,29 @@ func TestCompareSuites(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A suspect whose place and rate both show a large change fails alone; a widespread change
+// that nothing measured does not, and what is missing is said.
+func TestPlaceAndRate(t *testing.T) {
+	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "f", Chance: 0.02, PlaceChance: 1e-9, RateChance: 0.002, Delta: regression.Delta{Share: 0.8}}
+	small, unsure := f, f
+	small.Delta.Share, unsure.RateChance = 0.3, 0.05
+	wide := regression.Finding{Kind: regression.Widespread, Status: regression.Confirmed, Chance: 1e-9, PlaceChance: 1e-9, Unmeasured: true, Delta: regression.Delta{Share: 0.2}}
+	for _, c := range []struct {
+		name  string
+		f     regression.Finding
+		fails bool
+		why   string
+	}{
+		{"large", f, true, ""},
+		{"small", small, false, "runs of the base"},
+		{"rate within noise", unsure, false, "runs of the base"},
+		{"widespread", wide, false, "no metric and no samples per operation"},
+	} {
+		b := regression.Benchmark{Analyses: []*regression.Analysis{{Tested: []string{"h"}, History: []string{"1", "2", "3", "4"}}}}
+		v := Judge(&regression.Result{Benchmarks: []regression.Benchmark{b}}, Group([]regression.Finding{c.f}), Policy{})
+		if v.Failed != c.fails || !strings.Contains(v.Why, c.why) {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+	}
+}
