@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -46,7 +47,7 @@ type HistorySeries struct {
 	// Metric is what is measured: of a function what its cost is in. Empty: the
 	// benchmark has none.
 	Metric   string         `json:"metric"`
-	Unit     string         `json:"unit"` // of the metric; "share" for functions
+	Unit     string         `json:"unit"` // of the metric; "share" for functions, or the unit of amounts at one moment
 	CostUnit string         `json:"costUnit,omitempty"`
 	Better   testrun.Better `json:"better,omitempty"`
 	// Outcome is what a report says of the newest runs; nil of a function, or if the
@@ -55,6 +56,8 @@ type HistorySeries struct {
 	LeftOut []history.LeftOut `json:"leftOut"`
 	Runs    []HistoryRun      `json:"runs"`  // oldest first
 	Steps   []HistoryStep     `json:"steps"` // lasting changes
+
+	typ profile.ValueType
 }
 
 // HistoryRun is a run with its value, and what the runs before let expect of it.
@@ -64,9 +67,11 @@ type HistoryRun struct {
 	Value     *float64       `json:"value"` // null if the run has none
 	Mean      float64        `json:"mean"`
 	Deviation float64        `json:"deviation"` // 0 of fewer than two runs before
-	// Cost of a function is its share of the metric, in the metric's unit; null
-	// without a metric, or with one of which more is better.
+	// Cost of a function is its amount per operation where operations are known, else its
+	// share of the metric; null without either, or with a metric of which more is better.
 	Cost *float64 `json:"cost,omitempty"`
+	// Share of a function whose value is an amount.
+	Share *float64 `json:"share,omitempty"`
 }
 
 // ProfileOfRun names a profile of a run.
@@ -102,11 +107,11 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	}
 	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: []string{}, Series: []HistorySeries{}}
 	all := byBenchmark(list)
-	var shares map[store.ProfileID]float64
+	var amounts map[store.ProfileID]int64
 	if r.Function != "" {
 		// Each benchmark has its own value type, so that one answer is about Go and Java.
 		main := ofMainTypes(list, all)
-		if shares, err = r.shares(ctx, st, main); err != nil {
+		if amounts, err = r.amounts(ctx, st, main); err != nil {
 			return nil, err
 		}
 		out.Notes = append(out.Notes, otherTypes(list, main)...)
@@ -120,7 +125,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
-			if series, ok := r.series(&s, b, shares); ok {
+			if series, ok := r.series(&s, b, amounts); ok {
 				if o, ok := of[s.Benchmark]; ok {
 					series.judged(&o)
 				}
@@ -168,33 +173,72 @@ func otherTypes(list, shown []store.Profile) []string {
 	return []string{fmt.Sprintf("value type %s; --type shows others: %s", strings.Join(names, ", "), strings.Join(others, ", "))}
 }
 
-// shares returns the share of the function in every profile that has it.
-func (r *HistoryRequest) shares(ctx context.Context, st store.Reader, list []store.Profile) (map[store.ProfileID]float64, error) {
+// amounts returns the value of the function in every profile that has it.
+func (r *HistoryRequest) amounts(ctx context.Context, st store.Reader, list []store.Profile) (map[store.ProfileID]int64, error) {
 	set, err := st.Functions(ctx, store.Query{Profiles: store.IDs(list)}, []string{r.Function})
 	if err != nil {
 		return nil, err
 	}
-	shares := map[store.ProfileID]float64{}
+	amounts := map[store.ProfileID]int64{}
 	for rows, err := range set.Rows {
 		if err != nil {
 			return nil, err
 		}
 		for i, n := range rows.Profile {
-			p, value := &set.Profiles[n], rows.Total[i]
+			value := rows.Total[i]
 			if r.Self {
 				value = rows.Self[i]
 			}
-			shares[p.ID] += share(value, p.Sum)
+			amounts[set.Profiles[n].ID] += value
 		}
 	}
-	return shares, nil
+	return amounts, nil
+}
+
+// ofFunction puts the values of the function in the place of the metric's, and sets what it
+// costs; false if no run has it.
+func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []float64, of map[store.ProfileID]int64) (values []float64, has bool) {
+	t := s.typ
+	values = make([]float64, len(s.Runs))
+	perOperation := !t.Momentary()
+	for i := range s.Runs {
+		n, _ := compared[s.Runs[i].Key].Operations()
+		perOperation = perOperation && n > 0
+	}
+	for i := range s.Runs {
+		x, p := &s.Runs[i], compared[s.Runs[i].Key]
+		v, in := of[p.ID]
+		has = has || in
+		part, amount := share(v, p.Sum), float64(v)/math.Pow10(t.Scale)
+		values[i] = part // of a run without the function: 0
+		cost := part * metric[i]
+		switch {
+		case t.Momentary():
+			values[i], x.Share = amount, &part
+			continue
+		case perOperation:
+			n, _ := p.Operations()
+			cost = amount / n
+		case s.Better == testrun.Higher || math.IsNaN(cost):
+			continue
+		}
+		x.Cost = &cost
+	}
+	s.CostUnit, s.Unit, s.Better = s.Unit, "share", testrun.Lower
+	switch {
+	case t.Momentary():
+		s.CostUnit, s.Unit = "", t.Unit
+	case perOperation:
+		s.CostUnit = map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B", "count": t.Name}[t.Unit] + "/op"
+	}
+	return values, has
 }
 
 // series returns the series of one benchmark; false if it has no value.
-func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[store.ProfileID]float64) (HistorySeries, bool) {
-	compared := map[string]store.ProfileID{} // by run
+func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[store.ProfileID]int64) (HistorySeries, bool) {
+	compared := map[string]*store.Profile{} // by run
 	for i := range s.Profiles {
-		compared[s.Profiles[i].Run.Key] = s.Profiles[i].ID
+		compared[s.Profiles[i].Run.Key] = &s.Profiles[i]
 	}
 	kept := &benchmarkRuns{Benchmark: b.Benchmark}
 	for _, run := range b.runs {
@@ -204,19 +248,12 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[
 	}
 	m, values, has := kept.values(r.Metric)
 	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better, LeftOut: filled(s.LeftOut),
-		Runs: make([]HistoryRun, len(kept.runs)), Steps: []HistoryStep{}}
-	costs := make([]*float64, len(values))
+		Runs: make([]HistoryRun, len(kept.runs)), Steps: []HistoryStep{}, typ: s.Type}
+	for i, run := range kept.runs {
+		out.Runs[i].Run = run[0].Run
+	}
 	if r.Function != "" {
-		has = false
-		for i, run := range kept.runs {
-			share, in := shares[compared[run[0].Run.Key]]
-			has = has || in
-			if cost := share * values[i]; m.Better != testrun.Higher && !math.IsNaN(cost) {
-				costs[i] = &cost
-			}
-			values[i] = share // of a run without the function: 0
-		}
-		out.Unit, out.CostUnit, out.Better = "share", m.Unit, testrun.Lower
+		values, has = out.ofFunction(compared, values, of)
 	}
 	if !has {
 		return out, false
@@ -225,7 +262,7 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[
 	band := evidence.Band(values, r.Window, valid)
 	for i, run := range kept.runs {
 		x := &out.Runs[i]
-		*x = HistoryRun{Run: run[0].Run, Mean: band[i].Mean, Deviation: band[i].Deviation, Cost: costs[i]}
+		x.Mean, x.Deviation = band[i].Mean, band[i].Deviation
 		for _, p := range run {
 			x.Profiles = append(x.Profiles, ProfileOfRun{p.ID, p.Type.Name})
 		}

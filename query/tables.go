@@ -139,7 +139,14 @@ func growthOf(v, mean float64) any {
 // Table has a row per run, with the steps beside the runs with which they begin.
 func (r *HistoryResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Of: "run", Omitted: r.Omitted.Rows, Columns: []table.Column{text("benchmark"), text("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, count("value"),
-		count("mean"), count("deviation"), count("cost"), {Name: "step", Right: true, Text: table.SignedPercent}, text("status")}}
+		count("mean"), count("deviation"), count("cost")}}
+	amounts := slices.ContainsFunc(r.Series, func(s HistorySeries) bool {
+		return slices.ContainsFunc(s.Runs, func(x HistoryRun) bool { return x.Share != nil })
+	})
+	if amounts {
+		t.Columns = append(t.Columns, count("share"))
+	}
+	t.Columns = append(t.Columns, table.Column{Name: "step", Right: true, Text: table.SignedPercent}, text("status"))
 	number := func(v *float64, unit string) any {
 		if v == nil {
 			return nil
@@ -160,8 +167,12 @@ func (r *HistoryResult) Table(bool) *table.Table {
 			if c := steps[x.Key]; c != nil {
 				step, status = growthOf(c.After, c.Before), c.Status
 			}
-			t.Add(testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit), number(&x.Mean, s.Unit),
-				number(&x.Deviation, s.Unit), number(x.Cost, s.CostUnit), step, status)
+			row := []any{testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit), number(&x.Mean, s.Unit),
+				number(&x.Deviation, s.Unit), number(x.Cost, s.CostUnit)}
+			if amounts {
+				row = append(row, number(x.Share, "share"))
+			}
+			t.Add(append(row, step, status)...)
 		}
 	}
 	return t

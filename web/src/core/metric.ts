@@ -4,6 +4,12 @@ import { number, signed } from './format';
 const seconds: Record<string, number> = { ns: 1e-9, nanoseconds: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, sec: 1, seconds: 1, min: 60 };
 
 function scaleOf(v: number, unit: string): [by: number, unit: string] {
+  if (unit === 'bytes') {
+    const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    let i = 0;
+    while (i + 1 < names.length && Math.abs(v) >= 1024 ** (i + 1)) i++;
+    return [1024 ** i, names[i]!];
+  }
   const [what = '', ...per] = unit.split('/');
   const one = seconds[what];
   if (one === undefined) return [1, unit];

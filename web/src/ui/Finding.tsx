@@ -13,6 +13,7 @@ import { useKeys } from './Keys';
 
 const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
+  leak: 'leak',
   widespread: 'widespread slowdown',
   slowdown: 'slowdown',
   improvement: 'improvement',
