@@ -34,7 +34,7 @@ func addTrees(a, b *Tree) *Tree {
 			self[i] += b.Self[n]
 		}
 	}
-	return NewTree(table, mergeTypes(a.Type, b.Type), self)
+	return NewTree(table, MergeTypes(a.Type, b.Type), self)
 }
 
 // overlay returns a table with every path of two tables. Functions are those of the

@@ -66,7 +66,7 @@ func mergeAll(trees []*Tree) *Tree {
 		if i == 0 {
 			typ = t.Type
 		}
-		typ = mergeTypes(typ, t.Type)
+		typ = MergeTypes(typ, t.Type)
 		fn := make([]int32, len(t.Functions)) // in the forest, plus one; 0: not known yet
 		path := make([]int32, t.Len())
 		for n, p := range t.Parent {
@@ -90,10 +90,10 @@ func mergeAll(trees []*Tree) *Tree {
 	return f.Tree(typ, self)
 }
 
-// mergeTypes returns the type of a sum of two types with one key. Of the attributes
+// MergeTypes returns the type of a sum of two types with one key. Of the attributes
 // outside the key the smaller one stays, so that the result does not depend on the
 // order.
-func mergeTypes(a, b profile.ValueType) profile.ValueType {
+func MergeTypes(a, b profile.ValueType) profile.ValueType {
 	a.PeriodUnit = smaller(a.PeriodUnit, b.PeriodUnit)
 	a.PeriodName = smaller(a.PeriodName, b.PeriodName)
 	a.Original = smaller(a.Original, b.Original)

@@ -388,7 +388,7 @@ func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*Functio
 	if err != nil {
 		return nil, err
 	}
-	t := &calltree.Tree{Table: &calltree.Table{Functions: sums.Functions}, Type: sums.Profiles[0].Type}
+	t := &calltree.Tree{Table: &calltree.Table{Functions: sums.Functions}, Type: store.SumType(sums.Profiles)}
 	s := &scope{viewer: &viewer{notes: notes}, r: r, tree: t, count: len(sums.Profiles), title: titleOf(nil, len(sums.Profiles), t.Type)}
 	rows, root := make([]calltree.FunctionRow, len(sums.Rows)), int64(0)
 	for i, sum := range sums.Rows {

@@ -50,6 +50,16 @@ func OneName(list []Profile, q Query) error {
 	return OneType(list, q)
 }
 
+// SumType returns the type of the sum of profiles whose values add. A period that is not the
+// period of all of them is none of the sum's.
+func SumType(list []Profile) profile.ValueType {
+	typ := list[0].Type
+	for i := range list[1:] {
+		typ = calltree.MergeTypes(typ, list[i+1].Type)
+	}
+	return typ
+}
+
 // Weight describes what a profile counts in a sum over several.
 type Weight string
 
@@ -328,7 +338,7 @@ func MergeTreesAbove(ctx context.Context, s Reader, q Query, percent float64) (*
 			self[n] += v.Self[i]
 		}
 	}
-	return calltree.NewTree(set.Table, set.Profiles[0].Type, self), set.Profiles, nil
+	return calltree.NewTree(set.Table, SumType(set.Profiles), self), set.Profiles, nil
 }
 
 // Addable reports whether the profiles that q selected can be added up: there

@@ -46,7 +46,7 @@ func (l *lab) checkMerge(q store.Query, want []store.Profile) {
 		if err := t.Check(); err != nil {
 			l.t.Fatalf("MergeTrees(%s): %v", q.String(), err)
 		}
-		if t.Type.Key() != want[0].Type.Key() {
+		if t.Type.Key() != store.SumType(want).Key() {
 			l.t.Errorf("MergeTrees(%s) is of type %s", q.String(), t.Type.Key())
 		}
 		sum := map[string]int64{}

@@ -229,6 +229,22 @@ func testAddRefused(l *lab) {
 	}
 }
 
+// testPeriods puts times of two sampling periods, which add: the period of one is not that of
+// the sum.
+func testPeriods(l *lab) {
+	im := NewImporter()
+	for i, run := range []string{"r1", "r2"} {
+		f := im.File("g", "a", run, profile.CPU, "A  B")
+		f.Records[0].Type.Period, f.Records[0].Type.PeriodUnit = []int64{10_000_000, 1_000_000}[i], "nanoseconds"
+		l.put(f)
+	}
+	l.check()
+	tree, list, err := store.MergeTrees(l.ctx, l.s, store.Query{})
+	if err != nil || len(list) != 2 || tree.Type.Period != 0 || tree.Type.PeriodUnit != "" {
+		l.t.Errorf("the sum of %d profiles is of %+v: %v", len(list), tree, err)
+	}
+}
+
 // testRuns puts files that know different and contradicting things of a run.
 func testRuns(l *lab) {
 	im := NewImporter()

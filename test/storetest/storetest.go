@@ -96,6 +96,7 @@ var tests = []struct {
 	{"Replace", testReplace},
 	{"Add", testAdd},
 	{"AddRefused", testAddRefused},
+	{"Periods", testPeriods},
 	{"Runs", testRuns},
 	{"Metrics", testMetrics},
 	{"Operations", testOperations},

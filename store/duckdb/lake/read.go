@@ -432,5 +432,5 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 		return nil, nil, err
 	}
 	cut := f.Cut(f.used)
-	return calltree.NewTree(cut.Table, v.profiles[0].Type, cut.Self(sums)), v.profiles, nil
+	return calltree.NewTree(cut.Table, store.SumType(v.profiles), cut.Self(sums)), v.profiles, nil
 }

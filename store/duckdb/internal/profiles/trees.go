@@ -407,7 +407,7 @@ func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent floa
 			return nil, nil, err
 		}
 		cut := v.forest.Cut(vector.Nodes)
-		return calltree.NewTree(cut.Table, sel.profiles[0].Type, cut.Self(vector)), sel.profiles, nil
+		return calltree.NewTree(cut.Table, store.SumType(sel.profiles), cut.Self(vector)), sel.profiles, nil
 	}
 	sum, err := v.sum(ctx, b, before)
 	if err != nil {
@@ -418,7 +418,7 @@ func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent floa
 	if percent > 0 {
 		used, values = v.above(sum, percent)
 	}
-	return v.forest.Sum(sel.profiles[0].Type, used, values), sel.profiles, nil
+	return v.forest.Sum(store.SumType(sel.profiles), used, values), sel.profiles, nil
 }
 
 // above returns the paths, and their values, of a sum without what is below paths with a
