@@ -20,7 +20,6 @@ import '../pages.css';
 export default function Home() {
   const [version, again] = useState(0);
   const answer = useAnswer<Overview>('overview', version ? { quick: true, points: 30 } : { quick: true });
-  const report = useReport(version);
   const o = answer.value;
   const words = place.value.params.get('q') ?? '';
   const fits = (...texts: string[]) =>
@@ -59,8 +58,7 @@ export default function Home() {
                   {`${counted(store.running, 'task')} running`}
                 </a>
               )}
-              {store.benchmarks.length > 0 && <Changes report={report} />}
-              {benchmarks.length > 0 && <BenchmarkTable list={benchmarks} report={report} />}
+              {store.benchmarks.length > 0 && <Benchmarks list={benchmarks} version={version} />}
               {services.length > 0 && (
                 <section class="findings">
                   <h2>Services</h2>
@@ -103,6 +101,17 @@ export default function Home() {
         }}
       </Await>
     </Page>
+  );
+}
+
+/** What changed, and the benchmarks that the search leaves. A store without benchmarks has no report. */
+function Benchmarks({ list, version }: { list: BenchmarkOverview[]; version: number }) {
+  const report = useReport(version);
+  return (
+    <>
+      <Changes report={report} />
+      {list.length > 0 && <BenchmarkTable list={list} report={report} />}
+    </>
   );
 }
 

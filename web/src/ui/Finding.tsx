@@ -19,7 +19,6 @@ const kinds: Record<Change['kind'], string> = {
   improvement: 'improvement',
   moved: 'moved work',
   environment: 'environment',
-  leak: 'leak',
 };
 
 export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind === 'leak' || c.kind === 'widespread' || c.kind === 'slowdown';
