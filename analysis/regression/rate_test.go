@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -28,8 +29,8 @@ func noisy(seed uint64, runs int, edit func(i int, run map[string]int64)) *bench
 			edit(i, run)
 		}
 		speed := math.Exp(0.1 * r.NormFloat64())
-		for path, n := range run {
-			m := float64(n) * speed
+		for _, path := range slices.Sorted(maps.Keys(run)) { // one order, so that a seed is one history
+			m := float64(run[path]) * speed
 			run[path] = max(0, int64(math.Round(m+math.Sqrt(m)*r.NormFloat64())))
 		}
 	}))
@@ -104,23 +105,31 @@ func TestFallIsUsedOnce(t *testing.T) {
 }
 
 // TestInlinedCallee: a callee vanishes below a function that then takes its work, while its
-// neighbour becomes slower: the neighbour is the place.
+// neighbour becomes slower. The function that inlined its callee is never the place; in most
+// histories the neighbour is, in the others a caller of both.
 func TestInlinedCallee(t *testing.T) {
 	const observe = "runtime.main;main.main;main.serve;main.price;lib/x.Observe"
-	res := find(t, put(t, noisy(3, 8, func(i int, run map[string]int64) {
-		run[observe+";lib/x.find"], run[observe+";lib/x.find;lib/x.search"], run[observe+";lib/x.add"] = 60, 400, 300
-		if i >= 6 {
-			delete(run, observe+";lib/x.find;lib/x.search")
-			run[observe+";lib/x.find"], run[observe+";lib/x.add"] = 470, 900
+	const histories = 20
+	exact := 0
+	for seed := range uint64(histories) {
+		res := find(t, put(t, noisy(seed, 8, func(i int, run map[string]int64) {
+			run[observe+";lib/x.find"], run[observe+";lib/x.find;lib/x.search"], run[observe+";lib/x.add"] = 60, 400, 300
+			if i >= 6 {
+				delete(run, observe+";lib/x.find;lib/x.search")
+				run[observe+";lib/x.find"], run[observe+";lib/x.add"] = 470, 900
+			}
+		})), Request{})
+		list := costs(res.Findings)
+		if len(list) != 1 || !slices.Contains(list[0].Path, "main.price") || slices.Contains(list[0].Path, "lib/x.find") {
+			t.Errorf("seed %d: %+v", seed, list)
+			continue
 		}
-	})), Request{})
-	for _, f := range costs(res.Findings) {
-		if strings.HasSuffix(f.Function, "find") {
-			t.Errorf("the function that inlined its callee: %+v", f)
+		if slices.Contains(list[0].Path, "lib/x.add") {
+			exact++
 		}
 	}
-	if list := costs(res.Findings); len(list) != 1 || !slices.Contains(list[0].Path, "lib/x.add") {
-		t.Errorf("%+v", list)
+	if exact < histories/2 {
+		t.Errorf("the place in %d of %d histories", exact, histories)
 	}
 }
 
