@@ -130,7 +130,7 @@ func (f fast) MergeTrees(ctx context.Context, q store.Query, _ float64) (*calltr
 		for i, n := range v.Nodes {
 			self[n] = v.Self[i]
 		}
-		trees = append(trees, calltree.NewTree(set.Table, set.Profiles[0].Type, self))
+		trees = append(trees, calltree.NewTree(set.Table, store.SumType(set.Profiles), self))
 	}
 	t, err := calltree.Merge(trees...)
 	return t, set.Profiles, err
