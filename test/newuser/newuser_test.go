@@ -23,8 +23,9 @@ var (
 	weeks   = []string{"testdata/week/go.md", "testdata/week/python.md", "testdata/week/cpp.md", "testdata/week/jvm.md", "testdata/week/rust.md", "testdata/week/node.md"}
 )
 
-// shortWeeks are those of every check; the others need tools that not every machine has.
-const shortWeeks = 2
+// shortWeeks are those of every check; the others take minutes and need tools that not
+// every machine has, and make nightly runs them.
+const shortWeeks = 1
 
 // TestNewUsers runs the scripts, each in a folder of its own.
 func TestNewUsers(t *testing.T) {
