@@ -107,8 +107,8 @@ type Aggregates struct {
 }
 
 // Versioned is implemented by engines that know when their content changed, because no other
-// program can change it: answers about profiles hold while the version is the same. Versions
-// of two openings do not compare.
+// program can change it: answers about profiles hold while the version is the same. Later
+// versions are larger. Versions of two openings do not compare.
 type Versioned interface {
 	Version() uint64
 }

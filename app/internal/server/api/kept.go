@@ -21,7 +21,7 @@ type kept struct {
 	answers lru.Cache[string, []byte]
 }
 
-// key returns the key of a request whose answer may be kept; false: it may not. What
+// keyOf returns the key of a request whose answer may be kept; false: it may not. What
 // depends on the time of day or on facts of the client is computed anew.
 func keyOf(r *http.Request, st store.Store) (key string, version uint64, ok bool) {
 	v, is := st.(store.Versioned)
@@ -46,7 +46,10 @@ func (k *kept) get(key string, version uint64) ([]byte, bool) {
 func (k *kept) put(key string, version uint64, answer []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.version != version || k.answers.Limit() == 0 {
+	if version < k.version {
+		return // it took longer to compute than the content lasted
+	}
+	if version > k.version || k.answers.Limit() == 0 {
 		k.answers.Reset(keptBytes)
 		k.version = version
 	}

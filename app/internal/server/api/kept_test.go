@@ -75,3 +75,17 @@ func TestKeptAnswers(t *testing.T) {
 		t.Error("an answer from before an import")
 	}
 }
+
+// TestKeptOfOlderContent does not let an answer that took long replace those of the content
+// since.
+func TestKeptOfOlderContent(t *testing.T) {
+	var k kept
+	k.put("a", 2, []byte("new"))
+	k.put("b", 1, []byte("old"))
+	if got, ok := k.get("a", 2); !ok || string(got) != "new" {
+		t.Errorf("%q, %v", got, ok)
+	}
+	if got, ok := k.get("b", 2); ok {
+		t.Errorf("an answer of older content: %q", got)
+	}
+}
