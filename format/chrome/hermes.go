@@ -3,7 +3,6 @@ package chrome
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,44 +24,35 @@ type hermes struct {
 	frames  v8Profile           // its nodes, of which none has a parent until link
 	parents []int64             // ids of the nodes' parents; none for a root
 
-	ids      map[string]int64 // of frames, which may be any text
-	idTexts  []string
-	events   map[string]int32 // of what samples counted
-	names    []string         // of events
-	weighted []bool           // whether an event has a weight that is not 1
+	ids      numbering      // of frames, which may be any text
+	events   numbering      // of what samples counted, by name
+	weighted map[int32]bool // events that have a weight that is not 1
 }
 
 // counted reports whether the samples are of events that were counted.
 func (h *hermes) counted() bool {
-	return len(h.names) > 1 || slices.Contains(h.weighted, true) || len(h.names) == 1 && h.names[0] != ""
+	events := h.events.list
+	return len(events) > 1 || len(h.weighted) > 0 || len(events) == 1 && events[0] != ""
 }
 
-// id returns the number of a frame's id.
-func (h *hermes) id(text string) int64 {
-	n, ok := h.ids[text]
-	if !ok {
-		if h.ids == nil {
-			h.ids = map[string]int64{}
-		}
-		n = int64(len(h.idTexts))
-		h.ids[text] = n
-		h.idTexts = append(h.idTexts, text)
-	}
-	return n
+// numbering numbers texts in the order in which they are first seen. The zero value is empty.
+type numbering struct {
+	list []string
+	of   map[string]int32
 }
 
-// event returns the number of a name.
-func (h *hermes) event(name string) int32 {
-	n, ok := h.events[name]
+// number returns the number of a text.
+func (n *numbering) number(text string) int32 {
+	k, ok := n.of[text]
 	if !ok {
-		if h.events == nil {
-			h.events = map[string]int32{}
+		if n.of == nil {
+			n.of = map[string]int32{}
 		}
-		n = int32(len(h.names))
-		h.events[name] = n
-		h.names, h.weighted = append(h.names, name), append(h.weighted, false)
+		k = int32(len(n.list))
+		n.of[text] = k
+		n.list = append(n.list, text)
 	}
-	return n
+	return k
 }
 
 // hermesSample is one sample.
@@ -104,7 +94,7 @@ func (h *hermes) readSample(s *jsonscan.Scanner) {
 			thread.id = s.Scalar()
 		case "sf":
 			if id := s.Scalar(); id != "" {
-				sample.frame = int32(h.id(id))
+				sample.frame = h.ids.number(id)
 			}
 		case "name":
 			name = s.Scalar()
@@ -116,8 +106,13 @@ func (h *hermes) readSample(s *jsonscan.Scanner) {
 		}
 	}
 	if sample.frame != none {
-		sample.thread, sample.event = h.thread(thread), h.event(name)
-		h.weighted[sample.event] = h.weighted[sample.event] || sample.weight != 1
+		sample.thread, sample.event = h.thread(thread), h.events.number(name)
+		if sample.weight != 1 {
+			if h.weighted == nil {
+				h.weighted = map[int32]bool{}
+			}
+			h.weighted[sample.event] = true
+		}
 		h.samples = append(h.samples, sample)
 	}
 }
@@ -142,7 +137,7 @@ func position(text string) int32 {
 func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 	h.frames.at = s.Offset()
 	for key := range s.Object() {
-		id := h.id(string(key))
+		id := int64(h.ids.number(string(key)))
 		n, parent, name, category := node{id: id, parent: none}, int64(none), "", ""
 		var fn profile.Function
 		for key := range s.Object() {
@@ -153,7 +148,7 @@ func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 				category = s.Scalar()
 			case "parent":
 				if text := s.Scalar(); text != "" {
-					parent = h.id(text)
+					parent = int64(h.ids.number(text))
 				}
 			case "line":
 				n.line = position(s.Scalar())
@@ -214,7 +209,7 @@ func (t *trace) addHermes(h *hermes) error {
 		}
 		p, ok := h.frames.index[parent]
 		if !ok {
-			return h.frames.malformed("frame %q is called by frame %q, which is not there", h.idTexts[h.frames.nodes[i].id], h.idTexts[parent])
+			return h.frames.malformed("frame %q is called by frame %q, which is not there", h.ids.list[h.frames.nodes[i].id], h.ids.list[parent])
 		}
 		h.frames.nodes[i].parent = p
 	}
@@ -243,7 +238,7 @@ func (t *trace) addHermes(h *hermes) error {
 }
 
 func (h *hermes) missing(sample int) error {
-	return h.frames.malformed("sample %d is of frame %q, which is not there", sample, h.idTexts[h.samples[sample].frame])
+	return h.frames.malformed("sample %d is of frame %q, which is not there", sample, h.ids.list[h.samples[sample].frame])
 }
 
 // threadOf returns the thread of a key.
@@ -259,10 +254,10 @@ func (t *trace) addCounted(h *hermes) error {
 	if err != nil {
 		return err
 	}
-	events := make([]*perf.Event, len(h.names))
-	for i, name := range h.names {
+	events := make([]*perf.Event, len(h.events.list))
+	for i, name := range h.events.list {
 		events[i] = perf.NewEvent(name, t.limits)
-		events[i].HasPeriod, events[i].HasTime = h.weighted[i], true
+		events[i].HasPeriod, events[i].HasTime = h.weighted[int32(i)], true
 	}
 	for i, sample := range h.samples {
 		n, ok := h.frames.index[int64(sample.frame)]
