@@ -110,7 +110,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	var amounts map[store.ProfileID]int64
 	if r.Function != "" {
 		// Each benchmark has its own value type, so that one answer is about Go and Java.
-		main := ofMainTypes(list, all)
+		main := ofMainTypes(all)
 		if amounts, err = r.amounts(ctx, st, main); err != nil {
 			return nil, err
 		}
@@ -149,12 +149,14 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 }
 
 // ofMainTypes returns the profiles that have the main type of their benchmark.
-func ofMainTypes(list []store.Profile, all []*benchmarkRuns) []store.Profile {
-	var main []store.Profile
-	for i := range list {
-		at, _ := slices.BinarySearchFunc(all, list[i].Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
-		if list[i].Type.Name == all[at].mainType {
-			main = append(main, list[i])
+func ofMainTypes(all []*benchmarkRuns) (main []store.Profile) {
+	for _, b := range all {
+		for _, run := range b.runs {
+			for _, p := range run {
+				if p.Type.Name == b.mainType {
+					main = append(main, *p)
+				}
+			}
 		}
 	}
 	return main
