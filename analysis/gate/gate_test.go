@@ -298,8 +298,9 @@ func TestCompareSuites(t *testing.T) {
 	}
 }
 
-// A suspect whose place and rate both show a large change fails alone; a widespread change
-// that nothing measured does not, and what is missing is said.
+// TestPlaceAndRate: a single suspect fails if its place and its samples per operation both
+// show a large change. A widespread change fails only if a measurement confirms it; the
+// verdict says which is missing.
 func TestPlaceAndRate(t *testing.T) {
 	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "f", Chance: 0.02, PlaceChance: 1e-9, RateChance: 0.002, Delta: regression.Delta{Share: 0.8}}
 	small, unsure := f, f

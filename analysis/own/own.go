@@ -55,8 +55,8 @@ var harnesses = strings.Fields("bench benchmark benchmarks harness jmh main perf
 var roots = strings.Fields("all root (root) <root> total (all)")
 
 // exceptRoots takes the class from functions that are only the outermost frame of stacks and
-// no code: the root of flame-graph files, and names of processes and threads. A program that
-// is nothing but native code may begin with any name, and its main is code.
+// no code: the root of flame-graph files, and names of processes and threads. In a
+// program of native code alone the outermost frame may have any name, and main is code.
 func exceptRoots(t *calltree.Table, samples []float64, c []class) {
 	called, busy, managed := make([]bool, len(c)), make([]bool, len(c)), false
 	for n, fn := range t.Func {

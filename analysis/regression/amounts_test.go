@@ -10,7 +10,8 @@ import (
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
-// Amounts are of what is there at one moment: one function always holds 99.9% of them.
+// TestAmounts compares live bytes over runs. One function always holds 99.9% of them, so
+// that its share says nothing about growth.
 func TestAmounts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		mib     []float64

@@ -143,8 +143,8 @@ func (g *given) partner(p *place, places []*place) bool {
 	return true
 }
 
-// fallen lists the rows that fell: the falls that were found, the neighbours of a rise, and
-// what is inside the place that did not rise as it did.
+// fallen lists the rows whose fall may explain the rise of a place: the falls that were
+// found, and of the neighbours of the place and the rows in it those that fell.
 func (g *given) fallen(p *place, places []*place) (slots []int32) {
 	for _, q := range places {
 		if q.d < 0 {
