@@ -188,6 +188,7 @@ func TestTexts(t *testing.T) {
 		{"recursion", "events: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 2\n1 100\nfn=f\n2 100\ncfn=f\ncalls=9 2\n3 80\n", ""},
 		{"a cycle alone", "events: Ir\nfn=f\n1 10\ncfn=g\ncalls=1 2\n1 10\nfn=g\n2 0\ncfn=f\ncalls=9 2\n3 20\n", ""},
 		{"parts and files", "events: Ir\npart: 1\nob=/lib/x.so\nfl=a.c\nfn=f\n1 2\nfi=b.h\n9 3\nfe=a.c\n2 4\npart: 2\nevents: Dr Ir\nfn=f\n+1 100 5\n", "- f (total: 14, self: 14)"},
+		{"parts with one head", "positions: instr line\nevents: Ir Dr\n\npart: 1\nthread: 1\nob=/lib/x.so\nfl=(1) a.c\nfn=(1) f\n0x10 1 2 0\ntotals: 2\n\npart: 2\nfn=(1)\n0x14 +2 40 3\n", "- f (total: 42, self: 42)"},
 		{"objects", "events: Ir\nob=x\nfl=a.c\nfn=f\ncob=y\ncfi=b.c\ncfn=g\ncalls=1 0\n1 5\ncfn=f2\ncalls=1 0\n1 6\nob=y\nfl=b.c\nfn=g\n2 5\nob=x\nfl=a.c\nfn=f2\n3 6\n", `
 			- f (total: 11, self: —)
 			  - f2 (total: 6, self: 6)

@@ -326,6 +326,15 @@ marker "M" 1ms-1ms [GeckoMain tid=4 in 3] {Other}
 	}
 }
 
+// TestRawInherits leaves out of the head of a process what then holds of the file's.
+func TestRawInherits(t *testing.T) {
+	text := strings.Replace(rawText, `"meta":{"startTime":1100,"categories":[{"name":"Idle","color":"transparent","subcategories":["Other"]}]}`, `"meta":{}`, 1)
+	want := "1 @1ms [Web tid=9 in Content (8)] lib.so!g {Other}\n"
+	if got := readtest.Describe(mustDecode(t, text)); !strings.Contains(got, want) {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestDamage(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.json")
 	texts := [][]byte{[]byte(rawText), []byte(build(44)), []byte(build(59)), []byte(build(70))}

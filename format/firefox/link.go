@@ -80,11 +80,25 @@ func (k *linker) process(f *file, shift int64) error {
 		}
 	}
 	for _, sub := range f.processes {
+		sub.inherit(f)
 		if err := k.process(sub, shift+sub.start-f.start); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inherit gives a process of a raw profile what only the file around it says.
+func (f *file) inherit(outer *file) {
+	if !f.startSet {
+		f.start = outer.start
+	}
+	if len(f.categories) == 0 {
+		f.categories = outer.categories
+	}
+	if f.stringFields == nil {
+		f.stringFields = outer.stringFields
+	}
 }
 
 // setCategories interns the categories of a file: all groups first, so that the

@@ -135,6 +135,9 @@ func (t *reader) line(letter byte, text []byte) error {
 	}
 	switch letter {
 	case 'v':
+		if t.version != 0 {
+			return fmt.Errorf("%w: a second recording begins here; split the file", profile.ErrMalformed)
+		}
 		t.version = t.numbers[1]
 		t.p.ProfilerVersion = fmt.Sprintf("%d.%d.%d", t.numbers[0]>>16, t.numbers[0]>>8&0xff, t.numbers[0]&0xff)
 		if t.version < 2 || t.version > 3 {

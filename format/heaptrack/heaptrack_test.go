@@ -113,6 +113,7 @@ func TestErrors(t *testing.T) {
 		head + "+ 3\n":          {profile.ErrMalformed, "outside its table"},
 		head + "- 0\n":          {profile.ErrMalformed, "more ends than allocations"},
 		head + "+ x\n":          {profile.ErrMalformed, "not a hexadecimal number"},
+		head + head:             {profile.ErrMalformed, "a second recording begins here"},
 		head + "s main\n":       {profile.ErrMalformed, "without its length"},
 		head + "t 2 3\nt 2 4\n": {profile.ErrTooLarge, "--max-depth"},
 		head + "a 7fffffffffffffff 1\n+ 3\n+ 3\n":      {profile.ErrMalformed, "63 bits"},

@@ -63,7 +63,6 @@ func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 			labels = append(labels, l)
 		}
 	}
-	labels = append(labels, k.common...)
 	if s.link > 0 && int(s.link) < len(k.m.links) {
 		for _, id := range []struct{ key, text string }{{keyTrace, k.m.links[s.link].trace}, {keySpan, k.m.links[s.link].span}} {
 			if id.text != "" {
@@ -73,5 +72,6 @@ func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 	} else if s.link != 0 {
 		k.notes.references++
 	}
+	labels = append(labels, k.common...)
 	return who{k.facts.Thread(th), k.facts.Labels(labels)}, k.spend(len(labels)+len(indices), s.at)
 }

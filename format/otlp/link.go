@@ -3,6 +3,7 @@ package otlp
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,6 @@ type linker struct {
 	comments map[string]bool // that the profile has
 	begin    int64           // of the first sample, Unix nanoseconds; math.MaxInt64 not known
 	end      int64
-	first    bool // whether the first message is still to come
 	notes    notes
 
 	facts *profile.Interner
@@ -37,8 +37,11 @@ type linker struct {
 	shortWhom map[uint64]who // of those with a shortKey
 	bytesWhom map[uint64]who // by the bytes of the attributes, see whoAt
 	last      lastWho
-	common    []profile.Label // of the resource in work
 	key       []byte
+
+	resource []profile.Label // attributes of the first resource, which describe the profile as long as there is no other
+	several  bool            // there is: resources tell samples apart
+	common   []profile.Label // then of the resource in work
 }
 
 // module is a mapping as Symbols know it.
@@ -64,7 +67,7 @@ const (
 func newLinker(p *profile.Profile, l profile.Limits, size int) *linker {
 	p.Format = Name
 	return &linker{
-		p: p, symbols: p.Symbols, limits: l, begin: math.MaxInt64, end: math.MinInt64, first: true,
+		p: p, symbols: p.Symbols, limits: l, begin: math.MaxInt64, end: math.MinInt64,
 		byKey:     map[string]*table{},
 		comments:  map[string]bool{},
 		facts:     profile.NewInterner(p),
@@ -108,12 +111,10 @@ func (k *linker) add(m *message) error {
 	k.frameIDs, k.frames = nil, make([]part, len(m.locations))
 	k.stackIDs = make([]profile.StackID, len(m.stacks))
 	k.linkMappings()
-	// One resource describes the profile; several tell samples apart.
-	several := len(m.resources) > 1 || !k.first
 	for i := range m.resources {
 		r := &m.resources[i]
 		k.whom, k.shortWhom, k.bytesWhom, k.last = map[string]who{}, map[uint64]who{}, map[uint64]who{}, lastWho{}
-		if err := k.describe(r, several); err != nil {
+		if err := k.describe(r); err != nil {
 			return err
 		}
 		for j := r.profiles.lo; j < r.profiles.hi; j++ {
@@ -122,36 +123,77 @@ func (k *linker) add(m *message) error {
 			}
 		}
 	}
-	k.first = false
 	return nil
 }
 
-// describe takes over what a resource says of itself.
-func (k *linker) describe(r *resource, several bool) error {
-	k.common = k.common[:0]
+// describe takes over what a resource says of itself. The same resource in each message, as
+// an exporter sends it, is one.
+func (k *linker) describe(r *resource) error {
 	if k.p.Profiler == "" {
 		k.p.Profiler, k.p.ProfilerVersion = r.scopeName, r.scopeVersion
 	}
+	own := make([]profile.Label, len(r.attributes))
 	for i := range r.attributes {
 		kv := &r.attributes[i]
 		key := kv.key
 		if kv.keyAt != 0 {
 			key = k.m.text(kv.keyAt)
 		}
-		l := k.label(key, "", &kv.value)
-		if several {
-			k.common = append(k.common, l)
-			continue
+		own[i] = k.label(key, "", &kv.value)
+	}
+	switch {
+	case k.resource == nil:
+		k.resource = own
+		for _, l := range own {
+			if err := k.comment(l.Key+"=", labelText(l), 0); err != nil {
+				return err
+			}
 		}
-		text := l.Text
-		if text == "" {
-			text = strconv.FormatInt(l.Num, 10)
-		}
-		if err := k.comment(key+"=", text, 0); err != nil {
+		return nil
+	case !k.several && slices.Equal(own, k.resource):
+		return nil
+	case !k.several:
+		if err := k.separate(); err != nil {
 			return err
 		}
 	}
+	k.several, k.common = true, own
 	return nil
+}
+
+// separate makes the attributes of the first resource labels of the samples so far, all of
+// which are its.
+func (k *linker) separate() error {
+	for _, l := range k.resource {
+		comment := l.Key + "=" + labelText(l)
+		delete(k.comments, comment)
+		k.p.Comments = slices.DeleteFunc(k.p.Comments, func(c string) bool { return c == comment })
+	}
+	sets := slices.Clone(k.p.LabelSets)
+	if err := k.spend(len(sets)*(1+len(k.resource)), 0); err != nil || len(k.resource) == 0 {
+		return err
+	}
+	renamed := make([]profile.LabelsID, len(sets))
+	for i, set := range sets {
+		renamed[i] = k.facts.Labels(slices.Concat(set, k.resource))
+	}
+	for _, t := range k.tables {
+		if t.Labels == nil {
+			t.Labels = make([]profile.LabelsID, t.Len())
+		}
+		for row, id := range t.Labels {
+			t.Labels[row] = renamed[id]
+		}
+	}
+	return nil
+}
+
+// labelText returns the text or the number of a label.
+func labelText(l profile.Label) string {
+	if l.Text == "" {
+		return strconv.FormatInt(l.Num, 10)
+	}
+	return l.Text
 }
 
 func (k *linker) label(key, unit string, v *value) profile.Label {

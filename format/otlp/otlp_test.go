@@ -194,6 +194,40 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestResources reads messages of a file one after the other: a resource holds for its own
+// samples, and describes the profile if it is the only one.
+func TestResources(t *testing.T) {
+	message := func(service string, period int) string {
+		return fmt.Sprintf(`{"resourceProfiles": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": %q}}]}, "scopeProfiles": [{"profiles": [
+			{"sampleType": {"typeStrindex": 1, "unitStrindex": 2}, "periodType": {"typeStrindex": 1, "unitStrindex": 2}, "period": %d, "samples": [{"values": [%[2]d]}]},
+			{"sampleType": {"typeStrindex": 1, "unitStrindex": 3}, "periodType": {"typeStrindex": 1, "unitStrindex": 2}, "period": %[2]d, "samples": [{"values": [1], "attributeIndices": [1]}]}]}]}],
+			"dictionary": {"stringTable": ["", "cpu", "ns", "count", "thread.name", "x"], "attributeTable": [{}, {"keyStrindex": 4, "value": {"stringValueStrindex": 5}}]}}`, service, period)
+	}
+	for name, tt := range map[string]struct {
+		text     string
+		rows     []string
+		comments []string
+	}{
+		"one": {message("shop", 10) + message("shop", 10), []string{
+			"cpu/nanoseconds@10nanoseconds 10: (no stack)( :0 label )+0", "cpu/nanoseconds@10nanoseconds 10: (no stack)( :0 label )+0",
+			"cpu-samples/count@10nanoseconds 1 x||: (no stack)( :0 label )+0", "cpu-samples/count@10nanoseconds 1 x||: (no stack)( :0 label )+0",
+		}, []string{"service.name=shop"}},
+		"two": {message("shop", 10) + message("cart", 20) + message("shop", 10), []string{
+			"cpu/nanoseconds 10 service.name=shop0: (no stack)( :0 label )+0", "cpu/nanoseconds 20 service.name=cart0: (no stack)( :0 label )+0", "cpu/nanoseconds 10 service.name=shop0: (no stack)( :0 label )+0",
+			"cpu-samples/count@10nanoseconds 1 x|| service.name=shop0: (no stack)( :0 label )+0", "cpu-samples/count@10nanoseconds 1 x|| service.name=shop0: (no stack)( :0 label )+0",
+			"cpu/count@20nanoseconds 1 x|| service.name=cart0: (no stack)( :0 label )+0",
+		}, nil},
+	} {
+		p := mustDecode(t, []byte(tt.text))
+		if diff := cmp.Diff(tt.rows, rows(p)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if !slices.Equal(p.Comments, tt.comments) {
+			t.Errorf("%s: comments %q, want %q", name, p.Comments, tt.comments)
+		}
+	}
+}
+
 // TestJSONPlace checks that an error in what a message refers to names the place in the
 // JSON text.
 func TestJSONPlace(t *testing.T) {

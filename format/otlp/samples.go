@@ -179,7 +179,8 @@ const maxTypes = 1000
 // table returns the table of a value type. Types are asked for by name, so the
 // second that would get a name keeps its own.
 func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
-	if t := k.byKey[typ.Key()]; t != nil {
+	if t := k.byKey[typ.AddKey()]; t != nil {
+		t.Type = t.Type.Plus(typ)
 		return t, nil
 	}
 	for _, t := range k.tables {
@@ -188,7 +189,8 @@ func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
 			break
 		}
 	}
-	if t := k.byKey[typ.Key()]; t != nil {
+	if t := k.byKey[typ.AddKey()]; t != nil {
+		t.Type = t.Type.Plus(typ)
 		return t, nil
 	}
 	if len(k.tables) == maxTypes {
@@ -196,7 +198,7 @@ func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
 	}
 	t := &table{Samples: profile.Samples{Type: typ}}
 	k.tables = append(k.tables, t)
-	k.byKey[typ.Key()] = t
+	k.byKey[typ.AddKey()] = t
 	return t, nil
 }
 

@@ -98,7 +98,7 @@ func record(typ uint32, misc uint16, words ...any) []byte {
 // stream returns a recording of one event whose samples have the given fields.
 func stream(fields int, records ...[]byte) []byte {
 	head := le.AppendUint64([]byte("PERFILE2"), streamHead)
-	attr := record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, fields, 0, 0, 0, 0, 7)
+	attr := record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, fields, 0, byFrequency, 0, 0, 7)
 	return append(append(head, attr...), bytes.Join(records, nil)...)
 }
 
@@ -148,7 +148,7 @@ func TestOrder(t *testing.T) {
 	}
 	round := record(recordRoundEnd, 0)
 	head := le.AppendUint64([]byte("PERFILE2"), streamHead)
-	attr := record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, sampleIDAll, 0, 0, 7)
+	attr := record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, sampleIDAll|byFrequency, 0, 0, 7)
 	for name, records := range map[string][][]byte{
 		"one round":   {sample(30_000, 0x1100), sample(50_000, 0x2100), mmap(10_000, 0x1000, "/bin/sh"), timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop")},
 		"two rounds":  {sample(30_000, 0x1100), round, mmap(10_000, 0x1000, "/bin/sh"), sample(50_000, 0x2100), round, timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop"), round},
@@ -179,6 +179,27 @@ func decodeError(t *testing.T, content []byte) *profile.ParseError {
 		t.Fatalf("%v, want a place", err)
 	}
 	return at
+}
+
+// TestPeriods reads events whose attributes say the period of all their samples, as
+// `perf record -c` writes them: each its own.
+func TestPeriods(t *testing.T) {
+	const fields = identified | hasIP | hasCallchain
+	attr := func(config, period, flags, id int) []byte {
+		return record(recordAttr, 0, [2]uint32{1, leastAttr}, config, period, fields, 0, flags, 0, 0, id)
+	}
+	sample := func(id int) []byte { return record(recordSample, 0, id, 0x10, 1, 0x20) }
+	p, err := decode(slices.Concat(le.AppendUint64([]byte("PERFILE2"), streamHead), attr(0, 1_000_000, 0, 7), attr(2, 1, 0, 8), attr(1, 99, byFrequency, 9),
+		sample(7), sample(8), sample(7), sample(9), sample(8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "== cpu nanoseconds scale 0 period 1000000 nanoseconds default\n1000000 [unknown] 0x20\n1000000 [unknown] 0x20\n" +
+		"== page-faults count scale 0\n1 [unknown] 0x20\n1 [unknown] 0x20\n" +
+		"== cpu-samples count scale 0\n1 [unknown] 0x20\n"
+	if diff := cmp.Diff(want, readtest.Describe(p)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestFields reads samples with all fields in front of the stack.

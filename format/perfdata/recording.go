@@ -34,6 +34,7 @@ type event struct {
 	*perf.Event
 	typ, config    uint64
 	sample, format uint64 // fields of a sample, and of the values that were read with it
+	period         uint64 // of all samples, which do not have it themselves; or 0
 	timed          bool   // all records have their time
 }
 
@@ -81,8 +82,12 @@ const (
 	identified   = 1 << 16 // the id comes first
 )
 
-// sampleIDAll is the flag of events whose records all have time and thread, like samples.
-const sampleIDAll = 1 << 18
+// Flags of events: of those whose records all have time and thread, like samples, and of
+// those whose period varies to reach a frequency.
+const (
+	sampleIDAll = 1 << 18
+	byFrequency = 1 << 10
+)
 
 const maxEvents = 1000
 
@@ -93,7 +98,11 @@ func (r *recording) addEvent(attr, ids []byte) error {
 	e := &event{typ: uint64(le.Uint32(attr)), config: le.Uint64(attr[8:]), sample: le.Uint64(attr[24:]), format: le.Uint64(attr[32:])}
 	e.Event = perf.NewEvent(eventName(e.typ, e.config), r.limits)
 	e.HasPeriod, e.HasTime = e.sample&hasPeriod != 0, e.sample&hasTime != 0
-	e.timed = e.HasTime && le.Uint64(attr[40:])&sampleIDAll != 0
+	flags := le.Uint64(attr[40:])
+	e.timed = e.HasTime && flags&sampleIDAll != 0
+	if period := le.Uint64(attr[16:]); !e.HasPeriod && flags&byFrequency == 0 && period <= math.MaxInt64 {
+		e.period, e.HasPeriod = period, period > 0
+	}
 	if len(r.events) == 0 {
 		r.sample = e.sample
 	}
@@ -268,9 +277,10 @@ func (r *recording) addSample(f fields) error {
 	if err != nil {
 		return err
 	}
-	var ip, period uint64
+	var ip uint64
 	var pid, tid uint32
-	row := stacktext.Row{Time: stacktext.NoTime, Value: 1}
+	period := max(e.period, 1)
+	row := stacktext.Row{Time: stacktext.NoTime}
 	r.labels.Reset()
 	has := func(field uint64) bool { return e.sample&field != 0 }
 	if has(identified) {
@@ -298,8 +308,8 @@ func (r *recording) addSample(f fields) error {
 		if period = f.u64(); period > math.MaxInt64 {
 			return errSum
 		}
-		row.Value = int64(period)
 	}
+	row.Value = int64(period)
 	if has(hasRead) {
 		f.readValues(e.format)
 	}

@@ -326,6 +326,23 @@ func TestSniffOthers(t *testing.T) {
 	}
 }
 
+// TestFixedPeriod reads samples that do not repeat the period which `perf record -c` gave
+// their event. A frequency is no period.
+func TestFixedPeriod(t *testing.T) {
+	event := func(name, period string) string {
+		return "# event : name = " + name + ", , id = { 5, 6 }, type = 1, { sample_period, sample_freq } = " + period + ", sample_type = IP, inherit = 1\n"
+	}
+	got := mustDecode(t, "# ========\n"+event("cpu-clock", "1000000")+event("cycles", "99, freq = 1")+
+		"a 1 1.5: cpu-clock: \n\t1a f (x)\n\na 1 1.6: cycles: \n\t1a f (x)\n\na 1 1.7: cpu-clock: \n\t1a f (x)\n")
+	var types []string
+	for i := range got.Tables {
+		types = append(types, fmt.Sprintf("%s %d", got.Tables[i].Type.Key(), got.Tables[i].Total()))
+	}
+	if diff := cmp.Diff([]string{"cpu/nanoseconds@1000000nanoseconds 2000000", "cycles-samples/count 1"}, types); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestHeader reads what `perf script --header` prints: the comments change nothing in
 // the samples, though some of them end in a colon as events do.
 func TestHeader(t *testing.T) {

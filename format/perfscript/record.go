@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,13 +16,14 @@ import (
 // run is the reading of one text.
 type run struct {
 	*Decoder
-	p      *profile.Profile
-	limits profile.Limits
-	rec    *stacktext.Recorder
-	notes  stacktext.Notes
-	fronts stacktext.Texts // what is in front of the time
-	whom   []who           // by the number of the text
-	events events
+	p       *profile.Profile
+	limits  profile.Limits
+	rec     *stacktext.Recorder
+	notes   stacktext.Notes
+	fronts  stacktext.Texts // what is in front of the time
+	whom    []who           // by the number of the text
+	events  events
+	periods map[string]uint64 // of all samples of an event, from the comments
 
 	strong bool // a header with a time or an event was seen: others are no headers
 
@@ -76,8 +78,9 @@ type mark struct {
 func newRun(d *Decoder, p *profile.Profile, l profile.Limits) *run {
 	return &run{
 		Decoder: d, p: p, limits: l,
-		rec:    stacktext.NewRecorder(p),
-		events: events{limits: l, byText: map[string]*perf.Event{}},
+		rec:     stacktext.NewRecorder(p),
+		periods: map[string]uint64{},
+		events:  events{limits: l, byText: map[string]*perf.Event{}},
 	}
 }
 
@@ -156,6 +159,9 @@ func (r *run) begin(h header) error {
 	r.strong = r.strong || h.strong()
 	if h.period > 1<<63-1 {
 		return r.malformed("a period of more than 63 bits")
+	}
+	if !h.hasPeriod && len(r.periods) > 0 {
+		h.period, h.hasPeriod = r.periods[string(h.event)]
 	}
 	r.head = h
 	r.head.who = r.who(h.front)
@@ -363,6 +369,30 @@ func (r *run) comment(line string) {
 		if len(r.p.Comments) == 0 {
 			r.p.Comments = append(r.p.Comments, value)
 		}
+	case "event":
+		r.event(value)
+	}
+}
+
+// event reads the attributes of an event, and notes the period of its samples if it is fixed:
+//
+//	name = cpu-clock, , id = { 5, 6 }, type = 1, { sample_period, sample_freq } = 1000000, …, freq = 1
+func (r *run) event(attributes string) {
+	var name string
+	period, fixed := uint64(0), true
+	for attribute := range strings.SplitSeq(attributes, ", ") {
+		key, value, _ := strings.Cut(attribute, " = ")
+		switch key {
+		case "name":
+			name = value
+		case "sample_freq }":
+			period, _ = strconv.ParseUint(value, 10, 63)
+		case "freq":
+			fixed = false
+		}
+	}
+	if fixed && period > 0 && len(r.periods) < maxEvents {
+		r.periods[name] = period
 	}
 }
 

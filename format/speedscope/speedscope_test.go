@@ -36,6 +36,11 @@ func TestDecode(t *testing.T) {
 		{"no weights, no name, fractions", `{"shared":{"frames":[{"name":"A"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]]},
 {"type":"sampled","unit":"none","samples":[[0]],"weights":[0.25]},{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[7]}]}`,
 			"== samples count scale 2 default\n100 A\n25 A\n== bytes bytes scale 0\n7 A\n"},
+		{"units and starts of each profile", `{"shared":{"frames":[{"name":"A"}]},"profiles":[
+{"type":"sampled","name":"a","unit":"seconds","startValue":1,"endValue":2,"samples":[[0]],"weights":[1]},
+{"type":"sampled","name":"b","unit":"milliseconds","startValue":1500,"endValue":1507,"samples":[[0]],"weights":[7]},
+{"type":"evented","name":"c","unit":"none","startValue":0,"endValue":3,"events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":3}]}]}`,
+			head + "1000000000 @0s [a] A\n7000000 @500ms [b] A\n== samples count scale 0\n3 [c] A\n"},
 		{"evented", evented("10", "90", list(open("0", "10"), open("1", "20"), closed("1", "40"), closed("0", "50"), open("2", "60"), closed("2", "90"))),
 			head + "10000 @0s [t] A\n20000 @10µs [t] A > B\n10000 @30µs [t] A\n10000 @40µs [t] -\n30000 @50µs [t] C\n"},
 		{"a close that is not the innermost", evented("0", "9", list(open("0", "0"), open("1", "1"), closed("0", "3"), closed("1", "4"), open("2", "5"), closed("2", "6"))),

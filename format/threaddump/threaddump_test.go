@@ -54,6 +54,30 @@ func TestStatesAreWhatGrepCounts(t *testing.T) {
 	}
 }
 
+// TestSections reads dumps one after the other. A date holds until another dump has one; the
+// process and the locks are of one dump only, as jcmd writes them above each.
+func TestSections(t *testing.T) {
+	thread := func(cpu string) string {
+		return "Full thread dump V (1 x):\n\n\"a\" #1 prio=5 cpu=" + cpu + "ms tid=0x1 nid=7 waiting\n   java.lang.Thread.State: BLOCKED (x)\n\tat m.F.f(F.java:3)\n\t- waiting to lock <0x5> (a X)\n\n"
+	}
+	p := decode(t, "12:\n2026-11-20 23:24:18\n"+thread("10")+"\"b\" #2 prio=5 tid=0x2 nid=8 runnable\n\tat m.F.g(F.java:4)\n\t- locked <0x5> (a X)\n\n12:\n"+thread("15")+"12:\n2026-11-20 23:24:20\n"+thread("25"))
+	table := &p.Tables[0]
+	if want := []int64{0, 0, 0, 2e9}; !cmp.Equal(want, table.Time) {
+		t.Errorf("times %v, want %v", table.Time, want)
+	}
+	var got []string
+	for row := range table.Stack {
+		set := p.LabelSets[table.Labels[row]]
+		got = append(got, fmt.Sprint(p.Threads[table.Thread[row]], len(set)))
+	}
+	if want := []string{"{a 7 12 } 4", "{b 8 12 } 2", "{a 7 12 } 3", "{a 7 12 } 3"}; !cmp.Equal(want, got) {
+		t.Errorf("threads and labels %v, want %v", got, want)
+	}
+	if p.Tables[1].Total() != 15_000_000 {
+		t.Errorf("processor time %d", p.Tables[1].Total())
+	}
+}
+
 // TestTruths checks what is known of the recorded program beforehand.
 func TestTruths(t *testing.T) {
 	for _, name := range []string{"jstack-jdk17.txt.gz", "jstack-jdk25.txt.gz", "jstack-l-e-jdk25.txt.gz", "dump_to_file-jdk25.json.gz"} {
