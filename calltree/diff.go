@@ -17,8 +17,8 @@ import (
 //
 // Values stay as measured. A divisor per side says how they are compared: unchanged
 // (ByValue), as shares (ByShare), or per unit of work (PerUnit). matchFunctions decides
-// which functions of the two sides are the same: name, file and module count, lines do
-// not.
+// which functions of the two sides are the same: name, module, and file below the root of
+// the sources count, lines do not.
 //
 // A Diff is safe for concurrent use once its divisors are set.
 type Diff struct {
@@ -63,7 +63,7 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	if err := d.commensurable(b, n); err != nil {
 		return nil, err
 	}
-	functions, fb, fn := matchFunctions(b.Functions, n.Functions)
+	functions, fb, fn, apart := matchFunctions(b.Functions, n.Functions)
 	table, rb, rn := overlay(b.Table, n.Table, fb, fn, functions)
 	d.Table = withCategories(table, [2]*Table{b.Table, n.Table}, [2][]int32{rb, rn})
 	var wg sync.WaitGroup // one side each: its two columns read the same rows
@@ -71,6 +71,7 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	wg.Go(func() { d.New = Side{Self: gather(n.Self, rn), Total: gather(n.Total, rn)} })
 	wg.Wait()
 	d.ByValue()
+	d.noteApart(apart)
 	return d, nil
 }
 

@@ -12,88 +12,191 @@ import (
 // the functions of both in byte order of names, then of module, file and line; fa and
 // fb are the positions of the functions of a and b in it.
 //
-// Only functions of the same name can be the same. Among those of one name, each step
-// pairs functions that the steps before left over:
+// Only functions of the same name can be the same; a file that is part of a name does not
+// count (`render (src/cart.js)` is `render`). Among those of one name, each step pairs
+// functions that the steps before left over:
 //
 //  1. same module, file, line and column;
-//  2. same module and file, in order of lines: functions that moved within their
-//     file;
-//  3. the only one of each side in the same place, apart from where it was built
-//     (see place): another checkout, another version of a library;
-//  4. the only two left, if they do not contradict each other: one of them has no
-//     file or no module.
+//  2. same module and file, in order of lines: functions that moved within their file;
+//  3. same path below the roots of the sources: another checkout, another version of a
+//     library (see rootsOf), in order of lines;
+//  4. the only two left, if they do not contradict each other: the name says package or
+//     class, or one of them has no file.
 //
-// So functions of one name in different files or modules stay apart. Modules are
-// compared by their last path element, up to `.so`. The rules are symmetric. They cost
-// time n log n in the functions of a name.
-func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32) {
-	m := &matcher{a: a, b: b, partner: filled(len(a), -1), taken: make([]bool, len(b))}
-	oa, ob := byIdentity(a), byIdentity(b)
+// Modules are compared by their last path element, up to `.so`; a module of one side that
+// the other lacks is the one there with the same functions: a program that was built under
+// another name. So functions of one name in different files or modules stay apart; apart
+// lists pairs of them, one of each side. The rules are symmetric. They cost time n log n.
+func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32, apart [][2]int32) {
+	m := &matcher{partner: filled(len(a), -1), taken: make([]bool, len(b))}
+	m.a, m.b = sideOf(a), sideOf(b)
+	groups := m.groups()
+	if m.alignModules(groups) {
+		groups = m.groups()
+	}
+	rest := groups[:0]
+	for _, g := range groups {
+		if g[0], g[1] = m.sameFile(g[0], g[1]); len(g[0]) > 0 && len(g[1]) > 0 {
+			rest = append(rest, g)
+		}
+	}
+	roots := m.rootsOf(rest)
+	for _, g := range rest {
+		x, y := m.samePath(g[0], g[1], roots)
+		switch {
+		case len(x) == 1 && len(y) == 1 && m.compatible(x[0], y[0]):
+			m.pair(x[0], y[0])
+		case len(x) > 0 && len(y) > 0:
+			apart = append(apart, [2]int32{x[0], y[0]})
+		}
+	}
+	functions, fa, fb = m.union()
+	for i := range apart {
+		apart[i] = [2]int32{fa[apart[i][0]], fb[apart[i][1]]}
+	}
+	return functions, fa, fb, apart
+}
+
+type matcher struct {
+	a, b    matchSide
+	partner []int32 // of each function of a: its partner in b, or -1
+	taken   []bool  // of each function of b
+}
+
+// matchSide is the functions of one side, with what they are matched by.
+type matchSide struct {
+	functions []profile.Function
+	name      []string // without file
+	module    []string // last element; for a, the name on the other side
+}
+
+func sideOf(functions []profile.Function) matchSide {
+	s := matchSide{functions, make([]string, len(functions)), make([]string, len(functions))}
+	for i := range functions {
+		f := &functions[i]
+		s.name[i], s.module[i] = f.Name, moduleName(f.Module)
+		if n := len(f.Name) - len(f.File) - len(" ()"); f.File != "" && n > 0 && f.Name[n:] == " ("+f.File+")" {
+			s.name[i] = f.Name[:n]
+		}
+	}
+	return s
+}
+
+// order returns the functions by name, then by module, file and line.
+func (s *matchSide) order() []int32 {
+	order := numbers(len(s.functions))
+	slices.SortStableFunc(order, func(i, j int32) int {
+		if c := strings.Compare(s.name[i], s.name[j]); c != 0 {
+			return c
+		}
+		x, y := &s.functions[i], &s.functions[j]
+		return cmp.Or(strings.Compare(s.module[i], s.module[j]), strings.Compare(x.File, y.File), compareLine(x, y), strings.Compare(x.SystemName, y.SystemName), strings.Compare(x.Module, y.Module))
+	})
+	return order
+}
+
+// groups returns the functions of each name that both sides have.
+func (m *matcher) groups() (groups [][2][]int32) {
+	oa, ob := m.a.order(), m.b.order()
 	for len(oa) > 0 && len(ob) > 0 {
-		switch c := strings.Compare(a[oa[0]].Name, b[ob[0]].Name); {
+		switch c := strings.Compare(m.a.name[oa[0]], m.b.name[ob[0]]); {
 		case c < 0:
 			oa = oa[1:]
 		case c > 0:
 			ob = ob[1:]
 		default:
-			na, nb := sameName(a, oa), sameName(b, ob)
-			m.match(oa[:na], ob[:nb])
+			na, nb := sameName(m.a.name, oa), sameName(m.b.name, ob)
+			groups = append(groups, [2][]int32{oa[:na], ob[:nb]})
 			oa, ob = oa[na:], ob[nb:]
 		}
 	}
-	return m.union()
-}
-
-type matcher struct {
-	a, b    []profile.Function
-	partner []int32 // of each function of a: its partner in b, or -1
-	taken   []bool  // of each function of b
+	return groups
 }
 
 func (m *matcher) pair(i, j int32) { m.partner[i], m.taken[j] = j, true }
 
-// match pairs functions of one name; both lists are in order of byIdentity.
-func (m *matcher) match(x, y []int32) {
-	restA, restB := m.sameFile(x, y)
-	if len(restA) == 0 || len(restB) == 0 {
-		return
+// aliasFunctions is how many functions two libraries of different names have in common if they
+// are one that was renamed. Of two programs one is enough.
+const aliasFunctions = 3
+
+// alignModules gives modules of a that b lacks their name in b, and reports whether there
+// are any.
+func (m *matcher) alignModules(groups [][2][]int32) bool {
+	of := [2]map[string]bool{{}, {}}
+	for side, s := range []*matchSide{&m.a, &m.b} {
+		for _, name := range s.module {
+			of[side][name] = true
+		}
 	}
-	restA, restB = m.samePlace(restA, restB)
-	if len(restA) == 1 && len(restB) == 1 && compatible(&m.a[restA[0]], &m.b[restB[0]]) {
-		m.pair(restA[0], restB[0])
+	common := map[[2]string]int{}
+	for _, g := range groups {
+		x, y := m.a.module[g[0][0]], m.b.module[g[1][0]] // of several, the first is enough
+		if x != y && x != "" && y != "" && !of[1][x] && !of[0][y] {
+			common[[2]string{x, y}]++
+		}
 	}
+	best := map[string]int{}
+	for pair, n := range common {
+		best[pair[0]], best[pair[1]] = max(best[pair[0]], n), max(best[pair[1]], n)
+	}
+	alias := map[string]string{}
+	for pair, n := range common {
+		x, y := pair[0], pair[1]
+		if n == best[x] && n == best[y] && (n >= aliasFunctions || !isLibrary(x) && !isLibrary(y)) {
+			alias[x] = y
+		}
+	}
+	for i, name := range m.a.module {
+		if y, ok := alias[name]; ok {
+			m.a.module[i] = y
+		}
+	}
+	return len(alias) > 0
 }
 
-// sameFile applies steps 1 and 2 and returns the functions left over.
+// isLibrary reports whether a module is a library rather than a program.
+func isLibrary(name string) bool {
+	return slices.ContainsFunc([]string{".so", ".dll", ".dylib", ".jar"}, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// sameFile applies steps 1 and 2 to functions of one name and returns those left over.
 func (m *matcher) sameFile(x, y []int32) (restA, restB []int32) {
 	for len(x) > 0 && len(y) > 0 {
-		switch c := compareFile(&m.a[x[0]], &m.b[y[0]]); {
+		switch c := m.compareFile(x[0], y[0]); {
 		case c < 0:
 			restA, x = append(restA, x[0]), x[1:]
 		case c > 0:
 			restB, y = append(restB, y[0]), y[1:]
 		default:
-			na, nb := 1, 1
-			for na < len(x) && compareFile(&m.a[x[0]], &m.a[x[na]]) == 0 {
-				na++
-			}
-			for nb < len(y) && compareFile(&m.b[y[0]], &m.b[y[nb]]) == 0 {
-				nb++
-			}
-			leftA, leftB := m.byLine(x[:na], y[:nb])
-			restA, restB = append(restA, leftA...), append(restB, leftB...)
+			na, nb := m.a.sameFile(x), m.b.sameFile(y)
+			a, b := m.byLine(x[:na], y[:nb])
+			restA, restB = append(restA, a...), append(restB, b...)
 			x, y = x[na:], y[nb:]
 		}
 	}
 	return append(restA, x...), append(restB, y...)
 }
 
-// byLine pairs functions of one name and file: first those with the same line, then the
+func (m *matcher) compareFile(i, j int32) int {
+	return cmp.Or(strings.Compare(m.a.module[i], m.b.module[j]), strings.Compare(m.a.functions[i].File, m.b.functions[j].File))
+}
+
+// sameFile returns how many functions at the beginning of a list have the same module and
+// file.
+func (s *matchSide) sameFile(list []int32) int {
+	n := 1
+	for n < len(list) && s.module[list[n]] == s.module[list[0]] && s.functions[list[n]].File == s.functions[list[0]].File {
+		n++
+	}
+	return n
+}
+
+// byLine pairs functions of one name, module and file: those with the same line, then the
 // others in order.
 func (m *matcher) byLine(x, y []int32) (restA, restB []int32) {
 	var movedA, movedB []int32
 	for len(x) > 0 && len(y) > 0 {
-		switch c := compareLine(&m.a[x[0]], &m.b[y[0]]); {
+		switch c := compareLine(&m.a.functions[x[0]], &m.b.functions[y[0]]); {
 		case c < 0:
 			movedA, x = append(movedA, x[0]), x[1:]
 		case c > 0:
@@ -111,55 +214,35 @@ func (m *matcher) byLine(x, y []int32) (restA, restB []int32) {
 	return movedA[n:], movedB[n:]
 }
 
-// samePlace applies step 3 and returns the functions left over.
-func (m *matcher) samePlace(x, y []int32) (restA, restB []int32) {
-	type only struct{ a, b []int32 }
-	places := map[string]*only{}
-	at := func(f *profile.Function) *only {
-		key := place(f)
-		if places[key] == nil {
-			places[key] = &only{}
-		}
-		return places[key]
-	}
-	for _, i := range x {
-		p := at(&m.a[i])
-		p.a = append(p.a, i)
-	}
-	for _, j := range y {
-		p := at(&m.b[j])
-		p.b = append(p.b, j)
-	}
-	for _, i := range x {
-		if p := at(&m.a[i]); len(p.a) == 1 && len(p.b) == 1 && m.a[i].File != "" {
-			m.pair(i, p.b[0])
-		} else {
-			restA = append(restA, i)
-		}
-	}
-	for _, j := range y {
-		if !m.taken[j] {
-			restB = append(restB, j)
-		}
-	}
-	return restA, restB
+// compatible reports whether two functions of one name may be one: their modules agree as
+// far as they are known, and their files do or the name says package or class.
+func (m *matcher) compatible(i, j int32) bool {
+	agree := func(x, y string) bool { return x == "" || y == "" || x == y }
+	return agree(m.a.module[i], m.b.module[j]) &&
+		(agree(m.a.functions[i].File, m.b.functions[j].File) || isQualified(m.a.name[i]))
+}
+
+// isQualified reports whether a name says the package or class of its function.
+func isQualified(name string) bool {
+	i := strings.IndexAny(name, ".:/")
+	return i > 0 && name[0] != '(' && name[0] != '<' && name[0] != '['
 }
 
 // union lists the functions of both sides. A pair has the attributes of b, the newer
 // one, completed from a.
 func (m *matcher) union() (functions []profile.Function, fa, fb []int32) {
 	for i, j := range m.partner {
-		f := m.a[i]
+		f := m.a.functions[i]
 		if j >= 0 {
-			f = newer(f, m.b[j])
+			f = newer(f, m.b.functions[j])
 		}
 		functions = append(functions, f)
 	}
-	fb = filled(len(m.b), -1)
-	for j := range m.b {
+	fb = filled(len(m.b.functions), -1)
+	for j := range m.b.functions {
 		if !m.taken[j] {
 			fb[j] = int32(len(functions))
-			functions = append(functions, m.b[j])
+			functions = append(functions, m.b.functions[j])
 		}
 	}
 	order := byIdentity(functions)
@@ -168,7 +251,7 @@ func (m *matcher) union() (functions []profile.Function, fa, fb []int32) {
 	for r, i := range order {
 		rank[i], sorted[r] = int32(r), functions[i]
 	}
-	fa = rank[:len(m.a):len(m.a)]
+	fa = rank[:len(m.a.functions):len(m.a.functions)]
 	for j := range fb {
 		if fb[j] >= 0 {
 			fb[j] = rank[fb[j]]
@@ -198,10 +281,7 @@ func newer(a, b profile.Function) profile.Function {
 
 // byIdentity returns the indices of functions in the order of their identities.
 func byIdentity(functions []profile.Function) []int32 {
-	order := make([]int32, len(functions))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := numbers(len(functions))
 	slices.SortStableFunc(order, func(i, j int32) int {
 		x, y := &functions[i], &functions[j]
 		if c := strings.Compare(x.Name, y.Name); c != 0 {
@@ -213,9 +293,9 @@ func byIdentity(functions []profile.Function) []int32 {
 }
 
 // sameName returns how many functions at the beginning of order have the same name.
-func sameName(functions []profile.Function, order []int32) int {
+func sameName(name []string, order []int32) int {
 	n := 1
-	for n < len(order) && functions[order[n]].Name == functions[order[0]].Name {
+	for n < len(order) && name[order[n]] == name[order[0]] {
 		n++
 	}
 	return n
@@ -237,28 +317,6 @@ func moduleName(path string) string {
 		return name[:i+3]
 	}
 	return name
-}
-
-// place returns the part of a function's place that stays the same between builds: its
-// module and the last two elements of its path, without versions (`bar@v1.2.3/x.go` is
-// `bar/x.go`).
-func place(f *profile.Function) string {
-	elements := strings.FieldsFunc(f.File, func(r rune) bool { return r == '/' || r == '\\' })
-	if len(elements) > 2 {
-		elements = elements[len(elements)-2:]
-	}
-	for i, e := range elements {
-		if at := strings.IndexByte(e, '@'); at > 0 {
-			elements[i] = e[:at]
-		}
-	}
-	return moduleName(f.Module) + "\x00" + strings.Join(elements, "/")
-}
-
-// compatible reports whether the known parts of the places of two functions agree.
-func compatible(a, b *profile.Function) bool {
-	agree := func(x, y string) bool { return x == "" || y == "" || x == y }
-	return agree(moduleName(a.Module), moduleName(b.Module)) && agree(a.File, b.File)
 }
 
 // identicalFunctions unites functions that agree in everything but their kind, in
@@ -298,6 +356,15 @@ func filled(n int, v int32) []int32 {
 	s := make([]int32, n)
 	for i := range s {
 		s[i] = v
+	}
+	return s
+}
+
+// numbers returns 0, 1, … n-1.
+func numbers(n int) []int32 {
+	s := make([]int32, n)
+	for i := range s {
+		s[i] = int32(i)
 	}
 	return s
 }

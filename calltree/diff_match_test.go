@@ -24,6 +24,10 @@ func ofFunctions(functions []profile.Function) *calltree.Tree {
 // parseFunction reads `name module!file:line`; all but the name may be missing.
 func parseFunction(text string) (f profile.Function) {
 	name, place, _ := strings.Cut(text, " ")
+	if strings.HasPrefix(place, "(/") { // a script's
+		file, rest, _ := strings.Cut(place, " ")
+		name, place = name+" "+file, rest
+	}
 	f.Name = name
 	if module, rest, ok := strings.Cut(place, "!"); ok {
 		f.Module, place = module, rest
@@ -76,6 +80,16 @@ func TestMatching(t *testing.T) {
 		{"a temporary directory", "f /tmp/build1/x.test!/src/x/a.go:3", "f /tmp/build2/x.test!/src/x/a.go:3", "=f /src/x/a.go:3"},
 		{"one side does not know files", "f a.c:10", "f", "=f a.c:10"},
 		{"one side does not know files, and there are two", "f a.c:10, f b.c:10", "f", "+f, -f a.c:10, -f b.c:10"},
+		{"the top of another checkout", "f /w/old/main.c:1", "f /w/new/main.c:2", "=f /w/new/main.c:2"},
+		{"another checkout, with namesakes",
+			"f /w/old/a.c:1, f /w/old/x/a.c:1, g /w/old/b.c:9", "f /w/new/a.c:2, f /w/new/x/a.c:2, g /w/new/b.c:9",
+			"=f /w/new/a.c:2, =f /w/new/x/a.c:2, =g /w/new/b.c:9"},
+		{"another checkout, a namesake in another file", "f /w/old/a.c:1, g /w/old/b.c:9", "f /w/new/c.c:1, g /w/new/b.c:9", "+f /w/new/c.c:1, -f /w/old/a.c:1, =g /w/new/b.c:9"},
+		{"a name with its package, in another file", "shop.f /w/old/a.go:1", "shop.f /w/new/b.go:1", "=shop.f /w/new/b.go:1"},
+		{"a script's name has its file", "f (/w/old/src/a.js) /w/old/src/a.js:1", "f (/w/new/src/a.js) /w/new/src/a.js:4", "=f (/w/new/src/a.js) /w/new/src/a.js:4"},
+		{"another disk, other separators", `f C:\old\src\a.c:1, g C:\old\b.c:1`, "f /new/src/a.c:1, g /new/b.c:1", "=f /new/src/a.c:1, =g /new/b.c:1"},
+		{"a program built under another name", "f old!a.c, g old!a.c", "f new!a.c, h new!b.c", "=f a.c, -g a.c, +h b.c"},
+		{"a library built under another name", "f g-1.jar!, g g-1.jar!, h g-1.jar!", "f g-2.jar!, g g-2.jar!, h g-2.jar!", "=f, =g, =h"},
 		{"two names", "f a.c:10", "g a.c:10", "-f a.c:10, +g a.c:10"},
 	} {
 		t.Run(x.why, func(t *testing.T) {
@@ -84,6 +98,21 @@ func TestMatching(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, x.want)
 			}
 		})
+	}
+}
+
+// Namesakes that stay apart are noted, if they have a part of the time.
+func TestNamesakesAreNoted(t *testing.T) {
+	for _, x := range []struct{ base, new, want string }{
+		{"f a.c:1, g x.c", "f b.c:1, g x.c", "functions of one name in different files or modules of the two sides are compared apart: f (a.c and b.c)"},
+		{"f liba.so!x.c", "f libb.so!x.c", "functions of one name in different files or modules of the two sides are compared apart: f (liba.so and libb.so)"},
+		{"f a.c:1", "f a.c:1, f b.c:1", ""},
+		{"f /w/old/a.c:1", "f /w/new/a.c:1", ""},
+	} {
+		d := compare(t, trees{ofFunctions(parseFunctions(x.base))}, trees{ofFunctions(parseFunctions(x.new))})
+		if got := strings.Join(d.Notes, "\n"); got != x.want {
+			t.Errorf("%s against %s:\n%s\nwant %s", x.base, x.new, got, x.want)
+		}
 	}
 }
 

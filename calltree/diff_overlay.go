@@ -26,7 +26,7 @@ func overlayAll(trees []*Tree) *Tree {
 }
 
 func addTrees(a, b *Tree) *Tree {
-	functions, fa, fb := matchFunctions(a.Functions, b.Functions)
+	functions, fa, fb, _ := matchFunctions(a.Functions, b.Functions)
 	table, ra, rb := overlay(a.Table, b.Table, fa, fb, functions)
 	self := gather(a.Self, ra)
 	for i, n := range rb {

@@ -38,10 +38,12 @@ are known, see import --operations, otherwise profile):
   work      divided by --base-work and --head-work
   METRIC    divided by a metric that every profile in the store has: requests, …
 
-Functions match by name, module and file, not by line. Names that change from run to
-run are normalised; --raw compares them as written. Siblings in a tree are sorted by
-the size of their delta. A list of functions (--view functions) has increases first,
-then decreases. "~" marks changes within sampling noise.
+Functions match by name, module, and file below the root of the sources, not by line, so
+that profiles of two checkouts compare. Functions of one name that still differ are
+compared apart, and a note names them. Names that change from run to run are normalised;
+--raw compares them as written. Siblings in a tree are sorted by the size of their delta.
+A list of functions (--view functions) has increases first, then decreases. "~" marks
+changes within sampling noise.
 
 --against history compares the newest run of one benchmark (with --last n, the newest
 n together) with the average of the runs before it on the same machine and branch. It
