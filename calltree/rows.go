@@ -127,13 +127,14 @@ func (r rows) during(in Range) (rows, error) {
 func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 	var found []bool
 	s.matched, found = table.search(searchWords(s.View.Search))
-	idle := s.idle()
+	drop := s.dropped()
 	nodes := make([]int32, s.rows.n)
 	each(parts(s.rows.n), func(_ int, p part) {
 		for i := p.lo; i < p.hi; i++ {
 			nodes[i] = NoNode
-			st := int32(s.rows.Stack[s.rows.row(i)])
-			if st < 0 || idle != nil && idle[s.viewer.first.category[st]] {
+			row := s.rows.row(i)
+			st := int32(s.rows.Stack[row])
+			if st < 0 || drop.byCategory(st) || drop.byState(row) {
 				continue
 			}
 			if at.at != nil {
@@ -147,20 +148,6 @@ func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 		}
 	})
 	return nodes, s.dropByMarkers(nodes)
-}
-
-// idle returns the categories to drop; nil: none. Only samples over time can be idle:
-// an allocation is work, whatever the thread did.
-func (s *Shown) idle() []bool {
-	c := s.viewer.categories
-	if !s.View.NoIdle || c == nil || s.allocations() {
-		return nil
-	}
-	idle := make([]bool, len(c.list))
-	for i := range idle {
-		idle[i] = c.list[i].Name == "Idle"
-	}
-	return idle
 }
 
 // dropByMarkers applies the transforms that select samples by markers; intervals are cut
@@ -227,6 +214,15 @@ func (v *Viewer) FindThreads(nameOrID string) []profile.ThreadID {
 		}
 	}
 	return ids
+}
+
+// ThreadNames returns the names of the threads, or their ids where they have none.
+func (v *Viewer) ThreadNames() []string {
+	names := make([]string, len(v.profile.Threads))
+	for i, t := range v.profile.Threads {
+		names[i] = cmp.Or(t.Name, t.ID)
+	}
+	return names
 }
 
 // ThreadSamples says how many samples a thread has.

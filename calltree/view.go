@@ -14,7 +14,7 @@ import (
 
 // View selects what to show of a profile. It is plain data; the zero value shows
 // everything of the first sample table. The steps are applied in this order: threads,
-// committed range, transforms, idle, kind, search, preview range, weights. So a
+// committed range, transforms, states and idle, kind, search, preview range, weights. So a
 // transform sees all frames, and a search the frames that pass the kind filter.
 type View struct {
 	Table      int                // index in Profile.Tables
@@ -22,7 +22,8 @@ type View struct {
 	Threads    []profile.ThreadID // whose samples, merged by time; nil: all
 	Range      Range              // the committed range, counted from the first sample of the profile
 	Transforms []Transform        // in this order
-	NoIdle     bool               // drop samples whose innermost frame, before any transform, has category Idle
+	States     []profile.StateID  // keep samples in these states; nil: in all
+	NoIdle     bool               // drop samples of waiting threads, by category or state (see dropped)
 	Kind       KindFilter         // keep frames of matching functions
 	Search     string             // keep samples in which every comma-separated word matches some frame
 	Preview    Range              // a part of the committed range, counted like it
@@ -181,8 +182,9 @@ func (s *Shown) Stackless() (lost, gaps int64) {
 	if s.viewer == nil {
 		return lost, 0
 	}
+	drop := s.dropped()
 	for i := s.lo; i < s.hi; i++ {
-		if s.rows.Stack[s.rows.row(i)] == profile.NoStack {
+		if row := s.rows.row(i); s.rows.Stack[row] == profile.NoStack && !drop.byState(row) {
 			gaps += abs(s.value(i))
 		}
 	}

@@ -56,6 +56,8 @@ func TreeView(r *TreeRequest) View[TreeRequest] {
 		return ViewOf(StackChart)
 	case viewMarkers:
 		return ViewOf(Markers)
+	case viewLocks:
+		return ViewOf(Locks)
 	}
 	return ViewOf(Tree)
 }

@@ -334,6 +334,9 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 		return nil, trees, sides, err
 	}
 	c = &comparison{viewer: v, r: r}
+	if err := v.checkStates(slices.Concat(sides[0], sides[1])); err != nil {
+		return nil, trees, sides, err
+	}
 	for i := range sides {
 		if sides[i], err = v.withThreads(sides[i]); err != nil {
 			return nil, trees, sides, err

@@ -28,7 +28,7 @@ type Result interface {
 }
 
 // countNouns names what values of a type count that are not samples.
-var countNouns = map[string]string{profile.Goroutines: "goroutines", "threadcreate": "threads", "thread": "threads"}
+var countNouns = map[string]string{profile.Goroutines: "goroutines", "threadcreate": "threads", "thread": "threads", profile.Threads: "threads"}
 
 // Noun returns the unit of the values of a type as people read it: what they count if those
 // are no samples.

@@ -21,7 +21,7 @@ type TreeRequest struct {
 	Selection `group:"Selection"`
 	Average   `group:"Selection"`
 	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
-	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers" help:"view: tree, flame, stack-chart, functions, markers" json:"view,omitempty"`
+	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers,locks" help:"view: tree, flame, stack-chart, functions, markers, locks (who holds and who waits, in thread dumps)" json:"view,omitempty"`
 	Filter    `group:"View"`
 	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
 	Sort      string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
@@ -148,6 +148,11 @@ func Markers(ctx context.Context, st store.Store, r *TreeRequest) (*MarkersResul
 	return ofScope(ctx, st, r, viewMarkers, (*scope).markers)
 }
 
+// Locks answers a TreeRequest with the locks of thread dumps.
+func Locks(ctx context.Context, st store.Store, r *TreeRequest) (*LocksResult, error) {
+	return ofScope(ctx, st, r, viewLocks, (*scope).locks)
+}
+
 // Node answers a TreeRequest with the call node that its Select names.
 func Node(ctx context.Context, st store.Store, r *TreeRequest) (*NodeResult, error) {
 	view := viewTree
@@ -185,7 +190,8 @@ type scope struct {
 	named string // the view, as --view names it
 	tree  *calltree.Tree
 	all   []*calltree.Shown // the view of each input
-	shown *calltree.Shown   // the one of all; nil: there are none, or several
+	list  []Input
+	shown *calltree.Shown // the one of all; nil: there are none, or several
 	// samples are those of shown.
 	samples *calltree.Viewer
 	title   string
@@ -239,6 +245,9 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 			list, err = read.ofStore(ctx, st, q, view)
 		}
 	}
+	if err == nil {
+		err = v.checkStates(list)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +264,7 @@ func (v *viewer) scope(list []Input, r *TreeRequest, view string) (*scope, error
 	for i := range shown {
 		trees[i] = shown[i].Tree
 	}
-	s := &scope{viewer: v, r: r, named: view, all: shown}
+	s := &scope{viewer: v, r: r, named: view, all: shown, list: list}
 	for i := range list {
 		s.count += list[i].profiles
 	}

@@ -20,11 +20,12 @@ const (
 	viewStackChart = "stack-chart"
 	viewFunctions  = "functions"
 	viewMarkers    = "markers"
+	viewLocks      = "locks"
 	viewLines      = "lines"
 )
 
 // Filter says which samples and frames a view shows, and from which end. Filters apply
-// in the order: threads, range, transforms, idle, kind, search, preview.
+// in the order: threads, range, transforms, states, idle, kind, search, preview.
 type Filter struct {
 	Invert     bool     `param:"invert" help:"show the tree bottom-up: leaf functions first, their callers below" json:"invert,omitempty"`
 	Callers    string   `param:"callers" arg:"function" help:"show the callers of this function, as an inverted tree" json:"callers,omitempty"`
@@ -42,7 +43,8 @@ type SampleFilter struct {
 	Range   string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
 	Preview string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
 	Threads []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
-	NoIdle  bool     `param:"no-idle" help:"drop samples of waiting threads" json:"noIdle,omitempty"`
+	States  []string `param:"state" arg:"name" help:"keep samples of threads in this state (RUNNABLE,BLOCKED), exact or glob; repeatable" json:"state,omitempty"`
+	NoIdle  bool     `param:"no-idle" help:"drop samples of waiting threads, except of those that wait for a lock that another thread holds" json:"noIdle,omitempty"`
 }
 
 // Cut drops rows of a tree or a list.
@@ -74,9 +76,11 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--range"
 	case len(f.Threads) > 0:
 		return "--thread"
+	case len(f.States) > 0:
+		return "--state"
 	case f.NoIdle:
 		return "--no-idle"
-	case view == viewStackChart, view == viewMarkers:
+	case view == viewStackChart, view == viewMarkers, view == viewLocks:
 		return "--view " + view
 	case view == viewLines:
 		return "a list of lines"
@@ -161,39 +165,6 @@ func (v *viewer) note(format string, args ...any) {
 	}
 }
 
-// withThreads drops the inputs that have none of the selected threads. A thread that no
-// input has is an error.
-func (v *viewer) withThreads(list []Input) ([]Input, error) {
-	if len(v.Threads) == 0 {
-		return list, nil
-	}
-	has := make([]bool, len(list))
-	for _, name := range v.Threads {
-		found := false
-		for i := range list {
-			if list[i].viewer != nil && len(list[i].viewer.FindThreads(name)) > 0 {
-				has[i], found = true, true
-			}
-		}
-		switch {
-		case !found && len(list) == 1:
-			return nil, fmt.Errorf("%sno thread %q", list[0].prefix(), name)
-		case !found:
-			return nil, fmt.Errorf("no thread %q in any of %d profiles", name, len(list))
-		}
-	}
-	var with []Input
-	for i := range list {
-		if has[i] {
-			with = append(with, list[i])
-		}
-	}
-	if n := len(list) - len(with); n > 0 {
-		v.note("%s without such a thread dropped", counted(n, "profile"))
-	}
-	return with, nil
-}
-
 // show makes the view of every input.
 func (v *viewer) show(list []Input) ([]*calltree.Shown, error) {
 	shown := make([]*calltree.Shown, len(list))
@@ -264,6 +235,9 @@ func (v *viewer) of(viewer *calltree.Viewer, typ string) (calltree.View, error) 
 	}
 	slices.Sort(view.Threads)
 	view.Threads = slices.Compact(view.Threads)
+	if len(v.States) > 0 {
+		view.States = statesNamed(viewer, v.stateNames())
+	}
 	return view, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // beanPaths are where the JSON of ThreadInfo beans has the name of a thread: Spring Boot's
@@ -39,7 +40,7 @@ func (j *jsonReader) bean() {
 			j.addLock(j.addWait, j.s.Text())
 		case "lockOwnerName":
 			if owner := j.s.Text(); owner != "" {
-				t.labels.Text("owner", []byte(owner))
+				t.labels.Text(profile.LabelOwner, []byte(owner))
 				t.owned = true
 			}
 		case "daemon":

@@ -40,7 +40,7 @@ func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames
 		parse:   parseFrame,
 		cpuSeen: map[profile.ThreadID]int64{},
 		time:    stacktext.NoTime,
-		dump:    dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
+		dump:    dump{locks: map[string]int32{}, dead: map[deadlocked]int{}, named: map[int32]string{}},
 	}
 }
 
@@ -53,6 +53,7 @@ type dump struct {
 	locks  map[string]int32 // number of a lock by its address
 	holder []profile.ThreadID
 	dead   map[deadlocked]int // number of the deadlock that a thread is in
+	named  map[int32]string   // of locks in a deadlock: the name of the holder
 }
 
 type row struct {
@@ -174,19 +175,15 @@ func (c *Collector) end() {
 		r := &d.rows[i]
 		own := d.labels.Part(r.from, r.to)
 		labels := &own
-		var holder profile.ThreadID
-		if r.waits != noLock && !r.owned {
-			holder = d.holder[r.waits]
-		}
-		group := c.deadlock(r)
-		if holder != 0 || group > 0 {
+		owner, group := c.owner(r), c.deadlock(r)
+		if owner != "" || group > 0 {
 			set.Reset()
 			set.Append(own)
-			if holder != 0 {
-				set.Text("owner", []byte(c.out.Profile.Threads[holder].Name))
+			if owner != "" {
+				set.Text(profile.LabelOwner, []byte(owner))
 			}
 			if group > 0 {
-				set.Num("deadlock", int64(group), "")
+				set.Num(profile.LabelDeadlock, int64(group), "")
 			}
 			labels = &set
 		}
@@ -198,6 +195,19 @@ func (c *Collector) end() {
 	d.labels.Reset()
 	clear(d.locks)
 	clear(d.dead)
+	clear(d.named)
+}
+
+// owner returns the name of the thread that holds what a thread waits for. It is empty if
+// nobody does, or if the labels of the row have it.
+func (c *Collector) owner(r *row) string {
+	if r.waits == noLock || r.owned {
+		return ""
+	}
+	if holder := c.dump.holder[r.waits]; holder != 0 {
+		return c.out.Profile.Threads[holder].Name
+	}
+	return c.dump.named[r.waits]
 }
 
 // deadlock returns the number of the deadlock that a thread is in, or 0.
@@ -266,7 +276,7 @@ func (c *Collector) addWait(address, class []byte) {
 		return
 	}
 	t.waits = append(t.waits, address...)
-	t.labels.Text("lock", lockName(address, class)...)
+	t.labels.Text(profile.LabelLock, lockName(address, class)...)
 }
 
 // addHold says that the thread in work holds a lock. A thread that waits for a
@@ -288,7 +298,7 @@ func (c *Collector) addHold(address, class []byte) {
 		return
 	}
 	t.holds = append(t.holds, lock)
-	t.labels.Text("holds", lockName(address, class)...)
+	t.labels.Text(profile.LabelHolds, lockName(address, class)...)
 }
 
 // mostHeld is how many locks of a thread become labels.

@@ -209,7 +209,7 @@ func (t *coreReader) blocked(text []byte) {
 	t.withLock(name, t.addWait)
 	if _, owner, ok := bytes.Cut(rest, []byte(`Owned by: "`)); ok {
 		if end := bytes.LastIndexByte(owner, '"'); end >= 0 {
-			t.thread.labels.Text("owner", owner[:end])
+			t.thread.labels.Text(profile.LabelOwner, owner[:end])
 			t.thread.owned = true
 		}
 	}

@@ -79,7 +79,7 @@ func (t *textReader) foundDeadlock(text []byte) bool {
 	case text[len(text)-1] == ':':
 		t.leave()
 		t.endMember()
-		t.section = cycle
+		t.section, t.wanted = cycle, noLock
 		t.cycles++
 	default: // Found 1 deadlock.
 		t.endMember()
@@ -88,18 +88,27 @@ func (t *textReader) foundDeadlock(text []byte) bool {
 	return true
 }
 
-// deadlockDetail reads what a thread of a deadlock waits for:
+// deadlockDetail reads what a thread of a deadlock waits for, and who holds it. Without
+// jstack -l nothing else says who holds a synchronizer:
 //
 //	waiting to lock monitor 0x00007f08f0001340 (object 0x000000069ec1f8b8, a java.lang.Object),
 //	waiting for ownable synchronizer 0x000000069ec1f9a0, (a java.util.concurrent.locks.ReentrantLock$NonfairSync),
+//	which is held by "reserve-2"
 func (t *textReader) deadlockDetail(text []byte) {
+	if rest, ok := bytes.CutPrefix(text, []byte(`which is held by "`)); ok && t.wanted != noLock {
+		t.dump.named[t.wanted] = stacktext.Clean(rest[:max(0, bytes.LastIndexByte(rest, '"'))])
+		t.wanted = noLock
+		return
+	}
+	t.wanted = noLock
 	if len(t.member) == 0 {
 		return
 	}
 	for _, mark := range [][]byte{[]byte("(object "), []byte("ownable synchronizer ")} {
 		if _, rest, ok := bytes.Cut(text, mark); ok {
 			address, _, _ := bytes.Cut(rest, []byte(","))
-			t.addMember(t.dump.lock(address))
+			t.wanted = t.dump.lock(address)
+			t.addMember(t.wanted)
 			return
 		}
 	}

@@ -40,6 +40,7 @@ type textReader struct {
 	torn    []byte              // a thread's header up to a line feed in the thread's name
 	cycles  int                 // deadlocks of the dump
 	member  []byte              // the thread that a deadlock speaks of
+	wanted  int32               // the lock of the line before, whose holder may follow, or noLock
 	carrier []byte              // name of the thread that carries the virtual thread in work
 }
 

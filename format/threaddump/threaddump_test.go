@@ -322,3 +322,50 @@ func TestStackRange(t *testing.T) {
 		t.Errorf("states %q", got)
 	}
 }
+
+// TestOwnerOfDeadlock reads who holds a synchronizer from the list of deadlocks: without
+// jstack -l the threads do not say it.
+func TestOwnerOfDeadlock(t *testing.T) {
+	thread := func(name, nid, wants string) string {
+		return `"` + name + `" #14 prio=5 os_prio=0 cpu=0.20ms elapsed=3.52s tid=0x00007f85d011ae30 nid=` + nid + ` waiting on condition  [0x00007f859d4fb000]
+   java.lang.Thread.State: WAITING (parking)
+	at jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)
+	- parking to wait for  <` + wants + `> (a java.util.concurrent.locks.ReentrantLock$NonfairSync)
+	at Dead.reserve(Dead.java:11)
+
+`
+	}
+	p := decode(t, `2026-11-26 00:41:43
+Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1 mixed mode, sharing):
+
+`+thread("reserve-1", "0x22e2", "0x000000069ec1aa08")+thread("reserve-2", "0x22e3", "0x000000069ec1a9d8")+thread("other", "0x22e4", "0x000000069ec1ffff")+`
+Found one Java-level deadlock:
+=============================
+"reserve-1":
+  waiting for ownable synchronizer 0x000000069ec1aa08, (a java.util.concurrent.locks.ReentrantLock$NonfairSync),
+  which is held by "reserve-2"
+
+"reserve-2":
+  waiting for ownable synchronizer 0x000000069ec1a9d8, (a java.util.concurrent.locks.ReentrantLock$NonfairSync),
+  which is held by "reserve-1"
+
+Java stack information for the threads listed above:
+===================================================
+"reserve-1":
+	at jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)
+
+Found 1 deadlock.
+`)
+	owners := map[string]string{}
+	s := &p.Tables[0]
+	for i := range s.Len() {
+		for _, l := range p.LabelSets[s.Tags(i).Labels] {
+			if l.Key == profile.LabelOwner {
+				owners[p.Threads[s.Thread[i]].Name] = l.Text
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"reserve-1": "reserve-2", "reserve-2": "reserve-1"}, owners); diff != "" {
+		t.Error(diff)
+	}
+}

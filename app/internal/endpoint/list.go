@@ -24,7 +24,7 @@ type FlameRequest struct {
 
 // The results of requests with several views.
 var (
-	Trees = []any{query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.StackChartResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
+	Trees = []any{query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.StackChartResult{}, query.MarkersResult{}, query.LocksResult{}, query.NodeResult{}, query.GrowthResult{}}
 	Diffs = []any{query.DiffResult{}, query.DiffFunctionsResult{}, query.DiffFlameResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{},
 		query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.NodeResult{}}
 )
