@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/format/austin"
+	"github.com/dendroprof/dendro/format/caliper"
 	"github.com/dendroprof/dendro/format/callgrind"
 	"github.com/dendroprof/dendro/format/chrome"
 	"github.com/dendroprof/dendro/format/firefox"
@@ -194,6 +195,11 @@ func All() []Format {
 			Name: scalene.Name, Title: "Scalene (Python)",
 			Extensions: []string{".scalene.json"},
 			Sniff:      scalene.Sniff, NewDecoder: scalene.NewDecoder,
+		},
+		{
+			Name: caliper.Name, Title: "Caliper (JSON of cali-query, literals of Hatchet)",
+			Extensions: []string{".caliper.json"},
+			Sniff:      caliper.Sniff, NewDecoder: caliper.NewDecoder,
 		},
 		{
 			Name: safari.Name, Title: "timelines of Safari",

@@ -41,6 +41,8 @@ var refused = []struct {
 	{begins: "Benchmark", line: " ns/op", what: results, hint: withMetrics, skip: true},
 	{begins: "[", holds: []string{`"jmhVersion"`, `"primaryMetric"`}, what: results, hint: withMetrics, skip: true},
 	{begins: "Function / Call Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
+	{begins: "__rec=", what: "a recording of Caliper (.cali)", hint: "convert it: cali-query -q 'select *,sum(sum#time.duration) group by path format json-split' FILE > FILE.json"},
+	{begins: "[{'", line: "'metrics':", what: "a literal of Hatchet as Python prints it", hint: "write it as JSON: json.dump(gf.to_literal(), open('FILE.json', 'w'))"},
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
 	{begins: "\x5e\x97\xca\xfd", what: "a capture of sysprof", hint: "record with perf record -g and convert with perf script"},
 	{begins: "{", holds: []string{`"snapshot"`, `"node_fields"`}, what: "a heap snapshot of V8", hint: "it is a graph of objects, not of calls: record a .heapprofile or a .cpuprofile"},

@@ -35,6 +35,8 @@ func TestRefused(t *testing.T) {
 		{"SLOW\x03\x00 \x00", "a method trace of Android"},
 		{"MOJ\x04", "a recording of austin 4"},
 		{"code-creation,Builtin,2\n", "a log of node --prof"},
+		{"__rec=node,id=24,attr=10,data=588,parent=3\n", "a recording of Caliper"},
+		{"[{'name': 'main', 'frame': {'name': 'main'}, 'metrics': {'time': 1.0}}]", "a literal of Hatchet"},
 		{"@ CPU_CLK_UNHALTED_CORE [1234 samples]\n\n05.21%  [64]   f @ /bin/x\n", "a call graph of pmcstat"},
 		{"\xef\xbb\xbfLevel,Function Name,Number of Calls,Elapsed\n0,\"a\",1\n", "a call tree of Visual Studio"},
 		{"Process Name, Display Name, Process, Stack, Module\n", "a summary table of xperf"},
