@@ -88,6 +88,35 @@ func TestViews(t *testing.T) {
 	}
 }
 
+// TestJudgingMetric expects the metric of the view in Go and in SQL.
+func TestJudgingMetric(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	for _, f := range storetest.Judged() {
+		if _, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judging := map[string]bool{}
+	for _, p := range list {
+		want := "<nil> <nil> <nil> <nil>\n"
+		if m, ok := p.Metric(); ok {
+			judging[m.Name] = true
+			want = fmt.Sprintln(m.Name, m.Mean, m.Unit, m.Better)
+		}
+		got, err := ask(t, s, "SELECT metric, metric_mean, metric_unit, metric_better FROM profiles WHERE key = '"+string(p.ID)+"'")
+		if err != nil || got != want {
+			t.Errorf("%s of %s: %v, %v", p.Type.Name, p.Run.Key, cmp.Diff(want, got), err)
+		}
+	}
+	if len(judging) != 6 {
+		t.Errorf("the metrics %v judge", judging)
+	}
+}
+
 // TestViewsPushDown looks at the plan: of one profile's nodes only its blob may
 // be decoded.
 func TestViewsPushDown(t *testing.T) {

@@ -242,24 +242,11 @@ func (w *writer) profile(p *store.Profile, part partition) error {
 		Attributes: p.Run.Attributes, Type: p.Type.Name, Default: p.Default, Unit: p.Type.Unit, Scale: int32(p.Type.Scale), Period: p.Type.Period,
 		PeriodUnit: p.Type.PeriodUnit, PeriodName: p.Type.PeriodName, Original: p.Type.Original, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
 		Sum: p.Sum, Nodes: int32(p.Nodes), Hash: p.Hash, File: p.File, Parts: p.Parts, Seq: p.Seq}
-	if m := primary(p.Metrics); m != nil {
+	if m, ok := p.Metric(); ok {
 		better := string(m.Better)
 		row.Metric, row.MetricMean, row.MetricUnit, row.MetricBetter = &m.Name, &m.Mean, &m.Unit, &better
 	}
 	return w.profiles.add(row)
-}
-
-// primary returns the benchmark's own primary metric, or the first by name, as the view
-// profiles of the SQL of a store has it; nil: there is none. The metric that judges the value
-// type may be another one, or derived; table metrics has them all.
-func primary(list []testrun.Metric) (first *testrun.Metric) {
-	for i := range list {
-		m := &list[i]
-		if m.Name != testrun.CPUMetric && (first == nil || m.Primary && !first.Primary || m.Primary == first.Primary && m.Name < first.Name) {
-			first = m
-		}
-	}
-	return first
 }
 
 // metricsOf writes the metrics of a benchmark in a run, each once for its profiles of

@@ -82,14 +82,14 @@ func profileProps(p *store.Profile) bolt.Props {
 	if !p.Run.Date.IsZero() {
 		n["date"] = p.Run.Date.UTC()
 	}
-	maps.Copy(n, metricProps(p.Metrics))
+	maps.Copy(n, metricProps(p, p.Metrics))
 	return n
 }
 
 // profileColumns are the properties that readProfile reads, without the lists of a
 // tree.
 const profileColumns = `{.key, .seq, .valueType, .unit, .scale, .period, .periodUnit, .periodName, .original, .samples, .rows,
-	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource, .default, .metricMean}`
+	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource, .default}`
 
 func readProfile(n bolt.Props) store.Profile {
 	hasSource, _ := n["hasSource"].(bool)
@@ -108,12 +108,16 @@ func readProfile(n bolt.Props) store.Profile {
 	return p
 }
 
-// metricProps returns the properties of a profile's node for its primary metric.
-func metricProps(list []testrun.Metric) bolt.Props {
-	if len(list) == 0 {
+// metricProps returns the properties of a profile's node for the metric that judges its
+// value type, of all that are stored for its benchmark and run.
+func metricProps(p *store.Profile, stored []testrun.Metric) bolt.Props {
+	judged := *p
+	judged.Measure(stored)
+	m, ok := judged.Metric()
+	if !ok {
 		return bolt.Props{"metricMean": nil, "metricUnit": nil}
 	}
-	return bolt.Props{"metricMean": list[0].Mean, "metricUnit": list[0].Unit}
+	return bolt.Props{"metricMean": m.Mean, "metricUnit": m.Unit}
 }
 
 // measurementProps returns metrics as lists, which a node can have.

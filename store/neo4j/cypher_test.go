@@ -2,6 +2,7 @@ package neo4j
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,37 @@ import (
 )
 
 // TestCypher runs users' own Cypher.
+// TestJudgingMetric expects the metric of profiles in Go and in Cypher.
+func TestJudgingMetric(t *testing.T) {
+	s := opened(t, fresh(t, Shared))
+	for _, f := range storetest.Judged() {
+		mustPut(t, s, store.Refuse, f)
+	}
+	list, err := s.Profiles(t.Context(), store.Query{})
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	for _, p := range list {
+		alone, err := s.Profiles(t.Context(), store.Query{Profiles: []store.ProfileID{p.ID}})
+		if err != nil || !slices.Equal(alone[0].Metrics, p.Metrics) {
+			t.Errorf("%s of %s alone has %v, %v", p.Type.Name, p.Run.Key, alone[0].Metrics, err)
+		}
+		want := "[<nil> <nil>]"
+		if m, ok := p.Metric(); ok {
+			want = fmt.Sprint([]any{m.Mean, m.Unit})
+		}
+		answer, err := s.Cypher(t.Context(), "MATCH (p:Profile {key: $key}) RETURN p.metricMean, p.metricUnit", map[string]any{"key": string(p.ID)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range answer.Rows {
+			if got := fmt.Sprint(row); err != nil || got != want {
+				t.Errorf("%s of %s: %s, %v; in Go %s", p.Type.Name, p.Run.Key, got, err, want)
+			}
+		}
+	}
+}
+
 func TestCypher(t *testing.T) {
 	where := fresh(t, Shared)
 	s := opened(t, where)

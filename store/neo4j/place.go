@@ -255,10 +255,7 @@ func (b *batchPut) writeProps(t *bolt.Tx) error {
 			benchmarks[key] = benchmarkProps(p.file.Benchmark)
 			links = append(links, map[string]any{"benchmark": key, "run": p.file.Run.Key, "id": p.measurement, "metrics": metrics})
 		case !slices.Equal(p.have.metrics, p.metrics):
-			if err := t.Do(`MATCH (m:Measurement {id: $id}) SET m += $metrics
-				WITH m MATCH (r:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
-				SET p += $metric`, map[string]any{"id": p.measurement, "run": p.file.Run.Key, "benchmark": key,
-				"metrics": metrics, "metric": map[string]any(metricProps(p.metrics))}); err != nil {
+			if err := b.remeasure(t, p, key, metrics); err != nil {
 				return err
 			}
 		}
@@ -285,6 +282,21 @@ func (b *batchPut) writeProps(t *bolt.Tx) error {
 		return err
 	}
 	return bolt.CheckCount("measurements", r.Int(0), len(links))
+}
+
+// remeasure stores other metrics of a benchmark in a run, and those of its profiles.
+func (b *batchPut) remeasure(t *bolt.Tx, p *filePut, benchmark string, metrics map[string]any) error {
+	var changed []map[string]any
+	if err := t.Each(`MATCH (m:Measurement {id: $id}) SET m += $metrics
+		WITH m MATCH (:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
+		RETURN p `+profileColumns, map[string]any{"id": p.measurement, "metrics": metrics, "run": p.file.Run.Key, "benchmark": benchmark}, func(r bolt.Row) error {
+		old := readProfile(r.Props(0))
+		changed = append(changed, map[string]any{"key": string(old.ID), "metric": map[string]any(metricProps(&old, p.metrics))})
+		return nil
+	}); err != nil || len(changed) == 0 {
+		return err
+	}
+	return t.Do("UNWIND $changed AS x MATCH (p:Profile {key: x.key}) SET p += x.metric", map[string]any{"changed": changed})
 }
 
 // writeRuns creates the runs of the files or adds to them, under a lock, because others

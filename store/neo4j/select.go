@@ -151,9 +151,7 @@ func readCandidates(t *bolt.Tx, where string, params map[string]any) (*candidate
 			c.counts[p.ID] = rowCounts{n.Int("functions"), n.Int("modes")}
 			p.Benchmark, p.Run.Key = testrun.Benchmark{Group: r.Text(0), Name: r.Text(1)}, keys[i]
 			runs[keys[i]] = testrun.Run{}
-			if n["metricMean"] != nil {
-				metrics[measurementID(p.Benchmark, keys[i])] = nil
-			}
+			metrics[measurementID(p.Benchmark, keys[i])] = nil
 			c.profiles = append(c.profiles, p)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,33 @@ func MetricsFile(group, benchmark, run string, metrics ...testrun.Metric) *store
 	f := newFile(group, benchmark, run)
 	f.Metrics = metrics
 	return f
+}
+
+// Judged returns files of several value types and metrics, to be put one after the other: in
+// each run another metric judges the profiles. Engines that show the metric to users' queries
+// compare it with that of store.Profile.Metric.
+func Judged() (files []*store.File) {
+	im, operations := NewImporter(), testrun.NewOperations(4, false)
+	metric := func(name, unit string, primary bool) testrun.Metric {
+		return testrun.Metric{Name: name, Mean: float64(len(name)), Unit: unit, Better: testrun.Lower, Primary: primary}
+	}
+	for run, metrics := range [][]testrun.Metric{
+		nil,
+		{metric("wall", "ms", true), metric("b", "ms", false)},
+		{metric("time", "ms", false), metric("bytes", "B/op", false), metric("n", "allocs/op", false)},
+		{metric("time", "ms", true), operations},
+		{operations},
+		{metric(testrun.CPUTimeMetric, "ns/op", false), metric("time", "ms", true), operations},
+		{metric(testrun.CPUMetric, "ns/op", false), metric("time", "ms", true)},
+	} {
+		f := im.File("g", "b", fmt.Sprint("r", run), profile.CPU, "A")
+		for _, typ := range []string{profile.CPUSamples, profile.Wall, profile.Alloc, profile.AllocSamples} {
+			im.Add(f, typ, "B")
+		}
+		f.Metrics = metrics
+		files = append(files, f)
+	}
+	return append(files, MetricsFile("g", "b", "r1", operations))
 }
 
 func newFile(group, benchmark, run string) *store.File {

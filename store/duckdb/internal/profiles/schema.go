@@ -1,6 +1,10 @@
 package profiles
 
-import "github.com/dendroprof/dendro/store/duckdb/internal/driver"
+import (
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/testrun"
+)
 
 // metaRules is the key of table meta for the rules that names were normalised by.
 const metaRules = "rules"
@@ -24,16 +28,46 @@ var Tables = []driver.Table{
 	{Name: "source", Columns: `id INTEGER, data BLOB`},
 }
 
+// metricsOfRuns has for each benchmark and run its own primary metric and those that may
+// judge a value type in its place, as store.Profile.Measure orders them.
+const metricsOfRuns = `SELECT bench, run,
+		first(m ORDER BY is_primary DESC, m.name) FILTER (m.name NOT IN ('` + testrun.CPUMetric + `', '` + testrun.OperationsMetric + `')) AS own,
+		first(m) FILTER (m.name = '` + testrun.CPUTimeMetric + `') AS cpu,
+		first(m) FILTER (m.name = '` + testrun.CPUMetric + `') AS sampled,
+		first(m ORDER BY is_primary DESC, m.name) FILTER (m.unit = 'B/op') AS bytes,
+		first(m ORDER BY is_primary DESC, m.name) FILTER (m.unit = 'allocs/op') AS allocations,
+		max(m.mean) FILTER (m.name = '` + testrun.OperationsMetric + `' AND m.mean > 0) AS operations
+	FROM (SELECT bench, run, is_primary, {name: name, mean: mean, unit: unit, better: better} AS m FROM metric) GROUP BY bench, run`
+
+// judging is the metric that judges the value type of profile p, as store.Profile.Measure
+// chooses it; that of CPU profiles whose operations are known is derived.
+const judging = `CASE
+		WHEN p.type IN ('` + profile.CPU + `', '` + profile.CPUSamples + `') THEN coalesce(m.cpu, ` + perOperation + `, m.sampled, m.own)
+		WHEN p.type = '` + profile.Alloc + `' THEN coalesce(m.bytes, m.own)
+		WHEN p.type = '` + profile.AllocSamples + `' THEN coalesce(m.allocations, m.own)
+		ELSE m.own END`
+
+// perOperation is the CPU time of profile p divided by its operations, NULL if either is
+// unknown, as of sums, whose parts have operations each.
+const perOperation = `CASE WHEN p.ns / m.operations > 0 AND p.parts = ''
+		THEN {name: '` + testrun.CPUMetric + `', mean: p.ns / m.operations, unit: 'ns/op', better: '` + string(testrun.Lower) + `'} END`
+
+// timed has the profiles and the time ns of all samples of each; NULL if the value of a
+// sample is unknown.
+const timed = `SELECT *, sum / pow(10, scale) * CASE WHEN unit = 'count' THEN period ELSE 1 END
+		* CASE CASE WHEN unit = 'count' THEN period_unit ELSE unit END
+			WHEN 'nanoseconds' THEN 1 WHEN 'microseconds' THEN 1e3 WHEN 'milliseconds' THEN 1e6 WHEN 'seconds' THEN 1e9 END AS ns
+	FROM profile`
+
 // Views are the views for users' SQL over Tables, each after those it is made of. Those
 // that are not stored exist in a session only, because their decoders do.
 var Views = []driver.View{
 	{Name: "profiles", Stored: true, SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
 		r.key AS run, r.date, r.commit_id, r.branch, r.repository, r.machine, r.attributes,
-		p.type, p.is_default, p.unit, p.scale, p.period, p.period_unit, m.name AS metric, m.mean AS metric_mean, m.unit AS metric_unit,
-		m.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file
-	FROM profile p JOIN benchmark b ON b.id = p.bench JOIN run r ON r.id = p.run
-	LEFT JOIN (FROM metric QUALIFY row_number() OVER (PARTITION BY bench, run ORDER BY is_primary DESC, name) = 1) m
-		ON m.bench = p.bench AND m.run = p.run`},
+		p.type, p.is_default, p.unit, p.scale, p.period, p.period_unit, p.metric.name AS metric, p.metric.mean AS metric_mean,
+		p.metric.unit AS metric_unit, p.metric.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file
+	FROM (SELECT p.*, ` + judging + ` AS metric FROM (` + timed + `) p LEFT JOIN (` + metricsOfRuns + `) m ON m.bench = p.bench AND m.run = p.run) p
+	JOIN benchmark b ON b.id = p.bench JOIN run r ON r.id = p.run`},
 
 	{Name: "functions", Stored: true, SQL: `SELECT id, name, list_extract(['java', 'native', 'cpp', 'kernel', 'vm', 'stub', 'go', 'go-runtime', 'python', 'js',
 		'ruby', 'dotnet', 'php', 'rust', 'class', 'label', 'js-label'], kind) AS kind, module, file, start_line, start_column, language, system_name FROM fn`},
