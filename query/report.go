@@ -32,7 +32,7 @@ type ReportRequest struct {
 	MaxDepth    int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
 	MaxBreadth  int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
 	Detail      `group:"Limit"`
-	Changed     bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change" json:"changed,omitempty"`
+	Changed     bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change, and metrics without a significant one" json:"changed,omitempty"`
 	facts.Facts `json:"facts,omitzero"`
 
 	Version string `json:"-"` // of the program
@@ -145,7 +145,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	notes = append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...)
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
 	if r.Changed {
-		doc.Benchmarks = slices.DeleteFunc(doc.Benchmarks, func(b report.Benchmark) bool { return len(b.Findings) == 0 })
+		doc.OnlyChanged()
 	}
 	if r.Page {
 		if err := r.attach(ctx, runs, doc); err != nil {

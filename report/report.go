@@ -36,6 +36,7 @@ type Report struct {
 	Verdict    *gate.Verdict // nil: no gate
 	Changes    []Change      // in the order of gate.Group
 	Benchmarks []Benchmark   // in the order of the result
+	Steady     int           // benchmarks that OnlyChanged left out
 	Metrics    *metrics.Table
 	Notes      []string // about the comparison as a whole
 	Version    string   // of the program, for SARIF; may be empty
@@ -133,6 +134,15 @@ func New(res *regression.Result, ev []evidence.Evidence, changes []gate.Change, 
 		r.Benchmarks = append(r.Benchmarks, b)
 	}
 	return r
+}
+
+// OnlyChanged leaves out what did not change: benchmarks that were compared and have no
+// finding, and metrics without a significant change.
+func (r *Report) OnlyChanged() {
+	all := len(r.Benchmarks)
+	r.Benchmarks = slices.DeleteFunc(r.Benchmarks, func(b Benchmark) bool { return b.Reason == "" && len(b.Findings) == 0 })
+	r.Steady += all - len(r.Benchmarks)
+	r.Metrics.Rows = slices.DeleteFunc(r.Metrics.Rows, func(m metrics.Row) bool { return !m.Significant && !m.Fails })
 }
 
 // Locate calls place for every cost with a function, with its heaviest path from the
@@ -259,7 +269,7 @@ func (r *Report) Headline() string {
 	if r.Verdict != nil {
 		add(r.Verdict.FailingMetrics, "metric worse", "metrics worse")
 	}
-	judged := 0
+	judged := r.Steady
 	for i := range r.Benchmarks {
 		if r.Benchmarks[i].Reason == "" {
 			judged++
@@ -273,7 +283,7 @@ func (r *Report) Headline() string {
 	if judged == 0 && len(parts) == 0 {
 		text = "nothing tested"
 	}
-	if left := len(r.Benchmarks) - judged; left > 0 {
+	if left := r.Steady + len(r.Benchmarks) - judged; left > 0 {
 		text += fmt.Sprintf("; %d %s without enough history", left, words.Plural(left, "benchmark"))
 	}
 	switch {

@@ -389,3 +389,25 @@ func TestBriefHidden(t *testing.T) {
 		t.Errorf("%d notes, then %q", before, notes)
 	}
 }
+
+// TestOnlyChanged: what is left out is still counted, also after a trip over HTTP.
+func TestOnlyChanged(t *testing.T) {
+	of := func(reason string, findings int) Benchmark {
+		return Benchmark{Benchmark: &regression.Benchmark{Reason: reason, Findings: make([]regression.Finding, findings)}}
+	}
+	r := &Report{Benchmarks: []Benchmark{of("", 0), of("", 1), of("too few runs", 0), of("", 0)},
+		Metrics: &metrics.Table{Rows: []metrics.Row{{Metric: "a"}, {Metric: "b", Significant: true}, {Metric: "c", Fails: true}}}}
+	before := r.Headline()
+	r.OnlyChanged()
+	if r.Headline() != before || len(r.Benchmarks) != 2 || r.Steady != 2 || len(r.Metrics.Rows) != 2 {
+		t.Errorf("%q, before %q; %d benchmarks, %d steady, %d metrics", r.Headline(), before, len(r.Benchmarks), r.Steady, len(r.Metrics.Rows))
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Report
+	if err := json.Unmarshal(data, &back); err != nil || back.Headline() != before {
+		t.Errorf("%q, %v", back.Headline(), err)
+	}
+}

@@ -34,6 +34,7 @@ var (
 	Runs        = one("runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", query.Runs)
 	Profiles    = one("profiles", "store", "/api/v1/profiles", "Profiles of the selection.", query.Profiles)
 	Overview    = one("overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", query.Overview)
+	Choices     = one("choices", "store", "/api/v1/choices", "What a selection may be narrowed to: branches with the one that others are compared with, groups, machines, value types, metrics, dates.", query.Choices)
 	Names       = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
 	Completions = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
 	History     = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", query.History)
@@ -93,7 +94,7 @@ var (
 )
 
 // All lists the endpoints.
-var All = []Any{Runs, Profiles, Overview, Names, Completions, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact,
+var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact,
 	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments, DescribeSegment, Snapshots, Analysis,
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
 

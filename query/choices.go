@@ -1,0 +1,113 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// ChoicesRequest asks what a page or a program can choose from.
+type ChoicesRequest struct {
+	Selection `group:"Selection"`
+}
+
+// ChoicesResult lists the values that the parameters of a selection may have.
+type ChoicesResult struct {
+	// Base is the branch that others are compared with: main or master, otherwise the
+	// branch with the most runs. Empty if no run has a branch.
+	Base string `json:"base,omitempty"`
+	// Branches are in the order of their newest runs, the newest first.
+	Branches []BranchChoice `json:"branches"`
+	Groups   []string       `json:"groups"`   // sorted, like the lists below
+	Machines []string       `json:"machines"` // of the newest run first
+	Types    []string       `json:"types"`
+	Metrics  []string       `json:"metrics"`
+	First    time.Time      `json:"first,omitzero"` // date of the oldest run
+	Last     time.Time      `json:"last,omitzero"`
+}
+
+// BranchChoice is a branch of a selection.
+type BranchChoice struct {
+	Name   string    `json:"branch"`
+	Runs   int       `json:"runs"`
+	Newest string    `json:"newest"` // run
+	Date   time.Time `json:"date,omitzero"`
+}
+
+// Choices answers a ChoicesRequest.
+func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesResult, error) {
+	list, err := st.Profiles(ctx, r.Selection)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(list) // newest first
+	out := &ChoicesResult{Branches: []BranchChoice{},
+		Groups:   distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }),
+		Machines: distinct(list, func(p *store.Profile) string { return p.Run.Machine }),
+		Types:    distinct(list, func(p *store.Profile) string { return p.Type.Name })}
+	metrics, runs, index := map[string]bool{}, map[string]bool{}, map[string]int{}
+	for i := range list {
+		p := &list[i]
+		for _, m := range p.Metrics {
+			if !metrics[m.Name] {
+				metrics[m.Name] = true
+				out.Metrics = append(out.Metrics, m.Name)
+			}
+		}
+		if runs[p.Run.Key] {
+			continue
+		}
+		runs[p.Run.Key] = true
+		out.date(p.Run.Date)
+		name := p.Run.Branch
+		if name == "" {
+			continue
+		}
+		at, ok := index[name]
+		if !ok {
+			at = len(out.Branches)
+			index[name] = at
+			out.Branches = append(out.Branches, BranchChoice{Name: name, Newest: p.Run.Key, Date: p.Run.Date})
+		}
+		out.Branches[at].Runs++
+	}
+	out.Groups, out.Machines, out.Types, out.Metrics = filled(out.Groups), filled(out.Machines), filled(out.Types), filled(out.Metrics)
+	slices.Sort(out.Groups)
+	slices.Sort(out.Types)
+	slices.Sort(out.Metrics)
+	out.Base = baseOf(out.Branches)
+	return out, nil
+}
+
+// date widens the time from the first to the last run.
+func (c *ChoicesResult) date(d time.Time) {
+	if d.IsZero() {
+		return
+	}
+	if c.First.IsZero() || d.Before(c.First) {
+		c.First = d
+	}
+	if d.After(c.Last) {
+		c.Last = d
+	}
+}
+
+// baseOf returns the branch that the others come from.
+func baseOf(branches []BranchChoice) string {
+	base, most := "", 0
+	for _, name := range []string{"main", "master"} {
+		for _, b := range branches {
+			if b.Name == name {
+				return name
+			}
+		}
+	}
+	for _, b := range branches {
+		if b.Runs > most {
+			base, most = b.Name, b.Runs
+		}
+	}
+	return base
+}
