@@ -56,8 +56,10 @@ describe.skipIf(missing)('pages', () => {
   test('the regression is on the first page, its call path one click away', async () => {
     const w = await world.page();
     await w.open(base);
-    expect(await w.page.locator('.card.change').innerText()).toContain('MustCompile');
-    await w.page.getByRole('link', { name: 'see the call path' }).click();
+    const found = w.page.locator('.triage .tr').first();
+    expect(await found.innerText()).toContain('MustCompile');
+    await found.locator('[role=gridcell]').first().dblclick();
+    await w.page.waitForURL(/\/diff/);
     await w.settled();
     expect(new URL(w.page.url()).pathname).toBe('/diff');
     expect(await w.page.locator('h1').innerText()).toContain('average of 16 runs, run-001 … run-016');
@@ -103,7 +105,7 @@ describe.skipIf(missing)('pages', () => {
     await w.page.keyboard.type('check');
     await w.page.waitForFunction(() => document.querySelectorAll('.tbody .tr').length === 1);
     let steps = 0;
-    for (; steps < 20 && !(await focused())?.endsWith('checkout'); steps++) await key('Tab');
+    for (; steps < 30 && !(await focused())?.endsWith('checkout'); steps++) await key('Tab');
     await key('Enter');
     await w.settled();
     expect(await w.page.locator('h1').innerText()).toBe('shop/checkout');
@@ -136,6 +138,7 @@ describe.skipIf(missing)('pages', () => {
   test('a finding is accepted: the entry to copy, and what this browser remembers', async () => {
     const w = await world.page();
     await w.open(`${base}/regressions?type=cpu`);
+    await w.page.locator('.triage .tr [role=gridcell]').first().click();
     await w.page.getByRole('button', { name: 'Accept…' }).first().click();
     await w.page.getByLabel('Reason').first().fill('known');
     expect(JSON.parse(await w.page.locator('dialog[open] pre').innerText())).toMatchObject({
@@ -143,11 +146,11 @@ describe.skipIf(missing)('pages', () => {
       upTo: expect.closeTo(0.26, 1),
     });
     await w.page.getByRole('button', { name: 'Accept in this browser' }).first().click();
-    await w.page.getByRole('heading', { name: 'Accepted (1)' }).waitFor();
+    await w.page.locator('.tr.accepted').waitFor();
     await w.page.reload();
-    await w.page.getByRole('heading', { name: 'Accepted (1)' }).waitFor();
+    await w.page.locator('.tr.accepted').waitFor();
     await w.page.getByRole('button', { name: /Forget/ }).click();
-    await w.page.getByRole('heading', { name: 'Became slower (1)' }).waitFor();
+    await w.page.locator('.tr:not(.accepted) .more').first().waitFor();
     expect(w.faults).toEqual([]);
     await w.close();
   });
@@ -170,6 +173,7 @@ describe.skipIf(missing)('pages', () => {
     await w.page.getByLabel('Benchmark', { exact: true }).fill('dropped');
     await w.page.getByLabel('Run (default').fill('r1');
     await w.page.getByRole('button', { name: 'Import', exact: true }).click();
+    await w.page.getByRole('button', { name: /benchmarks? without a change/ }).click();
     await w.page.getByRole('link', { name: 'dropped' }).waitFor();
     expect(await profiles()).toBe(before + 1);
     expect(w.faults).toEqual([]);
@@ -191,6 +195,7 @@ describe.skipIf(missing)('pages', () => {
       await w.page.getByText(text).first().waitFor();
       expect(await w.barriers(), name).toEqual([]);
       if (name === 'report.html') {
+        await w.page.locator('.triage .tr [role=gridcell]').first().click();
         await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
         await w.settled();
         await w.page.getByText('matchRule').first().waitFor();
@@ -198,6 +203,8 @@ describe.skipIf(missing)('pages', () => {
         expect(await w.page.locator('.legend').first().innerText()).toContain('within the band of the 16 runs');
         await w.page.goBack();
         await w.page.getByRole('heading', { name: 'How it was compared' }).waitFor();
+        await w.page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+        expect(await w.page.locator('.print').textContent()).toContain('Ruled out'); // all evidence is printed
         await w.page.emulateMedia({ media: 'print' });
       }
       expect(

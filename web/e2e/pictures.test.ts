@@ -14,10 +14,11 @@ describe.skipIf(missing || !dir)('pictures', () => {
     const { http } = await world.serve('--store', 'demo.duckdb');
     const w = await world.page({ viewport: { width: 1280, height: 640 } });
     await w.open(http);
-    await w.page.locator('.card.change').waitFor();
+    await w.page.locator('.triage .tr [role=gridcell]').first().click();
+    await w.page.getByRole('heading', { name: 'Ruled out' }).waitFor();
     await w.page.screenshot({ path: join(dir!, 'web-home.png') });
     await w.page.setViewportSize({ width: 1280, height: 720 });
-    await w.page.getByRole('link', { name: 'see the call path' }).click();
+    await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
     await w.settled();
     await w.page.waitForTimeout(300);
     await w.page.screenshot({ path: join(dir!, 'web-diff.png') });

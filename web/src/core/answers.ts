@@ -51,6 +51,7 @@ export interface Overview {
   runs: number;
   profiles: number;
   benchmarks: BenchmarkOverview[];
+  omitted?: { rows: number };
   services: Service[];
   running: number;
 }
@@ -219,6 +220,8 @@ export interface ReportDocument {
   changes: Change[];
   metrics: { rows: MetricRow[]; means: MetricMean[]; level: number };
   benchmarks: JudgedBenchmark[];
+  /** Benchmarks that were compared, did not change and are not listed. */
+  steady?: number;
 }
 
 export interface TaskInfo {

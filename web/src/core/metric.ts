@@ -64,6 +64,12 @@ export function millis(ms: number): string {
 
 /** Splits a function's name after its package or class: what is drawn dim, and the rest. */
 export function splitName(name: string): [pkg: string, symbol: string] {
+  // A constructor, "Pattern.<init>", says nothing without its class.
+  const constructor = /\.<(cl)?init>/.exec(name);
+  if (constructor) {
+    const at = name.lastIndexOf('.', constructor.index - 1) + 1;
+    return [name.slice(0, at), name.slice(at)];
+  }
   const cut = name.search(/[<([]/);
   const method = name.indexOf('.(*');
   const end = method >= 0 ? method : cut > 0 ? cut : name.length;
@@ -73,4 +79,13 @@ export function splitName(name: string): [pkg: string, symbol: string] {
   const dot = head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head) ? head.indexOf('.', from) : head.lastIndexOf('.');
   const at = method >= 0 ? method + 1 : colons >= from ? colons + 2 : dot >= from ? dot + 1 : from;
   return [name.slice(0, at), name.slice(at)];
+}
+
+/** The name without folders, and of Java's without the package: "ParseCatalog$Checks.checkSku". */
+export function shortName(name: string): string {
+  const [pkg, symbol] = splitName(name);
+  const rest = pkg.slice(pkg.lastIndexOf('/') + 1);
+  if (symbol.endsWith('init>')) return symbol;
+  if (pkg.includes('/') || symbol.startsWith('(')) return rest + symbol;
+  return rest.slice(rest.slice(0, -1).lastIndexOf('.') + 1) + symbol;
 }

@@ -1,17 +1,17 @@
-// What changed and why we think so: the cards of findings, on the page of regressions and
-// in reports.
-import { useMemo, useState } from 'preact/hooks';
-import type { Candidate, Change, ContextStep, JudgedBenchmark, ReportDocument } from '../core/answers';
+// What changed and why we think so: the evidence behind a finding and a benchmark.
+import { useMemo } from 'preact/hooks';
+import type { Candidate, Change, ContextStep, JudgedBenchmark } from '../core/answers';
 import { amount, commit, counted, percent, signed, visible } from '../core/format';
-import { benchmarkName, change, interval, metric, splitName } from '../core/metric';
+import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
+import { withoutFlags } from '../core/request';
+import { carried } from '../core/scope';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
 import { Band, type Mark } from './Band';
 import { Fn } from './Fn';
-import { useKeys } from './Keys';
 
-const kinds: Record<Change['kind'], string> = {
+export const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
   leak: 'leak',
   widespread: 'widespread slowdown',
@@ -47,9 +47,18 @@ export function diffLink(c: Change, b: JudgedBenchmark | undefined): string | un
 /** A call path by names, as core/selection.ts reads it. */
 const pathText = (path: readonly string[]): string => (path.length > 0 ? `p.${path.map(f => f.replace(/[\\;]/g, '\\$&')).join(';')}` : '');
 
-/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:29)". */
-export function Title({ c }: { c: Change }) {
+/** The change in the user's own code, as text. */
+function label(c: Change, name: (function_: string) => string): string {
   const h = c.headline;
+  if (!h) return c.function ? name(c.function) : (c.note ?? kinds[c.kind]);
+  const file = h.file?.replace(/.*[/\\]/, '');
+  return `${name(h.function)}${h.calls ? ` → ${name(h.calls)}` : ''}${file ? ` (${visible(file)}${h.line ? `:${h.line}` : ''})` : ''}`;
+}
+
+/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:29)". */
+export function Title({ c, short = false }: { c: Change; short?: boolean }) {
+  const h = c.headline;
+  if (short) return <span title={label(c, visible)}>{label(c, x => shortName(visible(x)))}</span>;
   if (!h) return c.function ? <Fn name={c.function} /> : <span>{c.note ?? kinds[c.kind]}</span>;
   const file = h.file?.replace(/.*[/\\]/, '');
   return (
@@ -66,129 +75,110 @@ export function Title({ c }: { c: Change }) {
   );
 }
 
-const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presence === 'new');
-
-export function Findings({ doc }: { doc: ReportDocument }) {
-  const shown = doc.changes.filter(c => c.status !== 'transient' && c.kind !== 'moved');
-  const groups: [string, Change[]][] = [
-    ['Became slower', shown.filter(c => costs(c) && !c.acknowledged)],
-    ['Accepted', shown.filter(c => costs(c) && c.acknowledged)],
-    ['Became faster', shown.filter(c => c.kind === 'improvement')],
-    ['Environment', shown.filter(c => c.kind === 'environment')],
-  ];
-  const rest = doc.changes.filter(c => !shown.includes(c));
-  useKeys([
-    { keys: '[', help: 'the finding before', run: () => stepFinding(-1) },
-    { keys: ']', help: 'the next finding', run: () => stepFinding(1) },
-  ]);
-  const open = groups.find(([, list]) => list.length > 0)?.[1][0];
+/** The evidence of a change: what it costs, where, since when, and how it looked over the runs. */
+export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark | undefined; light?: JudgedBenchmark | undefined }) {
+  const candidate = b?.candidates.find(x => x.finding === c.id);
+  const diff = diffLink(c, b ?? light);
+  const name = c.headline?.function ?? c.function;
+  const { offline } = source.value;
   return (
-    <>
-      {groups.map(
-        ([title, list]) =>
-          list.length > 0 && (
-            <section key={title} class="findings">
-              <h2>{`${title} (${list.length})`}</h2>
-              {list.map(c => (
-                <FindingCard key={c.id} c={c} doc={doc} open={c === open} />
-              ))}
-            </section>
-          ),
-      )}
-      {rest.length > 0 && (
-        <details>
-          <summary>
-            {counted(rest.length, 'change')} not shown above: moved work, and changes that only the run before the newest had
-          </summary>
-          <div class="findings">
-            {rest.map(c => (
-              <FindingCard key={c.id} c={c} doc={doc} />
+    <div class="evidence">
+      <div class="actions">
+        {diff && (
+          <a class="button primary" href={diff}>
+            {name ? 'See what grew in the diff' : 'Compare the runs'}
+          </a>
+        )}
+        {name && !offline && (
+          <a class="button" href={href('function', { ...carried(), function: name, type: c.type })}>
+            Function over time
+          </a>
+        )}
+        {!offline && (
+          <a class="button" href={href('benchmark', { ...carried(), group: c.group, benchmark: c.benchmark })}>
+            Benchmark
+          </a>
+        )}
+        {costs(c) && !c.acknowledged && !offline && <Acknowledge c={c} />}
+      </div>
+      <Facts c={c} />
+      {c.path && c.path.length > 0 && <PathOf c={c} />}
+      {candidate && b && <LevelPlot candidate={candidate} b={b} />}
+      {c.ruledOut && c.ruledOut.length > 0 && (
+        <section>
+          <h3>Ruled out</h3>
+          <ul>
+            {c.ruledOut.map(x => (
+              <li key={x.cause}>
+                <b>{x.cause}</b>: {x.evidence}
+              </li>
             ))}
-          </div>
-        </details>
+          </ul>
+        </section>
       )}
-    </>
+      {candidate?.contexts && b && <Contexts of={candidate} b={b} />}
+    </div>
   );
 }
 
-/** Moves the focus to the finding before or after the one that has it. */
-function stepFinding(by: number): void {
-  const list = [...document.querySelectorAll<HTMLElement>('.finding > summary')];
-  const at = list.findIndex(e => e.parentElement!.contains(document.activeElement));
-  list[at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by]?.focus();
-}
-
-function FindingCard({ c, doc, open = false }: { c: Change; doc: ReportDocument; open?: boolean }) {
-  const [shown, show] = useState(open);
-  const b = doc.benchmarks.find(x => x.group === c.group && x.benchmark === c.benchmark && x.type === c.type);
-  const candidate = b?.candidates.find(x => x.finding === c.id);
-  const worse = costs(c) && !c.acknowledged;
-  const time = c.delta.time;
-  const diff = diffLink(c, b);
-  const fn = { function: c.headline?.function ?? c.function ?? '', type: c.type };
+/** The evidence of a benchmark as a whole: its metric, and the functions that moved most. */
+export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
+  const plotted = b.candidates.filter(c => c.absolute || c.requested);
   return (
-    <details class={`card finding ${worse ? 'worse' : ''}`} open={open} onToggle={e => show(e.currentTarget.open)}>
-      <summary>
-        <span class="what">
-          <Title c={c} />
-        </span>
-        <span class={`cost ${c.delta.share > 0 ? 'more' : 'less'}`}>
-          {time ? change(time.value, time.unit) : signed(c.delta.share, percent)}
-          {time && <small> {signed(c.delta.share, percent)}</small>}
-        </span>
-        <span class="where">
-          <span class="pill">{kinds[c.kind]}</span> {c.status !== 'confirmed' && <span class="pill">{c.status}</span>}{' '}
-          {isNew(c) && <span class="pill">new</span>} {c.presence === 'vanished' && <span class="pill">vanished</span>}{' '}
-          {c.fails && <span class="pill more">fails the gate</span>} {visible(benchmarkName(c))} since {visible(c.since.run)}
-          {c.since.commit && (
-            <>
-              {' '}
-              at <code>{commit(c.since.commit)}</code>
-            </>
-          )}
-        </span>
-      </summary>
-      {shown && (
-        <div class="evidence">
-          <div class="actions">
-            {diff && (
-              <a class="button primary" href={diff}>
-                See what grew in the diff
-              </a>
-            )}
-            {c.function && !source.value.offline && (
-              <a class="button" href={href('function', fn)}>
-                Function over time
-              </a>
-            )}
-            {!source.value.offline && (
-              <a class="button" href={href('benchmark', { group: c.group, benchmark: c.benchmark })}>
-                Benchmark
-              </a>
-            )}
-            {worse && !source.value.offline && <Acknowledge c={c} />}
-          </div>
-          <Facts c={c} />
-          {c.path && c.path.length > 0 && <PathOf c={c} />}
-          {candidate && b && <LevelPlot candidate={candidate} b={b} />}
-          {c.ruledOut && c.ruledOut.length > 0 && (
-            <section>
-              <h3>Ruled out</h3>
-              <ul>
-                {c.ruledOut.map(x => (
-                  <li key={x.cause}>
-                    <b>{x.cause}</b>: {x.evidence}
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )}
-          {candidate?.contexts && b && <Contexts of={candidate} b={b} />}
+    <div class="evidence">
+      {b.runs.length > 0 && <MetricPlot b={b} />}
+      {[...(b.reason ? [b.reason] : []), ...b.warnings, ...b.leftOut.map(x => `${counted(x.runs, 'run')} left out: ${x.reason}`)].map(w => (
+        <p key={w} class="dim">
+          {visible(withoutFlags(w))}
+        </p>
+      ))}
+      {b.candidates.length > 0 && (
+        <div class="scroll">
+          <table class="plain">
+            <caption class="hidden">Candidates of {visible(benchmarkName(b))}</caption>
+            <thead>
+              <tr>
+                <th>Candidate</th>
+                <th class="num">Expected</th>
+                <th class="num">Measured</th>
+                <th class="num">Difference</th>
+                <th class="num" title={scoreHint}>
+                  Score
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {b.candidates.map(c => (
+                <tr key={c.function}>
+                  <td>
+                    {source.value.offline ? (
+                      <Fn name={c.function} />
+                    ) : (
+                      <a href={href('function', { ...carried(), function: c.function, type: b.type })}>
+                        <Fn name={c.function} />
+                      </a>
+                    )}
+                    {c.self && <small class="dim"> self</small>}
+                  </td>
+                  <td class="num">{level(c, b)(c.expected)}</td>
+                  <td class="num">{level(c, b)(c.actual)}</td>
+                  <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, level(c, b))}</td>
+                  <td class="num">{c.score.toFixed(1)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </div>
       )}
-    </details>
+      {plotted.map(c => (
+        <LevelPlot key={c.function} candidate={c} b={b} />
+      ))}
+    </div>
   );
 }
+
+/** Says what a score is, where one stands. */
+export const scoreHint = 'how many standard deviations of the noise the change is; a finding needs more than the threshold of its benchmark';
 
 function Facts({ c }: { c: Change }) {
   const time = c.delta.time;
@@ -199,7 +189,13 @@ function Facts({ c }: { c: Change }) {
     `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${percent(c.delta.before)} then`,
   ]);
   if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn key="f" name={c.caller} />]);
-  rows.push(['since', `${visible(c.since.run)}, last good ${visible(c.since.lastGood ?? '')}; score ${c.score.toFixed(1)}`]);
+  rows.push([
+    'since',
+    <>
+      {`${visible(c.since.run)}, last good ${visible(c.since.lastGood ?? '')}; `}
+      <abbr title={scoreHint}>{`score ${c.score.toFixed(1)}`}</abbr>
+    </>,
+  ]);
   if (c.file)
     rows.push(['code', `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`]);
   for (const x of c.code?.commits ?? []) rows.push(['commit', visible(`${commit(x.commit)} ${x.subject} (${x.author})`)]);

@@ -4,13 +4,14 @@ interface Props {
   values: readonly (number | null)[];
   /** The index of the value to mark; -1: none. */
   mark?: number;
+  kind?: 'worse' | 'better';
   /** Read out in place of the picture. */
   label: string;
   width?: number;
   height?: number;
 }
 
-export function Spark({ values, mark = -1, label, width = 120, height = 22 }: Props) {
+export function Spark({ values, mark = -1, kind = 'worse', label, width = 120, height = 22 }: Props) {
   const known = values.filter((v): v is number => v !== null && Number.isFinite(v));
   const low = Math.min(...known);
   const span = Math.max(...known) - low || 1;
@@ -30,7 +31,7 @@ export function Spark({ values, mark = -1, label, width = 120, height = 22 }: Pr
   return (
     <svg class="spark" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
       <path d={path} />
-      {at !== null && at !== undefined && <circle cx={x(mark)} cy={y(at)} r="2.6" />}
+      {at !== null && at !== undefined && <circle class={kind} cx={x(mark)} cy={y(at)} r="2.6" />}
     </svg>
   );
 }

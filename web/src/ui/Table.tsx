@@ -11,6 +11,8 @@ export interface Column {
   width?: number;
   numeric?: boolean;
   sortable?: boolean;
+  /** It is left out where the columns do not fit; those with larger numbers first. */
+  optional?: number;
   cell: (row: number) => ComponentChildren;
   class?: (row: number) => string;
 }
@@ -43,13 +45,30 @@ interface Props {
 export const rowHeight = 24;
 const headHeight = 30;
 
+const leastWidth = (columns: readonly Column[]): number => columns.reduce((sum, c) => sum + (c.width ?? 160), 0);
+
+/** Leaves out optional columns until the rest fits; 0 is a width that is not known yet. */
+export function fitting(columns: readonly Column[], width: number): readonly Column[] {
+  let list = columns;
+  while (width > 0 && leastWidth(list) > width) {
+    const drop = Math.max(...list.map(c => c.optional ?? 0));
+    if (drop === 0) break;
+    list = list.filter(c => c.optional !== drop);
+  }
+  return list;
+}
+
 export function Table(p: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const [view, setView] = useState({ top: 0, height: 600, width: 0 });
   useLayoutEffect(() => {
     const e = ref.current!;
     const read = () =>
-      setView(v => (v.top === e.scrollTop && v.height === e.clientHeight ? v : { top: e.scrollTop, height: e.clientHeight }));
+      setView(v =>
+        v.top === e.scrollTop && v.height === e.clientHeight && v.width === e.clientWidth
+          ? v
+          : { top: e.scrollTop, height: e.clientHeight, width: e.clientWidth },
+      );
     read();
     e.addEventListener('scroll', read, { passive: true });
     const watch = typeof ResizeObserver === 'undefined' ? undefined : new ResizeObserver(read);
@@ -70,8 +89,9 @@ export function Table(p: Props) {
   }, [selected, p.rows]);
   const from = Math.max(0, Math.floor(view.top / rowHeight) - 6);
   const to = Math.min(p.rows, Math.ceil((view.top + view.height) / rowHeight) + 6);
-  const template = p.columns.map(c => (c.width ? `${c.width}px` : 'minmax(160px, 1fr)')).join(' ');
-  const least = p.columns.reduce((sum, c) => sum + (c.width ?? 160), 0);
+  const columns = fitting(p.columns, view.width);
+  const template = columns.map(c => (c.width ? `${c.width}px` : 'minmax(160px, 1fr)')).join(' ');
+  const least = leastWidth(columns);
   const key = (e: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
     const at = (row: number) => {
@@ -112,7 +132,7 @@ export function Table(p: Props) {
         onDblClick={() => p.onOpen?.(row)}
         onMouseMove={p.onHover && (e => p.onHover!(row, e))}
       >
-        {p.columns.map(c => (
+        {columns.map(c => (
           <div key={c.id} role="gridcell" class={`${c.numeric ? 'num' : ''} ${c.class?.(row) ?? ''}`}>
             {c.cell(row)}
           </div>
@@ -133,7 +153,7 @@ export function Table(p: Props) {
       onMouseLeave={p.onHover && (() => p.onHover!(-1))}
     >
       <div class="thead" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template, minWidth: `${least}px` }}>
-        {p.columns.map(c => {
+        {columns.map(c => {
           const sorted = p.sort?.id === c.id;
           return (
             <div

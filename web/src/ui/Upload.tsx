@@ -7,8 +7,8 @@ import { source } from '../core/source';
 import { go } from '../core/url';
 import { Failure } from './Load';
 
-/** A place to drop files, and a button for people without a mouse. */
-export function Upload({ done }: { done: () => void }) {
+/** A place to drop files, and a button for people without a mouse. Imports are of the branch that the page shows. */
+export function Upload({ done, branch }: { done: () => void; branch: string }) {
   const [files, setFiles] = useState<File[]>([]);
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
@@ -48,6 +48,7 @@ export function Upload({ done }: { done: () => void }) {
         <Choice
           files={files}
           setFiles={setFiles}
+          branch={branch}
           close={stored => {
             setFiles([]);
             if (stored) done();
@@ -58,9 +59,9 @@ export function Upload({ done }: { done: () => void }) {
   );
 }
 
-function Choice({ files, setFiles, close }: { files: File[]; setFiles: (files: File[]) => void; close: (stored: boolean) => void }) {
+function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (files: File[]) => void; branch: string; close: (stored: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [labels, setLabels] = useState({ group: '', benchmark: '', run: '' });
+  const [labels, setLabels] = useState({ group: '', benchmark: '', run: '', branch });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | undefined>();
   const [told, setTold] = useState('');
@@ -72,8 +73,7 @@ function Choice({ files, setFiles, close }: { files: File[]; setFiles: (files: F
     setError(undefined);
     try {
       const form = new FormData();
-      const { group, benchmark, run } = labels;
-      form.append('labels', new Blob([JSON.stringify({ group, benchmark, run })], { type: 'application/json' }));
+      form.append('labels', new Blob([JSON.stringify(labels)], { type: 'application/json' }));
       for (const f of files) form.append('file', f, f.name);
       const lines = (await source.value.send<string>('POST', 'import', {}, form, { text: true })).trim().split('\n');
       const failed = lines
@@ -106,7 +106,7 @@ function Choice({ files, setFiles, close }: { files: File[]; setFiles: (files: F
           {limit ? `, at most ${amount(limit, 'bytes')} per upload` : ''}. Every format and compression that <code>dendro import</code>{' '}
           reads.
         </p>
-        {large.length > 0 && <p class="more">{`${large.map(f => f.name).join(', ')}: too large for this server (--max-upload).`}</p>}
+        {large.length > 0 && <p class="more">{`${large.map(f => f.name).join(', ')}: too large for this server.`}</p>}
         <div class="actions">
           <button
             type="button"
@@ -134,9 +134,9 @@ function Choice({ files, setFiles, close }: { files: File[]; setFiles: (files: F
         {mayChange() && (
           <fieldset disabled={busy}>
             <legend>Or import into the store</legend>
-            {(['group', 'benchmark', 'run'] as const).map(name => (
+            {(['group', 'benchmark', 'run', 'branch'] as const).map(name => (
               <label key={name}>
-                {{ group: 'Group', benchmark: 'Benchmark', run: 'Run (default: from the file)' }[name]}
+                {{ group: 'Group', benchmark: 'Benchmark', run: 'Run (default: from the file)', branch: 'Branch' }[name]}
                 <input value={labels[name]} onInput={e => setLabels({ ...labels, [name]: e.currentTarget.value })} />
               </label>
             ))}

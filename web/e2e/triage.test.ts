@@ -1,0 +1,83 @@
+// The one table of what changed, on a store of two languages and several branches.
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { missing, World } from './world';
+
+describe.skipIf(missing)('triage', () => {
+  const world = new World();
+  let base = '';
+  beforeAll(async () => {
+    world.dendro('demo', '--store', 's.duckdb');
+    const put = (run: string, day: number, branch: string, slow: number) => {
+      const file = world.write('t.folded', `com/acme/Shop.main;com/acme/Shop.list;java/util/Arrays.sort ${slow}\ncom/acme/Shop.main;java/lang/String.equals ${400 + (day % 3)}\ncom/acme/Shop.main;com/acme/Cart.add ${500 + (day % 5)}\n`);
+      world.dendro('import', '--store', 's.duckdb', '--run', run, '--date', `2026-10-${day}`, '--branch', branch, '--commit', `${run}c0ffee`, '--group', 'java', '--benchmark', 'list', '--metric', `time/op=${900 + slow}ns/op`, '--progress', 'none', file);
+    };
+    for (let i = 0; i < 8; i++) put(`jvm-${i}`, 10 + i, 'main', 600 + (i % 4));
+    for (let i = 0; i < 2; i++) put(`pr-${i}`, 20 + i, 'slow-sort', 1500 + i);
+    base = (await world.serve('--store', 's.duckdb')).http;
+  });
+  afterAll(() => world.close());
+
+  const rows = (w: Awaited<ReturnType<World['page']>>) => w.page.locator('.triage .tr').allInnerTexts();
+
+  test('Home, Regressions and the report show the same rows', async () => {
+    world.dendro('report', '--store', base, '--branch', 'main', '--write', 'r.html');
+    const seen = [];
+    for (const address of [`${base}/?branch=main`, `${base}/regressions?branch=main`, `file://${join(world.dir, 'r.html')}`]) {
+      const w = await world.page();
+      await w.open(address);
+      await w.page.locator('.triage .tr').first().waitFor();
+      const row = (await rows(w)).map(r => r.split('\n').slice(0, 5)).filter(r => !r[0]!.includes('without a change'));
+      seen.push(row);
+      expect(await w.page.locator('.triage .spark circle').count()).toBe(row.length); // the onset
+      expect(w.faults).toEqual([]);
+      await w.close();
+    }
+    expect(seen[0]!.length).toBeGreaterThan(0);
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[2]).toEqual(seen[0]);
+  });
+
+  test('the base branch is the default, and a pull request is compared with it', async () => {
+    const w = await world.page();
+    await w.open(base);
+    expect((await rows(w)).join()).not.toContain('Shop.list');
+    await w.page.getByLabel('Branch').selectOption({ label: 'slow-sort against main (newest)' });
+    await w.page.waitForURL(/branch=slow-sort/);
+    await w.settled();
+    await w.page.locator('.triage .tr', { hasText: 'Shop.list' }).waitFor();
+    const row = await w.page.locator('.triage .tr', { hasText: 'Shop.list' }).innerText();
+    expect(row).toMatch(/slower/);
+    expect(row).toMatch(/pr-/);
+    await w.page.locator('.triage .tr', { hasText: 'Shop.list' }).locator('[role=gridcell]').first().click();
+    await w.page.locator('.panel').getByText('Ruled out').waitFor();
+    expect(await w.barriers()).toEqual([]);
+    await w.page.getByRole('link', { name: 'Benchmark' }).click();
+    await w.settled();
+    expect(w.page.url()).toContain('branch=slow-sort');
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('what is quiet is one line that unfolds; filters and order are the table’s', async () => {
+    const w = await world.page();
+    await w.open(`${base}/regressions`);
+    const fold = w.page.getByRole('button', { name: /without a change/ });
+    await fold.click();
+    await w.page.locator('.tr', { hasText: 'steady' }).first().waitFor();
+    await fold.click();
+    expect(await w.page.locator('.tr', { hasText: 'steady' }).count()).toBe(0);
+    const all = (await rows(w)).length;
+    await w.page.getByLabel('Certainty').selectOption('accepted');
+    await w.page.getByText('No finding fits the filters.').waitFor();
+    await w.page.getByLabel('Certainty').selectOption('any');
+    await w.page.waitForFunction(n => document.querySelectorAll('.triage .tr').length === n, all);
+    await w.page.getByRole('button', { name: 'Change', exact: true }).click();
+    await w.page.locator('[aria-sort]', { hasText: 'Change' }).waitFor();
+    await w.page.locator('.triage [role=grid]').focus();
+    await w.page.keyboard.press('ArrowDown');
+    await w.page.locator('.panel').waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+});

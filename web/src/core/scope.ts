@@ -1,0 +1,47 @@
+// What of the store a page shows: branch, machine, time, value type, metric. Addresses hold
+// it, links carry it from page to page, and without a branch pages show the base branch.
+import { place } from './url';
+
+export interface Choices {
+  base?: string;
+  branches: { branch: string; runs: number; newest: string; date?: string }[];
+  groups: string[];
+  machines: string[];
+  types: string[];
+  metrics: string[];
+  first?: string;
+  last?: string;
+}
+
+export const noChoices: Choices = { branches: [], groups: [], machines: [], types: [], metrics: [] };
+
+/** The branch parameter of an address that means all of them. */
+export const everyBranch = '*';
+
+/**
+ * The parameters of a request, of those in an address: without a branch those of the base
+ * branch. With sides, another branch is compared with the base.
+ */
+export function scoped(address: URLSearchParams, names: readonly string[], base = '', sides = false): URLSearchParams {
+  const q = new URLSearchParams([...address].filter(([name]) => names.includes(name)));
+  if (!names.includes('branch')) return q;
+  const branches = address.getAll('branch');
+  const [branch = base] = branches;
+  if (branch === everyBranch || branch === '') q.delete('branch');
+  else if (sides && base && branch !== base && branches.length === 1) {
+    q.delete('branch');
+    q.set('base', base);
+    q.set('head', branch);
+  } else if (branches.length === 0) q.set('branch', branch);
+  return q;
+}
+
+/** What links to other pages keep of this one's address. */
+export function carried(): Record<string, string[]> {
+  const kept: Record<string, string[]> = {};
+  for (const name of ['branch', 'machine', 'since', 'until']) {
+    const values = place.value.params.getAll(name);
+    if (values.length > 0) kept[name] = values;
+  }
+  return kept;
+}

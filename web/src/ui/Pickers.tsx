@@ -1,0 +1,86 @@
+// What of the store a page shows, to choose: branch, value type, metric, machine, time.
+import { visible } from '../core/format';
+import { type Choices, everyBranch, noChoices, scoped } from '../core/scope';
+import { queryOf, source } from '../core/source';
+import { place, update } from '../core/url';
+import { useLoad } from './Load';
+
+type Name = 'branch' | 'group' | 'type' | 'metric' | 'machine' | 'since';
+
+export interface Scope {
+  /** Undefined until the base branch is known. */
+  params: URLSearchParams | undefined;
+  choices: Choices;
+}
+
+/** The parameters of the requests of a page; names are those that its requests have. */
+export function useScope(names: readonly string[], sides = false): Scope {
+  const { params } = place.value;
+  const of = new URLSearchParams([...params].filter(([name]) => names.includes(name) && (name === 'group' || name === 'benchmark')));
+  const answer = useLoad<Choices>(`choices?${of}`, o => (source.value.offline ? Promise.resolve(noChoices) : source.value.get<Choices>('choices', queryOf(of), o)));
+  const known = source.value.offline || answer.value || answer.error; // the page's own request says what is wrong
+  return { params: known ? scoped(params, names, answer.value?.base, sides) : undefined, choices: answer.value ?? noChoices };
+}
+
+/** The one branch that a page shows; empty: all, or there is none. */
+export function branchOf(scope: Scope): string {
+  const [branch = scope.choices.base ?? '', more] = place.value.params.getAll('branch');
+  return more !== undefined || branch === everyBranch ? '' : branch;
+}
+
+const times: [value: string, label: string][] = [
+  ['', 'All time'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['90d', 'Last 90 days'],
+  ['365d', 'Last year'],
+];
+
+/** Shows those of the choices that have more than one. */
+export function Pickers({ scope, show, type, sides = false }: { scope: Scope; show: readonly Name[]; type?: string; sides?: boolean }) {
+  const { choices } = scope;
+  const { params } = place.value;
+  if (source.value.offline) return null;
+  const against = sides && choices.base;
+  const plain = (list: readonly string[]) => list.map((x): [string, string] => [x, visible(x)]);
+  const options: Record<Name, [value: string, label: string][]> = {
+    branch: [
+      ...choices.branches.map((b, i): [string, string] => {
+        const newest = choices.branches.findIndex(x => x.branch !== choices.base) === i;
+        if (b.branch === choices.base || !against) return [b.branch, visible(b.branch)];
+        return [b.branch, `${visible(b.branch)} against ${visible(choices.base!)}${newest ? ' (newest)' : ''}`];
+      }),
+      [everyBranch, 'All branches'],
+    ],
+    group: [['', 'All groups'], ...plain(choices.groups)],
+    type: [...(type === undefined ? [['', 'All values'] as [string, string]] : []), ...plain(choices.types)],
+    metric: [['', 'Main metric'], ...plain(choices.metrics)],
+    machine: [['', 'All machines'], ...plain(choices.machines)],
+    since: times,
+  };
+  const now: Partial<Record<Name, string>> = { branch: choices.base ?? '', type: type ?? '' };
+  const titles: Record<Name, string> = { branch: 'Branch', group: 'Group', type: 'Value', metric: 'Metric', machine: 'Machine', since: 'Time' };
+  const least: Partial<Record<Name, number>> = { type: type === undefined ? 3 : 2, since: 2 };
+  return (
+    <div class="pickers">
+      {show.map(name => {
+        const chosen = params.get(name) ?? now[name] ?? '';
+        const list = options[name];
+        if (list.length < (least[name] ?? 3)) return null;
+        return (
+          <label key={name}>
+            {titles[name]}
+            <select value={chosen} onChange={e => update({ [name]: e.currentTarget.value === now[name] ? null : e.currentTarget.value }, true)}>
+              {!list.some(([v]) => v === chosen) && <option value={chosen}>{visible(chosen)}</option>}
+              {list.map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+        );
+      })}
+    </div>
+  );
+}

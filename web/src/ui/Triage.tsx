@@ -1,0 +1,425 @@
+// What changed, as one table: Home, Regressions and reports show this one. A row is a
+// finding; what did not change is one row that unfolds; the panel has the evidence.
+import { render } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { BenchmarkOverview, Change, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
+import { commit, count, counted, percent, signed, visible } from '../core/format';
+import { benchmarkName, change, metric } from '../core/metric';
+import { withoutFlags } from '../core/request';
+import { carried } from '../core/scope';
+import { queryOf, source } from '../core/source';
+import { goTo, href, place, update } from '../core/url';
+import { BenchmarkEvidence, costs, diffLink, FindingEvidence, kinds, Title } from './Evidence';
+import { useKeys } from './Keys';
+import { Await, useLoad } from './Load';
+import { status } from './Outcome';
+import { Spark } from './Spark';
+import { type Column, Table } from './Table';
+
+type Named = { group?: string; benchmark: string };
+type Row =
+  | { is: 'change'; c: Change; b: JudgedBenchmark | undefined }
+  | { is: 'fold'; quiet: number; unknown: number }
+  | { is: 'quiet'; b: Named; o: Outcome; metric: BenchmarkOverview['metric'] | undefined; last: string | undefined; branch: string | undefined };
+
+interface Props {
+  doc: ReportDocument;
+  /** All benchmarks, with their newest runs; a report has them itself. */
+  benchmarks?: readonly BenchmarkOverview[] | undefined;
+  /** The request behind the document, to ask for the evidence of one benchmark. */
+  params?: URLSearchParams | undefined;
+}
+
+const past = (c: Change): boolean => c.status === 'transient' || c.kind === 'moved';
+const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presence === 'new');
+const keyOf = (b: Named): string => JSON.stringify([b.group ?? '', b.benchmark]);
+
+/** What a finding is, in a word. */
+function verdict(c: Change): string {
+  if (c.status === 'transient') return 'past';
+  if (costs(c)) return 'slower';
+  return c.kind === 'improvement' ? 'faster' : kinds[c.kind];
+}
+
+const tone = (c: Change): string => (c.acknowledged || past(c) ? 'dim' : costs(c) ? 'more' : c.kind === 'improvement' ? 'less' : 'dim');
+
+const sorts: Record<string, (c: Change) => string | number> = {
+  cost: c => (c.acknowledged ? -2 : costs(c) ? 1 : -1) * 1e6 + Math.abs(c.delta.share),
+  verdict: c => `${verdict(c)} ${c.status}`,
+  share: c => c.delta.share,
+  time: c => c.delta.time?.value ?? 0,
+  what: c => c.headline?.function ?? c.function ?? '',
+  benchmark: benchmarkName,
+  since: c => c.since.run,
+};
+
+/** The findings that the filters of the address leave, in order. */
+export function shownChanges(doc: ReportDocument, params: URLSearchParams): Change[] {
+  const words = (params.get('q') ?? '').toLowerCase().split(/\s+/);
+  const fits = (c: Change) => {
+    const text = [benchmarkName(c), c.function, c.headline?.function, c.headline?.calls, c.since.run, c.since.commit].join(' ').toLowerCase();
+    return words.every(w => text.includes(w));
+  };
+  const certainty = params.get('certainty');
+  return doc.changes.filter(
+    c =>
+      (params.get('past') === 'true' || !past(c)) &&
+      (params.get('slower') !== 'true' || costs(c)) &&
+      (params.get('own') !== 'true' || !!c.headline?.own) &&
+      (!certainty || (certainty === 'accepted' ? !!c.acknowledged : c.status === certainty && !c.acknowledged)) &&
+      fits(c),
+  );
+}
+
+/** The benchmarks without a finding, as the document and the list of all say it. */
+function quietRows(doc: ReportDocument, all: readonly BenchmarkOverview[] | undefined, words: string[]): Extract<Row, { is: 'quiet' }>[] {
+  const changed = new Set(doc.changes.filter(c => !past(c)).map(keyOf));
+  const judged = new Map(doc.benchmarks.map(b => [keyOf(b), b]));
+  const list: { b: Named; of?: BenchmarkOverview }[] = all ? all.map(b => ({ b, of: b })) : [...new Map(doc.benchmarks.map(b => [keyOf(b), { b }])).values()];
+  return list
+    .filter(({ b }) => !changed.has(keyOf(b)) && words.every(w => benchmarkName(b).toLowerCase().includes(w)))
+    .map(({ b, of }) => {
+      const j = judged.get(keyOf(b));
+      const m = j?.metric && { name: j.metric.name, unit: j.metric.unit, values: j.metric.values.map(v => v || null), last: j.metric.values.at(-1) ?? 0, mean: 0, deviation: 0 };
+      return { is: 'quiet', b, o: j?.outcome ?? { status: 'steady' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch };
+    });
+}
+
+export function Triage({ doc, benchmarks, params }: Props) {
+  const address = place.value.params;
+  const [sort, setSort] = useState({ id: 'cost', descending: true });
+  const [selected, select] = useState<string | null>(null);
+  const unfolded = address.get('quiet') === 'true';
+  const filters = ['q', 'slower', 'own', 'certainty', 'past'].map(n => address.get(n)).join('\n');
+  const rows = useMemo(() => {
+    const of = new Map(doc.benchmarks.map(b => [`${keyOf(b)} ${b.type}`, b]));
+    const found = shownChanges(doc, address).map((c): Row => ({ is: 'change', c, b: of.get(`${keyOf(c)} ${c.type}`) }));
+    const key = sorts[sort.id]!;
+    const ranked = found.map((row, i) => ({ row, i, k: key((row as { c: Change }).c) }));
+    ranked.sort((x, y) => (x.k < y.k ? -1 : x.k > y.k ? 1 : y.i - x.i));
+    if (sort.descending) ranked.reverse();
+    const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
+    const only = ['slower', 'own', 'certainty'].some(n => address.has(n));
+    const quiet = only ? [] : quietRows(doc, benchmarks, words);
+    const list: Row[] = ranked.map(x => x.row);
+    if (quiet.length > 0) list.push({ is: 'fold', quiet: quiet.length, unknown: quiet.filter(r => r.o.status === 'unknown').length });
+    return unfolded ? list.concat(quiet) : list;
+  }, [doc, benchmarks, sort, filters, unfolded]);
+  const rowKey = (i: number): string => {
+    const r = rows[i]!;
+    return r.is === 'change' ? r.c.id : r.is === 'fold' ? 'fold' : keyOf(r.b);
+  };
+  const at = selected === null ? -1 : rows.findIndex((_, i) => rowKey(i) === selected);
+  const move = (by: number) => {
+    const n = rows.filter(r => r.is === 'change').length;
+    if (n > 0) select(rowKey(Math.max(0, Math.min(n - 1, at < 0 ? (by > 0 ? 0 : n - 1) : at + by))));
+  };
+  useKeys([
+    { keys: '[', help: 'the finding before', run: () => move(-1) },
+    { keys: ']', help: 'the next finding', run: () => move(1) },
+  ]);
+  const fold = () => update({ quiet: unfolded ? null : 'true' });
+  const open = (i: number) => {
+    const r = rows[i]!;
+    if (r.is === 'fold') fold();
+    else if (r.is === 'quiet') goTo(href('benchmark', { ...carried(), group: r.b.group, benchmark: r.b.benchmark }));
+    else goTo(diffLink(r.c, r.b) ?? href('benchmark', { ...carried(), group: r.c.group, benchmark: r.c.benchmark }));
+  };
+  const row = rows[at];
+  const host = usePrint(doc);
+  return (
+    <section class="triage" aria-label="What changed">
+      <Filters doc={doc} />
+      <div class={`split ${row ? 'open' : ''}`}>
+        <div class="fitted" style={{ '--rows': rows.length }}>
+          <Table
+            label="What changed"
+            rows={rows.length}
+            columns={columns(rows, unfolded, fold)}
+            rowKey={rowKey}
+            sort={sort}
+            onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : ['cost', 'share', 'time'].includes(id) }))}
+            selected={at}
+            onSelect={i => (rows[i]!.is === 'fold' ? undefined : select(rowKey(i)))}
+            onOpen={open}
+            rowClass={i => {
+              const r = rows[i]!;
+              return r.is === 'change' && r.c.acknowledged ? 'accepted' : r.is === 'fold' ? 'fold' : '';
+            }}
+            empty="No finding fits the filters."
+          />
+        </div>
+        {row && row.is !== 'fold' && <Panel key={rowKey(at)} row={row} doc={doc} params={params} close={() => select(null)} />}
+      </div>
+      <div class="print" ref={host} />
+    </section>
+  );
+}
+
+function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
+  return [
+    {
+      id: 'verdict',
+      title: 'Verdict',
+      width: 116,
+      sortable: true,
+      class: i => {
+        const r = rows[i]!;
+        return r.is === 'change' ? tone(r.c) : 'dim';
+      },
+      cell: i => {
+        const r = rows[i]!;
+        if (r.is === 'fold') return null;
+        if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{status(r.o)}</span>;
+        return (
+          <span title={r.c.fails ? 'fails the check' : undefined}>
+            {r.c.fails && '✕ '}
+            {verdict(r.c)}
+            {r.c.acknowledged ? <small>, accepted</small> : r.c.status !== 'transient' && <small>, {r.c.status}</small>}
+          </span>
+        );
+      },
+    },
+    {
+      id: 'share',
+      title: 'Change',
+      hint: 'of the cost of the program before',
+      width: 72,
+      numeric: true,
+      sortable: true,
+      class: i => {
+        const r = rows[i]!;
+        return r.is === 'change' ? tone(r.c) : '';
+      },
+      cell: i => {
+        const r = rows[i]!;
+        return r.is === 'change' ? <b>{signed(r.c.delta.share, percent)}</b> : null;
+      },
+    },
+    {
+      id: 'time',
+      title: 'Per operation',
+      hint: 'in the unit of the metric; of quiet benchmarks the newest value',
+      width: 118,
+      numeric: true,
+      sortable: true,
+      optional: 4,
+      cell: i => {
+        const r = rows[i]!;
+        if (r.is === 'change') return r.c.delta.time ? change(r.c.delta.time.value, r.c.delta.time.unit) : `${signed(r.c.delta.samples, v => v.toFixed(0))} samples`;
+        return r.is === 'quiet' && r.metric ? <span class="dim">{metric(r.metric.last, r.metric.unit)}</span> : null;
+      },
+    },
+    {
+      id: 'what',
+      title: 'Function of yours, and its call',
+      sortable: true,
+      cell: i => {
+        const r = rows[i]!;
+        if (r.is === 'change')
+          return (
+            <>
+              {isNew(r.c) && <small class="dim">new </small>}
+              <span class="name headline">
+                <Title c={r.c} short />
+              </span>
+              {r.c.also.length > 0 && <small class="dim">{` and in ${counted(r.c.also.length, 'more benchmark')}`}</small>}
+            </>
+          );
+        if (r.is === 'quiet') return <span class="dim">{visible(withoutFlags(r.o.reason ?? ''))}</span>;
+        return (
+          <button type="button" class="plainbutton" aria-expanded={unfolded} onClick={e => (e.stopPropagation(), fold())}>
+            {`${unfolded ? '▾' : '▸'} ${counted(r.quiet - r.unknown, 'benchmark')} without a change`}
+            {r.unknown > 0 && `, ${count(r.unknown)} with too few runs`}
+          </button>
+        );
+      },
+    },
+    {
+      id: 'benchmark',
+      title: 'Benchmark',
+      width: 210,
+      sortable: true,
+      optional: 3,
+      cell: i => {
+        const r = rows[i]!;
+        if (r.is === 'fold') return null;
+        const b = r.is === 'change' ? r.c : r.b;
+        const name = (
+          <>
+            <span class="pkg">{b.group && `${visible(b.group)}/`}</span>
+            {visible(b.benchmark)}
+          </>
+        );
+        if (source.value.offline) return name;
+        return (
+          <a href={href('benchmark', { ...carried(), group: b.group, benchmark: b.benchmark })} title={visible(benchmarkName(b))}>
+            {name}
+          </a>
+        );
+      },
+    },
+    {
+      id: 'since',
+      title: 'Since',
+      hint: 'the first run with the change, and its commit; of quiet benchmarks the newest run',
+      width: 178,
+      sortable: true,
+      optional: 2,
+      cell: i => {
+        const r = rows[i]!;
+        if (r.is === 'fold') return null;
+        if (r.is === 'quiet') return <span class="dim">{visible(r.last ?? '')}</span>;
+        const { run, commit: hash, lastGood } = r.c.since;
+        const to = !source.value.offline && lastGood && href('diff', { group: r.c.group, benchmark: r.c.benchmark, type: r.c.type, 'base-run': lastGood, 'new-run': run });
+        const text = (
+          <>
+            {visible(run)} {hash && <code>{commit(hash)}</code>}
+          </>
+        );
+        return to ? (
+          <a href={to} title={`compare with ${visible(lastGood)}, the last good run`}>
+            {text}
+          </a>
+        ) : (
+          text
+        );
+      },
+    },
+    {
+      id: 'spark',
+      title: 'Metric',
+      width: 130,
+      optional: 5,
+      cell: i => {
+        const r = rows[i]!;
+        if (r.is === 'quiet') return r.metric && <Spark values={r.metric.values} label={`${r.metric.name} of the last ${r.metric.values.length} runs`} />;
+        const m = r.is === 'change' ? r.b?.metric : undefined;
+        if (r.is !== 'change' || !m) return null;
+        const from = Math.max(0, m.values.length - 40);
+        const onset = r.b!.runs.findIndex(x => x.run === r.c.since.run);
+        return (
+          <Spark
+            values={m.values.slice(from).map(v => v || null)}
+            mark={onset - from}
+            kind={costs(r.c) ? 'worse' : 'better'}
+            label={`${m.name} over ${m.values.length - from} runs, changed at ${visible(r.c.since.run)}`}
+          />
+        );
+      },
+    },
+    {
+      id: 'branch',
+      title: 'Branch',
+      width: 92,
+      optional: 6,
+      cell: i => {
+        const r = rows[i]!;
+        return r.is === 'fold' ? null : <span class="dim">{visible((r.is === 'change' ? r.b?.outcome.branch : r.branch) ?? '')}</span>;
+      },
+    },
+  ];
+}
+
+/** The filters of the table; they are in the address. */
+function Filters({ doc }: { doc: ReportDocument }) {
+  const { params } = place.value;
+  const box = (name: string, label: string, hint: string) => (
+    <label key={name} title={hint}>
+      <input type="checkbox" checked={params.get(name) === 'true'} onChange={e => update({ [name]: e.currentTarget.checked ? 'true' : null })} /> {label}
+    </label>
+  );
+  const all = doc.changes.length;
+  if (all === 0) return <p class="dim">Nothing became slower or faster beyond noise.</p>;
+  const shown = shownChanges(doc, params).length;
+  return (
+    <div class="pickers">
+      <label>
+        Certainty
+        <select value={params.get('certainty') ?? ''} onChange={e => update({ certainty: e.currentTarget.value })}>
+          <option value="">any</option>
+          <option value="confirmed">confirmed</option>
+          <option value="suspect">suspect</option>
+          <option value="accepted">accepted</option>
+        </select>
+      </label>
+      {box('slower', 'only slower', 'leave out improvements and changes of the environment')}
+      {box('own', 'own code', 'only changes in functions of your own modules')}
+      {doc.changes.some(past) && box('past', 'moved and past', 'also work that moved, and changes that the newest run no longer has')}
+      <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}</span>
+    </div>
+  );
+}
+
+/** The evidence of the selected row. */
+function Panel({ row, doc, params, close }: { row: Exclude<Row, { is: 'fold' }>; doc: ReportDocument; params: URLSearchParams | undefined; close: () => void }) {
+  const ref = useRef<HTMLElement>(null);
+  const b = row.is === 'change' ? row.c : row.b;
+  const of = (d: ReportDocument) =>
+    d.benchmarks.find(x => keyOf(x) === keyOf(b) && (row.is !== 'change' || x.type === row.c.type)) ?? d.benchmarks.find(x => keyOf(x) === keyOf(b));
+  const q = new URLSearchParams(params);
+  for (const [name, value] of [['group', b.group ?? ''], ['benchmark', b.benchmark]] as const) q.set(name, value);
+  if (!b.group) q.delete('group');
+  const answer = useLoad<ReportDocument>(`evidence?${q}`, o => (source.value.offline || !params ? Promise.resolve(doc) : source.value.get<ReportDocument>('report', queryOf(q), o)));
+  useEffect(() => {
+    if (matchMedia('(max-width: 900px)').matches) ref.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return (
+    <aside class="panel" ref={ref} aria-label="Evidence">
+      <div class="head">
+        <h2>{row.is === 'change' ? <Title c={row.c} /> : visible(benchmarkName(b))}</h2>
+        <button type="button" aria-label="Close" onClick={close}>
+          ×
+        </button>
+      </div>
+      {row.is === 'change' && <FindingEvidence c={row.c} b={answer.value && of(answer.value)} light={row.b} />}
+      <Await of={answer} what="the evidence">
+        {d => {
+          const judged = of(d);
+          if (!judged) return null;
+          return row.is === 'quiet' ? (
+            <BenchmarkEvidence b={judged} />
+          ) : (
+            <details>
+              <summary>{`All of ${visible(benchmarkName(b))}`}</summary>
+              <BenchmarkEvidence b={judged} />
+            </details>
+          );
+        }}
+      </Await>
+    </aside>
+  );
+}
+
+/** Prints the evidence of every finding below the table, which has only what the window shows. */
+function usePrint(doc: ReportDocument) {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const before = () => {
+      const of = (c: Change) => doc.benchmarks.find(b => keyOf(b) === keyOf(c) && b.type === c.type);
+      render(
+        <>
+          {shownChanges(doc, place.value.params).map(c => (
+            <section key={c.id}>
+              <h2>
+                {`${verdict(c)}, ${c.status}: ${signed(c.delta.share, percent)} `}
+                <Title c={c} />
+              </h2>
+              <p>{`${visible(benchmarkName(c))} since ${visible(c.since.run)}`}</p>
+              <FindingEvidence c={c} b={of(c)} />
+            </section>
+          ))}
+        </>,
+        host.current!,
+      );
+    };
+    const after = () => host.current && render(null, host.current);
+    addEventListener('beforeprint', before);
+    addEventListener('afterprint', after);
+    return () => {
+      removeEventListener('beforeprint', before);
+      removeEventListener('afterprint', after);
+    };
+  }, [doc]);
+  return host;
+}

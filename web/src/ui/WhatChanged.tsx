@@ -1,0 +1,46 @@
+// Loads what changed in the store, for the table that Home and Regressions show.
+import type { Overview, ReportDocument } from '../core/answers';
+import { source } from '../core/source';
+import { accepted } from './Acknowledge';
+import { Await, type Loading, useLoad } from './Load';
+import type { Scope } from './Pickers';
+import { Triage } from './Triage';
+
+/** The parameters of the address that the requests of the table have. */
+export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'last', 'since', 'until', 'run', 'base', 'head'];
+
+/** The findings of all value types that are judged, without the evidence behind them. */
+export function useChanges(scope: Scope, version = 0): Loading<ReportDocument> {
+  const entries = accepted.value;
+  const q = new URLSearchParams(scope.params);
+  for (const [name, value] of Object.entries({ candidates: '0', 'max-depth': '0', changed: 'true' })) q.set(name, value);
+  return useLoad<ReportDocument>(JSON.stringify([String(scope.params), entries, version]), options => {
+    if (!scope.params) return new Promise(() => {});
+    return entries.length > 0
+      ? source.value.send<ReportDocument>('POST', 'report', q, { facts: { acknowledged: entries } }, options)
+      : source.value.get<ReportDocument>('report', q, options);
+  });
+}
+
+/** The table of a selection; version counts the imports of this page. */
+export function Changes({ scope, version = 0 }: { scope: Scope; version?: number }) {
+  const report = useChanges(scope, version);
+  return <ChangesOf report={report} scope={scope} version={version} />;
+}
+
+export function ChangesOf({ report, scope, version = 0 }: { report: Loading<ReportDocument>; scope: Scope; version?: number }) {
+  const q = new URLSearchParams(scope.params);
+  const head = q.get('head');
+  for (const name of ['base', 'head']) q.delete(name);
+  if (head) q.set('branch', head);
+  q.set('quick', 'true');
+  if (version) q.set('points', '30');
+  const all = useLoad<Overview>(`${scope.params && q} ${version}`, o => (scope.params ? source.value.get<Overview>('overview', q, o) : new Promise(() => {})));
+  return (
+    <div class="reserved">
+      <Await of={report} what="changes">
+        {doc => <Triage doc={doc} benchmarks={all.value?.benchmarks} params={scope.params} />}
+      </Await>
+    </div>
+  );
+}

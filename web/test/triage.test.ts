@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { Change, ReportDocument } from '../src/core/answers';
+import { shortName, splitName } from '../src/core/metric';
+import { everyBranch, scoped } from '../src/core/scope';
+import { shownChanges } from '../src/ui/Triage';
+import { fitting } from '../src/ui/Table';
+
+const change = (c: Partial<Change>): Change => ({
+  id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, share: 0.1, before: 0.1 }, score: 9, status: 'confirmed',
+  since: { run: 'r1' }, fails: false, also: [], ...c,
+});
+
+describe('scope', () => {
+  const names = ['group', 'branch'];
+  const of = (query: string, base?: string, sides = false) => scoped(new URLSearchParams(query), names, base, sides).toString();
+  it('is of the base branch unless the address says another', () => {
+    expect(of('group=g&view=x', 'main')).toBe('group=g&branch=main');
+    expect(of('branch=pr', 'main')).toBe('branch=pr');
+    expect(of(`branch=${everyBranch}`, 'main')).toBe('');
+    expect(of('group=g')).toBe('group=g');
+  });
+  it('compares another branch with the base', () => {
+    expect(of('branch=pr', 'main', true)).toBe('base=main&head=pr');
+    expect(of('branch=main', 'main', true)).toBe('branch=main');
+    expect(of('branch=a&branch=b', 'main', true)).toBe('branch=a&branch=b');
+  });
+});
+
+describe('triage', () => {
+  const doc = {
+    changes: [
+      change({ id: 'slow', headline: { function: 'shop.pay', own: true } }),
+      change({ id: 'lib', status: 'suspect', function: 'java.util.Map.get' }),
+      change({ id: 'fast', kind: 'improvement' }),
+      change({ id: 'moved', kind: 'moved' }),
+      change({ id: 'old', status: 'transient' }),
+      change({ id: 'ok', acknowledged: { reason: 'known' } }),
+    ],
+  } as unknown as ReportDocument;
+  const ids = (query: string) => shownChanges(doc, new URLSearchParams(query)).map(c => c.id);
+  it('leaves out what moved or is past, unless asked for', () => {
+    expect(ids('')).toEqual(['slow', 'lib', 'fast', 'ok']);
+    expect(ids('past=true')).toContain('old');
+  });
+  it('filters by words, certainty, direction and code', () => {
+    expect(ids('q=map GET')).toEqual(['lib']);
+    expect(ids('certainty=suspect')).toEqual(['lib']);
+    expect(ids('certainty=accepted')).toEqual(['ok']);
+    expect(ids('slower=true')).toEqual(['slow', 'lib', 'ok']);
+    expect(ids('own=true')).toEqual(['slow']);
+  });
+});
+
+describe('names in a table', () => {
+  it('lose their package, but not the class of a constructor', () => {
+    expect(shortName('shop.json.ParseCatalog$Checks.checkSku')).toBe('ParseCatalog$Checks.checkSku');
+    expect(shortName('java.util.regex.Pattern.<init>')).toBe('Pattern.<init>');
+    expect(shortName('encoding/json.(*decodeState).object')).toBe('json.(*decodeState).object');
+    expect(shortName('github.com/acme/shop/pricing.matchRule')).toBe('pricing.matchRule');
+    expect(shortName('main.parseMoney')).toBe('main.parseMoney');
+    expect(splitName('java.util.HashMap.<init>')).toEqual(['java.util.', 'HashMap.<init>']);
+  });
+});
+
+describe('columns', () => {
+  const columns = [{ id: 'a', title: '', width: 100 }, { id: 'b', title: '', width: 100, optional: 1 }, { id: 'c', title: '', width: 100, optional: 2 }].map(c => ({ ...c, cell: () => '' }));
+  it('that do not fit are left out, the least important first', () => {
+    const ids = (width: number) => fitting(columns, width).map(c => c.id).join('');
+    expect([ids(0), ids(300), ids(250), ids(150), ids(50)]).toEqual(['abc', 'abc', 'ab', 'a', 'a']);
+  });
+});
