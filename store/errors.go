@@ -67,7 +67,7 @@ type ConflictError struct {
 // it may differ.
 func (e *ConflictError) Error() string {
 	if e.Old == e.New {
-		return fmt.Sprintf("%s is stored already with other content: %q has changed, or this version of Dendro reads it otherwise (samples without a stack, settings of JFR, units of callgrind); --replace stores it anew", e.Identity, e.New)
+		return fmt.Sprintf("%s is stored already with other content: %q has changed, or this version of Dendro reads it otherwise (samples without a stack, settings of JFR, units of callgrind, periods of perf, resources of OTLP); --replace stores it anew", e.Identity, e.New)
 	}
 	return fmt.Sprintf("%s is stored already with other content: %q before, %q now (use --replace, or import --add for shards of one run)", e.Identity, e.Old, e.New)
 }
