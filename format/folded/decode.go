@@ -42,6 +42,7 @@ type run struct {
 	sums    [2]uint64 // of the magnitudes of each table
 	rounded profile.Warning
 	nRound  int
+	bare    int // lines without a stack
 }
 
 // mark is one frame of the line above.
@@ -109,6 +110,9 @@ func (r *run) finish() {
 	if r.nRound > 0 {
 		r.rounded.Message = fmt.Sprintf("%d counts have more than %d decimals and were rounded; this is the first", r.nRound, maxDecimals)
 		r.p.Warnings = append(r.p.Warnings, r.rounded)
+	}
+	if r.bare > 0 {
+		r.p.Warnf("%d lines have a count and no stack; they count as %s", r.bare, profile.LostName)
 	}
 	if r.p.Tables[0].Len() == 0 && (!r.pair || r.p.Tables[1].Len() == 0) {
 		r.p.Warnf("the file holds no samples")
@@ -200,7 +204,7 @@ func (r *run) oneLine(line []byte, shared int) error {
 		text = trimStart(text)
 	}
 	if len(text) == 0 {
-		return &lineError{what: "no frame before the count"}
+		return r.addBare(line)
 	}
 	stack, err := r.stack(text, min(shared, len(text)))
 	if err != nil {
@@ -210,6 +214,18 @@ func (r *run) oneLine(line []byte, shared int) error {
 		return &lineError{what: "no frame before the count"}
 	}
 	return r.add(stack)
+}
+
+// addBare adds a line with a blank and a count, as py-spy writes a sample without frames.
+// Semicolons would be a stack of functions without a name.
+func (r *run) addBare(line []byte) error {
+	if bytes.IndexByte(line, ';') >= 0 {
+		return &lineError{what: "no frame before the count"}
+	}
+	r.bare++
+	r.above, r.marks, r.threadTo, r.content = nil, r.marks[:0], noThread, profile.StackHash{}
+	r.setThread(nil)
+	return r.add(profile.NoStack)
 }
 
 // startsOddly reports whether a line that begins with c may be blank, a comment,

@@ -322,6 +322,13 @@ func TestDecodeCounts(t *testing.T) {
 		{"two blanks between the numbers: a name ends in a number", "a;b 3  5\n", `
 			cpu-samples/count
 				<a> > <b 3> > 5`},
+		{"a blank in place of the stack", "[main tid=1];a;b 3\n 5\na;b 1\n\t2\n", `
+			cpu-samples/count
+				{main|1|} <a> > <b> > 3
+				<(no stack) label> > 5
+				<a> > <b> > 1
+				<(no stack) label> > 2
+			warning: 2 lines have a count and no stack; they count as (no stack)`},
 		{"two numbers and no stack", "3 5\n", `
 			cpu-samples/count
 				<3> > 5`},
@@ -342,7 +349,6 @@ func TestDecodeErrors(t *testing.T) {
 		{"two points", "a ¦1.2.3\n", `malformed: no count at the end of the line but "1.2.3"`},
 		{"only a minus", "a ¦-\n", `malformed: no count at the end of the line but "-"`},
 		{"only a count", "¦5\n", "malformed: no count at the end of the line"},
-		{"no frame", "a 1\n¦ 5\n", "malformed: no frame before the count"},
 		{"only semicolons", "a 1\n¦;; ; 5\n", "malformed: no frame before the count"},
 		{"semicolons without a count", "¦;;\n", "malformed: no count at the end of the line"},
 		{"leading blanks", "  a;b ¦x\n", `malformed: no count at the end of the line but "x"`},

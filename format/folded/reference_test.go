@@ -100,12 +100,18 @@ func (r *refReader) line(line string, depth int) bool {
 		return false
 	}
 	text := refTrail.ReplaceAllString(refLead.ReplaceAllString(m[1], ""), "")
-	if text == "" {
+	var thread profile.ThreadID
+	var stack profile.StackID
+	switch {
+	case text != "":
+		n := 0
+		if thread, stack, n = r.stack(text); n > depth || n == 0 && thread == 0 {
+			return false
+		}
+	case strings.Contains(line, ";"):
 		return false
-	}
-	thread, stack, n := r.stack(text)
-	if n > depth || n == 0 && thread == 0 {
-		return false
+	default:
+		stack = r.p.Symbols.Lost()
 	}
 	r.thread = append(r.thread, thread)
 	for i, field := range m[2:] {
