@@ -20,8 +20,9 @@ type ChoicesResult struct {
 	Base string `json:"base,omitempty"`
 	// Branches are in the order of their newest runs, the newest first.
 	Branches []BranchChoice `json:"branches"`
-	Groups   []string       `json:"groups"`   // sorted, like the lists below
-	Machines []string       `json:"machines"` // of the newest run first
+	NoBranch int            `json:"noBranch,omitempty"` // runs without a branch
+	Groups   []string       `json:"groups"`             // sorted, like the lists below
+	Machines []string       `json:"machines"`           // of the newest run first
 	Types    []string       `json:"types"`
 	Metrics  []string       `json:"metrics"`
 	First    time.Time      `json:"first,omitzero"` // date of the oldest run
@@ -63,6 +64,7 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 		out.date(p.Run.Date)
 		name := p.Run.Branch
 		if name == "" {
+			out.NoBranch++
 			continue
 		}
 		at, ok := index[name]

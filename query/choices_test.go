@@ -35,6 +35,9 @@ func TestChoices(t *testing.T) {
 			t.Errorf("%q, want %q", list[0], list[1])
 		}
 	}
+	if c.NoBranch != 1 {
+		t.Errorf("%d runs without a branch", c.NoBranch)
+	}
 	if c.First.Day() != 1 || c.Last.Day() != 4 {
 		t.Errorf("%v … %v", c.First, c.Last)
 	}

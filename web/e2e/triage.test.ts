@@ -80,4 +80,22 @@ describe.skipIf(missing)('triage', () => {
     expect(w.faults).toEqual([]);
     await w.close();
   });
+
+  test('every page has pickers, and charts have one branch', async () => {
+    const w = await world.page();
+    await w.open(`${base}/function?function=regexp.MustCompile&type=cpu`);
+    expect(await w.page.getByLabel('Value').inputValue()).toBe('cpu');
+    await w.open(`${base}/benchmark?group=java&benchmark=list`);
+    expect(await w.page.locator('.sub').first().innerText()).toContain('8 runs, branch main');
+    await w.page.getByLabel('Branch').selectOption('slow-sort');
+    await w.page.waitForURL(/branch=slow-sort/);
+    await w.settled();
+    expect(await w.page.locator('.sub').first().innerText()).toContain('2 runs, branch slow-sort');
+    for (const page of ['/bottlenecks?type=cpu', '/function?function=java.util.Arrays.sort', '/profile?group=java']) {
+      await w.open(base + page);
+      await w.page.getByLabel('Branch').waitFor();
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
 });

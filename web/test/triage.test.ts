@@ -12,12 +12,13 @@ const change = (c: Partial<Change>): Change => ({
 
 describe('scope', () => {
   const names = ['group', 'branch'];
-  const of = (query: string, base?: string, sides = false) => scoped(new URLSearchParams(query), names, base, sides).toString();
+  const of = (query: string, base?: string, sides = false) => scoped(new URLSearchParams(query), names, base ? { base } : {}, sides).toString();
   it('is of the base branch unless the address says another', () => {
     expect(of('group=g&view=x', 'main')).toBe('group=g&branch=main');
     expect(of('branch=pr', 'main')).toBe('branch=pr');
     expect(of(`branch=${everyBranch}`, 'main')).toBe('');
     expect(of('group=g')).toBe('group=g');
+    expect(scoped(new URLSearchParams(), names, { base: 'main', noBranch: 2 }).toString()).toBe('branch=main&branch=');
   });
   it('compares another branch with the base', () => {
     expect(of('branch=pr', 'main', true)).toBe('base=main&head=pr');

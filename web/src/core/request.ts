@@ -1,4 +1,5 @@
 // Which parameters of an address are sent to the API, and which are the state of a view.
+import { everyBranch } from './scope';
 import { parseTransform } from './transforms';
 
 const ofView = new Set(['view', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform']);
@@ -8,10 +9,12 @@ export function serverTransforms(params: URLSearchParams): number {
   return params.getAll('transform').findLastIndex(x => parseTransform(x) === null) + 1;
 }
 
+const isEvery = (name: string, value: string): boolean => name === 'branch' && value === everyBranch;
+
 /** The parameters of the data that a page shows. */
 export function dataParams(params: URLSearchParams): URLSearchParams {
   const q = new URLSearchParams();
-  for (const [name, value] of params) if (!ofView.has(name)) q.append(name, value);
+  for (const [name, value] of params) if (!ofView.has(name) && !isEvery(name, value)) q.append(name, value);
   for (const x of params.getAll('transform').slice(0, serverTransforms(params))) q.append('transform', x);
   return q;
 }
@@ -23,7 +26,7 @@ export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'):
   const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last', 'file'];
   for (const name of names) {
     const own = side ? params.getAll(`${side}-${name}`) : [];
-    for (const value of own.length > 0 ? own : params.getAll(name)) q.append(name, value);
+    for (const value of own.length > 0 ? own : params.getAll(name)) if (!isEvery(name, value)) q.append(name, value);
   }
   return q;
 }

@@ -4,6 +4,8 @@ import { place } from './url';
 
 export interface Choices {
   base?: string;
+  /** Runs without a branch. */
+  noBranch?: number;
   branches: { branch: string; runs: number; newest: string; date?: string }[];
   groups: string[];
   machines: string[];
@@ -20,9 +22,9 @@ export const everyBranch = '*';
 
 /**
  * The parameters of a request, of those in an address: without a branch those of the base
- * branch. With sides, another branch is compared with the base.
+ * branch, and of runs that have none. With sides, another branch is compared with the base.
  */
-export function scoped(address: URLSearchParams, names: readonly string[], base = '', sides = false): URLSearchParams {
+export function scoped(address: URLSearchParams, names: readonly string[], { base = '', noBranch = 0 }: Partial<Choices> = {}, sides = false): URLSearchParams {
   const q = new URLSearchParams([...address].filter(([name]) => names.includes(name)));
   if (!names.includes('branch')) return q;
   const branches = address.getAll('branch');
@@ -32,7 +34,10 @@ export function scoped(address: URLSearchParams, names: readonly string[], base 
     q.delete('branch');
     q.set('base', base);
     q.set('head', branch);
-  } else if (branches.length === 0) q.set('branch', branch);
+  } else if (branches.length === 0) {
+    q.set('branch', branch);
+    if (noBranch > 0) q.append('branch', '');
+  }
   return q;
 }
 

@@ -3,11 +3,13 @@ import { useMemo, useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
 import { commit, counted, instant, percent, signed, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
+import { carried } from '../core/scope';
 import { go, href, place, update } from '../core/url';
 import { HistoryPlot, Steps } from '../ui/History';
-import { Await, useAnswer } from '../ui/Load';
+import { Await, useAnswer, Waiting } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
 import { Page } from '../ui/Page';
+import { Pickers, type Scope, useScope } from '../ui/Pickers';
 import { type Column, Table } from '../ui/Table';
 import { preferred } from '../ui/Typed';
 import type { Run } from './Profile';
@@ -16,13 +18,23 @@ import '../pages.css';
 const selection = ['group', 'benchmark', 'branch', 'machine', 'since', 'until', 'metric', 'window'];
 
 export default function Benchmark() {
-  const asked = new URLSearchParams([...place.value.params].filter(([k]) => selection.includes(k)));
-  const name = asked.get('benchmark') ?? '';
+  const { params } = place.value;
+  const title = visible(benchmarkName({ group: params.get('group') ?? '', benchmark: params.get('benchmark') ?? '' })) || 'Benchmarks';
+  const scope = useScope(selection);
+  if (scope.params) return <Chosen title={title} scope={scope} asked={scope.params} />;
+  return (
+    <Page title={title}>
+      <Waiting />
+    </Page>
+  );
+}
+
+function Chosen({ title, scope, asked }: { title: string; scope: Scope; asked: URLSearchParams }) {
   const answer = useAnswer<History>('history', asked);
-  const title = benchmarkName({ group: asked.get('group') ?? '', benchmark: name });
   return (
     <Page
-      title={title ? visible(title) : 'Benchmarks'}
+      title={title}
+      actions={<Pickers scope={scope} show={['branch', 'metric', 'machine', 'since']} />}
       sub={answer.value && answer.value.series.length === 1 && about(answer.value.series[0]!)}
     >
       <Await of={answer} what="the runs">
@@ -34,11 +46,57 @@ export default function Benchmark() {
               {h.series.map(s => (
                 <One key={benchmarkName(s)} s={s} alone={h.series.length === 1} />
               ))}
+              {h.series.length === 1 && <Others names={scope.choices.metrics.filter(m => m !== h.series[0]!.metric)} params={asked} />}
             </>
           )
         }
       </Await>
     </Page>
+  );
+}
+
+/** The other metrics of the benchmark, each over the same runs. */
+function Others({ names, params }: { names: readonly string[]; params: URLSearchParams }) {
+  if (names.length === 0) return null;
+  return (
+    <section class="findings">
+      <h2>Other metrics</h2>
+      <div class="plots">
+        {names.slice(0, 12).map(name => (
+          <Other key={name} name={name} params={params} />
+        ))}
+      </div>
+      {names.length > 12 && <p class="dim">{`${names.length - 12} more: choose one above.`}</p>}
+    </section>
+  );
+}
+
+function Other({ name, params }: { name: string; params: URLSearchParams }) {
+  const q = new URLSearchParams(params);
+  q.set('metric', name);
+  const answer = useAnswer<History>('history', q);
+  return (
+    <figure class="card">
+      <Await of={answer} what={name}>
+        {h => {
+          const s = h.series[0];
+          const last = s?.runs.findLast(r => r.value !== null);
+          if (!s || !last) return <p class="dim">{`${visible(name)}: no run has it`}</p>;
+          return (
+            <>
+              <figcaption>
+                <button type="button" class="plainbutton" onClick={() => update({ metric: name }, true)}>
+                  {visible(name)}
+                </button>{' '}
+                <b>{metric(last.value!, s.unit)}</b>{' '}
+                <span class={tone(s, s.runs.indexOf(last))}>{last.mean ? signed(last.value! / last.mean - 1, percent) : ''}</span>
+              </figcaption>
+              <HistoryPlot s={s} height={120} />
+            </>
+          );
+        }}
+      </Await>
+    </figure>
   );
 }
 
@@ -141,6 +199,11 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       <div class="head">
         <h2>Runs</h2>
         <div class="actions">
+          {s.runs.length > 1 && (
+            <a class="button" href={href('profile', { ...(s.runs[0]!.branch ? { branch: s.runs[0]!.branch } : {}), ...carried(), group: s.group, benchmark: s.benchmark, type })}>
+              {`Profile of all ${s.runs.length} runs`}
+            </a>
+          )}
           {base && next ? (
             <a
               class="button primary"
@@ -194,13 +257,6 @@ function NoMetric({ params }: { params: URLSearchParams }) {
             return (
               <section key={name} class="findings">
                 <Runs s={s} type={type} open={i => go('profile', { group, benchmark, type, run: runs[i]!.run })} />
-                {runs.length > 1 && (
-                  <p>
-                    <a href={href('profile', { group, benchmark, type })}>{`Profile of all ${runs.length} runs`}</a>
-                    {' · '}
-                    <a href={href('diff', { group, benchmark, type, last: 1 })}>the newest run against the runs before</a>
-                  </p>
-                )}
               </section>
             );
           })

@@ -8,10 +8,11 @@ import { source } from '../core/source';
 import { href, place, update } from '../core/url';
 import { Band } from '../ui/Band';
 import { Fn } from '../ui/Fn';
-import { Await } from '../ui/Load';
+import { Await, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Scatter } from '../ui/Scatter';
-import { TypeChoice, useTyped } from '../ui/Typed';
+import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { useTyped } from '../ui/Typed';
 import '../pages.css';
 
 const kinds: Record<string, string> = { self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
@@ -19,7 +20,16 @@ const page = { rows: '25', contexts: '3', plots: '4' };
 const fewest = '8'; // runs of a correlation: with a few, chance puts functions on top
 
 export default function Bottlenecks() {
-  const params = new URLSearchParams(place.value.params);
+  const scope = useScope([...place.value.params.keys(), 'branch']);
+  if (scope.params) return <Ranked scope={scope} params={scope.params} />;
+  return (
+    <Page title="Bottlenecks">
+      <Waiting />
+    </Page>
+  );
+}
+
+function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
   const by = params.get('by') ?? 'self';
   const asked = new URLSearchParams({ ...page, ...(by === 'correlation' && { 'least-occurrences': fewest }), ...Object.fromEntries(params) });
   for (const name of params.keys()) {
@@ -39,7 +49,7 @@ export default function Bottlenecks() {
       actions={
         !offline && (
           <>
-            <TypeChoice types={answer.types} type={answer.type} />
+            <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={answer.value?.type.name ?? answer.type} />
             <label class="choice">
               By{' '}
               <select value={by} onChange={e => update({ by: e.currentTarget.value }, true)}>

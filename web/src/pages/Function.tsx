@@ -4,25 +4,35 @@ import type { History, HistorySeries } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
 import { notesOf } from '../core/request';
+import { carried } from '../core/scope';
 import type { Params } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { Fn } from '../ui/Fn';
 import { HistoryPlot, Steps } from '../ui/History';
-import { Await, useAnswer } from '../ui/Load';
+import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { TypeChoice, useTyped } from '../ui/Typed';
+import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { useTyped } from '../ui/Typed';
 import '../pages.css';
 
 const selection = ['function', 'self', 'group', 'benchmark', 'branch', 'machine', 'type', 'since', 'until', 'window'];
 
 export default function FunctionPage() {
-  const params = new URLSearchParams([...place.value.params].filter(([k]) => selection.includes(k)));
-  const name = params.get('function') ?? '';
-  if (!name) return <Names />;
-  return <One name={name} params={params} />;
+  const name = place.value.params.get('function') ?? '';
+  return name ? <Chosen name={name} /> : <Names />;
 }
 
-function One({ name, params }: { name: string; params: URLSearchParams }) {
+function Chosen({ name }: { name: string }) {
+  const scope = useScope(selection);
+  if (scope.params) return <One name={name} scope={scope} params={scope.params} />;
+  return (
+    <Page title={visible(name)}>
+      <Waiting />
+    </Page>
+  );
+}
+
+function One({ name, scope, params }: { name: string; scope: Scope; params: URLSearchParams }) {
   const answer = useTyped<History>('history', params);
   const self = params.get('self') === 'true';
   const newest = (s: HistorySeries) => s.runs.findLast(r => r.value !== null)?.value ?? 0;
@@ -32,7 +42,7 @@ function One({ name, params }: { name: string; params: URLSearchParams }) {
       sub={answer.value && `${self ? 'Self' : 'Total'} time in ${counted(answer.value.series.length, 'benchmark')}`}
       actions={
         <>
-          <TypeChoice types={answer.types} type={answer.type} />
+          <Pickers scope={scope} show={['branch', 'type', 'machine', 'since']} type={answer.value?.series[0]?.type ?? answer.type} />
           <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
             {self ? 'Show total' : 'Show self'}
           </button>
@@ -156,7 +166,7 @@ function Neighbours({ title, of, none }: { title: string; of: ReturnType<typeof 
                   {rows.slice(0, 20).map((r, i) => (
                     <tr key={i}>
                       <td>
-                        <a href={href('function', { function: r.function })}>
+                        <a href={href('function', { ...carried(), function: r.function })}>
                           <Fn name={r.function} />
                         </a>
                       </td>

@@ -3,10 +3,12 @@ import { useMemo } from 'preact/hooks';
 import { amount, commit, counted, instant, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
+import { everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
 import { type Changes, href, place, update } from '../core/url';
 import { Await, useAnswer } from '../ui/Load';
 import { Menu } from '../ui/Menu';
+import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
 import { Chart } from '../view/Chart';
@@ -62,6 +64,7 @@ function Selected({ params }: { params: URLSearchParams }) {
 function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: Run[]; params: URLSearchParams }) {
   const tree = useMemo(() => decode(wire), [wire]);
   const types = [...new Set(runs.flatMap(r => r.types ?? []))].sort();
+  const scope = useScope(['group', 'benchmark']);
   const notes = notesOf(wire.notes);
   const count = typeof wire.profiles === 'number' ? wire.profiles : 0;
   const file = source.value.file.bind(source.value);
@@ -74,6 +77,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
           {tree.unit === 'count' && ' samples'} {wire.type !== 'samples' && `of ${wire.type} `}in {counted(count, 'profile')}
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
+        {!['run', 'profile', 'commit', 'file', 'last'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
       </div>
       <Workspace
         tree={tree}

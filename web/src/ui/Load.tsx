@@ -46,6 +46,13 @@ export function useAnswer<T>(path: string, params: Params = {}): Loading<T> {
   return useLoad<T>(`${path}?${queryOf(params)}`, options => source.value.get<T>(path, params, options));
 }
 
+/** Says that something is on its way. */
+export const Waiting = () => (
+  <div class="loading" role="status">
+    <progress aria-label="Loading" />
+  </div>
+);
+
 /** Shows what was loaded, or why not. */
 export function Await<T>({ of, what, children }: { of: Loading<T>; what: string; children: (value: T) => ComponentChildren }) {
   if (of.error) return <Failure error={of.error} retry={of.retry} what={what} />;

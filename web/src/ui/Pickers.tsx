@@ -19,7 +19,7 @@ export function useScope(names: readonly string[], sides = false): Scope {
   const of = new URLSearchParams([...params].filter(([name]) => names.includes(name) && (name === 'group' || name === 'benchmark')));
   const answer = useLoad<Choices>(`choices?${of}`, o => (source.value.offline ? Promise.resolve(noChoices) : source.value.get<Choices>('choices', queryOf(of), o)));
   const known = source.value.offline || answer.value || answer.error; // the page's own request says what is wrong
-  return { params: known ? scoped(params, names, answer.value?.base, sides) : undefined, choices: answer.value ?? noChoices };
+  return { params: known ? scoped(params, names, answer.value, sides) : undefined, choices: answer.value ?? noChoices };
 }
 
 /** The one branch that a page shows; empty: all, or there is none. */
@@ -36,8 +36,19 @@ const times: [value: string, label: string][] = [
   ['365d', 'Last year'],
 ];
 
+interface Props {
+  scope: Scope;
+  show: readonly Name[];
+  /** The value type that is shown, where it is always one. */
+  type?: string;
+  /** Another branch is compared with the base. */
+  sides?: boolean;
+  /** The branch without a choice; the base branch. */
+  branch?: string;
+}
+
 /** Shows those of the choices that have more than one. */
-export function Pickers({ scope, show, type, sides = false }: { scope: Scope; show: readonly Name[]; type?: string; sides?: boolean }) {
+export function Pickers({ scope, show, type, sides = false, branch = scope.choices.base ?? '' }: Props) {
   const { choices } = scope;
   const { params } = place.value;
   if (source.value.offline) return null;
@@ -58,7 +69,7 @@ export function Pickers({ scope, show, type, sides = false }: { scope: Scope; sh
     machine: [['', 'All machines'], ...plain(choices.machines)],
     since: times,
   };
-  const now: Partial<Record<Name, string>> = { branch: choices.base ?? '', type: type ?? '' };
+  const now: Partial<Record<Name, string>> = { branch, type: type ?? '' };
   const titles: Record<Name, string> = { branch: 'Branch', group: 'Group', type: 'Value', metric: 'Metric', machine: 'Machine', since: 'Time' };
   const least: Partial<Record<Name, number>> = { type: type === undefined ? 3 : 2, since: 2 };
   return (

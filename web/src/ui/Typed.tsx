@@ -2,7 +2,6 @@
 // and lets people choose.
 import { useEffect, useState } from 'preact/hooks';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
-import { place, update } from '../core/url';
 import { type Loading, useLoad } from './Load';
 
 /** Orders value types: CPU time first. */
@@ -32,19 +31,4 @@ export function useTyped<T>(
   }, [found, key]);
   if (found && !asked.has('type')) return { ...answer, error: undefined, busy: true, types, type };
   return { ...answer, types, type };
-}
-
-export function TypeChoice({ types, type }: { types: readonly string[]; type: string }) {
-  const chosen = place.value.params.get('type') ?? type;
-  if (types.length < 2) return null;
-  return (
-    <label class="choice">
-      Value{' '}
-      <select value={chosen} onChange={e => update({ type: e.currentTarget.value }, true)}>
-        {types.map(t => (
-          <option key={t}>{t}</option>
-        ))}
-      </select>
-    </label>
-  );
 }
