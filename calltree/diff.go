@@ -63,7 +63,7 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	if err := d.commensurable(b, n); err != nil {
 		return nil, err
 	}
-	functions, fb, fn, apart := matchFunctions(b.Functions, n.Functions)
+	functions, fb, fn, seen := matchFunctions(b.Functions, n.Functions)
 	table, rb, rn := overlay(b.Table, n.Table, fb, fn, functions)
 	d.Table = withCategories(table, [2]*Table{b.Table, n.Table}, [2][]int32{rb, rn})
 	var wg sync.WaitGroup // one side each: its two columns read the same rows
@@ -71,7 +71,8 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	wg.Go(func() { d.New = Side{Self: gather(n.Self, rn), Total: gather(n.Total, rn)} })
 	wg.Wait()
 	d.ByValue()
-	d.noteApart(apart)
+	d.noteBumps(seen.bumps)
+	d.noteApart(seen.apart)
 	return d, nil
 }
 

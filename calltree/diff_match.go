@@ -25,9 +25,9 @@ import (
 //
 // Modules are compared by their last path element, up to `.so`; a module of one side that
 // the other lacks is the one there with the same functions: a program that was built under
-// another name. So functions of one name in different files or modules stay apart; apart
-// lists pairs of them, one of each side. The rules are symmetric. They cost time n log n.
-func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32, apart [][2]int32) {
+// another name. So functions of one name in different files or modules stay apart. The
+// rules are symmetric. They cost time n log n.
+func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32, seen matched) {
 	m := &matcher{partner: filled(len(a), -1), taken: make([]bool, len(b))}
 	m.a, m.b = sideOf(a), sideOf(b)
 	groups := m.groups()
@@ -47,14 +47,21 @@ func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, 
 		case len(x) == 1 && len(y) == 1 && m.compatible(x[0], y[0]):
 			m.pair(x[0], y[0])
 		case len(x) > 0 && len(y) > 0:
-			apart = append(apart, [2]int32{x[0], y[0]})
+			seen.apart = append(seen.apart, [2]int32{x[0], y[0]})
 		}
 	}
 	functions, fa, fb = m.union()
-	for i := range apart {
-		apart[i] = [2]int32{fa[apart[i][0]], fb[apart[i][1]]}
+	for i, p := range seen.apart {
+		seen.apart[i] = [2]int32{fa[p[0]], fb[p[1]]}
 	}
-	return functions, fa, fb, apart
+	seen.bumps = m.bumps()
+	return functions, fa, fb, seen
+}
+
+// matched is what was seen while functions were matched.
+type matched struct {
+	apart [][2]int32 // pairs of functions of one name that stayed apart, of each side one
+	bumps []string   // packages whose version differs, `example.com/bar v1.2.3 → v1.3.0`
 }
 
 type matcher struct {

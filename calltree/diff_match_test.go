@@ -101,13 +101,15 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// Namesakes that stay apart are noted, if they have a part of the time.
-func TestNamesakesAreNoted(t *testing.T) {
+// Namesakes that stay apart are noted, and packages whose version differs.
+func TestNotesOfMatching(t *testing.T) {
 	for _, x := range []struct{ base, new, want string }{
 		{"f a.c:1, g x.c", "f b.c:1, g x.c", "functions of one name in different files or modules of the two sides are compared apart: f (a.c and b.c)"},
 		{"f liba.so!x.c", "f libb.so!x.c", "functions of one name in different files or modules of the two sides are compared apart: f (liba.so and libb.so)"},
 		{"f a.c:1", "f a.c:1, f b.c:1", ""},
 		{"f /w/old/a.c:1", "f /w/new/a.c:1", ""},
+		{"x.org/bar.f /go/pkg/mod/x.org/bar@v1.2.3/a.go:1, x.org/bar.g x.org/bar@v1.2.3/b.go:1", "x.org/bar.f x.org/bar@v1.3.0/a.go:1, x.org/bar.g x.org/bar@v1.3.0/b.go:1", "versions differ: x.org/bar v1.2.3 → v1.3.0"},
+		{"f g-1.jar!, g g-1.jar!, h g-1.jar!", "f g-2.jar!, g g-2.jar!, h g-2.jar!", "versions differ: g 1 → 2"},
 	} {
 		d := compare(t, trees{ofFunctions(parseFunctions(x.base))}, trees{ofFunctions(parseFunctions(x.new))})
 		if got := strings.Join(d.Notes, "\n"); got != x.want {

@@ -72,6 +72,9 @@ func (t *text) details(c *Change) {
 	if len(c.Owners) > 0 {
 		t.field("owners", "%s", strings.Join(words.CleanAll(c.Owners), " "))
 	}
+	for _, line := range c.dependencies() {
+		t.field("bumped", "%s", line)
+	}
 	for _, line := range c.codeCommits() {
 		t.field("commit", "%s", line)
 	}

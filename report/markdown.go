@@ -168,13 +168,16 @@ func (c *Change) markdown() string {
 		item("accepted", escapeText(words.Clean(c.acceptance())))
 	}
 	item("id", "`"+c.ID+"` (for `.dendro/acknowledged.json`)")
+	for _, line := range c.dependencies() {
+		item("bumped", code(line))
+	}
 	for _, line := range c.codeCommits() {
 		item("commit", code(line))
 	}
 	if len(c.Path) > 0 {
 		b.WriteString("\n" + fence(pathLines(c)))
 	}
-	if lines := c.codeLines(); lines != nil {
+	if lines := c.codeLines(); len(lines) > 0 {
 		b.WriteString("\n" + link("Changed since the last good commit", c.Code.Link) + ":\n\n" + strings.Replace(fence(lines), "\n", "diff\n", 1))
 	}
 	b.WriteString("\n</details>\n")

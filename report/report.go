@@ -15,6 +15,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -94,6 +95,17 @@ type Code struct {
 	MoreCommits int        `json:"moreCommits,omitempty"`
 	Lines       []CodeLine `json:"lines"`
 	MoreLines   int        `json:"moreLines,omitempty"`
+	// Dependencies are the packages of the functions of the change that have another
+	// version, by the files of the repository that pin them.
+	Dependencies []Dependency `json:"dependencies,omitempty"`
+}
+
+// Dependency is a package in two versions.
+type Dependency struct {
+	Name string `json:"name"`           // of the package: a module of Go, group:artifact of Maven, …
+	Base string `json:"base,omitempty"` // version; empty: new
+	Head string `json:"head,omitempty"` // version; empty: gone
+	File string `json:"file"`           // of the repository
 }
 
 // CodeCommit is a commit that touches the files.
@@ -402,6 +414,20 @@ func (c *Change) codeLines() (lines []string) {
 	}
 	if n := c.Code.MoreLines; n > 0 {
 		lines = append(lines, fmt.Sprintf("… %d more %s", n, words.Plural(n, "line")))
+	}
+	return lines
+}
+
+// dependencies describes the packages that have another version, a line each.
+func (c *Change) dependencies() (lines []string) {
+	if c.Code == nil {
+		return nil
+	}
+	for _, d := range words.First(c.Code.Dependencies, 5) {
+		lines = append(lines, fmt.Sprintf("%s %s → %s (%s)", words.Clean(d.Name), words.Clean(cmp.Or(d.Base, "none")), words.Clean(cmp.Or(d.Head, "none")), words.Clean(d.File)))
+	}
+	if n := len(c.Code.Dependencies) - len(lines); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d more", n))
 	}
 	return lines
 }

@@ -97,7 +97,7 @@ func (r Repository) Locate(ctx context.Context, doc *report.Report) error {
 	if head, err := gitlog.ReadHead(ctx, r.Dir); err == nil {
 		web = gitlog.WebOf(head.Origin)
 	}
-	read := 0
+	read, bumps := 0, bumpCache{}
 	doc.Locate(func(c *report.Change, path []string) report.Place {
 		var code *report.Code
 		if read < mostCode {
@@ -106,9 +106,16 @@ func (r Repository) Locate(ctx context.Context, doc *report.Report) error {
 			if doc.Module != "" {
 				files = append(files, doc.Module)
 			}
-			code = readCode(ctx, r.Dir, web, doc.Commits[c.Since.LastGood], c.Since.Commit, files, func(l gitlog.Line) bool {
+			from, to := doc.Commits[c.Since.LastGood], c.Since.Commit
+			code = readCode(ctx, r.Dir, web, from, to, files, func(l gitlog.Line) bool {
 				return l.File != doc.Module || aboutDependency(l, c.Guilty(), foreign)
 			})
+			if list := bumps.entered(ctx, r.Dir, from, to, definitionsOf(doc, c.Guilty())); len(list) > 0 {
+				if code == nil {
+					code = newCode(web, from, to)
+				}
+				code.Dependencies = list
+			}
 		}
 		for _, name := range path {
 			fn := doc.Definitions[name]
@@ -183,7 +190,8 @@ func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string,
 	if err != nil || c == nil {
 		return nil // the report is complete without it
 	}
-	code := &report.Code{From: c.From, To: c.To, Link: web.Compare(c.From, c.To), Commits: []report.CodeCommit{}, MoreCommits: c.More, Lines: []report.CodeLine{}, MoreLines: c.MoreLines}
+	code := newCode(web, c.From, c.To)
+	code.MoreCommits, code.MoreLines = c.More, c.MoreLines
 	for _, x := range c.Commits {
 		code.Commits = append(code.Commits, report.CodeCommit(x))
 	}
@@ -191,4 +199,8 @@ func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string,
 		code.Lines = append(code.Lines, report.CodeLine(l))
 	}
 	return code
+}
+
+func newCode(web gitlog.Web, from, to string) *report.Code {
+	return &report.Code{From: from, To: to, Link: web.Compare(from, to), Commits: []report.CodeCommit{}, Lines: []report.CodeLine{}}
 }

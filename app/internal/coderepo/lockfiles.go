@@ -1,0 +1,180 @@
+package coderepo
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// ecosystem is a family of packages whose functions can be told by name or file.
+type ecosystem int
+
+const (
+	ofGo ecosystem = iota
+	ofJava
+	ofJS
+	ofPython
+	ofRust
+)
+
+// lockFile is a kind of file that says which versions of which packages a program has.
+type lockFile struct {
+	is    func(name string) bool // by the file's name without folders
+	of    ecosystem
+	parse func(data []byte) map[string]string // versions by package
+}
+
+func named(names ...string) func(string) bool {
+	return func(name string) bool {
+		for _, n := range names {
+			if ok, _ := path.Match(n, name); ok {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// lockFiles are the kinds of files that are read. Of a kind that pins versions and one that
+// gives ranges (package.json) only the first is.
+var lockFiles = []lockFile{
+	{named("go.mod"), ofGo, parseGoMod},
+	{named("pom.xml"), ofJava, parsePOM},
+	{named("build.gradle", "build.gradle.kts", "*.gradle"), ofJava, lines(regexp.MustCompile(`["']([\w.-]+:[\w.-]+):(\d[\w.+-]*)["']`))},
+	{named("gradle.lockfile"), ofJava, lines(regexp.MustCompile(`(?m)^([\w.-]+:[\w.-]+):([\w.+-]+)=`))},
+	{named("package-lock.json", "npm-shrinkwrap.json"), ofJS, parsePackageLock},
+	{named("yarn.lock"), ofJS, lines(regexp.MustCompile(`(?m)^"?(@?[^@\s"]+)@[^\n]*:\n\s+version:? "?([\w.+-]+)"?`))},
+	{named("pnpm-lock.yaml"), ofJS, lines(regexp.MustCompile(`(?m)^\s+'?/?(@?[^@\s'/]+(?:/[^@\s'/]+)?)@(\d[\w.+-]*)[^\n]*:\s*$`))},
+	{named("requirements*.txt", "constraints*.txt"), ofPython, lines(regexp.MustCompile(`(?m)^\s*([\w.-]+)(?:\[[^\]]*\])?\s*==\s*([\w.+!-]+)`))},
+	{named("poetry.lock", "uv.lock", "pdm.lock"), ofPython, lines(tomlPackage)},
+	{named("Cargo.lock"), ofRust, lines(tomlPackage)},
+}
+
+var tomlPackage = regexp.MustCompile(`(?m)^\[\[package\]\]\s*\nname = "([^"]+)"\s*\nversion = "([^"]+)"`)
+
+// lines returns a parser of files in which an expression finds package and version.
+func lines(expression *regexp.Regexp) func(data []byte) map[string]string {
+	return func(data []byte) map[string]string {
+		versions := map[string]string{}
+		for _, m := range expression.FindAllSubmatch(data, -1) {
+			versions[string(m[1])] = string(m[2])
+		}
+		return versions
+	}
+}
+
+// parseGoMod reads what a go.mod requires, and the release of Go as `go` or `toolchain`.
+func parseGoMod(data []byte) map[string]string {
+	versions := map[string]string{}
+	block := ""
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "//")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		switch {
+		case len(fields) == 2 && fields[1] == "(":
+			block = fields[0]
+			continue
+		case fields[0] == ")":
+			block = ""
+			continue
+		case block == "":
+			block = fields[0]
+			goLine(versions, block, fields[1:])
+			block = ""
+			continue
+		}
+		goLine(versions, block, fields)
+	}
+	return versions
+}
+
+// goLine reads a directive of a go.mod.
+func goLine(versions map[string]string, directive string, fields []string) {
+	switch {
+	case (directive == "go" || directive == "toolchain") && len(fields) == 1:
+		versions[directive] = fields[0]
+	case directive == "require" && len(fields) == 2:
+		if _, replaced := versions[fields[0]]; !replaced {
+			versions[fields[0]] = fields[1]
+		}
+	case directive == "replace":
+		for i, f := range fields {
+			if f == "=>" && i > 0 && i+1 < len(fields) {
+				versions[fields[0]] = strings.Join(fields[i+1:], " ")
+			}
+		}
+	}
+}
+
+// parsePOM reads the dependencies of a Maven project, with the values of its properties.
+func parsePOM(data []byte) map[string]string {
+	type artifact struct {
+		Group    string `xml:"groupId"`
+		Artifact string `xml:"artifactId"`
+		Version  string `xml:"version"`
+	}
+	var pom struct {
+		Properties struct {
+			All []struct {
+				XMLName xml.Name
+				Value   string `xml:",chardata"`
+			} `xml:",any"`
+		} `xml:"properties"`
+		Parent  artifact   `xml:"parent"`
+		Managed []artifact `xml:"dependencyManagement>dependencies>dependency"`
+		Used    []artifact `xml:"dependencies>dependency"`
+	}
+	if xml.Unmarshal(data, &pom) != nil {
+		return nil
+	}
+	var properties []string
+	for _, p := range pom.Properties.All {
+		properties = append(properties, "${"+p.XMLName.Local+"}", strings.TrimSpace(p.Value))
+	}
+	value := strings.NewReplacer(properties...)
+	versions := map[string]string{}
+	for _, a := range append(append(pom.Managed, pom.Used...), pom.Parent) {
+		if version := strings.TrimSpace(value.Replace(a.Version)); version != "" {
+			versions[strings.TrimSpace(value.Replace(a.Group))+":"+strings.TrimSpace(a.Artifact)] = version
+		}
+	}
+	return versions
+}
+
+// parsePackageLock reads a package-lock.json of any version. Of a package in several
+// versions it takes the one nearest to the top.
+func parsePackageLock(data []byte) map[string]string {
+	type entry struct {
+		Version string `json:"version"`
+	}
+	var lock struct {
+		Packages     map[string]entry `json:"packages"`
+		Dependencies map[string]entry `json:"dependencies"`
+	}
+	if json.Unmarshal(data, &lock) != nil {
+		return nil
+	}
+	versions, depth := map[string]string{}, map[string]int{}
+	for name, e := range lock.Dependencies {
+		versions[name] = e.Version
+	}
+	for place, e := range lock.Packages {
+		at := strings.LastIndex(place, "node_modules/")
+		if at < 0 || e.Version == "" {
+			continue
+		}
+		name, deep := place[at+len("node_modules/"):], strings.Count(place, "node_modules/")
+		if known, ok := depth[name]; !ok || deep < known || deep == known && e.Version < versions[name] {
+			versions[name], depth[name] = e.Version, deep
+		}
+	}
+	return versions
+}
+
+// jarFile is a file of a library that is kept in the repository.
+var jarFile = regexp.MustCompile(`(?:^|/)([\w.-]+?)-(\d[\w.+-]*)\.jar$`)
