@@ -112,7 +112,7 @@ func (r *run) finish() {
 		r.p.Warnings = append(r.p.Warnings, r.rounded)
 	}
 	if r.bare > 0 {
-		r.p.Warnf("%d lines have a count and no stack; they count as %s", r.bare, profile.LostName)
+		r.p.Warnf("lines with a count and no stack count as %s: %d", profile.LostName, r.bare)
 	}
 	if r.p.Tables[0].Len() == 0 && (!r.pair || r.p.Tables[1].Len() == 0) {
 		r.p.Warnf("the file holds no samples")

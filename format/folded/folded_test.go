@@ -328,7 +328,7 @@ func TestDecodeCounts(t *testing.T) {
 				<(no stack) label> > 5
 				<a> > <b> > 1
 				<(no stack) label> > 2
-			warning: 2 lines have a count and no stack; they count as (no stack)`},
+			warning: lines with a count and no stack count as (no stack): 2`},
 		{"two numbers and no stack", "3 5\n", `
 			cpu-samples/count
 				<3> > 5`},
