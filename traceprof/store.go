@@ -78,6 +78,10 @@ type Store interface {
 
 	// Expire removes old data, see Expiry.
 	Expire(ctx context.Context, e Expiry) (Expired, error)
+
+	// LimitStacks drops the dictionaries of stacks that an engine keeps in memory and sets
+	// their maximum size in bytes. Call it before the store is used.
+	LimitStacks(bytes int64)
 }
 
 // TaskQuery selects tasks. Zero fields select everything.

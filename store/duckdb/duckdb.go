@@ -52,8 +52,6 @@ var (
 	_ store.Aggregator = (*Store)(nil)
 	_ store.Versioned  = (*Store)(nil)
 	_ traceprof.Store  = (*Store)(nil)
-
-	_ interface{ LimitStacks(bytes int64) } = (*Store)(nil) // serve --max-stacks
 )
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,

@@ -52,6 +52,9 @@ func (t *traces) look(ctx context.Context, f func()) error {
 	return nil
 }
 
+// LimitStacks implements traceprof.Store: all stacks stay in memory.
+func (t *traces) LimitStacks(int64) {}
+
 // CreateTask implements traceprof.Store.
 func (t *traces) CreateTask(ctx context.Context, task traceprof.Task) (admitted traceprof.Task, err error) {
 	err = t.change(ctx, func() error {

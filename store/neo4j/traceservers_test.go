@@ -35,6 +35,11 @@ type twoServers struct {
 
 func (s *twoServers) next() *Store { return s.stores[s.calls.Add(1)%2] }
 
+func (s *twoServers) LimitStacks(bytes int64) {
+	for _, one := range s.stores {
+		one.LimitStacks(bytes)
+	}
+}
 func (s *twoServers) CreateTask(ctx context.Context, t traceprof.Task) (traceprof.Task, error) {
 	return s.next().CreateTask(ctx, t)
 }

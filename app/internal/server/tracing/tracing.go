@@ -62,8 +62,8 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	if err := traceprof.NoteStart(ctx, traces, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
-	if s, ok := traces.(interface{ LimitStacks(bytes int64) }); ok && o.Intake.MaxStacks > 0 {
-		s.LimitStacks(2 * o.Intake.MaxStacks) // the ratio of the defaults
+	if o.Intake.MaxStacks > 0 {
+		traces.LimitStacks(2 * o.Intake.MaxStacks) // the ratio of the defaults
 	}
 	t := &Tracing{Dispatcher: traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{}), intake: traceprof.NewIntake(traces, o.Intake)}
 	recordings := uploads.New(st, uploads.Options{Ingest: o.Ingest})

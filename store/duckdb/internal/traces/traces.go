@@ -66,8 +66,7 @@ func Freeze(s *Store) (thaw func()) {
 	return s.write.Unlock
 }
 
-// LimitStacks drops the dictionaries of stacks in memory and sets their maximum size
-// in bytes; the default is 256 MiB. Call it before the store is used.
+// LimitStacks implements traceprof.Store; the default is 256 MiB.
 func (s *Store) LimitStacks(bytes int64) { s.stacks.reset(bytes) }
 
 // Load reads what memory must know of a database that was just opened.

@@ -39,8 +39,7 @@ func New(db *bolt.DB, usable func(write bool) error) *Store {
 	return s
 }
 
-// LimitStacks drops the dictionaries of stacks in memory and sets their maximum size
-// in bytes; the default is 256 MiB. Call it before the store is used.
+// LimitStacks implements traceprof.Store; the default is 256 MiB.
 func (s *Store) LimitStacks(bytes int64) { s.stacks = newStackCache(bytes) }
 
 // arrivals is the index by which Expire finds the oldest segments.
