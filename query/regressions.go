@@ -195,6 +195,9 @@ type HotellingRow = paper.HotellingRow
 // Regressions answers a RegressionsRequest with the findings of the default method.
 func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
 	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
+	if err := withStored(ctx, st, &r.Facts); err != nil {
+		return nil, err
+	}
 	q := r.Selection
 	req, err := r.Judging.request(q.Last, &r.Facts)
 	if err != nil {

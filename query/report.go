@@ -95,6 +95,9 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	if err := withStored(ctx, st, &r.Facts); err != nil {
+		return nil, err
+	}
 	q := r.Selection
 	k := q.Last
 	q.Last = 0

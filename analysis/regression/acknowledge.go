@@ -19,6 +19,11 @@ type Acknowledgement struct {
 	Until     time.Time `json:"until,omitzero"`      // end of the acknowledgement
 	UpTo      float64   `json:"upTo,omitempty"`      // share of the program; 0: any size
 	Reason    string    `json:"reason,omitempty"`
+	By        string    `json:"by,omitempty"` // who accepted it
+	At        time.Time `json:"at,omitzero"`  // when
+	// Stored: the store keeps it. What the user's repository says of the same finding holds
+	// in its place.
+	Stored bool `json:"-"`
 	// Since is the key of the first run with the change, at which histories begin.
 	// Without it, or with an id and no benchmark, they begin where a scan finds the
 	// change: an id is of one benchmark, and does not say of which.
@@ -29,6 +34,8 @@ type Acknowledgement struct {
 type Excuse struct {
 	Reason string    `json:"reason,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
 }
 
 // returnFactor is the factor by which a change may exceed the acknowledged size.
@@ -37,9 +44,11 @@ const returnFactor = 1.5
 // Acknowledge marks the findings that are acknowledged at the time now.
 func Acknowledge(findings []Finding, list []Acknowledgement, now time.Time) {
 	for i := range findings {
+		f := &findings[i]
+		filed := slices.ContainsFunc(list, func(a Acknowledgement) bool { return !a.Stored && a.concerns(f) })
 		for j := range list {
-			if list[j].holds(&findings[i], now) {
-				findings[i].Acknowledged = &Excuse{list[j].Reason, list[j].Until}
+			if a := &list[j]; a.holds(f, now) && !(a.Stored && filed) {
+				f.Acknowledged = &Excuse{a.Reason, a.Until, a.By, a.At}
 				break
 			}
 		}
@@ -52,6 +61,13 @@ func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 		return false
 	case a.UpTo > 0 && math.Abs(f.Delta.Share) > returnFactor*a.UpTo:
 		return false
+	}
+	return a.concerns(f)
+}
+
+// concerns reports whether it is about the finding, whatever its size and the time.
+func (a *Acknowledgement) concerns(f *Finding) bool {
+	switch {
 	case !a.covers(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}):
 		return false
 	case a.ID != "":

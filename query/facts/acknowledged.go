@@ -122,7 +122,7 @@ func strictly(raw json.RawMessage) (regression.Acknowledgement, int64, error) {
 		if m := unknownKey.FindStringSubmatch(err.Error()); m != nil {
 			key = m[1]
 		}
-		keys := []string{"id", "function", "benchmark", "until", "upTo", "reason", "since"}
+		keys := []string{"id", "function", "benchmark", "until", "upTo", "reason", "by", "at", "since"}
 		place := max(0, bytes.Index(raw, []byte(`"`+key+`"`)))
 		return regression.Acknowledgement{}, int64(place), fmt.Errorf("unknown key %q%s (keys: %s)", key, words.DidYouMean(key, keys), strings.Join(keys, ", "))
 	}

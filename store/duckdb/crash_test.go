@@ -395,7 +395,7 @@ func TestMigrate(t *testing.T) {
 	}
 	s.Close()
 	edit(t, path, asVarints(t, path)+`ALTER TABLE profile DROP COLUMN parts; ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
-		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; UPDATE meta SET value = '1' WHERE key = 'schema'`)
+		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; DROP TABLE accepted; UPDATE meta SET value = '1' WHERE key = 'schema'`)
 	s = mustOpen(t, path, Options{})
 	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
 	fresh, err := ask(t, mustOpen(t, filepath.Join(t.TempDir(), "fresh"), Options{}), columns)
@@ -424,7 +424,7 @@ func TestKilledMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; ALTER TABLE segment DROP COLUMN arrived; UPDATE meta SET value = '3' WHERE key = 'schema'")
+	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; ALTER TABLE segment DROP COLUMN arrived; DROP TABLE accepted; UPDATE meta SET value = '3' WHERE key = 'schema'")
 	for try := range 20 {
 		path := filepath.Join(t.TempDir(), "store.duckdb")
 		if err := copyFile(old, path); err != nil {

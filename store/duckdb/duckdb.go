@@ -51,6 +51,7 @@ var (
 	_ store.Store      = (*Store)(nil)
 	_ store.Aggregator = (*Store)(nil)
 	_ store.Versioned  = (*Store)(nil)
+	_ store.Accepter   = (*Store)(nil)
 	_ traceprof.Store  = (*Store)(nil)
 )
 

@@ -34,6 +34,8 @@ var migrations = []func(context.Context, *driver.Conn) error{
 	statements("ALTER TABLE metric ADD COLUMN samples VARCHAR; ALTER TABLE metric ADD COLUMN error DOUBLE; UPDATE metric SET samples = '', error = 0"),
 	// 7: when a segment arrived. Those stored before arrived when they started.
 	statements("ALTER TABLE segment ADD COLUMN arrived BIGINT; UPDATE segment SET arrived = start"),
+	// 8: accepted changes.
+	statements("CREATE TABLE accepted(finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR)"),
 }
 
 func statements(sql string) func(context.Context, *driver.Conn) error {

@@ -15,7 +15,7 @@ import (
 
 // schemaVersion is the version of the tables and blobs that this program writes.
 // docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 7
+const schemaVersion = 8
 
 // The keys of table meta.
 const (

@@ -29,6 +29,7 @@ import (
 var (
 	_ store.Store     = (*Store)(nil)
 	_ traceprof.Store = (*Store)(nil)
+	_ store.Accepter  = (*Store)(nil)
 )
 
 // schema is the version in Info. There is no stored format.
@@ -46,7 +47,8 @@ type Store struct {
 	metrics  map[pair][]testrun.Metric
 	sources  map[store.ProfileID][]byte
 	raw      rawNames
-	seq      int64 // of the newest profile
+	accepted map[string]store.Acceptance // by finding
+	seq      int64                       // of the newest profile
 
 	// forest grows with Put and is replaced by Compact; entries are over it.
 	// Queries read view, its snapshot after the last change, which sorts the names
@@ -70,6 +72,7 @@ func New() *Store {
 		metrics:  map[pair][]testrun.Metric{},
 		sources:  map[store.ProfileID][]byte{},
 		raw:      rawNames{},
+		accepted: map[string]store.Acceptance{},
 		forest:   new(calltree.Forest),
 	}
 	s.publish()

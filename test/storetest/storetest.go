@@ -85,6 +85,7 @@ var tests = []struct {
 	{"One", testOne},
 	{"Types", testTypes},
 	{"Facts", testFacts},
+	{"Accepted", testAccepted},
 	{"Values", testValues},
 	{"Names", testNames},
 	{"Deep", testDeep},

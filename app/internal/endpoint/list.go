@@ -61,6 +61,13 @@ var (
 	}))
 )
 
+// What people accepted.
+var (
+	Accepted = one("accepted", "store", "/api/v1/accepted", "Changes that were accepted: who, when, why, until when and up to which size.", query.Accepted)
+	Accept   = change(one("accept", "changes", "/api/v1/accept", "Accept a change, in place of an earlier acceptance of the same finding.", query.Accept))
+	Withdraw = change(one("withdraw", "changes", "/api/v1/withdraw", "End the acceptance of a change.", query.Withdraw))
+)
+
 // Queries of trace profiling.
 var (
 	Tasks           = traced("tasks", "/api/v1/tasks", "List tasks of trace profiling, newest start first.", tasks.Tasks)
@@ -94,7 +101,7 @@ var (
 )
 
 // All lists the endpoints.
-var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact,
+var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw,
 	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments, DescribeSegment, Snapshots, Analysis,
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
 

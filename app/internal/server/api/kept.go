@@ -1,8 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/dendroprof/dendro/internal/lru"
 	"github.com/dendroprof/dendro/store"
@@ -29,7 +31,21 @@ func keyOf(r *http.Request, st store.Store) (key string, version uint64, ok bool
 	if !is || r.Method != http.MethodGet || q.Has("since") || q.Has("until") {
 		return "", 0, false
 	}
-	return r.URL.Path + "?" + q.Encode(), v.Version(), true
+	key = r.URL.Path + "?" + q.Encode()
+	if s, is := st.(store.Accepter); is {
+		list, err := s.Accepted(r.Context())
+		if err != nil {
+			return "", 0, false
+		}
+		inForce := 0 // it changes when an acceptance ends
+		for _, a := range list {
+			if a.Until.IsZero() || time.Now().Before(a.Until) {
+				inForce++
+			}
+		}
+		key += fmt.Sprintf("#%d", inForce)
+	}
+	return key, v.Version(), true
 }
 
 // get returns a kept answer of this version of the store.

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/app/internal/server"
@@ -88,4 +90,92 @@ func TestKeptOfOlderContent(t *testing.T) {
 	if got, ok := k.get("b", 2); ok {
 		t.Errorf("an answer of older content: %q", got)
 	}
+}
+
+// TestAcceptedChanges: what one browser accepts holds for everybody who asks this server, is
+// said at once although answers are kept, and ends.
+func TestAcceptedChanges(t *testing.T) {
+	st := &versioned{Store: mem.New()}
+	im := storetest.NewImporter()
+	for run := range 12 {
+		pay := 50 + run%3
+		if run >= 10 {
+			pay = 400
+		}
+		f := im.File("shop", "pay", fmt.Sprintf("r%02d", run), profile.CPUSamples, fmt.Sprintf("×%d  ×%d\nmain  main\nserve  pay", 1000+run, pay))
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	l := labOf(t, &accepting{st}, server.Options{}, Options{})
+	ask := func(method, address string) string {
+		t.Helper()
+		w := l.serve(httptest.NewRequest(method, address, nil))
+		if w.Code != http.StatusOK {
+			t.Fatal(address, w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	type document struct {
+		Changes []struct {
+			ID           string
+			Acknowledged *struct{ By, Reason string }
+		}
+	}
+	report := func() (d document) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(ask("GET", "/api/v1/report?changed=true")), &d); err != nil || len(d.Changes) == 0 {
+			t.Fatal(d, err)
+		}
+		return d
+	}
+	id := report().Changes[0].ID
+	ask("POST", "/api/v1/accept?finding="+id+"&benchmark=shop/pay&by=Ada&reason=known&up-to=0.9&until=2126-01-01")
+	if a := report().Changes[0].Acknowledged; a == nil || a.By != "Ada" || a.Reason != "known" {
+		t.Errorf("accepted: %+v", a)
+	}
+	if body := ask("GET", "/api/v1/check"); strings.Contains(body, `"failed":true`) {
+		t.Error("the check fails for an accepted change")
+	}
+	if body := ask("GET", "/api/v1/regressions"); !strings.Contains(body, `"by":"Ada"`) {
+		t.Error("regressions do not say who accepted")
+	}
+	if body := ask("GET", "/api/v1/accepted"); !strings.Contains(body, id) {
+		t.Error(body)
+	}
+	// The repository of the client says something else of the same finding.
+	facts := `{"facts": {"acknowledged": [{"id": "` + id + `", "until": "2001-01-01", "reason": "of the file"}]}}`
+	w := l.serve(httptest.NewRequest("POST", "/api/v1/report", strings.NewReader(facts)))
+	var d document
+	if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil || d.Changes[0].Acknowledged != nil {
+		t.Errorf("the file of the repository does not win: %+v, %v", d.Changes, err)
+	}
+	ask("POST", "/api/v1/accept?finding="+id+"&until=2001-01-01") // it has ended
+	if a := report().Changes[0].Acknowledged; a != nil {
+		t.Errorf("after its end: %+v", a)
+	}
+	ask("POST", "/api/v1/withdraw?finding="+id)
+	if body := ask("GET", "/api/v1/accepted"); strings.Contains(body, id) {
+		t.Error(body)
+	}
+	if w := l.serve(httptest.NewRequest("POST", "/api/v1/accept?up-to=0.1", nil)); w.Code != http.StatusBadRequest {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+// accepting is a versioned store that keeps accepted changes.
+type accepting struct{ *versioned }
+
+func (s *accepting) Accept(ctx context.Context, a store.Acceptance) error {
+	s.version++
+	return s.Store.(store.Accepter).Accept(ctx, a)
+}
+
+func (s *accepting) Withdraw(ctx context.Context, finding string) error {
+	s.version++
+	return s.Store.(store.Accepter).Withdraw(ctx, finding)
+}
+
+func (s *accepting) Accepted(ctx context.Context) ([]store.Acceptance, error) {
+	return s.Store.(store.Accepter).Accepted(ctx)
 }

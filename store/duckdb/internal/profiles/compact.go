@@ -131,7 +131,8 @@ func (r *rewriter) copyTables(context.Context) error {
 		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
 		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
 		INSERT INTO fresh.profile SELECT * FROM profile ORDER BY id;
-		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`, "fresh.", r.catalogSQL))
+		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;
+		INSERT INTO fresh.accepted SELECT * FROM accepted ORDER BY finding;`, "fresh.", r.catalogSQL))
 }
 
 func (r *rewriter) writeFunctions(context.Context) error {

@@ -26,6 +26,7 @@ var Tables = []driver.Table{
 	{Name: "fn_sample", Columns: `bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT`},
 	{Name: "raw_name", Columns: `grp VARCHAR, fn INTEGER, name VARCHAR`},
 	{Name: "source", Columns: `id INTEGER, data BLOB`},
+	{Name: "accepted", Columns: `finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR`},
 }
 
 // metricsOfRuns has for each benchmark and run its own primary metric and those that may

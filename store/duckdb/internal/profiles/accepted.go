@@ -1,0 +1,85 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// Accept implements store.Accepter.
+func (s *Store) Accept(ctx context.Context, a store.Acceptance) error {
+	a, err := a.Normalized()
+	if err != nil {
+		return err
+	}
+	return s.changeAccepted(ctx, func(c *driver.Conn) error {
+		if err := removeAccepted(ctx, c, a.Finding); err != nil {
+			return err
+		}
+		return c.Append("", "accepted", 1, []string{a.Finding}, []string{a.Benchmark}, []string{a.By}, []int64{micros(a.At)},
+			[]int64{micros(a.Until)}, []float64{a.UpTo}, []string{a.Reason})
+	})
+}
+
+// Withdraw implements store.Accepter.
+func (s *Store) Withdraw(ctx context.Context, finding string) error {
+	return s.changeAccepted(ctx, func(c *driver.Conn) error { return removeAccepted(ctx, c, finding) })
+}
+
+// changeAccepted runs f in a transaction. It changes the version: answers depend on what is
+// accepted.
+func (s *Store) changeAccepted(ctx context.Context, f func(c *driver.Conn) error) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return err
+	}
+	defer s.file.Leave()
+	err := s.file.With(func(c *driver.Conn) error { return c.WriteTx(func() error { return f(c) }) })
+	if err != nil {
+		return fmt.Errorf("accepted changes: %w", err)
+	}
+	s.catalog.change(func() {})
+	return nil
+}
+
+func removeAccepted(ctx context.Context, c *driver.Conn, finding string) error {
+	return c.Query(ctx, "DELETE FROM accepted WHERE finding = ?", []any{finding}, func(driver.Chunk) error { return nil })
+}
+
+// Accepted implements store.Accepter.
+func (s *Store) Accepted(ctx context.Context) (list []store.Acceptance, err error) {
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		list = nil
+		const sql = "SELECT finding, benchmark, by_whom, accepted_at, until, up_to, reason FROM accepted"
+		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+			findings, benchmarks, by, reasons := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(6)
+			at, until, upTo := driver.Column[int64](ch, 3), driver.Column[int64](ch, 4), driver.Column[float64](ch, 5)
+			for i := range findings {
+				list = append(list, store.Acceptance{Finding: findings[i], Benchmark: benchmarks[i], By: by[i], At: instant(at[i]), Until: instant(until[i]),
+					UpTo: upTo[i], Reason: reasons[i]})
+			}
+			return nil
+		})
+	})
+	store.SortAcceptances(list)
+	return list, err
+}
+
+// micros returns microseconds since 1970; 0 for no time.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func instant(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
