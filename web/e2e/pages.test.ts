@@ -135,24 +135,31 @@ describe.skipIf(missing)('pages', () => {
     await w.close();
   });
 
-  test('a finding is accepted: the entry to copy, and what this browser remembers', async () => {
+  test('a finding is accepted for everybody who asks the server, shown struck through, and withdrawn', async () => {
     const w = await world.page();
     await w.open(`${base}/regressions?type=cpu`);
     await w.page.locator('.triage .tr [role=gridcell]').first().click();
-    await w.page.getByRole('button', { name: 'Accept…' }).first().click();
-    await w.page.getByLabel('Reason').first().fill('known');
-    expect(JSON.parse(await w.page.locator('dialog[open] pre').innerText())).toMatchObject({
-      reason: 'known',
-      upTo: expect.closeTo(0.26, 1),
-    });
-    await w.page.getByRole('button', { name: 'Accept in this browser' }).first().click();
+    await w.page.getByRole('button', { name: 'Accept…' }).click();
+    await w.page.getByLabel('Reason').fill('known');
+    await w.page.getByLabel('Your name').fill('Ada');
+    await w.page.locator('dialog[open] summary').click();
+    expect(JSON.parse(await w.page.locator('dialog[open] pre').innerText())).toMatchObject({ reason: 'known', upTo: expect.closeTo(0.26, 1) });
+    expect(await w.barriers()).toEqual([]);
+    await w.page.getByRole('button', { name: 'Accept', exact: true }).click();
     await w.page.locator('.tr.accepted').waitFor();
-    await w.page.reload();
-    await w.page.locator('.tr.accepted').waitFor();
-    await w.page.getByRole('button', { name: /Forget/ }).click();
-    await w.page.locator('.tr:not(.accepted) .more').first().waitFor();
-    expect(w.faults).toEqual([]);
+    const check = world.dendro('check', '--store', base, '--type', 'cpu');
+    expect(check).toMatch(/passed/);
+    expect(world.dendro('regressions', '--store', base, '--type', 'cpu', '-o', 'json')).toContain('"by":"Ada"');
+    const other = await world.page();
+    await other.open(`${base}/?type=cpu`);
+    await other.page.locator('.tr.accepted [role=gridcell]').first().click();
+    await other.page.getByText(/by Ada on .*: known/).waitFor();
+    await other.page.getByRole('button', { name: 'Withdraw the acceptance' }).click();
+    await other.page.locator('.tr:not(.accepted) .more').first().waitFor();
+    expect(() => world.dendro('check', '--store', base, '--type', 'cpu')).toThrow();
+    expect([...w.faults, ...other.faults]).toEqual([]);
     await w.close();
+    await other.close();
   });
 
   test('a file is shown without being stored, then imported', async () => {

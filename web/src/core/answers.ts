@@ -119,7 +119,7 @@ export interface Finding {
   status: 'confirmed' | 'suspect' | 'transient';
   since: { run: string; commit?: string; lastGood?: string };
   ruledOut?: { cause: string; evidence: string }[];
-  acknowledged?: { reason?: string; until?: string };
+  acknowledged?: { reason?: string; until?: string; by?: string; at?: string };
   note?: string;
 }
 

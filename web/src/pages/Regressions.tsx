@@ -1,9 +1,7 @@
 // What became slower, most expensive first, with the evidence.
 import type { ReportDocument } from '../core/answers';
-import { counted } from '../core/format';
 import { source } from '../core/source';
 import { href, place, update } from '../core/url';
-import { accepted, setAccepted } from '../ui/Acknowledge';
 import { useKeys } from '../ui/Keys';
 import { Page } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
@@ -12,7 +10,6 @@ import '../pages.css';
 
 export default function Regressions() {
   const scope = useScope(selection, true);
-  const entries = accepted.value;
   const answer = useChanges(scope);
   const file = (format: string) => {
     const q = new URLSearchParams(scope.params);
@@ -34,11 +31,6 @@ export default function Regressions() {
             value={place.value.params.get('q') ?? ''}
             onInput={e => update({ q: e.currentTarget.value })}
           />
-          {entries.length > 0 && (
-            <button type="button" onClick={() => setAccepted([])}>
-              {`Forget ${counted(entries.length, 'accepted change')} of this browser`}
-            </button>
-          )}
           <a class="button" href={file('html')} download="report.html">
             Report as a file
           </a>

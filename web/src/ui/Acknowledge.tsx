@@ -1,50 +1,52 @@
-// Accepting a change: the entry for .dendro/acknowledged.json, to copy. The server keeps
-// none, so that the repository stays the one place that says what was accepted; this
-// browser remembers it for its own pages.
+// Accepting a change on the server, for everybody who asks it; the entry for the repository,
+// which comes before what the server keeps, can be copied.
 import { signal } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
 import type { Change } from '../core/answers';
+import { benchmarkName } from '../core/metric';
+import { mayChange } from '../core/session';
 import { source } from '../core/source';
+import { Failure } from './Load';
+import { say } from './Tip';
 
-interface Entry {
-  id: string;
-  until?: string;
-  upTo?: number;
-  reason: string;
+/** Counts what this page accepted and withdrew, so that it asks again what changed. */
+export const accepted = signal(0);
+
+const nameKey = 'dendro-name';
+
+/** The entry of .dendro/acknowledged.json for a change. */
+function entryOf(c: Change, reason: string, until: string) {
+  return { id: c.id, upTo: upTo(c), reason, ...(until && { until }) };
 }
 
-const key = 'dendro-acknowledged';
-
-function read(): Entry[] {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');
-    return Array.isArray(list) ? (list as Entry[]) : [];
-  } catch {
-    return [];
-  }
-}
-
-/** What was accepted in this browser. */
-export const accepted = signal<Entry[]>(read());
-
-export function setAccepted(list: Entry[]): void {
-  accepted.value = list;
-  try {
-    localStorage.setItem(key, JSON.stringify(list));
-  } catch {
-    // it holds until the page is closed
-  }
-}
+const upTo = (c: Change): number => Number(Math.abs(c.delta.share).toFixed(4));
 
 export function Acknowledge({ c }: { c: Change }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
   const [until, setUntil] = useState('');
-  const [copied, setCopied] = useState(false);
-  const entry: Entry = { id: c.id, upTo: Number(Math.abs(c.delta.share).toFixed(4)), reason };
-  if (until) entry.until = until;
-  const text = JSON.stringify(entry, null, 2);
-  if (source.value.offline) return null;
+  const [by, setBy] = useState(localStorage.getItem(nameKey) ?? '');
+  const [error, setError] = useState<Error | undefined>();
+  const text = JSON.stringify(entryOf(c, reason, until), null, 2);
+  const change = async (what: 'accept' | 'withdraw', params: Record<string, string | number>) => {
+    try {
+      await source.value.send('POST', what, { finding: c.id, ...params });
+      dialog.current?.close();
+      say(what === 'accept' ? 'Accepted' : 'The change counts again');
+      accepted.value++;
+    } catch (err) {
+      setError(err instanceof Error ? err : new Error(String(err)));
+    }
+  };
+  if (c.acknowledged)
+    return mayChange() ? (
+      <>
+        <button type="button" onClick={() => void change('withdraw', {})}>
+          Withdraw the acceptance
+        </button>
+        {error && <Failure error={error} what="the change" />}
+      </>
+    ) : null;
   return (
     <>
       <button type="button" onClick={() => dialog.current?.showModal()}>
@@ -52,15 +54,17 @@ export function Acknowledge({ c }: { c: Change }) {
       </button>
       <dialog ref={dialog} class="accept" aria-label="Accept this change">
         <form
-          method="dialog"
-          onSubmit={() => {
-            setAccepted([...accepted.value.filter(e => e.id !== c.id), entry]);
+          onSubmit={e => {
+            e.preventDefault();
+            localStorage.setItem(nameKey, by);
+            void change('accept', { benchmark: benchmarkName(c), by, reason, until, 'up-to': upTo(c) });
           }}
         >
           <h2>Accept this change</h2>
           <p>
-            Copy the entry into the list in <code>.dendro/acknowledged.json</code> of the repository, and commit it:{' '}
-            <code>dendro check</code> and reports then accept the change until it grows. This browser also remembers it, for its own pages.
+            {mayChange()
+              ? 'The server keeps it: regressions, checks and reports against this server accept the change until it ends or the change grows to 1.5 times its size.'
+              : 'This token may not change anything. Copy the entry into the list of the repository.'}
           </p>
           <label>
             Reason <input value={reason} onInput={e => setReason(e.currentTarget.value)} />
@@ -68,26 +72,39 @@ export function Acknowledge({ c }: { c: Change }) {
           <label>
             Until <input type="date" value={until} onInput={e => setUntil(e.currentTarget.value)} />
           </label>
-          <pre tabIndex={0} aria-label="Entry">
-            {text}
-          </pre>
+          {mayChange() && (
+            <label>
+              Your name <input value={by} autocomplete="name" onInput={e => setBy(e.currentTarget.value)} />
+            </label>
+          )}
+          {error && <Failure error={error} what="the change" />}
           <div class="actions">
-            <button
-              type="button"
-              onClick={async () => {
-                await navigator.clipboard.writeText(text);
-                setCopied(true);
-              }}
-            >
-              {copied ? 'Copied' : 'Copy'}
-            </button>
-            <button type="submit" class="primary">
-              Accept in this browser
-            </button>
+            {mayChange() && (
+              <button type="submit" class="primary">
+                Accept
+              </button>
+            )}
             <button type="button" onClick={() => dialog.current?.close()}>
               Close
             </button>
           </div>
+          <details open={!mayChange()}>
+            <summary>
+              For <code>.dendro/acknowledged.json</code> of the repository, which comes first
+            </summary>
+            <pre tabIndex={0} aria-label="Entry">
+              {text}
+            </pre>
+            <button
+              type="button"
+              onClick={async () => {
+                await navigator.clipboard.writeText(text);
+                say('Copied the entry');
+              }}
+            >
+              Copy
+            </button>
+          </details>
         </form>
       </dialog>
     </>

@@ -99,7 +99,7 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
             Benchmark
           </a>
         )}
-        {costs(c) && !c.acknowledged && !offline && <Acknowledge c={c} />}
+        {costs(c) && !offline && <Acknowledge c={c} />}
       </div>
       <Facts c={c} />
       {c.path && c.path.length > 0 && <PathOf c={c} />}
@@ -205,7 +205,15 @@ function Facts({ c }: { c: Change }) {
   if (c.acknowledged)
     rows.push([
       'accepted',
-      `${visible(c.acknowledged.reason ?? '')}${c.acknowledged.until ? `, until ${c.acknowledged.until.slice(0, 10)}` : ''}`,
+      visible(
+        [
+          c.acknowledged.by && `by ${c.acknowledged.by}`,
+          c.acknowledged.at && `on ${c.acknowledged.at.slice(0, 10)}`,
+          c.acknowledged.until && `until ${c.acknowledged.until.slice(0, 10)}`,
+        ]
+          .filter(Boolean)
+          .join(' ') + (c.acknowledged.reason ? `: ${c.acknowledged.reason}` : ''),
+      ),
     ]);
   return (
     <dl class="facts">

@@ -11,14 +11,11 @@ export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'la
 
 /** The findings of all value types that are judged, without the evidence behind them. */
 export function useChanges(scope: Scope, version = 0): Loading<ReportDocument> {
-  const entries = accepted.value;
   const q = new URLSearchParams(scope.params);
   for (const [name, value] of Object.entries({ candidates: '0', 'max-depth': '0', changed: 'true' })) q.set(name, value);
-  return useLoad<ReportDocument>(JSON.stringify([String(scope.params), entries, version]), options => {
+  return useLoad<ReportDocument>(JSON.stringify([String(scope.params), accepted.value, version]), options => {
     if (!scope.params) return new Promise(() => {});
-    return entries.length > 0
-      ? source.value.send<ReportDocument>('POST', 'report', q, { facts: { acknowledged: entries } }, options)
-      : source.value.get<ReportDocument>('report', q, options);
+    return source.value.get<ReportDocument>('report', q, options);
   });
 }
 
