@@ -114,6 +114,8 @@ func TestTexts(t *testing.T) {
 				"cycles/count 5 @0 app|7|8 cpu=3: La;::x(perf-7.map) Lb;::y(perf-7.map)+1 Lc;::z(perf-7.map)+2"}},
 		{"other records", "app 7/8 1.0: PERF_RECORD_MMAP2 7/8: [0x1(0x2) @ 0]: r-xp /x\n" + head + "\n\t10 a (/x)\n", []string{"cycles/count 5 @0 app|7|8 cpu=3: a(x)"}},
 		{"strange names", "a: 1.5: b 8 2.5:  5 cycles: \n\t10 a (/x)\n\n:-1 -1/-1 2.5: 5 cycles: \n\t10 a (/x)\n", []string{"cycles/count 5 @0 a: 1.5: b||8: a(x)", "cycles/count 5 @0 :-1|-1|-1: a(x)"}},
+		{"messages of perf", "WARNING: no kernel map\n" + head + "\n\t10 a (/x)\n\nWARNING: something odd\n" + head + "\n\t10 a (/x)\n\nerror: more\n\n" + head + "\n\t10 b (/x)\n",
+			[]string{"cycles/count 5 @0 app|7|8 cpu=3: a(x)", "cycles/count 5 @0 app|7|8 cpu=3: a(x)", "cycles/count 5 @0 app|7|8 cpu=3: b(x)"}},
 		{"nothing", "# nothing\n", nil},
 	} {
 		p, err := decode(tt.text)

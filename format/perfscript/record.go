@@ -26,6 +26,7 @@ type run struct {
 	periods map[string]uint64 // of all samples of an event, from the comments
 
 	strong bool // a header with a time or an event was seen: others are no headers
+	usual  bool // and one with a process: a word with a colon is no header
 
 	samples, odd int
 	firstOdd     error // what the first line that fits nowhere is instead
@@ -133,7 +134,7 @@ func (r *run) line(line []byte) error {
 	case isComment(line, &h):
 		r.comment(string(line))
 		return nil
-	case h.strong() || !r.strong && !startsBlank(line):
+	case h.strong() && (h.usual() || h.hasPeriod || !r.usual) || !r.strong && !startsBlank(line):
 		return r.begin(h)
 	case startsBlank(line) && frameShaped(line) && !r.strong:
 		// No field was asked for but those of the frames.
@@ -157,6 +158,7 @@ func (r *run) begin(h header) error {
 	}
 	r.open = true
 	r.strong = r.strong || h.strong()
+	r.usual = r.usual || h.usual()
 	if h.period > 1<<63-1 {
 		return r.malformed("a period of more than 63 bits")
 	}
@@ -243,6 +245,11 @@ func (r *run) close() error {
 	h := &r.head
 	if !h.strong() && !h.hasThread && len(r.pieces) == 0 {
 		return r.malformed("a sample without time, event, thread or stack")
+	}
+	if len(h.event) > 0 && !h.usual() && !h.hasPeriod && len(r.pieces) == 0 {
+		r.open = false // a message that ends its first word in a colon
+		r.skip("a sample without process, time, period or stack: %s", []byte(h.of.Name))
+		return nil
 	}
 	value := int64(1)
 	if h.hasPeriod {

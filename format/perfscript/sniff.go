@@ -5,11 +5,15 @@ import "bytes"
 // sniffedLines is how many lines decide.
 const sniffedLines = 200
 
+// mostOdd is how many lines more than headers may be neither header nor frame: warnings of perf
+// that went into the file.
+const mostOdd = 2
+
 // Sniff reports whether text that begins with prefix is what perf script prints:
 // behind comments a header with a time or an event, and near it a frame; or the
 // comment with which perf's own header begins.
 func Sniff(prefix []byte) bool {
-	headers, frames := 0, 0
+	headers, frames, odd := 0, 0, 0
 	inHead := false
 	for n := 0; n < sniffedLines && len(prefix) > 0; n++ {
 		var line []byte
@@ -33,7 +37,7 @@ func Sniff(prefix []byte) bool {
 				if inHead = frameShaped(h.rest) && bytes.IndexByte(h.rest, ' ') > 0; inHead {
 					frames++
 				}
-			} else if headers == 0 || !startsBlank(line) {
+			} else if odd++; (headers == 0 || !startsBlank(line)) && odd > headers+mostOdd {
 				return false
 			}
 		}

@@ -118,9 +118,9 @@ func (r *rawParser) head(line string) (err error) {
 		if at, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", value); err == nil {
 			r.p.TimeNanos = at.UnixNano()
 		}
-	case "Duration":
-		if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds < 1e9 {
-			r.p.DurationNanos = int64(seconds * 1e9)
+	case "Duration": // pprof cuts it after four characters: without its unit it says nothing
+		if duration, err := time.ParseDuration(value); err == nil && duration > 0 {
+			r.p.DurationNanos = int64(duration)
 		}
 	}
 	return err
