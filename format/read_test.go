@@ -383,7 +383,7 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		foldedText, pb, gz(foldedText), gz(pb), zst(foldedText), zipped(zip.Deflate, "a", foldedText, "b.gz", gz(pb)), zipped(zip.Store, "a", pb),
 		zipped(zstd.ZipMethodWinZip, "a", foldedText), tarred("d/", "", "a", foldedText, "b", "x"), gz(tarred("a.zip", zipped(zip.Store, "b", foldedText))),
-		"\xef\xbb\xbf" + foldedText, utf16Of(foldedText, true), utf16Of(foldedText, false), "2ELIFREP", "PK\x05\x06", "",
+		"\xef\xbb\xbf" + foldedText, utf16Of(foldedText, true), utf16Of(foldedText, false), utf16Of(foldedText, true)[2:], hexed(xzHex), hexed(bzip2Hex), zipped(0, "a", hexed(xzHex)), "2ELIFREP", "PK\x05\x06", "",
 	} {
 		f.Add([]byte(seed))
 	}

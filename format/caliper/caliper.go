@@ -74,10 +74,9 @@ type node struct {
 
 // table is the samples of a value.
 type table struct {
-	profile.Samples
+	jsonscan.Samples
 	name   string // of the column or metric
-	values jsonscan.Decimals
-	digits int // decimals of a second in its unit, to nanoseconds; notTime
+	digits int    // decimals of a second in its unit, to nanoseconds; notTime
 }
 
 const notTime = -1
@@ -170,14 +169,12 @@ func (t *table) add(v jsonscan.Decimal, stack profile.StackID, tags profile.Tags
 	if v.Digits == 0 {
 		return nil
 	}
-	if err := t.values.Add(v); err != nil {
+	if err := t.Values.Add(v); err != nil {
 		return malformed("%s: %v", t.name, err)
 	}
 	t.Stack, t.Thread, t.Labels = append(t.Stack, stack), append(t.Thread, tags.Thread), append(t.Labels, tags.Labels)
 	if len(t.Stack)%profile.SumRows == 0 {
-		t.Value = t.values.Values
 		t.Bound(l)
-		t.values.Values = t.Value
 	}
 	return nil
 }
@@ -186,9 +183,7 @@ func (t *table) add(v jsonscan.Decimal, stack profile.StackID, tags profile.Tags
 func (f *file) finish() error {
 	f.p.Default = max(0, slices.IndexFunc(f.tables, func(t *table) bool { return t.digits != notTime || t.name == "time" }))
 	for _, t := range f.tables {
-		t.Value, t.Type.Scale = t.values.Values, t.values.Scale
-		t.Bounded()
-		f.p.Tables = append(f.p.Tables, t.Samples)
+		f.p.Tables = append(f.p.Tables, t.Done())
 	}
 	if len(f.tables) == 0 {
 		return malformed("no column is the sum of a region's own values")

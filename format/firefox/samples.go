@@ -27,8 +27,7 @@ var weightTypes = map[string]profile.ValueType{
 // sampleTable is the table of one value type: the rows of one thread behind those
 // of the other.
 type sampleTable struct {
-	profile.Samples
-	values     jsonscan.Decimals
+	jsonscan.Samples
 	allocation bool // it has addresses, and comes behind the samples
 }
 
@@ -39,7 +38,7 @@ func (k *linker) table(t profile.ValueType, allocation bool) *sampleTable {
 			return have
 		}
 	}
-	k.tables = append(k.tables, &sampleTable{Samples: profile.Samples{Type: t}, allocation: allocation})
+	k.tables = append(k.tables, &sampleTable{Samples: jsonscan.Samples{Samples: profile.Samples{Type: t}}, allocation: allocation})
 	return k.tables[len(k.tables)-1]
 }
 
@@ -115,9 +114,7 @@ func (k *linker) addRows(to *sampleTable, from *table, id profile.ThreadID, stac
 	if err := addWeights(to, from, n); err != nil {
 		return err
 	}
-	to.Value = to.values.Values
 	to.Bound(k.limits)
-	to.values.Values = to.Value
 	return nil
 }
 
@@ -128,14 +125,14 @@ func addWeights(to *sampleTable, from *table, n int) error {
 		err := fmt.Errorf("%w: %d samples with %d weights in %s", profile.ErrMalformed, n, weight.len(), from.name)
 		return &profile.ParseError{Offset: weight.at, Err: err}
 	}
-	to.values.Values = slices.Grow(to.values.Values, n)
+	to.Values.Values = slices.Grow(to.Values.Values, n)
 	var err error
 	for row := 0; row < n && err == nil; row++ {
 		d := jsonscan.Decimal{Digits: 1}
 		if weight.seen {
 			d = jsonscan.Decimal{Digits: weight.values.Values[row], Decimals: weight.values.Scale}
 		}
-		err = to.values.Add(d)
+		err = to.Values.Add(d)
 	}
 	if err != nil {
 		return &profile.ParseError{Offset: weight.at, Err: fmt.Errorf("%w: %v", profile.ErrMalformed, err)}
@@ -191,9 +188,7 @@ func (k *linker) finishTables() {
 	for _, allocation := range []bool{false, true} {
 		for _, t := range k.tables {
 			if t.allocation == allocation {
-				t.Value, t.Type.Scale = t.values.Values, t.values.Scale
-				t.Bounded()
-				k.p.Tables = append(k.p.Tables, t.Samples)
+				k.p.Tables = append(k.p.Tables, t.Done())
 			}
 		}
 	}

@@ -36,6 +36,8 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range eventTests {
 		f.Add(seed.write().bytes())
 	}
+	f.Add(datadogChunk(10, 50))
+	f.Add(slices.Concat(jdkChunk("period", "20 ms"), datadogChunk(20, 100)))
 	f.Add(slices.Concat(withNumber(small(), 8, 0), small()))
 	f.Fuzz(func(t *testing.T, b []byte) { checkDecode(t, b) })
 }

@@ -50,14 +50,8 @@ type linker struct {
 
 	stacks []profile.StackID // of the nodes of file.tree
 	states []profile.StateID // of the nodes
-	tables []*sampleTable
+	tables []*jsonscan.Samples
 	origin int64 // the earliest start, in nanoseconds
-}
-
-// sampleTable is the table of one value type.
-type sampleTable struct {
-	profile.Samples
-	values jsonscan.Decimals
 }
 
 func (k *linker) link() error {
@@ -272,7 +266,7 @@ func (k *linker) profile(p *oneProfile) error {
 				}
 			}
 		}
-		if err := t.values.Add(w); err != nil {
+		if err := t.Values.Add(w); err != nil {
 			return p.malformed("%v", err)
 		}
 		t.Stack = append(t.Stack, k.stackOf(n))
@@ -285,27 +279,20 @@ func (k *linker) profile(p *oneProfile) error {
 			t.State = append(t.State, state)
 		}
 		if len(t.Stack)%profile.SumRows == 0 {
-			t.bound(k.limits)
+			t.Bound(k.limits)
 		}
 	}
 	p.nodes, p.weights, p.times = nil, nil, nil
 	return nil
 }
 
-// bound sums the table if it is large.
-func (t *sampleTable) bound(l profile.Limits) {
-	t.Value = t.values.Values
-	t.Bound(l)
-	t.values.Values = t.Value
-}
-
-func (k *linker) table(vt profile.ValueType) *sampleTable {
+func (k *linker) table(vt profile.ValueType) *jsonscan.Samples {
 	for _, t := range k.tables {
 		if t.Type.Name == vt.Name {
 			return t
 		}
 	}
-	k.tables = append(k.tables, &sampleTable{Samples: profile.Samples{Type: vt, Intervals: vt.Unit == "nanoseconds"}})
+	k.tables = append(k.tables, &jsonscan.Samples{Samples: profile.Samples{Type: vt, Intervals: vt.Unit == "nanoseconds"}})
 	return k.tables[len(k.tables)-1]
 }
 
@@ -336,9 +323,7 @@ func (k *linker) finish() {
 		k.p.Warnf("the file holds no profiles")
 	}
 	for _, t := range k.tables {
-		t.Value, t.Type.Scale = t.values.Values, t.values.Scale
-		t.Bounded()
-		k.p.Tables = append(k.p.Tables, t.Samples)
+		k.p.Tables = append(k.p.Tables, t.Done())
 	}
 	for _, w := range []struct {
 		n    int
