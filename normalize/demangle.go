@@ -4,17 +4,7 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
-
-	"github.com/dendroprof/dendro/profile"
 )
-
-// Demangle returns f with the name that its source has, where it is a symbol as compilers
-// of C++ and Rust mangle it, without the hash of Rust. Other names and
-// fields do not change.
-func Demangle(f profile.Function) profile.Function {
-	f.Name = dropRustHash(demangled(f.Name))
-	return f
-}
 
 // mangled reports whether a name may be a mangled symbol.
 func mangled(name string) bool {

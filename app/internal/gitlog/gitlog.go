@@ -106,9 +106,6 @@ func newLog(k kept) *Log {
 	return &Log{Commit: k.Commit, Date: time.Unix(k.Date, 0).UTC(), kept: k}
 }
 
-// Files returns the number of files of the commit.
-func (l *Log) Files() int { return len(l.kept.Files) }
-
 // LastChange returns when the code of a function was changed last, and in which
 // file; false when no file of the repository is known to hold it. Of several files
 // that could, it is the newest change: an upper bound.

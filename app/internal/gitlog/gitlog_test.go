@@ -72,8 +72,8 @@ func TestLastChange(t *testing.T) {
 		commit{2000, []string{"tree/y.go", "-old/Gone.java"}},
 		commit{3000, []string{"src/main/java/a/b/C.java", "tree/y_test.go"}})
 	l := read(t, dir, "", "")
-	if l.Files() != 6 || l.Date.Unix() != 3000 || len(l.Commit) != 40 {
-		t.Errorf("%d files of %s at %s", l.Files(), l.Commit, l.Date)
+	if len(l.kept.Files) != 6 || l.Date.Unix() != 3000 || len(l.Commit) != 40 {
+		t.Errorf("%d files of %s at %s", len(l.kept.Files), l.Commit, l.Date)
 	}
 	for name, want := range map[string]int64{
 		"a.b.C.m": 3000, "a.b.C$Inner.m": 3000, "a.b.D.m": 0, "example.com/m/tree.(*T).f": 2000, "example.com/mtree.f": 0,
