@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dendroprof/dendro/app/internal/coderepo"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/mcp"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/api"
@@ -23,6 +25,8 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/web"
@@ -33,6 +37,7 @@ type serveOptions struct {
 	server.Options
 	tokenFiles [3]string // of the agents', the HTTP and the reading token
 	sql        bool
+	code       string // directory of the repository
 	rules      string
 	workers    int
 	limits     profile.Limits
@@ -85,6 +90,7 @@ server at once. No acknowledged data is lost in either case.`,
 	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "serve /metrics without a token")
 	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: additional host `name` that clients may use for the server; repeatable")
 	f.BoolVar(&o.sql, "sql", true, "allow read-only SQL queries of clients")
+	f.StringVar(&o.code, "code", "", "git `repository` of the profiled code: clients that may change the store see its commits and source lines (default: nobody sees code)")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names, for uploads")
 	f.IntVar(&o.workers, "workers", 0, "number `n` of goroutines that decode an upload (0: one per core)")
 	o.addLimits(c)
@@ -195,6 +201,11 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 	case o.GRPCListen == "" && o.HTTPListen == "":
 		return usagef("--grpc-listen and --http-listen are both empty: nothing to serve")
 	}
+	if o.code != "" {
+		if o.code, err = gitlog.Root(o.code); err != nil {
+			return usagef("--code: %w", err)
+		}
+	}
 	if err := o.tokens(); err != nil {
 		return err
 	}
@@ -260,9 +271,28 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	return s.Serve(ctx)
 }
 
+// codeOnServer is the repository that --code names.
+type codeOnServer struct{ dir string }
+
+func (c codeOnServer) Locate(ctx context.Context, doc *report.Report) error {
+	return coderepo.Repository{Dir: c.dir}.Locate(ctx, doc)
+}
+
+func (c codeOnServer) AddSource(ctx context.Context, lines *query.LinesResult) error {
+	sources, err := gitlog.OpenSources(ctx, c.dir)
+	if err != nil {
+		return err
+	}
+	lines.AddSource(sources.Lines)
+	return sources.Close()
+}
+
 // parts lists what the server answers.
 func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing, panicked func(string, any, []byte)) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
+	if o.code != "" {
+		questions.Code = codeOnServer{o.code}
+	}
 	answers := local(st, o.limits)
 	if traces != nil {
 		answers.Traces = traces.Dispatcher.Store()

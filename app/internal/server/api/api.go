@@ -29,6 +29,8 @@ import (
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -46,11 +48,31 @@ type Options struct {
 	// own, if it keeps traces.
 	Dispatcher *traceprof.Dispatcher
 
+	// Code is the repository of the profiled code, for requests that may change the store;
+	// nil: nobody sees code.
+	Code Code
+
 	SQL        bool // users' own SQL is allowed
 	Limits     profile.Limits
 	Workers    int                   // of an import; 0: one per core
 	Normalizer *normalize.Normalizer // nil: the built-in rules
 	PutBytes   int64                 // of all uploads by other Dendros, which are held in memory; 0: 1 GiB
+}
+
+// Code is a repository of the profiled code on the machine of the server.
+type Code interface {
+	// Locate adds to the changes of a report the commits and lines that may be their causes.
+	Locate(ctx context.Context, doc *report.Report) error
+	// AddSource adds the text of lines.
+	AddSource(ctx context.Context, lines *query.LinesResult) error
+}
+
+// code returns the repository for a request; nil: it sees none.
+func (a *api) code(ctx context.Context) Code {
+	if a.Code == nil || !server.MayChange(ctx) {
+		return nil
+	}
+	return a.Code
 }
 
 // api is the state of the handlers.

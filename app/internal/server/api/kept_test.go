@@ -11,6 +11,8 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
@@ -178,4 +180,61 @@ func (s *accepting) Withdraw(ctx context.Context, finding string) error {
 
 func (s *accepting) Accepted(ctx context.Context) ([]store.Acceptance, error) {
 	return s.Store.(store.Accepter).Accepted(ctx)
+}
+
+// repository says that it was asked.
+type repository struct{ located, listed int }
+
+func (r *repository) Locate(_ context.Context, doc *report.Report) error {
+	r.located++
+	for i := range doc.Changes {
+		doc.Changes[i].File = "secret.go"
+	}
+	return nil
+}
+
+func (r *repository) AddSource(context.Context, *query.LinesResult) error { r.listed++; return nil }
+
+// TestCode: code of the server's repository is for those who may change the store, also where
+// an answer is kept; programs read their own repository.
+func TestCode(t *testing.T) {
+	st := &versioned{Store: mem.New()}
+	im := storetest.NewImporter()
+	for run := range 12 {
+		pay := 50 + run%3
+		if run >= 10 {
+			pay = 400
+		}
+		f := im.File("shop", "pay", fmt.Sprintf("r%02d", run), profile.CPUSamples, fmt.Sprintf("×%d  ×%d\nmain  main\nserve  pay", 1000+run, pay))
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	repo := &repository{}
+	const full, reading = "full-0123456789ab", "read-0123456789ab"
+	l := labOf(t, st, server.Options{HTTPToken: full, ReadToken: reading}, Options{Code: repo})
+	ask := func(token, address string) string {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodGet, address, nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := l.serve(r)
+		if w.Code != http.StatusOK {
+			t.Fatal(w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	for range 2 { // the second is kept
+		if !strings.Contains(ask(full, "/api/v1/report"), "secret.go") {
+			t.Error("who may change sees no code")
+		}
+		if strings.Contains(ask(reading, "/api/v1/report"), "secret.go") {
+			t.Error("who may only read sees code")
+		}
+	}
+	if repo.located != 1 {
+		t.Errorf("located %d times", repo.located)
+	}
+	if strings.Contains(ask(full, "/api/v1/report?client=true"), "secret.go") || strings.Contains(ask(full, "/api/v1/report?changed=true&candidates=0"), "secret.go") {
+		t.Error("code where none is needed")
+	}
 }

@@ -93,6 +93,13 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, q endpoint.Question
 	if err != nil {
 		return err
 	}
+	if lines, ok := result.(*query.LinesResult); ok && !form.(*endpoint.Form).Client {
+		if code := a.code(r.Context()); code != nil {
+			if err := code.AddSource(r.Context(), lines); err != nil {
+				return err
+			}
+		}
+	}
 	if t, ok := result.(*tasks.CreatedTask); ok {
 		w.Header().Set("Location", "/api/v1/tasks/"+url.PathEscape(t.ID))
 		w.Header().Set("Content-Type", "application/json")
@@ -115,6 +122,10 @@ var mediaTypes = map[string]string{"json": "application/json", "md": "text/markd
 // answerReport writes a report: a kept one, if the store has not changed since.
 func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Question, f *reportFormat) error {
 	key, version, keeps := keyOf(r, a.Store)
+	code := a.code(r.Context())
+	if code != nil {
+		key += "#code"
+	}
 	body, found := []byte(nil), false
 	if keeps {
 		body, found = a.kept.get(key, version)
@@ -124,7 +135,13 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 		if err != nil {
 			return err
 		}
-		if body, err = encodeReport(f, result.(*report.Report), q.Request.(interface{ Details() query.Detail }).Details()); err != nil {
+		doc := result.(*report.Report)
+		if code != nil && !f.Client && !isBrief(q.Request) {
+			if err := code.Locate(r.Context(), doc); err != nil {
+				return err
+			}
+		}
+		if body, err = encodeReport(f, doc, q.Request.(interface{ Details() query.Detail }).Details()); err != nil {
 			return err
 		}
 		if keeps {
@@ -136,6 +153,12 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 	}
 	_, _ = w.Write(body)
 	return nil
+}
+
+// isBrief reports whether a request is for the list of what changed, without evidence.
+func isBrief(request any) bool {
+	r, ok := request.(*query.ReportRequest)
+	return ok && r.Changed && r.Candidates == 0
 }
 
 // encodeReport returns a report in its format.
