@@ -128,7 +128,14 @@ export interface Change extends Finding {
   file?: string;
   line?: number;
   owners?: string[];
-  code?: { commits: { commit: string; author: string; subject: string }[]; lines: { file: string; line: number; sign: string; text: string }[] };
+  link?: string;
+  code?: {
+    link?: string;
+    commits: { commit: string; author: string; subject: string }[];
+    moreCommits?: number;
+    lines: { file: string; line: number; sign: string; text: string }[];
+    moreLines?: number;
+  };
   fails: boolean;
   also: Finding[];
 }

@@ -12,6 +12,7 @@ import { HistoryPlot, Steps } from '../ui/History';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { Source } from '../ui/Source';
 import { useTyped } from '../ui/Typed';
 import '../pages.css';
 
@@ -109,6 +110,7 @@ interface TreeRows {
 function Around({ name, params, series }: { name: string; params: URLSearchParams; series: HistorySeries[] }) {
   const [chosen, choose] = useState(0);
   const s = series[chosen] ?? series[0]!;
+  const lines = place.value.params.get('lines') === 'true';
   const at: Params = {
     group: s.group,
     benchmark: s.benchmark,
@@ -139,6 +141,12 @@ function Around({ name, params, series }: { name: string; params: URLSearchParam
         <Neighbours title="Callers" of={callers} none="It is where stacks begin." />
         <Neighbours title="Callees" of={callees} none="It calls no other sampled function." />
       </div>
+      <details class="card" open={lines} onToggle={e => update({ lines: e.currentTarget.open ? 'true' : null })}>
+        <summary>
+          <span class="what">Lines</span>
+        </summary>
+        {lines && <Source name={name} at={{ group: s.group, benchmark: s.benchmark, branch: params.getAll('branch'), machine: s.runs[s.runs.length - 1]?.machine ?? '', type: s.type, last: 1 }} />}
+      </details>
     </section>
   );
 }

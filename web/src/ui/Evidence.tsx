@@ -10,6 +10,7 @@ import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
 import { Band, type Mark } from './Band';
 import { Fn } from './Fn';
+import { say } from './Tip';
 
 export const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
@@ -102,6 +103,9 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
         {costs(c) && !offline && <Acknowledge c={c} />}
       </div>
       <Facts c={c} />
+      {(c.code?.lines.length ?? 0) > 0 && <Lines of={c.code!.lines} />}
+      {!!c.code?.moreLines && <p class="dim">{counted(c.code.moreLines, 'more changed line')}</p>}
+      <Next c={c} b={b ?? light} />
       {c.path && c.path.length > 0 && <PathOf c={c} />}
       {candidate && b && <LevelPlot candidate={candidate} b={b} />}
       {c.ruledOut && c.ruledOut.length > 0 && (
@@ -180,6 +184,9 @@ export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
 /** Says what a score is, where one stands. */
 export const scoreHint = 'how many standard deviations of the noise the change is; a finding needs more than the threshold of its benchmark';
 
+/** Reports whether an address is one of the web: repositories come from configurations that nobody checked. */
+const web = (address: string): boolean => /^https?:\/\//.test(address);
+
 function Facts({ c }: { c: Change }) {
   const time = c.delta.time;
   const rows: [string, preact.ComponentChildren][] = [];
@@ -196,9 +203,28 @@ function Facts({ c }: { c: Change }) {
       <abbr title={scoreHint}>{`score ${c.score.toFixed(1)}`}</abbr>
     </>,
   ]);
-  if (c.file)
-    rows.push(['code', `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`]);
+  if (c.file) {
+    const text = `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
+    rows.push([
+      'code',
+      c.link && web(c.link) ? (
+        <a key="c" href={c.link} target="_blank" rel="noreferrer">
+          {text}
+        </a>
+      ) : (
+        text
+      ),
+    ]);
+  }
   for (const x of c.code?.commits ?? []) rows.push(['commit', visible(`${commit(x.commit)} ${x.subject} (${x.author})`)]);
+  if (c.code?.moreCommits) rows.push(['', counted(c.code.moreCommits, 'more commit')]);
+  if (c.code?.link && web(c.code.link))
+    rows.push([
+      'difference',
+      <a key="d" href={c.code.link} target="_blank" rel="noreferrer">
+        {visible(c.code.link)}
+      </a>,
+    ]);
   if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
   if (c.also.length > 0) rows.push(['also in', visible(c.also.map(benchmarkName).join(', '))]);
   if (c.note && c.function) rows.push(['note', c.note]);
@@ -223,9 +249,56 @@ function Facts({ c }: { c: Change }) {
           <dd>{v}</dd>
         </div>
       ))}
-      {(c.code?.lines.length ?? 0) > 0 && <Lines of={c.code!.lines} />}
     </dl>
   );
+}
+
+/** What to do with a finding: reproduce it, and tell others. */
+function Next({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) {
+  const command = reproduction(c, b);
+  const copy = async (text: string, what: string) => {
+    await navigator.clipboard.writeText(text);
+    say(`Copied the ${what}`);
+  };
+  return (
+    <div class="actions">
+      {command && (
+        <button type="button" title={command} onClick={() => void copy(command, 'command')}>
+          Copy the command to reproduce it
+        </button>
+      )}
+      <button type="button" onClick={() => void copy(issueText(c, command), 'text of an issue')}>
+        Copy as an issue
+      </button>
+    </div>
+  );
+}
+
+/** The command that measures the last good and the first bad commit in turns; empty if they are unknown. */
+export function reproduction(c: Change, b: JudgedBenchmark | undefined): string {
+  const good = b?.runs.find(r => r.run === c.since.lastGood)?.commit;
+  const word = (s: string) => (/^[\w./-]+$/.test(s) ? s : `'${s.replace(/'/g, "'\\''")}'`);
+  if (!good || !c.since.commit || good === c.since.commit) return '';
+  const command = c.file?.endsWith('.go') || c.headline?.file?.endsWith('.go') ? `go test -bench ${word(`^${c.benchmark.replace(/[^\w/].*/, '')}`)} ./...` : 'COMMAND OF THE BENCHMARK';
+  return `dendro bench --base ${word(good)} --head ${word(c.since.commit)} --count 4 -- ${command}`;
+}
+
+/** A finding as the text of an issue, in Markdown. */
+export function issueText(c: Change, command: string): string {
+  const code = (s: string) => `\`${visible(s).replace(/`/g, "'")}\``;
+  const time = c.delta.time;
+  const lines = [
+    `# ${visible(benchmarkName(c))}: ${signed(c.delta.share, percent)} in ${label(c, x => shortName(visible(x)))}`,
+    '',
+    `- ${kinds[c.kind]}, ${c.status}${time ? `: ${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}` : ''}`,
+    `- value type ${code(c.type)}, score ${c.score.toFixed(1)}, finding ${code(c.id)}`,
+    `- first run with it: ${code(c.since.run)}${c.since.commit ? ` at commit ${code(c.since.commit)}` : ''}; last good run: ${code(c.since.lastGood ?? 'unknown')}`,
+  ];
+  for (const x of c.code?.commits ?? []) lines.push(`- commit ${code(commit(x.commit))} ${visible(x.subject)} (${visible(x.author)})`);
+  if (c.path?.length) lines.push('', 'Call path:', '', ...c.path.map((f, i) => `${'  '.repeat(Math.min(i, 10))}- ${code(f)}`));
+  if (command) lines.push('', 'To reproduce it:', '', '```sh', command, '```');
+  if (!source.value.offline) lines.push('', `${location.origin}${href('regressions', { ...carried(), group: c.group, benchmark: c.benchmark })}`);
+  return `${lines.join('\n')}\n`;
 }
 
 /** The changed lines of the commits since the last good run, by file. */

@@ -10,6 +10,7 @@ import { dark, remembered } from '../core/settings';
 import { source } from '../core/source';
 import { none } from '../core/table';
 import { callees, formatPath, parseTransform, transform } from '../core/transforms';
+import { carried } from '../core/scope';
 import { href, link, place, update } from '../core/url';
 import { type Colouring, palette } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
@@ -452,7 +453,12 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
             { label: 'Search', hint: '/', run: () => update({ q: functions[fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') }) },
             { label: 'Copy name', hint: 'c', run: () => copy(functions[fn]!.name, 'name') },
             ...(node !== none ? [{ label: 'Copy call path', hint: 'p', run: () => copy(pathNames(node, nodes), 'call path') }] : []),
-            ...(source.value.offline ? [] : [{ label: 'This function over time', href: href('function', { function: functions[fn]!.name }) }]),
+            ...(source.value.offline
+              ? []
+              : [
+                  { label: 'This function over time', href: href('function', { ...carried(), function: functions[fn]!.name }) },
+                  { label: 'Show its source lines', href: href('function', { ...carried(), function: functions[fn]!.name, type: place.value.params.get('type'), lines: true }) },
+                ]),
           ]}
         />
       )}

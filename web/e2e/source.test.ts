@@ -1,0 +1,75 @@
+// From a finding to the changed line of code: a server that was started for a repository.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { missing, World } from './world';
+
+/** A profile in the text of pprof -raw, with lines. */
+const raw = (slow: number, fast: number) => `PeriodType: cpu nanoseconds
+Period: 1000000
+Samples:
+samples/count cpu/nanoseconds
+          ${slow}   ${slow}000000: 1 3
+          ${fast}   ${fast}000000: 2 3
+Locations
+     1: 0x11 M=1 main.slow ${'/src/app/main.go'}:5:0 s=4
+     2: 0x22 M=1 main.fast ${'/src/app/main.go'}:9:0 s=8
+     3: 0x33 M=1 main.main ${'/src/app/main.go'}:13:0 s=12
+Mappings
+1: 0x0/0x100/0x0 app
+`;
+
+describe.skipIf(missing)('source', () => {
+  const world = new World();
+  let base = '';
+  let repo = '';
+  beforeAll(async () => {
+    repo = join(world.dir, 'app');
+    mkdirSync(repo);
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-C', repo, ...args], { encoding: 'utf8' }).trim();
+    git('init', '-q', '-b', 'main');
+    const commit = (body: string, subject: string) => {
+      writeFileSync(join(repo, 'go.mod'), 'module app\n');
+      writeFileSync(join(repo, 'main.go'), `package main\n\n\nfunc slow() {\n\t${body} // <img src=x onerror=alert(1)>\n}\n\nfunc fast() {\n}\n\n\nfunc main() {\n\tslow()\n}\n`);
+      git('add', '.');
+      git('commit', '-q', '-m', subject);
+      return git('rev-parse', 'HEAD');
+    };
+    const good = commit('once()', 'first');
+    const bad = commit('once(); again()', 'parse twice');
+    for (let i = 0; i < 9; i++) {
+      const slow = i < 7 ? 300 + (i % 3) : 900 + i;
+      world.dendro('import', '--store', 's.duckdb', '--keep-source', '--run', `r${i}`, '--date', `2026-10-1${i}`, '--branch', 'main', '--commit', i < 7 ? good : bad, '--group', 'app', '--benchmark', 'Parse', '--metric', `time/op=${1000 + slow}ns/op`, '--progress', 'none', world.write(`p${i}.txt`, raw(slow, 700 + (i % 4))));
+    }
+    base = (await world.serve('--store', 's.duckdb', '--code', repo)).http;
+  });
+  afterAll(() => world.close());
+
+  test('from Home to the changed line is one click; the finding can be reproduced and told', async () => {
+    const w = await world.page();
+    await w.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await w.open(`${base}/?type=cpu`);
+    await w.page.locator('.triage .tr', { hasText: 'main.slow' }).locator('[role=gridcell]').first().click();
+    await w.page.locator('.panel .changed .added', { hasText: 'again()' }).waitFor();
+    expect(await w.page.locator('.panel').innerText()).toMatch(/parse twice \(Ada\)/);
+    expect(await w.barriers()).toEqual([]);
+    await w.page.getByRole('button', { name: 'Copy the command to reproduce it' }).click();
+    expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^dendro bench --base [0-9a-f]{40} --head [0-9a-f]{40} --count 4 -- go test -bench '\^Parse' \.\/\.\.\.$/);
+    await w.page.getByRole('button', { name: 'Copy as an issue' }).click();
+    expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^# app\/Parse: \+[\d.]+% in main\.slow[\s\S]*parse twice[\s\S]*dendro bench/);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('lines have self and total beside their text, which needs the right to change', async () => {
+    const w = await world.page();
+    await w.open(`${base}/function?function=main.slow&type=cpu&lines=true`);
+    const row = w.page.locator('.source tr', { hasText: 'again()' });
+    expect(await row.innerText()).toMatch(/908 ms\s+908 ms\s+5\s+once\(\); again\(\)/);
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+});
