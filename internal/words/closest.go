@@ -7,7 +7,8 @@ import (
 )
 
 // Closest returns at most n of the candidates that somebody may have meant by a text, the
-// best first: names that contain it or whose last part is nearly it. Case is ignored.
+// best first: names that begin with it, that contain it, or whose last part is nearly it.
+// Case is ignored.
 func Closest(text string, candidates []string, n int) []string {
 	type scored struct {
 		name string
@@ -23,6 +24,8 @@ func Closest(text string, candidates []string, n int) []string {
 			cost = distance(wanted, last, limit) + 1
 		}
 		switch {
+		case len(wanted) >= 3 && strings.HasPrefix(have, wanted): // broken off
+			cost = min(cost, 1)
 		case cost <= limit:
 		case len(wanted) >= 3 && strings.Contains(have, wanted):
 			cost = limit + 2 + len(have) - len(wanted)

@@ -14,6 +14,7 @@ func TestClosest(t *testing.T) {
 		"compile":        "regexp.Compile regexp/syntax.compile",
 		"regexp.compile": "regexp.Compile",
 		"server":         "main.(*Server).handle",
+		"--bench":        "--benchmark --branch",
 		"zzz":            "",
 		"":               "",
 		"s":              "",
