@@ -36,6 +36,9 @@ func (w *worker) guess(l Label, file string, p *profile.Profile) (_ Label, guess
 		more, from, warnings = w.content(file, p)
 	}
 	path := fromPath(file, keyed || !l.Run.Date.IsZero())
+	if p.Dumps && !keyed && l.Run.Date.IsZero() {
+		path = fromDumpPath(file)
+	}
 	if from == "" {
 		more, from = path, fromNames
 	}

@@ -78,6 +78,7 @@ type Result struct {
 	Types    []string          `json:"types,omitempty"`
 	Metrics  []string          `json:"metrics,omitempty"`
 	Guessed  []Guess           `json:"guessed,omitempty"` // labels that nothing gave
+	Dumps    int               `json:"dumps,omitempty"`   // thread dumps in the file, each with a run of its own; Run is that of the first
 	Samples  int64             `json:"samples,omitempty"`
 	Warnings []string          `json:"warnings,omitempty"`
 
@@ -507,8 +508,9 @@ func (w *writer) account(it *item, outcomes []store.Outcome) {
 	}
 }
 
-// runOf completes a label with the facts in the file itself.
-func runOf(l Label, p *profile.Profile, mtime time.Time) (run testrun.Run, weak bool, guesses []Guess) {
+// runOf completes a label with the facts in the file itself. The suffix tells runs apart
+// that are named after the same second.
+func runOf(l Label, p *profile.Profile, mtime time.Time, suffix string) (run testrun.Run, weak bool, guesses []Guess) {
 	run, weak = l.Run, l.WeakDate
 	from := fromStart
 	if run.Date.IsZero() {
@@ -522,7 +524,7 @@ func runOf(l Label, p *profile.Profile, mtime time.Time) (run testrun.Run, weak 
 		run.Date = run.Date.Truncate(time.Microsecond)
 	}
 	if run.Key == "" {
-		run.Key = run.Date.Format(time.RFC3339Nano)
+		run.Key = run.Date.Format(time.RFC3339Nano) + suffix
 		if l.Run.Date.IsZero() {
 			guesses = []Guess{{"run", from}}
 		}

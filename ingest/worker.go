@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // maxWarmStacks and maxWarmFunctions bound a worker's tables of raw names: about 50 bytes
@@ -161,36 +162,61 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 	label, guesses, warnings := w.guess(label, it.result.File, p)
 	var known []Guess
 	label, it.added, known = w.o.Environment.label(label, w.o.Defaults.Run.Key != "", p, s.Mtime)
-	run, weak, dated := runOf(label, p, s.Mtime)
-	it.weak = weak
-	it.result.Guessed, it.result.Warnings = slices.Concat(guesses, known, dated), append(it.result.Warnings, warnings...)
+	if p.Dumps && it.added.Key != "" { // a pipeline takes several, and each is a run
+		label.Run.Key, it.added.Key = "", ""
+		known = slices.DeleteFunc(known, func(g Guess) bool { return g.What == "run" })
+	}
+	parts := []*profile.Profile{p}
+	if label.Run.Key == "" && label.Run.Date.IsZero() {
+		parts = p.EachDump() // a run each; a run that somebody names has their sum
+	}
+	for i, part := range parts {
+		run, weak, dated := runOf(label, part, s.Mtime, dumpNumber(it.result.File, part))
+		file, err := w.file(it, part, label, run)
+		if err != nil {
+			return err
+		}
+		it.files = append(it.files, file)
+		if it.weak = weak; i == 0 {
+			it.result.Guessed, it.result.Warnings = slices.Concat(guesses, known, dated), append(it.result.Warnings, warnings...)
+			it.result.Run, it.result.Date, it.result.Group, it.result.Bench = run.Key, run.Date, label.Group, label.Benchmark
+		}
+	}
+	if len(parts) > 1 {
+		it.result.Dumps = len(parts)
+	}
+	for _, m := range it.files[0].Metrics {
+		it.result.Metrics = append(it.result.Metrics, m.Name)
+	}
+	return nil
+}
+
+// file returns what is stored of a profile, and adds it to the result.
+func (w *worker) file(it *item, p *profile.Profile, label Label, run testrun.Run) (*store.File, error) {
 	file := &store.File{Name: it.result.File, Run: run, Metrics: label.Metrics}
 	file.Benchmark.Group, file.Benchmark.Name = label.Group, label.Benchmark
 	results, note := w.o.Metrics.Of(label.Benchmark)
 	file.Metrics = addMetrics(file.Metrics, results)
-	if note != "" {
+	if note != "" && it.files == nil {
 		it.result.Warnings = append(it.result.Warnings, note)
 	}
 	tables, err := w.tables(p, label.Type)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, i := range tables {
 		rec, err := w.record(p, i, label.Group)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		file.Records = append(file.Records, rec)
-		it.result.Types = append(it.result.Types, rec.Type.Name)
+		if !slices.Contains(it.result.Types, rec.Type.Name) {
+			it.result.Types = append(it.result.Types, rec.Type.Name)
+		}
 		it.result.Samples += rec.Samples
 		it.result.Taken = max(it.result.Taken, taken(&p.Tables[i]))
 	}
-	it.files = []*store.File{file}
-	for _, m := range file.Metrics {
-		it.result.Metrics = append(it.result.Metrics, m.Name)
-	}
-	it.result.Run, it.result.Date, it.result.Group, it.result.Bench = run.Key, run.Date, label.Group, label.Benchmark
-	return nil
+	return file, nil
 }
 
 // taken returns the number of samples that a table stands for.

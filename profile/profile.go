@@ -91,6 +91,10 @@ type Profile struct {
 	// not the call itself.
 	ReturnAddresses bool
 
+	// Dumps: the samples of one time are all threads of the process at that moment, as a
+	// thread dump shows them. EachDump takes several apart.
+	Dumps bool
+
 	// DropFrames and KeepFrames are pprof's regular expressions; kept so that
 	// what is read is written again. They are not applied.
 	DropFrames, KeepFrames string

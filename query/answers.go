@@ -42,7 +42,7 @@ func viewBy[Request, Part, Result any](answer func(context.Context, store.Store,
 // TreeView returns the view that a TreeRequest names.
 func TreeView(r *TreeRequest) View[TreeRequest] {
 	switch {
-	case len(r.Inputs) == 0 && r.Last > 0 && r.View == viewFunctions:
+	case r.comparesRuns(r.View):
 		return ViewOf(Growth)
 	case r.Select != "":
 		return ViewOf(Node)

@@ -289,6 +289,7 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 	if err != nil {
 		return nil, err
 	}
+	whole := slices.Clone(below)
 	trees[0], trees[1] = below[:len(trees[0])], below[len(trees[0]):]
 	for i := range trees {
 		for k := range trees[i] {
@@ -296,6 +297,13 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 				trees[i][k] = v.under.Under(trees[i][k])
 			}
 		}
+	}
+	if v.under != nil && !slices.ContainsFunc(slices.Concat(trees[0], trees[1]), func(t *calltree.Tree) bool { return t.Len() > 0 }) {
+		var all []profile.Function
+		for _, t := range whole {
+			all = append(all, t.Functions...)
+		}
+		return nil, noPath(v.Under, all)
 	}
 	if err := c.compare(trees, sides); err != nil {
 		return nil, err
@@ -334,6 +342,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 		return nil, trees, sides, err
 	}
 	c = &comparison{viewer: v, r: r}
+	var all []*calltree.Shown
 	if err := v.checkStates(slices.Concat(sides[0], sides[1])); err != nil {
 		return nil, trees, sides, err
 	}
@@ -345,6 +354,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 		if err != nil {
 			return nil, trees, sides, err
 		}
+		all = append(all, shown...)
 		for k, s := range shown {
 			trees[i] = append(trees[i], withPeriod(s.Tree, &sides[i][k]))
 			c.count[i] += sides[i][k].profiles
@@ -353,7 +363,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 			c.names[i] = sides[i][0].name
 		}
 	}
-	return c, trees, sides, nil
+	return c, trees, sides, v.checkFound(all)
 }
 
 // compare computes the diff of both sides.
@@ -389,7 +399,9 @@ func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
 	}
 	s := &scope{viewer: c.viewer, named: viewFlame, r: &TreeRequest{Sort: c.r.Sort, Filter: c.r.Filter, Cut: c.r.Cut}, title: netTitle,
 		tree: below[0], count: c.count[0] + c.count[1]}
-	s.narrow()
+	if err := s.narrow(); err != nil {
+		return nil, err
+	}
 	return s, c.checkCallers(s.tree.Table)
 }
 

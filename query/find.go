@@ -161,14 +161,19 @@ func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (fin
 
 // unknown returns an error if the pattern is of a function that no profile in the store has.
 func (r *FindRequest) unknown(ctx context.Context, st store.Reader, p *callpath.Pattern) error {
-	if !p.Single() {
-		return nil
-	}
 	functions, err := st.FunctionNames(ctx)
 	if err != nil {
 		return err
 	}
 	names := functionNames(functions)
+	if !p.Single() {
+		for step, of := range p.Functions(names) {
+			if !slices.Contains(of, true) {
+				return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(p.Name(step)), words.DidYouMean(p.Name(step), names))
+			}
+		}
+		return nil
+	}
 	if slices.Contains(p.Functions(names)[0], true) {
 		return nil
 	}

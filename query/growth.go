@@ -30,6 +30,12 @@ type GrowthRow struct {
 	SelfBefore float64 `json:"selfBefore"`
 }
 
+// comparesRuns reports whether a list of functions compares the newest runs with those
+// before: it does so for the runs as they are, without a filter.
+func (r *TreeRequest) comparesRuns(view string) bool {
+	return r.Last > 0 && view == viewFunctions && r.isPlain(view)
+}
+
 // Growth answers a TreeRequest by comparing the functions of the newest Last runs with
 // those before.
 func Growth(ctx context.Context, st store.Store, r *TreeRequest) (_ *GrowthResult, err error) {

@@ -57,6 +57,11 @@ func severalNames(s *Selection) bool {
 	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 1 })
 }
 
+// namesAny reports whether a selection names anything.
+func namesAny(s *Selection) bool {
+	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 0 })
+}
+
 // selectedName is a field of a selection that names something.
 type selectedName struct {
 	name  string
@@ -131,11 +136,5 @@ func functionNames(functions []profile.Function) []string {
 
 // unknownFunction is the error of a view of a function that nothing selected has.
 func unknownFunction(name string, functions []profile.Function) error {
-	names := functionNames(functions)
-	for i := range functions {
-		if short := unqualified(names[i]); short != names[i] {
-			names = append(names, short)
-		}
-	}
-	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, names))
+	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, withShortNames(functions)))
 }

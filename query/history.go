@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
@@ -139,9 +140,16 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	switch {
 	case len(out.Series) > 0:
 	case r.Function != "":
+		functions, err := st.FunctionNames(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(functionNames(functions), r.Function) {
+			return nil, unknownFunction(r.Function, functions)
+		}
 		out.Notes = append(out.Notes, fmt.Sprintf("no function is named %s in %s", r.Function, counted(len(list), "selected profile")))
 	case r.Metric != "":
-		out.Notes = append(out.Notes, fmt.Sprintf("no selected profile has a metric %s", r.Metric))
+		return nil, fmt.Errorf("%w: no selected profile has a metric %s%s", store.ErrNothing, words.Clean(r.Metric), closestOrAll(r.Metric, metricNames(list)))
 	default:
 		out.Notes = append(out.Notes, "no selected profile has a metric: import one with --metric, or give --function")
 	}
@@ -314,4 +322,17 @@ func (s *HistorySeries) judged(o *report.Outcome) {
 
 func compareBenchmarks(a, b testrun.Benchmark) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+}
+
+// metricNames lists the metrics of profiles.
+func metricNames(list []store.Profile) []string {
+	var names []string
+	for i := range list {
+		for _, m := range list[i].Metrics {
+			if !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return names
 }

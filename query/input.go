@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/average"
@@ -201,10 +202,22 @@ func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) 
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, NewInput(d.Name, d.Profile, NamesNormalised))
+			list = append(list, NewInput(d.Name, dumpOf(d.Profile, &p.Run), NamesNormalised))
 		}
 	}
 	return list, nil
+}
+
+// dumpOf returns the part of a file that is stored as a run: all of it, or one of several
+// thread dumps, each of which is a run named after its time.
+func dumpOf(p *profile.Profile, run *testrun.Run) *profile.Profile {
+	for _, one := range p.EachDump() {
+		at := one.Start.UTC().Truncate(time.Microsecond)
+		if key, _, _ := strings.Cut(run.Key, "#"); key == at.Format(time.RFC3339Nano) {
+			return one
+		}
+	}
+	return p
 }
 
 // withRawNames replaces the names of a tree's functions by raw examples.

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -57,6 +58,9 @@ type Run struct {
 // Runs answers a RunsRequest.
 func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, error) {
 	list, err := st.Profiles(ctx, r.Selection)
+	if err == nil && len(list) == 0 && namesAny(&r.Selection) {
+		err = hinted(ctx, st, &r.Selection, fmt.Errorf("%w by: %s", store.ErrNothing, r.Selection.String()))
+	}
 	if err != nil {
 		return nil, err
 	}

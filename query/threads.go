@@ -68,15 +68,22 @@ func notThere(list []Input, what, name string, names func(*calltree.Viewer) []st
 	if len(list) == 1 {
 		prefix, of = list[0].prefix(), ""
 	}
-	const few = 12
-	hint := words.DidYouMean(name, have)
-	switch {
-	case len(have) == 0:
+	hint := closestOrAll(name, have)
+	if len(have) == 0 {
 		hint = fmt.Sprintf(": its samples have no %ss", what)
-	case hint == "" && len(have) <= few:
-		hint = fmt.Sprintf("; there are %s", words.Clean(strings.Join(have, ", ")))
 	}
 	return fmt.Errorf("%sno %s is named %s%s%s", prefix, what, words.Clean(name), of, hint)
+}
+
+// closestOrAll says which names are close to one that is not there, or which there are if
+// they are few.
+func closestOrAll(name string, have []string) string {
+	const few = 12
+	hint := words.DidYouMean(name, have)
+	if hint == "" && len(have) > 0 && len(have) <= few {
+		hint = "; there are " + words.Clean(strings.Join(have, ", "))
+	}
+	return hint
 }
 
 // stateNames returns the selected states, each alone.

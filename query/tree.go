@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
@@ -208,8 +209,8 @@ func (r *TreeRequest) validate(view string) error {
 	switch {
 	case r.Callers != "" && view == viewFunctions:
 		return usage("--callers is a tree: leave out --view functions")
-	case r.Sort == "diff" && (view != viewFunctions || r.Last == 0 || len(r.Inputs) > 0):
-		return usage("--sort diff needs a list of functions of a selection with --last n: the runs to compare with those before")
+	case r.Sort == "diff" && !r.comparesRuns(view):
+		return usage("--sort diff needs a list of functions of a selection with --last n, the runs to compare with those before, and no filter")
 	case len(r.Inputs) > 0 && len(r.Types) > 1:
 		return usage("files show one value type: give one --type")
 	case view == viewMarkers && r.Select != "":
@@ -251,7 +252,11 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	if err != nil {
 		return nil, err
 	}
-	return v.scope(list, r, view)
+	s, err := v.scope(list, r, view)
+	if err == nil && view != viewMarkers { // whose search is another
+		err = v.checkFound(s.all)
+	}
+	return s, err
 }
 
 // scope merges the views of inputs.
@@ -281,18 +286,31 @@ func (v *viewer) scope(list []Input, r *TreeRequest, view string) (*scope, error
 			return nil, err
 		}
 	}
-	s.narrow()
+	if err := s.narrow(); err != nil {
+		return nil, err
+	}
 	return s, v.checkCallers(s.tree.Table)
 }
 
 // narrow keeps what is below the call path of --under.
-func (s *scope) narrow() {
+func (s *scope) narrow() error {
 	if s.under == nil {
-		return
+		return nil
 	}
+	all := s.tree.Functions
 	if s.tree = s.under.Under(s.tree); s.tree.Len() == 0 {
-		s.note("no call path matches %s", s.Under)
+		return noPath(s.Under, all)
 	}
+	return nil
+}
+
+// noPath is the error of --under with a pattern that no call path matches.
+func noPath(pattern string, functions []profile.Function) error {
+	hint := ""
+	if !strings.Contains(pattern, ";") {
+		hint = words.DidYouMean(pattern, withShortNames(functions))
+	}
+	return fmt.Errorf("%w: no call path matches %s%s", store.ErrNothing, words.Clean(pattern), hint)
 }
 
 // titleOf names what is shown: the file, or how many profiles.

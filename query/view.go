@@ -148,6 +148,8 @@ type viewer struct {
 	under *callpath.Pattern
 	typ   string
 	notes []string
+	// unknown counts the inputs in which a name of a transform is not.
+	unknown map[string]int
 }
 
 // newViewer returns a viewer whose matching of call paths ends with the context.
@@ -156,7 +158,7 @@ func newViewer(ctx context.Context, f *Filter, typ string) (*viewer, error) {
 	if under != nil {
 		under.StopWhen(func() bool { return ctx.Err() != nil })
 	}
-	return &viewer{Filter: f, view: view, under: under, typ: typ, notes: []string{}}, err
+	return &viewer{Filter: f, view: view, under: under, typ: typ, notes: []string{}, unknown: map[string]int{}}, err
 }
 
 func (v *viewer) note(format string, args ...any) {
@@ -168,7 +170,6 @@ func (v *viewer) note(format string, args ...any) {
 // show makes the view of every input.
 func (v *viewer) show(list []Input) ([]*calltree.Shown, error) {
 	shown := make([]*calltree.Shown, len(list))
-	unknown := map[string]int{}
 	for i := range list {
 		in := &list[i]
 		typ := v.typ
@@ -188,18 +189,13 @@ func (v *viewer) show(list []Input) ([]*calltree.Shown, error) {
 			return nil, fmt.Errorf("%s%w", in.prefix(), err)
 		}
 		for _, name := range shown[i].Unknown {
-			unknown[name]++
+			v.unknown[name]++
 		}
 		if shown[i].EmptyRange {
 			v.note("%sno samples are inside --range and --preview, which count from the first sample", in.prefix())
 		}
 	}
 	v.noteStackless(shown)
-	for name, n := range unknown {
-		if n == len(list) {
-			v.note("--transform: no function or module is named %s", name)
-		}
-	}
 	return shown, nil
 }
 

@@ -214,6 +214,9 @@ func (p *Pattern) Functions(names []string) [][]bool {
 	return matches
 }
 
+// Name returns what a piece matches, as the pattern has it.
+func (p *Pattern) Name(piece int) string { return p.pieces[piece].name }
+
 // stopEvery is the number of names between two calls of stop.
 const stopEvery = 64
 

@@ -41,6 +41,7 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 	p.Profiler = "py-spy"
 	t := &reader{Recorder: stacktext.NewRecorder(p), known: &m.Frames, limits: l, table: stacktext.NewTable(l)}
 	err := t.read(&m.Lines, r)
+	p.Dumps = true
 	p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false, 0)}
 	p.Warnings = t.notes.Warnings(p.Warnings)
 	return err

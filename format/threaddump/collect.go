@@ -319,6 +319,7 @@ func lockName(address, class []byte) [][]byte {
 func (c *Collector) Finish() {
 	c.end()
 	p := c.out.Profile
+	p.Dumps = true
 	timed, start := c.start()
 	p.Tables = append(p.Tables, c.threads.Samples(profile.NamedType(profile.Threads), timed, start))
 	if c.deltas {

@@ -34,9 +34,10 @@ var placeholders = map[string]func(t *testing.T, dir string) string{
 		}
 		return string(list[0].ID)
 	},
-	"--callers malloc": func(*testing.T, string) string { return "--callers f3" },
-	"perf script":      func(*testing.T, string) string { return "gzip -dc perf.gz" },
-	"~/src/shop":       func(t *testing.T, dir string) string { return dir },
+	"--callers malloc":   func(*testing.T, string) string { return "--callers f3" },
+	"drop-function:poll": func(*testing.T, string) string { return "drop-function:f17" },
+	"perf script":        func(*testing.T, string) string { return "gzip -dc perf.gz" },
+	"~/src/shop":         func(t *testing.T, dir string) string { return dir },
 }
 
 // TestHelpWidth wants the text of every help to fit a terminal, and every command of the
@@ -148,6 +149,7 @@ func fillExamples(t *testing.T, dir string) {
 		"after.pb.gz":                    "../app/internal/demo/profiles/run-017/checkout.pb.gz",
 		"old.duckdb":                     "",
 		"heap.pb.gz":                     "pprof/testdata/go-heap.pb.gz",
+		"jstack.txt":                     "threaddump/testdata/locks-jstack-jdk17.txt.gz",
 		"recording.jfr":                  "jfr/testdata/ap46-cpu.jfr.gz",
 		"main/orders.jfr":                "jfr/testdata/ap46-cpu.jfr.gz",
 		"branch/orders.jfr":              "jfr/testdata/ap46-cpu.jfr.gz",

@@ -26,8 +26,8 @@ it uses at least 2 seconds. --by groups the rows by run, benchmark, group or fun
 ` + patternHelp,
 		Example: `  dendro find 'regexp.Compile' --min-share 5%
   dendro find '/^runtime\.gc/' --by run --total
-  dendro find 'handler;**;json.Marshal|json.Unmarshal' --by benchmark --last 5
-  dendro find 'plan*' --callee 'regexp.*' --min-value 20ms --since 7d`,
+  dendro find '*.Price;**;regexp.Compile|regexp.MustCompile' --by benchmark --last 5
+  dendro find '*.applyRules' --callee 'regexp.*' --min-value 20ms --since 7d`,
 		Args: takes(1, 1),
 	}
 	return e.query(c, &r, []string{"pattern"}, func(args []string) endpoint.Question {

@@ -18,10 +18,10 @@ its total (samples in it and below) and self (samples in it alone). Callees are 
 their callers, largest first. Text omits small nodes and prints how many; -o json omits
 none by default.
 
-Filters apply in this order: --thread, --range, --transform, --no-idle, --kind,
---search, --preview. Filters that need single samples (--range, --thread, --no-idle,
---view stack-chart or markers, and weights such as --type traced) work on files, and on
-profiles imported with --keep-source.`,
+Filters apply in this order: --thread, --range, --transform, --state, --no-idle, --kind,
+--search, --preview. Filters that need single samples (--range, --thread, --state,
+--no-idle, --view stack-chart, markers or locks, and weights such as --type traced) work
+on files, and on profiles imported with --keep-source.`,
 		Example: `  dendro tree --benchmark checkout --last 1
   dendro tree --profile 9f1c2ab04d5e6677 --depth 6
   dendro tree cpu.pb.gz other.pb.gz --min-percent 2 -o json
@@ -43,9 +43,12 @@ apply, so that a list can cover a range, a thread or a subtree.
 
 With --last n, compare runs: now is the share in the newest n runs of each benchmark,
 before is the mean share in all runs before them, and diff is the difference in
-percentage points. Each benchmark has the same weight.`,
+percentage points. Each benchmark has the same weight. With a filter the list is of the
+newest runs alone.`,
 		Example: `  dendro top --benchmark checkout
   dendro top --last 1
+  dendro top jstack.txt --state RUNNABLE,BLOCKED
+  dendro top jstack.txt --view locks
   dendro top cpu.pb.gz --sort total --rows 10
   dendro top profile.json --range 1200..1900 --kind js`,
 	}, &r, &r.TreeRequest, func() endpoint.Question { return endpoint.Top.Of(&r) })
