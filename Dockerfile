@@ -1,21 +1,20 @@
-# The image of `dendro serve`:
+# The image of `dendro serve`, from the Debian package of a release in dist/:
 #
+#   make release            # or put dendro-VERSION-linux-ARCH.deb of a release there
 #   docker build -t dendro .
 #   docker run -p 12800:12800 -p 11800:11800 -v dendro:/data dendro
 #
-# The build downloads Go modules, once per change of go.mod, and nothing else: DuckDB is in
-# one of them, and the web pages are in the repository.
-FROM golang:1.26-bookworm AS build
-WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
-COPY . .
-ARG VERSION=development
-RUN make install PREFIX=/usr DESTDIR=/out VERSION=$VERSION && install -d -m 755 -o 65532 -g 65532 /out/data
-
-# The C and C++ libraries, certificates, and a user without a shell.
-FROM gcr.io/distroless/cc-debian12:nonroot
-COPY --from=build /out /
+# tools/image-test runs these steps in an empty Debian system.
+FROM debian:bookworm-slim
+ARG TARGETARCH=amd64
+COPY dist/dendro-*-linux-${TARGETARCH}.deb /tmp/package/
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends ca-certificates /tmp/package/*.deb && \
+    rm -rf /tmp/package /var/lib/apt/lists/*
+RUN groupadd --gid 65532 dendro && \
+    useradd --uid 65532 --gid dendro --no-create-home --shell /usr/sbin/nologin dendro && \
+    install -d -o dendro -g dendro /data
+USER dendro
 ENV DENDRO_STORE=/data/dendro.duckdb
 VOLUME /data
 EXPOSE 12800 11800

@@ -16,7 +16,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ install: ## install binary, man pages and completions below PREFIX (/usr/local)
 
 release: ## dist/dendro-VERSION-linux-ARCH.tar.gz and .deb (ARCH=amd64 or arm64, with a C++ compiler for it)
 	VERSION=$(VERSION) tools/release $(ARCH)
+
+image-test: # the steps of the Dockerfile in an empty Debian system, and its server (root, mmdebstrap)
+	rm -f dist/*.deb
+	$(MAKE) release
+	tools/image-test
 
 demo: build ## build, import real profiles, show the planted regression
 	@bin/dendro demo
@@ -96,7 +101,7 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
 
-nightly: test-real spark-test spark-nightly race-all test-large soak fuzz bench bench-detection ## everything that is too slow for every change; hours
+nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run
