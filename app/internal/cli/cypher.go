@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -100,15 +101,34 @@ func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err erro
 	if err != nil {
 		return err
 	}
+	return o.print(e, answer)
+}
+
+// print writes the rows as they arrive. An answer without rows is an error if the query
+// has names that the graph does not have: it could find nothing.
+func (o *cypherOptions) print(e *env, answer *store.CypherAnswer) error {
 	t := &render.Table{}
 	for _, name := range answer.Columns {
 		t.Columns = append(t.Columns, render.Column{Name: name, Whole: e.width() == 0})
 	}
-	err = t.Stream(e.rendering(o.output), answer.Rows, o.rows)
-	if err == nil && answer.Notes != nil {
-		e.notes(answer.Notes())
+	empty := true
+	err := t.Stream(e.rendering(o.output), func(yield func([]any, error) bool) {
+		for row, err := range answer.Rows {
+			empty = empty && err != nil
+			if !yield(row, err) {
+				return
+			}
+		}
+	}, o.rows)
+	if err != nil || answer.Notes == nil {
+		return err
 	}
-	return err
+	notes := answer.Notes()
+	if empty && len(notes) > 0 {
+		return fmt.Errorf("cypher: no rows: %s (docs/schema/neo4j.md lists the names of the graph)", strings.Join(words.CleanAll(notes), "; "))
+	}
+	e.notes(notes)
+	return nil
 }
 
 // cypherParams parses name=value; a value that is not JSON is a text.

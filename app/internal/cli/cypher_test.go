@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/store"
 )
 
 func TestCypherParams(t *testing.T) {
@@ -35,6 +37,29 @@ func TestQueryLimit(t *testing.T) {
 		e := &env{in: strings.NewReader(long), out: &out, err: &errOut, store: "mem:"}
 		if status := e.run(t.Context(), []string{command, "-"}); status != exitError || !strings.Contains(errOut.String(), "the query is longer than") {
 			t.Errorf("%s: %d, %s%s", command, status, &out, &errOut)
+		}
+	}
+}
+
+// TestCypherUnknownName wants an error of a query that could find nothing, because the
+// graph has no such label, and a note where it found something.
+func TestCypherUnknownName(t *testing.T) {
+	unknown := []string{"The label Benchmrk does not exist in database neo4j."}
+	for _, rows := range [][][]any{nil, {{"checkout"}}} {
+		var out, errOut strings.Builder
+		e := &env{out: &out, err: &errOut}
+		o := cypherOptions{output: "text"}
+		err := o.print(e, &store.CypherAnswer{Columns: []string{"name"}, Notes: func() []string { return unknown },
+			Rows: func(yield func([]any, error) bool) {
+				for _, row := range rows {
+					if !yield(row, nil) {
+						return
+					}
+				}
+			}})
+		if found := rows != nil; found != (err == nil) || err != nil && !strings.Contains(err.Error(), "no rows: The label Benchmrk does not exist") ||
+			found != strings.Contains(errOut.String(), "note: The label Benchmrk") || found != strings.Contains(out.String(), "checkout") {
+			t.Errorf("%v: %v\n%s%s", rows, err, &out, &errOut)
 		}
 	}
 }
