@@ -37,6 +37,7 @@ var placeholders = map[string]func(t *testing.T, dir string) string{
 	"--callers malloc":   func(*testing.T, string) string { return "--callers f3" },
 	"drop-function:poll": func(*testing.T, string) string { return "drop-function:f17" },
 	"perf script":        func(*testing.T, string) string { return "gzip -dc perf.gz" },
+	"/tmp/demo.duckdb":   func(_ *testing.T, dir string) string { return dir + "/demo.duckdb" },
 	"~/src/shop":         func(t *testing.T, dir string) string { return dir },
 }
 
