@@ -58,7 +58,7 @@ describe.skipIf(missing)('source', () => {
     await w.page.getByRole('button', { name: 'Copy the command to reproduce it' }).click();
     expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^dendro bench --base [0-9a-f]{40} --head [0-9a-f]{40} --count 4 -- go test -bench '\^Parse' \.\/\.\.\.$/);
     await w.page.getByRole('button', { name: 'Copy as an issue' }).click();
-    expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^# app\/Parse: \+[\d.]+% in main\.slow[\s\S]*parse twice[\s\S]*dendro bench/);
+    expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^# `app\/Parse`: \+[\d.]+% in `main\.slow[\s\S]*parse twice[\s\S]*dendro bench/);
     expect(w.faults).toEqual([]);
     await w.close();
   });

@@ -3,6 +3,8 @@ import type { Change, ReportDocument } from '../src/core/answers';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
 import { shownChanges } from '../src/ui/Triage';
+import { sideOf } from '../src/pages/Diff';
+import { issueText, reproduction } from '../src/ui/Evidence';
 import { fitting } from '../src/ui/Table';
 
 const change = (c: Partial<Change>): Change => ({
@@ -68,5 +70,33 @@ describe('columns', () => {
   it('that do not fit are left out, the least important first', () => {
     const ids = (width: number) => fitting(columns, width).map(c => c.id).join('');
     expect([ids(0), ids(300), ids(250), ids(150), ids(50)]).toEqual(['abc', 'abc', 'ab', 'a', 'a']);
+  });
+});
+
+describe('two search fields', () => {
+  const runs = [
+    { run: 'r1', branch: 'main', commit: 'abcd1111' },
+    { run: 'r2', branch: 'pr', commit: 'abcd2222' },
+    { run: 'main2' },
+  ];
+  it('name runs, branches and commits', () => {
+    expect(sideOf('r1', runs)).toEqual({ run: 'r1' });
+    expect(sideOf(' pr ', runs)).toEqual({ branch: 'pr' });
+    expect(sideOf('abcd2', runs)).toEqual({ commit: 'abcd2222' });
+    for (const none of ['', 'abcd', 'abc', 'nothing']) expect(sideOf(none, runs)).toBeNull();
+  });
+});
+
+describe('a finding to pass on', () => {
+  const c = change({ since: { run: 'r2', lastGood: 'r1', commit: 'b'.repeat(40) }, headline: { function: 'shop.pay', own: true, file: 'a.go' }, benchmark: "Pay it's/x" });
+  const b = { runs: [{ run: 'r1', commit: 'a'.repeat(40) }] } as unknown as Parameters<typeof reproduction>[1];
+  it('is measured by a command that a shell reads as it is meant', () => {
+    expect(reproduction(c, b)).toBe(`dendro bench --base ${'a'.repeat(40)} --head ${'b'.repeat(40)} --count 4 -- go test -bench '^Pay' ./...`);
+    expect(reproduction(change({}), b)).toBe('');
+  });
+  it('is Markdown in which names are text', () => {
+    const text = issueText(change({ function: 'a`b', path: ['main', 'a`b'] }), '');
+    expect(text).toContain("  - `a'b`");
+    expect(text).not.toContain('To reproduce');
   });
 });

@@ -1,11 +1,11 @@
 // The difference of two selections of profiles.
 import { useMemo, useState } from 'preact/hooks';
-import { amount, commit, counted, relative, visible } from '../core/format';
+import { amount, commit, counted, instant, relative, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { dark } from '../core/settings';
 import { source } from '../core/source';
-import { go, place, update } from '../core/url';
+import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
 import { Await, useAnswer } from '../ui/Load';
 import { Menu } from '../ui/Menu';
@@ -13,6 +13,7 @@ import { Page, useTitle } from '../ui/Page';
 import { DiffChart } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
+import { useChosenType, useTyped } from '../ui/Typed';
 import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 import { benchmarksText, type Run, runsText } from './Profile';
@@ -32,7 +33,8 @@ function Selected({ params }: { params: URLSearchParams }) {
   const query = dataParams(params);
   const asked = query.toString();
   query.set('form', 'columns');
-  const answer = useAnswer<Wire>('diff', query);
+  const answer = useTyped<Wire>('diff', query);
+  useChosenType(params, answer.type);
   useRunKeys(params);
   return (
     <Await of={answer} what="the diff">
@@ -196,47 +198,62 @@ function given(params: URLSearchParams, side: string): string {
   return list.length > 3 ? `${list.length} runs, ${list[0]} … ${list[list.length - 1]}` : list.join(', ');
 }
 
+/** What a search field names: a run, a branch, or a commit by its first digits. */
+export function sideOf(text: string, runs: readonly Run[]): { run?: string; branch?: string; commit?: string } | null {
+  const name = text.trim();
+  if (!name) return null;
+  if (runs.some(r => r.run === name)) return { run: name };
+  if (runs.some(r => r.branch === name)) return { branch: name };
+  const commits = new Set(runs.map(r => r.commit ?? '').filter(c => c.startsWith(name)));
+  return name.length >= 4 && commits.size === 1 ? { commit: [...commits][0]! } : null;
+}
+
 /** What to compare, if the address does not say. */
 function Choose() {
-  const answer = useAnswer<{ rows: { benchmark: { group: string; name: string }; run: Run }[] }>('profiles', { last: 100 });
+  const { params } = place.value;
+  const [benchmark, setBenchmark] = useState(params.get('benchmark') ?? '');
+  const names = useAnswer<{ names: string[] }>('completions', { parameter: 'benchmark', prefix: benchmark });
+  const answer = useAnswer<{ rows: Run[] }>('runs', { ...(names.value?.names.includes(benchmark) && { benchmark }), last: 500 });
   return (
-    <Page title="Diff" sub="Compare two runs of a benchmark.">
+    <Page title="Diff" sub="Compare any two: runs, commits or branches. Each field searches as you type.">
       <Await of={answer} what="runs">
-        {({ rows }) => {
-          const runs = new Map<string, { group: string; name: string; runs: Map<string, Run> }>();
-          for (const r of rows) {
-            const key = JSON.stringify([r.benchmark.group, r.benchmark.name]);
-            if (!runs.has(key)) runs.set(key, { ...r.benchmark, runs: new Map() });
-            runs.get(key)!.runs.set(r.run.run, r.run);
-          }
-          return runs.size > 0 ? (
-            <Form benchmarks={[...runs.values()]} />
+        {({ rows }) =>
+          rows.length > 0 ? (
+            <Form benchmark={benchmark} setBenchmark={setBenchmark} benchmarks={names.value?.names ?? []} runs={rows} />
           ) : (
             <p class="empty">The store has no profiles. Import some: dendro import FILE</p>
-          );
-        }}
+          )
+        }
       </Await>
     </Page>
   );
 }
 
-function Form({ benchmarks }: { benchmarks: { group: string; name: string; runs: Map<string, Run> }[] }) {
-  const [at, setAt] = useState(0);
-  const b = benchmarks[at]!;
-  const runs = [...b.runs.values()].reverse();
-  const [base, setBase] = useState('');
-  const [now, setNow] = useState('');
-  const sides = [base || (runs[1] ?? runs[0]!).run, now || runs[0]!.run];
-  const select = (label: string, value: string, set: (v: string) => void) => (
+interface FormProps {
+  benchmark: string;
+  setBenchmark: (name: string) => void;
+  benchmarks: readonly string[];
+  runs: readonly Run[];
+}
+
+function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
+  const [sides, setSides] = useState(['', '']);
+  const newestFirst = [...runs].reverse();
+  const branches = [...new Set(newestFirst.map(r => r.branch ?? '').filter(Boolean))];
+  const named = sides.map(text => sideOf(text, runs));
+  const of = { benchmark: benchmarks.includes(benchmark) ? benchmark : null };
+  const field = (i: number, label: string, hint: string) => (
     <label>
       {label}
-      <select value={value} onChange={e => set(e.currentTarget.value)}>
-        {runs.map(r => (
-          <option key={r.run} value={r.run}>
-            {runsText([r])}
-          </option>
-        ))}
-      </select>
+      <input
+        type="search"
+        list="sides"
+        autocomplete="off"
+        placeholder={hint}
+        value={sides[i]}
+        onInput={e => setSides(i === 0 ? [e.currentTarget.value, sides[1]!] : [sides[0]!, e.currentTarget.value])}
+      />
+      {sides[i] && !named[i] && <small class="dim">No run or branch has this name, and no one commit begins with it.</small>}
     </label>
   );
   return (
@@ -244,38 +261,55 @@ function Form({ benchmarks }: { benchmarks: { group: string; name: string; runs:
       class="card form"
       onSubmit={e => {
         e.preventDefault();
-        go('diff', { group: b.group, benchmark: b.name, 'base-run': sides[0], 'new-run': sides[1] });
+        const to: Changes = of;
+        named.forEach((side, i) => {
+          for (const [name, value] of Object.entries(side ?? {})) to[`${i === 0 ? 'base' : 'new'}-${name}`] = value;
+        });
+        go('diff', to);
       }}
     >
       <label>
         Benchmark
-        <select
-          value={at}
-          onChange={e => {
-            setAt(+e.currentTarget.value);
-            setBase('');
-            setNow('');
-          }}
-        >
-          {benchmarks.map((x, i) => (
-            <option key={i} value={i}>
-              {[x.group, x.name].filter(Boolean).join(' / ')}
-            </option>
-          ))}
-        </select>
+        <input
+          type="search"
+          list="benchmarks"
+          autocomplete="off"
+          placeholder="all"
+          value={benchmark}
+          onInput={e => setBenchmark(e.currentTarget.value)}
+        />
       </label>
-      {select('Base', sides[0]!, setBase)}
-      {select('New', sides[1]!, setNow)}
+      <datalist id="benchmarks">
+        {benchmarks.map(b => (
+          <option key={b} value={b} />
+        ))}
+      </datalist>
+      <datalist id="sides">
+        {branches.map(b => (
+          <option key={`branch ${b}`} value={b}>
+            branch
+          </option>
+        ))}
+        {newestFirst.slice(0, 300).map(r => (
+          <option key={r.run} value={r.run}>
+            {[r.branch, r.commit && commit(r.commit), r.date && instant(r.date)].filter(Boolean).join(', ')}
+          </option>
+        ))}
+      </datalist>
+      {field(0, 'Base', newestFirst[1]?.run ?? 'run, commit or branch')}
+      {field(1, 'New', newestFirst[0]!.run)}
       <div class="actions">
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" disabled={named.some(side => !side)}>
           Compare
         </button>
-        <button type="button" onClick={() => go('diff', { group: b.group, benchmark: b.name, last: 1 })}>
+        <button type="button" onClick={() => go('diff', { ...of, last: 1 })}>
           Newest run against all before
         </button>
-        <button type="button" onClick={() => go('diff', { group: b.group, benchmark: b.name, against: 'history' })}>
-          Newest run against the average
-        </button>
+        {of.benchmark && (
+          <button type="button" onClick={() => go('diff', { ...of, against: 'history' })}>
+            Newest run against the average
+          </button>
+        )}
       </div>
     </form>
   );

@@ -11,6 +11,7 @@ import { Menu } from '../ui/Menu';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
+import { useChosenType, useTyped } from '../ui/Typed';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
@@ -42,7 +43,8 @@ export default function Profile() {
 function Selected({ params }: { params: URLSearchParams }) {
   const query = dataParams(params);
   const asked = query.toString();
-  const answer = useAnswer<Wire>('tree', withForm(query));
+  const answer = useTyped<Wire>('tree', withForm(query));
+  useChosenType(params, answer.type);
   const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
   const known = runs.value?.rows ?? [];
   const name =

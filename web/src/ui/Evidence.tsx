@@ -288,7 +288,7 @@ export function issueText(c: Change, command: string): string {
   const code = (s: string) => `\`${visible(s).replace(/`/g, "'")}\``;
   const time = c.delta.time;
   const lines = [
-    `# ${visible(benchmarkName(c))}: ${signed(c.delta.share, percent)} in ${label(c, x => shortName(visible(x)))}`,
+    `# ${code(benchmarkName(c))}: ${signed(c.delta.share, percent)} in ${code(label(c, shortName))}`,
     '',
     `- ${kinds[c.kind]}, ${c.status}${time ? `: ${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}` : ''}`,
     `- value type ${code(c.type)}, score ${c.score.toFixed(1)}, finding ${code(c.id)}`,
@@ -297,7 +297,7 @@ export function issueText(c: Change, command: string): string {
   for (const x of c.code?.commits ?? []) lines.push(`- commit ${code(commit(x.commit))} ${visible(x.subject)} (${visible(x.author)})`);
   if (c.path?.length) lines.push('', 'Call path:', '', ...c.path.map((f, i) => `${'  '.repeat(Math.min(i, 10))}- ${code(f)}`));
   if (command) lines.push('', 'To reproduce it:', '', '```sh', command, '```');
-  if (!source.value.offline) lines.push('', `${location.origin}${href('regressions', { ...carried(), group: c.group, benchmark: c.benchmark })}`);
+  if (!source.value.offline) lines.push('', `${globalThis.location?.origin ?? ''}${href('regressions', { ...carried(), group: c.group, benchmark: c.benchmark })}`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -2,6 +2,7 @@
 // and lets people choose.
 import { useEffect, useState } from 'preact/hooks';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
+import { update } from '../core/url';
 import { type Loading, useLoad } from './Load';
 
 /** Orders value types: CPU time first. */
@@ -31,4 +32,11 @@ export function useTyped<T>(
   }, [found, key]);
   if (found && !asked.has('type')) return { ...answer, error: undefined, busy: true, types, type };
   return { ...answer, types, type };
+}
+
+/** Writes the type that the page chose into the address, for its other requests and for links. */
+export function useChosenType(params: URLSearchParams, type: string): void {
+  useEffect(() => {
+    if (type && !params.has('type')) update({ type });
+  }, [type]);
 }
