@@ -134,7 +134,7 @@ func (r *run) line(line []byte) error {
 	case isComment(line, &h):
 		r.comment(string(line))
 		return nil
-	case h.strong() && (h.usual() || h.hasPeriod || !r.usual) || !r.strong && !startsBlank(line):
+	case h.strong() && (!r.usual || h.hasPeriod || h.hasTime || h.usual()) || !r.strong && !startsBlank(line):
 		return r.begin(h)
 	case startsBlank(line) && frameShaped(line) && !r.strong:
 		// No field was asked for but those of the frames.
@@ -246,7 +246,7 @@ func (r *run) close() error {
 	if !h.strong() && !h.hasThread && len(r.pieces) == 0 {
 		return r.malformed("a sample without time, event, thread or stack")
 	}
-	if len(h.event) > 0 && !h.usual() && !h.hasPeriod && len(r.pieces) == 0 {
+	if len(r.pieces) == 0 && len(h.event) > 0 && !h.hasPeriod && !h.usual() {
 		r.open = false // a message that ends its first word in a colon
 		r.skip("a sample without process, time, period or stack: %s", []byte(h.of.Name))
 		return nil

@@ -2,6 +2,7 @@ package threaddump
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -144,26 +145,30 @@ func (t *textReader) tornHeader(text []byte) bool {
 // or -1 if text is none. Names hold quotes, which are not escaped, so it is the
 // last one behind which a header goes on.
 func nameEnd(text []byte) int {
-	end := len(text)
-	if owner := bytes.LastIndex(text, ownedMark); owner > 0 {
-		end = owner // of ThreadInfo.toString, with a name and an id of its own
-	}
-	for {
+	for end := len(text); ; {
 		end = bytes.LastIndexByte(text[:end], '"')
 		if end <= 0 {
 			return -1
 		}
-		for _, mark := range headerMarks {
-			if bytes.HasPrefix(text[end+1:], mark) {
+		rest := text[end+1:]
+		if bytes.HasPrefix(rest, infoMark) {
+			owner := bytes.LastIndex(text[:end], ownedMark)
+			if owner <= 0 {
 				return end
 			}
+			end = owner // whose name and id these were
+		} else if slices.ContainsFunc(headerMarks, func(mark []byte) bool { return bytes.HasPrefix(rest, mark) }) {
+			return end
 		}
 	}
 }
 
+// infoMark stands before the id in headers of ThreadInfo.toString.
+var infoMark = []byte(" Id=")
+
 // headerMarks are what follows the name: the number of a thread, or without one
 // the next thing that is known. The last is VisualVM's.
-var headerMarks = [][]byte{[]byte(" #"), []byte(" os_prio="), []byte(" daemon "), []byte(" prio="), []byte(" tid="), []byte(" Id="), []byte(" - Thread t@")}
+var headerMarks = [][]byte{[]byte(" #"), []byte(" os_prio="), []byte(" daemon "), []byte(" prio="), []byte(" tid="), []byte(" - Thread t@")}
 
 // header begins a thread with what its first line says behind the name:
 //
@@ -228,8 +233,10 @@ func (t *textReader) header(name, rest []byte) {
 // beginThread begins the thread of a header, if it is in a dump, and reports whether it is
 // one of ThreadInfo.toString.
 func (t *textReader) beginThread(rest []byte) (h *thread, info bool) {
-	if _, id, ok := bytes.Cut(rest, []byte(" Id=")); ok {
-		return t.foreignThread(append([]byte{'#'}, id[:stacktext.Digits(id)]...)), true
+	if !bytes.HasPrefix(rest, headerMarks[0]) { // nearly all are HotSpot's own
+		if _, id, ok := bytes.Cut(rest, infoMark); ok {
+			return t.foreignThread(append([]byte{'#'}, id[:stacktext.Digits(id)]...)), true
+		}
 	}
 	switch {
 	case t.section == threads:
