@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
@@ -26,6 +27,7 @@ type BottlenecksRequest struct {
 	Aggregate   string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation: mean or max over the benchmarks" json:"aggregate,omitempty"`
 	Least       int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 	Negative    bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
+	Sections    bool   `param:"sections" group:"View" help:"list the user's own code first, then libraries, then the runtime, with at most --rows of each" json:"sections,omitempty"`
 	Contexts    int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
 	Plots       int    `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
 	Rows        int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
@@ -84,7 +86,13 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
+	var section func(string) string
+	if r.Sections {
+		if section, err = sections(ctx, st, q, r.Own); err != nil {
+			return nil, err
+		}
+	}
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Section: section, Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
 		Rows: r.Rows, Contexts: r.Contexts, Plots: r.Plots, Correlating: r.correlating()})
 	if err != nil {
 		return nil, err
@@ -104,6 +112,31 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		}
 	}
 	return out, r.Unmet(nil)
+}
+
+// sections returns the section of every function of a selection, told by its merged tree.
+func sections(ctx context.Context, st store.Store, q store.Query, ownCode []string) (func(string) string, error) {
+	tree, _, err := store.MergeTrees(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	samples := make([]float64, len(tree.Self))
+	for i, v := range tree.Self {
+		samples[i] = float64(v)
+	}
+	isOwn, isRuntime := own.Functions(tree.Table, samples, ownCode), own.Runtime(tree.Table)
+	of := make(map[string]string, len(isOwn))
+	for i := range tree.Functions {
+		section := bottleneck.Library
+		switch {
+		case isRuntime[i]:
+			section = bottleneck.Runtime
+		case isOwn[i]:
+			section = bottleneck.OwnCode
+		}
+		of[tree.Functions[i].Name] = section
+	}
+	return func(name string) string { return of[name] }, nil
 }
 
 // measure says what the score is.

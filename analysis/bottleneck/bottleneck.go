@@ -59,10 +59,22 @@ type Options struct {
 	Weight store.Weight // of potentials; default store.ByShare
 	Correlating
 
-	Rows     int // keep the first n of each list; 0: all
+	Rows     int // keep the first n of each list, with Section of each section; 0: all
 	Contexts int // heaviest call paths of each row; 0: none
 	Plots    int // benchmarks of each row with the values of all runs; 0: none
+	// Section returns the section of a function; nil: the rows have none.
+	Section func(function string) string
 }
+
+// The sections of Options.Section, in the order of the rows.
+const (
+	OwnCode = "own"     // the user's
+	Library = "library" // of dependencies and standard libraries
+	Runtime = "runtime" // collector, compiler, scheduler, kernel
+)
+
+// Sections lists them in the order of the rows.
+var Sections = []string{OwnCode, Library, Runtime}
 
 // Result is a ranking of the functions of a selection.
 type Result struct {
@@ -83,6 +95,7 @@ type Result struct {
 // Row is one function of a ranking, with the data behind its score.
 type Row struct {
 	Function string `json:"function"`
+	Section  string `json:"section,omitempty"` // one of Sections, if they were asked for
 	// Score is the potential as a share of the program, 0 to 1, or the
 	// correlation, -1 to 1.
 	Score float64 `json:"score"`
@@ -187,8 +200,12 @@ func (a *analysis) finish(ctx context.Context) error {
 	slices.SortFunc(a.r.Rows, sign(1))
 	slices.SortFunc(a.r.Negative, sign(-1))
 	a.r.Functions = len(a.r.Rows) + len(a.r.Negative)
-	if n := a.o.Rows; n > 0 {
+	if a.o.Section != nil {
+		a.sections()
+	} else if n := a.o.Rows; n > 0 {
 		a.r.Rows = a.r.Rows[:min(n, len(a.r.Rows))]
+	}
+	if n := a.o.Rows; n > 0 {
 		a.r.Negative = a.r.Negative[:min(n, len(a.r.Negative))]
 	}
 	if a.r.Rows == nil {
@@ -207,6 +224,24 @@ func (a *analysis) finish(ctx context.Context) error {
 		return err
 	}
 	return a.contexts(ctx, rows)
+}
+
+// sections orders the rows by section, and cuts each of them.
+func (a *analysis) sections() {
+	for i := range a.r.Rows {
+		a.r.Rows[i].Section = a.o.Section(a.r.Rows[i].Function)
+	}
+	slices.SortStableFunc(a.r.Rows, func(x, y Row) int {
+		return cmp.Compare(slices.Index(Sections, x.Section), slices.Index(Sections, y.Section))
+	})
+	if a.o.Rows == 0 {
+		return
+	}
+	n := map[string]int{}
+	a.r.Rows = slices.DeleteFunc(a.r.Rows, func(r Row) bool {
+		n[r.Section]++
+		return n[r.Section] > a.o.Rows
+	})
 }
 
 // evidence is the amount of data behind a function.

@@ -81,6 +81,19 @@ func TestSelfPotential(t *testing.T) {
 	}
 }
 
+// TestSections: sections come in their order, each with its best rows, whatever their scores.
+func TestSections(t *testing.T) {
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "jit 50, jit2 10, mine 5, mine2 3, lib 20"})
+	r := find(t, st, bottleneck.Options{Rows: 1, Section: func(name string) string {
+		return map[string]string{"mine": bottleneck.OwnCode, "mine2": bottleneck.OwnCode, "lib": bottleneck.Library}[name] + map[bool]string{true: bottleneck.Runtime}[strings.HasPrefix(name, "jit")]
+	}})
+	var got []string
+	for _, row := range r.Rows {
+		got = append(got, row.Section+" "+row.Function)
+	}
+	same(t, got, []string{"own mine", "library lib", "runtime jit"})
+}
+
 // TestSubtreePaper is the paper's example of a recursion: 150% if A2 counted twice.
 func TestSubtreePaper(t *testing.T) {
 	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "root;A;A 1, root;A;B 1"})

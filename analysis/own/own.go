@@ -48,6 +48,23 @@ func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
 	return is
 }
 
+// Runtime returns for every function of a table whether it belongs to a runtime or the
+// kernel: collector, compiler, scheduler, system calls. In a program of the JVM all native
+// code does.
+func Runtime(t *calltree.Table) []bool {
+	jvm := slices.ContainsFunc(t.Functions, func(fn profile.Function) bool { return fn.Kind == profile.KindJava })
+	is := make([]bool, len(t.Functions))
+	for i := range t.Functions {
+		switch t.Functions[i].Kind {
+		case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime:
+			is[i] = true
+		case profile.KindNative, profile.KindCPP, profile.KindUnknown:
+			is[i] = jvm
+		}
+	}
+	return is
+}
+
 // harnesses are modules that call the user's code rather than being all of it.
 var harnesses = strings.Fields("bench benchmark benchmarks harness jmh main perf run runner test tests")
 

@@ -83,3 +83,29 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 }
+
+// TestRuntime: native code below the JVM is the runtime's, elsewhere it may be anybody's.
+func TestRuntime(t *testing.T) {
+	of := func(fns ...profile.Function) (names []string) {
+		f := &calltree.Forest{}
+		at := calltree.NoNode
+		for _, fn := range fns {
+			at = f.Path(at, f.Function(fn))
+		}
+		table := f.Cut([]int32{at}).Table
+		for i, is := range own.Runtime(table) {
+			if is {
+				names = append(names, table.Functions[i].Name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	jit := profile.Function{Name: "Compile::Compile", Kind: profile.KindCPP}
+	if got := of(profile.Function{Name: "com.acme.Shop.main", Kind: profile.KindJava}, jit, profile.Function{Name: "do_futex", Kind: profile.KindKernel}); !slices.Equal(got, []string{"Compile::Compile", "do_futex"}) {
+		t.Errorf("a program of the JVM: %q", got)
+	}
+	if got := of(profile.Function{Name: "main", Kind: profile.KindCPP}, jit); len(got) > 0 {
+		t.Errorf("a program in C++: %q", got)
+	}
+}
