@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/internal/words"
@@ -252,8 +253,14 @@ func diffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID
 
 // reportPage returns a report as an offline page.
 func reportPage(doc *report.Report) (*web.Report, error) {
+	made := *doc
+	text := time.Now().UTC().Format(time.DateOnly)
+	if doc.Version != "" {
+		text += ", dendro " + doc.Version
+	}
+	made.Parameters = append(slices.Clone(doc.Parameters), report.Parameter{Name: "made", Value: text})
 	var b bytes.Buffer
-	if err := doc.JSON(&b); err != nil {
+	if err := made.JSON(&b); err != nil {
 		return nil, err
 	}
 	page := &web.Report{Title: "Dendro: " + words.Clean(doc.Headline()), Start: "/report", Nav: []web.Link{{Title: "Findings", Address: "/report"}},
