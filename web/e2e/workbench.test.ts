@@ -6,6 +6,7 @@ import { missing, World } from './world';
 const java = (run: number) =>
   [
     `com/acme/Shop.main;com/acme/Shop.list;java/util/Arrays.sort ${90 + run}`,
+    `com/acme/Shop.main;com/acme/Cart.add ${20 + run}`,
     `com/acme/Shop.main;java/lang/String.equals ${40 + (run % 3)}`,
     `clone3;Thread::call_run;Compile::Compile ${60 - run}`,
     // A deep path, narrower than a pixel.
@@ -165,6 +166,27 @@ describe.skipIf(missing)('workbench', () => {
     expect(graph).toBeGreaterThan(0.7 * 844);
     await w.page.getByRole('button', { name: 'Export' }).click();
     expect(await w.page.locator('[role=menu]').evaluate(e => e.getBoundingClientRect().right <= innerWidth)).toBe(true);
+    await w.close();
+  });
+
+  test('bottlenecks begin with the user’s own code; the runtime is a section of its own', async () => {
+    const w = await world.page();
+    await w.open(`${base}/bottlenecks?group=java&type=cpu-samples`);
+    const headings = await w.page.locator('main h2').allInnerTexts();
+    expect(headings[0]).toBe('Your own code');
+    expect(headings.at(-1)).toMatch(/^Runtime/);
+    expect(await w.page.locator('section', { hasText: 'Your own code' }).first().innerText()).toContain('com.acme');
+    expect(await w.page.locator('section.findings', { has: w.page.getByRole('heading', { name: /^Runtime/ }) }).innerText()).toContain('Compile::Compile');
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('cells of shares have bars', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=java&benchmark=list&last=1&view=functions`);
+    const widths = await w.page.locator('.cellbar').evaluateAll(cells => cells.map(c => parseFloat((c as HTMLElement).style.getPropertyValue('--share'))));
+    expect(Math.max(...widths)).toBeGreaterThan(30);
+    expect(Math.min(...widths)).toBeLessThan(15);
     await w.close();
   });
 });

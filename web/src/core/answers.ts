@@ -343,6 +343,7 @@ export interface BottleneckPlot {
 
 export interface BottleneckRow {
   function: string;
+  section?: 'own' | 'library' | 'runtime';
   score: number;
   self: number;
   total: number;

@@ -12,11 +12,12 @@ import { Await, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Scatter } from '../ui/Scatter';
 import { Pickers, type Scope, useScope } from '../ui/Pickers';
-import { useTyped } from '../ui/Typed';
+import { preferred, useTyped } from '../ui/Typed';
 import '../pages.css';
 
 const kinds: Record<string, string> = { self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
-const page = { rows: '25', contexts: '3', plots: '4' };
+const page = { rows: '12', contexts: '3', plots: '4', sections: 'true' };
+const sections = { own: 'Your own code', library: 'Libraries', runtime: 'Runtime: collector, compiler, scheduler, kernel' } as const;
 const fewest = '8'; // runs of a correlation: with a few, chance puts functions on top
 
 export default function Bottlenecks() {
@@ -36,6 +37,7 @@ function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
     asked.delete(name);
     for (const v of params.getAll(name)) asked.append(name, v);
   }
+  if (!asked.has('type') && scope.choices.types.length > 1) asked.set('type', preferred(scope.choices.types));
   const answer = useTyped<Ranking>('bottlenecks', asked);
   const { offline } = source.value;
   const selected = [...params].filter(([k]) => k !== 'by').map(([k, v]) => `${k} ${v}`);
@@ -79,11 +81,23 @@ function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
                 </p>
               ))}
               {rows.length === 0 && !r.negative && <div class="empty">No function has a score.</div>}
-              <Rows r={r} rows={rows} />
+              {rows.some(x => x.section)
+                ? (['own', 'library', 'runtime'] as const).map(name => {
+                    const list = rows.filter(x => x.section === name);
+                    return (
+                      list.length > 0 && (
+                        <section key={name} class="findings">
+                          <h2>{sections[name]}</h2>
+                          <Rows r={r} rows={list} open={name === 'own' ? 3 : 0} />
+                        </section>
+                      )
+                    );
+                  })
+                : rows.length > 0 && <Rows r={r} rows={rows} open={3} />}
               {r.negative && (
                 <>
                   <h2>Decrease when the time increases</h2>
-                  <Rows r={r} rows={r.negative} />
+                  <Rows r={r} rows={r.negative} open={3} />
                 </>
               )}
             </>
@@ -94,12 +108,12 @@ function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
   );
 }
 
-function Rows({ r, rows }: { r: Ranking; rows: readonly BottleneckRow[] }) {
+function Rows({ r, rows, open }: { r: Ranking; rows: readonly BottleneckRow[]; open: number }) {
   const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
   return (
     <section class="findings">
       {rows.map((x, i) => (
-        <details key={x.function} class="card" open={i < 3}>
+        <details key={x.function} class="card" open={i < open}>
           <summary>
             <span class="what">
               <Fn name={x.function} />

@@ -11,7 +11,7 @@ export default function Report() {
   const answer = useAnswer<ReportDocument>('report');
   const doc = answer.value;
   const about = doc?.parameters
-    .filter(p => ['benchmark', 'branch', 'commits', 'base', 'head'].includes(p.name))
+    .filter(p => ['benchmark', 'branch', 'commits', 'base', 'head', 'made'].includes(p.name))
     .map(p => `${p.name} ${p.value}`);
   return (
     <Page title={doc ? doc.headline.charAt(0).toUpperCase() + doc.headline.slice(1) : 'Report'} sub={about && visible(about.join(' · '))}>

@@ -13,6 +13,7 @@ export function Metrics({ doc }: { doc: ReportDocument }) {
   return (
     <section class="card">
       <h2>{`Metrics (${rows.filter(r => r.significant).length} of ${rows.length} changed significantly)`}</h2>
+      {rows.some(r => !r.significant) && <p class="dim">~ is no significant change.</p>}
       {keys.map(key => {
         const is = (r: { metric: string; unit: string }) => JSON.stringify([r.metric, r.unit]) === key;
         const list = rows.filter(is);
@@ -26,7 +27,9 @@ export function Metrics({ doc }: { doc: ReportDocument }) {
                   <th class="num">Base</th>
                   <th class="num">Head</th>
                   <th class="num">Change</th>
-                  <th class="num">p</th>
+                  <th class="num" title="the probability that chance makes such a difference (Mann and Whitney, two-sided)">
+                    p
+                  </th>
                   <th class="num">Values</th>
                 </tr>
               </thead>
@@ -37,7 +40,7 @@ export function Metrics({ doc }: { doc: ReportDocument }) {
                     <td class="num">{side(r.base, r.unit)}</td>
                     <td class="num">{side(r.head, r.unit)}</td>
                     <td class={`num ${tint(r)}`} title={r.reason}>
-                      {!r.significant ? '~' : `${r.fails ? 'FAIL ' : ''}${r.base.median === 0 ? 'from 0' : signed(r.change, percent)}`}
+                      {!r.significant ? <abbr title="no significant change">~</abbr> : `${r.fails ? 'FAIL ' : ''}${r.base.median === 0 ? 'from 0' : signed(r.change, percent)}`}
                     </td>
                     <td class="num">{r.p.toFixed(3)}</td>
                     <td class="num">{r.base.values === r.head.values ? r.base.values : `${r.base.values}+${r.head.values}`}</td>

@@ -13,6 +13,8 @@ export interface Column {
   sortable?: boolean;
   /** It is left out where the columns do not fit; those with larger numbers first. */
   optional?: number;
+  /** The part of the cell that a bar behind the text fills, from 0 to 1. */
+  bar?: (row: number) => number;
   cell: (row: number) => ComponentChildren;
   class?: (row: number) => string;
 }
@@ -133,7 +135,12 @@ export function Table(p: Props) {
         onMouseMove={p.onHover && (e => p.onHover!(row, e))}
       >
         {columns.map(c => (
-          <div key={c.id} role="gridcell" class={`${c.numeric ? 'num' : ''} ${c.class?.(row) ?? ''}`}>
+          <div
+            key={c.id}
+            role="gridcell"
+            class={`${c.numeric ? 'num' : ''} ${c.bar ? 'cellbar' : ''} ${c.class?.(row) ?? ''}`}
+            style={c.bar && { '--share': `${100 * Math.max(0, Math.min(1, c.bar(row)))}%` }}
+          >
             {c.cell(row)}
           </div>
         ))}

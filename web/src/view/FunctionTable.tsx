@@ -93,6 +93,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     },
     class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
   });
+  const bar = (of: (r: FunctionRow) => readonly number[]) => (i: number) => (t.root[0] ? Math.abs(of(list[i]!)[0]! / t.root[0]!) : 0);
   const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 84): Column => ({
     id,
     title,
@@ -150,13 +151,17 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
         ];
   else
     columns = narrow
-      ? [name, number('total', 'Total', r => share(r.total[0]!), 76), number('self', 'Self', r => share(r.self[0]!), 76)]
+      ? [
+          name,
+          { ...number('total', 'Total', r => share(r.total[0]!), 76), bar: bar(r => r.total) },
+          { ...number('self', 'Self', r => share(r.self[0]!), 76), bar: bar(r => r.self) },
+        ]
       : [
           name,
           number('total', 'Total', r => value(r.total[0]!), 96),
-          number('totalShare', 'Total %', r => share(r.total[0]!), 72),
+          { ...number('totalShare', 'Total %', r => share(r.total[0]!), 72), bar: bar(r => r.total) },
           number('self', 'Self', r => value(r.self[0]!), 96),
-          number('selfShare', 'Self %', r => share(r.self[0]!), 72),
+          { ...number('selfShare', 'Self %', r => share(r.self[0]!), 72), bar: bar(r => r.self) },
           {
             id: 'place',
             title: 'Where',
@@ -189,6 +194,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
         columns={columns.map(c => ({
           ...c,
           cell: (k: number) => (typeof shown[k] === 'number' ? c.cell(shown[k]) : c.id === 'name' && shown[k]),
+          ...(c.bar && { bar: (k: number) => (typeof shown[k] === 'number' ? c.bar!(shown[k]) : 0) }),
           class: (k: number) => (typeof shown[k] === 'number' ? (c.class?.(shown[k]) ?? '') : ''),
         }))}
         rowKey={k => rowOf(k)?.fn ?? shown[k]!}

@@ -105,6 +105,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
   const changed = (n: number) => t.change(nodes.total(n, 0), nodes.total(n, 1), nodes.outside(n));
   const value = (v: number) => (v ? amount(v, t.unit) : '–');
   const share = (v: number, side: number) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
+  const part = (v: number) => (t.root[0] ? Math.abs(v / t.root[0]!) : 0);
   const difference = (id: string, title: string, of: (n: number, side: number) => number): Column => ({
     id,
     title,
@@ -147,9 +148,9 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
             ]
           : []),
         number('total', 'Total', n => value(nodes.total(n, 0)), 96),
-        number('totalShare', 'Total %', n => share(nodes.total(n, 0), 0), 72),
+        { ...number('totalShare', 'Total %', n => share(nodes.total(n, 0), 0), 72), bar: i => part(nodes.total(rows[i]!, 0)) },
         number('self', 'Self', n => value(nodes.self(n, 0)), 96),
-        number('selfShare', 'Self %', n => share(nodes.self(n, 0), 0), 72),
+        { ...number('selfShare', 'Self %', n => share(nodes.self(n, 0), 0), 72), bar: i => part(nodes.self(rows[i]!, 0)) },
       ];
   return (
     <Table
