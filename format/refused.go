@@ -43,6 +43,7 @@ var refused = []struct {
 	{begins: "Function / Call Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
 	{begins: "__rec=", what: "a recording of Caliper (.cali)", hint: "convert it: cali-query -q 'select *,sum(sum#time.duration) group by path format json-split' FILE > FILE.json"},
 	{begins: "[{'", line: "'metrics':", what: "a literal of Hatchet as Python prints it", hint: "write it as JSON: json.dump(gf.to_literal(), open('FILE.json', 'w'))"},
+	{begins: `{"graph":[{"0":{"data":`, what: "a graph frame of Hatchet", hint: "write its tree: json.dump(gf.to_literal(), open('FILE.json', 'w'))"},
 	{holds: []string{"Showing nodes accounting for ", "flat%"}, what: "a report of pprof without stacks", hint: "import the profile itself, or what pprof -traces or -raw prints"},
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
 	{begins: "\x5e\x97\xca\xfd", what: "a capture of sysprof", hint: "record with perf record -g and convert with perf script"},

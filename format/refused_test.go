@@ -38,6 +38,7 @@ func TestRefused(t *testing.T) {
 		{"__rec=node,id=24,attr=10,data=588,parent=3\n", "a recording of Caliper"},
 		{"[{'name': 'main', 'frame': {'name': 'main'}, 'metrics': {'time': 1.0}}]", "a literal of Hatchet"},
 		{"File: lab\nType: cpu\nShowing nodes accounting for 370ms, 100% of 370ms total\n      flat  flat%   sum%        cum   cum%\n", "a report of pprof without stacks"},
+		{"{\"graph\": [{\"0\": {\"data\": {\"name\": \"foo\"}, \"children\": []}}]}", "a graph frame of Hatchet"},
 		{"@ CPU_CLK_UNHALTED_CORE [1234 samples]\n\n05.21%  [64]   f @ /bin/x\n", "a call graph of pmcstat"},
 		{"\xef\xbb\xbfLevel,Function Name,Number of Calls,Elapsed\n0,\"a\",1\n", "a call tree of Visual Studio"},
 		{"Process Name, Display Name, Process, Stack, Module\n", "a summary table of xperf"},
