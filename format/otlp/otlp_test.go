@@ -215,7 +215,7 @@ func TestResources(t *testing.T) {
 		"two": {message("shop", 10) + message("cart", 20) + message("shop", 10), []string{
 			"cpu/nanoseconds 10 service.name=shop0: (no stack)( :0 label )+0", "cpu/nanoseconds 20 service.name=cart0: (no stack)( :0 label )+0", "cpu/nanoseconds 10 service.name=shop0: (no stack)( :0 label )+0",
 			"cpu-samples/count@10nanoseconds 1 x|| service.name=shop0: (no stack)( :0 label )+0", "cpu-samples/count@10nanoseconds 1 x|| service.name=shop0: (no stack)( :0 label )+0",
-			"cpu/count@20nanoseconds 1 x|| service.name=cart0: (no stack)( :0 label )+0",
+			"cpu-samples/count@20nanoseconds/count@20nanoseconds 1 x|| service.name=cart0: (no stack)( :0 label )+0",
 		}, nil},
 	} {
 		p := mustDecode(t, []byte(tt.text))

@@ -3,6 +3,7 @@ package otlp
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/protobuf"
@@ -177,28 +178,25 @@ func (k *linker) comment(key, text string, at int) error {
 const maxTypes = 1000
 
 // table returns the table of a value type. Types are asked for by name, so the
-// second that would get a name keeps its own.
+// second that would get a name keeps its own, or is called by its key.
 func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
-	if t := k.byKey[typ.AddKey()]; t != nil {
+	key := typ.AddKey()
+	if t := k.byKey[key]; t != nil {
 		t.Type = t.Type.Plus(typ)
 		return t, nil
 	}
-	for _, t := range k.tables {
-		if t.Type.Name == typ.Name {
-			typ.Name = typ.Original
+	for _, name := range []string{typ.Original, typ.Key()} {
+		if !slices.ContainsFunc(k.tables, func(t *table) bool { return t.Type.Name == typ.Name }) {
 			break
 		}
-	}
-	if t := k.byKey[typ.AddKey()]; t != nil {
-		t.Type = t.Type.Plus(typ)
-		return t, nil
+		typ.Name = name
 	}
 	if len(k.tables) == maxTypes {
 		return nil, protobuf.Malformed(at, "more than %d value types", maxTypes)
 	}
 	t := &table{Samples: profile.Samples{Type: typ}}
 	k.tables = append(k.tables, t)
-	k.byKey[typ.AddKey()] = t
+	k.byKey[key] = t
 	return t, nil
 }
 
