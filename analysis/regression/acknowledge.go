@@ -14,7 +14,7 @@ import (
 // matching benchmarks, until a date, and up to a size.
 type Acknowledgement struct {
 	ID        string    `json:"id,omitempty"`        // of the finding
-	Function  string    `json:"function,omitempty"`  // glob; instead of the id
+	Function  string    `json:"function,omitempty"`  // glob of the function or of the own one in the headline; instead of the id
 	Benchmark string    `json:"benchmark,omitempty"` // glob over group/name or name; empty: all
 	Until     time.Time `json:"until,omitzero"`      // end of the acknowledgement
 	UpTo      float64   `json:"upTo,omitempty"`      // share of the program; 0: any size
@@ -73,7 +73,7 @@ func (a *Acknowledgement) concerns(f *Finding) bool {
 	case a.ID != "":
 		return a.ID == f.ID
 	}
-	return a.Function != "" && f.Function != "" && matches(a.Function, f.Function)
+	return a.Function != "" && (f.Function != "" && matches(a.Function, f.Function) || f.Headline != nil && f.Headline.Own && matches(a.Function, f.Headline.Function))
 }
 
 // acceptedSince returns the index of runs at which the history begins: the first run of

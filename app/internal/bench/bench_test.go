@@ -228,3 +228,21 @@ func TestLabel(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// TestScriptsOfTree wants functions of Node named alike in every work tree.
+func TestScriptsOfTree(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	text := `{"nodes":[{"callFrame":{"url":"file://DIR/lib/shop.js"}},{"callFrame":{"url":"DIR/a.js"}},{"callFrame":{"url":"node:internal/x"}},{"callFrame":{"url":"file://DIRother/b.js"}}]}`
+	if err := os.WriteFile(from, []byte(strings.ReplaceAll(text, "DIR", "/tmp/tree")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := fromTree("/tmp/tree", from, to); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(to)
+	want := `{"nodes":[{"callFrame":{"url":"lib/shop.js"}},{"callFrame":{"url":"a.js"}},{"callFrame":{"url":"node:internal/x"}},{"callFrame":{"url":"file:///tmp/treeother/b.js"}}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}

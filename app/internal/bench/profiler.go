@@ -275,7 +275,25 @@ func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string)
 		found = main
 	}
 	to := file + ".cpuprofile"
-	return to, 0, errors.Join(os.Rename(found[0], to), os.RemoveAll(file+".d"))
+	return to, 0, errors.Join(fromTree(s.dir, found[0], to), os.RemoveAll(file+".d"))
+}
+
+// fromTree copies a profile of V8. Addresses of scripts below the directory of the command
+// become paths below it: they are part of the names of functions, and a work tree is in
+// another directory each time.
+func fromTree(dir, from, to string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	for _, before := range []string{"file://", ""} {
+		text = bytes.ReplaceAll(text, []byte(`"url":"`+before+filepath.ToSlash(dir)+"/"), []byte(`"url":"`))
+	}
+	return os.WriteFile(to, text, 0o600)
 }
 
 // jfr is the profiler of a JDK, async the one of async-profiler in the same format.
