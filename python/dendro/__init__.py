@@ -63,7 +63,7 @@ class Store:
 
     def runs(self, **parameters: Any) -> pd.DataFrame:
         """`dendro runs`: a row per test run."""
-        return _rows(self.query("runs", **parameters))
+        return _rows(self.query("runs", **parameters), _RUN)
 
     def profiles(self, **parameters: Any) -> pd.DataFrame:
         """`dendro runs --profiles`: a row per profile; run_run is the key of its run."""
@@ -99,13 +99,14 @@ class Store:
 
     def find(self, pattern: str, **parameters: Any) -> pd.DataFrame:
         """`dendro find`: where a function or call path occurs; with by="run" a row per run."""
-        return _rows(self.query("find", pattern=pattern, **parameters))
+        doc = self.query("find", pattern=pattern, **parameters)
+        return _rows(doc, _FIND if doc["by"] == "profile" else _FIND_SUM)
 
     def history(self, **parameters: Any) -> pd.DataFrame:
         """`dendro history`: a metric, or with function= its share, as a row per benchmark and run."""
         doc = self.query("history", **parameters)
         runs = [{"group": b["group"], "benchmark": b["benchmark"], "unit": b["unit"], **r} for b in doc["series"] for r in b["runs"]]
-        return _frame(runs, doc)
+        return _named(_frame(runs, doc), _HISTORY)
 
     def bottlenecks(self, **parameters: Any) -> pd.DataFrame:
         """`dendro bottlenecks`: functions by how much could be gained from them."""
@@ -117,7 +118,7 @@ class Store:
         if "rows" in doc:  # --method thesis, correlation
             return _rows(doc)
         frame = _frame(doc["findings"], {k: v for k, v in doc.items() if k != "findings"})
-        return frame if len(frame) > 0 else frame.reindex(columns=_FINDING)
+        return _named(frame, _FINDING)
 
     def report(self, **parameters: Any) -> dict[str, Any]:
         """`dendro report -o json`: what changed, with the evidence."""
@@ -137,8 +138,20 @@ _FINDING = ["id", "kind", "benchmark", "type", "function", "path", "paths", "par
             "delta_samples", "delta_share", "delta_before", "delta_gross", "since_run"]
 
 
-def _rows(doc: Mapping[str, Any]) -> pd.DataFrame:
-    return _frame(doc["rows"], {k: v for k, v in doc.items() if k != "rows"})
+# The columns of other tables that may be empty.
+_RUN = ["run", "date", "commit", "branch", "repository", "machine", "benchmarks", "profiles", "types"]
+_FIND = ["share", "self", "total", "unit", "group", "benchmark", "run", "date", "commit", "profile", "function"]
+_FIND_SUM = ["name", "profiles", "meanShare", "maxShare", "self", "total"]
+_HISTORY = ["group", "benchmark", "unit", "run", "date", "commit", "profiles", "value", "mean", "deviation"]
+
+
+def _rows(doc: Mapping[str, Any], columns: list[str] | None = None) -> pd.DataFrame:
+    return _named(_frame(doc["rows"], {k: v for k, v in doc.items() if k != "rows"}), columns)
+
+
+def _named(frame: pd.DataFrame, columns: list[str] | None) -> pd.DataFrame:
+    """A table without rows has columns, too: frame["share"].max() is NaN then, and no KeyError."""
+    return frame if columns is None or len(frame) > 0 else frame.reindex(columns=columns)
 
 
 def _columns(doc: Mapping[str, Any]) -> pd.DataFrame:

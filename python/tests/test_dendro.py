@@ -101,6 +101,18 @@ class Stores(unittest.TestCase):
         self.assertGreater(len(none.columns), 10)
         self.assertLessEqual(set(none.columns), set(found.columns))
 
+    def test_empty_tables_have_columns(self) -> None:
+        for store in (self.file, self.served):
+            some, none = store.find("regexp.compile"), store.find("regexp.compile", min_share="99%")
+            self.assertEqual(len(none), 0)
+            self.assertEqual(list(none.columns), list(some.columns))
+            some, none = store.find("regexp.compile", by="run"), store.find("regexp.compile", by="run", min_share="99%")
+            self.assertEqual(list(none.columns), list(some.columns))
+            self.assertTrue(none.meanShare.max() != none.meanShare.max())
+            none = store.runs(since="2100-01-01")
+            self.assertLessEqual(set(none.columns), {*store.runs().columns, "repository"})
+            self.assertIn("date", none)
+
     def test_errors(self) -> None:
         for store, text in ((self.file, "checkot"), (self.served, "checkot"), (dendro.open("none.duckdb", binary=PROGRAM), "none.duckdb"),
                             (dendro.open("x.duckdb", binary="no-such-program"), "no-such-program"), (dendro.open(f"http://{self.address}"), "oken")):
