@@ -89,6 +89,8 @@ type Analysis struct {
 	// Program is the change of all samples per operation, as a share of those before, with
 	// its 95% interval; nil where operations are unknown.
 	Program *Estimate `json:"program,omitempty"`
+
+	known history.Known // what the comparison shows of functions
 }
 
 // Change is the change of the benchmark's metric as a time, and what the findings explain
@@ -130,6 +132,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, p := range slices.Concat(v.unstable, v.passing) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
+	a.known = v.known()
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)

@@ -46,6 +46,8 @@ type Benchmark struct {
 	// Ranked lists functions by score or, without a verdict, by how unlikely the
 	// difference of their shares is.
 	Ranked []Candidate
+
+	held history.Known // what other benchmarks show and was used
 }
 
 // Find compares, for every benchmark of a selection, its newest selected runs with the
@@ -71,15 +73,21 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 	}
 	defer release()
 	res := &Result{Benchmarks: make([]Benchmark, len(list))}
-	err = parallel(ctx, len(list), func(i int) error {
+	compare := func(i int, known *history.Known) (*Benchmark, error) {
 		req := req
 		req.types = types[list[i].Benchmark]
-		b, err := one(ctx, st, &list[i], tested, &req)
+		return one(ctx, st, &list[i], tested, &req, known)
+	}
+	err = parallel(ctx, len(list), func(i int) error {
+		b, err := compare(i, nil)
 		if err == nil {
 			res.Benchmarks[i] = *b
 		}
 		return err
 	})
+	if err == nil {
+		err = res.shareKnown(ctx, compare)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +140,8 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 	return group.Wait()
 }
 
-// one analyses one benchmark.
-func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request) (*Benchmark, error) {
+// one analyses one benchmark, with what others show of its functions; nil: nothing.
+func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request, known *history.Known) (*Benchmark, error) {
 	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut, Warnings: s.Warnings()}
 	for _, p := range s.Profiles {
 		if tested[p.ID] {
@@ -146,6 +154,9 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 	m, err := history.Load(ctx, st, s)
 	if err != nil {
 		return nil, err
+	}
+	if known != nil {
+		m, b.held = m.With(known, len(b.Head))
 	}
 	rows := Prepare(s, m)
 	var usable []int

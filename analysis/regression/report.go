@@ -332,12 +332,12 @@ func (r *reporter) limitToPower(f *Finding) {
 const slowdownTests = 6
 
 // above returns the function that calls at a place's largest node, or noRow.
-func (r *reporter) above(p *place) int32 {
-	up := r.space.table.Parent[p.node]
+func (f *fit) above(p *place) int32 {
+	up := f.space.table.Parent[p.node]
 	if up == calltree.NoNode {
 		return noRow
 	}
-	return r.space.table.Func[up]
+	return f.space.table.Func[up]
 }
 
 // renamedAbove returns the outermost new function on the path to a node, and the function
@@ -384,14 +384,13 @@ func (f *fit) sameSource(a, b int32) bool {
 // surelyGone reports whether chance hardly explains that one function has no sample in the
 // tested runs, and the other none in the history.
 func (f *fit) surelyGone(vanished, appeared int32) bool {
-	const least = 4.6 // samples that were to be expected: none is a chance of 1%
 	old, fresh := f.space.at(functionTotal, vanished), f.space.at(functionTotal, appeared)
 	if old == noRow || fresh == noRow {
 		return false
 	}
 	before, _ := f.sums(old)
 	_, now := f.sums(fresh)
-	return before*f.headFactors/f.baseFactors >= least && now*f.baseFactors/f.headFactors >= least
+	return before*f.headFactors/f.baseFactors >= leastGone && now*f.baseFactors/f.headFactors >= leastGone
 }
 
 // movedNote says where the work of a rise was before, if that is known.
@@ -399,20 +398,20 @@ func (r *reporter) movedNote(p *place) string {
 	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
 	if from, to, ok := r.renamedAbove(p.node); ok {
 		d, t := r.diff[r.space.at(nodeTotal, to)], r.space.table
-		return fmt.Sprintf("renamed %s to %s (%.1f%%); net %+.1f%%", t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.diff[r.space.at(nodeTotal, from)]))
+		return fmt.Sprintf("%s%s to %s (%.1f%%); net %+.1f%%", renamedNote, t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.diff[r.space.at(nodeTotal, from)]))
+	}
+	what := "moved"
+	if _, ok := r.inlined(p); ok {
+		what = "inlined"
 	}
 	if p.with == nil && p.from != noRow {
-		return fmt.Sprintf("moved %.1f%% from %s to %s", share(p.d), r.space.table.Functions[r.space.function(p.from)].Name, r.space.table.Functions[r.space.function(p.slot)].Name)
+		return fmt.Sprintf("%s %.1f%% from %s to %s", what, share(p.d), r.space.table.Functions[r.space.function(p.from)].Name, r.space.table.Functions[r.space.function(p.slot)].Name)
 	}
 	if p.with == nil {
 		return ""
 	}
 	name := func(q *place) string { return r.space.table.Functions[r.space.function(q.slot)].Name }
-	from, to, what := name(p.with), name(p), "moved"
-	if r.presence(r.space.function(p.with.slot)) == Vanished && r.above(p.with) == r.space.function(p.slot) {
-		what = "inlined"
-	}
-	return fmt.Sprintf("%s %.1f%% from %s to %s; net %+.1f%%", what, share(p.d), from, to, share(p.d+p.with.d))
+	return fmt.Sprintf("%s %.1f%% from %s to %s; net %+.1f%%", what, share(p.d), name(p.with), name(p), share(p.d+p.with.d))
 }
 
 // slowdown returns the finding that everything, or the one hot function, became slower,
