@@ -308,22 +308,12 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 	if err := c.compare(trees, sides); err != nil {
 		return nil, err
 	}
-	if renames := c.Renames(); len(renames) > 0 {
-		trees[0] = calltree.WithNames(trees[0], renames)
-		if err := c.compare(trees, sides); err != nil {
-			return nil, err
-		}
-		c.renamed = make(map[string]string, len(renames))
-		var names []string
-		for _, r := range renames {
-			c.renamed[r.New.Name] = r.Base.Name
-			names = append(names, r.Base.Name+" → "+r.New.Name)
-		}
-		const most = 3
-		if more := len(names) - most; more > 0 {
-			names = append(names[:most], fmt.Sprintf("%d more", more))
-		}
-		v.note("renamed (same callers, similar values): %s", strings.Join(names, ", "))
+	renames, err := c.renames(ctx, st)
+	if err == nil && len(renames) > 0 {
+		err = c.applyRenames(trees, sides, renames)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err

@@ -50,3 +50,28 @@ func TestDiffByOperation(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffKnowsRenamesOfSiblings: a rename that another benchmark of the same sides shows is
+// one of a benchmark with few samples.
+func TestDiffKnowsRenamesOfSiblings(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "small", Branch: "main", Stacks: "main;push 4, main;sort 9"},
+		runtest.Run{Benchmark: "small", Branch: "pull", Stacks: "main;pushValue 5, main;sort 9"},
+		runtest.Run{Benchmark: "large", Branch: "main", Stacks: "main;push 400, main;sort 900"},
+		runtest.Run{Benchmark: "large", Branch: "pull", Stacks: "main;pushValue 400, main;sort 900"},
+	)
+	r := &DiffRequest{Base: Side{Branches: []string{"main"}}, New: Side{Branches: []string{"pull"}}}
+	r.Benchmarks = []string{"small"}
+	d, err := Diff(t.Context(), st, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for i := range d.Rows.Len() {
+		row := d.Rows.At(i)
+		found = found || row.Function == "pushValue" && row.BaseName == "push" && row.Presence == ""
+	}
+	if !found || len(d.Notes) == 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "push → pushValue") {
+		t.Errorf("%+v, notes %q", d.Rows, d.Notes)
+	}
+}
