@@ -86,6 +86,9 @@ func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) 
 		}
 	}
 	o.r.Tested = flow.HeadCommit
+	if brief && len(o.also) == 0 && o.comment == "" && !flow.Actions {
+		o.onlyLines()
+	}
 	doc, err := o.make(ctx, e)
 	if err != nil {
 		return err
@@ -101,6 +104,10 @@ func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) 
 	}
 	return nil
 }
+
+// onlyLines leaves out the evidence that lines about changes do not show: without candidates,
+// no tree is read for it.
+func (o *checkOptions) onlyLines() { o.r.Candidates, o.r.MaxDepth, o.r.Functions = 0, 0, nil }
 
 // publish writes the report to where people see it. A refusal by GitHub is printed and
 // is not an error: the verdict does not depend on it.
