@@ -245,7 +245,7 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	fn := r.space.table.Func[at]
 	f.Headline = h
 	if !r.measured(f, fn, d) {
-		f.Delta = r.delta(r.net(fn, d), r.levelOf(fn), se)
+		f.Delta = r.delta(r.limited(fn, r.net(fn, d)), r.levelOf(fn), se)
 	}
 	if r.all > 0 {
 		f.Delta.Gross = d / r.all
@@ -276,6 +276,21 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	}
 	f.Delta = r.delta(net, before, se)
 	return true
+}
+
+// limited returns a cost that is no larger than what was measured: the rise of the samples
+// per operation of its function, or of the program, if one of them rose.
+func (r *reporter) limited(fn int32, cost float64) float64 {
+	slot := r.space.at(functionTotal, fn)
+	if !r.rate.known || slot == noRow {
+		return cost
+	}
+	x := r.space.values(slot)
+	before, now := r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
+	if most := math.Max(now-before, r.rate.now-r.rate.before); most > 0 {
+		return math.Min(cost, most)
+	}
+	return cost
 }
 
 // edge returns the total row of a callee called by a function.
