@@ -273,17 +273,23 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 	if r.Method == "thesis" {
 		method = "findings by the default method, candidates by the score of the paper"
 	}
-	longest, judged := 0, 0
+	longest, judged, counted := 0, 0, 0
 	for i := range res.Benchmarks {
 		if res.Benchmarks[i].Reason == "" {
 			judged++
 		}
-		for _, a := range res.Benchmarks[i].Analyses {
+		for k, a := range res.Benchmarks[i].Analyses {
 			longest = max(longest, len(a.History))
+			if k == 0 && a.Program != nil {
+				counted++
+			}
 		}
 	}
 	params := []report.Parameter{{Name: "method", Value: method}, {Name: "history", Value: fmt.Sprintf("at most %d runs", longest)},
 		{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)}}
+	if judged > 0 {
+		params = append(params, report.Parameter{Name: "compared by", Value: comparedBy(counted, judged)})
+	}
 	if req.Alpha > 0 {
 		params = append(params, report.Parameter{Name: "alpha", Value: fmt.Sprintf("%.2g per benchmark", req.Alpha)})
 	}
@@ -292,6 +298,19 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 			report.Parameter{Name: "sure", Value: fmt.Sprintf("chance makes a change that fails with at most %.2g, because the suite has %d", policy.Alpha(judged), judged)})
 	}
 	return params
+}
+
+// comparedBy says what the samples of benchmarks are compared by, and what it costs where the
+// number of operations is not known.
+func comparedBy(counted, judged int) string {
+	const missing = "sizes and single runs are less certain than per operation (dendro bench, import --operations)"
+	switch counted {
+	case judged:
+		return "samples per operation"
+	case 0:
+		return "shares of samples and the metric, because operations are unknown: " + missing
+	}
+	return fmt.Sprintf("samples per operation; %d of %d benchmarks by shares and the metric, because operations are unknown: %s", judged-counted, judged, missing)
 }
 
 // locate adds what is known of the functions of changes, and of the commits of the runs: with

@@ -209,7 +209,7 @@ func (r *Report) benchmarkTable() string {
 	for i := range words.First(r.Benchmarks, mostRows) {
 		b := &r.Benchmarks[i]
 		metric, line := "", ""
-		if metric = b.metricChange(b.Evidence.Metric); metric != "" {
+		if metric = r.metricOf(b); metric != "" {
 			line = "`" + spark(b.Evidence.Metric.Values, func(v float64) bool { return v == 0 }) + "`"
 		}
 		verdict := b.found()

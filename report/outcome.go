@@ -1,6 +1,9 @@
 package report
 
 import (
+	"math"
+	"slices"
+
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -65,7 +68,24 @@ func OutcomeOf(res *regression.Result, benchmark testrun.Benchmark) Outcome {
 		}
 		o.add(f)
 	}
+	if o.Status == Steady && slices.ContainsFunc(res.Benchmarks, func(b regression.Benchmark) bool { return b.Benchmark == benchmark && unplaced(&b) }) {
+		o.Status, o.Reason = Unknown, "the metric "+beyondHistory
+	}
 	return o
+}
+
+// beyondHistory says that a metric changed and no finding does.
+const beyondHistory = "is beyond its history: no place is certain"
+
+// unplaced reports whether the metric of a benchmark whose operations are unknown changed
+// beyond its history, and no finding shows it.
+func unplaced(b *regression.Benchmark) bool {
+	const least = 0.05 // of the metric
+	if len(b.Analyses) == 0 || slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment }) {
+		return false
+	}
+	a := b.Analyses[0]
+	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= least && math.Abs(a.Metric.Score) >= a.Threshold
 }
 
 // add counts a finding of the benchmark.

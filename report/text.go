@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -76,7 +78,7 @@ func (b *Benchmark) shown(d Detail) bool {
 }
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
-	t.line("", "\n%s: %s", r.name(b), b.summary())
+	t.line("", "\n%s: %s", r.name(b), r.summary(b))
 	for _, w := range slices.Concat(b.moved(), b.remarks()) {
 		t.line("    - ", "%s", w)
 	}
@@ -181,16 +183,13 @@ func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]stri
 }
 
 // summary returns the result of a benchmark in one line.
-func (b *Benchmark) summary() string {
+func (r *Report) summary(b *Benchmark) string {
 	if b.Reason != "" {
 		return "no verdict: " + words.Clean(b.Reason)
 	}
 	parts := []string{}
-	if change := b.metricChange(b.Evidence.Metric); change != "" {
+	if change := r.metricOf(b); change != "" {
 		parts = append(parts, change)
-	}
-	if s := Explained(b.compared()); s != "" {
-		parts = append(parts, "findings explain "+s)
 	}
 	parts = append(parts, b.found())
 	if d := b.detectable(); d != "" {
@@ -207,10 +206,13 @@ func (b *Benchmark) found() string {
 			n++
 		}
 	}
-	if n == 0 {
-		return "nothing found"
+	switch {
+	case n > 0:
+		return fmt.Sprintf("%d %s", n, words.Plural(n, "finding"))
+	case unplaced(b.Benchmark):
+		return "nothing found, though the metric " + beyondHistory
 	}
-	return fmt.Sprintf("%d %s", n, words.Plural(n, "finding"))
+	return "nothing found"
 }
 
 // mostMoved is the maximum number of notes about moved work per benchmark.
@@ -229,30 +231,33 @@ func (b *Benchmark) moved() (notes []string) {
 	return notes
 }
 
-// metricChange describes how the metric of the tested runs differs from that of the
-// history; empty without one of them.
-func (b *Benchmark) metricChange(m *evidence.Metric) string {
+// metricOf describes how the metric of the tested runs differs from that of the history: with
+// the numbers of the table of metrics if it has them, and by medians like there; empty without
+// one of them.
+func (r *Report) metricOf(b *Benchmark) string {
+	m := b.Evidence.Metric
 	if m == nil {
 		return ""
 	}
-	mean := func(values []float64) float64 {
-		sum, n := 0.0, 0.0
-		for _, v := range values {
-			if v != 0 {
-				sum, n = sum+v, n+1
-			}
+	for i := range r.Metrics.Rows {
+		row := &r.Metrics.Rows[i]
+		if row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name && row.Metric == m.Name && row.Base.Median > 0 && row.Head.Median > 0 {
+			return metricText(row.Base.Median, row.Head.Median, row.Unit)
 		}
-		if n == 0 {
-			return 0
-		}
-		return sum / n
+	}
+	median := func(values []float64) float64 {
+		return stat.Median(slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v == 0 }))
 	}
 	at := len(m.Values) - b.tested()
-	was, now := mean(m.Values[:at]), mean(m.Values[at:])
-	if was == 0 || now == 0 {
+	was, now := median(m.Values[:at]), median(m.Values[at:])
+	if was == 0 || now == 0 || math.IsNaN(was+now) {
 		return ""
 	}
-	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, m.Unit), words.Metric(now, m.Unit), words.SignedPercent(now/was-1))
+	return metricText(was, now, m.Unit)
+}
+
+func metricText(was, now float64, unit string) string {
+	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, unit), words.Metric(now, unit), words.SignedPercent(now/was-1))
 }
 
 // compared returns the comparison of the tested runs.
@@ -278,7 +283,8 @@ func Explained(a *regression.Analysis) string {
 	return fmt.Sprintf("%s of %s", words.SignedMetric(m.Found, m.Unit), words.SignedMetric(m.Now-m.Before, m.Unit))
 }
 
-// detectable returns the smallest change that would have been detected.
+// detectable returns the runs of both sides, and the smallest change that would have been
+// detected.
 func (b *Benchmark) detectable() string {
 	if len(b.Analyses) == 0 {
 		return ""
@@ -286,10 +292,30 @@ func (b *Benchmark) detectable() string {
 	a := b.compared()
 	for _, d := range a.Detectable.Changes {
 		if d.Share == 0.05 {
-			return fmt.Sprintf("%d %s against %d: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), len(a.History), words.Percent(d.Change))
+			head, base := b.branches()
+			return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head, len(a.History), base, words.Percent(d.Change))
 		}
 	}
 	return ""
+}
+
+// branches returns " of BRANCH" for both sides, for the head only if it is another one.
+func (b *Benchmark) branches() (head, base string) {
+	n := len(b.Profiles)
+	if b.Tested == 0 || b.Tested >= n {
+		return "", ""
+	}
+	of := func(branch string) string {
+		if branch == "" {
+			return ""
+		}
+		return " of " + words.Clean(branch)
+	}
+	now, before := b.Profiles[n-1].Run.Branch, b.Profiles[n-b.Tested-1].Run.Branch
+	if now == before {
+		return "", of(before)
+	}
+	return of(now), of(before)
 }
 
 func (b *Benchmark) remarks() []string {

@@ -100,6 +100,7 @@ type Change struct {
 	Now    float64 `json:"now"`
 	Found  float64 `json:"found"` // sum of the costs and improvements
 	Unit   string  `json:"unit"`
+	Score  float64 `json:"score"` // of the change of the metric alone
 }
 
 // Candidate is a line of the ranked list.

@@ -65,6 +65,7 @@ func (r *reporter) explained(findings []Finding) *Change {
 		return nil
 	}
 	c := &Change{Before: r.time, Unit: r.unit}
+	_, c.Score = r.metricChange()
 	for _, t := range r.head {
 		c.Now += r.run(t).Metric / r.headRuns
 	}
