@@ -332,15 +332,6 @@ func (r *reporter) limitToPower(f *Finding) {
 // them, because the deviation is the median's (noise of 10%, 4 to 20 runs).
 const slowdownTests = 6
 
-// above returns the function that calls at a place's largest node, or noRow.
-func (f *fit) above(p *place) int32 {
-	up := f.space.table.Parent[p.node]
-	if up == calltree.NoNode {
-		return noRow
-	}
-	return f.space.table.Func[up]
-}
-
 // renamedAbove returns the outermost new function on the path to a node, and the function
 // that its caller called before instead: that vanished, and took as much.
 func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
