@@ -102,7 +102,9 @@ export function Triage({ doc, benchmarks, params }: Props) {
     const only = ['slower', 'own', 'certainty'].some(n => address.has(n));
     const quiet = only ? [] : quietRows(doc, benchmarks, words);
     const list: Row[] = ranked.map(x => x.row);
-    if (quiet.length > 0) list.push({ is: 'fold', quiet: quiet.length, unknown: quiet.filter(r => r.o.status === 'unknown').length });
+    const unlisted = only || benchmarks || words.join('') ? 0 : (doc.steady ?? 0);
+    if (quiet.length + unlisted > 0)
+      list.push({ is: 'fold', quiet: quiet.length + unlisted, unknown: quiet.filter(r => r.o.status === 'unknown').length });
     return unfolded ? list.concat(quiet) : list;
   }, [doc, benchmarks, sort, filters, unfolded]);
   const rowKey = (i: number): string => {

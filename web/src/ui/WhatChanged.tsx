@@ -1,6 +1,7 @@
 // Loads what changed in the store, for the table that Home and Regressions show.
 import type { Overview, ReportDocument } from '../core/answers';
 import { source } from '../core/source';
+import { place } from '../core/url';
 import { accepted } from './Acknowledge';
 import { Await, type Loading, useLoad } from './Load';
 import type { Scope } from './Pickers';
@@ -32,7 +33,10 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
   if (head) q.set('branch', head);
   q.set('quick', 'true');
   if (version) q.set('points', '30');
-  const all = useLoad<Overview>(`${scope.params && q} ${version}`, o => (scope.params ? source.value.get<Overview>('overview', q, o) : new Promise(() => {})));
+  // Thousands of benchmarks are asked for when they are looked at: the report has their number.
+  const { params } = place.value;
+  const wanted = scope.params && (params.get('quiet') === 'true' || params.has('q'));
+  const all = useLoad<Overview>(`${wanted && q} ${version}`, o => (wanted ? source.value.get<Overview>('overview', q, o) : new Promise(() => {})));
   return (
     <div class="reserved">
       <Await of={report} what="changes">
