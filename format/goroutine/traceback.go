@@ -53,6 +53,7 @@ func (t *reader) tracebacks() error {
 		return err
 	}
 	t.endTraceback(&g, table)
+	t.Profile.Dumps = true
 	t.Profile.Tables = []profile.Samples{table.Samples(goroutinesType(), false, 0)}
 	return nil
 }
