@@ -114,29 +114,40 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 	return out, r.Unmet(nil)
 }
 
-// sections returns the section of every function of a selection, told by its merged tree.
+// sections returns the section of every function of a selection, told by its merged trees:
+// one for each sampling period, whose samples do not add. Own code of one is own code.
 func sections(ctx context.Context, st store.Store, q store.Query, ownCode []string) (func(string) string, error) {
-	tree, _, err := store.MergeTrees(ctx, st, q)
+	list, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	samples := make([]float64, len(tree.Self))
-	for i, v := range tree.Self {
-		samples[i] = float64(v)
+	byPeriod := map[string][]store.ProfileID{}
+	for i := range list {
+		key := list[i].Type.Key()
+		byPeriod[key] = append(byPeriod[key], list[i].ID)
 	}
-	isOwn, isRuntime := own.Functions(tree.Table, samples, ownCode), own.Runtime(tree.Table)
-	of := make(map[string]string, len(isOwn))
-	for i := range tree.Functions {
-		section := bottleneck.Library
-		switch {
-		case isRuntime[i]:
-			section = bottleneck.Runtime
-		case isOwn[i]:
-			section = bottleneck.OwnCode
+	of := map[string]string{}
+	for _, ids := range byPeriod {
+		tree, _, err := store.MergeTrees(ctx, st, store.Query{Profiles: ids})
+		if err != nil {
+			return nil, err
 		}
-		of[tree.Functions[i].Name] = section
+		samples := make([]float64, len(tree.Self))
+		for i, v := range tree.Self {
+			samples[i] = float64(v)
+		}
+		isOwn, isRuntime := own.Functions(tree.Table, samples, ownCode), own.Runtime(tree.Table)
+		for i := range tree.Functions {
+			name := tree.Functions[i].Name
+			switch {
+			case isRuntime[i]:
+				of[name] = cmp.Or(of[name], bottleneck.Runtime)
+			case isOwn[i]:
+				of[name] = bottleneck.OwnCode
+			}
+		}
 	}
-	return func(name string) string { return of[name] }, nil
+	return func(name string) string { return cmp.Or(of[name], bottleneck.Library) }, nil
 }
 
 // measure says what the score is.
