@@ -45,9 +45,9 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 	}
 	slices.Reverse(list) // newest first
 	out := &ChoicesResult{Branches: []BranchChoice{},
-		Groups:   distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }),
-		Machines: distinct(list, func(p *store.Profile) string { return p.Run.Machine }),
-		Types:    distinct(list, func(p *store.Profile) string { return p.Type.Name })}
+		Groups:   Distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }),
+		Machines: Distinct(list, func(p *store.Profile) string { return p.Run.Machine }),
+		Types:    Distinct(list, func(p *store.Profile) string { return p.Type.Name })}
 	metrics, runs, index := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for i := range list {
 		p := &list[i]
@@ -75,7 +75,7 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 		}
 		out.Branches[at].Runs++
 	}
-	out.Groups, out.Machines, out.Types, out.Metrics = filled(out.Groups), filled(out.Machines), filled(out.Types), filled(out.Metrics)
+	out.Groups, out.Machines, out.Types, out.Metrics = Filled(out.Groups), Filled(out.Machines), Filled(out.Types), Filled(out.Metrics)
 	slices.Sort(out.Groups)
 	slices.Sort(out.Types)
 	slices.Sort(out.Metrics)

@@ -2,10 +2,10 @@ package query
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/table"
 )
 
 // Function describes a function in a result in columns.
@@ -21,86 +21,34 @@ type Function struct {
 	BaseName string `json:"baseName,omitempty"` // of a function that a diff found renamed: its name on the base side
 }
 
-func describe(f *profile.Function) Function {
+// FunctionOf describes a function.
+func FunctionOf(f *profile.Function) Function {
 	return Function{Function: f.Name, File: f.File, Line: f.StartLine, Column: f.Column, Module: f.Module, Language: f.Language, Kind: f.Kind.String()}
 }
 
-// functionTable numbers the functions that columns refer to, in the order of the
-// profile: it decides between rows of equal value.
-type functionTable struct {
-	all  []profile.Function
-	used []int32 // of all
-	at   []int32 // of each of all that is used: its number
-	own  []bool  // of each of all, or nil: unknown
-
-	renamed map[string]string // base names by name, of a diff
-}
-
-// tableOf returns the functions of n rows.
-func tableOf(all []profile.Function, n int, of func(i int) int32) *functionTable {
-	f := &functionTable{all: all, at: make([]int32, len(all))}
-	for i := range n {
-		f.at[of(i)] = 1
-	}
-	for fn := range f.at {
-		if f.at[fn] != 0 {
-			f.at[fn] = int32(len(f.used))
-			f.used = append(f.used, int32(fn))
-		}
-	}
-	return f
-}
-
-func (f *functionTable) number(fn int32) int64 { return int64(f.at[fn]) }
-
-// write writes the functions.
-func (f *functionTable) write(w *document.Writer) {
-	w.Array("functions", len(f.used), func(i int) any {
-		d := describe(&f.all[f.used[i]])
-		d.Own = f.own != nil && f.own[f.used[i]]
-		d.BaseName = f.renamed[d.Function]
-		return d
-	})
-}
-
-// Category describes a category in a result in columns.
-type Category struct {
-	Name  string `json:"name"`
-	Color string `json:"color"` // as the file names it: "yellow"
-}
-
-// writeCategories writes the categories of call nodes, without subcategories. Without
-// categories it writes nothing.
-func writeCategories(w *document.Writer, list []profile.Category, n int, of func(i int) profile.CategoryID) {
-	if len(list) <= 1 || n > 0 && of(0) < 0 {
-		return
-	}
-	number, groups := make([]int64, len(list)), []Category{}
-	for i, c := range list {
-		group := Category{c.Name, c.Color}
-		at := slices.Index(groups, group)
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, group)
-		}
-		number[i] = int64(at)
-	}
-	w.Numbers("category", n, func(i int) document.Number { return document.Whole(number[of(i)], 0) })
-	w.Array("categories", len(groups), func(i int) any { return groups[i] })
-}
-
-// filled returns a list that JSON writes as one even if it is empty.
-func filled[T any](list []T) []T {
+// Filled returns a list that JSON writes as one even if it is empty.
+func Filled[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
 	return list
 }
 
-// counted writes "1 run", "2 runs".
-func counted(n int, word string) string {
+// Counted writes "1 run", "2 runs".
+func Counted(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// AmountColumn is a column of Numbers in a unit.
+func AmountColumn(name, unit string) table.Column {
+	return table.Column{Name: name, Unit: unit, Right: true, Text: func(v any) string {
+		n, ok := v.(document.Number)
+		if !ok {
+			return ""
+		}
+		return n.Amount(unit)
+	}}
 }

@@ -13,10 +13,21 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// hinted adds to an error of an empty selection which of its names nothing has, and what
+// WithShortNames returns the names of functions, also without their package or class.
+func WithShortNames(functions []profile.Function) []string {
+	names := NamesOf(functions)
+	for i := range functions {
+		if short := Unqualified(names[i]); short != names[i] {
+			names = append(names, short)
+		}
+	}
+	return names
+}
+
+// Hinted adds to an error of an empty selection which of its names nothing has, and what
 // was perhaps meant. A name that nothing has is an error, too, if others of its field select
 // something: the result lacks what it was for.
-func hinted(ctx context.Context, st store.Reader, s *Selection, err error) error {
+func Hinted(ctx context.Context, st store.Reader, s *Selection, err error) error {
 	if st == nil || err != nil && !errors.Is(err, store.ErrNothing) || err == nil && !severalNames(s) {
 		return err
 	}
@@ -29,7 +40,7 @@ func hinted(ctx context.Context, st store.Reader, s *Selection, err error) error
 	}
 	var hints []string
 	for _, f := range selectedNames(s) {
-		have := distinct(list, f.of)
+		have := Distinct(list, f.of)
 		for _, name := range f.given {
 			if q := f.alone(name); len(q.Filter(slices.Clone(list))) > 0 || err != nil && strings.ContainsAny(name, "*?") {
 				continue
@@ -109,7 +120,7 @@ func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*C
 		if err != nil {
 			return nil, err
 		}
-		names = functionNames(functions)
+		names = NamesOf(functions)
 	} else {
 		list, err := st.Profiles(ctx, store.Query{})
 		if err != nil {
@@ -118,15 +129,16 @@ func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*C
 		slices.Reverse(list)
 		for _, f := range selectedNames(&Selection{}) {
 			if f.name == r.Parameter || f.name == "value "+r.Parameter {
-				names = distinct(list, f.of)
+				names = Distinct(list, f.of)
 			}
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, r.Prefix) })
-	return &CompletionsResult{filled(words.First(names, maxCompletions))}, nil
+	return &CompletionsResult{Filled(words.First(names, maxCompletions))}, nil
 }
 
-func functionNames(functions []profile.Function) []string {
+// NamesOf lists the names of functions.
+func NamesOf(functions []profile.Function) []string {
 	names := make([]string, len(functions))
 	for i := range functions {
 		names[i] = functions[i].Name
@@ -134,7 +146,26 @@ func functionNames(functions []profile.Function) []string {
 	return names
 }
 
-// unknownFunction is the error of a view of a function that nothing selected has.
-func unknownFunction(name string, functions []profile.Function) error {
-	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, withShortNames(functions)))
+// UnknownFunction is the error of a view of a function that nothing selected has.
+func UnknownFunction(name string, functions []profile.Function) error {
+	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, WithShortNames(functions)))
+}
+
+// Unqualified returns the name of a script's function without its file.
+func Unqualified(name string) string {
+	if at := strings.LastIndex(name, " ("); at > 0 && strings.HasSuffix(name, ")") {
+		return name[:at]
+	}
+	return name
+}
+
+// ClosestOrAll says which names are close to one that is not there, or which there are if
+// they are few.
+func ClosestOrAll(name string, have []string) string {
+	const few = 12
+	hint := words.DidYouMean(name, have)
+	if hint == "" && len(have) > 0 && len(have) <= few {
+		hint = "; there are " + words.Clean(strings.Join(have, ", "))
+	}
+	return hint
 }

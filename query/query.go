@@ -1,7 +1,7 @@
 // Package query answers every question a user can ask, whatever the surface it comes
 // from: the command line, the HTTP API, a page, a tool of an assistant.
 //
-//	request ──query.X(ctx, store, &request)──▶ result
+//	request ──judge.X(ctx, store, &request)──▶ result
 //
 // A request is plain data: a struct whose fields are the parameters of the question,
 // with their names, defaults and help texts in tags (package param). A command reads
@@ -15,6 +15,10 @@
 // What only the client has travels in the request: acknowledged changes, and the
 // commits of its git repository. Files are read here too (Files), so that a view of a
 // file is the view of a store.
+//
+// The questions have rooms: trees answers where samples are spent and what differs between
+// two sides, judge what is slow and what became slower, tasks is about trace profiling. This
+// package has what they share, and the lists of runs, profiles, functions and services.
 //
 // Errors of a request that makes no sense are *param.Error; the others are those of
 // package store. The package does not print, does not know HTTP, and opens no store.
@@ -33,8 +37,8 @@ import (
 // parameters, with their names and help texts.
 type Selection = store.Query
 
-// typeOf returns the one value type that is selected; empty: none or several.
-func typeOf(s *Selection) string {
+// TypeOf returns the one value type that is selected; empty: none or several.
+func TypeOf(s *Selection) string {
 	if len(s.Types) == 1 {
 		return s.Types[0]
 	}
@@ -64,8 +68,8 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return err
 }
 
-// selected returns the profiles of a selection; that there are none is an error.
-func selected(ctx context.Context, st store.Reader, q store.Query) ([]store.Profile, error) {
+// ProfilesOf returns the profiles of a selection; that there are none is an error.
+func ProfilesOf(ctx context.Context, st store.Reader, q store.Query) ([]store.Profile, error) {
 	list, err := st.Profiles(ctx, q)
 	if err == nil && len(list) == 0 {
 		err = store.OneType(nil, q)
@@ -73,8 +77,8 @@ func selected(ctx context.Context, st store.Reader, q store.Query) ([]store.Prof
 	return list, err
 }
 
-// newestAndBefore splits a selection into its newest runs and those before.
-func newestAndBefore(ctx context.Context, st store.Reader, q store.Query) (now, before []store.Profile, err error) {
+// NewestAndBefore splits a selection into its newest runs and those before.
+func NewestAndBefore(ctx context.Context, st store.Reader, q store.Query) (now, before []store.Profile, err error) {
 	now, before, err = store.NewestAndBefore(ctx, st, q)
 	if err == nil && len(before) == 0 {
 		err = fmt.Errorf("no run before the last %d to compare with: import more runs, or leave out --last: %w", q.Last, store.ErrNothing)

@@ -14,6 +14,24 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
+// RunKeys lists the runs of profiles, in their order.
+func RunKeys(list []store.Profile) []string {
+	return Filled(Distinct(list, func(p *store.Profile) string { return p.Run.Key }))
+}
+
+// Distinct lists the values of a field that are not empty, in order of appearance.
+func Distinct(list []store.Profile, field func(*store.Profile) string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for i := range list {
+		if v := field(&list[i]); v != "" && !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // RunsRequest asks for the test runs of a selection.
 type RunsRequest struct {
 	Selection `group:"Selection"`
@@ -37,9 +55,9 @@ func First[T any](list []T, n int) ([]T, Omitted) {
 	return shown, Omitted{Rows: len(list) - len(shown)}
 }
 
-// newest returns the last n elements of a list, or all for n 0, and how many are before
+// NewestOf returns the last n elements of a list, or all for n 0, and how many are before
 // them.
-func newest[T any](list []T, n int) ([]T, Omitted) {
+func NewestOf[T any](list []T, n int) ([]T, Omitted) {
 	if n == 0 || n >= len(list) {
 		return list, Omitted{}
 	}
@@ -59,7 +77,7 @@ type Run struct {
 func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, error) {
 	list, err := st.Profiles(ctx, r.Selection)
 	if err == nil && len(list) == 0 && namesAny(&r.Selection) {
-		err = hinted(ctx, st, &r.Selection, fmt.Errorf("%w by: %s", store.ErrNothing, r.Selection.String()))
+		err = Hinted(ctx, st, &r.Selection, fmt.Errorf("%w by: %s", store.ErrNothing, r.Selection.String()))
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +110,7 @@ func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, err
 	for i := range rows {
 		slices.Sort(rows[i].Types)
 	}
-	shown, omitted := newest(rows, r.Rows)
+	shown, omitted := NewestOf(rows, r.Rows)
 	return &RunsResult{omitted, shown}, nil
 }
 
@@ -114,7 +132,7 @@ type ProfilesRequest struct {
 func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*ProfilesResult, error) {
 	list, err := st.Profiles(ctx, r.Selection)
 	if err == nil && len(list) == 0 && r.Required {
-		err = hinted(ctx, st, &r.Selection, store.OneType(nil, r.Selection))
+		err = Hinted(ctx, st, &r.Selection, store.OneType(nil, r.Selection))
 	}
 	if err != nil {
 		return nil, err
@@ -122,7 +140,7 @@ func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*Profile
 	if r.Order == "import" {
 		slices.SortStableFunc(list, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	shown, omitted := newest(filled(list), r.Rows)
+	shown, omitted := NewestOf(Filled(list), r.Rows)
 	return &ProfilesResult{omitted, shown}, nil
 }
 
@@ -167,7 +185,7 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 	rows := []Function{}
 	for i := range list {
 		if pattern == nil || match[i] {
-			rows = append(rows, describe(&list[i]))
+			rows = append(rows, FunctionOf(&list[i]))
 		}
 	}
 	shown, omitted := First(rows, r.Rows)
@@ -208,7 +226,7 @@ func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, 
 	ids := store.Old(list, r.Keep, r.OlderThan)
 	result := PruneResult{Removed: len(ids), Stored: len(all), DryRun: r.DryRun}
 	if result.Most() && !r.Yes && !r.DryRun {
-		return nil, param.Errorf("this removes %s of the %s in the store: --yes confirms it, --dry-run only reports it", words.Count(len(ids)), counted(len(all), "profile"))
+		return nil, param.Errorf("this removes %s of the %s in the store: --yes confirms it, --dry-run only reports it", words.Count(len(ids)), Counted(len(all), "profile"))
 	}
 	removed := len(ids)
 	if !r.DryRun {
@@ -241,4 +259,17 @@ func Compact(ctx context.Context, st store.Store) (*CompactResult, error) {
 	}
 	r.After, err = st.Info(ctx)
 	return &r, err
+}
+
+// RunsOf counts the runs of profiles: "12 runs, run-001 … run-012".
+func RunsOf(list []store.Profile) string {
+	keys := Distinct(list, func(p *store.Profile) string { return p.Run.Key })
+	switch n := len(keys); n {
+	case 0:
+		return "no runs"
+	case 1:
+		return "run " + keys[0]
+	default:
+		return fmt.Sprintf("%d runs, %s … %s", n, keys[0], keys[n-1])
+	}
 }

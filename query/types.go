@@ -16,10 +16,10 @@ import (
 var preferred = []string{profile.CPU, profile.CPUSamples, profile.Wall, profile.WallSamples, profile.Trace, profile.Alloc, profile.AllocSamples,
 	profile.Live, profile.LiveSamples, profile.Malloc, profile.Lock, profile.LockSamples}
 
-// oneType returns the query of a selection for an answer about one value type. Without
+// OneType returns the query of a selection for an answer about one value type. Without
 // --type, a selection of several has the type that is the default of most of its
 // benchmarks; notes name it and the others.
-func oneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query, notes []string, err error) {
+func OneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query, notes []string, err error) {
 	q, notes = *s, []string{}
 	if len(q.Types) > 0 {
 		return q, notes, nil
@@ -28,7 +28,7 @@ func oneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query,
 	if err != nil {
 		return q, notes, err
 	}
-	names := typesOf(list)
+	names := TypesOf(list)
 	if len(names) < 2 {
 		return q, notes, nil
 	}
@@ -37,10 +37,10 @@ func oneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query,
 	return q, append(notes, fmt.Sprintf("value type %s; --type shows others: %s", names[0], strings.Join(others, ", "))), nil
 }
 
-// typesOf returns the names of the value types of profiles: first the one that is the
+// TypesOf returns the names of the value types of profiles: first the one that is the
 // default of most benchmarks.
-func typesOf(list []store.Profile) []string {
-	names := distinct(list, func(p *store.Profile) string { return p.Type.Name })
+func TypesOf(list []store.Profile) []string {
+	names := Distinct(list, func(p *store.Profile) string { return p.Type.Name })
 	defaults := map[history.Key]bool{}
 	of := map[string]int{} // benchmarks by their default type
 	for i := range list {

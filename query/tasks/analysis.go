@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/archive"
 )
@@ -22,7 +23,7 @@ import (
 type AnalyzeRequest struct {
 	SampleSelection `group:"Selection"`
 	Snapshots       int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
-	query.Cut       `group:"Limit"`
+	trees.Cut       `group:"Limit"`
 }
 
 // AnalysisResult has the trees of the selected snapshots, one for each outermost frame,
@@ -70,7 +71,7 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 		all = append(all, rowsOfStacks(a, &a.Trees[i])...)
 	}
 	total := func(row StackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
-	rows, omitted := query.CutNodes[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
+	rows, omitted := trees.CutNodes[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
 	result.Omitted = omitted
 	result.Rows = document.RowsOf(len(rows), func(i int) StackRow { return rows[i] })
 	return result, nil

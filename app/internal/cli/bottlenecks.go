@@ -7,14 +7,14 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newBottlenecks(e *env) *cobra.Command {
-	var r query.BottlenecksRequest
+	var r judge.BottlenecksRequest
 	var out destination
 	var code codeFlags
 	c := &cobra.Command{
@@ -59,10 +59,10 @@ benchmark at the share of a function, or the share of a function over the runs.
 		ctx := c.Context()
 		return e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 			if out.format == "html" {
-				return out.fetch(ctx, e, a, endpoint.BottlenecksPage.Of(&endpoint.PageRequest[query.BottlenecksRequest]{Page: r}))
+				return out.fetch(ctx, e, a, endpoint.BottlenecksPage.Of(&endpoint.PageRequest[judge.BottlenecksRequest]{Page: r}))
 			}
 			return out.answer(ctx, e, a, endpoint.Bottlenecks.Of(&r), func(o *render.Output, result any) error {
-				return render.Bottlenecks(o, &r, result.(*query.BottlenecksResult))
+				return render.Bottlenecks(o, &r, result.(*judge.BottlenecksResult))
 			})
 		})
 	}
@@ -79,7 +79,7 @@ func (f *codeFlags) addFlags(c *cobra.Command) {
 }
 
 // facts sets the repository of a request.
-func (f *codeFlags) facts(x *query.Expand, facts *facts.Facts) error {
+func (f *codeFlags) facts(x *judge.Expand, facts *facts.Facts) error {
 	if f.repo == "" {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (f *codeFlags) facts(x *query.Expand, facts *facts.Facts) error {
 }
 
 // expandable refuses expansions in formats that are tables.
-func expandable(x *query.Expand, format outputFormat) error {
+func expandable(x *judge.Expand, format outputFormat) error {
 	if x.Expand != "" && format != "text" && !format.json() {
 		return usagef("--expand is printed as text or json")
 	}

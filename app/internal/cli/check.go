@@ -13,7 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/github"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 )
 
@@ -23,7 +23,7 @@ var errRegression = errors.New("regression found")
 // checkOptions are the flags of `dendro check` beside those of the request.
 type checkOptions struct {
 	reporting
-	r          query.CheckRequest
+	r          judge.CheckRequest
 	full       bool
 	comment    string
 	commentKey string
@@ -113,7 +113,7 @@ func (o *checkOptions) onlyLines() { o.r.Candidates, o.r.MaxDepth, o.r.Functions
 // is not an error: the verdict does not depend on it.
 func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflow, r *report.Report) error {
 	var body strings.Builder
-	if err := query.WriteReport(&body, r, "comment", o.r.Detail); err != nil {
+	if err := judge.WriteReport(&body, r, "comment", o.r.Detail); err != nil {
 		return err
 	}
 	if o.comment != "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // decodedFiles caches decoded files between the commands of a batch, up to an estimated
@@ -24,7 +24,7 @@ const decodedRoom = 2 << 30
 
 type decodedFile struct {
 	key  decodedKey
-	list []query.Input
+	list []trees.Input
 	size int64
 }
 
@@ -34,7 +34,7 @@ type decodedKey struct {
 	name    string
 	mtime   time.Time
 	size    int64
-	names   query.Names
+	names   trees.Names
 	limits  profile.Limits
 	symbols string
 }
@@ -52,7 +52,7 @@ func (k *decodedFiles) key(source *ingest.Source, in *fileFlags) (decodedKey, bo
 	return decodedKey{name, info.ModTime(), info.Size(), in.names(), in.limits, in.symbols.String()}, true
 }
 
-func (k *decodedFiles) get(key decodedKey) ([]query.Input, bool) {
+func (k *decodedFiles) get(key decodedKey) ([]trees.Input, bool) {
 	if k == nil || key.name == "" {
 		return nil, false
 	}
@@ -65,7 +65,7 @@ func (k *decodedFiles) get(key decodedKey) ([]query.Input, bool) {
 	return f.list, true
 }
 
-func (k *decodedFiles) put(key decodedKey, list []query.Input, size int64) {
+func (k *decodedFiles) put(key decodedKey, list []trees.Input, size int64) {
 	k.files = slices.DeleteFunc(k.files, func(f decodedFile) bool { return f.key.name == key.name })
 	if size > k.room {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // detectOptions are the flags of `dendro detect`.
@@ -45,10 +45,10 @@ func (o *detectOptions) run(e *env, args []string) error {
 		fmt.Fprintln(e.err, "dendro: "+escapeLines(err.Error()))
 	}
 	failed := err != nil
-	var rows []query.Detected
+	var rows []trees.Detected
 	shown := newProgress(e, "auto", sources)
 	for i := range sources {
-		err := o.detect(&sources[i], func(d query.Detected, err error) error {
+		err := o.detect(&sources[i], func(d trees.Detected, err error) error {
 			shown.clear()
 			failed = failed || err != nil && (sources[i].Named || !errors.Is(err, profile.ErrUnrecognized))
 			if o.output == "json" {
@@ -62,7 +62,7 @@ func (o *detectOptions) run(e *env, args []string) error {
 		}
 	}
 	if o.output == "json" {
-		if err := e.writeJSON(map[string]any{"rows": append([]query.Detected{}, rows...)}); err != nil {
+		if err := e.writeJSON(map[string]any{"rows": append([]trees.Detected{}, rows...)}); err != nil {
 			return err
 		}
 	}
@@ -74,14 +74,14 @@ func (o *detectOptions) run(e *env, args []string) error {
 
 // detect calls show for every profile in a source. Each source is read into
 // Symbols of its own: nothing is compared.
-func (o *detectOptions) detect(source *ingest.Source, show func(query.Detected, error) error) error {
+func (o *detectOptions) detect(source *ingest.Source, show func(trees.Detected, error) error) error {
 	in, err := source.Open()
 	if err != nil {
-		return show(query.Detected{Name: source.Name, Error: err.Error()}, err)
+		return show(trees.Detected{Name: source.Name, Error: err.Error()}, err)
 	}
 	defer in.Close()
 	for d, err := range format.NewReader(o.limits).Read(source.Name, in) {
-		if err := show(query.Describe(d, err), err); err != nil {
+		if err := show(trees.Describe(d, err), err); err != nil {
 			return err
 		}
 	}

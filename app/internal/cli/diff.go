@@ -7,13 +7,13 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 // diffOptions are the flags of `dendro diff` beside those of the request.
 type diffOptions struct {
-	query.DiffRequest
+	trees.DiffRequest
 	fileFlags
 	files [2][]string // --base, --head
 	out   destination
@@ -102,12 +102,12 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 
 func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) error {
 	if o.out.format == "html" || o.out.format == "svg" {
-		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[query.DiffRequest]{Page: o.DiffRequest, Picture: o.out.format == "svg"}))
+		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[trees.DiffRequest]{Page: o.DiffRequest, Picture: o.out.format == "svg"}))
 	}
 	var show func(to *render.Output, result any) error
 	if o.Against != "" {
 		show = func(to *render.Output, result any) error {
-			if band, ok := result.(*query.BandResult); ok {
+			if band, ok := result.(*trees.BandResult); ok {
 				return render.Band(to, band, o.Rows)
 			}
 			return render.Result(to, result)

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/store/iceberg"
@@ -20,7 +21,7 @@ import (
 
 // exportOptions are the flags of `dendro export`.
 type exportOptions struct {
-	r      query.ExportRequest
+	r      trees.ExportRequest
 	format string
 	out    string
 	source bool
@@ -131,7 +132,7 @@ func onlySelection(c *cobra.Command, format string) error {
 	for _, p := range param.Of(&query.Selection{}) {
 		selection = append(selection, p.Name)
 	}
-	for _, p := range param.Of(&query.ExportRequest{}) {
+	for _, p := range param.Of(&trees.ExportRequest{}) {
 		if c.Flags().Changed(p.Name) && !slices.Contains(selection, p.Name) {
 			return usagef("--%s is for formats of one profile, not for %s", p.Name, format)
 		}
@@ -145,7 +146,7 @@ func (o *exportOptions) parquet(ctx context.Context, e *env) error {
 		return usagef("parquet writes a new directory: give -o DIRECTORY")
 	}
 	return e.whole(ctx, &o.r.Selection, true, func(st store.Store) error {
-		list, err := query.Selected(ctx, st, &o.r.Selection)
+		list, err := trees.Selected(ctx, st, &o.r.Selection)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // fileFlags are the flags of commands that take files in place of a selection.
@@ -24,14 +24,14 @@ type fileFlags struct {
 
 // names returns which names functions have: by default those by which runs are compared, as in
 // a store.
-func (f *fileFlags) names() query.Names {
+func (f *fileFlags) names() trees.Names {
 	switch {
 	case f.normalize:
-		return query.NamesNormalised
+		return trees.NamesNormalised
 	case f.raw:
-		return query.NamesAsWritten
+		return trees.NamesAsWritten
 	}
-	return query.NamesToCompare
+	return trees.NamesToCompare
 }
 
 func (f *fileFlags) addFlags(c *cobra.Command) {
@@ -48,9 +48,9 @@ func (f *fileFlags) addFlags(c *cobra.Command) {
 const tracePrefix = "trace:"
 
 // read returns the profiles in files, and those that are snapshots in the store.
-func (f *fileFlags) read(ctx context.Context, e *env, names []string) ([]query.Input, error) {
+func (f *fileFlags) read(ctx context.Context, e *env, names []string) ([]trees.Input, error) {
 	var files []string
-	var list []query.Input
+	var list []trees.Input
 	for _, name := range names {
 		id, ok := strings.CutPrefix(name, tracePrefix)
 		if !ok {
@@ -72,10 +72,10 @@ func (f *fileFlags) read(ctx context.Context, e *env, names []string) ([]query.I
 
 // decode returns the profiles in files, each file in Symbols of its own, as views want
 // it: ties go by the order of a file's own tables.
-func (f *fileFlags) decode(e *env, files []string) ([]query.Input, error) {
+func (f *fileFlags) decode(e *env, files []string) ([]trees.Input, error) {
 	sources, err := ingest.Expand(files, e.in)
 	errs := []error{err}
-	var list []query.Input
+	var list []trees.Input
 	shown := newProgress(e, "auto", sources)
 	for i := range sources {
 		part, err := f.decodeOne(e, &sources[i])
@@ -98,15 +98,15 @@ func (f *fileFlags) decode(e *env, files []string) ([]query.Input, error) {
 
 // decodeOne returns the profiles in a source, from the cache of a batch if they are
 // there.
-func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]query.Input, error) {
+func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]trees.Input, error) {
 	key, cacheable := e.decoded.key(source, f)
 	if list, ok := e.decoded.get(key); ok {
 		return list, nil
 	}
-	var list []query.Input
+	var list []trees.Input
 	var size int64
 	err := decodeSource(source, f.symbols.reader(f.limits), func(name string, p *profile.Profile) error {
-		list = append(list, query.NewInput(name, p, f.names()))
+		list = append(list, trees.NewInput(name, p, f.names()))
 		size += sizeOf(p)
 		return nil
 	})

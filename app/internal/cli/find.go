@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // patternHelp explains patterns in the help of commands that take them.
@@ -15,7 +15,7 @@ number of frames. 'A;B' is B called directly by A, 'A;**;B' is B anywhere below 
 '\;' for ';' and '\\' for '\'.`
 
 func newFind(e *env) *cobra.Command {
-	var r query.FindRequest
+	var r trees.FindRequest
 	c := &cobra.Command{
 		Use:   "find [flags] PATTERN",
 		Short: "Find where a function or call path occurs and how much time it uses",

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // group is the annotation of a flag with the heading it is listed under.
@@ -28,7 +28,7 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 		}
 		f := c.Flags().VarPF(p, p.Name, "", p.Help)
 		if p.Name == "transform" {
-			f.Usage += "; kinds: " + strings.Join(query.TransformKinds(), ", ")
+			f.Usage += "; kinds: " + strings.Join(trees.TransformKinds(), ", ")
 		}
 		if p.Page != "" && p.Page != "0" {
 			f.Usage += fmt.Sprintf(" (default %s for text and md, otherwise 0)", p.Page)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newList(e *env) *cobra.Command {
-	var r query.LinesRequest
+	var r trees.LinesRequest
 	c := &cobra.Command{
 		Use:   "list [flags] FUNCTION [FILE...]",
 		Short: "List the lines of a function with the time spent in each",
@@ -49,7 +49,7 @@ imported with --keep-source.`,
 			defer sources.Close()
 		}
 		answer := func(a endpoint.Asker) error {
-			result, err := endpoint.Answer[query.LinesResult](ctx, a, endpoint.Lines.Of(&r))
+			result, err := endpoint.Answer[trees.LinesResult](ctx, a, endpoint.Lines.Of(&r))
 			if err != nil {
 				return err
 			}

@@ -4,11 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 )
 
 func newOverview(e *env) *cobra.Command {
-	var r query.OverviewRequest
+	var r judge.OverviewRequest
 	c := &cobra.Command{
 		Use:   "overview [flags]",
 		Short: "List benchmarks and services with their newest run",
@@ -25,7 +25,7 @@ page of ` + "`dendro serve`" + ` shows the same.`,
 }
 
 func newHistory(e *env) *cobra.Command {
-	var r query.HistoryRequest
+	var r judge.HistoryRequest
 	c := &cobra.Command{
 		Use:   "history [flags]",
 		Short: "List a metric, or the share of a function, over the runs",

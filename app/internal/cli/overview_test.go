@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/ingest"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -39,7 +39,7 @@ func BenchmarkOverview(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		r, err := query.Overview(b.Context(), st, &query.OverviewRequest{Points: 30, Quick: true})
+		r, err := judge.Overview(b.Context(), st, &judge.OverviewRequest{Points: 30, Quick: true})
 		if err != nil || r.Profiles != 5000 || len(r.Benchmarks) != 25 {
 			b.Fatal(r, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -16,7 +16,7 @@ import (
 var acknowledgedFile = filepath.Join(".dendro", "acknowledged.json")
 
 func newRegressions(e *env) *cobra.Command {
-	var r query.MethodRequest
+	var r judge.MethodRequest
 	var out destination
 	var code codeFlags
 	all := false
@@ -68,7 +68,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 		}
 		return e.asking(c.Context(), engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 			return out.answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *render.Output, result any) error {
-				if found, ok := result.(*query.RegressionsResult); ok {
+				if found, ok := result.(*judge.RegressionsResult); ok {
 					return render.Findings(o, found, limit, all)
 				}
 				return render.Result(o, result)

@@ -16,15 +16,15 @@ import (
 	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newReport(e *env) *cobra.Command {
-	var r query.ReportRequest
+	var r judge.ReportRequest
 	o := reporting{r: &r, question: func() endpoint.Question { return endpoint.Report.Of(&r) }}
 	c := &cobra.Command{
 		Use:   "report [flags]",
@@ -62,7 +62,7 @@ var reportFormats = []string{"text", "md", "html", "json", "sarif", "junit"}
 
 // reporting is what `dendro report` and `dendro check` share.
 type reporting struct {
-	r        *query.ReportRequest
+	r        *judge.ReportRequest
 	question func() endpoint.Question
 
 	layout       string // of files
@@ -165,14 +165,14 @@ func (o *reporting) repository(ctx context.Context) (string, error) {
 func (o *reporting) print(e *env, doc *report.Report, brief bool) error {
 	err := o.printMain(e, doc, brief)
 	for _, name := range o.also {
-		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return query.WriteReport(w, doc, extensionOf(name), o.r.Detail) }))
+		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return judge.WriteReport(w, doc, extensionOf(name), o.r.Detail) }))
 	}
 	return err
 }
 
 func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
 	if !brief {
-		return o.output.write(e, func(e *env) error { return query.WriteReport(e.out, doc, string(o.output.format), o.r.Detail) })
+		return o.output.write(e, func(e *env) error { return judge.WriteReport(e.out, doc, string(o.output.format), o.r.Detail) })
 	}
 	if err := render.Brief(e.rendering("text"), doc.Brief(o.r.Changes)); err != nil {
 		return err

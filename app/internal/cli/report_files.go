@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -21,7 +21,7 @@ func (o *reporting) withFiles(ctx context.Context, e *env, f func(store.Store) e
 	if err != nil {
 		return err
 	}
-	for _, side := range []struct{ name, path string }{{query.BaseSide, o.r.Base}, {query.HeadSide, o.r.Head}} {
+	for _, side := range []struct{ name, path string }{{judge.BaseSide, o.r.Base}, {judge.HeadSide, o.r.Head}} {
 		if err := o.importSide(ctx, e, st, side.name, side.path); err != nil {
 			return errors.Join(err, st.Close())
 		}
@@ -73,7 +73,7 @@ func (o *reporting) importSide(ctx context.Context, e *env, st store.Store, side
 // the first is the run, the others are the group.
 func folderLabel(dir, name string) ingest.Label {
 	var l ingest.Label
-	l.Group = query.NoGroup
+	l.Group = judge.NoGroup
 	rel, err := filepath.Rel(dir, name)
 	if err != nil {
 		return l

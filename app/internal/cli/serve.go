@@ -25,7 +25,7 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -278,7 +278,7 @@ func (c codeOnServer) Locate(ctx context.Context, doc *report.Report) error {
 	return coderepo.Repository{Dir: c.dir}.Locate(ctx, doc)
 }
 
-func (c codeOnServer) AddSource(ctx context.Context, lines *query.LinesResult) error {
+func (c codeOnServer) AddSource(ctx context.Context, lines *trees.LinesResult) error {
 	sources, err := gitlog.OpenSources(ctx, c.dir)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -116,8 +116,8 @@ func (o *analyzeOptions) profile(ctx context.Context, e *env, st traceprof.Store
 		return err
 	}
 	if o.output.format == "html" || o.output.format == "svg" {
-		view := query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, query.NamesAsWritten)}}
-		return o.output.fetch(ctx, e, local(nil, o.limits), endpoint.TreePage.Of(&endpoint.PageRequest[query.TreeRequest]{Page: view, Picture: o.output.format == "svg"}))
+		view := trees.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []trees.Input{trees.NewInput(name, p, trees.NamesAsWritten)}}
+		return o.output.fetch(ctx, e, local(nil, o.limits), endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: view, Picture: o.output.format == "svg"}))
 	}
-	return o.output.write(e, func(e *env) error { return writeProfile(e, p, query.AllTables, "", string(o.output.format)) })
+	return o.output.write(e, func(e *env) error { return writeProfile(e, p, trees.AllTables, "", string(o.output.format)) })
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -82,11 +82,11 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 }
 
 // traceInput returns the snapshots of a task, a trace or a segment.
-func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err error) {
+func (e *env) traceInput(ctx context.Context, id string) (in trees.Input, err error) {
 	err = e.sampled(ctx, transfer.WantedSamples{Name: id}, func(st traceprof.Store) error {
 		p, name, err := tasks.NamedSnapshots(ctx, st, id)
 		if err == nil {
-			in = query.NewInput(name, p, query.NamesAsWritten)
+			in = trees.NewInput(name, p, trees.NamesAsWritten)
 			e.notes([]string{"a function has the period of the task for each dump with it; dendro task analyze measures the time between the dumps"})
 		}
 		return err

@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newTree(e *env) *cobra.Command {
-	var r query.TreeRequest
+	var r trees.TreeRequest
 	return newTreeCommand(e, &cobra.Command{
 		Use:   "tree [flags] [FILE...]",
 		Short: "Print the call tree of a selection, of one profile, or of files",
@@ -33,7 +33,7 @@ on files, and on profiles imported with --keep-source.`,
 }
 
 func newTop(e *env) *cobra.Command {
-	var r query.TopRequest
+	var r trees.TopRequest
 	return newTreeCommand(e, &cobra.Command{
 		Use:   "top [flags] [FILE...]",
 		Short: "List the functions that use the most time",
@@ -55,7 +55,7 @@ newest runs alone.`,
 }
 
 // newTreeCommand makes a command of a request; r is the part of it that is answered.
-func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest, question func() endpoint.Question) *cobra.Command {
+func newTreeCommand(e *env, c *cobra.Command, request any, r *trees.TreeRequest, question func() endpoint.Question) *cobra.Command {
 	flags := addRequest(c, request)
 	var in fileFlags
 	in.addFlags(c)
@@ -70,7 +70,7 @@ func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest,
 		r.RowsOnly = !out.format.json()
 		answer := func(a endpoint.Asker) error {
 			if out.format == "html" || out.format == "svg" {
-				return out.fetch(ctx, e, a, endpoint.TreePage.Of(&endpoint.PageRequest[query.TreeRequest]{Page: *r, Picture: out.format == "svg"}))
+				return out.fetch(ctx, e, a, endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: *r, Picture: out.format == "svg"}))
 			}
 			return out.answer(ctx, e, a, question(), nil)
 		}

@@ -9,7 +9,9 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
@@ -19,38 +21,38 @@ import (
 
 // FlameRequest is a TreeRequest for a flame graph.
 type FlameRequest struct {
-	query.TreeRequest `default:"view=flame"`
+	trees.TreeRequest `default:"view=flame"`
 }
 
 // The results of requests with several views.
 var (
-	Trees = []any{query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.StackChartResult{}, query.MarkersResult{}, query.LocksResult{}, query.NodeResult{}, query.GrowthResult{}}
-	Diffs = []any{query.DiffResult{}, query.DiffFunctionsResult{}, query.DiffFlameResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{},
-		query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.NodeResult{}}
+	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{}, trees.LocksResult{}, trees.NodeResult{}, trees.GrowthResult{}}
+	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{}, trees.BandResult{},
+		trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.NodeResult{}}
 )
 
 // Queries of the store.
 var (
 	Runs        = one("runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", query.Runs)
 	Profiles    = one("profiles", "store", "/api/v1/profiles", "Profiles of the selection.", query.Profiles)
-	Overview    = one("overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", query.Overview)
+	Overview    = one("overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", judge.Overview)
 	Choices     = one("choices", "store", "/api/v1/choices", "What a selection may be narrowed to: branches with the one that others are compared with, groups, machines, value types, metrics, dates.", query.Choices)
 	Names       = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
 	Completions = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
-	History     = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", query.History)
-	Top         = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *query.TopRequest) *query.TreeRequest { return &r.TreeRequest })
-	Tree        = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *query.TreeRequest) *query.TreeRequest { return r })
-	Flame       = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *query.TreeRequest { return &r.TreeRequest })
-	Diff        = &Endpoint[query.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
-		view: query.DiffView, ready: func(l *Local, r *query.DiffRequest) { r.Limits = l.Limits }}
-	Find = &Endpoint[query.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", query.FindResult{}, query.FindSumsResult{}),
-		view: query.FindView}
+	History     = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", judge.History)
+	Top         = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *trees.TopRequest) *trees.TreeRequest { return &r.TreeRequest })
+	Tree        = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
+	Flame       = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
+	Diff        = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
+		view: trees.DiffView, ready: func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits }}
+	Find = &Endpoint[trees.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
+		view: trees.FindView}
 	Lines       = lines()
-	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks)
-	Regressions = &Endpoint[query.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",
-		query.RegressionsResult{}, query.ScoresResult{}, query.CorrelationsResult{}, query.HotellingResult{}), view: query.MethodView}
-	Report = reporting("report", "/api/v1/report", "What changed and the evidence for it, as a document.", query.Report, func(r *query.ReportRequest) *query.ReportRequest { return r })
-	Check  = reporting("check", "/api/v1/check", "A report with the verdict of a gate.", query.Check, func(r *query.CheckRequest) *query.ReportRequest { return &r.ReportRequest })
+	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", judge.Bottlenecks)
+	Regressions = &Endpoint[judge.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",
+		judge.RegressionsResult{}, judge.ScoresResult{}, judge.CorrelationsResult{}, judge.HotellingResult{}), view: judge.MethodView}
+	Report = reporting("report", "/api/v1/report", "What changed and the evidence for it, as a document.", judge.Report, func(r *judge.ReportRequest) *judge.ReportRequest { return r })
+	Check  = reporting("check", "/api/v1/check", "A report with the verdict of a gate.", judge.Check, func(r *judge.CheckRequest) *judge.ReportRequest { return &r.ReportRequest })
 )
 
 // Changes of the store.
@@ -63,9 +65,9 @@ var (
 
 // What people accepted.
 var (
-	Accepted = one("accepted", "store", "/api/v1/accepted", "Changes that were accepted: who, when, why, until when and up to which size.", query.Accepted)
-	Accept   = change(one("accept", "changes", "/api/v1/accept", "Accept a change, in place of an earlier acceptance of the same finding.", query.Accept))
-	Withdraw = change(one("withdraw", "changes", "/api/v1/withdraw", "End the acceptance of a change.", query.Withdraw))
+	Accepted = one("accepted", "store", "/api/v1/accepted", "Changes that were accepted: who, when, why, until when and up to which size.", judge.Accepted)
+	Accept   = change(one("accept", "changes", "/api/v1/accept", "Accept a change, in place of an earlier acceptance of the same finding.", judge.Accept))
+	Withdraw = change(one("withdraw", "changes", "/api/v1/withdraw", "End the acceptance of a change.", judge.Withdraw))
 )
 
 // Queries of trace profiling.
@@ -89,11 +91,11 @@ var (
 
 // Files.
 var (
-	TreePage = page("treePage", "/api/v1/page/tree", "The call tree of the selection as an offline page, or its flame graph as a picture.", query.TreePage, query.Graph,
-		func(l *Local, r *query.TreeRequest) { r.Limits = l.Limits })
-	DiffPage = page("diffPage", "/api/v1/page/diff", "How two parts of the store differ, as an offline page or a picture.", query.DiffPage, query.DiffGraph,
-		func(l *Local, r *query.DiffRequest) { r.Limits = l.Limits })
-	BottlenecksPage = page("bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", query.BottlenecksPage, nil, nil)
+	TreePage = page("treePage", "/api/v1/page/tree", "The call tree of the selection as an offline page, or its flame graph as a picture.", trees.TreePage, trees.Graph,
+		func(l *Local, r *trees.TreeRequest) { r.Limits = l.Limits })
+	DiffPage = page("diffPage", "/api/v1/page/diff", "How two parts of the store differ, as an offline page or a picture.", trees.DiffPage, trees.DiffGraph,
+		func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits })
+	BottlenecksPage = page("bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", judge.BottlenecksPage, nil, nil)
 	Export          = &Endpoint[ExportRequest]{About: about("export", "queries", "/api/v1/export", "The sum of the selection as a file that other tools read."), file: export}
 	Original        = &Endpoint[OriginalRequest]{About: about("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it."), file: original}
 	TraceArchive    = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "traces", "/api/v1/tasks/{task}/archive", "A trace as SkyWalking's profile exporter writes it (tar.gz)."), file: traceArchive}
@@ -117,25 +119,25 @@ func one[Request, Result any](id, tag, path, summary string, answer func(context
 }
 
 // tree is an endpoint of a request that contains a TreeRequest.
-func tree[Request any](id, path, summary string, part func(*Request) *query.TreeRequest) *Endpoint[Request] {
+func tree[Request any](id, path, summary string, part func(*Request) *trees.TreeRequest) *Endpoint[Request] {
 	return &Endpoint[Request]{About: about(id, "queries", path, summary, Trees...),
 		ready: func(l *Local, r *Request) { part(r).Limits = l.Limits },
 		view: func(r *Request) query.View[Request] {
-			inner := query.TreeView(part(r))
+			inner := trees.TreeView(part(r))
 			return query.View[Request]{New: inner.New, Answer: func(ctx context.Context, st store.Store, r *Request) (any, error) {
 				return inner.Answer(ctx, st, part(r))
 			}}
 		}}
 }
 
-func lines() *Endpoint[query.LinesRequest] {
-	e := one("lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", query.Lines)
-	e.ready = func(l *Local, r *query.LinesRequest) { r.Limits = l.Limits }
+func lines() *Endpoint[trees.LinesRequest] {
+	e := one("lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", trees.Lines)
+	e.ready = func(l *Local, r *trees.LinesRequest) { r.Limits = l.Limits }
 	return e
 }
 
 // reporting is an endpoint of a query that is answered with a report.
-func reporting[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*report.Report, error), part func(*Request) *query.ReportRequest) *Endpoint[Request] {
+func reporting[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*report.Report, error), part func(*Request) *judge.ReportRequest) *Endpoint[Request] {
 	e := one(id, "analyses", path, summary, answer)
 	e.Results = nil // a document of several formats
 	e.ready = func(l *Local, r *Request) { part(r).Version = l.Version }
@@ -213,7 +215,7 @@ func Picture(g *flame.Graph) *File {
 
 // ExportRequest is a query.ExportRequest with the format of the file.
 type ExportRequest struct {
-	query.ExportRequest
+	trees.ExportRequest
 	FileFormat
 }
 
@@ -229,7 +231,7 @@ func export(ctx context.Context, l *Local, r *ExportRequest) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, table, notes, err := query.Export(ctx, l.Store, &r.ExportRequest)
+	p, table, notes, err := trees.Export(ctx, l.Store, &r.ExportRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +246,7 @@ type OriginalRequest struct {
 }
 
 func original(ctx context.Context, l *Local, r *OriginalRequest) (*File, error) {
-	data, err := query.Original(ctx, l.Store, &r.Selection)
+	data, err := trees.Original(ctx, l.Store, &r.Selection)
 	return &File{Name: "original", Type: "application/octet-stream", Write: func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err

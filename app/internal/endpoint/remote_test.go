@@ -9,7 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/client"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // TestNewerDocument: a document of a server whose documents have gained fields is read as
@@ -36,9 +36,9 @@ func TestNewerDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r := endpoint.Tree.Blank().Request.(*query.TreeRequest)
+	r := endpoint.Tree.Blank().Request.(*trees.TreeRequest)
 	r.View, r.Last = "tree", 1
-	tree, err := endpoint.Answer[query.TreeResult](t.Context(), endpoint.Remote{Client: c}, endpoint.Tree.Of(r))
+	tree, err := endpoint.Answer[trees.TreeResult](t.Context(), endpoint.Remote{Client: c}, endpoint.Tree.Of(r))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,9 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
@@ -259,7 +261,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 		return err
 	}
 	findings := textFindings
-	if r, ok := request.(*query.MethodRequest); ok && r.Method == "default" && format.Format == "text" {
+	if r, ok := request.(*judge.MethodRequest); ok && r.Method == "default" && format.Format == "text" {
 		findings, r.Rows = cmp.Or(r.Rows, textFindings), 0 // text limits what it shows, and counts the rest
 	}
 	result, err := t.answer(ctx, request)
@@ -270,18 +272,18 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 		if format.Format == "text" {
 			format.Format = "md"
 		}
-		return query.WriteReport(out, doc, format.Format, query.Detail{Changes: 25, Traces: 3})
+		return judge.WriteReport(out, doc, format.Format, judge.Detail{Changes: 25, Traces: 3})
 	}
 	if format.Format == "json" {
 		return document.Write(out, result, document.Form{})
 	}
 	o := &render.Output{W: out, Err: out, Format: "text"}
 	switch r := result.(type) {
-	case *query.RegressionsResult:
+	case *judge.RegressionsResult:
 		return render.Findings(o, r, findings, false)
-	case *query.BottlenecksResult:
-		return render.Bottlenecks(o, request.(*query.BottlenecksRequest), r)
-	case *query.BandResult:
+	case *judge.BottlenecksResult:
+		return render.Bottlenecks(o, request.(*judge.BottlenecksRequest), r)
+	case *trees.BandResult:
 		return render.Band(o, r, 25)
 	case *query.FunctionNamesResult:
 		return document.Write(out, r, document.Form{})

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // Detected writes what a file is, in a line, and indented below what it contains.
-func Detected(o *Output, d *query.Detected) error {
+func Detected(o *Output, d *trees.Detected) error {
 	var b strings.Builder
 	title := d.Title
 	if title != "" && len(d.Packing) > 0 {
@@ -46,7 +46,7 @@ func Detected(o *Output, d *query.Detected) error {
 }
 
 // recorded returns when, for how long and at what interval a profile was recorded.
-func recorded(d *query.Detected) string {
+func recorded(d *trees.Detected) string {
 	var parts []string
 	if t, err := time.Parse(time.RFC3339Nano, d.Start); err == nil {
 		parts = append(parts, t.Format(time.RFC3339))
@@ -61,7 +61,7 @@ func recorded(d *query.Detected) string {
 }
 
 // detectedTypes writes the value types, aligned.
-func detectedTypes(d *query.Detected, field func(name, text string)) {
+func detectedTypes(d *trees.Detected, field func(name, text string)) {
 	width := 0
 	for _, t := range d.Types {
 		width = max(width, len(t.Name))
@@ -84,7 +84,7 @@ func detectedTypes(d *query.Detected, field func(name, text string)) {
 }
 
 // contents counts what is in a profile.
-func contents(d *query.Detected) string {
+func contents(d *trees.Detected) string {
 	var parts []string
 	for _, c := range []struct {
 		n    int

@@ -10,9 +10,9 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 const (
@@ -44,7 +44,7 @@ func signedValue(n document.Number, unit string) string {
 }
 
 // relative writes a relative change, or on which side the value is alone.
-func relative(c query.Change, p calltree.Presence) string {
+func relative(c trees.Change, p calltree.Presence) string {
 	switch {
 	case p != calltree.OnBoth:
 		return string(p)
@@ -58,9 +58,9 @@ func relative(c query.Change, p calltree.Presence) string {
 }
 
 // summary writes what is compared.
-func summary(w *bufio.Writer, h *query.DiffHead) {
+func summary(w *bufio.Writer, h *trees.DiffHead) {
 	profiles := ""
-	if h.Profiles != (query.Counts{Base: 1, New: 1}) {
+	if h.Profiles != (trees.Counts{Base: 1, New: 1}) {
 		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.New)
 	}
 	if h.Unit == "share" {
@@ -87,7 +87,7 @@ func heading(w *bufio.Writer) {
 }
 
 // line writes one node or function and reports whether its change is within noise.
-func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool) {
+func line(o *Output, w *bufio.Writer, r *trees.DiffRow, unit string) (noise bool) {
 	change, deltaSelf := relative(r.Total, r.Presence), ""
 	if noise = r.WithinNoise(); noise {
 		change = "~" + change
@@ -121,7 +121,7 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 }
 
 // Diff writes the union of two trees.
-func Diff(o *Output, r *query.DiffResult) error {
+func Diff(o *Output, r *trees.DiffResult) error {
 	w := bufio.NewWriter(o.W)
 	summary(w, &r.DiffHead)
 	heading(w)
@@ -137,7 +137,7 @@ func Diff(o *Output, r *query.DiffResult) error {
 }
 
 // DiffFunctions writes the functions that increased and those that decreased.
-func DiffFunctions(o *Output, r *query.DiffFunctionsResult) error {
+func DiffFunctions(o *Output, r *trees.DiffFunctionsResult) error {
 	rows := slices.Collect(r.Rows.All())
 	w := bufio.NewWriter(o.W)
 	summary(w, &r.DiffHead)
@@ -167,14 +167,14 @@ func DiffFunctions(o *Output, r *query.DiffFunctionsResult) error {
 }
 
 // Band writes the call nodes that are outside of their band, at most limit; 0: all.
-func Band(o *Output, r *query.BandResult, limit int) error {
+func Band(o *Output, r *trees.BandResult, limit int) error {
 	t := r.Table(o.Exact())
 	t.Limit(limit)
 	return t.Print(o)
 }
 
 // DiffNode writes one call node of a diff.
-func DiffNode(o *Output, r *query.DiffNodeResult) error {
+func DiffNode(o *Output, r *trees.DiffNodeResult) error {
 	w := bufio.NewWriter(o.W)
 	summary(w, &r.Head)
 	heading(w)

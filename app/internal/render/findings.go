@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/testrun"
@@ -21,7 +21,7 @@ import (
 // Findings writes what became slower: for people by benchmark, with what could have been
 // found; as a table with a row per finding. At most rows findings; 0: all. With all,
 // moved and transient changes and every benchmark are written too.
-func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
+func Findings(o *Output, r *judge.RegressionsResult, rows int, all bool) error {
 	if o.Format != "text" {
 		shown := *r
 		shown.Findings = slices.Clone(words.First(r.Findings, rows))
@@ -56,7 +56,7 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		fmt.Fprintln(o.W, "no findings")
 	}
 	quiet := 0
-	var list []*query.Judged
+	var list []*judge.Judged
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
 		if b.Findings == 0 && b.Reason == "" && len(b.Warnings) == 0 && len(r.Benchmarks) > 8 && !all {
@@ -171,7 +171,7 @@ func tintOf(f *regression.Finding) table.Tint {
 
 // compared writes what was compared of each benchmark, and how small a change would have
 // been detected.
-func compared(o *Output, list []*query.Judged) error {
+func compared(o *Output, list []*judge.Judged) error {
 	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true}, {Name: "findings explain"}}}
 	for _, b := range list {
 		name := words.Clean(testrun.Benchmark{Group: b.Group, Name: b.Benchmark}.String())
@@ -208,16 +208,16 @@ func compared(o *Output, list []*query.Judged) error {
 }
 
 // Correlations writes functions by their correlation with time, but for those without one.
-func Correlations(o *Output, r *query.CorrelationsResult) error {
+func Correlations(o *Output, r *judge.CorrelationsResult) error {
 	shown := *r
-	shown.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(x query.CorrelationRow) bool { return x.Score == 0 })
+	shown.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(x judge.CorrelationRow) bool { return x.Score == 0 })
 	shown.Omitted.Rows += len(r.Rows) - len(shown.Rows) - r.Zero
 	uncorrelated(o, r.Zero)
 	return ranking(o, shown.Table(false), r.Expanded)
 }
 
 // ranking writes a table of functions, and their contexts.
-func ranking(o *Output, t *Table, expanded []*query.Expanded) error {
+func ranking(o *Output, t *Table, expanded []*judge.Expanded) error {
 	if err := t.Print(o); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func ranking(o *Output, t *Table, expanded []*query.Expanded) error {
 
 // Bottlenecks writes a ranking of functions, each followed by its contexts; formats for
 // programs have the heaviest one in a column.
-func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksResult) error {
+func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksResult) error {
 	o.Notes(r.Warnings)
 	text := o.Format == "text"
 	if text {
@@ -261,7 +261,7 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 		uncorrelated(o, r.Zero)
 	}
 	if r.Expanded != nil {
-		return contexts(o.W, []*query.Expanded{r.Expanded})
+		return contexts(o.W, []*judge.Expanded{r.Expanded})
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func plots(o *Output, r *bottleneck.Row, t profile.ValueType) {
 }
 
 // contexts writes expansions.
-func contexts(w io.Writer, list []*query.Expanded) error {
+func contexts(w io.Writer, list []*judge.Expanded) error {
 	for _, x := range list {
 		if x.Benchmark != "" {
 			fmt.Fprintf(w, "\n%s\n", words.Clean(x.Benchmark))

@@ -8,10 +8,11 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // Lines writes a listing of each function.
-func Lines(o *Output, r *query.LinesResult) error {
+func Lines(o *Output, r *trees.LinesResult) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, r.Sum())

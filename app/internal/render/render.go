@@ -15,8 +15,10 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // Output is where and how a result is written.
@@ -33,23 +35,23 @@ type Column = table.Column
 func Result(o *Output, result any) error {
 	if o.Format == "text" {
 		switch r := result.(type) {
-		case *query.TreeResult:
+		case *trees.TreeResult:
 			return Tree(o, r)
-		case *query.NodeResult:
+		case *trees.NodeResult:
 			return Node(o, r)
-		case *query.DiffResult:
+		case *trees.DiffResult:
 			return Diff(o, r)
-		case *query.DiffFunctionsResult:
+		case *trees.DiffFunctionsResult:
 			return DiffFunctions(o, r)
-		case *query.DiffNodeResult:
+		case *trees.DiffNodeResult:
 			return DiffNode(o, r)
-		case *query.LinesResult:
+		case *trees.LinesResult:
 			return Lines(o, r)
-		case *query.ScoresResult:
+		case *judge.ScoresResult:
 			return ranking(o, r.Table(false), r.Expanded)
-		case *query.CorrelationsResult:
+		case *judge.CorrelationsResult:
 			return Correlations(o, r)
-		case *query.Detected:
+		case *trees.Detected:
 			return Detected(o, r)
 		case *tasks.AnalysisResult:
 			return Analysis(o, r)

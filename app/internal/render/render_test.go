@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/analysis/expansion"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 )
 
@@ -51,9 +51,9 @@ func TestBrief(t *testing.T) {
 
 // TestContextsAreClean wants no name of a program to reach the terminal as it is.
 func TestContextsAreClean(t *testing.T) {
-	x := &query.Expanded{Benchmark: "\x1b[1m", Warnings: []string{"\x1b[2m"}, Expansions: []expansion.Expansion{{Function: "\x1b[3m"}}}
+	x := &judge.Expanded{Benchmark: "\x1b[1m", Warnings: []string{"\x1b[2m"}, Expansions: []expansion.Expansion{{Function: "\x1b[3m"}}}
 	var b strings.Builder
-	if err := contexts(&b, []*query.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
+	if err := contexts(&b, []*judge.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q, %v", &b, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // indent draws the depth; beyond what fits on a line it is written as a number.
@@ -35,7 +36,7 @@ func nameOn(o *Output, function string, columns int) string {
 }
 
 // Tree writes a tree: one node a line, callees below callers.
-func Tree(o *Output, r *query.TreeResult) error {
+func Tree(o *Output, r *trees.TreeResult) error {
 	o.Notes(r.Notes)
 	// The numbers stand in front, so that names may be as long as they are.
 	w := bufio.NewWriter(o.W)
@@ -81,13 +82,13 @@ func subtrees(w *bufio.Writer, omitted query.Omitted) {
 }
 
 // Node writes what is known of one call node.
-func Node(o *Output, r *query.NodeResult) error {
+func Node(o *Output, r *trees.NodeResult) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, words.Clean(r.Path[len(r.Path)-1]))
 	for _, part := range []struct {
 		name string
-		of   query.NodeAmount
+		of   trees.NodeAmount
 	}{{"total", r.Total}, {"self", r.Self}} {
 		fmt.Fprintf(w, "%-8s %14s  %8s\n", part.name, part.of.Value.Amount(r.Unit), words.Percent(part.of.Share))
 		for _, c := range part.of.Categories {

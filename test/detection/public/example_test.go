@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
@@ -28,8 +28,8 @@ func TestExample(t *testing.T) {
 	if !ok {
 		t.Fatal("not a store")
 	}
-	doc, err := query.Check(t.Context(), st, &query.CheckRequest{FailOn: "regression:0", ReportRequest: query.ReportRequest{
-		Sides: query.Sides{Base: "main", Head: "bump"}, Method: "default"}})
+	doc, err := judge.Check(t.Context(), st, &judge.CheckRequest{FailOn: "regression:0", ReportRequest: judge.ReportRequest{
+		Sides: judge.Sides{Base: "main", Head: "bump"}, Method: "default"}})
 	if err != nil {
 		t.Fatal(err)
 	}

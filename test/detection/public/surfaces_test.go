@@ -16,7 +16,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/ingest"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -43,23 +43,23 @@ func TestOneVerdict(t *testing.T) {
 	}
 
 	ctx := t.Context()
-	reg, err := query.Regressions(ctx, st, &query.RegressionsRequest{})
+	reg, err := judge.Regressions(ctx, st, &judge.RegressionsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	overview, err := query.Overview(ctx, st, &query.OverviewRequest{Points: 30})
+	overview, err := judge.Overview(ctx, st, &judge.OverviewRequest{Points: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
-	history, err := query.History(ctx, st, &query.HistoryRequest{Window: 10})
+	history, err := judge.History(ctx, st, &judge.HistoryRequest{Window: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := query.Report(ctx, st, &query.ReportRequest{Method: "default"})
+	rep, err := judge.Report(ctx, st, &judge.ReportRequest{Method: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := query.Check(ctx, st, &query.CheckRequest{ReportRequest: query.ReportRequest{Method: "default"}, FailOn: "regression:0"})
+	check, err := judge.Check(ctx, st, &judge.CheckRequest{ReportRequest: judge.ReportRequest{Method: "default"}, FailOn: "regression:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

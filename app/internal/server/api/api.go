@@ -29,7 +29,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -64,7 +64,7 @@ type Code interface {
 	// Locate adds to the changes of a report the commits and lines that may be their causes.
 	Locate(ctx context.Context, doc *report.Report) error
 	// AddSource adds the text of lines.
-	AddSource(ctx context.Context, lines *query.LinesResult) error
+	AddSource(ctx context.Context, lines *trees.LinesResult) error
 }
 
 // code returns the repository for a request; nil: it sees none.

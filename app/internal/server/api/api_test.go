@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
@@ -189,7 +190,7 @@ func TestFunctions(t *testing.T) {
 	if f.Omitted.Rows != 2 || f.RootTotal != 23 || len(f.Rows) != 2 || f.Rows[0].Function != "parse" || f.Rows[0].Self != 15 {
 		t.Errorf("functions: %+v", f)
 	}
-	var g query.GrowthResult
+	var g trees.GrowthResult
 	l.get("/api/v1/functions?group=shop&last=1&sort=diff", &g)
 	if len(g.Rows) != 4 || g.Rows[0].Function != "parse" || math.Abs(g.Rows[0].Now-9./13) > 1e-12 || g.Rows[0].Before != 0.6 {
 		t.Errorf("functions now and before: %+v", g)
@@ -209,7 +210,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("find: %+v", f.Rows)
 	}
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/find?group=shop&pattern=nothing", nil)), 404, "nothing-selected")
-	var by rowsOf[query.FindSum]
+	var by rowsOf[trees.FindSum]
 	l.get("/api/v1/find?group=shop&pattern=pay&by=benchmark&form=rows", &by)
 	if len(by.Rows) != 1 || by.Rows[0].Name != "shop/checkout" || by.Rows[0].Profiles != 2 {
 		t.Errorf("by benchmark: %+v", by.Rows)

@@ -9,9 +9,10 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/server"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/web"
 )
@@ -93,7 +94,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, q endpoint.Question
 	if err != nil {
 		return err
 	}
-	if lines, ok := result.(*query.LinesResult); ok && !form.(*endpoint.Form).Client {
+	if lines, ok := result.(*trees.LinesResult); ok && !form.(*endpoint.Form).Client {
 		if code := a.code(r.Context()); code != nil {
 			if err := code.AddSource(r.Context(), lines); err != nil {
 				return err
@@ -141,7 +142,7 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 				return err
 			}
 		}
-		if body, err = encodeReport(f, doc, q.Request.(interface{ Details() query.Detail }).Details()); err != nil {
+		if body, err = encodeReport(f, doc, q.Request.(interface{ Details() judge.Detail }).Details()); err != nil {
 			return err
 		}
 		if keeps {
@@ -157,18 +158,18 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 
 // isBrief reports whether a request is for the list of what changed, without evidence.
 func isBrief(request any) bool {
-	r, ok := request.(*query.ReportRequest)
+	r, ok := request.(*judge.ReportRequest)
 	return ok && r.Changed && r.Candidates == 0
 }
 
 // encodeReport returns a report in its format.
-func encodeReport(f *reportFormat, doc *report.Report, detail query.Detail) ([]byte, error) {
+func encodeReport(f *reportFormat, doc *report.Report, detail judge.Detail) ([]byte, error) {
 	var b bytes.Buffer // it is small, and may fail
 	var err error
 	if f.Client && f.Format == "json" {
 		err = json.NewEncoder(&b).Encode(doc)
 	} else {
-		err = query.WriteReport(&b, doc, f.Format, detail)
+		err = judge.WriteReport(&b, doc, f.Format, detail)
 	}
 	return b.Bytes(), err
 }

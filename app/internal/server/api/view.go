@@ -10,12 +10,12 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // viewRequest is a query.TreeRequest of an uploaded file.
 type viewRequest struct {
-	query.TreeRequest
+	trees.TreeRequest
 	Name   string `param:"name" default:"upload" help:"name of the file, in messages" group:"Selection"`
 	Format string `param:"format" arg:"name" default:"" help:"answer with a file: html (an offline page), pprof, folded, firefox, speedscope, …" group:"Output"`
 }
@@ -33,16 +33,16 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch request.Format {
 	case "":
-		result, err := query.TreeView(&request.TreeRequest).Answer(r.Context(), nil, &request.TreeRequest)
+		result, err := trees.TreeView(&request.TreeRequest).Answer(r.Context(), nil, &request.TreeRequest)
 		if err != nil {
 			return err
 		}
 		return respond(w, &f, "tree", result)
 	case "html":
-		page, err := query.TreePage(r.Context(), nil, &request.TreeRequest)
+		page, err := trees.TreePage(r.Context(), nil, &request.TreeRequest)
 		return respondPage(w, page, err)
 	}
-	file, err := a.local().File(r.Context(), endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: query.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs},
+	file, err := a.local().File(r.Context(), endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: trees.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs},
 		FileFormat: endpoint.FileFormat{Format: request.Format}}))
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // inputs reads the profiles of a file or archive.
-func (a *api) inputs(name string, body io.Reader) (list []query.Input, err error) {
+func (a *api) inputs(name string, body io.Reader) (list []trees.Input, err error) {
 	for d, err := range format.NewReader(a.Limits).Read(name, body) {
 		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
 			continue // a further member of an archive
@@ -60,7 +60,7 @@ func (a *api) inputs(name string, body io.Reader) (list []query.Input, err error
 		if err != nil {
 			return nil, readable(err)
 		}
-		list = append(list, query.NewInput(d.Name, d.Profile, query.NamesToCompare))
+		list = append(list, trees.NewInput(d.Name, d.Profile, trees.NamesToCompare))
 	}
 	if len(list) == 0 {
 		return nil, readable(errors.New("there is no profile in the file"))
@@ -70,7 +70,7 @@ func (a *api) inputs(name string, body io.Reader) (list []query.Input, err error
 
 // viewDiffRequest is a query.DiffRequest of two uploaded files.
 type viewDiffRequest struct {
-	query.DiffRequest
+	trees.DiffRequest
 	Format string `param:"format" arg:"name" choices:",html" default:"" help:"html: answer with an offline page" group:"Output"`
 }
 
@@ -107,10 +107,10 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 		return mistakef("the form lacks a file: send base and new")
 	}
 	if request.Format == "html" {
-		page, err := query.DiffPage(r.Context(), nil, &request.DiffRequest)
+		page, err := trees.DiffPage(r.Context(), nil, &request.DiffRequest)
 		return respondPage(w, page, err)
 	}
-	result, err := query.DiffView(&request.DiffRequest).Answer(r.Context(), nil, &request.DiffRequest)
+	result, err := trees.DiffView(&request.DiffRequest).Answer(r.Context(), nil, &request.DiffRequest)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,115 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+)
+
+// AcceptRequest accepts a change: it stays in the results, and neither fails nor counts.
+type AcceptRequest struct {
+	Finding   string      `param:"finding" arg:"id" help:"id of the finding" json:"finding"`
+	Benchmark string      `param:"benchmark" arg:"name" help:"its benchmark, as group/name" json:"benchmark,omitempty"`
+	By        string      `param:"by" arg:"name" help:"who accepts it" json:"by,omitempty"`
+	Reason    string      `param:"reason" arg:"text" help:"why" json:"reason,omitempty"`
+	Until     string      `param:"until" arg:"date" help:"end of the acceptance (default: none)" json:"until,omitempty"`
+	UpTo      query.Share `param:"up-to" arg:"share" help:"largest change to accept, as a share of the program; it returns beyond 1.5 times that (default: any size)" json:"upTo,omitempty"`
+}
+
+// AcceptedRequest asks what the store accepts.
+type AcceptedRequest struct{}
+
+// AcceptedResult lists accepted changes, by finding.
+type AcceptedResult struct {
+	Rows []store.Acceptance `json:"rows"`
+}
+
+// WithdrawRequest ends an acceptance.
+type WithdrawRequest struct {
+	Finding string `param:"finding" arg:"id" help:"id of the finding" json:"finding"`
+}
+
+// errNotKept is the error of engines that keep no accepted changes.
+var errNotKept = errors.New("this store keeps no accepted changes: write the entry to .dendro/acknowledged.json of the repository")
+
+// Accept answers an AcceptRequest with all accepted changes.
+func Accept(ctx context.Context, st store.Store, r *AcceptRequest) (*AcceptedResult, error) {
+	s, ok := st.(store.Accepter)
+	if !ok {
+		return nil, errNotKept
+	}
+	a := store.Acceptance{Finding: r.Finding, Benchmark: r.Benchmark, By: r.By, Reason: r.Reason, UpTo: float64(r.UpTo), At: time.Now()}
+	if r.Finding == "" {
+		return nil, param.Errorf("--finding: give the id of the finding to accept")
+	}
+	if r.Until != "" {
+		var err error
+		if a.Until, err = words.ParseDate(r.Until); err != nil {
+			return nil, param.Errorf("--until: %w", err)
+		}
+	}
+	if a, err := a.Normalized(); err != nil {
+		return nil, param.Errorf("%w", err)
+	} else if err := s.Accept(ctx, a); err != nil {
+		return nil, err
+	}
+	return Accepted(ctx, st, nil)
+}
+
+// Withdraw answers a WithdrawRequest with the accepted changes that are left.
+func Withdraw(ctx context.Context, st store.Store, r *WithdrawRequest) (*AcceptedResult, error) {
+	s, ok := st.(store.Accepter)
+	if !ok {
+		return nil, errNotKept
+	}
+	if r.Finding == "" {
+		return nil, param.Errorf("--finding: give the id of the finding")
+	}
+	if err := s.Withdraw(ctx, r.Finding); err != nil {
+		return nil, err
+	}
+	return Accepted(ctx, st, nil)
+}
+
+// Accepted answers an AcceptedRequest; a store that keeps none has none.
+func Accepted(ctx context.Context, st store.Store, _ *AcceptedRequest) (*AcceptedResult, error) {
+	out := &AcceptedResult{}
+	if s, ok := st.(store.Accepter); ok {
+		var err error
+		if out.Rows, err = s.Accepted(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out.Rows = query.Filled(out.Rows)
+	return out, nil
+}
+
+// withStored adds the changes that the store accepts to those of the client.
+func withStored(ctx context.Context, st store.Reader, f *facts.Facts) error {
+	s, ok := st.(store.Accepter)
+	if !ok {
+		return nil
+	}
+	list, err := s.Accepted(ctx)
+	if err != nil {
+		return err
+	}
+	own := f.Acknowledged
+	f.Acknowledged = nil
+	for _, a := range own {
+		if !a.Stored { // of an earlier attempt
+			f.Acknowledged = append(f.Acknowledged, a)
+		}
+	}
+	for _, a := range list {
+		f.Acknowledged = append(f.Acknowledged, regression.Acknowledgement{ID: a.Finding, Benchmark: a.Benchmark, By: a.By, At: a.At, Until: a.Until, UpTo: a.UpTo, Reason: a.Reason, Stored: true})
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package judge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
+)
+
+// BottlenecksRequest asks which functions could gain most.
+type BottlenecksRequest struct {
+	query.Selection `group:"Selection"`
+	By              string `param:"by" group:"Method" arg:"what" choices:"self,subtree,correlation" help:"rank by self, subtree or correlation" json:"by,omitempty"`
+	Degree          Degree `param:"degree" group:"Method" arg:"n" default:"5" help:"subtree: maximum depth of callees, or all" json:"degree,omitempty"`
+	Weight          string `param:"weight" group:"Method" arg:"what" choices:"share,samples" help:"self and subtree: weight of a profile: equal (share), or its samples" json:"weight,omitempty"`
+	X               string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y               string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Method          string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
+	Aggregate       string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation: mean or max over the benchmarks" json:"aggregate,omitempty"`
+	Least           int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+	Negative        bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
+	Sections        bool   `param:"sections" group:"View" help:"list the user's own code first, then libraries, then the runtime, with at most --rows of each" json:"sections,omitempty"`
+	Contexts        int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
+	Plots           int    `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
+	Rows            int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
+	Expand          `group:"Expansion"`
+	facts.Facts     `json:"facts,omitzero"`
+}
+
+// Degree is how many calls deep a subtree goes: 0 to bottleneck.MaxDegree, or all.
+type Degree int
+
+// UnmarshalText parses a number or "all".
+func (d *Degree) UnmarshalText(text []byte) error {
+	if string(text) == "all" {
+		*d = bottleneck.Everything
+		return nil
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 0 || n > bottleneck.MaxDegree {
+		return param.Errorf("%.60q is not 0 to %d, or all", text, bottleneck.MaxDegree)
+	}
+	*d = Degree(n)
+	return nil
+}
+
+// String returns the degree as UnmarshalText reads it.
+func (d Degree) String() string {
+	if d == bottleneck.Everything {
+		return "all"
+	}
+	return strconv.Itoa(int(d))
+}
+
+// MarshalText returns the degree as UnmarshalText reads it.
+func (d Degree) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// BottlenecksResult ranks functions.
+type BottlenecksResult struct {
+	// Measure says what the score is, like "potential of functions without callees: each
+	// profile has the same weight".
+	Measure string `json:"measure"`
+	*bottleneck.Result
+	Expanded *Expanded `json:"expanded,omitempty"`
+}
+
+func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
+	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Ranks: r.Method == "spearman", Max: r.Aggregate == "max", Least: r.Least}
+}
+
+// Bottlenecks answers a BottlenecksRequest.
+func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ *BottlenecksResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if r.Negative && r.By != "correlation" {
+		return nil, param.Errorf("--negative needs --by correlation")
+	}
+	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if err != nil {
+		return nil, err
+	}
+	var section func(string) string
+	if r.Sections {
+		if section, err = sections(ctx, st, q, r.Own); err != nil {
+			return nil, err
+		}
+	}
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Section: section, Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
+		Rows: r.Rows, Contexts: r.Contexts, Plots: r.Plots, Correlating: r.correlating()})
+	if err != nil {
+		return nil, err
+	}
+	if r.Negative {
+		res.Rows, res.Negative = res.Negative, nil
+	}
+	res.Rows, res.Warnings = query.Filled(res.Rows), append(notes, res.Warnings...)
+	out := &BottlenecksResult{Measure: r.measure(), Result: res}
+	if r.Expand.Expand != "" {
+		list, err := store.Select(ctx, st, q)
+		if err != nil {
+			return nil, err
+		}
+		if out.Expanded, err = r.contextsIn(ctx, st, &r.Facts, list, candidatesOf(res.Rows), r.correlating()); err != nil {
+			return nil, err
+		}
+	}
+	return out, r.Unmet(nil)
+}
+
+// sections returns the section of every function of a selection, told by its merged trees:
+// one for each sampling period, whose samples do not add. Own code of one is own code.
+func sections(ctx context.Context, st store.Store, q store.Query, ownCode []string) (func(string) string, error) {
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	byPeriod := map[string][]store.ProfileID{}
+	for i := range list {
+		key := list[i].Type.Key()
+		byPeriod[key] = append(byPeriod[key], list[i].ID)
+	}
+	of := map[string]string{}
+	for _, ids := range byPeriod {
+		tree, _, err := store.MergeTrees(ctx, st, store.Query{Profiles: ids})
+		if err != nil {
+			return nil, err
+		}
+		samples := make([]float64, len(tree.Self))
+		for i, v := range tree.Self {
+			samples[i] = float64(v)
+		}
+		isOwn, isRuntime := own.Functions(tree.Table, samples, ownCode), own.Runtime(tree.Table)
+		for i := range tree.Functions {
+			name := tree.Functions[i].Name
+			switch {
+			case isRuntime[i]:
+				of[name] = cmp.Or(of[name], bottleneck.Runtime)
+			case isOwn[i]:
+				of[name] = bottleneck.OwnCode
+			}
+		}
+	}
+	return func(name string) string { return cmp.Or(of[name], bottleneck.Library) }, nil
+}
+
+// measure says what the score is.
+func (r *BottlenecksRequest) measure() string {
+	per := "each profile has the same weight"
+	if r.Weight == "samples" {
+		per = "profiles are weighted by their samples"
+	}
+	switch r.By {
+	case "subtree":
+		if r.Degree == bottleneck.Everything {
+			return "potential of functions with all their callees: " + per
+		}
+		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
+	case "correlation":
+		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
+			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Aggregate)
+	}
+	return "potential of functions without callees: " + per
+}
+
+// BottlenecksPage answers a BottlenecksRequest with an offline page: if no number is given,
+// with 4 plots and 3 call paths of each function.
+func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest) (*web.Report, error) {
+	full := *r
+	full.Plots, full.Contexts = cmp.Or(r.Plots, 4), cmp.Or(r.Contexts, 3)
+	result, err := Bottlenecks(ctx, st, &full)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := document.Write(&b, result, document.Form{}); err != nil {
+		return nil, err
+	}
+	address := trees.PageAddress(&r.Selection, "")
+	address.Del("view")
+	address.Set("by", r.By)
+	start := "/bottlenecks?" + address.Encode()
+	return &web.Report{Title: "Dendro: bottlenecks", Start: start, Nav: []web.Link{{Title: "Bottlenecks", Address: start}},
+		Answers: []web.Answer{{Path: "bottlenecks", Body: bytes.TrimSpace(b.Bytes())}}}, nil
+}

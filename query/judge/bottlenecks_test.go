@@ -1,0 +1,35 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/storetest"
+)
+
+// TestSections: profiles of several sampling periods, whose values do not add, are ranked by
+// share and have sections too.
+func TestSections(t *testing.T) {
+	st := mem.New()
+	im := storetest.NewImporter()
+	for i, period := range []int64{0, 4_000_000} {
+		f := im.File("g", fmt.Sprint("b", i), "r1", profile.CPUSamples, "×70  ×30\nmain.main  main.main\nmain.work  runtime.mallocgc")
+		f.Records[0].Type.Period = period
+		if period > 0 {
+			f.Records[0].Type.PeriodUnit = "nanoseconds"
+		}
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	r, err := Bottlenecks(t.Context(), st, &BottlenecksRequest{Sections: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) == 0 || r.Rows[0].Section != "own" || r.Rows[0].Function != "main.work" {
+		t.Errorf("%+v", r.Rows)
+	}
+}

@@ -1,0 +1,340 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// HistoryRequest asks for a metric, or the share of a function, over the runs of each
+// selected benchmark.
+type HistoryRequest struct {
+	query.Selection `group:"Selection"`
+	Function        string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
+	Self            bool            `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
+	Metric          string          `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
+	Window          int             `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
+	query.Newest    `group:"Limit"` // of each series
+	facts.Facts     `json:"facts,omitzero"`
+}
+
+// HistoryResult holds a series per benchmark.
+type HistoryResult struct {
+	Function string          `json:"function"` // empty: a metric
+	Self     bool            `json:"self"`
+	Notes    []string        `json:"notes"`
+	Omitted  query.Omitted   `json:"omitted,omitzero"` // runs of all series
+	Series   []HistorySeries `json:"series"`           // by group and benchmark
+}
+
+// HistorySeries is one number over the runs of a benchmark that compare with the newest.
+type HistorySeries struct {
+	Group     string `json:"group"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"` // of the profiles
+	// Metric is what is measured: of a function what its cost is in. Empty: the
+	// benchmark has none.
+	Metric   string         `json:"metric"`
+	Unit     string         `json:"unit"` // of the metric; "share" for functions, or the unit of amounts at one moment
+	CostUnit string         `json:"costUnit,omitempty"`
+	Better   testrun.Better `json:"better,omitempty"`
+	// Outcome is what a report says of the newest runs; nil of a function, or if the
+	// selection has nothing to compare.
+	Outcome *report.Outcome   `json:"outcome,omitempty"`
+	LeftOut []history.LeftOut `json:"leftOut"`
+	Runs    []HistoryRun      `json:"runs"`  // oldest first
+	Steps   []HistoryStep     `json:"steps"` // lasting changes
+
+	typ profile.ValueType
+}
+
+// HistoryRun is a run with its value, and what the runs before let expect of it.
+type HistoryRun struct {
+	testrun.Run
+	Profiles  []ProfileOfRun `json:"profiles"`
+	Value     *float64       `json:"value"` // null if the run has none
+	Mean      float64        `json:"mean"`
+	Deviation float64        `json:"deviation"` // 0 of fewer than two runs before
+	// Cost of a function is its amount per operation where operations are known, else its
+	// share of the metric; null without either, or with a metric of which more is better.
+	Cost *float64 `json:"cost,omitempty"`
+	// Share of a function whose value is an amount.
+	Share *float64 `json:"share,omitempty"`
+}
+
+// ProfileOfRun names a profile of a run.
+type ProfileOfRun struct {
+	ID   store.ProfileID `json:"id"`
+	Type string          `json:"type"`
+}
+
+// HistoryStep is a lasting change: the run with which it began, and the means of the runs
+// up to the steps before and after it.
+type HistoryStep struct {
+	Run      string    `json:"run"`
+	LastGood string    `json:"lastGood"` // the run before
+	Date     time.Time `json:"date,omitzero"`
+	Commit   string    `json:"commit,omitempty"`
+	Before   float64   `json:"before"`
+	After    float64   `json:"after"`
+	Status   string    `json:"status"` // slower or faster
+}
+
+// History answers a HistoryRequest.
+func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *HistoryResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if r.Function != "" && r.Metric != "" {
+		return nil, param.Errorf("--function and --metric exclude each other")
+	}
+	if r.Self && r.Function == "" {
+		return nil, param.Errorf("--self is of a function: give --function")
+	}
+	list, err := query.ProfilesOf(ctx, st, r.Selection)
+	if err != nil {
+		return nil, err
+	}
+	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: []string{}, Series: []HistorySeries{}}
+	all := byBenchmark(list)
+	var amounts map[store.ProfileID]int64
+	if r.Function != "" {
+		// Each benchmark has its own value type, so that one answer is about Go and Java.
+		main := ofMainTypes(all)
+		if amounts, err = r.amounts(ctx, st, main); err != nil {
+			return nil, err
+		}
+		out.Notes = append(out.Notes, otherTypes(list, main)...)
+	}
+	var of map[testrun.Benchmark]report.Outcome
+	if r.Function == "" {
+		if of, err = outcomes(ctx, st, r.Selection, &r.Facts); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
+		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
+		if b := all[i]; s.Type.Name == b.mainType {
+			if series, ok := r.series(&s, b, amounts); ok {
+				if o, ok := of[s.Benchmark]; ok {
+					series.judged(&o)
+				}
+				var omitted query.Omitted
+				series.Runs, omitted = query.NewestOf(series.Runs, r.Rows)
+				out.Omitted.Rows += omitted.Rows
+				out.Series = append(out.Series, series)
+			}
+		}
+	}
+	switch {
+	case len(out.Series) > 0:
+	case r.Function != "":
+		functions, err := st.FunctionNames(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(query.NamesOf(functions), r.Function) {
+			return nil, query.UnknownFunction(r.Function, functions)
+		}
+		out.Notes = append(out.Notes, fmt.Sprintf("no function is named %s in %s", r.Function, query.Counted(len(list), "selected profile")))
+	case r.Metric != "":
+		return nil, fmt.Errorf("%w: no selected profile has a metric %s%s", store.ErrNothing, words.Clean(r.Metric), query.ClosestOrAll(r.Metric, metricNames(list)))
+	default:
+		out.Notes = append(out.Notes, "no selected profile has a metric: import one with --metric, or give --function")
+	}
+	return out, nil
+}
+
+// ofMainTypes returns the profiles that have the main type of their benchmark.
+func ofMainTypes(all []*benchmarkRuns) (main []store.Profile) {
+	for _, b := range all {
+		for _, run := range b.runs {
+			for _, p := range run {
+				if p.Type.Name == b.mainType {
+					main = append(main, *p)
+				}
+			}
+		}
+	}
+	return main
+}
+
+// otherTypes says which value types an answer about some of the profiles does not show.
+func otherTypes(list, shown []store.Profile) []string {
+	typeOf := func(p *store.Profile) string { return p.Type.Name }
+	names := query.Distinct(shown, typeOf)
+	others := slices.DeleteFunc(query.Distinct(list, typeOf), func(name string) bool { return slices.Contains(names, name) })
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	slices.Sort(others)
+	return []string{fmt.Sprintf("value type %s; --type shows others: %s", strings.Join(names, ", "), strings.Join(others, ", "))}
+}
+
+// amounts returns the value of the function in every profile that has it.
+func (r *HistoryRequest) amounts(ctx context.Context, st store.Reader, list []store.Profile) (map[store.ProfileID]int64, error) {
+	set, err := st.Functions(ctx, store.Query{Profiles: store.IDs(list)}, []string{r.Function})
+	if err != nil {
+		return nil, err
+	}
+	amounts := map[store.ProfileID]int64{}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range rows.Profile {
+			value := rows.Total[i]
+			if r.Self {
+				value = rows.Self[i]
+			}
+			amounts[set.Profiles[n].ID] += value
+		}
+	}
+	return amounts, nil
+}
+
+// ofFunction puts the values of the function in the place of the metric's, and sets what it
+// costs; false if no run has it.
+func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []float64, of map[store.ProfileID]int64) (values []float64, has bool) {
+	t := s.typ
+	values = make([]float64, len(s.Runs))
+	perOperation := !t.Momentary()
+	for i := range s.Runs {
+		n, _ := compared[s.Runs[i].Key].Operations()
+		perOperation = perOperation && n > 0
+	}
+	for i := range s.Runs {
+		x, p := &s.Runs[i], compared[s.Runs[i].Key]
+		v, in := of[p.ID]
+		has = has || in
+		part, amount := query.ShareOf(v, p.Sum), float64(v)/math.Pow10(t.Scale)
+		values[i] = part // of a run without the function: 0
+		cost := part * metric[i]
+		switch {
+		case t.Momentary():
+			values[i], x.Share = amount, &part
+			continue
+		case perOperation:
+			n, _ := p.Operations()
+			cost = amount / n
+		case s.Better == testrun.Higher || math.IsNaN(cost):
+			continue
+		}
+		x.Cost = &cost
+	}
+	s.CostUnit, s.Unit, s.Better = s.Unit, "share", testrun.Lower
+	switch {
+	case t.Momentary():
+		s.CostUnit, s.Unit = "", t.Unit
+	case perOperation:
+		s.CostUnit = map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B", "count": t.Name}[t.Unit] + "/op"
+	}
+	return values, has
+}
+
+// series returns the series of one benchmark; false if it has no value.
+func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[store.ProfileID]int64) (HistorySeries, bool) {
+	compared := map[string]*store.Profile{} // by run
+	for i := range s.Profiles {
+		compared[s.Profiles[i].Run.Key] = &s.Profiles[i]
+	}
+	kept := &benchmarkRuns{Benchmark: b.Benchmark}
+	for _, run := range b.runs {
+		if _, ok := compared[run[0].Run.Key]; ok {
+			kept.runs = append(kept.runs, run)
+		}
+	}
+	m, values, has := kept.values(r.Metric)
+	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better, LeftOut: query.Filled(s.LeftOut),
+		Runs: make([]HistoryRun, len(kept.runs)), Steps: []HistoryStep{}, typ: s.Type}
+	for i, run := range kept.runs {
+		out.Runs[i].Run = run[0].Run
+	}
+	if r.Function != "" {
+		values, has = out.ofFunction(compared, values, of)
+	}
+	if !has {
+		return out, false
+	}
+	valid := func(v float64) bool { return !math.IsNaN(v) }
+	band := evidence.Band(values, r.Window, valid)
+	for i, run := range kept.runs {
+		x := &out.Runs[i]
+		x.Mean, x.Deviation = band[i].Mean, band[i].Deviation
+		for _, p := range run {
+			x.Profiles = append(x.Profiles, ProfileOfRun{p.ID, p.Type.Name})
+		}
+	}
+	for i, v := range optional(values) {
+		out.Runs[i].Value = v
+	}
+	steps := evidence.Steps(values)
+	for _, x := range steps {
+		run := &out.Runs[x.At]
+		step := HistoryStep{Run: run.Key, Date: run.Date, Commit: run.Commit, Before: x.Before, After: x.After, Status: direction(x.Before, x.After, out.Better)}
+		for i := x.At - 1; i >= 0; i-- {
+			if valid(values[i]) {
+				step.LastGood = out.Runs[i].Key
+				break
+			}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, true
+}
+
+// nearOnset is the number of runs by which a step of a noisy metric may miss the run with
+// which a finding begins.
+const nearOnset = 3
+
+// judged sets the outcome. A step that is the outcome's finding begins with the same run.
+func (s *HistorySeries) judged(o *report.Outcome) {
+	s.Outcome = o
+	at := func(run string) int {
+		return slices.IndexFunc(s.Runs, func(x HistoryRun) bool { return x.Key == run })
+	}
+	n := len(s.Steps)
+	if o.Since == nil || n == 0 {
+		return
+	}
+	step := &s.Steps[n-1]
+	onset := at(o.Since.Run)
+	if distance := onset - at(step.Run); onset < 0 || distance > nearOnset || distance < -nearOnset || step.Status != string(o.Status) {
+		return
+	}
+	step.Run, step.Date, step.Commit = o.Since.Run, s.Runs[onset].Date, s.Runs[onset].Commit
+	if o.Since.LastGood != "" {
+		step.LastGood = o.Since.LastGood
+	}
+}
+
+func compareBenchmarks(a, b testrun.Benchmark) int {
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+}
+
+// metricNames lists the metrics of profiles.
+func metricNames(list []store.Profile) []string {
+	var names []string
+	for i := range list {
+		for _, m := range list[i].Metrics {
+			if !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,39 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dendroprof/dendro/test/runtest"
+)
+
+// The history of a function has amounts beside shares.
+func TestHistoryOfFunctionHasAmounts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run  runtest.Run
+		want string // value, unit, cost, its unit, share
+	}{
+		"a heap":              {runtest.Run{Type: "live", Stacks: "main;put 300, main 100", Metric: 8, Operations: 5}, "300 bytes <nil>  0.75"},
+		"CPU per operation":   {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100", Metric: 8, Operations: 100}, "0.75 share 3 ns/op <nil>"},
+		"bytes per operation": {runtest.Run{Type: "alloc", Stacks: "main;put 300, main 100", Operations: 100}, "0.75 share 3 B/op <nil>"},
+		"of the metric":       {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100", Metric: 8}, "0.75 share 6 ms <nil>"},
+		"without a metric":    {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100"}, "0.75 share <nil>  <nil>"},
+	} {
+		tt.run.Benchmark = "a"
+		res, err := History(t.Context(), runtest.Store(t, tt.run), &HistoryRequest{Function: "put", Window: 10})
+		if err != nil || len(res.Series) != 1 {
+			t.Fatalf("%s: %v, %+v", name, err, res)
+		}
+		text := func(v *float64) string {
+			if v == nil {
+				return "<nil>"
+			}
+			return fmt.Sprint(*v)
+		}
+		s := &res.Series[0]
+		x := &s.Runs[0]
+		if got := fmt.Sprintf("%s %s %s %s %s", text(x.Value), s.Unit, text(x.Cost), s.CostUnit, text(x.Share)); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,455 @@
+// Package judge answers what is slow, what became slower, since when and by how much:
+// bottlenecks, regressions, reports, the overview of all benchmarks and the history of one.
+//
+// Words: sides are the runs that are judged and those they are compared with; an outcome is
+// what all answers say of one benchmark. The methods are those of the floor analysis; this
+// package computes none.
+package judge
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/paper"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Judging says which changes matter; regressions, reports and checks have it.
+type Judging struct {
+	History   []string    `param:"history" arg:"key=value" help:"condition on the runs of the history (branch, machine, commit, run, attr.KEY, since, until); repeatable (default: the branch and machine of the tested run)" json:"history,omitempty"`
+	AnyBranch bool        `param:"any-branch" help:"runs of every branch are history" json:"anyBranch,omitempty"`
+	Window    int         `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
+	MinShare  query.Share `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
+	Impact    float64     `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
+	Scan      bool        `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
+	Alpha     float64     `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
+}
+
+// request returns what the analysis is asked.
+func (j *Judging) request(k int, f *facts.Facts) (req regression.Request, err error) {
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
+	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
+	switch {
+	case j.Alpha >= 1:
+		return req, param.Errorf("--alpha is %g; a probability is below 1", j.Alpha)
+	case j.Scan && k > 0:
+		return req, param.Errorf("--scan chooses the tested runs itself: leave out --last")
+	}
+	req.History, err = runFilter("--history", j.History)
+	return req, err
+}
+
+// RegressionsRequest asks what became slower.
+type RegressionsRequest struct {
+	query.Selection
+	Sides
+	Judging
+	Rows int // maximum number of findings; 0: all
+	Expand
+	Correlating // of Expand
+	facts.Facts
+}
+
+// ScoresRequest asks for functions ranked by the score of the paper.
+type ScoresRequest struct {
+	query.Selection
+	Judging
+	Scored
+	Rows int // maximum number of functions; 0: all
+	Expand
+	Correlating // of Expand
+	facts.Facts
+}
+
+// CorrelationsRequest asks for functions ranked by how closely they follow the time.
+type CorrelationsRequest struct {
+	query.Selection
+	Correlating
+	Rows int // maximum number of functions; 0: all
+	Expand
+	facts.Facts
+}
+
+// HotellingRequest asks for tests of the functions of subtrees together.
+type HotellingRequest struct {
+	query.Selection
+	Judging
+	Subtrees
+	Rows int // maximum number of tests; 0: all
+	facts.Facts
+}
+
+// MethodRequest has the parameters of every method of finding what became slower, and the
+// name of one: the form in which users ask. MethodView chooses the method.
+type MethodRequest struct {
+	query.Selection `group:"Selection"`
+	Sides
+	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
+	Judging     `group:"Method"`
+	Scored      `group:"Method"`
+	Correlating `group:"Method"`
+	Subtrees    `group:"Method"`
+	Rows        int `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
+	Expand      `group:"Expansion"`
+	facts.Facts `json:"facts,omitzero"`
+}
+
+// Scored says which value of a function the score of the paper is of.
+type Scored struct {
+	Measure string `param:"measure" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
+}
+
+// Correlating says what is correlated.
+type Correlating struct {
+	X     string `param:"x" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y     string `param:"y" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Least int    `param:"least-occurrences" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+}
+
+// options are those of the analysis.
+func (c *Correlating) options() bottleneck.Correlating {
+	return bottleneck.Correlating{Samples: c.X == "samples", Raw: c.Y == "raw", Least: c.Least}
+}
+
+// Subtrees says which functions a test is of.
+type Subtrees struct {
+	Functions []string `param:"function" arg:"name" help:"hotelling: test the functions called below this one (exact name); repeatable (default: those of the whole program)" json:"function,omitempty"`
+	Variables int      `param:"variables" arg:"n" min:"1" default:"10" help:"hotelling: maximum number of functions of a test; a third of the number of runs at most" json:"variables,omitempty"`
+}
+
+// RegressionsResult has the findings of the default method (docs/schema/findings.md).
+type RegressionsResult struct {
+	Notes      []string             `json:"notes"` // acknowledgements that accept findings no more
+	Findings   []regression.Finding `json:"findings"`
+	Benchmarks []Judged             `json:"benchmarks"`
+	Expanded   []*Expanded          `json:"expanded,omitempty"`
+}
+
+// Judged is what was compared of a benchmark.
+type Judged struct {
+	Group     string         `json:"group,omitempty"`
+	Benchmark string         `json:"benchmark"`
+	Type      string         `json:"type"`
+	Verdict   bool           `json:"verdict"`
+	Reason    string         `json:"reason,omitempty"` // why there is no verdict
+	Outcome   report.Outcome `json:"outcome"`          // of all value types of the benchmark
+	report.Compared
+	Candidates []regression.Candidate `json:"candidates"`
+}
+
+// RankingHead begins the documents of the other methods.
+type RankingHead struct {
+	Omitted query.Omitted `json:"omitted"`
+	Zero    int           `json:"zero,omitempty"` // functions with a correlation of 0, in rows or omitted
+	Notes   []string      `json:"notes"`
+}
+
+// ScoresResult ranks functions by the score of the paper.
+type ScoresResult struct {
+	RankingHead
+	Rows     []ScoreRow  `json:"rows"`
+	Expanded []*Expanded `json:"expanded,omitempty"`
+}
+
+// CorrelationsResult ranks functions by correlation.
+type CorrelationsResult struct {
+	RankingHead
+	Rows     []CorrelationRow `json:"rows"`
+	Expanded []*Expanded      `json:"expanded,omitempty"`
+}
+
+// HotellingResult ranks subtrees by Hotelling's test.
+type HotellingResult struct {
+	RankingHead
+	Rows []HotellingRow `json:"rows"`
+}
+
+// ScoreRow is a function in one benchmark.
+type ScoreRow struct {
+	Score     float64 `json:"score"`
+	Expected  float64 `json:"expected"` // mean of the history
+	Actual    float64 `json:"actual"`
+	Diff      float64 `json:"diff"`
+	Status    string  `json:"status"` // "+" first seen now, "-" seen before and not now
+	Function  string  `json:"function"`
+	Benchmark string  `json:"benchmark"`
+	Run       string  `json:"run"`
+}
+
+// CorrelationRow is a function over all benchmarks.
+type CorrelationRow struct {
+	Score      float64 `json:"score"`
+	Benchmarks int     `json:"benchmarks"`
+	Profiles   int     `json:"profiles"`
+	Function   string  `json:"function"`
+}
+
+// HotellingRow is a test of the functions of a subtree in one benchmark.
+type HotellingRow = paper.HotellingRow
+
+// Regressions answers a RegressionsRequest with the findings of the default method.
+func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if err := withStored(ctx, st, &r.Facts); err != nil {
+		return nil, err
+	}
+	q := r.Selection
+	req, err := r.Judging.request(q.Last, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Sides.check(&r.Judging, ""); err != nil {
+		return nil, err
+	}
+	list, err := query.ProfilesOf(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	res, notes, err := r.compared(ctx, st, list, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &RegressionsResult{Notes: append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
+	var ranking []ranked
+	for _, f := range out.Findings {
+		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
+	}
+	histories := map[history.Key]compared{}
+	of := report.Outcomes(res)
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
+		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, of[b.Benchmark], report.NewCompared(b), query.Filled(b.Ranked)})
+	}
+	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
+	return out, r.Unmet(err)
+}
+
+// compared searches the newest runs, or the head of two named sides, for changes.
+func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
+	if r.Base == "" {
+		res, err := regression.Find(ctx, st, r.Selection, req)
+		if err == nil {
+			suggestBase(res, list)
+		}
+		return res, []string{}, err
+	}
+	if len(r.Types) == 0 {
+		list = history.Distinct(list)
+	}
+	c, s, err := (&chooser{r.Sides, &r.Facts, false}).compare(ctx, st, list, r.Last, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Result, slices.Concat([]string{}, s.notes, onBase(c.OnBase)), nil
+}
+
+// Scores answers a ScoresRequest.
+func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	x := r.Expand
+	x.Score = cmp.Or(x.Score, "thesis")
+	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	m, err := paper.ParseMeasure(r.Measure)
+	if err != nil {
+		return nil, param.Errorf("--measure: %w", err)
+	}
+	res, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: m})
+	if err != nil {
+		return nil, err
+	}
+	out := &ScoresResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...)}, Rows: []ScoreRow{}}
+	var ranking []ranked
+	for _, x := range words.First(res.Rows, r.Rows) {
+		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
+		out.Rows = append(out.Rows, ScoreRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
+	}
+	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
+	histories := map[history.Key]compared{}
+	for i := range res.Series {
+		s := res.Series[i].Newest(res.Window + 1)
+		histories[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = compared{*s, 1}
+	}
+	if x.Expand != "" && m != paper.Total {
+		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
+	}
+	out.Expanded, err = x.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
+	return out, r.Unmet(err)
+}
+
+// Hotelling answers a HotellingRequest.
+func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *HotellingResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	res, err := paper.Hotelling(ctx, st, q, paper.HotellingRequest{Tests: req.Tests(), Subtrees: r.Functions, Variables: r.Variables})
+	if err != nil {
+		return nil, err
+	}
+	rows := query.Filled(words.First(res.Rows, r.Rows))
+	return &HotellingResult{RankingHead{Notes: append(notes, res.Warnings...), Omitted: query.Omitted{Rows: len(res.Rows) - len(rows)}}, rows}, nil
+}
+
+// Correlations answers a CorrelationsRequest.
+func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (_ *CorrelationsResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if _, err := query.ProfilesOf(ctx, st, r.Selection); err != nil {
+		return nil, err
+	}
+	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if err != nil {
+		return nil, err
+	}
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: r.Correlating.options()})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(res.Rows)
+	for _, x := range slices.Backward(res.Negative) {
+		all = append(all, x)
+	}
+	rows := words.First(all, r.Rows)
+	out := &CorrelationsResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...), Omitted: query.Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}, Rows: []CorrelationRow{}}
+	for _, x := range rows {
+		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
+	}
+	if r.Expand.Expand != "" {
+		profiles, err := store.Select(ctx, st, q)
+		if err != nil {
+			return nil, err
+		}
+		x, err := r.contextsIn(ctx, st, &r.Facts, profiles, candidatesOf(rows), r.Correlating.options())
+		if err != nil {
+			return nil, err
+		}
+		out.Expanded = []*Expanded{x}
+	}
+	return out, r.Unmet(nil)
+}
+
+// ranking returns what a method that ranks the functions of one value type is asked.
+func (j *Judging) ranking(ctx context.Context, st store.Reader, s *query.Selection, f *facts.Facts) (q store.Query, req regression.Request, notes []string, err error) {
+	q = *s
+	if req, err = j.request(q.Last, f); err != nil {
+		return q, req, nil, err
+	}
+	if _, err = query.ProfilesOf(ctx, st, q); err != nil {
+		return q, req, nil, err
+	}
+	q, notes, err = query.OneType(ctx, st, s)
+	return q, req, notes, err
+}
+
+// ranked is a function that a method names, in one benchmark and value type.
+type ranked struct {
+	history.Key
+	expansion.Candidate
+}
+
+func ofBenchmark(group, benchmark, typ, function string, score float64) ranked {
+	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ}, expansion.Candidate{Function: function, Score: score}}
+}
+
+// compared is the runs that ranked the functions of a benchmark: the last ones were tested.
+type compared struct {
+	history.Series
+	tested int
+}
+
+// expandRanked searches the contexts of the first functions of a ranking, benchmark by
+// benchmark, in the runs that ranked them; nil without --expand.
+func (x *Expand) expandRanked(ctx context.Context, st store.Store, f *facts.Facts, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
+	if x.Expand == "" {
+		return nil, nil
+	}
+	var keys []history.Key
+	candidates := map[history.Key][]expansion.Candidate{}
+	seen := map[ranked]bool{}
+	for _, f := range list {
+		key := ranked{f.Key, expansion.Candidate{Function: f.Function}}
+		if x.Top > 0 && len(seen) == x.Top || f.Function == "" || seen[key] {
+			continue
+		}
+		seen[key] = true
+		if candidates[f.Key] == nil {
+			keys = append(keys, f.Key)
+		}
+		candidates[f.Key] = append(candidates[f.Key], f.Candidate)
+	}
+	out := []*Expanded{}
+	for _, key := range keys {
+		h := histories[key]
+		if len(h.Profiles) == 0 {
+			continue // a finding in several benchmarks has none of its own
+		}
+		found, err := x.contexts(ctx, st, f, []history.Series{h.Series}, h.tested, candidates[key], c)
+		if err != nil {
+			return nil, err
+		}
+		found.Benchmark = key.Benchmark.String()
+		out = append(out, found)
+	}
+	return out, nil
+}
+
+// runFilter parses the key=value texts of a flag; nil without any.
+func runFilter(flag string, texts []string) (*store.Query, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	q := &store.Query{}
+	date := func(to *time.Time, value string) (err error) {
+		*to, err = words.ParseInstant(value, time.Now())
+		return err
+	}
+	for _, t := range texts {
+		key, value, ok := strings.Cut(t, "=")
+		var err error
+		switch {
+		case !ok:
+			err = param.Errorf("it is not key=value")
+		case key == "branch":
+			q.Branches = append(q.Branches, value)
+		case key == "machine":
+			q.Machines = append(q.Machines, value)
+		case key == "commit":
+			q.Commits = append(q.Commits, value)
+		case key == "run":
+			q.Runs = append(q.Runs, value)
+		case key == "since":
+			err = date(&q.Since, value)
+		case key == "until":
+			err = date(&q.Until, value)
+		case strings.HasPrefix(key, "attr."):
+			if q.Attributes == nil {
+				q.Attributes = map[string]string{}
+			}
+			q.Attributes[strings.TrimPrefix(key, "attr.")] = value
+		default:
+			const keys = "branch, machine, commit, run, attr.KEY, since, until"
+			err = param.Errorf("%.60q is not one of %s%s", key, keys, words.DidYouMean(key, strings.Split(keys, ", ")))
+		}
+		if err != nil {
+			return nil, param.Errorf("%s %.60q: %w", flag, t, err)
+		}
+	}
+	return q, nil
+}

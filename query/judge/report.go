@@ -1,0 +1,437 @@
+package judge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
+	"github.com/dendroprof/dendro/analysis/paper"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
+)
+
+// pageDiffs bounds the benchmarks whose diff a report page has.
+const pageDiffs = 10
+
+// attach adds the diff of each benchmark with findings to a report: the tested runs against
+// the average of the runs before.
+func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *report.Report) error {
+	for i := range doc.Benchmarks {
+		b := &doc.Benchmarks[i]
+		if len(b.Findings) == 0 || len(doc.Attached) == pageDiffs {
+			continue
+		}
+		all, err := runs.Profiles(ctx, store.Query{Types: []string{b.Type.Name}})
+		if err != nil {
+			return err
+		}
+		var ids [2][]store.ProfileID // base, tested
+		address := url.Values{"benchmark": {b.Benchmark.Benchmark.Name}, "type": {b.Type.Name}}
+		if group := b.Benchmark.Benchmark.Group; group != "" {
+			address.Set("group", group)
+		}
+		for _, run := range b.Evidence.Runs {
+			at := slices.IndexFunc(all, func(p store.Profile) bool { return p.Benchmark == b.Benchmark.Benchmark && p.Run.Key == run.Key })
+			if at < 0 {
+				continue
+			}
+			side := 0
+			if run.Tested {
+				side = 1
+				address.Add("new-run", run.Key)
+			}
+			ids[side] = append(ids[side], all[at].ID)
+		}
+		if len(ids[0]) == 0 || len(ids[1]) == 0 {
+			continue
+		}
+		diff, err := trees.DiffOfRuns(ctx, runs, ids)
+		if err != nil {
+			return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
+		}
+		var body bytes.Buffer
+		if err := document.Write(&body, diff, document.Form{Columns: true}); err != nil {
+			return err
+		}
+		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})
+	}
+	return nil
+}
+
+// reportPage returns a report as an offline page.
+func reportPage(doc *report.Report) (*web.Report, error) {
+	made := *doc
+	text := time.Now().UTC().Format(time.DateOnly)
+	if doc.Version != "" {
+		text += ", dendro " + doc.Version
+	}
+	made.Parameters = append(slices.Clone(doc.Parameters), report.Parameter{Name: "made", Value: text})
+	var b bytes.Buffer
+	if err := made.JSON(&b); err != nil {
+		return nil, err
+	}
+	page := &web.Report{Title: "Dendro: " + words.Clean(doc.Headline()), Start: "/report", Nav: []web.Link{{Title: "Findings", Address: "/report"}},
+		Answers: []web.Answer{{Path: "report", Body: json.RawMessage(bytes.TrimSpace(b.Bytes()))}}}
+	for _, a := range doc.Attached {
+		page.Nav = append(page.Nav, web.Link{Title: a.Title, Address: "/" + a.Path + "?" + a.Query})
+		page.Answers = append(page.Answers, web.Answer{Path: a.Path, Query: a.Query, Body: a.Body})
+	}
+	return page, nil
+}
+
+// ReportRequest asks for a document about what changed.
+type ReportRequest struct {
+	query.Selection `group:"Selection"`
+	Sides
+	Judging     `group:"Method"`
+	Method      string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
+	Functions   []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
+	Candidates  int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth    int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth  int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
+	Detail      `group:"Limit"`
+	Changed     bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change, and metrics without a significant one" json:"changed,omitempty"`
+	facts.Facts `json:"facts,omitzero"`
+
+	Version string `json:"-"` // of the program
+	Page    bool   `json:"-"` // attach diffs: the report is written as a page
+	// Files are the sides of a comparison of files, which are in the store as the
+	// branches "base" and "head".
+	Files bool `json:"-"`
+}
+
+// Attach asks for the diffs that a page shows beside the report.
+func (r *ReportRequest) Attach(wanted bool) { r.Page = wanted }
+
+// Attaches reports whether they are asked for.
+func (r *ReportRequest) Attaches() bool { return r.Page }
+
+// Details returns how much text and Markdown show.
+func (r *ReportRequest) Details() Detail { return r.Detail }
+
+// Detail bounds reports in text and Markdown; other formats have everything.
+type Detail struct {
+	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`
+	Traces  int  `param:"traces" arg:"n" min:"0" default:"3" help:"text and md: maximum contexts per candidate (0: all)" json:"traces"`
+	All     bool `param:"all" help:"text and md: also print candidates of benchmarks without findings" json:"all,omitempty"`
+}
+
+// CheckRequest asks for a report with a verdict.
+type CheckRequest struct {
+	ReportRequest
+	FailOn   string      `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regressions of at least this share, and on suspects or slowdowns if listed: regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
+	OnMetric query.Share `param:"fail-on-metric" group:"Method" arg:"share" help:"also fail on metrics that are significantly worse by at least this share, like 5% (default: metrics do not fail)" json:"failOnMetric,omitempty"`
+}
+
+// Report answers a ReportRequest.
+func Report(ctx context.Context, st store.Store, r *ReportRequest) (*report.Report, error) {
+	return r.report(ctx, st, nil)
+}
+
+// Check answers a CheckRequest: the report has a Verdict.
+func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report, error) {
+	p, err := gate.ParsePolicy(r.FailOn)
+	if err != nil {
+		return nil, param.Errorf("--fail-on: %w", err)
+	}
+	if r.Alpha > 0 {
+		return nil, param.Errorf("--fail-on has an error probability of its own: leave out --alpha")
+	}
+	doc, err := r.report(ctx, st, &p)
+	if err == nil && r.OnMetric > 0 {
+		doc.Verdict.JudgeMetrics(doc.Metrics, float64(r.OnMetric))
+	}
+	return doc, err
+}
+
+// Validate refuses a request that makes no sense, whatever the store holds.
+func (r *ReportRequest) Validate() error { return r.Sides.check(&r.Judging, r.Method) }
+
+// report compares and, with a policy, judges.
+func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if err := withStored(ctx, st, &r.Facts); err != nil {
+		return nil, err
+	}
+	q := r.Selection
+	k := q.Last
+	q.Last = 0
+	req, err := r.Judging.request(k, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, store.OneType(nil, q)
+	}
+	if len(q.Types) == 0 {
+		list = history.Distinct(list)
+	}
+	params := r.parameters(q, list)
+	var res *regression.Result
+	var runs store.Reader = st
+	var notes []string
+	if r.Base == "" {
+		if res, err = regression.Find(ctx, st, q, req); err == nil {
+			suggestBase(res, list)
+		}
+	} else {
+		var s *chosenSides
+		var c *gate.Comparison
+		if c, s, err = (&chooser{r.Sides, &r.Facts, r.Files}).compare(ctx, st, list, k, req); err == nil {
+			res, runs = c.Result, c.Runs
+			notes = append(s.notes, onBase(c.OnBase)...)
+			params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
+		}
+		req.K = 0
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Method == "thesis" {
+		if err := rankByThesis(ctx, st, q, res, req); err != nil {
+			return nil, err
+		}
+	}
+	doc, err := r.document(ctx, runs, res, policy)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...)
+	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	if r.Changed {
+		doc.OnlyChanged()
+	}
+	if r.Page {
+		if err := r.attach(ctx, runs, doc); err != nil {
+			return nil, err
+		}
+	}
+	return doc, locate(ctx, runs, doc)
+}
+
+// onBase lists changes that the base already has.
+func onBase(list []regression.Finding) []string {
+	const most = 5
+	var notes []string
+	for i := range words.First(list, most) {
+		f := &list[i]
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
+	}
+	if n := len(list) - most; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))
+	}
+	return notes
+}
+
+// document gathers the evidence and, with a policy, judges.
+func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
+	o := evidence.Options{Functions: r.Functions, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
+	if r.Method == "thesis" {
+		o.Thesis, o.Window = true, r.Window
+	}
+	ev, err := evidence.Gather(ctx, runs, res, o)
+	if err != nil {
+		return nil, err
+	}
+	changes := gate.Group(res.Findings)
+	var v *gate.Verdict
+	if policy != nil {
+		v = gate.Judge(res, changes, *policy)
+	}
+	doc := report.New(res, ev, changes, v)
+	doc.Version, doc.Metrics = r.Version, metrics.Compare(metricRuns(res))
+	return doc, nil
+}
+
+// metricRuns returns the runs whose metrics compare, of each benchmark once: its value
+// types share them. A result has the value types of a benchmark one after another.
+func metricRuns(res *regression.Result) (list []metrics.Runs) {
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		runs := metrics.Runs{Benchmark: b.Benchmark, Base: b.Base, Head: b.Head}
+		switch last := len(list) - 1; {
+		case last < 0 || list[last].Benchmark != b.Benchmark:
+			list = append(list, runs)
+		case len(list[last].Base)+len(list[last].Head) < len(runs.Base)+len(runs.Head):
+			list[last] = runs
+		}
+	}
+	return list
+}
+
+// rankByThesis replaces the ranking of each benchmark, and the runs that it shows, by
+// those of the paper.
+func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, req regression.Request) error {
+	t, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: paper.Total})
+	if err != nil {
+		return err
+	}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		b.Ranked, b.Profiles, b.Tested = nil, nil, 0
+		for k := range t.Series {
+			if s := &t.Series[k]; s.Benchmark == b.Benchmark && s.Type.Name == b.Type.Name {
+				b.Profiles, b.Tested = s.Profiles, 1
+			}
+		}
+		for _, row := range t.Rows {
+			if row.Group == b.Benchmark.Group && row.Benchmark == b.Benchmark.Name && row.Type == b.Type.Name {
+				b.Ranked = append(b.Ranked, regression.Candidate{Function: row.Function, Delta: row.Diff, Score: row.Score})
+			}
+		}
+	}
+	return nil
+}
+
+// parameters say what was selected.
+func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report.Parameter {
+	commits := query.Distinct(list, func(p *store.Profile) string { return p.Run.Commit })
+	shown := func(values []string) string {
+		const most = 6
+		if n := len(values); n > most {
+			return fmt.Sprintf("%s, … (%d)", strings.Join(values[:most], ", "), n)
+		}
+		return strings.Join(values, ", ")
+	}
+	runs := query.Distinct(list, func(p *store.Profile) string { return p.Run.Key })
+	selected := fmt.Sprintf("%s of %s in %s", query.Counted(len(list), "profile"), query.Counted(len(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"), query.Counted(len(runs), "run"))
+	if n := len(runs); n > 1 && !r.Files {
+		selected += fmt.Sprintf(" (%s … %s)", runs[0], runs[n-1])
+	}
+	params := []report.Parameter{
+		{Name: "selected", Value: selected},
+		{Name: "selection", Value: q.String()},
+		{Name: "group", Value: shown(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }))},
+		{Name: "benchmark", Value: shown(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.Name }))},
+		{Name: "branch", Value: shown(query.Distinct(list, func(p *store.Profile) string { return p.Run.Branch }))},
+		{Name: "type", Value: shown(query.Distinct(list, func(p *store.Profile) string { return p.Type.Name }))},
+	}
+	if n := len(commits); n > 0 {
+		value := words.Commit(commits[0])
+		if n > 1 {
+			value += " … " + words.Commit(commits[n-1])
+		}
+		params = append(params, report.Parameter{Name: "commits", Value: value})
+	}
+	return slices.DeleteFunc(params, func(p report.Parameter) bool {
+		return p.Value == "" || r.Files && (p.Name == "group" || p.Name == "branch") // labels of files are Dendro's own
+	})
+}
+
+// methodParameters say how it was compared.
+func (r *ReportRequest) methodParameters(req regression.Request, res *regression.Result, policy *gate.Policy) []report.Parameter {
+	method := "default"
+	if r.Method == "thesis" {
+		method = "findings by the default method, candidates by the score of the paper"
+	}
+	longest, judged, counted := 0, 0, 0
+	for i := range res.Benchmarks {
+		if res.Benchmarks[i].Reason == "" {
+			judged++
+		}
+		for k, a := range res.Benchmarks[i].Analyses {
+			longest = max(longest, len(a.History))
+			if k == 0 && a.Program != nil {
+				counted++
+			}
+		}
+	}
+	params := []report.Parameter{{Name: "method", Value: method}, {Name: "history", Value: fmt.Sprintf("at most %d runs", longest)},
+		{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)}}
+	if judged > 0 {
+		params = append(params, report.Parameter{Name: "compared by", Value: comparedBy(counted, judged)})
+	}
+	if req.Alpha > 0 {
+		params = append(params, report.Parameter{Name: "alpha", Value: fmt.Sprintf("%.2g per benchmark", req.Alpha)})
+	}
+	if policy != nil {
+		params = append(params, report.Parameter{Name: "fail on", Value: policy.String()},
+			report.Parameter{Name: "sure", Value: fmt.Sprintf("chance makes a change that fails with at most %.2g, because the suite has %d", policy.Alpha(judged), judged)})
+	}
+	return params
+}
+
+// comparedBy says what the samples of benchmarks are compared by, and what it costs where the
+// number of operations is not known.
+func comparedBy(counted, judged int) string {
+	const missing = "sizes and single runs are less certain than per operation (dendro bench, import --operations)"
+	switch counted {
+	case judged:
+		return "samples per operation"
+	case 0:
+		return "shares of samples and the metric, because operations are unknown: " + missing
+	}
+	return fmt.Sprintf("samples per operation; %d of %d benchmarks by shares and the metric, because operations are unknown: %s", judged-counted, judged, missing)
+}
+
+// locate adds what is known of the functions of changes, and of the commits of the runs: with
+// them the code is found in a repository. Without one, their files are those of the profiles.
+func locate(ctx context.Context, runs store.Reader, doc *report.Report) (err error) {
+	if doc.Definitions, err = evidence.Definitions(ctx, runs, doc.Functions()); err != nil || len(doc.Definitions) == 0 {
+		return err
+	}
+	doc.Commits = map[string]string{}
+	for i := range doc.Benchmarks {
+		for _, list := range [][]store.Profile{doc.Benchmarks[i].Profiles, doc.Benchmarks[i].Base, doc.Benchmarks[i].Head} {
+			for k := range list {
+				doc.Commits[list[k].Run.Key] = list[k].Run.Commit
+			}
+		}
+	}
+	doc.Locate(func(_ *report.Change, path []string) report.Place {
+		fn := doc.Definitions[path[0]]
+		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine)}
+	})
+	return nil
+}
+
+// WriteReport writes a report as text, md, json, sarif, junit or html (made with Page).
+func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error {
+	detail := report.Detail{Changes: d.Changes, Traces: d.Traces, All: d.All}
+	switch format {
+	case "html":
+		page, err := reportPage(doc)
+		if err != nil {
+			return err
+		}
+		return page.Write(w)
+	case "md":
+		return doc.Markdown(w, detail, report.DocumentLimit)
+	case "comment":
+		return doc.Markdown(w, detail, report.CommentLimit)
+	case "json":
+		return doc.JSON(w)
+	case "sarif":
+		return doc.SARIF(w)
+	case "junit":
+		return doc.JUnit(w)
+	}
+	return doc.Text(w, detail)
+}

@@ -1,0 +1,46 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/test/runtest"
+)
+
+// Runs recorded in turns have two sides only if they are named.
+func TestRegressionsOfSides(t *testing.T) {
+	base := runtest.Run{Benchmark: "a", Branch: "main", Stacks: "main;load 1000, main;query 1000"}
+	head := runtest.Run{Benchmark: "a", Branch: "fix", Stacks: "main;load 1000, main;query 2000"}
+	var runs []runtest.Run
+	for i := range 6 {
+		noise := []string{"", ", main;load 9", ", main;query 11"}[i%3]
+		b, h := base, head
+		b.Stacks, h.Stacks = b.Stacks+noise, h.Stacks+noise
+		runs = append(runs, b, h)
+	}
+	ask := func(s Sides) *RegressionsResult {
+		t.Helper()
+		r := &RegressionsRequest{Sides: s}
+		r.Judging.MinShare = 0.001
+		res, err := Regressions(t.Context(), runtest.Store(t, runs...), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	res := ask(Sides{Base: "main", Head: "fix"})
+	if len(res.Findings) != 1 || res.Findings[0].Function != "query" || len(res.Notes) == 0 {
+		t.Errorf("findings of named sides: %+v, notes %q", res.Findings, res.Notes)
+	}
+	if res := ask(Sides{}); len(res.Findings) > 0 {
+		t.Errorf("findings of the head's own branch: %+v", res.Findings)
+	}
+	runs = append(slices.Repeat([]runtest.Run{base}, 8), head)
+	if res := ask(Sides{}); len(res.Benchmarks) != 1 || !strings.Contains(res.Benchmarks[0].Reason, "8 runs of main: use --base main") {
+		t.Errorf("a branch without history: %+v", res.Benchmarks)
+	}
+	if err := (&Sides{Head: "fix"}).check(&Judging{}, ""); err == nil {
+		t.Error("a head without a base is accepted")
+	}
+}

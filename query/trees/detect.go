@@ -1,0 +1,82 @@
+package trees
+
+import (
+	"errors"
+	"time"
+
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
+)
+
+// Detected describes a profile, or a file that is not one.
+type Detected struct {
+	Name      string         `json:"name"`
+	Error     string         `json:"error,omitempty"`
+	Format    string         `json:"format,omitempty"`
+	Title     string         `json:"title,omitempty"`
+	Packing   []string       `json:"packing,omitempty"`
+	Profiler  string         `json:"profiler,omitempty"`
+	Version   string         `json:"version,omitempty"`
+	Start     string         `json:"start,omitempty"`    // RFC 3339
+	Duration  int64          `json:"duration,omitempty"` // nanoseconds, as is interval
+	Interval  int64          `json:"interval,omitempty"`
+	Types     []DetectedType `json:"valueTypes,omitempty"`
+	Functions int            `json:"functions"`
+	Stacks    int            `json:"stacks"`
+	Depth     int            `json:"depth"`
+	Threads   int            `json:"threads"`
+	Markers   int            `json:"markers"`
+	States    []string       `json:"states,omitempty"`
+	Labels    []string       `json:"labels,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+}
+
+// DetectedType is one value type of a profile.
+type DetectedType struct {
+	Name       string          `json:"name"`
+	Unit       string          `json:"unit"`
+	Original   string          `json:"original,omitempty"`
+	Period     int64           `json:"period,omitempty"`
+	PeriodUnit string          `json:"periodUnit,omitempty"`
+	Default    bool            `json:"default"`
+	Samples    int             `json:"samples"`
+	NoStack    int             `json:"noStack,omitempty"`
+	Total      document.Number `json:"total"`
+}
+
+// Describe describes what was decoded, or the error of a file that was not.
+func Describe(d format.Decoded, err error) Detected {
+	row := Detected{Name: d.Name, Packing: d.Packing}
+	if d.Format != nil {
+		row.Format, row.Title = d.Format.Name, d.Format.Title
+	}
+	if err != nil {
+		row.Error = err.Error()
+		if placed := (*profile.ParseError)(nil); errors.As(err, &placed) {
+			here := *placed
+			here.Source = "" // the row has the name
+			row.Error = here.Error()
+		}
+		return row
+	}
+	p := d.Profile
+	c := format.Describe(p)
+	row.Profiler, row.Version = p.Profiler, p.ProfilerVersion
+	if !c.Start.IsZero() {
+		row.Start = c.Start.UTC().Format(time.RFC3339Nano)
+	}
+	row.Duration, row.Interval = int64(c.Duration), int64(p.Interval)
+	row.Functions, row.Stacks, row.Depth, row.Threads, row.Markers = c.Functions, c.Stacks, c.Depth, c.Threads, c.Markers
+	row.States, row.Labels = c.States, c.LabelKeys
+	for _, t := range c.Types {
+		row.Types = append(row.Types, DetectedType{
+			Name: t.Type.Name, Unit: t.Type.Unit, Original: t.Type.Original, Period: t.Type.Period, PeriodUnit: t.Type.PeriodUnit,
+			Default: t.Default, Samples: t.Samples, NoStack: t.NoStack, Total: document.Whole(t.Total, t.Type.Scale),
+		})
+	}
+	for _, w := range p.Warnings {
+		row.Warnings = append(row.Warnings, w.String())
+	}
+	return row
+}

@@ -1,0 +1,77 @@
+package trees
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/test/runtest"
+)
+
+// A diff compares amounts per operation if the operations of all profiles are known and
+// grow with the values.
+func TestDiffByOperation(t *testing.T) {
+	base, head := runtest.Run{Benchmark: "a", Stacks: "main;load 60, main;query 20", Operations: 20}, runtest.Run{Benchmark: "a", Stacks: "main;load 30, main;query 20", Operations: 10}
+	unknown := runtest.Run{Benchmark: "a", Stacks: "main;load 5"}
+	for name, tt := range map[string]struct {
+		runs []runtest.Run
+		typ  string
+		by   string
+		want string
+		root [2]float64
+		err  string
+	}{
+		"default":        {runs: []runtest.Run{base, head}, want: "operation", root: [2]float64{4, 5}},
+		"several runs":   {runs: []runtest.Run{base, base, head}, want: "operation", root: [2]float64{4, 5}},
+		"by profile":     {runs: []runtest.Run{base, head}, by: "profile", want: "profile", root: [2]float64{80, 50}},
+		"one is unknown": {runs: []runtest.Run{base, unknown, head}, want: "profile", root: [2]float64{42.5, 50}},
+		"a heap":         {runs: []runtest.Run{base, head}, typ: "live", want: "profile", root: [2]float64{80, 50}},
+		"asked in vain":  {runs: []runtest.Run{base, unknown}, by: "operation", err: "--operations N"},
+	} {
+		for i := range tt.runs {
+			tt.runs[i].Type = tt.typ
+		}
+		r := &DiffRequest{By: tt.by}
+		r.Selection.Last = 1
+		got, err := Diff(t.Context(), runtest.Store(t, tt.runs...), r)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %v, want %q", name, err, tt.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		root := [2]float64{got.RootTotal.Base.Value(), got.RootTotal.New.Value()}
+		notes := strings.Join(got.Notes, "; ")
+		if got.By != tt.want || root != tt.root || strings.Contains(notes, "compared per operation") != (tt.want == "operation") {
+			t.Errorf("%s: by %s, root %v, notes %s", name, got.By, root, notes)
+		}
+	}
+}
+
+// TestDiffKnowsRenamesOfSiblings: a rename that another benchmark of the same sides shows is
+// one of a benchmark with few samples.
+func TestDiffKnowsRenamesOfSiblings(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "small", Branch: "main", Stacks: "main;push 4, main;sort 9"},
+		runtest.Run{Benchmark: "small", Branch: "pull", Stacks: "main;pushValue 5, main;sort 9"},
+		runtest.Run{Benchmark: "large", Branch: "main", Stacks: "main;push 400, main;sort 900"},
+		runtest.Run{Benchmark: "large", Branch: "pull", Stacks: "main;pushValue 400, main;sort 900"},
+	)
+	r := &DiffRequest{Base: Side{Branches: []string{"main"}}, New: Side{Branches: []string{"pull"}}}
+	r.Benchmarks = []string{"small"}
+	d, err := Diff(t.Context(), st, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for i := range d.Rows.Len() {
+		row := d.Rows.At(i)
+		found = found || row.Function == "pushValue" && row.BaseName == "push" && row.Presence == ""
+	}
+	if !found || len(d.Notes) == 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "push → pushValue") {
+		t.Errorf("%+v, notes %q", d.Rows, d.Notes)
+	}
+}

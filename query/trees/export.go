@@ -1,0 +1,69 @@
+package trees
+
+import (
+	"context"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+)
+
+// ExportRequest asks for a selection as one profile.
+type ExportRequest struct {
+	query.Selection `group:"Selection"`
+	Average         `group:"Selection"`
+	Against         string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (new) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
+	RawNames        bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
+	Filter          `group:"View"`
+
+	Inputs []Input        `json:"-"` // in place of the store, if there are any
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+}
+
+// AllTables stands for all value types of a profile.
+const AllTables = -1
+
+// Export returns the sum of the selected profiles, the table of it to write (or
+// AllTables), and notes.
+func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if r.inverted() || r.Select != "" {
+		return nil, 0, nil, param.Errorf("an exported file contains stacks: leave out --invert, --callers and --select")
+	}
+	if r.Against != "" {
+		q, notes, err := query.OneType(ctx, st, &r.Selection)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		c, err := againstHistory(ctx, st, q, r.Weight)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return c.Profile(r.statistic()), AllTables, append(notes, c.Warnings...), nil
+	}
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	return s.tree.Profile(), 0, s.notes, nil
+}
+
+// Selected returns the selected profiles of all value types; that there are none is an
+// error.
+func Selected(ctx context.Context, st store.Reader, s *query.Selection) ([]store.Profile, error) {
+	list, err := query.ProfilesOf(ctx, st, *s)
+	return list, query.Hinted(ctx, st, s, err)
+}
+
+// Original returns the original file of the one selected profile.
+func Original(ctx context.Context, st store.Store, s *query.Selection) ([]byte, error) {
+	list, err := st.Profiles(ctx, *s)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, param.Errorf("--source writes the file of one profile; %d are selected", len(list))
+	}
+	return st.Source(ctx, list[0].ID)
+}

@@ -1,0 +1,198 @@
+package trees
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+)
+
+// LinesRequest asks for the lines of functions. Stores keep no lines: what is asked of
+// one is read from the original files.
+type LinesRequest struct {
+	query.Selection `group:"Selection"`
+	Function        string `param:"function" arg:"function" help:"function to list: a name, a glob or /a regular expression/" json:"function"`
+	SampleFilter    `group:"View"`
+	Rows            int `param:"rows" group:"Limit" arg:"n" min:"0" page:"10" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
+
+	Inputs []Input        `json:"-"` // in place of the store, if there are any
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+}
+
+// LinesResult is functions with their lines, the largest total first.
+type LinesResult struct {
+	Head
+	Rows []FunctionLines `json:"rows"`
+}
+
+// FunctionLines is a function with its lines, by number. A total counts a sample once,
+// however often recursion has the function or the line on its stack.
+type FunctionLines struct {
+	Function string          `json:"function"`
+	File     string          `json:"file"`
+	Module   string          `json:"module"`
+	Total    document.Number `json:"total"`
+	Self     document.Number `json:"self"`
+	Lines    []LineRow       `json:"lines"`
+}
+
+// LineRow is a line: self of samples taken in it, total of these and of what it called.
+// Line is 0 for samples whose line is unknown. With source text, the lines between and
+// around those with samples are there too, with values 0.
+type LineRow struct {
+	Line   int32           `json:"line"`
+	Total  document.Number `json:"total"`
+	Self   document.Number `json:"self"`
+	Source string          `json:"source,omitempty"`
+}
+
+// sourceContext is the number of lines of source text before and after those with samples.
+const sourceContext = 3
+
+// Lines answers a LinesRequest.
+func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	pattern, err := callpath.Parse(r.Function)
+	switch {
+	case r.Function == "":
+		return nil, param.Errorf("function is missing: the function to list")
+	case err != nil:
+		return nil, param.Errorf("function: %w", err)
+	case !pattern.Single():
+		return nil, param.Errorf("function: %q is a call path; give the name of one function", r.Function)
+	}
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Filter: Filter{SampleFilter: r.SampleFilter}, Inputs: r.Inputs, Limits: r.Limits}, viewLines)
+	if err != nil {
+		return nil, err
+	}
+	pattern.StopWhen(func() bool { return ctx.Err() != nil })
+	sum := functionSum{}
+	for _, shown := range s.all {
+		sum.add(shown.Lines(named(pattern, shown.Functions)))
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(sum) == 0 {
+		return nil, query.UnknownFunction(r.Function, s.tree.Functions)
+	}
+	out := &LinesResult{Head: s.head(s.tree.RootTotal(), query.Omitted{}), Rows: []FunctionLines{}}
+	found := sum.sorted()
+	for i := range words.First(found, r.Rows) {
+		out.Rows = append(out.Rows, r.row(&found[i], s.tree.Type.Scale))
+	}
+	out.Omitted.Rows = len(found) - len(out.Rows)
+	return out, nil
+}
+
+// named returns whether a function's name matches a pattern of one piece: as a whole or, if none
+// does, without the file that qualifies the names of scripts.
+func named(pattern *callpath.Pattern, functions []profile.Function) func(*profile.Function) bool {
+	names := make([]string, len(functions))
+	short := make([]string, len(functions))
+	for i := range functions {
+		names[i] = functions[i].Name
+		short[i] = query.Unqualified(names[i])
+	}
+	matches := map[string]bool{}
+	for _, as := range [][]string{names, short} {
+		for i, ok := range pattern.Functions(as)[0] {
+			if ok {
+				matches[names[i]] = true
+			}
+		}
+		if len(matches) > 0 {
+			break
+		}
+	}
+	return func(f *profile.Function) bool { return matches[f.Name] }
+}
+
+// functionSum adds up the lines of functions of several profiles. Functions are the same
+// if name, module and file are.
+type functionSum map[[3]string]*calltree.FunctionLines
+
+func (sum functionSum) add(list []calltree.FunctionLines) {
+	for _, f := range list {
+		key := [3]string{f.Function.Name, f.Function.Module, f.Function.File}
+		have := sum[key]
+		if have == nil {
+			sum[key] = &f
+			continue
+		}
+		have.Self += f.Self
+		have.Total += f.Total
+		for _, l := range f.Lines {
+			at, ok := slices.BinarySearchFunc(have.Lines, l.Line, func(a calltree.LineAmount, line int32) int { return cmp.Compare(a.Line, line) })
+			if !ok {
+				have.Lines = slices.Insert(have.Lines, at, calltree.LineAmount{Line: l.Line})
+			}
+			have.Lines[at].Self += l.Self
+			have.Lines[at].Total += l.Total
+		}
+	}
+}
+
+// sorted returns the functions, the largest total first.
+func (sum functionSum) sorted() []calltree.FunctionLines {
+	var list []calltree.FunctionLines
+	for _, f := range sum {
+		list = append(list, *f)
+	}
+	slices.SortFunc(list, func(a, b calltree.FunctionLines) int {
+		return cmp.Or(cmp.Compare(abs(b.Total), abs(a.Total)), cmp.Compare(a.Function.Name, b.Function.Name),
+			cmp.Compare(a.Function.File, b.Function.File), cmp.Compare(a.Function.Module, b.Function.Module))
+	})
+	return list
+}
+
+// row returns a function with its lines.
+func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
+	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, document.Whole(f.Total, scale), document.Whole(f.Self, scale), nil}
+	for _, l := range f.Lines {
+		out.Lines = append(out.Lines, LineRow{l.Line, document.Whole(l.Total, scale), document.Whole(l.Self, scale), ""})
+	}
+	return out
+}
+
+// AddSource adds the source text of lines, and the lines around them. Text returns the lines
+// of the file that a function is in; nil without one.
+func (r *LinesResult) AddSource(text func(*profile.Function) []string) {
+	for i := range r.Rows {
+		f := &r.Rows[i]
+		f.addSource(text(&profile.Function{Name: f.Function, File: f.File, Module: f.Module}))
+	}
+}
+
+func (f *FunctionLines) addSource(text []string) {
+	known := f.Lines[len(f.Lines)-1].Line
+	if known <= 0 || int(known) > len(text) {
+		return
+	}
+	from := f.Lines[0].Line
+	if from == 0 && len(f.Lines) > 1 {
+		from = f.Lines[1].Line
+	}
+	rows := map[int32]LineRow{}
+	for _, l := range f.Lines {
+		rows[l.Line] = l
+	}
+	for line := max(1, from-sourceContext); line <= min(known+sourceContext, int32(len(text))); line++ {
+		row, ok := rows[line]
+		if !ok {
+			row = LineRow{Line: line}
+		}
+		row.Source = text[line-1]
+		rows[line] = row
+	}
+	f.Lines = slices.SortedFunc(maps.Values(rows), func(a, b LineRow) int { return cmp.Compare(a.Line, b.Line) })
+}
