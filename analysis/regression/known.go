@@ -21,6 +21,7 @@ import (
 type proof struct {
 	by      testrun.Benchmark
 	version string // commit of the newest run, or its key
+	tested  int    // runs
 	history.Known
 }
 
@@ -98,7 +99,7 @@ func (res *Result) shareKnown(ctx context.Context, again func(i int, k *history.
 		b := &res.Benchmarks[i]
 		for _, a := range b.Analyses {
 			if len(a.known.Renamed)+len(a.known.Inlined) > 0 {
-				proofs = append(proofs, proof{b.Benchmark, versionOf(b), a.known})
+				proofs = append(proofs, proof{b.Benchmark, versionOf(b), len(a.Tested), a.known})
 			}
 		}
 	}
@@ -145,7 +146,7 @@ func concerning(b *Benchmark, proofs []proof) (*history.Known, []testrun.Benchma
 	var by []testrun.Benchmark
 	version := versionOf(b)
 	for _, p := range proofs {
-		if p.version != version {
+		if p.version != version || p.by == b.Benchmark && p.tested < 2 { // one run is too little to rely on alone
 			continue
 		}
 		n := len(known.Renamed) + len(known.Inlined)
