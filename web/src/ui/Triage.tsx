@@ -163,7 +163,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
     {
       id: 'verdict',
       title: 'Verdict',
-      width: 116,
+      width: 132,
       sortable: true,
       class: i => {
         const r = rows[i]!;
