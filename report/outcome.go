@@ -34,8 +34,9 @@ type Outcome struct {
 	Since     *regression.Since    `json:"since,omitempty"`
 	More      int                  `json:"more,omitempty"` // further costs of the benchmark; of faster ones, further improvements
 	Branch    string               `json:"branch,omitempty"`
-	Tested    int                  `json:"tested,omitempty"` // runs
-	Before    int                  `json:"before,omitempty"` // runs that they were compared with
+	Tested    int                  `json:"tested,omitempty"`     // runs
+	Before    int                  `json:"before,omitempty"`     // runs that they were compared with
+	Base      string               `json:"baseBranch,omitempty"` // branch of the newest of those
 }
 
 // OutcomeOf returns the outcome of one benchmark, of all its value types that a result
@@ -59,6 +60,9 @@ func OutcomeOf(res *regression.Result, benchmark testrun.Benchmark) Outcome {
 		}
 		if n := len(b.Profiles); n > 0 {
 			o.Branch = b.Profiles[n-1].Run.Branch
+			if b.Tested > 0 && b.Tested < n {
+				o.Base = b.Profiles[n-b.Tested-1].Run.Branch
+			}
 		}
 	}
 	for i := range res.Findings {

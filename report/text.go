@@ -301,21 +301,16 @@ func (b *Benchmark) detectable() string {
 
 // branches returns " of BRANCH" for both sides, for the head only if it is another one.
 func (b *Benchmark) branches() (head, base string) {
-	n := len(b.Profiles)
-	if b.Tested == 0 || b.Tested >= n {
-		return "", ""
-	}
 	of := func(branch string) string {
 		if branch == "" {
 			return ""
 		}
 		return " of " + words.Clean(branch)
 	}
-	now, before := b.Profiles[n-1].Run.Branch, b.Profiles[n-b.Tested-1].Run.Branch
-	if now == before {
-		return "", of(before)
+	if b.Outcome.Branch == b.Outcome.Base {
+		return "", of(b.Outcome.Base)
 	}
-	return of(now), of(before)
+	return of(b.Outcome.Branch), of(b.Outcome.Base)
 }
 
 func (b *Benchmark) remarks() []string {
