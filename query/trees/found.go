@@ -30,7 +30,7 @@ func (v *viewer) checkFound(shown []*calltree.Shown) error {
 		nodes += s.Len()
 	}
 	switch {
-	case nodes == 0 && v.Kind == "": // nothing to search in
+	case nodes == 0 && (v.Kind == "" || len(v.Transforms) > 0): // nothing to search in, or dropped by a transform
 		return nil
 	case nodes == 0:
 		return fmt.Errorf("%w: no frame is of kind %s", store.ErrNothing, v.Kind)
