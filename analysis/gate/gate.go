@@ -367,7 +367,7 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 			improbable, plural(improbable, "change is", "changes are"), judged, missing))
 	}
 	if unsure > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s not fail yet: all of the user's function, which calls the library, is not slower beyond its noise; %s",
+		parts = append(parts, fmt.Sprintf("%d %s not fail yet: the user's function as a whole, with all that it calls, is not slower beyond its noise; %s",
 			unsure, plural(unsure, "change does", "changes do"), missing))
 	}
 	if slowdowns > 0 {

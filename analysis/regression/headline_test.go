@@ -205,6 +205,23 @@ func TestCostThatTheMetricShows(t *testing.T) {
 	}
 }
 
+// TestAttributedToItsCaller: a compiler stops inlining a function, so that samples of its
+// caller, of much noise, appear below it. No fall can be told from that noise.
+func TestAttributedToItsCaller(t *testing.T) {
+	jitter := []float64{-.35, .3, -.1, .25, -.3, .1, .35, -.2, .2, -.25, .05, .3, -.05, .05}
+	const render = "runtime.main;main.main;main.serve;main.render"
+	list := find(t, put(t, service(14, func(i int, run map[string]int64) {
+		run[render] = int64(5000 * (1 + 1.5*jitter[i]))
+		if i >= 12 {
+			run[render] -= 10
+			run[render+";main.blend"] = 60 + int64(i)
+		}
+	})), Request{}).Findings
+	if len(costs(list)) > 0 {
+		t.Errorf("%+v", costs(list))
+	}
+}
+
 // TestLargeRegressionOfAFixedTime adds to a benchmark that runs for a fixed time, as Go's
 // do: the samples of a run stay equal, so that the new function pushes all other shares
 // down. The metric says that nothing else became faster.

@@ -61,7 +61,7 @@ func (f *fit) markMoved(places []*place) {
 	g.pairFalls(places, f.closeBy)
 	for _, p := range places {
 		if !p.moved && (f.insideFlatDomain(p) || f.neighbourOpposes(p)) {
-			p.moved = p.d < 0 || g.partner(p, places)
+			p.moved = p.d < 0 || g.partner(p, places) || !f.rate.known && p.from != noRow
 		}
 	}
 	g.pairFalls(places, func(rise, fall *place) bool {
@@ -346,7 +346,8 @@ func (f *fit) contains(slot, n int32) bool {
 }
 
 // attributed reports whether a new path of self time is small against the jitter
-// of a caller: the samples were the caller's before.
+// of a caller: the samples were the caller's before. Within that jitter no fall can be
+// named; where samples per operation are known, they tell a cost from it, and one is asked for.
 func (f *fit) attributed(p *place) bool {
 	d := math.Abs(p.d)
 	if f.space.kind[p.slot].total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
@@ -358,6 +359,7 @@ func (f *fit) attributed(p *place) bool {
 			break
 		}
 		if slot := f.space.at(nodeTotal, q); slot != noRow && f.isTested[slot] && d < attributionShare*f.level[slot]*math.Sqrt(f.overdispersion[slot]) {
+			p.from = slot
 			return true
 		}
 		q = f.space.table.Parent[q]
