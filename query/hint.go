@@ -63,6 +63,15 @@ func Hinted(ctx context.Context, st store.Reader, s *Selection, err error) error
 	return fmt.Errorf("%w (%s)", err, strings.Join(hints, "; "))
 }
 
+// NamesNothing returns an error if a selection names something and selects none of the
+// profiles: a list of them would be empty because of a misspelled name.
+func NamesNothing(ctx context.Context, st store.Reader, s *Selection, selected []store.Profile) error {
+	if len(selected) > 0 || !namesAny(s) {
+		return nil
+	}
+	return Hinted(ctx, st, s, fmt.Errorf("%w by: %s", store.ErrNothing, s.String()))
+}
+
 // severalNames reports whether a field of a selection names several things.
 func severalNames(s *Selection) bool {
 	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 1 })

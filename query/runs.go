@@ -76,8 +76,8 @@ type Run struct {
 // Runs answers a RunsRequest.
 func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, error) {
 	list, err := st.Profiles(ctx, r.Selection)
-	if err == nil && len(list) == 0 && namesAny(&r.Selection) {
-		err = Hinted(ctx, st, &r.Selection, fmt.Errorf("%w by: %s", store.ErrNothing, r.Selection.String()))
+	if err == nil {
+		err = NamesNothing(ctx, st, &r.Selection, list)
 	}
 	if err != nil {
 		return nil, err
@@ -216,6 +216,9 @@ func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, 
 		return nil, param.Errorf("give --keep of at least 1, --older-than, or both (--older-than 0d removes all that is selected)")
 	}
 	list, err := st.Profiles(ctx, r.Selection)
+	if err == nil {
+		err = NamesNothing(ctx, st, &r.Selection, list)
+	}
 	if err != nil {
 		return nil, err
 	}
