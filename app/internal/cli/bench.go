@@ -50,8 +50,8 @@ its own, and the number of operations that its profile covers is stored with it.
   any other command      one benchmark, under perf, with its CPU time and wall time
 
 With --base, compare two commits: both are checked out into work trees, built, and
-recorded in turns (base, head, base, head, ...), so that a machine that becomes slower
-meanwhile does so for both. The base is the merge base of --base and --head. The last
+recorded in turns (base, head, base, head, ...), so that a machine that slows down
+meanwhile affects both. The base is the merge base of --base and --head. The last
 line is the command that compares exactly these runs. Changes that are not committed are
 not recorded.
 
@@ -67,14 +67,14 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.count, "count", 2, "number of test runs, of each commit")
+	f.IntVar(&o.count, "count", 2, "number of test runs per commit")
 	f.StringVar(&o.base, "base", "", "`commit`, branch or tag to compare with, in turns")
 	f.StringVar(&o.head, "head", "HEAD", "`commit`, branch or tag to compare, with --base")
-	f.StringVar(&o.build, "build", "", "`command` of the shell that builds each commit (default: by the files at its top: go build, cargo build --release, pip install -e ., mvn package, npm ci)")
+	f.StringVar(&o.build, "build", "", "shell `command` that builds each commit (default: by the files at its top: go build, cargo build --release, pip install -e ., mvn package, npm ci)")
 	f.StringVar(&o.Profiler, "profiler", "", "`name` of the profiler, or name=FILE: "+strings.Join(bench.Profilers(), ", ")+" (default: the best one that is found)")
 	f.BoolVar(&o.Memory, "memory", false, "go test, java: record allocations too")
 	f.BoolVar(&o.Threads, "threads", false, "keep threads apart: the thread name becomes the outermost function")
-	f.StringVar(&o.label.Benchmark, "benchmark", "", "`name` of the benchmark that a plain command is (default: that of the program)")
+	f.StringVar(&o.label.Benchmark, "benchmark", "", "`name` of the benchmark of a plain command (default: the name of the program)")
 	f.BoolVar(&o.keepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
 	f.StringVar(&o.keep, "keep", "", "`directory` to keep the profiles in (default: they are removed after the import)")
 	o.addRunFlags(f)

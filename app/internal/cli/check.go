@@ -41,9 +41,10 @@ confirmed (at least two runs show it), not acknowledged, and at least as large a
 applies to the whole suite: the more benchmarks, the lower it is for each of them. One
 function that is slower in many benchmarks is one regression.
 
-A suspect (only one run shows it) is a warning, unless chance practically never makes
-such a score. So is a benchmark in which everything became slower, because the cause is
-usually the machine. To fail on them, add ",suspect" or ",slowdown" to --fail-on.
+A suspect (only one run shows it) is a warning, unless its score is practically
+impossible by chance. A benchmark in which everything became slower is a warning too,
+because the cause is usually the machine. To fail on them, add ",suspect" or ",slowdown"
+to --fail-on.
 Benchmarks with too little history are reported but do not fail the check.
 
 Metrics of the benchmarks (time, allocations, throughput) are compared in a table like

@@ -138,7 +138,7 @@ func unfinishedNote(where string) []string {
 	if err != nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("a copy into this store began at %s and did not end, profiles may be missing: repeat dendro copy, which continues, or delete %s", words.Instant(info.ModTime().UnixMilli()), info.Name())}
+	return []string{fmt.Sprintf("a copy into this store, started at %s, was interrupted: profiles may be missing. Repeat dendro copy to continue it, or delete %s", words.Instant(info.ModTime().UnixMilli()), words.Clean(unfinished(where)))}
 }
 
 // origin opens what profiles are copied from: a store, or a server.
@@ -160,7 +160,7 @@ func (e *env) origin(ctx context.Context, where string) (store.Origin, func() er
 // destinationAt opens what profiles are put into: a store, or a server.
 func (e *env) destinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
 	if access == engines.Write {
-		e.interrupted = "; what was reported as stored is stored"
+		e.interrupted = "; profiles stored so far are kept"
 	}
 	if engines.IsServer(where) {
 		c, err := e.dial(ctx, where)

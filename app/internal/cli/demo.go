@@ -27,7 +27,7 @@ func newDemo(e *env) *cobra.Command {
 		Short: "Import example profiles with a planted regression",
 		Long: `Import the CPU profiles of 18 runs of a small Go program, recorded with runtime/pprof.
 The last two runs have a change that makes one benchmark slower. Then print what became
-slower, and the two commands that go on from it. The default store is
+slower, and two commands to continue with. The default store is
 ` + demoStore + ` in the working directory.`,
 		Example: `  dendro demo
   dendro demo --store /tmp/demo.duckdb`,
@@ -74,7 +74,7 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 		return err
 	}
 	fmt.Fprintf(e.out, `
-Go on from it:
+Continue with:
   %[2]s diff  --store %[1]s --benchmark checkout --last 2 --by share --under '*.matchRule'
   %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
 `, e.store, program())

@@ -69,8 +69,8 @@ The labels of a profile come from, in this order: flags, the manifest, a sidecar
   benchmark  the Go benchmark in the stacks, or the folder of JMH; otherwise the
              file name, and the folder as group
   run        the build of GitHub Actions, GitLab CI or Jenkins; a folder or file
-             named like a run (001, run-7, 2026-11-21); otherwise the recording time,
-             and of thread dumps always: a run each
+             named like a run (001, run-7, 2026-11-21); otherwise the recording time;
+             thread dumps always use it, each is a run
   commit     of the CI build, otherwise of the git repository of the working directory,
              if the profile is newer than the commit; also branch and repository
 --dry-run prints the labels of every file and stores nothing.

@@ -13,7 +13,7 @@ func newOverview(e *env) *cobra.Command {
 		Use:   "overview [flags]",
 		Short: "List benchmarks and services with their newest run",
 		Long: `List the benchmarks of the selection: the number of runs, the newest run with its
-primary metric, and what ` + "`dendro regressions`" + ` says of it: slower, faster or steady,
+primary metric, and what ` + "`dendro regressions`" + ` reports: slower, faster or steady,
 by how much, since which run, and the most important finding. With --quick these
 columns are empty, and no profile is read. Services that send traces follow. The start
 page of ` + "`dendro serve`" + ` shows the same.`,

@@ -31,8 +31,8 @@ func newPublish(e *env) *cobra.Command {
 		Long: `Add the selected profiles of a store to a lake: Apache Iceberg tables that Spark, pyiceberg
 and DuckDB read, and dendro with --store lake:LAKE. A LAKE is a directory, or the URL of
 its catalog in PostgreSQL, which several machines share: postgres://USER@HOST/DATABASE.
-A lake that does not exist is created, and --warehouse says where its files are, unless
-in the directory: s3://BUCKET/PREFIX (gs://, azblob://), or a directory that the machines
+A lake that does not exist is created. --warehouse sets where its files are (default: in
+the directory): s3://BUCKET/PREFIX (gs://, azblob://), or a directory that the machines
 share. The environment variable PGPASSWORD or the file ~/.pgpass has the password of
 PostgreSQL. docs/schema/lake.md describes the tables.
 

@@ -31,7 +31,7 @@ other causes that were ruled out.
 
 The newest run is tested alone (findings are suspects), and together with the run
 before it (findings are confirmed). Work that only moved is not a regression. --base and
---head name the two sides instead, as in check: runs that were recorded in turns.
+--head name the two sides instead, as in check: for example runs recorded in turns.
 
 --method thesis ranks functions by the score of the paper (docs/method/paper.md):
 (now - mean) / std over the 10 runs before. --method correlation ranks them by how

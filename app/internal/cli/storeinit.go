@@ -133,10 +133,10 @@ func newStoreRelocate(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "relocate",
 		Short: "Update the metadata of a lake whose directory was moved",
-		Long: `Write the present directory of a lake into its metadata. Iceberg's metadata has absolute
-paths. Dendro finds the files of a directory that was moved or copied all the same; Spark
-and other programs find them after this command. Older states of the tables are forgotten,
-and no data file changes. Nobody may publish meanwhile to the directory where the lake was.`,
+		Long: `Write the current directory of a lake into its metadata. Iceberg's metadata has absolute
+paths. Dendro finds the files of a lake that was moved or copied by itself; Spark and other
+programs need this command. It removes older states of the tables and changes no data file.
+Meanwhile, do not publish to the old directory of the lake.`,
 		Example: `  mv lake /mnt/shared/lake && dendro store relocate --store lake:/mnt/shared/lake`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {

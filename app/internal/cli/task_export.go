@@ -87,7 +87,7 @@ func (e *env) traceInput(ctx context.Context, id string) (in trees.Input, err er
 		p, name, err := tasks.NamedSnapshots(ctx, st, id)
 		if err == nil {
 			in = trees.NewInput(name, p, trees.NamesAsWritten)
-			e.notes([]string{"a function has the period of the task for each dump with it; dendro task analyze measures the time between the dumps"})
+			e.notes([]string{"times are dumps × period of the task; dendro task analyze shows the time between the dumps"})
 		}
 		return err
 	})

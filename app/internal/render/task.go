@@ -24,7 +24,7 @@ func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintf(w, "%s %s of %d %s, %s between them\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal))
-	o.Notes([]string{"total is the time between the first and the last dump with a function; dendro tree trace:ID counts dumps × period"})
+	o.Notes([]string{"times are the time between dumps that have a function; dendro tree trace:ID shows dumps × period"})
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, "note: "+note)
 	}
