@@ -87,7 +87,7 @@ func machines(t *testing.T, p *postgres, database, warehouse string, publishers 
 		t.Error(out)
 	}
 	for _, store := range []string{"all.duckdb", lake} {
-		must("prune", "--store", store, "--keep", "3")
+		must("prune", "--store", store, "--keep", "3", "--yes")
 		must("compact", "--store", store)
 	}
 	same()
