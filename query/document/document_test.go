@@ -41,3 +41,23 @@ func TestColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestAmount words what is counted in the singular and the plural.
+func TestAmount(t *testing.T) {
+	for _, c := range []struct {
+		n    Number
+		unit string
+		want string
+	}{
+		{Whole(1, 0), "count", "1 sample"},
+		{Whole(2, 0), "count", "2 samples"},
+		{Whole(1, 0), "threads", "1 thread"},
+		{Whole(10, 1), "threads", "1 thread"},
+		{Whole(1, 0), "us", "1 us"},
+		{Whole(1, 0), "nanoseconds", "1 ns"},
+	} {
+		if got := c.n.Amount(c.unit); got != c.want {
+			t.Errorf("%v %s: %q, want %q", c.n, c.unit, got, c.want)
+		}
+	}
+}

@@ -91,7 +91,11 @@ func (n Number) Amount(unit string) string {
 	if unit = words.Clean(unit); unit == "count" {
 		unit = "samples"
 	}
-	return words.Count(n.String()) + " " + unit
+	count := words.Count(n.String())
+	if count == "1" && len(unit) > 3 { // words, not symbols such as "us"
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return count + " " + unit
 }
 
 // Of returns the number as a share of another; 0 of nothing.

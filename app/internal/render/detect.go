@@ -68,12 +68,12 @@ func detectedTypes(d *trees.Detected, field func(name, text string)) {
 	}
 	name := words.Plural(len(d.Types), "value type")
 	for _, t := range d.Types {
-		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, strings.TrimSuffix(t.Total.Amount(t.Unit), " samples"), words.Count(t.Samples), words.Plural(t.Samples, "row"))
+		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, counted(t.Total.Amount(t.Unit)), words.Count(t.Samples), words.Plural(t.Samples, "row"))
 		if t.NoStack > 0 {
 			text += fmt.Sprintf(", %s without a stack", words.Count(t.NoStack))
 		}
 		if t.Period > 0 {
-			text += ", period " + strings.TrimSuffix(document.Whole(t.Period, 0).Amount(t.PeriodUnit), " samples")
+			text += ", period " + counted(document.Whole(t.Period, 0).Amount(t.PeriodUnit))
 		}
 		if t.Default && len(d.Types) > 1 {
 			text += " (default)"
@@ -98,6 +98,11 @@ func contents(d *trees.Detected) string {
 		parts = append(parts, fmt.Sprintf("at most %s deep", words.Count(d.Depth)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// counted returns an amount without the word for what a count without a unit counts.
+func counted(amount string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(amount, " samples"), " sample")
 }
 
 func nanoseconds(ns int64) string { return document.Whole(ns, 0).Amount("nanoseconds") }
