@@ -29,8 +29,8 @@ of their benchmark; with both flags, those to which both apply. The selection fl
 limit this to a part of the store. "dendro compact" then reclaims the disk space. To remove
 more than half of the store, confirm it, or give --yes where there is no terminal.`,
 		Example: `  dendro prune --keep 100
-  dendro prune --older-than 90d --keep 10 --group nightly
-  dendro prune --run broken-run --older-than 0d --dry-run`,
+  dendro prune --older-than 90d --keep 10 --group shop
+  dendro prune --run run-018 --older-than 0d --dry-run`,
 		Args: cobra.NoArgs,
 	}
 	e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Prune.Of(&r) }, "text", "json")
