@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -88,7 +89,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 		return exitError
 	case errors.Is(err, errRegression):
 		return exitFound
-	case errors.Is(err, syscall.EPIPE): // the reader of a pipe had enough
+	case readerLeft(err):
 		return exitFine
 	case ctx.Err() != nil:
 		fmt.Fprintln(e.err, "dendro: interrupted"+e.interrupted)
@@ -101,6 +102,13 @@ func (e *env) run(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	return exitError
+}
+
+// readerLeft reports whether the reader of a pipe that a command writes to had enough. A
+// connection to a server that broke is an error.
+func readerLeft(err error) bool {
+	var connection *net.OpError
+	return errors.Is(err, syscall.EPIPE) && !errors.As(err, &connection)
 }
 
 // cobraUsage recognises the mistakes that the flag library reports.

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"os/exec"
-	"syscall"
 )
 
 // pager returns the command that shows long output on a terminal: $DENDRO_PAGER, else
@@ -48,8 +46,8 @@ func (e *env) page(f func(e *env) error) error {
 	paged.out, paged.screen = in, e.out
 	err = f(&paged)
 	in.Close()
-	_ = c.Wait()                       // the pager prints its own errors
-	if errors.Is(err, syscall.EPIPE) { // left before the end
+	_ = c.Wait()         // the pager prints its own errors
+	if readerLeft(err) { // before the end
 		return nil
 	}
 	return err
