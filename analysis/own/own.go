@@ -52,17 +52,35 @@ func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
 // kernel: collector, compiler, scheduler, system calls. In a program of the JVM all native
 // code does.
 func Runtime(t *calltree.Table) []bool {
-	jvm := slices.ContainsFunc(t.Functions, func(fn profile.Function) bool { return fn.Kind == profile.KindJava })
-	is := make([]bool, len(t.Functions))
+	goProgram, jvm, is := isGo(t), isJVM(t), make([]bool, len(t.Functions))
 	for i := range t.Functions {
-		switch t.Functions[i].Kind {
-		case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime:
-			is[i] = true
-		case profile.KindNative, profile.KindCPP, profile.KindUnknown:
-			is[i] = jvm
-		}
+		is[i] = isRuntime(&t.Functions[i], goProgram, jvm)
 	}
 	return is
+}
+
+// isGo reports whether a table is that of a Go program.
+func isGo(t *calltree.Table) bool {
+	return slices.ContainsFunc(t.Functions, func(fn profile.Function) bool {
+		return fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" || strings.HasPrefix(fn.Name, "main.main")
+	})
+}
+
+// isJVM reports whether a table is that of a program of the JVM. In text, single functions
+// of others look like methods of Java.
+func isJVM(t *calltree.Table) bool {
+	return !isGo(t) && slices.ContainsFunc(t.Functions, func(fn profile.Function) bool { return fn.Kind == profile.KindJava })
+}
+
+// isRuntime reports whether a function of such a program is one of a runtime.
+func isRuntime(fn *profile.Function, goProgram, jvm bool) bool {
+	switch fn.Kind {
+	case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime:
+		return true
+	case profile.KindNative, profile.KindCPP, profile.KindUnknown:
+		return jvm || goProgram && strings.HasPrefix(fn.Name, "runtime.")
+	}
+	return false
 }
 
 // harnesses are modules that call the user's code rather than being all of it.
@@ -124,19 +142,18 @@ type class struct {
 }
 
 func classes(t *calltree.Table) []class {
-	goProgram := slices.ContainsFunc(t.Functions, func(fn profile.Function) bool {
-		return fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" || strings.HasPrefix(fn.Name, "main.main")
-	})
-	list := make([]class, len(t.Functions))
+	goProgram, jvm, list := isGo(t), isJVM(t), make([]class, len(t.Functions))
 	for i := range list {
-		list[i] = classOf(&t.Functions[i], goProgram)
+		if !isRuntime(&t.Functions[i], goProgram, jvm) {
+			list[i] = classOf(&t.Functions[i], goProgram)
+		}
 	}
 	return list
 }
 
 func classOf(fn *profile.Function, goProgram bool) class {
 	switch fn.Kind {
-	case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime, profile.KindClass, profile.KindLabel, profile.KindJSLabel:
+	case profile.KindClass, profile.KindLabel, profile.KindJSLabel:
 		return class{}
 	}
 	if fn.Name == "" || fn.Name[0] == '[' || installed(fn.File) {

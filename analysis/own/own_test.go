@@ -87,15 +87,22 @@ func TestFunctions(t *testing.T) {
 // TestRuntime: native code below the JVM is the runtime's, elsewhere it may be anybody's.
 func TestRuntime(t *testing.T) {
 	of := func(fns ...profile.Function) (names []string) {
+		t.Helper()
 		f := &calltree.Forest{}
 		at := calltree.NoNode
 		for _, fn := range fns {
 			at = f.Path(at, f.Function(fn))
 		}
 		table := f.Cut([]int32{at}).Table
+		samples := make([]float64, table.Len())
+		samples[table.Len()-1] = 1
+		isOwn := own.Functions(table, samples, nil)
 		for i, is := range own.Runtime(table) {
 			if is {
 				names = append(names, table.Functions[i].Name)
+			}
+			if is && isOwn[i] {
+				t.Errorf("%s is of the runtime and the user's", table.Functions[i].Name)
 			}
 		}
 		slices.Sort(names)
@@ -107,5 +114,10 @@ func TestRuntime(t *testing.T) {
 	}
 	if got := of(profile.Function{Name: "main", Kind: profile.KindCPP}, jit); len(got) > 0 {
 		t.Errorf("a program in C++: %q", got)
+	}
+	// In text a function of a Go program may look like a method of Java.
+	text := []profile.Function{{Name: "runtime.main"}, {Name: "main.main"}, {Name: "a.b.C", Kind: profile.KindJava}, {Name: "example.com/x.Sum"}}
+	if got := of(text...); !slices.Equal(got, []string{"runtime.main"}) {
+		t.Errorf("a program in Go: %q", got)
 	}
 }
