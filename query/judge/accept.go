@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -91,25 +92,16 @@ func Accepted(ctx context.Context, st store.Store, _ *AcceptedRequest) (*Accepte
 	return out, nil
 }
 
-// withStored adds the changes that the store accepts to those of the client.
-func withStored(ctx context.Context, st store.Reader, f *facts.Facts) error {
+// acknowledged returns the changes that the client accepts, then those that the store does.
+func acknowledged(ctx context.Context, st store.Reader, f *facts.Facts) (facts.Acknowledgements, error) {
 	s, ok := st.(store.Accepter)
 	if !ok {
-		return nil
+		return f.Acknowledged, nil
 	}
 	list, err := s.Accepted(ctx)
-	if err != nil {
-		return err
-	}
-	own := f.Acknowledged
-	f.Acknowledged = nil
-	for _, a := range own {
-		if !a.Stored { // of an earlier attempt
-			f.Acknowledged = append(f.Acknowledged, a)
-		}
-	}
+	all := slices.Clone(f.Acknowledged)
 	for _, a := range list {
-		f.Acknowledged = append(f.Acknowledged, regression.Acknowledgement{ID: a.Finding, Benchmark: a.Benchmark, By: a.By, At: a.At, Until: a.Until, UpTo: a.UpTo, Reason: a.Reason, Stored: true})
+		all = append(all, regression.Acknowledgement{ID: a.Finding, Benchmark: a.Benchmark, By: a.By, At: a.At, Until: a.Until, UpTo: a.UpTo, Reason: a.Reason, Stored: true})
 	}
-	return nil
+	return all, err
 }

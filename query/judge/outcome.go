@@ -13,11 +13,8 @@ import (
 // outcomes compares the newest runs of each benchmark of a selection with those before, as
 // Regressions and Report do by default. It reads the profiles of the compared runs.
 func outcomes(ctx context.Context, st store.Reader, q store.Query, f *facts.Facts) (map[testrun.Benchmark]report.Outcome, error) {
-	if err := withStored(ctx, st, f); err != nil {
-		return nil, err
-	}
 	var j Judging
-	req, err := j.request(q.Last, f)
+	req, err := j.request(ctx, st, q.Last, f)
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ type Judging struct {
 }
 
 // request returns what the analysis is asked.
-func (j *Judging) request(k int, f *facts.Facts) (req regression.Request, err error) {
-	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
+func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.Facts) (req regression.Request, err error) {
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	switch {
 	case j.Alpha >= 1:
@@ -48,7 +48,10 @@ func (j *Judging) request(k int, f *facts.Facts) (req regression.Request, err er
 	case j.Scan && k > 0:
 		return req, param.Errorf("--scan chooses the tested runs itself: leave out --last")
 	}
-	req.History, err = runFilter("--history", j.History)
+	if req.History, err = runFilter("--history", j.History); err != nil {
+		return req, err
+	}
+	req.Acknowledged, err = acknowledged(ctx, st, f)
 	return req, err
 }
 
@@ -203,11 +206,8 @@ type HotellingRow = paper.HotellingRow
 // Regressions answers a RegressionsRequest with the findings of the default method.
 func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
-	if err := withStored(ctx, st, &r.Facts); err != nil {
-		return nil, err
-	}
 	q := r.Selection
-	req, err := r.Judging.request(q.Last, &r.Facts)
+	req, err := r.Judging.request(ctx, st, q.Last, &r.Facts)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	out := &RegressionsResult{Notes: append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
+	out := &RegressionsResult{Notes: append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -348,7 +348,7 @@ func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (
 // ranking returns what a method that ranks the functions of one value type is asked.
 func (j *Judging) ranking(ctx context.Context, st store.Reader, s *query.Selection, f *facts.Facts) (q store.Query, req regression.Request, notes []string, err error) {
 	q = *s
-	if req, err = j.request(q.Last, f); err != nil {
+	if req, err = j.request(ctx, st, q.Last, f); err != nil {
 		return q, req, nil, err
 	}
 	if _, err = query.ProfilesOf(ctx, st, q); err != nil {

@@ -173,13 +173,10 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	if err := withStored(ctx, st, &r.Facts); err != nil {
-		return nil, err
-	}
 	q := r.Selection
 	k := q.Last
 	q.Last = 0
-	req, err := r.Judging.request(k, &r.Facts)
+	req, err := r.Judging.request(ctx, st, k, &r.Facts)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +220,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	notes = append(notes, r.Acknowledged.Lapsed(res.Findings, req.Now)...)
+	notes = append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...)
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
 	if r.Changed {
 		doc.OnlyChanged()
