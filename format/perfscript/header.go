@@ -146,7 +146,7 @@ func eventEnd(text []byte) int {
 	}
 }
 
-// parseFront takes apart what is in front of the time.
+// parseFront parses the fields before the time of a line.
 func parseFront(front []byte) (name, pid, tid, cpu []byte) {
 	before, last := cutLast(front)
 	if isCPU(last) {

@@ -20,7 +20,7 @@ type run struct {
 	limits  profile.Limits
 	rec     *stacktext.Recorder
 	notes   stacktext.Notes
-	fronts  stacktext.Texts // what is in front of the time
+	fronts  stacktext.Texts // the fields before the time of a line
 	whom    []who           // by the number of the text
 	events  events
 	periods map[string]uint64 // of all samples of an event, from the comments
