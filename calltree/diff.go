@@ -71,7 +71,7 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	wg.Go(func() { d.New = Side{Self: gather(n.Self, rn), Total: gather(n.Total, rn)} })
 	wg.Wait()
 	d.ByValue()
-	d.noteBumps(seen.bumps)
+	d.noteNames("versions differ", seen.bumps)
 	d.noteApart(seen.apart)
 	return d, nil
 }

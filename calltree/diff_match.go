@@ -58,7 +58,7 @@ func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, 
 	return functions, fa, fb, seen
 }
 
-// matched is what was seen while functions were matched.
+// matched is what a diff notes about the functions of its sides.
 type matched struct {
 	apart [][2]int32 // pairs of functions of one name that stayed apart, of each side one
 	bumps []string   // packages whose version differs, `example.com/bar v1.2.3 → v1.3.0`

@@ -29,19 +29,23 @@ func (d *Diff) noteApart(pairs [][2]int32) {
 		largest[fn] = largest[fn] || float64(abs(p.Base)) >= notedShare*float64(max(root.Base, 1)) || float64(abs(p.New)) >= notedShare*float64(max(root.New, 1))
 	}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int32) bool { return !largest[p[0]] && !largest[p[1]] })
-	if len(pairs) == 0 {
-		return
-	}
-	names := make([]string, 0, mostNamed+1)
-	for _, p := range pairs[:min(len(pairs), mostNamed)] {
+	names := make([]string, len(pairs))
+	for i, p := range pairs {
 		x, y := &d.Functions[p[0]], &d.Functions[p[1]]
 		name, _, _ := strings.Cut(x.Name, " ("+x.File+")")
-		names = append(names, fmt.Sprintf("%s (%s and %s)", name, placeOf(x, y), placeOf(y, x)))
+		names[i] = fmt.Sprintf("%s (%s and %s)", name, placeOf(x, y), placeOf(y, x))
 	}
-	if more := len(pairs) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+	d.noteNames("functions of one name in different files or modules of the two sides are compared apart", names)
+}
+
+// noteNames notes the first of some names, and how many more there are.
+func (d *Diff) noteNames(what string, names []string) {
+	if more := len(names) - mostNamed; more > 0 {
+		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("%d more", more))
 	}
-	d.Notes = append(d.Notes, "functions of one name in different files or modules of the two sides are compared apart: "+strings.Join(names, ", "))
+	if len(names) > 0 {
+		d.Notes = append(d.Notes, what+": "+strings.Join(names, ", "))
+	}
 }
 
 // placeOf returns what tells f from its namesake g: its file, or its module.
@@ -53,18 +57,6 @@ func placeOf(f, g *profile.Function) string {
 		return moduleName(f.Module)
 	}
 	return "no file"
-}
-
-// noteBumps notes packages whose version differs between the sides.
-func (d *Diff) noteBumps(list []string) {
-	if len(list) == 0 {
-		return
-	}
-	names := slices.Clone(list[:min(len(list), mostNamed)])
-	if more := len(list) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	d.Notes = append(d.Notes, "versions differ: "+strings.Join(names, ", "))
 }
 
 // bumps returns the packages of matched functions whose version differs, those with most

@@ -19,8 +19,8 @@ const (
 	rootCandidates = 64 // pairs of files of one name that are looked at; of more, none is
 )
 
-// rootsOf returns the roots of the sources of both sides: what is left of the paths of
-// functions of one name without the elements that both end with. Each name has one
+// rootsOf returns the source roots of both sides. The paths of two functions of one name end
+// with the same elements; the directories before them are a pair of roots. Each name has one
 // vote, which its pairs of files share.
 func (m *matcher) rootsOf(groups [][2][]int32) []root {
 	votes := map[[2]string]float64{}

@@ -124,10 +124,7 @@ func byDepth(boxes []Box) []Box {
 
 // nameRank returns the rank of every function by name; equal names have equal ranks.
 func nameRank(functions []profile.Function) []int32 {
-	ids := make([]int32, len(functions))
-	for i := range ids {
-		ids[i] = int32(i)
-	}
+	ids := numbers(len(functions))
 	slices.SortFunc(ids, func(a, b int32) int { return compareUTF16(functions[a].Name, functions[b].Name) })
 	rank := make([]int32, len(functions))
 	for i, id := range ids {

@@ -155,10 +155,7 @@ func (f *Forest) names() *nameOrder {
 	f.order.Lock()
 	defer f.order.Unlock()
 	if f.byName == nil || len(f.byName.sorted) != len(f.Functions) {
-		ids := make([]int32, len(f.Functions))
-		for i := range ids {
-			ids[i] = int32(i)
-		}
+		ids := numbers(len(f.Functions))
 		slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(f.Functions[a].Name, f.Functions[b].Name) })
 		rank := make([]int32, len(ids))
 		for r, id := range ids {
@@ -195,6 +192,9 @@ type Cut struct {
 
 	node []int32 // of each path of the forest: its node, valid if Paths has the path there
 }
+
+// Whole returns the Table of all paths.
+func (f *Forest) Whole() *Cut { return f.Cut(numbers(f.Paths.Len())) }
 
 // Cut returns the Table of the given distinct paths and all their ancestors, functions
 // and siblings in byte order of names. It costs time proportional to the result, plus

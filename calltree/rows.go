@@ -72,10 +72,7 @@ func (r *rows) sortByTime() {
 			continue
 		}
 		if r.order == nil {
-			r.order = make([]int32, r.n)
-			for i := range r.order {
-				r.order[i] = int32(i)
-			}
+			r.order = numbers(r.n)
 		}
 		slices.SortFunc(r.order, func(a, b int32) int { return cmp.Or(cmp.Compare(r.Time[a], r.Time[b]), cmp.Compare(a, b)) })
 		return

@@ -19,10 +19,11 @@ type Rename struct{ Base, Head string }
 // samples are the caller's.
 type Inline struct{ Caller, Callee string }
 
-// With returns the matrix with one name for each renamed function, and with the samples of
-// inlined calls in their callers; and the part of what is known that holds here: the
-// old name, or call, has no sample in a run after the first one with the new name, or in the
-// tested runs, which are the last. It returns m itself if nothing does.
+// With applies what is known to the matrix: each renamed function gets one name, and the
+// samples of inlined calls go to their callers. A rename applies if all samples of the old
+// name are from runs before the first one with the new name; an inlining applies if the callee
+// has no samples in the tested runs, which are the last. With also returns what it applied; it
+// returns m itself if that is nothing.
 func (m *Matrix) With(k *Known, tested int) (*Matrix, Known) {
 	held := Known{}
 	for _, r := range k.Renamed {
@@ -94,7 +95,7 @@ func (m *Matrix) rewritten(k *Known) *Matrix {
 		}
 		path[n] = f.Path(up, ids[t.Func[n]])
 	}
-	tree := f.Cut(all(f.Paths.Len()))
+	tree := f.Whole()
 	out := *m
 	out.Table, out.Runs = tree.Table, slices.Clone(m.Runs)
 	counts := make([]float64, out.Table.Len())
@@ -113,12 +114,4 @@ func (m *Matrix) rewritten(k *Known) *Matrix {
 		}
 	}
 	return &out
-}
-
-func all(n int) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	return list
 }

@@ -278,8 +278,8 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	return true
 }
 
-// limited returns a cost that is no larger than what was measured: the rise of the samples
-// per operation of its function, or of the program, if one of them rose.
+// limited bounds a cost by the measured rise in samples per operation: that of its function,
+// or of the program if that is larger. If neither rose, the cost stays as it is.
 func (r *reporter) limited(fn int32, cost float64) float64 {
 	slot := r.space.at(functionTotal, fn)
 	if !r.rate.known || slot == noRow {

@@ -376,13 +376,12 @@ func (f *fit) sameSource(a, b int32) bool {
 // surelyGone reports whether chance hardly explains that one function has no sample in the
 // tested runs, and the other none in the history.
 func (f *fit) surelyGone(vanished, appeared int32) bool {
-	old, fresh := f.space.at(functionTotal, vanished), f.space.at(functionTotal, appeared)
-	if old == noRow || fresh == noRow {
+	fresh := f.space.at(functionTotal, appeared)
+	if fresh == noRow {
 		return false
 	}
-	before, _ := f.sums(old)
 	_, now := f.sums(fresh)
-	return before*f.headFactors/f.baseFactors >= leastGone && now*f.baseFactors/f.headFactors >= leastGone
+	return f.expected(vanished) >= leastGone && now*f.baseFactors/f.headFactors >= leastGone
 }
 
 // movedNote says where the work of a rise was before, if that is known.
