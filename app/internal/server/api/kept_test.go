@@ -94,9 +94,9 @@ func TestKeptOfOlderContent(t *testing.T) {
 	}
 }
 
-// TestAcceptedChanges: what one browser accepts holds for everybody who asks this server, is
-// said at once although answers are kept, and ends.
-func TestAcceptedChanges(t *testing.T) {
+// slower returns a store in which pay became slower in the newest two of 12 runs.
+func slower(t *testing.T) *versioned {
+	t.Helper()
 	st := &versioned{Store: mem.New()}
 	im := storetest.NewImporter()
 	for run := range 12 {
@@ -109,6 +109,13 @@ func TestAcceptedChanges(t *testing.T) {
 			t.Fatal(err, out)
 		}
 	}
+	return st
+}
+
+// TestAcceptedChanges: what one browser accepts holds for everybody who asks this server, is
+// said at once although answers are kept, and ends.
+func TestAcceptedChanges(t *testing.T) {
+	st := slower(t)
 	l := labOf(t, &accepting{st}, server.Options{}, Options{})
 	ask := func(method, address string) string {
 		t.Helper()
@@ -198,18 +205,7 @@ func (r *repository) AddSource(context.Context, *trees.LinesResult) error { r.li
 // TestCode: code of the server's repository is for those who may change the store, also where
 // an answer is kept; programs read their own repository.
 func TestCode(t *testing.T) {
-	st := &versioned{Store: mem.New()}
-	im := storetest.NewImporter()
-	for run := range 12 {
-		pay := 50 + run%3
-		if run >= 10 {
-			pay = 400
-		}
-		f := im.File("shop", "pay", fmt.Sprintf("r%02d", run), profile.CPUSamples, fmt.Sprintf("×%d  ×%d\nmain  main\nserve  pay", 1000+run, pay))
-		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
-			t.Fatal(err, out)
-		}
-	}
+	st := slower(t)
 	repo := &repository{}
 	const full, reading = "full-0123456789ab", "read-0123456789ab"
 	l := labOf(t, st, server.Options{HTTPToken: full, ReadToken: reading}, Options{Code: repo})
