@@ -24,10 +24,15 @@ func WithShortNames(functions []profile.Function) []string {
 	return names
 }
 
+// Lister lists the profiles of a store, or of a server.
+type Lister interface {
+	Profiles(ctx context.Context, q store.Query) ([]store.Profile, error)
+}
+
 // Hinted adds to an error of an empty selection which of its names nothing has, and what
 // was perhaps meant. A name that nothing has is an error, too, if others of its field select
 // something: the result lacks what it was for.
-func Hinted(ctx context.Context, st store.Reader, s *Selection, err error) error {
+func Hinted(ctx context.Context, st Lister, s *Selection, err error) error {
 	if st == nil || err != nil && !errors.Is(err, store.ErrNothing) || err == nil && !severalNames(s) {
 		return err
 	}
@@ -65,8 +70,8 @@ func Hinted(ctx context.Context, st store.Reader, s *Selection, err error) error
 
 // NamesNothing returns an error if a selection names something and selects none of the
 // profiles: a list of them would be empty because of a misspelled name.
-func NamesNothing(ctx context.Context, st store.Reader, s *Selection, selected []store.Profile) error {
-	if len(selected) > 0 || !namesAny(s) {
+func NamesNothing(ctx context.Context, st Lister, s *Selection, selected []store.Profile) error {
+	if len(selected) > 0 || !NamesAny(s) {
 		return nil
 	}
 	return Hinted(ctx, st, s, fmt.Errorf("%w by: %s", store.ErrNothing, s.String()))
@@ -77,8 +82,8 @@ func severalNames(s *Selection) bool {
 	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 1 })
 }
 
-// namesAny reports whether a selection names anything.
-func namesAny(s *Selection) bool {
+// NamesAny reports whether a selection names anything: a benchmark, a run, a branch.
+func NamesAny(s *Selection) bool {
 	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 0 })
 }
 

@@ -116,6 +116,13 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSrc()) }()
+	list, err := src.Profiles(ctx, o.Selection)
+	if err == nil {
+		err = query.NamesNothing(ctx, src, &o.Selection, list)
+	}
+	if err != nil {
+		return err
+	}
 	dst, closeDst, err := e.destinationAt(ctx, to, engines.Write)
 	if err != nil {
 		return err

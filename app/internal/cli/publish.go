@@ -63,8 +63,11 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 	}
 	began := time.Now()
 	defer spendMemory(publishMemory)()
-	return e.whole(ctx, &o.Selection, false, func(st store.Store) error {
+	return e.whole(ctx, &o.Selection, query.NamesAny(&o.Selection), func(st store.Store) error {
 		list, err := st.Profiles(ctx, o.Selection)
+		if err == nil {
+			err = query.NamesNothing(ctx, st, &o.Selection, list)
+		}
 		if err != nil {
 			return err
 		}
