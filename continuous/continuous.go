@@ -1,0 +1,231 @@
+// Package continuous models profiles that arrive by themselves: programs push what they
+// sampled in the last seconds, and go on for months.
+//
+// A Series is what a service measures of one type under one set of labels. A Window is
+// what was sampled of a series in a span of time: a sparse vector of self values over the
+// store's forest of call paths, never a profile of a benchmark. Windows are as they were
+// pushed (Raw) or sums over an hour or a day, which RollUp makes.
+//
+// The package has the names, the arithmetic of levels, selectors, and the storage
+// contract, Store. It knows no protocol: app/internal/server translates them.
+package continuous
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Type is what a series measures, with the words of the program that pushed it. Its text,
+// `process_cpu:cpu:nanoseconds:cpu:nanoseconds`, is the literal type id of Pyroscope, and
+// types are equal if their texts are: `mutex:delay:…` and `block:delay:…` are two.
+type Type struct {
+	Name       string `json:"name"` // process_cpu, memory, mutex, block, goroutines, wall, …
+	SampleType string `json:"sampleType"`
+	SampleUnit string `json:"sampleUnit"`
+	PeriodType string `json:"periodType"`
+	PeriodUnit string `json:"periodUnit"`
+}
+
+// ParseType parses the text of a type. A sixth part, `delta`, is accepted and ignored.
+func ParseType(id string) (Type, error) {
+	p := strings.Split(id, ":")
+	if len(p) == 6 && p[5] == "delta" {
+		p = p[:5]
+	}
+	if len(p) != 5 || p[0] == "" || p[1] == "" {
+		return Type{}, fmt.Errorf("profile type %q: expected name:sample type:sample unit:period type:period unit", id)
+	}
+	return Type{p[0], p[1], p[2], p[3], p[4]}, nil
+}
+
+// String returns the type id.
+func (t Type) String() string {
+	return strings.Join([]string{t.Name, t.SampleType, t.SampleUnit, t.PeriodType, t.PeriodUnit}, ":")
+}
+
+// Gauge reports whether a window of the type shows a state, such as the live heap or the
+// goroutines, and not what happened during the window. Over time a gauge is averaged; the
+// rest is added.
+func (t Type) Gauge() bool {
+	return strings.HasPrefix(t.SampleType, "inuse_") || t.SampleType == "live" ||
+		t.SampleType == "goroutine" || t.SampleType == "goroutines" ||
+		t.Name == "goroutine" || t.Name == "goroutines"
+}
+
+// Label is a name and a value, both UTF-8. Names may have dots.
+type Label struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Labels are sorted by name, and names are unique.
+type Labels []Label
+
+// Get returns the value of a label, empty if there is none, as Prometheus has it.
+func (l Labels) Get(name string) string {
+	i, ok := slices.BinarySearchFunc(l, name, func(a Label, name string) int { return cmp.Compare(a.Name, name) })
+	if !ok {
+		return ""
+	}
+	return l[i].Value
+}
+
+// ServiceLabel is the label that names the service; selectors and answers have it among
+// the others, Series.Labels has not.
+const ServiceLabel = "service_name"
+
+// Series is what a service measures of one type under one set of labels. Service, Type and
+// Labels are its identity.
+type Series struct {
+	Service string `json:"service"`
+	Type    Type   `json:"type"`
+	Labels  Labels `json:"labels,omitempty"` // without ServiceLabel
+
+	// Facts describe the program of the newest window, such as its process id. They are no
+	// part of the identity: a restart is no new series.
+	Facts Labels `json:"facts,omitempty"`
+
+	// Of what the store has: the start of the first window and the end of the last.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+}
+
+// Key returns a text that is equal for the same series, and different for others.
+func (s *Series) Key() string {
+	var b strings.Builder
+	write := func(text string) { fmt.Fprintf(&b, "%d:%s", len(text), text) }
+	write(s.Service)
+	write(s.Type.String())
+	for _, l := range s.Labels {
+		write(l.Name)
+		write(l.Value)
+	}
+	return b.String()
+}
+
+// Label returns the value of a label, ServiceLabel included, for selectors.
+func (s *Series) Label(name string) string {
+	if name == ServiceLabel {
+		return s.Service
+	}
+	return s.Labels.Get(name)
+}
+
+// Level is how long the windows of a sum are.
+type Level uint8
+
+// The levels. Hours and days begin at full ones of UTC.
+const (
+	Raw  Level = iota // as pushed
+	Hour              // sums of Raw
+	Day               // sums of Hour
+)
+
+// Length returns the length of a level's windows; 0 for Raw, whose windows have their own.
+func (l Level) Length() time.Duration {
+	return [...]time.Duration{0, time.Hour, 24 * time.Hour}[l]
+}
+
+// Window is a window to be stored. Starts and lengths are stored in milliseconds; a window
+// belongs to the hour and the day in which it starts.
+type Window struct {
+	Series Series
+	Start  time.Time
+	Length time.Duration
+	Type   profile.ValueType // how to read the values; the same for all windows of a series
+	Forest *calltree.Forest  // as in store.Record: a growing forest or a snapshot of it
+	Self   calltree.Vector   // over Forest
+	Hash   profile.Hash      // of the content. Series, Start, Length and Hash identify a window: a repeat is dropped
+}
+
+// Matcher is one condition of a selector. The missing label has the empty value.
+type Matcher struct {
+	Name  string
+	Value string
+	Op    MatchOp
+}
+
+// MatchOp is how a Matcher compares.
+type MatchOp string
+
+// The operations. Patterns are RE2 and match whole values.
+const (
+	Equal      MatchOp = "="
+	NotEqual   MatchOp = "!="
+	Matches    MatchOp = "=~"
+	NotMatches MatchOp = "!~"
+)
+
+// Query selects windows: of series of the type that match all matchers, with a start in
+// [From, Until). A zero Type selects all types; a zero time does not limit.
+type Query struct {
+	Type        Type
+	Matchers    []Matcher
+	From, Until time.Time
+}
+
+// Total describes a window without its call paths: a point of a chart.
+type Total struct {
+	Series int32 // index in Totals.Series
+	Level  Level
+	Start  time.Time
+	Length time.Duration
+	Parts  int64 // pushed windows in it
+	Sum    int64 // of the self values
+}
+
+// Totals is the answer of Store.Totals.
+type Totals struct {
+	Series []Series // in order of service, type and labels
+	Totals []Total  // by series, then start
+}
+
+// Amount describes what one function took in a window.
+type Amount struct {
+	Total
+	Self  int64 // of the function
+	Whole int64 // self plus callees; recursion counts once
+}
+
+// Amounts is the answer of Store.Function.
+type Amounts struct {
+	Series  []Series
+	Amounts []Amount // of every selected window, also of those without the function; by series, then start
+}
+
+// Merged is the answer of Store.Tree.
+type Merged struct {
+	Tree    *calltree.Tree // sum over the windows; Type is that of the windows
+	Series  []Series       // that have a window in the selection
+	Windows int64          // that were read, of any level
+	Parts   int64          // pushed windows in them; Tree's values ÷ Parts is the mean of a gauge per window
+}
+
+// Policy says how long windows are kept, by level; 0 keeps them for ever.
+type Policy struct {
+	Keep [3]time.Duration // by Level, measured from the end of a window
+	// Bytes limits the vectors of each level; the oldest windows go first. 0: no limit.
+	Bytes [3]int64
+}
+
+// Rolled is what RollUp did.
+type Rolled struct {
+	Made    int64 // windows of hours and days written
+	Expired int64 // windows removed, by level's policy
+	Swept   int64 // call paths removed that nothing uses any more
+}
+
+// Stats counts what a store has.
+type Stats struct {
+	Series  int64     `json:"series"`
+	Windows [3]int64  `json:"windows"` // by Level
+	Bytes   [3]int64  `json:"bytes"`   // of vectors, by Level
+	First   time.Time `json:"first,omitzero"`
+	Last    time.Time `json:"last,omitzero"`
+}

@@ -1,0 +1,54 @@
+package continuous
+
+import (
+	"context"
+	"time"
+)
+
+// Outcome is what PutWindows did with one window.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Stored   Outcome = iota
+	Repeated         // stored before, with the same content
+)
+
+// Store stores windows. Engines of package store implement it too; package storetest tests
+// it.
+//
+// As with store.Store, no transaction spans two calls. If a call returns no error, what it
+// wrote survives a crash; if it fails, it wrote nothing. Methods are safe for concurrent
+// use. Arguments are not retained, and results are not shared.
+//
+// Answers have each pushed window once, whatever levels there are: the raw windows where
+// they are kept, and the sums of hours and days for the rest and where a whole hour or day
+// is selected. Where only a sum is left, it belongs to a selection if its start does.
+type Store interface {
+	// PutWindows stores windows in one transaction, in any order of time.
+	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
+
+	// Series lists the series that match and have a window in the time, in order of
+	// service, type and labels.
+	Series(ctx context.Context, q Query) ([]Series, error)
+
+	// Totals lists the windows of the selection, as coarse as step allows: windows of
+	// hours and days are used where step is at least that long. Step 0 is the finest
+	// that is kept.
+	Totals(ctx context.Context, q Query, step time.Duration) (*Totals, error)
+
+	// Tree adds up the windows of the selection, of one type.
+	Tree(ctx context.Context, q Query) (*Merged, error)
+
+	// Function returns what the function of that name took in each window; step as in
+	// Totals.
+	Function(ctx context.Context, q Query, name string, step time.Duration) (*Amounts, error)
+
+	// RollUp makes the hours and days that ended before now, adds late windows to
+	// theirs, and removes what is older than the policy keeps. It may be killed at any
+	// moment: nothing is counted twice or lost.
+	RollUp(ctx context.Context, now time.Time, p Policy) (Rolled, error)
+
+	// WindowStats counts series and windows.
+	WindowStats(ctx context.Context) (Stats, error)
+}
