@@ -109,10 +109,34 @@ func (s *Series) Key() string {
 	return b.String()
 }
 
-// Label returns the value of a label, ServiceLabel included, for selectors.
+// TypeLabel is the label that names the type in selectors and answers: Type's text. Its
+// parts are labels too; see Series.Label.
+const TypeLabel = "__profile_type__"
+
+// Label returns the value of a label as selectors see it. The service and the type are
+// labels as well, by the names that Pyroscope gives them.
 func (s *Series) Label(name string) string {
 	if name == ServiceLabel {
 		return s.Service
+	}
+	if !strings.HasPrefix(name, "__") {
+		return s.Labels.Get(name)
+	}
+	switch name {
+	case TypeLabel:
+		return s.Type.String()
+	case "__service_name__":
+		return s.Service
+	case "__name__":
+		return s.Type.Name
+	case "__type__":
+		return s.Type.SampleType
+	case "__unit__":
+		return s.Type.SampleUnit
+	case "__period_type__":
+		return s.Type.PeriodType
+	case "__period_unit__":
+		return s.Type.PeriodUnit
 	}
 	return s.Labels.Get(name)
 }

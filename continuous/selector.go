@@ -1,0 +1,269 @@
+package continuous
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSelector limits the bytes of a selector, and so the size of its patterns.
+const maxSelector = 64 << 10
+
+// ParseSelector parses selectors in the syntax of Prometheus, without the name of a metric:
+//
+//	{service_name="checkout", version=~"1\\.(4|5)", "otel.scope.name"!=""}
+//
+// It returns the conditions of all texts together; an empty text and `{}` have none. Names
+// that are not identifiers are quoted; dots need no quotes. Values are quoted as in Go, or
+// in single quotes. Errors name the selector and the column.
+func ParseSelector(texts ...string) ([]Matcher, error) {
+	var list []Matcher
+	for _, text := range texts {
+		p := selectorParser{text: text}
+		matchers, err := p.parse()
+		if err != nil {
+			return nil, fmt.Errorf("selector %s: column %d: %w", shortened(text), utf8.RuneCountInString(text[:min(p.at, len(text))])+1, err)
+		}
+		list = append(list, matchers...)
+	}
+	return list, nil
+}
+
+// FormatSelector returns conditions as a selector that ParseSelector reads.
+func FormatSelector(matchers []Matcher) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, m := range matchers {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if bareName(m.Name) == len(m.Name) && m.Name != "" {
+			b.WriteString(m.Name)
+		} else {
+			b.WriteString(strconv.Quote(m.Name))
+		}
+		b.WriteString(string(m.Op))
+		b.WriteString(strconv.Quote(m.Value))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// shortened returns a text for an error, quoted and of limited length.
+func shortened(text string) string {
+	const most = 200
+	if len(text) > most {
+		return strconv.Quote(text[:most]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// selectorParser reads one selector.
+type selectorParser struct {
+	text string
+	at   int // also the place of an error
+}
+
+func (p *selectorParser) parse() ([]Matcher, error) {
+	if len(p.text) > maxSelector {
+		return nil, fmt.Errorf("%d bytes: the maximum is %d", len(p.text), maxSelector)
+	}
+	for p.at < len(p.text) { // so that no part of it is invalid
+		r, n := utf8.DecodeRuneInString(p.text[p.at:])
+		if r == utf8.RuneError && n == 1 {
+			return nil, fmt.Errorf("invalid UTF-8")
+		}
+		p.at += n
+	}
+	p.at = 0
+	var list []Matcher
+	if p.space(); p.at == len(p.text) {
+		return nil, nil
+	}
+	if !p.take("{") {
+		return nil, p.expected("{")
+	}
+	for first := true; ; first = false {
+		p.space()
+		if p.take("}") {
+			break
+		}
+		if !first {
+			if !p.take(",") {
+				return nil, p.expected(", or }")
+			}
+			if p.space(); p.take("}") {
+				break
+			}
+		}
+		m, err := p.matcher()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	if p.space(); p.at < len(p.text) {
+		return nil, p.expected("nothing after }")
+	}
+	return list, nil
+}
+
+// matcher reads name, operation and value.
+func (p *selectorParser) matcher() (m Matcher, err error) {
+	if n := bareName(p.text[p.at:]); n > 0 {
+		m.Name = p.text[p.at : p.at+n]
+		p.at += n
+	} else if m.Name, err = p.quoted("the name of a label"); err != nil {
+		return m, err
+	}
+	p.space()
+	for _, op := range []MatchOp{Matches, NotMatches, NotEqual, Equal} {
+		if p.take(string(op)) {
+			m.Op = op
+			break
+		}
+	}
+	if m.Op == "" {
+		return m, p.expected("=, !=, =~ or !~")
+	}
+	p.space()
+	start := p.at
+	if m.Value, err = p.quoted("a value in quotes"); err != nil {
+		return m, err
+	}
+	if m.Op == Matches || m.Op == NotMatches {
+		if _, err := pattern(m.Value); err != nil {
+			p.at = start
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// quoted reads a text in quotes.
+func (p *selectorParser) quoted(what string) (string, error) {
+	rest := p.text[p.at:]
+	if rest == "" || !strings.ContainsRune("\"'`", rune(rest[0])) {
+		return "", p.expected(what)
+	}
+	quote := rest[0]
+	if quote == '`' {
+		end := strings.IndexByte(rest[1:], '`')
+		if end < 0 {
+			return "", fmt.Errorf("the quote is not closed")
+		}
+		p.at += end + 2
+		return rest[1 : end+1], nil
+	}
+	var b strings.Builder
+	for rest = rest[1:]; rest != "" && rest[0] != quote; {
+		r, multibyte, next, err := strconv.UnquoteChar(rest, quote)
+		if err != nil || rest[0] == '\n' {
+			p.at = len(p.text) - len(rest)
+			return "", fmt.Errorf("invalid character or escape in quotes")
+		}
+		if r < utf8.RuneSelf || !multibyte {
+			b.WriteByte(byte(r))
+		} else {
+			b.WriteRune(r)
+		}
+		rest = next
+	}
+	if rest == "" {
+		return "", fmt.Errorf("the quote is not closed")
+	}
+	if !utf8.ValidString(b.String()) {
+		return "", fmt.Errorf("invalid UTF-8 in quotes")
+	}
+	p.at = len(p.text) - len(rest) + 1
+	return b.String(), nil
+}
+
+func (p *selectorParser) space() {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+func (p *selectorParser) take(word string) bool {
+	ok := strings.HasPrefix(p.text[p.at:], word)
+	if ok {
+		p.at += len(word)
+	}
+	return ok
+}
+
+func (p *selectorParser) expected(what string) error {
+	if p.at == len(p.text) {
+		return fmt.Errorf("expected %s, found the end", what)
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	return fmt.Errorf("expected %s, found %q", what, r)
+}
+
+// bareName returns the length of the name that a text begins with and that needs no quotes.
+func bareName(text string) int {
+	for i := range len(text) {
+		c := text[i]
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '.' && (c < '0' || c > '9')) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// pattern compiles a pattern, which matches whole values.
+func pattern(text string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(text); err != nil {
+		return nil, err // before it is put into a group, from which it could break out
+	}
+	return regexp.Compile("^(?s:" + text + ")$")
+}
+
+// Selector selects series.
+type Selector struct {
+	typ      Type // zero: all
+	matchers []Matcher
+	patterns []*regexp.Regexp // by matcher; nil: of another operation
+}
+
+// NewSelector returns the selector of a query's type and matchers. It fails if a pattern or
+// an operation is none. It is safe for concurrent use.
+func NewSelector(q Query) (*Selector, error) {
+	s := &Selector{typ: q.Type, matchers: q.Matchers, patterns: make([]*regexp.Regexp, len(q.Matchers))}
+	for i, m := range q.Matchers {
+		switch m.Op {
+		case Equal, NotEqual:
+		case Matches, NotMatches:
+			p, err := pattern(m.Value)
+			if err != nil {
+				return nil, fmt.Errorf("label %s: %w", shortened(m.Name), err)
+			}
+			s.patterns[i] = p
+		default:
+			return nil, fmt.Errorf("label %s: operation %q: expected =, !=, =~ or !~", shortened(m.Name), string(m.Op))
+		}
+	}
+	return s, nil
+}
+
+// Selects reports whether a series is of the type and matches all matchers.
+func (s *Selector) Selects(series *Series) bool {
+	if s.typ != (Type{}) && series.Type != s.typ {
+		return false
+	}
+	for i, m := range s.matchers {
+		value := series.Label(m.Name)
+		matches := value == m.Value
+		if p := s.patterns[i]; p != nil {
+			matches = p.MatchString(value)
+		}
+		if matches != (m.Op == Equal || m.Op == Matches) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,145 @@
+package continuous_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/continuous"
+)
+
+// equal and so on are matchers.
+func matcher(name string, op continuous.MatchOp, value string) continuous.Matcher {
+	return continuous.Matcher{Name: name, Op: op, Value: value}
+}
+
+// TestParseSelector reads the syntax of Prometheus, and says where a text is wrong.
+func TestParseSelector(t *testing.T) {
+	for _, c := range []struct {
+		texts []string
+		want  []continuous.Matcher
+		fails string
+	}{
+		{texts: nil},
+		{texts: []string{"", " {} ", "{ }"}},
+		{texts: []string{`{service_name="a"}`}, want: []continuous.Matcher{matcher("service_name", "=", "a")}},
+		{texts: []string{`{a="1"}`, `{b!="2",}`}, want: []continuous.Matcher{matcher("a", "=", "1"), matcher("b", "!=", "2")}},
+		{texts: []string{"{ a =~ \"x|y\" , b!~'it\\'s' , `c d`=`\\`}"},
+			want: []continuous.Matcher{matcher("a", "=~", "x|y"), matcher("b", "!~", "it's"), matcher("c d", "=", `\`)}},
+		{texts: []string{`{"otel.scope.name"="x", otel.scope.version="1.2"}`},
+			want: []continuous.Matcher{matcher("otel.scope.name", "=", "x"), matcher("otel.scope.version", "=", "1.2")}},
+		{texts: []string{`{a="é\u00e9\n\x41"}`}, want: []continuous.Matcher{matcher("a", "=", "éé\nA")}},
+		{texts: []string{`{"naïve"="' OR 1=1; --", a="<script>"}`},
+			want: []continuous.Matcher{matcher("naïve", "=", "' OR 1=1; --"), matcher("a", "=", "<script>")}},
+
+		{texts: []string{`cpu{a="b"}`}, fails: `column 1: expected {, found 'c'`},
+		{texts: []string{`{a}`}, fails: `column 3: expected =, !=, =~ or !~, found '}'`},
+		{texts: []string{`{a=b}`}, fails: `column 4: expected a value in quotes, found 'b'`},
+		{texts: []string{`{a="b" c="d"}`}, fails: `column 8: expected , or }, found 'c'`},
+		{texts: []string{`{a="b"`}, fails: `column 7: expected , or }, found the end`},
+		{texts: []string{`{,}`}, fails: `column 2: expected the name of a label, found ','`},
+		{texts: []string{`{a="b"} x`}, fails: `column 9: expected nothing after }`},
+		{texts: []string{`{a="b}`}, fails: `column 4: the quote is not closed`},
+		{texts: []string{`{é="b"}`}, fails: `column 2: expected the name of a label`},
+		{texts: []string{`{"é"="\q"}`}, fails: `column 7: invalid character or escape`},
+		{texts: []string{`{a="\xff"}`}, fails: `invalid UTF-8 in quotes`},
+		{texts: []string{"{a=\"\xff\"}"}, fails: `column 5: invalid UTF-8`},
+		{texts: []string{`{}`, `{a=~"("}`}, fails: `column 5: error parsing regexp: missing closing )`},
+		{texts: []string{`{a=~"x)|(y"}`}, fails: `error parsing regexp: unexpected )`},
+		{texts: []string{`{a="` + strings.Repeat("x", 10<<20) + `"}`}, fails: `bytes: the maximum is 65536`},
+	} {
+		got, err := continuous.ParseSelector(c.texts...)
+		switch {
+		case c.fails == "" && err != nil:
+			t.Errorf("%q: %v", c.texts, err)
+		case c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)):
+			t.Errorf("%.100q: %v, want an error with %q", c.texts, err, c.fails)
+		case err != nil && len(err.Error()) > 1000:
+			t.Errorf("%.100q: an error of %d bytes", c.texts, len(err.Error()))
+		case !reflect.DeepEqual(got, c.want):
+			t.Errorf("%q: %v, want %v", c.texts, got, c.want)
+		}
+	}
+}
+
+// TestSelects compares labels, the missing ones included, and the parts of the type.
+func TestSelects(t *testing.T) {
+	cpu, err := continuous.ParseType("process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := &continuous.Series{Service: "checkout", Type: cpu,
+		Labels: continuous.Labels{{Name: "k8s.pod.name", Value: "a\nb"}, {Name: "version", Value: "1.4"}}}
+	for selector, want := range map[string]bool{
+		`{}`:                               true,
+		`{service_name="checkout"}`:        true,
+		`{service_name="check"}`:           false,
+		`{service_name=~"check"}`:          false, // patterns match whole values
+		`{service_name=~"check.*"}`:        true,
+		`{service_name=~"x|checkout|y"}`:   true,
+		`{service_name=~"x|check"}`:        false,
+		`{version!="1.4"}`:                 false,
+		`{version!~"1\\.5|2"}`:             true,
+		`{"k8s.pod.name"=~"a.b"}`:          true, // a dot matches every character
+		`{missing=""}`:                     true,
+		`{missing!=""}`:                    false,
+		`{missing=~".*"}`:                  true,
+		`{missing=~".+"}`:                  false,
+		`{version="1.4",missing="x"}`:      false,
+		`{__name__="process_cpu"}`:         true,
+		`{__type__="cpu",__unit__!="x"}`:   true,
+		`{__period_type__="cpu"}`:          true,
+		`{__period_unit__="nanoseconds"}`:  true,
+		`{__service_name__="checkout"}`:    true,
+		`{__profile_type__=~"process_.*"}`: true,
+		`{__profile_type__="memory:alloc_space:bytes:space:bytes"}`: false,
+	} {
+		matchers, err := continuous.ParseSelector(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := continuous.NewSelector(continuous.Query{Matchers: matchers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Selects(series); got != want {
+			t.Errorf("%s: %t, want %t", selector, got, want)
+		}
+	}
+	for _, q := range []continuous.Query{
+		{Matchers: []continuous.Matcher{matcher("a", "=~", "(")}},
+		{Matchers: []continuous.Matcher{matcher("a", "==", "b")}},
+	} {
+		if _, err := continuous.NewSelector(q); err == nil {
+			t.Errorf("%v is accepted", q.Matchers)
+		}
+	}
+	other := cpu
+	other.SampleType = "samples"
+	s, err := continuous.NewSelector(continuous.Query{Type: other})
+	if err != nil || s.Selects(series) {
+		t.Errorf("a series of another type is selected (%v)", err)
+	}
+}
+
+// FuzzParseSelector: a selector that is read is written as one that reads the same.
+func FuzzParseSelector(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{a="b"}`, `{"é.x"=~"a|b",c!='d'}`, "{a!~`x`,}", `{a="\x41\u00e9\n"}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		matchers, err := continuous.ParseSelector(text)
+		if err != nil || len(text) > 1000 { // quotes may make a long text too long
+			return
+		}
+		again, err := continuous.ParseSelector(continuous.FormatSelector(matchers))
+		if err != nil || !reflect.DeepEqual(again, matchers) {
+			t.Fatalf("%q: %v, and again %v (%v)", text, matchers, again, err)
+		}
+		s, err := continuous.NewSelector(continuous.Query{Matchers: matchers})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		s.Selects(&continuous.Series{Service: "checkout"})
+	})
+}
