@@ -236,6 +236,9 @@ type Policy struct {
 	Keep [3]time.Duration // by Level, measured from the end of a window
 	// Bytes limits the vectors of each level; the oldest windows go first. 0: no limit.
 	Bytes [3]int64
+
+	// A level is not kept for longer than a coarser one. Windows are removed by full
+	// hours (Raw) and days, and not before they are in a sum.
 }
 
 // Rolled is what RollUp did.

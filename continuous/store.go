@@ -25,7 +25,9 @@ const (
 // they are kept, and the sums of hours and days for the rest and where a whole hour or day
 // is selected. Where only a sum is left, it belongs to a selection if its start does.
 type Store interface {
-	// PutWindows stores windows in one transaction, in any order of time.
+	// PutWindows stores windows in one transaction, in any order of time. A window that
+	// Window.Check refuses is an error of the call. A repeat is found as long as the raw
+	// window is kept.
 	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
 
 	// Series lists the series that match and have a window in the time, in order of
@@ -44,7 +46,8 @@ type Store interface {
 	// Totals.
 	Function(ctx context.Context, q Query, name string, step time.Duration) (*Amounts, error)
 
-	// RollUp makes the hours and days that ended before now, adds late windows to
+	// RollUp makes the hours and days that ended before now (callers give programs a few
+	// minutes to push the last windows of an hour), adds late windows to
 	// theirs, and removes what is older than the policy keeps. It may be killed at any
 	// moment: nothing is counted twice or lost.
 	RollUp(ctx context.Context, now time.Time, p Policy) (Rolled, error)

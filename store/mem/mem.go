@@ -8,7 +8,8 @@
 // forest, so streams read without any lock and see the store as it was when
 // they were requested.
 //
-// Trace profiling is separate, in plain maps with another lock.
+// Trace profiling and windows of continuous profiles are separate, in plain maps and
+// lists with other locks.
 //
 // Put costs time in proportion to the new paths and the values; a query, to the
 // selected profiles, and one pass over the dictionary. Close drops everything.
@@ -21,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 	"github.com/dendroprof/dendro/traceprof"
@@ -30,6 +32,8 @@ var (
 	_ store.Store     = (*Store)(nil)
 	_ traceprof.Store = (*Store)(nil)
 	_ store.Accepter  = (*Store)(nil)
+
+	_ continuous.Store = (*Store)(nil)
 )
 
 // schema is the version in Info. There is no stored format.
@@ -38,6 +42,7 @@ const schema = 1
 // Store is the engine. It is safe for concurrent use.
 type Store struct {
 	traces
+	windows
 
 	mu sync.RWMutex
 
@@ -67,6 +72,7 @@ type pair struct {
 func New() *Store {
 	s := &Store{
 		traces:   newTraces(),
+		windows:  newWindows(),
 		profiles: map[store.ProfileID]*entry{},
 		runs:     map[string]testrun.Run{},
 		metrics:  map[pair][]testrun.Metric{},

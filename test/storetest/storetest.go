@@ -42,7 +42,8 @@
 //	R12  An open stream, read or not, does not block other calls, Put included.
 //	R13  Source of an unknown profile is ErrNoSource.
 //
-// RunTraces and TraceHistory are the same for traceprof.Store; TraceHistory compares the
+// RunTraces and TraceHistory are the same for traceprof.Store, RunWindows and WindowHistory
+// for continuous.Store; these histories compare the
 // results of several engines with each other.
 //
 // The package does not test speed, crashes or damaged files; engines have separate tests

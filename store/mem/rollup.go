@@ -1,0 +1,92 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+)
+
+// RollUp implements continuous.Store.
+func (s *windows) RollUp(ctx context.Context, now time.Time, policy continuous.Policy) (continuous.Rolled, error) {
+	if err := ctx.Err(); err != nil {
+		return continuous.Rolled{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rolled continuous.Rolled
+	next := s.progress.Advance(now, s.seq)
+	changed := map[*window]bool{}
+	for _, from := range []continuous.Level{continuous.Raw, continuous.Hour} { // the second one with the sums of the first
+		for _, w := range slices.Clone(s.list) {
+			if w.Level != from {
+				continue
+			}
+			for _, to := range s.progress.Sums(&next, from, w.Start.UnixMilli(), w.seq) {
+				changed[s.addTo(to, w)] = true
+			}
+		}
+	}
+	rolled.Made = int64(len(changed))
+	next, _ = next.Expire(now, &policy, func(l continuous.Level) ([]continuous.Weight, error) { return s.weigh(l), nil })
+	s.progress = next
+	before := len(s.list)
+	s.list = slices.DeleteFunc(s.list, func(w *window) bool { return w.Start.UnixMilli() < next.Kept[w.Level] })
+	if rolled.Expired = int64(before - len(s.list)); rolled.Expired > 0 {
+		rolled.Swept = s.sweep()
+	}
+	return rolled, nil
+}
+
+// addTo adds a window to the sum of a level that it belongs to, and returns that.
+func (s *windows) addTo(level continuous.Level, w *window) *window {
+	start := time.UnixMilli(level.Begin(w.Start.UnixMilli())).UTC()
+	i := slices.IndexFunc(s.list, func(sum *window) bool {
+		return sum.Level == level && sum.series == w.series && sum.Start.Equal(start)
+	})
+	if i < 0 {
+		i = len(s.list)
+		s.list = append(s.list, &window{series: w.series, Total: continuous.Total{Level: level, Start: start, Length: level.Length()}})
+	}
+	sum := s.list[i]
+	sum.self = calltree.AddVectors(sum.self, w.self)
+	sum.Parts, sum.Sum = sum.Parts+w.Parts, sum.Sum+w.Sum
+	return sum
+}
+
+// weigh implements the argument of continuous.Progress.Expire.
+func (s *windows) weigh(l continuous.Level) (list []continuous.Weight) {
+	bytes := map[int64]int64{}
+	for _, w := range s.list {
+		if w.Level == l {
+			bytes[min(l+1, continuous.Day).Begin(w.Start.UnixMilli())] += w.bytes()
+		}
+	}
+	for start, n := range bytes {
+		list = append(list, continuous.Weight{Start: start, Bytes: n})
+	}
+	slices.SortFunc(list, func(a, b continuous.Weight) int { return cmp.Compare(b.Start, a.Start) })
+	return list
+}
+
+// sweep removes series and paths that no window has any more, and returns the number of
+// the paths.
+func (s *windows) sweep() int64 {
+	used := map[*series]bool{}
+	fresh, before := new(calltree.Forest), s.forest.Paths.Len()
+	tr := calltree.NewTranslation(interner{fresh})
+	for _, w := range s.list {
+		used[w.series] = true
+		w.self = translated(tr, s.forest, w.self)
+	}
+	maps.DeleteFunc(s.series, func(_ string, of *series) bool { return !used[of] })
+	for of := range used {
+		of.First = later(of.First, time.UnixMilli(s.progress.Kept[continuous.Day]).UTC())
+	}
+	s.forest, s.translations = fresh, calltree.Translations{}
+	return int64(before - fresh.Paths.Len())
+}

@@ -1,0 +1,260 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// windows is the part of the store for continuous profiles: a plain list of windows of all
+// levels over a forest of its own. Every call reads all of it.
+type windows struct {
+	mu           sync.RWMutex
+	forest       *calltree.Forest
+	translations calltree.Translations
+	series       map[string]*series // by Series.Key
+	list         []*window
+	seq          int64
+	progress     continuous.Progress
+}
+
+// series is a series and how to read its values.
+type series struct {
+	continuous.Series
+	typ    profile.ValueType
+	newest time.Time // start of the window that Facts describe
+}
+
+// window is a stored window. It does not change, but for sums, whose values are replaced.
+type window struct {
+	series *series
+	continuous.Total
+	self calltree.Vector
+	hash profile.Hash
+	seq  int64
+}
+
+func newWindows() windows {
+	return windows{forest: new(calltree.Forest), series: map[string]*series{}, progress: continuous.NewProgress()}
+}
+
+// PutWindows implements continuous.Store.
+func (s *windows) PutWindows(ctx context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, w := range list {
+		if err := w.Check(); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	outcomes := make([]continuous.Outcome, len(list))
+	for i, w := range list {
+		outcomes[i] = s.put(w)
+	}
+	return outcomes, nil
+}
+
+func (s *windows) put(w *continuous.Window) continuous.Outcome {
+	start, length := time.UnixMilli(w.Start.UnixMilli()).UTC(), w.Length.Truncate(time.Millisecond)
+	key := w.Series.Key()
+	for _, old := range s.list {
+		if old.Level == continuous.Raw && old.hash == w.Hash && old.Start.Equal(start) && old.Length == length && old.series.Key() == key {
+			return continuous.Repeated
+		}
+	}
+	of := s.series[key]
+	if of == nil {
+		of = &series{Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: start}, typ: w.Type}
+		s.series[key] = of
+	}
+	if !start.Before(of.newest) {
+		of.newest, of.Facts = start, slices.Clone(w.Series.Facts)
+	}
+	of.First, of.Last = earlier(of.First, start), later(of.Last, start.Add(length))
+	s.seq++
+	added := &window{series: of, hash: w.Hash, seq: s.seq, Total: continuous.Total{Start: start, Length: length, Parts: 1, Sum: w.Self.Sum()}}
+	if w.Self.Len() > 0 {
+		added.self = translated(s.translations.Of(w.Forest, interner{s.forest}), w.Forest, w.Self)
+	}
+	s.list = append(s.list, added)
+	return continuous.Stored
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// selected returns the windows of a selection and, in order, the series they are of. The
+// caller holds the lock.
+func (s *windows) selected(q *continuous.Query, coarsest continuous.Level) (list []*window, of []*series, err error) {
+	match, err := q.Select()
+	if err != nil {
+		return nil, nil, err
+	}
+	matching, has := map[*series]bool{}, map[*series]bool{}
+	for _, series := range s.series {
+		matching[series] = match(&series.Series)
+	}
+	for _, part := range s.progress.Parts(q.Range(), coarsest) {
+		for _, w := range s.list {
+			start := w.Start.UnixMilli()
+			if matching[w.series] && w.Level == part.Level && part.From <= start && start < part.Until && (!part.Late || w.seq > s.progress.Seq) {
+				list, has[w.series] = append(list, w), true
+			}
+		}
+	}
+	of = slices.SortedFunc(maps.Keys(has), func(a, b *series) int { return a.Compare(&b.Series) })
+	return list, of, nil
+}
+
+// describeSeries returns copies of series.
+func describeSeries(of []*series) []continuous.Series {
+	list := make([]continuous.Series, len(of))
+	for i, series := range of {
+		list[i] = series.Series
+		list[i].Labels, list[i].Facts = slices.Clone(series.Labels), slices.Clone(series.Facts)
+	}
+	return list
+}
+
+// Series implements continuous.Store.
+func (s *windows) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, of, err := s.selected(&q, continuous.Day)
+	return describeSeries(of), err
+}
+
+// Totals implements continuous.Store.
+func (s *windows) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	amounts, err := s.Function(ctx, q, "", step)
+	if err != nil {
+		return nil, err
+	}
+	totals := &continuous.Totals{Series: amounts.Series}
+	for _, a := range amounts.Amounts {
+		totals.Totals = append(totals.Totals, a.Total)
+	}
+	return totals, nil
+}
+
+// Function implements continuous.Store.
+func (s *windows) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list, of, err := s.selected(&q, continuous.Coarsest(step))
+	if err != nil {
+		return nil, err
+	}
+	index := map[*series]int32{}
+	for i, series := range of {
+		index[series] = int32(i)
+	}
+	amounts := &continuous.Amounts{Series: describeSeries(of)}
+	for _, w := range list {
+		a := continuous.Amount{Total: w.Total}
+		a.Series = index[w.series]
+		tree := s.tree(w.series.typ, w.self)
+		for _, row := range tree.FunctionRows() {
+			if tree.Functions[row.Func].Name == name {
+				a.Self, a.Whole = row.Self, row.Total
+			}
+		}
+		amounts.Amounts = append(amounts.Amounts, a)
+	}
+	slices.SortFunc(amounts.Amounts, func(a, b continuous.Amount) int { return a.Compare(&b.Total) })
+	return amounts, nil
+}
+
+// tree returns the tree of a vector.
+func (s *windows) tree(typ profile.ValueType, v calltree.Vector) *calltree.Tree {
+	cut := s.forest.Cut(v.Nodes)
+	return calltree.NewTree(cut.Table, typ, cut.Self(v))
+}
+
+// Tree implements continuous.Store.
+func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list, of, err := s.selected(&q, continuous.Day)
+	if err != nil {
+		return nil, err
+	}
+	merged := &continuous.Merged{Series: describeSeries(of)}
+	typ, err := continuous.OneType(merged.Series)
+	if err != nil {
+		return nil, err
+	}
+	var vectors []calltree.Vector
+	sum, fits := int64(0), true
+	for _, w := range list {
+		merged.Windows++
+		merged.Parts += w.Parts
+		vectors = append(vectors, w.self)
+		if fits {
+			sum, fits = store.AddAbsolute(sum, w.self.Self)
+		}
+	}
+	if !fits {
+		return nil, fmt.Errorf("%s: %w", typ, continuous.ErrTooLarge)
+	}
+	valueType := profile.ValueType{}
+	if len(of) > 0 {
+		valueType = of[0].typ
+	}
+	merged.Tree = s.tree(valueType, calltree.AddVectors(vectors...))
+	return merged, nil
+}
+
+// WindowStats implements continuous.Store.
+func (s *windows) WindowStats(ctx context.Context) (continuous.Stats, error) {
+	if err := ctx.Err(); err != nil {
+		return continuous.Stats{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	stats := continuous.Stats{Series: int64(len(s.series))}
+	for _, w := range s.list {
+		stats.Windows[w.Level]++
+		stats.Bytes[w.Level] += w.bytes()
+	}
+	for _, series := range s.series {
+		if stats.First.IsZero() {
+			stats.First = series.First
+		}
+		stats.First, stats.Last = earlier(stats.First, series.First), later(stats.Last, series.Last)
+	}
+	return stats, nil
+}
+
+func (w *window) bytes() int64 { return 12 * int64(w.self.Len()) }
