@@ -187,5 +187,5 @@ func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 func compressible(contentType string) bool {
 	t, _, _ := strings.Cut(contentType, ";")
 	return strings.HasPrefix(t, "text/") || strings.HasSuffix(t, "json") || strings.HasSuffix(t, "javascript") ||
-		strings.HasSuffix(t, "xml") || strings.HasPrefix(t, "application/vnd.dendro.")
+		strings.HasSuffix(t, "xml") || strings.HasPrefix(t, "application/vnd.dendro.") || t == "application/proto"
 }

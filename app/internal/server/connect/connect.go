@@ -1,0 +1,201 @@
+// Package connect serves unary methods of protobuf services over the Connect protocol
+// (https://connectrpc.com/docs/protocol) and over gRPC, from one description.
+//
+// A Method handles encoded messages: it reads and writes the wire format, with package
+// wire. Over HTTP, clients send `application/proto` or `application/json`; JSON is
+// converted by the service's Schema, so that handlers know one encoding only. Errors are
+// gRPC statuses: over HTTP they become a status and `{"code": …, "message": …}`.
+//
+// Streams, GET requests and gRPC-Web are not supported.
+package connect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+)
+
+// Service is a protobuf service with unary methods.
+type Service struct {
+	Name    string // with its package: push.v1.PusherService
+	Schema  *Schema
+	Needs   server.Needs // of HTTP routes
+	Methods []Method
+}
+
+// Method is a unary method.
+type Method struct {
+	Name              string
+	Request, Response string // names of messages in the schema
+
+	// Handle answers a message with a message, both in protobuf's wire format. The request
+	// may not be retained. Errors are gRPC statuses; others are converted with
+	// server.StatusOf.
+	Handle func(ctx context.Context, request []byte) ([]byte, error)
+}
+
+// Routes returns the HTTP routes of the service.
+func (s *Service) Routes() []server.Route {
+	routes := make([]server.Route, 0, len(s.Methods))
+	for i := range s.Methods {
+		m := &s.Methods[i]
+		routes = append(routes, server.Route{
+			Pattern: "POST /" + s.Name + "/" + m.Name,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, m) }),
+			Needs:   s.Needs,
+			Problem: WriteProblem,
+		})
+	}
+	return routes
+}
+
+// Encodings of messages over HTTP.
+const (
+	protoType = "application/proto"
+	jsonType  = "application/json"
+)
+
+// answer answers a request over HTTP.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, m *Method) {
+	encoding, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || encoding != protoType && encoding != jsonType {
+		w.Header().Set("Accept-Post", protoType+", "+jsonType)
+		WriteProblem(w, r, &server.Problem{Type: server.TypeEncoding, Title: "The message's encoding is not known", Status: http.StatusUnsupportedMediaType,
+			Detail: fmt.Sprintf("Content-Type is %.60q; %s and %s are known", r.Header.Get("Content-Type"), protoType, jsonType)})
+		return
+	}
+	if v := r.Header.Get("Connect-Protocol-Version"); v != "" && v != "1" {
+		WriteError(w, r, status.Errorf(codes.InvalidArgument, "Connect-Protocol-Version is %.20q; 1 is known", v))
+		return
+	}
+	ctx, stop, err := deadline(r)
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	defer stop()
+	request, err := io.ReadAll(r.Body)
+	if err != nil {
+		WriteBodyError(w, r, err)
+		return
+	}
+	answer, err := s.call(context.WithValue(ctx, headerKey{}, r.Header), m, request, encoding == jsonType)
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", encoding)
+	w.WriteHeader(http.StatusOK)
+	w.Write(answer)
+}
+
+// call calls a method with a message as protobuf or JSON, and returns the answer in kind.
+func (s *Service) call(ctx context.Context, m *Method, request []byte, asJSON bool) ([]byte, error) {
+	if asJSON {
+		var err error
+		if request, err = s.Schema.FromJSON(m.Request, request); err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "%s: %v", m.Request, err)
+		}
+	}
+	answer, err := m.Handle(ctx, request)
+	if err != nil || !asJSON {
+		return answer, err
+	}
+	return s.Schema.ToJSON(m.Response, answer)
+}
+
+// deadline returns the context of a request with the client's time limit.
+func deadline(r *http.Request) (context.Context, context.CancelFunc, error) {
+	text := r.Header.Get("Connect-Timeout-Ms")
+	if text == "" {
+		return r.Context(), func() {}, nil
+	}
+	ms, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || len(text) > 10 {
+		return nil, nil, status.Errorf(codes.InvalidArgument, "Connect-Timeout-Ms is %.20q, not a number of at most 10 digits", text)
+	}
+	ctx, stop := context.WithTimeout(r.Context(), time.Duration(ms)*time.Millisecond)
+	return ctx, stop, nil
+}
+
+type headerKey struct{}
+
+// Header returns the first value of a header of the request that a method answers, over
+// HTTP or gRPC; empty if there is none.
+func Header(ctx context.Context, name string) string {
+	if h, ok := ctx.Value(headerKey{}).(http.Header); ok {
+		return h.Get(name)
+	}
+	if values := metadata.ValueFromIncomingContext(ctx, name); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// Register registers the service for gRPC.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	d := &grpc.ServiceDesc{ServiceName: s.Name, Metadata: s.Name}
+	for i := range s.Methods {
+		m := &s.Methods[i]
+		d.Methods = append(d.Methods, grpc.MethodDesc{MethodName: m.Name, Handler: Handler("/"+s.Name+"/"+m.Name, m.Handle)})
+	}
+	r.RegisterService(d, nil)
+}
+
+// Handler returns a gRPC handler for a method over encoded messages.
+func Handler(full string, handle func(context.Context, []byte) ([]byte, error)) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+	return func(_ any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		answer := func(ctx context.Context, _ any) (any, error) {
+			var reply []byte
+			var failed error
+			if err := receive(&message{read: func(msg []byte) { reply, failed = handle(ctx, msg) }}); err != nil {
+				return nil, err
+			}
+			if failed != nil {
+				return nil, server.StatusOf(failed)
+			}
+			return &message{encoded: reply}, nil
+		}
+		if interceptor == nil {
+			return answer(ctx, nil)
+		}
+		// The message is read after the interceptors accept the call.
+		return interceptor(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, answer)
+	}
+}
+
+// message is an encoded message for gRPC's codec, without a copy. It implements the API of
+// Go's first protobuf version, whose Unmarshal and Marshal the codec calls.
+type message struct {
+	read    func(msg []byte) // of a request; the bytes are invalid when it returns
+	encoded []byte           // of an answer
+}
+
+// Reset does nothing: every message is used once.
+func (*message) Reset() {}
+
+// String returns nothing; messages are not logged.
+func (*message) String() string { return "" }
+
+// ProtoMessage marks it as a message.
+func (*message) ProtoMessage() {}
+
+// Unmarshal passes on the bytes.
+func (m *message) Unmarshal(msg []byte) error {
+	m.read(msg)
+	return nil
+}
+
+// Marshal returns the bytes.
+func (m *message) Marshal() ([]byte, error) { return m.encoded, nil }

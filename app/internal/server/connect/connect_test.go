@@ -1,0 +1,169 @@
+package connect
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/internal/wire"
+)
+
+var schema = MustSchema(`
+// A comment.
+enum Mood { GOOD = 0; BAD = 1; }
+message Request { string name = 1; repeated Point points = 2; bytes raw_profile = 3; Mood mood = 4; int64 profile_typeID = 5; }
+message Point { double value = 1; int64 timestamp = 2; }`)
+
+// echo returns a service whose method answers a request with itself, or as its mood says.
+func echo() *Service {
+	return &Service{Name: "test.v1.Echo", Schema: schema, Needs: server.Reading, Methods: []Method{{Name: "Say", Request: "Request", Response: "Request",
+		Handle: func(ctx context.Context, request []byte) ([]byte, error) {
+			switch Header(ctx, "X-Mood") {
+			case "bad":
+				return nil, status.Error(codes.InvalidArgument, "a bad mood")
+			case "busy":
+				return nil, server.TryLater(codes.Unavailable, "busy", 7*time.Second)
+			case "slow":
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return bytes.Clone(request), nil
+		}}}}
+}
+
+func newServer(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	svc := echo()
+	s, err := server.New(o, server.Part{Name: "echo", GRPC: svc.Register, Routes: svc.Routes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestUnary(t *testing.T) {
+	h := newServer(t, server.Options{HTTPToken: "0123456789abcdef"}).Handler()
+	message := string(wire.AppendBytes(nil, 1, "x"))
+	for _, c := range []struct {
+		name, headers, body string
+		status              int
+		want                string
+	}{
+		{"proto", "Content-Type: application/proto", message, 200, message},
+		{"empty", "Content-Type: application/proto", "", 200, ""},
+		{"version", "Content-Type: application/proto|Connect-Protocol-Version: 1", message, 200, message},
+		{"JSON", "Content-Type: application/json; charset=utf-8", `{"name":"x","rawProfile":"AQI=","profileTypeID":"7","unknown":[1],"mood":"BAD","points":[{"value":1.5,"timestamp":"2"}]}`, 200,
+			`{"name":"x","points":[{"value":1.5,"timestamp":"2"}],"rawProfile":"AQI=","mood":"BAD","profileTypeID":"7"}`},
+		{"gzip", "Content-Type: application/proto|Content-Encoding: gzip", zipped(message), 200, message},
+		{"error", "Content-Type: application/proto|X-Mood: bad", message, 400, `{"code":"invalid_argument","message":"a bad mood"}`},
+		{"busy", "Content-Type: application/proto|X-Mood: busy", message, 503, `{"code":"unavailable","message":"busy"}`},
+		{"late", "Content-Type: application/proto|X-Mood: slow|Connect-Timeout-Ms: 1", message, 504, `{"code":"deadline_exceeded","message":"context deadline exceeded"}`},
+		{"timeout", "Content-Type: application/proto|Connect-Timeout-Ms: -1", message, 400, `"code":"invalid_argument"`},
+		{"no JSON", "Content-Type: application/json", "{", 400, `"code":"invalid_argument"`},
+		{"type", "Content-Type: text/plain", message, 415, `"code":"unimplemented"`},
+		{"old", "Content-Type: application/proto|Connect-Protocol-Version: 2", message, 400, `Connect-Protocol-Version`},
+		{"encoding", "Content-Type: application/proto|Content-Encoding: br", message, 415, `"code":"unimplemented"`},
+		{"not gzip", "Content-Type: application/proto|Content-Encoding: gzip", message, 400, `"code":"invalid_argument"`},
+		{"token", "Content-Type: application/proto|Authorization: no", message, 401, `"code":"unauthenticated"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequest("POST", "/test.v1.Echo/Say", strings.NewReader(c.body))
+			r.Header.Set("Authorization", "Bearer 0123456789abcdef")
+			for h := range strings.SplitSeq(c.headers, "|") {
+				name, value, _ := strings.Cut(h, ": ")
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			got := w.Body.String()
+			if strings.HasPrefix(c.want, "{") {
+				got = strings.ReplaceAll(strings.TrimSpace(got), ", ", ",") // protojson varies its spaces on purpose
+			}
+			if w.Code != c.status || !strings.Contains(strings.ReplaceAll(got, `": `, `":`), c.want) || c.status == 200 && len(got) != len(c.want) {
+				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.status, c.want)
+			}
+			if want := map[bool]string{true: "7"}[c.name == "busy"]; w.Header().Get("Retry-After") != want {
+				t.Errorf("Retry-After is %q, want %q", w.Header().Get("Retry-After"), want)
+			}
+			if want, _, _ := strings.Cut(strings.TrimPrefix(c.headers, "Content-Type: "), "|"); c.status == 200 && !strings.HasPrefix(want, w.Header().Get("Content-Type")) {
+				t.Errorf("Content-Type is %q of a request in %q", w.Header().Get("Content-Type"), want)
+			}
+		})
+	}
+}
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.String()
+}
+
+// raw is a codec of bytes.
+type raw struct{}
+
+func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+
+func (raw) Unmarshal(data []byte, v any) error { *v.(*[]byte) = bytes.Clone(data); return nil }
+
+func (raw) Name() string { return "proto" }
+
+func TestGRPC(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	s := newServer(t, server.Options{GRPCListen: l.Addr().String()})
+	if err := s.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	conn, err := grpc.NewClient(s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	request, answer := wire.AppendBytes(nil, 1, strings.Repeat("x", 100_000)), []byte(nil)
+	if err := conn.Invoke(t.Context(), "/test.v1.Echo/Say", &request, &answer); err != nil || !bytes.Equal(answer, request) {
+		t.Errorf("%d bytes, %v; want the request's %d", len(answer), err, len(request))
+	}
+	err = conn.Invoke(metadata.AppendToOutgoingContext(t.Context(), "x-mood", "busy"), "/test.v1.Echo/Say", &request, &answer)
+	if status.Code(err) != codes.Unavailable || server.RetryAfter(err) != 7*time.Second {
+		t.Errorf("%v, with pause %s", err, server.RetryAfter(err))
+	}
+}
+
+func TestSchemaErrors(t *testing.T) {
+	for _, text := range []string{"massage M {}", "message M { int32 a 1; }", "message M { int32 a = x; }", "message M { N a = 1; }", "message M { int32 a = 1;", "enum E { A = 1"} {
+		if _, err := parseSchema(text); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+func TestEveryCode(t *testing.T) {
+	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
+		if o := outcomes[c]; o.status < 400 || o.name == "" || http.StatusText(o.status) == "" && o.status != 499 {
+			t.Errorf("%s: %+v", c, o)
+		}
+	}
+}
