@@ -133,11 +133,50 @@ func (g *given) partner(p *place, places []*place) bool {
 	for _, slot := range selfs {
 		sum += g.left(slot)
 	}
-	if g.rate.known || sum < least {
+	if g.rate.known {
+		return g.wrapped(p)
+	}
+	if sum < least {
 		return false
 	}
 	p.from = selfs[0]
 	for _, slot := range selfs {
+		g.take(slot, p.d*g.left(slot)/sum)
+	}
+	return true
+}
+
+// wrapped reports whether calls that vanished inside the row that did not rise are together
+// as much as the rise: somebody moved them into a new function. It names the largest.
+func (g *given) wrapped(p *place) bool {
+	if p.flat == noRow {
+		return false
+	}
+	t := g.space.table
+	gone := func(n int32) bool {
+		slot := g.space.at(nodeTotal, n)
+		if slot == noRow {
+			return false
+		}
+		before, now := g.sums(slot)
+		return now == 0 && before*g.headFactors/g.baseFactors >= leastGone
+	}
+	var calls []int32
+	sum := 0.0
+	g.space.nodesOf(p.flat, func(n int32) {
+		if !gone(n) || t.Parent[n] != calltree.NoNode && gone(t.Parent[n]) {
+			return
+		}
+		slot := g.space.at(nodeTotal, n)
+		calls = append(calls, slot)
+		sum += g.left(slot)
+	})
+	if len(calls) == 0 || sum < math.Max(partnerShare*p.d, p.d-g.tolerance(p.slot, p.slot, p.d)) {
+		return false
+	}
+	slices.SortStableFunc(calls, func(a, b int32) int { return -cmp.Compare(g.left(a), g.left(b)) })
+	p.from = calls[0]
+	for _, slot := range calls {
 		g.take(slot, p.d*g.left(slot)/sum)
 	}
 	return true

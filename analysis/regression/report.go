@@ -266,7 +266,11 @@ func (r *reporter) findings() []Finding {
 		}
 	}
 	for _, c := range changes {
-		list = append(list, r.change(c))
+		if f := r.change(c); f.Delta.Share > 0 {
+			list = append(list, f)
+		} else { // the function as a whole does not take longer
+			r.unstable = append(r.unstable, c.places...)
+		}
 	}
 	if r.shown != nil {
 		list = append(list, r.replaced(r.shown))
@@ -395,14 +399,20 @@ func (r *reporter) movedNote(p *place) string {
 	if _, ok := r.inlined(p); ok {
 		what = "inlined"
 	}
-	if p.with == nil && p.from != noRow {
-		return fmt.Sprintf("%s %.1f%% from %s to %s", what, share(p.d), r.space.table.Functions[r.space.function(p.from)].Name, r.space.table.Functions[r.space.function(p.slot)].Name)
+	between := func(from, to int32) string {
+		name := func(slot int32) string { return r.space.table.Functions[r.space.function(slot)].Name }
+		if name(from) == name(to) {
+			return "inside " + name(to)
+		}
+		return "from " + name(from) + " to " + name(to)
 	}
-	if p.with == nil {
-		return ""
+	switch {
+	case p.with != nil:
+		return fmt.Sprintf("%s %.1f%% %s; net %+.1f%%", what, share(p.d), between(p.with.slot, p.slot), share(p.d+p.with.d))
+	case p.from != noRow:
+		return fmt.Sprintf("%s %.1f%% %s", what, share(p.d), between(p.from, p.slot))
 	}
-	name := func(q *place) string { return r.space.table.Functions[r.space.function(q.slot)].Name }
-	return fmt.Sprintf("%s %.1f%% from %s to %s; net %+.1f%%", what, share(p.d), name(p.with), name(p), share(p.d+p.with.d))
+	return ""
 }
 
 // slowdown returns the finding that everything, or the one hot function, became slower,
