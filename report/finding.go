@@ -81,7 +81,7 @@ func (t *text) details(c *Change) {
 	for _, line := range c.codeLines() {
 		t.line("               ", "%s", line)
 	}
-	if c.Function != "" && c.Note != "" {
+	if c.named() != "" && c.Note != "" {
 		t.field("note", "%s", words.Clean(c.Note))
 	}
 	for _, x := range c.RuledOut {
@@ -100,7 +100,7 @@ func (c *Change) amounts() string {
 	}
 	if c.Delta.Samples != 0 && !(profile.ValueType{Name: c.Type}).Momentary() {
 		parts = append(parts, fmt.Sprintf("%+.1f samples per run", c.Delta.Samples))
-		if gross := c.Delta.Gross; math.Abs(gross) < 0.9*math.Abs(c.Delta.Share) {
+		if gross := c.Delta.Gross; gross != 0 && math.Abs(gross) < 0.9*math.Abs(c.Delta.Share) {
 			parts = append(parts, words.SignedPercent(gross)+" at the place itself")
 		}
 	}

@@ -158,7 +158,7 @@ func (c *Change) markdown() string {
 		item("cost", escapeText(s))
 	}
 	item("since", escapeText(fmt.Sprintf("%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))))
-	if c.Function != "" && c.Note != "" {
+	if c.named() != "" && c.Note != "" {
 		item("note", escapeText(words.Clean(c.Note)))
 	}
 	for _, x := range c.RuledOut {

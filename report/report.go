@@ -161,7 +161,7 @@ func (r *Report) OnlyChanged() {
 // function to the root, and stores the place.
 func (r *Report) Locate(place func(c *Change, path []string) Place) {
 	for i := range r.Changes {
-		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
+		if c := &r.Changes[i]; c.Kind.Costs() && c.named() != "" {
 			c.Place = place(c, c.callers())
 		}
 	}
@@ -188,7 +188,7 @@ func (c *Change) Guilty() []string {
 func (r *Report) Functions() []string {
 	var list []string
 	for i := range r.Changes {
-		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
+		if c := &r.Changes[i]; c.Kind.Costs() && c.named() != "" {
 			list = append(append(list, c.callers()...), c.Guilty()...)
 		}
 	}
@@ -327,8 +327,8 @@ func (c *Change) label() string {
 }
 
 // Label returns the headline of a finding: the user's function, what it calls, and where
-// it is, "pricing.matchRule → regexp.MustCompile (rule.go:29)". It is empty for a finding
-// without a place.
+// it is, "pricing.matchRule → regexp.MustCompile (rule.go:29)"; "below" it if the place is
+// not certain. It is empty for a finding without a place.
 func Label(f *regression.Finding) string {
 	h := f.Headline
 	if h == nil {
@@ -341,6 +341,9 @@ func Label(f *regression.Finding) string {
 	name := words.ShortName(words.Clean(h.Function))
 	if h.Calls != "" {
 		name += " → " + words.ShortName(words.Clean(h.Calls))
+	}
+	if f.Function == "" {
+		name = "below " + name
 	}
 	var about []string
 	if h.New {
