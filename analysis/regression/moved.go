@@ -555,7 +555,8 @@ func (f *fit) withInlined(p *place) *place {
 		roots: []int32{n}, rootSelf: f.nodeD[n], part: []float64{f.diff[slot]}}
 }
 
-// innermost goes from a node down the calls that hold most of the rise of each.
+// innermost goes from a node down the calls that hold most of the rise of each. A call that
+// rose by more than what is above it took work from beside it.
 func (f *fit) innermost(n int32) int32 {
 	total := func(n int32) float64 {
 		if slot := f.space.at(nodeTotal, n); slot != noRow {
@@ -564,9 +565,10 @@ func (f *fit) innermost(n int32) int32 {
 		return 0
 	}
 	for {
-		next, most := noRow, carrierShare*total(n)
+		rise := total(n)
+		next, most := noRow, carrierShare*rise
 		f.children(n, func(c int32) {
-			if d := total(c); d >= most && d > 0 {
+			if d := total(c); d >= most && d > 0 && d <= surpass*rise {
 				next, most = c, d
 			}
 		})

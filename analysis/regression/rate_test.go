@@ -87,6 +87,45 @@ func TestSlowerWithoutPlace(t *testing.T) {
 	}
 }
 
+// TestSlowerBesideMovedWork: the work of a library moved into a new function, and takes
+// more, of few samples. One run of it is a suspect without a certain place, below the user's
+// function. Work that only moved never is one, and a rise alone of so few samples less often.
+func TestSlowerBesideMovedWork(t *testing.T) {
+	const at = "main;main.safe;lib/x.Clean"
+	for _, c := range []struct {
+		name        string
+		moved       bool
+		rise        float64
+		least, most int // of 20 histories that have the finding
+	}{{"moved and slower", true, 1.5, 7, 20}, {"moved", true, 1, 0, 0}, {"slower", false, 1.5, 0, 4}} {
+		found := 0
+		for seed := range uint64(20) {
+			b := noisy(seed, 9, func(i int, run map[string]int64) {
+				clear(run)
+				run["main"], run["main;main.safe"] = 5, 5
+				below, rise := "", 1.0
+				if i == 8 && c.moved {
+					below = ";lib/x.run"
+				}
+				if i == 8 {
+					rise = c.rise
+				}
+				for name, n := range map[string]float64{"scan": 40, "copy": 35, "join": 30, "grow": 25} {
+					run[at+below+";lib/x."+name] = int64(n * rise)
+				}
+			})
+			for _, f := range costs(find(t, put(t, b), Request{}).Findings) {
+				if found++; f.Status != Suspect && f.Score < 2.3 || f.Headline != nil && f.Headline.Function != "lib/x.Clean" {
+					t.Errorf("%s, seed %d: %+v", c.name, seed, f)
+				}
+			}
+		}
+		if found < c.least || found > c.most {
+			t.Errorf("%s: %d of 20 have a finding", c.name, found)
+		}
+	}
+}
+
 // TestFallIsUsedOnce: three new functions, and one of the size of one of them that
 // vanished. Together they cost twice what vanished.
 func TestFallIsUsedOnce(t *testing.T) {

@@ -444,7 +444,8 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 const slowerShare = 0.1
 
 // slower returns the finding that the program takes more samples per operation, if the
-// costs of places do not explain half of it.
+// costs of places do not explain half of it. If the profile shows that the code changed, and
+// a rise beside code that did not change, the rate alone has to show less.
 func (r *reporter) slower(costs []Finding) []Finding {
 	change, z, explained := r.rate.change(), r.rateScore(), 0.0
 	for i := range costs {
@@ -455,15 +456,56 @@ func (r *reporter) slower(costs []Finding) []Finding {
 			return nil
 		}
 	}
-	if z < stat.ScoreOfTail(r.options.alpha(len(r.head))) || change < slowerShare || explained >= visible*change*r.rate.before {
+	node := r.carrying()
+	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head)))
+	if !alone && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
 		return nil
 	}
 	f := r.finding(Slowdown)
+	if !alone {
+		f.Status = Suspect
+	}
 	f.Score = z
 	f.Delta = r.program()
 	f.Note = "slower; place not certain"
+	if node != calltree.NoNode {
+		f.Path = r.space.table.Path(node)
+		f.Headline = r.headlineAt(node)
+	}
 	f.setID()
 	return []Finding{f}
+}
+
+// codeChanged reports whether some path rose beyond the threshold, although it is no cost by
+// itself: work moved to it, or the user's function did not surely rise with it.
+func (r *reporter) codeChanged() bool {
+	rose := func(p *place) bool { return p.d > 0 && p.z >= r.fit.threshold }
+	return slices.ContainsFunc(r.moved, rose) || slices.ContainsFunc(r.unstable, rose)
+}
+
+// carrying returns the innermost node with most of the rise of the program, or NoNode if the
+// shares of functions do not show half of what the rate shows.
+func (r *reporter) carrying() int32 {
+	t, at, most := r.space.table, calltree.NoNode, visible*(r.rate.now-r.rate.before)
+	for n := int32(0); n < int32(t.Len()); n = t.End[n] {
+		if slot := r.space.at(nodeTotal, n); slot != noRow && r.diff[slot] >= most {
+			at, most = n, r.diff[slot]
+		}
+	}
+	if at == calltree.NoNode {
+		return at
+	}
+	return r.innermost(at)
+}
+
+// headlineAt names the user's function at or above a node and the callee towards it.
+func (r *reporter) headlineAt(node int32) *Headline {
+	t, calls := r.space.table, noRow
+	at, own := r.carrierOf(node)
+	if at.calls != calltree.NoNode {
+		calls = t.Func[at.calls]
+	}
+	return r.name(t.Func[at.node], calls, own, 1)
 }
 
 // program returns the change of the whole program's samples per operation.
