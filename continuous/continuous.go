@@ -201,7 +201,9 @@ type Total struct {
 	Start  time.Time
 	Length time.Duration
 	Parts  int64 // pushed windows in it
-	Sum    int64 // of the self values
+	// Covered is the sum of their lengths: the time of all programs together.
+	Covered time.Duration
+	Sum     int64 // of the self values
 }
 
 // Totals is the answer of Store.Totals.
@@ -229,6 +231,7 @@ type Merged struct {
 	Series  []Series       // that have a window in the selection
 	Windows int64          // that were read, of any level
 	Parts   int64          // pushed windows in them; Tree's values ÷ Parts is the mean of a gauge per window
+	Covered time.Duration  // sum of the lengths of the pushed windows
 }
 
 // Policy says how long windows are kept, by level; 0 keeps them for ever.

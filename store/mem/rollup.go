@@ -54,7 +54,7 @@ func (s *windows) addTo(level continuous.Level, w *window) *window {
 	}
 	sum := s.list[i]
 	sum.self = calltree.AddVectors(sum.self, w.self)
-	sum.Parts, sum.Sum = sum.Parts+w.Parts, sum.Sum+w.Sum
+	sum.Parts, sum.Sum, sum.Covered = sum.Parts+w.Parts, sum.Sum+w.Sum, sum.Covered+w.Covered
 	return sum
 }
 

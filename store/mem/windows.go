@@ -83,7 +83,7 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	}
 	of.First, of.Last = earlier(of.First, start), later(of.Last, start.Add(length))
 	s.seq++
-	added := &window{series: of, hash: w.Hash, seq: s.seq, Total: continuous.Total{Start: start, Length: length, Parts: 1, Sum: w.Self.Sum()}}
+	added := &window{series: of, hash: w.Hash, seq: s.seq, Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum()}}
 	if w.Self.Len() > 0 {
 		added.self = translated(s.translations.Of(w.Forest, interner{s.forest}), w.Forest, w.Self)
 	}
@@ -220,6 +220,7 @@ func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Mer
 	for _, w := range list {
 		merged.Windows++
 		merged.Parts += w.Parts
+		merged.Covered += w.Covered
 		vectors = append(vectors, w.self)
 		if fits {
 			sum, fits = store.AddAbsolute(sum, w.self.Self)

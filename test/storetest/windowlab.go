@@ -252,30 +252,33 @@ func (l *windowLab) selected(q continuous.Query) (list []*continuous.Window) {
 // which must all be kept, in some level that the selection does not cut.
 func (l *windowLab) checkAll(what string, q continuous.Query) {
 	l.t.Helper()
-	want, sum, of := pathValues{}, int64(0), map[string]bool{}
+	want, sum, covered, of := pathValues{}, int64(0), time.Duration(0), map[string]bool{}
 	selected := l.selected(q)
 	for _, w := range selected {
 		want.add(w)
 		sum += w.Self.Sum()
+		covered += w.Length.Truncate(time.Millisecond)
 		of[w.Series.Key()] = true
 	}
 	merged := l.tree(q)
 	l.same(what+": tree", valuesOf(merged.Tree), want)
 	l.same(what+": parts", merged.Parts, int64(len(selected)))
+	l.same(what+": covered time", merged.Covered, covered)
 	l.same(what+": series of the tree", len(merged.Series), len(of))
 	l.same(what+": series", l.series(q), merged.Series)
 	tree := merged.Tree
 	for _, step := range []time.Duration{0, time.Hour, 24 * time.Hour} {
 		totals := l.totals(q, step)
-		parts, got := int64(0), int64(0)
+		parts, got, time := int64(0), int64(0), time.Duration(0)
 		for i, t := range totals.Totals {
-			parts, got = parts+t.Parts, got+t.Sum
+			parts, got, time = parts+t.Parts, got+t.Sum, time+t.Covered
 			if i > 0 && totals.Totals[i-1].Compare(&t) > 0 {
 				l.t.Errorf("%s: totals are not in order: %+v", what, totals.Totals)
 			}
 		}
 		l.same(fmt.Sprint(what, ": parts of totals by ", step), parts, int64(len(selected)))
 		l.same(fmt.Sprint(what, ": sum of totals by ", step), got, sum)
+		l.same(fmt.Sprint(what, ": covered time by ", step), time, covered)
 		for _, row := range tree.FunctionRows()[:min(3, len(tree.FunctionRows()))] {
 			self, whole := int64(0), int64(0)
 			amounts := l.function(q, tree.Functions[row.Func].Name, step)
