@@ -248,7 +248,7 @@ type Policy struct {
 type Rolled struct {
 	Made    int64 // windows of hours and days written
 	Expired int64 // windows removed, by level's policy
-	Swept   int64 // call paths removed that nothing uses any more
+	Swept   int64 // call paths removed that nothing uses any more; 0 if the engine's Compact does that
 }
 
 // Stats counts what a store has.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 // Compile returns a predicate: whether a series matches all matchers. Each pattern is
@@ -74,6 +75,9 @@ var ErrTooLarge = errors.New("the sum of the values exceeds 64 bits: select a sh
 
 // Check returns an error for a window that no store stores.
 func (w *Window) Check() error {
+	if err := w.Series.checkText(); err != nil {
+		return err
+	}
 	for i, l := range w.Series.Labels {
 		if l.Name == "" || l.Name == ServiceLabel || i > 0 && w.Series.Labels[i-1].Name >= l.Name {
 			return fmt.Errorf("series of %q: labels must be sorted and have distinct names other than %s: %q", w.Series.Service, ServiceLabel, l.Name)
@@ -92,6 +96,21 @@ func (w *Window) Check() error {
 	for _, v := range w.Self.Self {
 		if sum += max(v, -v); v < -MaxSum || v > MaxSum || sum > MaxSum {
 			return fmt.Errorf("window of %q: its values exceed %d", w.Series.Service, int64(MaxSum))
+		}
+	}
+	return nil
+}
+
+// checkText returns an error for a text that is not UTF-8.
+func (s *Series) checkText() error {
+	for _, text := range []string{s.Service, s.Type.String()} {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("series: %q is not UTF-8", text)
+		}
+	}
+	for _, l := range slices.Concat(s.Labels, s.Facts) {
+		if !utf8.ValidString(l.Name) || !utf8.ValidString(l.Value) {
+			return fmt.Errorf("series of %q: label %q: %q is not UTF-8", s.Service, l.Name, l.Value)
 		}
 	}
 	return nil

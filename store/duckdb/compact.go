@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
+	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 )
 
 // Compact implements store.Writer. It writes everything that is in use to a new file
@@ -60,7 +61,7 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews + "'"); err != nil {
 		return err
 	}
-	if err := profiles.Copy(ctx, s.profileStore, c, fresh); err != nil {
+	if err := profiles.Copy(ctx, s.profileStore, c, fresh, windows.Vectors{}); err != nil {
 		return err
 	}
 	if err := traces.Copy(ctx, s.traceStore, c, fresh); err != nil {

@@ -344,6 +344,9 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
+// dropWindows makes a store one of schema 8, but for its number.
+const dropWindows = "DELETE FROM meta WHERE key = 'views'; DROP VIEW windows; DROP TABLE series; DROP TABLE raw_window; DROP TABLE hour_window; DROP TABLE day_window"
+
 // TestMigrate opens a file of a made-up older version.
 func TestMigrate(t *testing.T) {
 	if len(migrations) != schemaVersion-1 {
@@ -395,7 +398,7 @@ func TestMigrate(t *testing.T) {
 	}
 	s.Close()
 	edit(t, path, asVarints(t, path)+`ALTER TABLE profile DROP COLUMN parts; ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
-		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; DROP TABLE accepted; UPDATE meta SET value = '1' WHERE key = 'schema'`)
+		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; DROP TABLE accepted; `+dropWindows+`; UPDATE meta SET value = '1' WHERE key = 'schema'`)
 	s = mustOpen(t, path, Options{})
 	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
 	fresh, err := ask(t, mustOpen(t, filepath.Join(t.TempDir(), "fresh"), Options{}), columns)
@@ -424,7 +427,7 @@ func TestKilledMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; ALTER TABLE segment DROP COLUMN arrived; DROP TABLE accepted; UPDATE meta SET value = '3' WHERE key = 'schema'")
+	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; ALTER TABLE segment DROP COLUMN arrived; DROP TABLE accepted; "+dropWindows+"; UPDATE meta SET value = '3' WHERE key = 'schema'")
 	for try := range 20 {
 		path := filepath.Join(t.TempDir(), "store.duckdb")
 		if err := copyFile(old, path); err != nil {

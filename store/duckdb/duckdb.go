@@ -5,8 +5,8 @@
 // can run on the same database (Store.SQL).
 //
 // Package profiles below internal keeps benchmarks, runs and profiles, package traces
-// the data of trace profiling, each in separate tables; package driver is what both
-// know of DuckDB. This package opens and migrates the file and serves what concerns
+// the data of trace profiling, package windows the windows of continuous profiles, each in
+// separate tables; package driver is what all know of DuckDB. This package opens and migrates the file and serves what concerns
 // all of it. docs/schema/duckdb.md documents the tables.
 package duckdb
 
@@ -15,11 +15,13 @@ import (
 	"errors"
 	"os"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
+	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -32,12 +34,13 @@ type Options struct {
 	TempDir     string // where DuckDB spills what exceeds MemoryLimit; empty: beside the file
 }
 
-// Store is a store in a DuckDB file. It is safe for concurrent use: one Put, Delete
-// or Compact at a time, one change of traces at the same time, and any number of
+// Store is a store in a DuckDB file. It is safe for concurrent use: one Put, Delete,
+// PutWindows, RollUp or Compact at a time, one change of traces at the same time, and any number of
 // queries.
 type Store struct {
 	*profileStore
 	*traceStore
+	*windowStore
 	file *driver.File
 	sql  *usersql.Host
 }
@@ -45,6 +48,7 @@ type Store struct {
 type (
 	profileStore = profiles.Store
 	traceStore   = traces.Store
+	windowStore  = windows.Store
 )
 
 var (
@@ -53,6 +57,8 @@ var (
 	_ store.Versioned  = (*Store)(nil)
 	_ store.Accepter   = (*Store)(nil)
 	_ traceprof.Store  = (*Store)(nil)
+
+	_ continuous.Store = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,
@@ -65,6 +71,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{profileStore: profiles.New(file), traceStore: traces.New(file), file: file}
+	s.windowStore = windows.New(file, s.profileStore)
 	s.sql = newHost(s)
 	err = file.Open(ctx, driver.Hooks{
 		Session: session,
@@ -79,7 +86,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 }
 
 // session is the SQL that every connection runs first.
-const session = profiles.Session + ";" + traces.Session
+const session = profiles.Session + ";" + traces.Session + ";" + windows.Session
 
 // load prepares a database that was just opened.
 func (s *Store) load(ctx context.Context, c *driver.Conn, readOnly bool) error {
@@ -94,6 +101,7 @@ func (s *Store) load(ctx context.Context, c *driver.Conn, readOnly bool) error {
 	if err := traces.Load(ctx, s.traceStore, c); err != nil {
 		return err
 	}
+	windows.Load(s.windowStore)
 	return profiles.Load(ctx, s.profileStore, c)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 )
 
 // migrations[v-1] migrates a store of version v to version v+1.
@@ -36,6 +37,8 @@ var migrations = []func(context.Context, *driver.Conn) error{
 	statements("ALTER TABLE segment ADD COLUMN arrived BIGINT; UPDATE segment SET arrived = start"),
 	// 8: accepted changes.
 	statements("CREATE TABLE accepted(finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR)"),
+	// 9: windows of continuous profiles.
+	statements(windows.Create),
 }
 
 func statements(sql string) func(context.Context, *driver.Conn) error {

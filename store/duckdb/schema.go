@@ -11,11 +11,12 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
+	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 )
 
 // schemaVersion is the version of the tables and blobs that this program writes.
 // docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 8
+const schemaVersion = 9
 
 // The keys of table meta.
 const (
@@ -25,10 +26,10 @@ const (
 )
 
 // tables lists the tables in the order in which they are created and exported.
-var tables = slices.Concat([]driver.Table{{Name: "meta", Columns: "key VARCHAR, value VARCHAR"}}, profiles.Tables, traces.Tables)
+var tables = slices.Concat([]driver.Table{{Name: "meta", Columns: "key VARCHAR, value VARCHAR"}}, profiles.Tables, traces.Tables, windows.Tables)
 
 // views lists what users' SQL sees besides the tables.
-var views = slices.Concat(profiles.Views, traces.Views)
+var views = slices.Concat(profiles.Views, traces.Views, windows.Views)
 
 // prepareSchema checks that the database is a store of this version. It creates the
 // tables in an empty one. checkFile has migrated older ones.

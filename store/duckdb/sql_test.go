@@ -75,7 +75,7 @@ func TestViews(t *testing.T) {
 		{"SELECT count(*) FROM range(5000)", "5000\n"},
 		{"FROM range(3) SELECT range + 1", "1\n2\n3\n"},
 		{"WITH big AS (SELECT self FROM sample) SELECT max(self) FROM big", "7\n"},
-		{"show tables;", "function_node\nfunction_sample\nfunctions\ninvokes\nnode\npath\nprofiles\nrecurs\nsample\nsampled_segment\nstack\nthread_snapshot\n"},
+		{"show tables;", "function_node\nfunction_sample\nfunctions\ninvokes\nnode\npath\nprofiles\nrecurs\nsample\nsampled_segment\nstack\nthread_snapshot\nwindow_sample\nwindows\n"},
 	} {
 		if got, err := ask(t, s, test.query); err != nil || got != test.want {
 			t.Errorf("%s: %v\n%s", test.query, err, cmp.Diff(test.want, got))

@@ -51,8 +51,8 @@ func WindowHistory(t testing.TB, seed uint64, engines ...WindowEngine) {
 				return rolled
 			}
 		case k < 7:
-			what = "reopen"
-			ask = func(l *windowLab) any { l.reopen(); return nil }
+			what = "compact and reopen"
+			ask = func(l *windowLab) any { l.compact(); l.reopen(); return nil }
 		default:
 			q, step := randomSelection(r, 130), []time.Duration{0, time.Hour, 24 * time.Hour}[r.IntN(3)]
 			what = fmt.Sprint("query ", q, " by ", step)

@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
 )
 
 // WindowEngine opens stores of an engine for the suite of continuous profiles.
@@ -174,6 +175,27 @@ func (l *windowLab) reopen() {
 	if l.engine.Reopen != nil {
 		l.s = l.engine.Reopen(l.t, l.s)
 	}
+}
+
+// compact compacts the store, if the engine can, and reports whether paths were removed.
+func (l *windowLab) compact() bool {
+	l.t.Helper()
+	s, ok := l.s.(store.Store)
+	if !ok {
+		return false
+	}
+	before, err := s.Info(l.ctx)
+	if err == nil {
+		err = s.Compact(l.ctx)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	after, err := s.Info(l.ctx)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return after.Paths < before.Paths
 }
 
 func (l *windowLab) rollUp(now time.Time, p continuous.Policy) continuous.Rolled {

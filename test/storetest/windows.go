@@ -171,13 +171,13 @@ func testRanges(l *windowLab) {
 		l.put(l.make.Window("shop", at(23, 59, 59).Add(time.Duration(i)*500*time.Millisecond), []string{"pod", fmt.Sprint(i % 2)}, stack("main", 1<<i)))
 	}
 	for round := range 2 {
-		for from := -1; from < 9; from++ {
-			for until := -1; until < 9; until++ {
+		for from := -1; from < 9; from += 2 {
+			for until := max(0, from); until < 10; until += 2 {
 				q := continuous.Query{}
 				if from >= 0 {
 					q.From = at(23, 59, 59).Add(time.Duration(from)*500*time.Millisecond - time.Nanosecond)
 				}
-				if until >= 0 {
+				if until < 9 {
 					q.Until = at(23, 59, 59).Add(time.Duration(until)*500*time.Millisecond + time.Nanosecond)
 				}
 				l.checkAll(fmt.Sprint(round, ": from ", from, " until ", until), q)
@@ -393,7 +393,7 @@ func testSeriesEnd(l *windowLab) {
 	days := continuous.Policy{Keep: [3]time.Duration{24 * time.Hour, 24 * time.Hour, 24 * time.Hour}}
 	rolled := l.rollUp(at(120, 0, 0), days)
 	l.same("series", l.stats().Series, int64(1))
-	if rolled.Swept < 1 {
+	if rolled.Swept < 1 && !l.compact() {
 		l.t.Errorf("no path was swept: %+v", rolled)
 	}
 	l.have = l.have[1:]
@@ -409,7 +409,7 @@ func testSeriesEnd(l *windowLab) {
 
 func testHostileWindows(l *windowLab) {
 	long := strings.Repeat("x", 100_000)
-	for i, name := range []string{"", "'; DROP TABLE series; --", `"`, "\x00", "<script>alert(1)</script>", "日本語", "\xff\xfe", "a=b,c", "5:abc", "${x}", long} {
+	for i, name := range []string{"", "'; DROP TABLE series; --", `"`, "\x00", "<script>alert(1)</script>", "日本語", "a\x00b", "a=b,c", "5:abc", "${x}", long} {
 		labels := []string{"n" + name, name, "m\u00e9ta.ℓabel", name}
 		w := l.make.Window(name, at(1, 0, i), labels, stack("main;"+name, 1))
 		w.Series.Facts = continuous.Labels{{Name: "f" + name, Value: name}}
@@ -439,16 +439,18 @@ func testHostileWindows(l *windowLab) {
 // testBadWindows expects an error, and that nothing of the call is stored.
 func testBadWindows(l *windowLab) {
 	for name, change := range map[string]func(w *continuous.Window){
-		"unsorted labels":  func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: "b"}, {Name: "a"}} },
-		"a label twice":    func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: "a"}, {Name: "a"}} },
-		"the service":      func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: continuous.ServiceLabel}} },
-		"no name":          func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Value: "a"}} },
-		"no time":          func(w *continuous.Window) { w.Start = time.Time{} },
-		"a negative time":  func(w *continuous.Window) { w.Length = -1 },
-		"no forest":        func(w *continuous.Window) { w.Forest = nil },
-		"lengths":          func(w *continuous.Window) { w.Self.Self = nil },
-		"a large value":    func(w *continuous.Window) { w.Self.Self[0] = continuous.MaxSum + 1 },
-		"the lowest value": func(w *continuous.Window) { w.Self.Self[0] = -1 << 63 },
+		"unsorted labels":   func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: "b"}, {Name: "a"}} },
+		"a label twice":     func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: "a"}, {Name: "a"}} },
+		"the service":       func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: continuous.ServiceLabel}} },
+		"no UTF-8":          func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Name: "a", Value: "\xff"}} },
+		"no UTF-8 in facts": func(w *continuous.Window) { w.Series.Facts = continuous.Labels{{Name: "\xff"}} },
+		"no name":           func(w *continuous.Window) { w.Series.Labels = continuous.Labels{{Value: "a"}} },
+		"no time":           func(w *continuous.Window) { w.Start = time.Time{} },
+		"a negative time":   func(w *continuous.Window) { w.Length = -1 },
+		"no forest":         func(w *continuous.Window) { w.Forest = nil },
+		"lengths":           func(w *continuous.Window) { w.Self.Self = nil },
+		"a large value":     func(w *continuous.Window) { w.Self.Self[0] = continuous.MaxSum + 1 },
+		"the lowest value":  func(w *continuous.Window) { w.Self.Self[0] = -1 << 63 },
 	} {
 		w := l.make.Window("shop", at(1, 0, 0), nil, stack("main", 1))
 		change(w)

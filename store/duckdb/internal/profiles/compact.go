@@ -13,20 +13,28 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// Copy copies all profiles into the tables of an attached, empty catalog: paths and
-// functions numbered densely, and the rows of functions ordered by benchmark,
-// function and profile.
-func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
+// Vectors are those of other tables over the forest, for Copy.
+type Vectors interface {
+	// Each calls f with all of them, some at a time.
+	Each(ctx context.Context, c *driver.Conn, f func(blobs []driver.Text) error) error
+	// Copy copies the tables into an attached catalog, with vectors as recode returns them.
+	Copy(ctx context.Context, c *driver.Conn, catalog string, recode func(blobs []driver.Text) ([][]byte, error)) error
+}
+
+// Copy copies all profiles and the vectors of others into the tables of an attached, empty
+// catalog: paths and functions numbered densely, and the rows of functions ordered by
+// benchmark, function and profile.
+func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others Vectors) error {
 	v, err := s.dict.reader(ctx, c)
 	if err != nil {
 		return err
 	}
-	r := &rewriter{c: c, v: v, catalog: catalog, catalogSQL: `"` + catalog + `".`}
+	r := &rewriter{c: c, v: v, others: others, catalog: catalog, catalogSQL: `"` + catalog + `".`}
 	for _, p := range s.catalog.listing().profiles {
 		r.profiles = append(r.profiles, int32(p.Seq))
 	}
 	slices.Sort(r.profiles)
-	for _, step := range []func(context.Context) error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
+	for _, step := range []func(context.Context) error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees, r.writeOthers} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -41,6 +49,7 @@ type rewriter struct {
 	catalog    string // that is attached, and its prefix in SQL
 	catalogSQL string
 	profiles   []int32 // ids, ascending
+	others     Vectors
 
 	path, fn           []int32 // new ids; -1: not used
 	oldPaths, oldFuncs []int32 // by new id
@@ -62,18 +71,20 @@ func (r *rewriter) eachBlob(ctx context.Context, table, columns string, f func(c
 func (r *rewriter) number(ctx context.Context) error {
 	used := newMarks(len(r.v.rec))
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
-	for _, table := range []string{"tree", "tree_mode"} {
-		err := r.eachBlob(ctx, table, "", func(ch driver.Chunk) error {
-			col := driver.Column[driver.Text](ch, 1)
-			return spread(len(col), perWorker, func(w, i int) (err error) {
-				bufs[w], err = decodeVector(col[i].Bytes(), len(r.v.rec), bufs[w])
-				used.add(w, bufs[w])
-				return err
-			})
+	mark := func(col []driver.Text) error {
+		return spread(len(col), perWorker, func(w, i int) (err error) {
+			bufs[w], err = decodeVector(col[i].Bytes(), len(r.v.rec), bufs[w])
+			used.add(w, bufs[w])
+			return err
 		})
-		if err != nil {
+	}
+	for _, table := range []string{"tree", "tree_mode"} {
+		if err := r.eachBlob(ctx, table, "", func(ch driver.Chunk) error { return mark(driver.Column[driver.Text](ch, 1)) }); err != nil {
 			return err
 		}
+	}
+	if err := r.others.Each(ctx, r.c, mark); err != nil {
+		return err
 	}
 	paths, functions := used.all(), bitset.New(len(r.v.functions))
 	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
@@ -215,16 +226,14 @@ func (r *rewriter) benchRanges(ctx context.Context) (ranges [][2]int32, err erro
 	return ranges, err
 }
 
-// writeTrees writes the vectors with the new ids.
-func (r *rewriter) writeTrees(ctx context.Context) error {
+// recoder translates encoded vectors to the new ids.
+func (r *rewriter) recoder() func(col []driver.Text) ([][]byte, error) {
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
 	encoders := make([]vectorEncoder, driver.Workers)
-	var ids []int32
 	var list [][]byte
-	fill := func(ch driver.Chunk) error {
-		col := driver.Column[driver.Text](ch, 1)
-		ids, list = slices.Clone(driver.Column[int32](ch, 0)), sized(list, len(col))
-		return spread(len(col), perWorker, func(w, i int) (err error) {
+	return func(col []driver.Text) ([][]byte, error) {
+		list = sized(list, len(col))
+		return list, spread(len(col), perWorker, func(w, i int) (err error) {
 			if bufs[w], err = decodeVector(col[i].Bytes(), len(r.path), bufs[w]); err != nil {
 				return err
 			}
@@ -235,19 +244,31 @@ func (r *rewriter) writeTrees(ctx context.Context) error {
 			return nil
 		})
 	}
+}
+
+// writeTrees writes the vectors of profiles with the new ids.
+func (r *rewriter) writeTrees(ctx context.Context) error {
+	recode := r.recoder()
 	err := r.eachBlob(ctx, "tree", "", func(ch driver.Chunk) error {
-		if err := fill(ch); err != nil {
+		list, err := recode(driver.Column[driver.Text](ch, 1))
+		if err != nil {
 			return err
 		}
-		return r.c.Append(r.catalog, "tree", len(ids), ids, list)
+		return r.c.Append(r.catalog, "tree", len(list), slices.Clone(driver.Column[int32](ch, 0)), list)
 	})
 	if err != nil {
 		return err
 	}
 	return r.eachBlob(ctx, "tree_mode", ", mode", func(ch driver.Chunk) error {
-		if err := fill(ch); err != nil {
+		list, err := recode(driver.Column[driver.Text](ch, 1))
+		if err != nil {
 			return err
 		}
-		return r.c.Append(r.catalog, "tree_mode", len(ids), ids, slices.Clone(driver.Column[uint8](ch, 2)), list)
+		return r.c.Append(r.catalog, "tree_mode", len(list), slices.Clone(driver.Column[int32](ch, 0)), slices.Clone(driver.Column[uint8](ch, 2)), list)
 	})
+}
+
+// writeOthers writes the vectors of others with the new ids.
+func (r *rewriter) writeOthers(ctx context.Context) error {
+	return r.others.Copy(ctx, r.c, r.catalog, r.recoder())
 }

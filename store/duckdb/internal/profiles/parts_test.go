@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,7 +82,7 @@ func TestCopyInRanges(t *testing.T) {
 		if err != nil || fmt.Sprint(ranges) != "[[0 0] [1 1] [2 2]]" {
 			t.Errorf("ranges %v, %v", ranges, err)
 		}
-		if err := Copy(t.Context(), s, c, "fresh"); err != nil {
+		if err := Copy(t.Context(), s, c, "fresh", noVectors{}); err != nil {
 			return err
 		}
 		rows := func(from string) (lines []string) {
@@ -151,4 +152,13 @@ func TestMergeTreesAbove(t *testing.T) {
 	if err != nil || !slices.Equal(again.Self, whole.Self) {
 		t.Errorf("the whole tree has other values afterwards: %v, %v, %v", again.Self, whole.Self, err)
 	}
+}
+
+// noVectors are the vectors of a store without windows.
+type noVectors struct{}
+
+func (noVectors) Each(context.Context, *driver.Conn, func([]driver.Text) error) error { return nil }
+
+func (noVectors) Copy(context.Context, *driver.Conn, string, func([]driver.Text) ([][]byte, error)) error {
+	return nil
 }

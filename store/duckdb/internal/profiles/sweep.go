@@ -76,6 +76,20 @@ func (s *sweeper) finish(parent []int32) {
 	}
 }
 
+// vector computes the vector alone, without sum and ancestors.
+func (s *sweeper) vector() {
+	for _, p := range s.hits {
+		if s.self[p] != 0 {
+			s.isTouched.Add(p)
+		}
+	}
+	s.touched = s.isTouched.Append(s.touched)
+	s.nodes, s.values = s.nodes[:0], s.values[:0]
+	for _, p := range s.touched {
+		s.nodes, s.values = append(s.nodes, p), append(s.values, s.self[p])
+	}
+}
+
 // functions computes, after finish, the rows of functions that calltree's FunctionRows
 // lists. Rec holds for each path its nearest ancestor of the same function: a path is
 // outermost in its function if it has none.

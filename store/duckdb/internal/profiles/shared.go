@@ -1,0 +1,238 @@
+package profiles
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// What follows shares the forest, its one writer and the encoding of vectors with package
+// windows, whose vectors are over the same paths.
+
+// Growth is the forest in a transaction that may add to it.
+type Growth struct {
+	s *Store
+	w *writer
+}
+
+// Grow runs f in one transaction, as the one call that changes profiles or windows, and
+// writes the paths that f added. After the commit, and before anybody reads what was
+// committed, it calls committed.
+func Grow(ctx context.Context, s *Store, f func(c *driver.Conn, g *Growth) error, committed func()) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return err
+	}
+	defer s.file.Leave()
+	s.sweeper.reset()
+	err := s.file.With(func(c *driver.Conn) error {
+		w, err := s.dict.writer(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+			return err
+		}
+		for _, step := range []func() error{
+			func() error { return f(c, &Growth{s, w}) },
+			func() error { return w.writeFunctions(ctx, c) },
+			func() error { return w.writePaths(c) },
+			ctx.Err,
+		} {
+			if err := step(); err != nil {
+				c.Exec("ROLLBACK") // the first error is the cause
+				return err
+			}
+		}
+		s.publish.Lock()
+		defer s.publish.Unlock()
+		if err := c.Exec("COMMIT"); err != nil {
+			c.Exec("ROLLBACK")
+			return err
+		}
+		s.dict.commit()
+		committed()
+		return nil
+	})
+	if err != nil && s.dict.grown() {
+		s.dict.rollback()
+	}
+	return err
+}
+
+// grown reports whether the writer has what is not committed.
+func (d *dictionary) grown() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.w
+	return w != nil && (w.paths.Len() != w.committed || len(w.functions) != w.committedFns || len(w.changedFns) > 0)
+}
+
+// Encode returns a vector over another forest as one over this, encoded.
+func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector) []byte {
+	if v.Len() == 0 {
+		return g.s.vectors.encode(nil, nil)
+	}
+	g.s.rows.paths = g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
+	g.add(calltree.Vector{Nodes: g.s.rows.paths, Self: v.Self})
+	return g.Take()
+}
+
+func (g *Growth) add(v calltree.Vector) {
+	g.s.sweeper.grow(g.w.paths.Len(), len(g.w.functions))
+	g.s.sweeper.add(v)
+}
+
+// Add adds an encoded vector to the sum that Take returns.
+func (g *Growth) Add(blob []byte) error {
+	v, err := decodeVector(blob, g.w.paths.Len(), calltree.Vector{Nodes: g.s.sweeper.nodes, Self: g.s.sweeper.values})
+	if err != nil {
+		return err
+	}
+	g.s.sweeper.nodes, g.s.sweeper.values = v.Nodes, v.Self
+	g.add(v)
+	return nil
+}
+
+// Take returns the encoded sum of what was added since the last call.
+func (g *Growth) Take() []byte {
+	sw := &g.s.sweeper
+	sw.vector()
+	blob := g.s.vectors.encode(sw.nodes, sw.values)
+	sw.reset()
+	return blob
+}
+
+// Snapshot runs begin, which starts a transaction, while nobody commits.
+func Snapshot(s *Store, begin func() error) error {
+	s.publish.RLock()
+	defer s.publish.RUnlock()
+	return begin()
+}
+
+// PathSum is a sum of encoded vectors over the committed forest.
+type PathSum struct {
+	v   *view
+	sum *pathSum
+}
+
+// NewSum returns a sum of nothing over all paths that a snapshot has which began before.
+func NewSum(ctx context.Context, s *Store, c *driver.Conn) (*PathSum, error) {
+	v, err := s.dict.reader(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &PathSum{v: v}, nil
+}
+
+// Add adds vectors on several goroutines.
+func (p *PathSum) Add(ctx context.Context, blobs [][]byte) (err error) {
+	p.sum, err = p.v.sum(ctx, &vectors{ids: make([]int32, len(blobs)), blob: blobs, ready: make([]*packedVector, len(blobs)), limit: len(p.v.rec)}, p.sum)
+	return err
+}
+
+// Tree returns the sum as a tree. It is called once.
+func (p *PathSum) Tree(typ profile.ValueType) *calltree.Tree {
+	if p.sum == nil {
+		return calltree.NewTree(p.v.forest.Cut(nil).Table, typ, nil)
+	}
+	defer p.v.release(p.sum)
+	return p.v.forest.Sum(typ, p.sum.has, p.sum.self)
+}
+
+// FunctionSum finds what a function took in encoded vectors.
+type FunctionSum struct {
+	v       *view
+	fn      int32 // -1: no path has it
+	workers []functionWorker
+}
+
+// functionWorker belongs to one goroutine.
+type functionWorker struct {
+	below []uint8 // of each path: whether the function is on it, once that is known
+	buf   calltree.Vector
+	trail []int32
+}
+
+// What functionWorker.below says.
+const (
+	notKnown uint8 = iota
+	isAbove
+	isBelow
+)
+
+// NewFunctionSum returns one for the function of a name.
+func NewFunctionSum(ctx context.Context, s *Store, c *driver.Conn, name string) (*FunctionSum, error) {
+	v, err := s.dict.reader(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	f := &FunctionSum{v: v, fn: -1, workers: make([]functionWorker, driver.Workers)}
+	if found := v.find([]string{name}); len(found) > 0 {
+		f.fn = found[0]
+	}
+	return f, nil
+}
+
+// Add calls f with self and total of each vector, on several goroutines.
+func (s *FunctionSum) Add(ctx context.Context, blobs [][]byte, f func(i int, self, total int64)) error {
+	if s.fn < 0 {
+		return ctx.Err()
+	}
+	return spread(len(blobs), perWorker, func(w, i int) error {
+		worker := &s.workers[w]
+		if worker.below == nil {
+			worker.below = make([]uint8, len(s.v.rec))
+		}
+		var err error
+		if worker.buf, err = decodeVector(blobs[i], len(s.v.rec), worker.buf); err != nil {
+			return err
+		}
+		self, total := int64(0), int64(0)
+		for k, p := range worker.buf.Nodes {
+			if !worker.isBelow(s, p) {
+				continue
+			}
+			total += worker.buf.Self[k]
+			if s.v.forest.Paths.Item[p] == s.fn {
+				self += worker.buf.Self[k]
+			}
+		}
+		f(i, self, total)
+		return ctx.Err()
+	})
+}
+
+// isBelow reports whether the function is on a path.
+func (w *functionWorker) isBelow(s *FunctionSum, p int32) bool {
+	parent, item := s.v.forest.Paths.Parent, s.v.forest.Paths.Item
+	known := isAbove
+	w.trail = w.trail[:0]
+	for ; p != calltree.NoNode; p = parent[p] {
+		if w.below[p] != notKnown {
+			known = w.below[p]
+			break
+		}
+		w.trail = append(w.trail, p)
+		if item[p] == s.fn {
+			known = isBelow
+			break
+		}
+	}
+	for _, p := range slices.Backward(w.trail) {
+		w.below[p] = known
+	}
+	return known == isBelow
+}
+
+// CopyBlobs copies a column of blobs into one allocation.
+func CopyBlobs(col []driver.Text) [][]byte { return copyBlobs(col) }
+
+// NoTree returns a tree of nothing.
+func NoTree() *calltree.Tree {
+	return calltree.NewTree(new(calltree.Forest).Cut(nil).Table, profile.ValueType{}, nil)
+}

@@ -1,0 +1,215 @@
+package windows
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+)
+
+// key identifies a window in its series. Of the hash it has the first 64 bits.
+type key struct {
+	series              string
+	start, length, hash int64
+}
+
+func keyOf(w *continuous.Window) key {
+	return key{w.Series.Key(), w.Start.UnixMilli(), w.Length.Milliseconds(), shortHash(w.Hash)}
+}
+
+func shortHash(h profile.Hash) int64 { return int64(binary.LittleEndian.Uint64(h[:8])) }
+
+// batch is what a PutWindows adds.
+type batch struct {
+	st      *state
+	added   []*series          // new ones
+	changed map[string]*series // copies of series, by key: what they are after the commit
+	facts   map[int32]bool     // series in the file whose facts changed
+	rows    struct {
+		series                        []int32
+		start, length, seq, sum, hash []int64
+		paths                         [][]byte
+	}
+}
+
+// PutWindows implements continuous.Store. It looks in the file only for repeats of windows
+// that do not start after all others of their series.
+func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
+	for _, w := range list {
+		if err := w.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		return nil, ctx.Err()
+	}
+	outcomes := make([]continuous.Outcome, len(list))
+	var b *batch
+	err := profiles.Grow(ctx, s.base, func(c *driver.Conn, g *profiles.Growth) error {
+		st, err := s.loaded(ctx, c)
+		if err != nil {
+			return err
+		}
+		b = &batch{st: st, changed: map[string]*series{}, facts: map[int32]bool{}}
+		keys := make([]key, len(list))
+		for i, w := range list {
+			keys[i] = keyOf(w)
+		}
+		known, err := st.known(ctx, c, keys)
+		if err != nil {
+			return err
+		}
+		for i, w := range list {
+			if known[keys[i]] {
+				outcomes[i] = continuous.Repeated
+				continue
+			}
+			known[keys[i]] = true
+			b.add(w, keys[i], g)
+		}
+		return b.write(ctx, c)
+	}, func() { b.apply() })
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// known returns those windows that are stored. A window that starts after all of its series is
+// not.
+func (st *state) known(ctx context.Context, c *driver.Conn, keys []key) (map[key]bool, error) {
+	known := map[key]bool{}
+	var doubtful []key
+	for _, k := range keys {
+		if e := st.byKey[k.series]; e != nil && k.start <= e.newest {
+			doubtful = append(doubtful, k)
+		}
+	}
+	slices.SortFunc(doubtful, func(a, b key) int { return int(min(max(a.start-b.start, -1), 1)) })
+	for len(doubtful) > 0 {
+		n := 1
+		for n < len(doubtful) && doubtful[n].start-doubtful[n-1].start < neighbours.Milliseconds() {
+			n++
+		}
+		if err := st.look(ctx, c, doubtful[:n], known); err != nil {
+			return nil, err
+		}
+		doubtful = doubtful[n:]
+	}
+	return known, nil
+}
+
+// neighbours is how far apart two windows may start that one statement looks for: it reads
+// all rows between the first and the last.
+const neighbours = 10 * time.Minute
+
+// look adds those windows to known that are stored.
+func (st *state) look(ctx context.Context, c *driver.Conn, keys []key, known map[key]bool) error {
+	var ids []int32
+	var starts []int64
+	for _, k := range keys {
+		ids, starts = append(ids, st.byKey[k.series].id), append(starts, k.start)
+	}
+	if err := c.Append("temp", "chosen", len(ids), ids, starts); err != nil {
+		return err
+	}
+	sql := fmt.Sprintf(`SELECT series, start, length, hash FROM raw_window WHERE start BETWEEN %d AND %d AND (series, start) IN (SELECT (series, start) FROM chosen)`,
+		starts[0], starts[len(starts)-1])
+	err := c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		start, length, hash := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
+		for i, id := range driver.Column[int32](ch, 0) {
+			e, ok := st.of(id)
+			if !ok {
+				return driver.Corruptf("windows of series %d, which is missing", id)
+			}
+			known[key{e.Key(), start[i], length[i], hash[i]}] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.Exec("DELETE FROM chosen")
+}
+
+// add adds a window that is not stored yet.
+func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
+	e := b.changed[k.series]
+	if e == nil {
+		if old := b.st.byKey[k.series]; old != nil {
+			copied := *old
+			e = &copied
+		} else {
+			e = &series{id: b.st.nextID + int32(len(b.added)), typ: w.Type, newest: k.start,
+				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(k.start), Last: timeOf(k.start)}}
+			b.added = append(b.added, e)
+		}
+		b.changed[k.series] = e
+	}
+	if k.start >= e.newest && !slices.Equal(w.Series.Facts, e.Facts) {
+		e.Facts = slices.Clone(w.Series.Facts)
+		if e.id < b.st.nextID {
+			b.facts[e.id] = true
+		}
+	}
+	e.extend(k.start, k.start, k.start+k.length)
+	r := &b.rows
+	r.series, r.start, r.length, r.hash = append(r.series, e.id), append(r.start, k.start), append(r.length, k.length), append(r.hash, k.hash)
+	r.seq = append(r.seq, b.st.seq+int64(len(r.seq))+1)
+	r.sum, r.paths = append(r.sum, w.Self.Sum()), append(r.paths, g.Encode(w.Forest, w.Self))
+}
+
+// write fills the open transaction.
+func (b *batch) write(ctx context.Context, c *driver.Conn) error {
+	rows := slices.Clone(b.added)
+	for id := range b.facts {
+		if err := c.Query(ctx, fmt.Sprint("DELETE FROM series WHERE id = ", id), nil, nil); err != nil {
+			return err
+		}
+		e, _ := b.st.of(id)
+		rows = append(rows, b.changed[e.Key()])
+	}
+	if err := appendSeries(c, "", rows); err != nil {
+		return err
+	}
+	r := &b.rows
+	return c.Append("", "raw_window", len(r.series), r.series, r.start, r.length, r.seq, r.sum, r.hash, r.paths)
+}
+
+// apply makes the state that of the commit.
+func (b *batch) apply() {
+	for _, e := range b.added {
+		b.st.add(e)
+	}
+	for k, e := range b.changed {
+		*b.st.byKey[k] = *e
+	}
+	b.st.seq += int64(len(b.rows.seq))
+}
+
+// appendSeries writes rows of table series.
+func appendSeries(c *driver.Conn, catalog string, list []*series) error {
+	var ids, scales []int32
+	var texts [11][]string
+	var numbers [4][]int64
+	var labels, facts []map[string]string
+	for _, e := range list {
+		ids, scales = append(ids, e.id), append(scales, int32(e.typ.Scale))
+		labels, facts = append(labels, mapOf(e.Labels)), append(facts, mapOf(e.Facts))
+		for i, text := range []string{e.Service, e.Type.Name, e.Type.SampleType, e.Type.SampleUnit, e.Type.PeriodType, e.Type.PeriodUnit,
+			e.typ.Name, e.typ.Unit, e.typ.PeriodUnit, e.typ.PeriodName, e.typ.Original} {
+			texts[i] = append(texts[i], text)
+		}
+		for i, n := range []int64{e.typ.Period, e.First.UnixMilli(), e.Last.UnixMilli(), e.newest} {
+			numbers[i] = append(numbers[i], n)
+		}
+	}
+	return c.Append(catalog, "series", len(list), ids, texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], labels, facts,
+		texts[6], texts[7], scales, numbers[0], texts[8], texts[9], texts[10], numbers[1], numbers[2], numbers[3])
+}

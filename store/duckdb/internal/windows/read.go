@@ -1,0 +1,353 @@
+package windows
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+)
+
+// selection is what a query reads: a snapshot of the state, whose transaction is open.
+type selection struct {
+	c     *driver.Conn
+	list  []*series // that match, as they were, in order of ids
+	all   bool      // they are all series
+	parts []continuous.Part
+	seq   int64 // continuous.Progress.Seq
+}
+
+// selected runs f in a transaction with what the query selects.
+func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level, f func(sel *selection) error) error {
+	match, err := q.Select()
+	if err != nil {
+		return err
+	}
+	return s.file.Look(ctx, func(c *driver.Conn) error {
+		sel := &selection{c: c}
+		err := profiles.Snapshot(s.base, func() error {
+			if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+				return err
+			}
+			st, err := s.loaded(ctx, c) // the first statement, or one that begins the snapshot
+			if err == nil {
+				_, err = c.Number(ctx, "SELECT count(*) FROM meta")
+			}
+			if err != nil {
+				return err
+			}
+			for _, e := range st.list {
+				if match(&e.Series) {
+					copied := *e
+					copied.Series = e.copied()
+					sel.list = append(sel.list, &copied)
+				}
+			}
+			sel.all, sel.seq = len(sel.list) == len(st.list), st.progress.Seq
+			sel.parts = st.progress.Parts(q.Range(), coarsest)
+			return nil
+		})
+		if err == nil && len(sel.list) > 0 {
+			if err = sel.choose(); err == nil {
+				err = f(sel)
+			}
+		}
+		if end := c.Exec("ROLLBACK"); err == nil {
+			err = end
+		}
+		return err
+	})
+}
+
+// maxListed is the maximum number of series that SQL lists; more are joined.
+const maxListed = 64
+
+// choose fills table chosen if the statements join it.
+func (sel *selection) choose() error {
+	if sel.all || len(sel.list) <= maxListed {
+		return nil
+	}
+	ids := sel.ids()
+	return sel.c.Append("temp", "chosen", len(ids), ids, make([]int64, len(ids)))
+}
+
+func (sel *selection) ids() []int32 {
+	ids := make([]int32, len(sel.list))
+	for i, e := range sel.list {
+		ids[i] = e.id
+	}
+	return ids
+}
+
+// condition returns the condition on the rows of a part.
+func (sel *selection) condition(p continuous.Part) string {
+	list := []string{fmt.Sprintf("start >= %d AND start < %d", p.From, p.Until)}
+	if p.Late {
+		list = append(list, fmt.Sprint("seq > ", sel.seq))
+	}
+	switch {
+	case sel.all:
+	case len(sel.list) <= maxListed:
+		list = append(list, "series IN ("+driver.List(sel.ids())+")")
+	default:
+		list = append(list, "series IN (SELECT series FROM chosen)")
+	}
+	return strings.Join(list, " AND ")
+}
+
+// partRows is the number of rows of a table whose vectors one statement reads: DuckDB keeps
+// the result in memory.
+const partRows = 1 << 16
+
+// totalColumns are the columns that answer.add reads.
+func totalColumns(l continuous.Level) string {
+	if l == continuous.Raw {
+		return "series, start, length, 1::BIGINT, length, sum"
+	}
+	return fmt.Sprintf("series, start, %d::BIGINT, parts, covered, sum", l.Length().Milliseconds())
+}
+
+// pathsColumn is the column of the vectors behind those.
+const pathsColumn = 6
+
+// vectors calls f with the rows of all parts: totalColumns and paths.
+func (sel *selection) vectors(ctx context.Context, f func(l continuous.Level, ch driver.Chunk) error) error {
+	for _, p := range sel.parts {
+		table := levelTables[p.Level]
+		rows, err := sel.c.Number(ctx, "SELECT coalesce(max(rowid), -1) + 1 FROM "+table)
+		if err != nil {
+			return err
+		}
+		for from := int64(0); from < rows; from += partRows {
+			sql := "SELECT " + totalColumns(p.Level) + ", paths FROM " + table + " WHERE " + sel.condition(p)
+			if rows > partRows {
+				sql += fmt.Sprintf(" AND rowid >= %d AND rowid < %d", from, from+partRows)
+			}
+			if err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error { return f(p.Level, ch) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answer collects the windows of an answer and the series that have one.
+type answer struct {
+	sel    *selection
+	place  map[int32]int32 // of the series with an id, in sel.list
+	has    []bool          // by place
+	totals []continuous.Total
+}
+
+func (sel *selection) answer() *answer {
+	a := &answer{sel: sel, place: make(map[int32]int32, len(sel.list)), has: make([]bool, len(sel.list))}
+	for i, e := range sel.list {
+		a.place[e.id] = int32(i)
+	}
+	return a
+}
+
+// add adds rows whose first columns are totalColumns.
+func (a *answer) add(l continuous.Level, ch driver.Chunk) error {
+	column := func(i int) []int64 { return driver.Column[int64](ch, i) }
+	start, length, parts, covered, sum := column(1), column(2), column(3), column(4), column(5)
+	for i, id := range driver.Column[int32](ch, 0) {
+		at, ok := a.place[id]
+		if !ok {
+			return driver.Corruptf("windows of series %d, which is missing", id)
+		}
+		a.has[at] = true
+		a.totals = append(a.totals, continuous.Total{Series: at, Level: l, Start: timeOf(start[i]),
+			Length: time.Duration(length[i]) * time.Millisecond, Parts: parts[i], Covered: time.Duration(covered[i]) * time.Millisecond, Sum: sum[i]})
+	}
+	return nil
+}
+
+// series returns the series with a window in order, and the place there of each place in the
+// selection.
+func (a *answer) series() (list []continuous.Series, at []int32) {
+	var order []int32
+	for i, has := range a.has {
+		if has {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(x, y int32) int { return a.sel.list[x].Compare(&a.sel.list[y].Series) })
+	at = make([]int32, len(a.has))
+	for i, place := range order {
+		at[place] = int32(i)
+		list = append(list, a.sel.list[place].Series)
+	}
+	return list, at
+}
+
+// Series implements continuous.Store.
+func (s *Store) Series(ctx context.Context, q continuous.Query) (list []continuous.Series, err error) {
+	err = s.selected(ctx, &q, continuous.Day, func(sel *selection) error {
+		a := sel.answer()
+		for _, p := range sel.parts {
+			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil, func(ch driver.Chunk) error {
+				for _, id := range driver.Column[int32](ch, 0) {
+					if at, ok := a.place[id]; ok {
+						a.has[at] = true
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		list, _ = a.series()
+		return nil
+	})
+	return list, err
+}
+
+// Totals implements continuous.Store.
+func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	totals := &continuous.Totals{}
+	err := s.selected(ctx, &q, continuous.Coarsest(step), func(sel *selection) error {
+		a := sel.answer()
+		for _, p := range sel.parts {
+			err := sel.c.Query(ctx, "SELECT "+totalColumns(p.Level)+" FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil, func(ch driver.Chunk) error {
+				return a.add(p.Level, ch)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		var at []int32
+		totals.Series, at = a.series()
+		totals.Totals = a.totals
+		for i := range totals.Totals {
+			totals.Totals[i].Series = at[totals.Totals[i].Series]
+		}
+		slices.SortFunc(totals.Totals, func(x, y continuous.Total) int { return x.Compare(&y) })
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return totals, nil
+}
+
+// Function implements continuous.Store.
+func (s *Store) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	amounts := &continuous.Amounts{}
+	err := s.selected(ctx, &q, continuous.Coarsest(step), func(sel *selection) error {
+		a := sel.answer()
+		sum, err := profiles.NewFunctionSum(ctx, s.base, sel.c, name)
+		if err != nil {
+			return err
+		}
+		err = sel.vectors(ctx, func(l continuous.Level, ch driver.Chunk) error {
+			from := len(a.totals)
+			if err := a.add(l, ch); err != nil {
+				return err
+			}
+			for _, t := range a.totals[from:] {
+				amounts.Amounts = append(amounts.Amounts, continuous.Amount{Total: t})
+			}
+			return sum.Add(ctx, profiles.CopyBlobs(driver.Column[driver.Text](ch, pathsColumn)), func(i int, self, total int64) {
+				amounts.Amounts[from+i].Self, amounts.Amounts[from+i].Whole = self, total
+			})
+		})
+		if err != nil {
+			return err
+		}
+		var at []int32
+		amounts.Series, at = a.series()
+		for i := range amounts.Amounts {
+			amounts.Amounts[i].Series = at[amounts.Amounts[i].Series]
+		}
+		slices.SortFunc(amounts.Amounts, func(x, y continuous.Amount) int { return x.Compare(&y.Total) })
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return amounts, nil
+}
+
+// Tree implements continuous.Store.
+func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	var merged continuous.Merged
+	var sum *profiles.PathSum
+	var valueType profile.ValueType
+	err := s.selected(ctx, &q, continuous.Day, func(sel *selection) (err error) {
+		if sum, err = profiles.NewSum(ctx, s.base, sel.c); err != nil {
+			return err
+		}
+		a := sel.answer()
+		size := int64(0)
+		err = sel.vectors(ctx, func(l continuous.Level, ch driver.Chunk) error {
+			a.totals = a.totals[:0]
+			if err := a.add(l, ch); err != nil {
+				return err
+			}
+			for _, t := range a.totals {
+				merged.Windows++
+				merged.Parts += t.Parts
+				merged.Covered += t.Covered
+				if size += max(t.Sum, -t.Sum); size < 0 {
+					return continuous.ErrTooLarge
+				}
+			}
+			return sum.Add(ctx, profiles.CopyBlobs(driver.Column[driver.Text](ch, pathsColumn)))
+		})
+		if err != nil {
+			return err
+		}
+		merged.Series, _ = a.series()
+		typ, err := continuous.OneType(merged.Series)
+		if err != nil {
+			return err
+		}
+		for _, e := range sel.list {
+			if e.Type == typ {
+				valueType = e.typ
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if sum == nil {
+		merged.Tree = profiles.NoTree()
+		return &merged, nil
+	}
+	merged.Tree = sum.Tree(valueType)
+	return &merged, nil
+}
+
+// WindowStats implements continuous.Store.
+func (s *Store) WindowStats(ctx context.Context) (stats continuous.Stats, err error) {
+	err = s.selected(ctx, &continuous.Query{}, continuous.Raw, func(sel *selection) error {
+		stats.Series = int64(len(sel.list))
+		first, last := int64(math.MaxInt64), int64(math.MinInt64)
+		for _, e := range sel.list {
+			first, last = min(first, e.First.UnixMilli()), max(last, e.Last.UnixMilli())
+		}
+		stats.First, stats.Last = timeOf(first), timeOf(last)
+		for l, table := range levelTables {
+			err := sel.c.Query(ctx, "SELECT count(*), coalesce(sum(octet_length(paths)), 0)::BIGINT FROM "+table, nil, func(ch driver.Chunk) error {
+				stats.Windows[l], stats.Bytes[l] = driver.Column[int64](ch, 0)[0], driver.Column[int64](ch, 1)[0]
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return stats, err
+}

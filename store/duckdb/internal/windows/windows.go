@@ -1,0 +1,203 @@
+// Package windows keeps the windows of continuous profiles in the tables of a DuckDB file.
+//
+// A window is a row with an encoded vector over the forest of package profiles, in a table
+// for each level. The rows of a table are in order of time, so that zone maps find those of
+// a range. Nothing else is stored of a window: functions are computed from vectors.
+//
+// In memory are the series and the progress of roll-ups, loaded by the first call that
+// needs them; of windows nothing. docs/schema/duckdb.md documents every table.
+package windows
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+)
+
+// Store keeps windows in a file. It is safe for concurrent use: one PutWindows or RollUp at
+// a time, and none while profiles change, because they share the forest.
+type Store struct {
+	file *driver.File
+	base *profiles.Store // whose forest and lock it uses
+
+	load sync.Mutex // held while state is loaded
+	// state changes only in the committed function of profiles.Grow, and is read by its
+	// caller or under profiles.Snapshot.
+	state *state
+}
+
+var _ continuous.Store = (*Store)(nil)
+
+// New returns the windows of a file, to be loaded by Load.
+func New(file *driver.File, base *profiles.Store) *Store { return &Store{file: file, base: base} }
+
+// What follows are functions and not methods because package duckdb embeds Store and users
+// must not see them.
+
+// Session is the SQL that a connection needs before this package can use it.
+const Session = chosenTable
+
+// Load forgets what memory has of a database that was closed.
+func Load(s *Store) { s.state = nil }
+
+// state mirrors the committed tables but for windows.
+type state struct {
+	progress continuous.Progress
+	seq      int64     // of the last window
+	list     []*series // in order of ids; never nil
+	byKey    map[string]*series
+	nextID   int32
+}
+
+// series is a row of table series.
+type series struct {
+	id int32
+	continuous.Series
+	typ    profile.ValueType
+	newest int64 // start of the window that Facts describe, in milliseconds
+	stale  bool  // the times in its row are those of the last roll-up
+}
+
+// metaProgress is the key of table meta for the progress of roll-ups, as JSON.
+const metaProgress = "windows"
+
+// loaded returns the state, at first read from the file. No commit happens meanwhile.
+func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
+	s.load.Lock()
+	defer s.load.Unlock()
+	if s.state != nil {
+		return s.state, nil
+	}
+	st := &state{progress: continuous.NewProgress(), byKey: map[string]*series{}}
+	text := ""
+	err := c.Query(ctx, "SELECT value FROM meta WHERE key = '"+metaProgress+"'", nil, func(ch driver.Chunk) error {
+		text = ch.Texts(0)[0]
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &st.progress); err != nil {
+			return nil, driver.Corruptf("the progress of windows, %q, cannot be read", text)
+		}
+	}
+	st.seq = st.progress.Seq
+	if err := st.readSeries(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := st.readTimes(ctx, c); err != nil {
+		return nil, err
+	}
+	s.state = st
+	return st, nil
+}
+
+func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
+	const sql = `SELECT id, service, name, sample_type, sample_unit, period_type, period_unit, labels, facts,
+		value_type, unit, scale, period, value_period_unit, period_name, original, first_start, last_end, newest_start FROM series ORDER BY id`
+	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		ids := driver.Column[int32](ch, 0)
+		texts := func(i int) []string { return ch.Texts(i) }
+		service, name, sampleType, sampleUnit, periodType, periodUnit := texts(1), texts(2), texts(3), texts(4), texts(5), texts(6)
+		labels, facts := ch.TextMaps(7), ch.TextMaps(8)
+		valueType, unit, scale, period := texts(9), texts(10), driver.Column[int32](ch, 11), driver.Column[int64](ch, 12)
+		valueUnit, valueName, original := texts(13), texts(14), texts(15)
+		first, last, newest := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 18)
+		for i, id := range ids {
+			e := &series{id: id, newest: newest[i]}
+			e.Series = continuous.Series{Service: service[i], Labels: labelsOf(labels[i]), Facts: labelsOf(facts[i]), First: timeOf(first[i]), Last: timeOf(last[i]),
+				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i], PeriodUnit: periodUnit[i]}}
+			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i], PeriodName: valueName[i], Original: original[i]}
+			st.add(e)
+		}
+		return nil
+	})
+}
+
+// add adds a series with the next free id or a higher one.
+func (st *state) add(e *series) {
+	st.list = append(st.list, e)
+	st.byKey[e.Key()] = e
+	st.nextID = e.id + 1
+}
+
+// of returns the series of an id.
+func (st *state) of(id int32) (*series, bool) {
+	i, ok := slices.BinarySearchFunc(st.list, id, func(e *series, id int32) int { return int(e.id - id) })
+	if !ok {
+		return nil, false
+	}
+	return st.list[i], true
+}
+
+// readTimes adds the windows since the last roll-up to the times of their series: rows of
+// series have the times of then.
+func (st *state) readTimes(ctx context.Context, c *driver.Conn) error {
+	sql := fmt.Sprintf(`SELECT series, min(start), max(start), max(start + length), max(seq) FROM raw_window WHERE seq > %d GROUP BY series`, st.progress.Seq)
+	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		first, newest, last, seq := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3), driver.Column[int64](ch, 4)
+		for i, id := range driver.Column[int32](ch, 0) {
+			e, ok := st.of(id)
+			if !ok {
+				return driver.Corruptf("windows of series %d, which is missing", id)
+			}
+			e.extend(first[i], newest[i], last[i])
+			st.seq = max(st.seq, seq[i])
+		}
+		return nil
+	})
+}
+
+// extend adds windows to the times of a series.
+func (e *series) extend(first, newest, last int64) {
+	if first < e.First.UnixMilli() {
+		e.First = timeOf(first)
+	}
+	if last > e.Last.UnixMilli() {
+		e.Last = timeOf(last)
+	}
+	e.newest = max(e.newest, newest)
+	e.stale = true
+}
+
+func timeOf(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+func labelsOf(m map[string]string) (list continuous.Labels) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, continuous.Label{Name: name, Value: m[name]})
+	}
+	return list
+}
+
+func mapOf(list continuous.Labels) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, l := range list {
+		m[l.Name] = l.Value
+	}
+	return m
+}
+
+// describe returns copies of series.
+func describe(list []*series) []continuous.Series {
+	var all []continuous.Series
+	for _, e := range list {
+		all = append(all, e.copied())
+	}
+	return all
+}
+
+func (e *series) copied() continuous.Series {
+	c := e.Series
+	c.Labels, c.Facts = slices.Clone(e.Labels), slices.Clone(e.Facts)
+	return c
+}
