@@ -214,14 +214,19 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err := r.Sides.check(&r.Judging, ""); err != nil {
 		return nil, err
 	}
+	st, sides, about, err := r.Sides.open(ctx, st)
+	if err != nil {
+		return nil, err
+	}
 	list, err := query.ProfilesOf(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
-	res, notes, err := r.compared(ctx, st, list, req)
+	res, notes, err := r.compared(ctx, st, sides, list, req)
 	if err != nil {
 		return nil, err
 	}
+	notes = append(about, notes...)
 	out := &RegressionsResult{Notes: append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
@@ -239,8 +244,8 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 }
 
 // compared searches the newest runs, or the head of two named sides, for changes.
-func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
-	if r.Base == "" {
+func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, sides Sides, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
+	if sides.Base == "" {
 		res, err := regression.Find(ctx, st, r.Selection, req)
 		if err == nil {
 			suggestBase(res, list)
@@ -250,7 +255,7 @@ func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, list 
 	if len(r.Types) == 0 {
 		list = history.Distinct(list)
 	}
-	c, s, err := (&chooser{r.Sides, &r.Facts, false}).compare(ctx, st, list, r.Last, req)
+	c, s, err := (&chooser{sides, &r.Facts, false}).compare(ctx, st, list, r.Last, req)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -180,6 +180,10 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
+	st, sides, about, err := r.Sides.open(ctx, st)
+	if err != nil {
+		return nil, err
+	}
 	list, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err
@@ -194,16 +198,16 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	var res *regression.Result
 	var runs store.Reader = st
 	var notes []string
-	if r.Base == "" {
+	if sides.Base == "" {
 		if res, err = regression.Find(ctx, st, q, req); err == nil {
 			suggestBase(res, list)
 		}
 	} else {
 		var s *chosenSides
 		var c *gate.Comparison
-		if c, s, err = (&chooser{r.Sides, &r.Facts, r.Files}).compare(ctx, st, list, k, req); err == nil {
+		if c, s, err = (&chooser{sides, &r.Facts, r.Files}).compare(ctx, st, list, k, req); err == nil {
 			res, runs = c.Result, c.Runs
-			notes = append(s.notes, onBase(c.OnBase)...)
+			notes = append(append(about, s.notes...), onBase(c.OnBase)...)
 			params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
 		}
 		req.K = 0

@@ -18,6 +18,7 @@ import (
 
 // Sides names the two sides of a comparison; regressions, reports and checks have it.
 type Sides struct {
+	Releases
 	Base string `param:"base" group:"Side" arg:"what" help:"base side: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
 	Head string `param:"head" group:"Side" arg:"what" help:"side to test, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
 }
@@ -25,10 +26,14 @@ type Sides struct {
 // check refuses sides that do not go with the other parameters.
 func (s *Sides) check(j *Judging, method string) error {
 	switch {
-	case s.Head != "" && s.Base == "":
+	case s.Head != "" && s.Base == "" && s.Service == "":
 		return param.Errorf("--head needs --base; without both the newest runs are tested against those before")
+	case s.Service != "" && method != "" && method != "default":
+		return param.Errorf("--method %s ranks runs of benchmarks: leave out --service", method)
 	case s.Base != "" && method != "" && method != "default":
 		return param.Errorf("--method %s ranks the newest runs: leave out --base", method)
+	case s.Service != "" && (len(j.History) > 0 || j.AnyBranch):
+		return param.Errorf("--service has the history of the releases: leave out --history and --any-branch")
 	case s.Base != "" && (len(j.History) > 0 || j.AnyBranch):
 		return param.Errorf("--base names the history: leave out --history and --any-branch")
 	}

@@ -1,0 +1,38 @@
+package judge
+
+import (
+	"context"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/releases"
+)
+
+// Releases compares releases of a service in place of runs.
+type Releases struct {
+	Service string `param:"service" group:"Side" arg:"name" help:"compare releases of this service, whose profiles arrive by themselves: the newest with those that run beside it, or with the one before; --base and --head name others" json:"service,omitempty"`
+	By      string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
+}
+
+// open returns the store to judge, and its sides: that of the runs, or one with the runs of
+// releases.
+func (s Sides) open(ctx context.Context, st store.Store) (store.Store, Sides, []string, error) {
+	if s.Service == "" {
+		if s.By != "" {
+			return nil, s, nil, param.Errorf("--by needs --service")
+		}
+		return st, s, nil, nil
+	}
+	windows, ok := st.(continuous.Store)
+	if !ok {
+		return nil, s, nil, param.Errorf("--service %s: this store keeps no continuous profiles", s.Service)
+	}
+	c, err := releases.Open(ctx, windows, releases.Options{Service: s.Service, Label: s.By, Base: s.Base, Head: s.Head})
+	if err != nil {
+		return nil, s, nil, err
+	}
+	const side = "attr." + releases.SideAttribute + "="
+	s.Base, s.Head = side+releases.Base, side+releases.Head
+	return c, s, []string{c.String()}, nil
+}

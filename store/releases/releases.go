@@ -1,0 +1,431 @@
+// Package releases shows what a service pushed as runs of benchmarks, so that every query
+// compares its releases as it compares runs.
+//
+//	windows of a service ──by version──▶ instances or blocks of time ──▶ runs of both sides
+//
+// A release is all series of a service with one value of a label, such as service_version.
+// The newest release is compared with the ones that ran beside it (a canary and the rest),
+// or, if none did, with the one before. Each type is a benchmark (group: the service), and
+// an operation is a second of one instance.
+//
+// Of releases that ran at the same time, a run is some of the instances, all the time: what
+// changes over the day changes for both sides alike, and the noise between runs is that
+// between instances. Else a run is a block of time of all instances, and the noise is what
+// changes from block to block: load, requests, instances that come and go.
+package releases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// VersionLabels are the labels that name a release, the first that a service has.
+var VersionLabels = []string{"service_version", "service.version", "version", "service_git_ref"}
+
+// The attributes of runs: the release, and whether it is tested or compared with.
+const (
+	VersionAttribute = "version"
+	SideAttribute    = "side" // Base or Head
+	Base             = "base"
+	Head             = "head"
+)
+
+// Limits of what is compared.
+const (
+	headRuns       = 8  // of the newest release
+	baseRuns       = 30 // as many as a history has
+	leastInstances = 4  // of each side, so that runs are instances
+	// longest is what is read of the newest release, from its first window on: a month of
+	// a release says no more than its first days.
+	longest = 4 * 24 * time.Hour
+)
+
+// steps are the lengths of blocks. Blocks begin at multiples of them, so that hours and
+// days are read as sums.
+var steps = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour}
+
+// Options choose a service and its releases.
+type Options struct {
+	Service string
+	Label   string // whose values are releases; empty: the first of VersionLabels that the service has
+	Base    string // release to compare with; empty: see Compared
+	Head    string // release to test; empty: the one whose first window is the newest
+	Until   time.Time
+}
+
+// Compared is a store with the runs of two sides, and what they are.
+type Compared struct {
+	*mem.Store
+	Label, Head string
+	Base        []string // releases, in byte order
+	Beside      bool     // they ran at the same time
+	Instance    string   // label whose values are spread over the runs; empty: runs are blocks of time
+	Block       time.Duration
+	From, Until time.Time // of the head
+}
+
+// String describes the comparison.
+func (c *Compared) String() string {
+	how, run := "the time before", fmt.Sprintf("%s of all instances", c.Block)
+	if c.Beside {
+		how = "at the same time"
+	}
+	if c.Instance != "" {
+		run = fmt.Sprintf("some values of %q", c.Instance)
+	}
+	base := fmt.Sprintf("%q", c.Base[0])
+	if n := len(c.Base); n > 1 {
+		base = fmt.Sprintf("%d other releases", n)
+	}
+	return fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation a second of one instance",
+		c.Label, c.Head, c.From.Format(time.RFC3339), c.Until.Format(time.RFC3339), base, how, run)
+}
+
+// release is what a value of the label pushed.
+type release struct {
+	version     string
+	first, last time.Time
+}
+
+// Open reads the windows of the releases that are compared. Errors wrap store.ErrNothing
+// if there are no two releases.
+func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error) {
+	of := []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: o.Service}}
+	series, err := st.Series(ctx, continuous.Query{Matchers: of, Until: o.Until})
+	if err != nil {
+		return nil, err
+	}
+	if len(series) == 0 {
+		return nil, noService(ctx, st, o.Service)
+	}
+	c := &Compared{Store: mem.New(), Label: cmp.Or(o.Label, versionLabel(series))}
+	all := releasesOf(series, c.Label, o.Until)
+	head, base, err := choose(all, c, o)
+	if err != nil {
+		return nil, fmt.Errorf("service %q: %w", o.Service, err)
+	}
+	var spread [2][]string // of the head, of the base
+	if c.Beside {
+		c.Instance, spread = instances(series, c.Label, c.Head, c.Base)
+	}
+	b := &builder{st: st, to: c.Store, forest: new(calltree.Forest), service: o.Service, label: c.Label}
+	for _, t := range typesOf(series) {
+		if c.Instance != "" {
+			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{head}, spread[0], headRuns), b.addSpread(ctx, t, c, Base, base, spread[1], baseRuns))
+		} else {
+			err = b.addBlocks(ctx, t, c, head, base)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// noService returns the error of a service without windows; it names those that have some.
+func noService(ctx context.Context, st continuous.Store, service string) error {
+	all, err := st.Series(ctx, continuous.Query{})
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for i := range all {
+		names[all[i].Service] = true
+	}
+	list := slices.Sorted(maps.Keys(names))
+	switch {
+	case len(list) == 0:
+		return fmt.Errorf("no service has pushed profiles: %w", store.ErrNothing)
+	case len(list) > 10:
+		return fmt.Errorf("service %q has no profiles; %d services have, such as %.200q: %w", service, len(list), list[:10], store.ErrNothing)
+	}
+	return fmt.Errorf("service %q has no profiles; these services have: %.200q: %w", service, list, store.ErrNothing)
+}
+
+// versionLabel returns the first label of VersionLabels that a series has.
+func versionLabel(series []continuous.Series) string {
+	for _, name := range VersionLabels {
+		if slices.ContainsFunc(series, func(s continuous.Series) bool { return s.Labels.Get(name) != "" }) {
+			return name
+		}
+	}
+	return VersionLabels[0]
+}
+
+// typesOf returns the types of series, in order of their text.
+func typesOf(series []continuous.Series) []continuous.Type {
+	types := map[continuous.Type]bool{}
+	for i := range series {
+		types[series[i].Type] = true
+	}
+	return slices.SortedFunc(maps.Keys(types), func(a, b continuous.Type) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// releasesOf returns the releases of series, oldest first window first.
+func releasesOf(series []continuous.Series, label string, until time.Time) []release {
+	of := map[string]*release{}
+	for i := range series {
+		s := &series[i]
+		last := s.Last
+		if !until.IsZero() && until.Before(last) {
+			last = until
+		}
+		r := of[s.Labels.Get(label)]
+		if r == nil {
+			r = &release{s.Labels.Get(label), s.First, last}
+			of[r.version] = r
+		}
+		if s.First.Before(r.first) {
+			r.first = s.First
+		}
+		if last.After(r.last) {
+			r.last = last
+		}
+	}
+	list := []release{}
+	for _, r := range of {
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b release) int {
+		return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.version, b.version))
+	})
+	return list
+}
+
+// choose finds the releases to compare and sets what c says of them.
+func choose(all []release, c *Compared, o Options) (head release, base []release, err error) {
+	at := len(all) - 1
+	if o.Head != "" {
+		if at = slices.IndexFunc(all, func(r release) bool { return r.version == o.Head }); at < 0 {
+			return head, nil, fmt.Errorf("no windows with %s=%q: %w", c.Label, o.Head, store.ErrNothing)
+		}
+	}
+	head = all[at]
+	if head.last.Sub(head.first) > longest {
+		head.last = head.first.Add(longest)
+	}
+	span := head.last.Sub(head.first)
+	for i, r := range all {
+		from, until := later(r.first, head.first), earlier(r.last, head.last)
+		switch {
+		case i == at || o.Base != "" && r.version != o.Base:
+		case until.Sub(from) >= span/2:
+			base = append(base, r)
+		}
+	}
+	c.Beside = len(base) > 0
+	for i, r := range all {
+		before := o.Base == "" && i == at-1 || o.Base != "" && r.version == o.Base && i != at
+		if len(base) == 0 && before {
+			base = []release{r}
+		}
+	}
+	switch {
+	case len(base) == 0 && o.Base != "":
+		return head, nil, fmt.Errorf("no windows with %s=%q: %w", c.Label, o.Base, store.ErrNothing)
+	case len(base) == 0:
+		return head, nil, fmt.Errorf("there is no release before %s=%q to compare with: %w", c.Label, head.version, store.ErrNothing)
+	}
+	c.Head, c.From, c.Until, c.Block = head.version, head.first, head.last, steps[0]
+	for _, r := range base {
+		c.Base = append(c.Base, r.version)
+	}
+	slices.Sort(c.Base)
+	for _, s := range steps {
+		if c.Block = s; span/s <= headRuns {
+			break
+		}
+	}
+	return head, base, nil
+}
+
+// instances returns the label whose values tell most instances of both sides apart, and
+// these values of the head and of the base; empty if there are too few.
+func instances(series []continuous.Series, label, head string, base []string) (instance string, values [2][]string) {
+	of := map[string][2]map[string]bool{} // by label
+	for i := range series {
+		s := &series[i]
+		side := 0
+		if v := s.Labels.Get(label); v != head {
+			if side = 1; !slices.Contains(base, v) {
+				continue
+			}
+		}
+		for _, l := range s.Labels {
+			if l.Name == label {
+				continue
+			}
+			if of[l.Name][0] == nil {
+				of[l.Name] = [2]map[string]bool{{}, {}}
+			}
+			of[l.Name][side][l.Value] = true
+		}
+	}
+	most := leastInstances - 1
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if n := min(len(of[name][0]), len(of[name][1])); n > most {
+			most, instance = n, name
+		}
+	}
+	if instance != "" {
+		for side := range values {
+			values[side] = slices.Sorted(maps.Keys(of[instance][side]))
+		}
+	}
+	return instance, values
+}
+
+// builder makes runs of windows.
+type builder struct {
+	st             continuous.Store
+	to             *mem.Store
+	forest         *calltree.Forest
+	service, label string
+}
+
+// addSpread makes runs of a side of a type that have some of the instances each.
+func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared, side string, of []release, values []string, most int) error {
+	runs := min(most, len(values))
+	for i := range runs {
+		var some []string
+		for at := i; at < len(values); at += runs {
+			some = append(some, values[at])
+		}
+		only := continuous.Matcher{Name: c.Instance, Op: continuous.Matches, Value: alternatives(some)}
+		if err := b.run(ctx, t, side, of, c.From, c.Until.Sub(c.From), fmt.Sprintf("#%d", i+1), only); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addBlocks makes the runs of both sides of a type that are blocks of time.
+func (b *builder) addBlocks(ctx context.Context, t continuous.Type, c *Compared, head release, base []release) error {
+	end := head.last.Add(-1)
+	for i, from := 0, end.Truncate(c.Block); i < headRuns && !from.Add(c.Block).Before(head.first.Add(1)); i, from = i+1, from.Add(-c.Block) {
+		if err := b.run(ctx, t, Head, []release{head}, from, c.Block, ""); err != nil {
+			return err
+		}
+	}
+	if !c.Beside {
+		// The block in which both ran belongs to neither's steady state.
+		end = earlier(base[0].last, head.first.Truncate(c.Block)).Add(-1)
+	}
+	first := base[0].first
+	if c.Beside {
+		first = head.first.Truncate(c.Block)
+	}
+	for i, from := 0, end.Truncate(c.Block); i < baseRuns && !from.Before(first.Truncate(c.Block)); i, from = i+1, from.Add(-c.Block) {
+		if err := b.run(ctx, t, Base, base, from, c.Block, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run adds up windows of releases and stores the sum as a run, unless there is none.
+func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from time.Time, length time.Duration, name string, only ...continuous.Matcher) error {
+	versions := make([]string, len(of))
+	for i, r := range of {
+		versions[i] = r.version
+	}
+	q := continuous.Query{Type: t, From: from, Until: from.Add(length), Matchers: append(only,
+		continuous.Matcher{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: b.service},
+		continuous.Matcher{Name: b.label, Op: continuous.Matches, Value: alternatives(versions)})}
+	merged, err := b.st.Tree(ctx, q)
+	if err != nil || merged.Parts == 0 {
+		return err
+	}
+	version := cmp.Or(of[0].version, "(none)")
+	if len(of) > 1 {
+		version = "(others)"
+	}
+	rec := &store.Record{Type: merged.Tree.Type, Duration: merged.Covered, Samples: merged.Parts, Hash: merged.Tree.Profile().Hash(0), Forest: b.forest, Self: b.vector(merged.Tree)}
+	f := &store.File{
+		Name:      fmt.Sprintf("windows of %s", b.service),
+		Benchmark: testrun.Benchmark{Group: b.service, Name: t.Name},
+		Run: testrun.Run{Key: version + cmp.Or(name, "@"+from.UTC().Format("2006-01-02T15:04")), Date: from.UTC(), Commit: version,
+			Attributes: map[string]string{VersionAttribute: version, SideAttribute: side}},
+		Records: []*store.Record{rec},
+	}
+	if t.Gauge() {
+		for i := range rec.Self.Self {
+			rec.Self.Self[i] /= merged.Parts
+		}
+		rec.Self = nonzero(rec.Self)
+	} else if merged.Covered > 0 {
+		f.Metrics = []testrun.Metric{testrun.NewOperations(merged.Covered.Seconds(), false)}
+	}
+	// Two types of one name that measure the same quantity are one value type: the
+	// first counts.
+	out, err := b.to.Put(ctx, []*store.File{f}, store.PutOptions{Conflict: store.Refuse})
+	if err == nil && !errors.Is(out[0].Err, store.ErrConflict) {
+		err = out[0].Err
+	}
+	return err
+}
+
+// vector returns the self values of a tree over the builder's forest.
+func (b *builder) vector(t *calltree.Tree) (v calltree.Vector) {
+	paths, functions := make([]int32, t.Len()), make([]int32, len(t.Functions))
+	for i, fn := range t.Functions {
+		functions[i] = b.forest.Function(fn)
+	}
+	for n := range t.Len() {
+		parent := calltree.NoNode
+		if t.Parent[n] != calltree.NoNode {
+			parent = paths[t.Parent[n]]
+		}
+		paths[n] = b.forest.Path(parent, functions[t.Func[n]])
+		if t.Self[n] != 0 {
+			v.Nodes, v.Self = append(v.Nodes, paths[n]), append(v.Self, t.Self[n])
+		}
+	}
+	return calltree.AddVectors(v) // in order of paths
+}
+
+// nonzero drops the values that are zero.
+func nonzero(v calltree.Vector) (kept calltree.Vector) {
+	for i, n := range v.Nodes {
+		if v.Self[i] != 0 {
+			kept.Nodes, kept.Self = append(kept.Nodes, n), append(kept.Self, v.Self[i])
+		}
+	}
+	return kept
+}
+
+// alternatives is a pattern of values.
+func alternatives(values []string) string {
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = regexp.QuoteMeta(v)
+	}
+	return strings.Join(quoted, "|")
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,185 @@
+package releases_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/releases"
+)
+
+var (
+	cpu  = continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"}
+	heap = continuous.Type{Name: "memory", SampleType: "inuse_space", SampleUnit: "bytes", PeriodType: "space", PeriodUnit: "bytes"}
+	noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+)
+
+// pusher pushes windows of a minute.
+type pusher struct {
+	t      *testing.T
+	st     *mem.Store
+	forest *calltree.Forest
+	n      byte
+}
+
+func (p *pusher) push(t continuous.Type, version, pod string, start time.Time, values map[string]int64) {
+	p.t.Helper()
+	p.n++
+	valueType := profile.NamedType("cpu")
+	if t == heap {
+		valueType = profile.NamedType("live")
+	}
+	w := &continuous.Window{
+		Series: continuous.Series{Service: "shop", Type: t, Labels: continuous.Labels{{Name: "pod", Value: pod}, {Name: "version", Value: version}}},
+		Start:  start, Length: time.Minute, Type: valueType, Forest: p.forest, Hash: profile.Hash{p.n, byte(start.Unix()), byte(start.Unix() >> 8), byte(start.Unix() >> 16)},
+	}
+	for path, value := range values {
+		at := calltree.NoNode
+		for name := range strings.SplitSeq(path, ";") {
+			at = p.forest.Path(at, p.forest.Function(profile.Function{Name: name}))
+		}
+		w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, at), append(w.Self.Self, value)
+	}
+	w.Self = calltree.AddVectors(w.Self)
+	out, err := p.st.PutWindows(p.t.Context(), []*continuous.Window{w})
+	if err != nil || out[0] != continuous.Stored {
+		p.t.Fatal(out, err)
+	}
+}
+
+func open(t *testing.T, st *mem.Store, o releases.Options) *releases.Compared {
+	t.Helper()
+	c, err := releases.Open(t.Context(), st, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sides returns the sums of the runs of each side and benchmark.
+func sides(t *testing.T, c *releases.Compared) map[string][]int64 {
+	t.Helper()
+	list, err := c.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string][]int64{}
+	for _, p := range list {
+		key := p.Run.Attributes[releases.SideAttribute] + " " + p.Benchmark.Name
+		sums[key] = append(sums[key], p.Sum)
+	}
+	return sums
+}
+
+// TestBefore compares the newest release with the one before it, not with older ones.
+func TestBefore(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	for minute := range 30 {
+		at := noon.Add(time.Duration(minute) * time.Minute)
+		version := []string{"1.0", "1.1", "1.2"}[minute/10]
+		p.push(cpu, version, "a", at, map[string]int64{"main;work": int64(100 + minute/10)})
+		p.push(cpu, version, "b", at, map[string]int64{"main": 5})
+		p.push(heap, version, "a", at, map[string]int64{"main;cache": 1000})
+		p.push(heap, version, "b", at, map[string]int64{"main;cache": 2000})
+	}
+	c := open(t, p.st, releases.Options{Service: "shop"})
+	if c.Head != "1.2" || fmt.Sprint(c.Base) != "[1.1]" || c.Beside || c.Label != "version" {
+		t.Fatalf("compared %+v", c)
+	}
+	got := sides(t, c)
+	for _, side := range []string{"head process_cpu", "base process_cpu"} {
+		want, n := map[string]int64{"head process_cpu": 107, "base process_cpu": 106}[side], len(got[side])
+		if n < 4 || got[side][1] != want*int64(c.Block/time.Minute) {
+			t.Errorf("%s: %v, want each minute %d", side, got[side], want)
+		}
+	}
+	if mean := got["head memory"]; len(mean) < 4 || mean[0] != 1500 {
+		t.Errorf("a gauge is not the mean of its windows: %v", mean)
+	}
+	list, err := c.Profiles(t.Context(), store.Query{Benchmarks: []string{"process_cpu"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if n, _ := p.Operations(); n != 2*c.Block.Seconds() {
+			t.Errorf("%s: %g seconds of instances, want %g", p.Run.Key, n, 2*c.Block.Seconds())
+		}
+	}
+	if c := open(t, p.st, releases.Options{Service: "shop", Base: "1.0", Head: "1.1"}); c.Head != "1.1" || c.Base[0] != "1.0" {
+		t.Errorf("named releases: %+v", c)
+	}
+}
+
+// TestBeside compares a canary with the rest at the same time, not with the time before.
+func TestBeside(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	for minute := range 60 {
+		at := noon.Add(time.Duration(minute) * time.Minute)
+		cost := int64(100)
+		if minute < 40 {
+			cost = 900 // of the past
+		}
+		p.push(cpu, "1.1", "a", at, map[string]int64{"main": cost})
+		p.push(cpu, "1.0 (old)", "b", at, map[string]int64{"main": cost})
+		if minute >= 40 {
+			p.push(cpu, "1.2", "c", at, map[string]int64{"main": 110})
+		}
+	}
+	c := open(t, p.st, releases.Options{Service: "shop"})
+	if c.Head != "1.2" || len(c.Base) != 2 || !c.Beside {
+		t.Fatalf("compared %+v", c)
+	}
+	for _, sum := range sides(t, c)["base process_cpu"] {
+		if sum > 200*int64(c.Block/time.Minute) {
+			t.Errorf("a run of the base has %d: windows of before the canary", sum)
+		}
+	}
+}
+
+// TestInstances spreads the instances of releases that ran beside each other over runs.
+func TestInstances(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	for pod := range 50 {
+		version := "1.0"
+		if pod%5 == 0 {
+			version = "1.1"
+		}
+		for minute := range 4 {
+			p.n = byte(pod)
+			p.push(cpu, version, fmt.Sprintf("pod+%d", pod), noon.Add(time.Duration(minute)*time.Minute), map[string]int64{"main": 10})
+		}
+	}
+	c := open(t, p.st, releases.Options{Service: "shop"})
+	got := sides(t, c)
+	head, base := got["head process_cpu"], got["base process_cpu"]
+	sum := func(list []int64) (n int64) {
+		for _, x := range list {
+			n += x
+		}
+		return n
+	}
+	if c.Instance != "pod" || len(head) != 8 || len(base) != 30 || sum(head) != 10*4*10 || sum(base) != 40*4*10 {
+		t.Errorf("instances %q, head %v, base %v", c.Instance, head, base)
+	}
+}
+
+func TestNothingToCompare(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	for _, want := range []string{"no service has pushed", "these services have", "no release before", `version="9"`} {
+		_, err := releases.Open(t.Context(), p.st, map[string]releases.Options{
+			"no service has pushed": {Service: "shop"}, "these services have": {Service: "nosuch"},
+			"no release before": {Service: "shop"}, `version="9"`: {Service: "shop", Head: "9"},
+		}[want])
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, store.ErrNothing) {
+			t.Errorf("%s: error %v", want, err)
+		}
+		p.push(cpu, "1.0", "a", noon.Add(time.Duration(p.n)*time.Minute), map[string]int64{"main": 1})
+	}
+}

@@ -1,0 +1,132 @@
+package detection
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/mem"
+)
+
+// Service is a simulated service of many instances, all of which are profiled all day at
+// 100 samples a second, and of which a new version is slower in one function.
+type Service struct {
+	Seed      uint64
+	Instances int
+	Canary    int     // instances of the new version; 0: all, on the second day
+	Nodes     int     // of the program, about
+	Hours     int     // of each version
+	Impact    float64 // cost of the change, as a share of the program
+}
+
+// The noise of services.
+const (
+	loadNoise  = 0.10 // of an instance, all day
+	mixNoise   = 0.02 // of a function in all instances, from hour to hour: other requests
+	dayMix     = 0.05 // of a module over the day: by night other requests than by day
+	dayLoad    = 0.5  // of a day's mean: the load's amplitude
+	coresInUse = 0.5
+)
+
+// Push stores the windows of the service and returns the name of its slower function.
+func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err error) {
+	r := rand.New(rand.NewPCG(s.Seed, 0xbb67ae8584caa73b))
+	p := newProgram(r, s.Nodes)
+	fn := s.choose(r, p)
+	forest, paths := new(calltree.Forest), make([]int32, len(p.nodes))
+	for n, node := range p.nodes {
+		at := calltree.NoNode
+		if node.parent >= 0 {
+			at = paths[node.parent]
+		}
+		f := p.fns[node.fn]
+		paths[n] = forest.Path(at, forest.Function(profile.Function{Name: f.name, Kind: f.kind}))
+	}
+	instance := make([][]float64, s.Instances)
+	for i := range instance {
+		instance[i] = append([]float64{logNormal(r, loadNoise)}, noises(r, p, func(f *simFunction) float64 { return f.jitter })...)
+	}
+	module := make([]float64, simModules+1)
+	for i := range module {
+		module[i] = dayMix * r.NormFloat64()
+	}
+	self := p.selfs()
+	versions := 2
+	if s.Canary > 0 {
+		versions = 1
+	}
+	for hour := range s.Hours * versions {
+		mix := noises(r, p, func(*simFunction) float64 { return mixNoise })
+		day := math.Sin(2 * math.Pi * float64(hour) / 24)
+		for f := range mix {
+			mix[f] *= math.Exp(day * module[p.fns[f].module+1])
+		}
+		var list []*continuous.Window
+		for i := range s.Instances {
+			isNew := i < s.Canary || s.Canary == 0 && hour >= s.Hours
+			load := 100 * 3600 * coresInUse * (1 + dayLoad*day) * instance[i][0]
+			w := s.window(i, hour, isNew)
+			w.Forest = forest
+			for n, node := range p.nodes {
+				cost := node.cost * mix[node.fn] * instance[i][1+node.fn]
+				if isNew && node.fn == fn {
+					cost *= 1 + s.Impact/self[fn]
+				}
+				if x := poisson(r, load*cost); x > 0 {
+					w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, paths[n]), append(w.Self.Self, x*10_000_000)
+				}
+			}
+			w.Self = calltree.AddVectors(w.Self)
+			list = append(list, w)
+		}
+		if _, err := st.PutWindows(ctx, list); err != nil {
+			return "", err
+		}
+	}
+	return p.fns[fn].name, nil
+}
+
+// choose returns a function of the program's own that has between 1 and 10% of it.
+func (s *Service) choose(r *rand.Rand, p *simProgram) int {
+	var can []int
+	for fn, share := range p.selfs() {
+		if p.own(fn) && share > 0.01 && share < 0.1 {
+			can = append(can, fn)
+		}
+	}
+	if len(can) == 0 {
+		return slices.Index(p.selfs(), slices.Max(p.selfs()))
+	}
+	return can[r.IntN(len(can))]
+}
+
+// noises returns a factor of each function's cost.
+func noises(r *rand.Rand, p *simProgram, sigma func(*simFunction) float64) []float64 {
+	list := []float64{}
+	for i := range p.fns {
+		list = append(list, logNormal(r, sigma(&p.fns[i])))
+	}
+	return list
+}
+
+func (s *Service) window(i, hour int, isNew bool) *continuous.Window {
+	version := "1.0"
+	if isNew {
+		version = "1.1"
+	}
+	w := &continuous.Window{
+		Series: continuous.Series{Service: "shop", Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"},
+			Labels: continuous.Labels{{Name: "pod", Value: fmt.Sprintf("shop-%d", i)}, {Name: "service_version", Value: version}}},
+		Start: time.Date(2026, 11, 2, hour, 0, 0, 0, time.UTC), Length: time.Hour,
+		Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Period: 10_000_000, PeriodUnit: "nanoseconds"},
+	}
+	binary.LittleEndian.PutUint32(w.Hash[:], uint32(hour*s.Instances+i))
+	return w
+}
