@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 )
@@ -20,7 +19,7 @@ func Compile(list []Matcher) (func(*Series) bool, error) {
 		case NotEqual:
 			tests[i] = func(v string) bool { return v != m.Value }
 		case Matches, NotMatches:
-			re, err := regexp.Compile("^(?s:" + m.Value + ")$")
+			re, err := pattern(m.Value)
 			if err != nil {
 				return nil, fmt.Errorf("label %q: %w", m.Name, err)
 			}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxSelector limits the bytes of a selector, and so the size of its patterns.
+// maxSelector limits the bytes of selectors, and so the size of their patterns.
 const maxSelector = 64 << 10
 
 // ParseSelector parses selectors in the syntax of Prometheus, without the name of a metric:
@@ -20,7 +20,11 @@ const maxSelector = 64 << 10
 // in single quotes. Errors name the selector and the column.
 func ParseSelector(texts ...string) ([]Matcher, error) {
 	var list []Matcher
+	size := 0
 	for _, text := range texts {
+		if size += len(text); size > maxSelector {
+			return nil, fmt.Errorf("selector %s: %d bytes: the maximum is %d", shortened(text), size, maxSelector)
+		}
 		p := selectorParser{text: text}
 		matchers, err := p.parse()
 		if err != nil {
@@ -67,9 +71,6 @@ type selectorParser struct {
 }
 
 func (p *selectorParser) parse() ([]Matcher, error) {
-	if len(p.text) > maxSelector {
-		return nil, fmt.Errorf("%d bytes: the maximum is %d", len(p.text), maxSelector)
-	}
 	for p.at < len(p.text) { // so that no part of it is invalid
 		r, n := utf8.DecodeRuneInString(p.text[p.at:])
 		if r == utf8.RuneError && n == 1 {
@@ -221,49 +222,4 @@ func pattern(text string) (*regexp.Regexp, error) {
 		return nil, err // before it is put into a group, from which it could break out
 	}
 	return regexp.Compile("^(?s:" + text + ")$")
-}
-
-// Selector selects series.
-type Selector struct {
-	typ      Type // zero: all
-	matchers []Matcher
-	patterns []*regexp.Regexp // by matcher; nil: of another operation
-}
-
-// NewSelector returns the selector of a query's type and matchers. It fails if a pattern or
-// an operation is none. It is safe for concurrent use.
-func NewSelector(q Query) (*Selector, error) {
-	s := &Selector{typ: q.Type, matchers: q.Matchers, patterns: make([]*regexp.Regexp, len(q.Matchers))}
-	for i, m := range q.Matchers {
-		switch m.Op {
-		case Equal, NotEqual:
-		case Matches, NotMatches:
-			p, err := pattern(m.Value)
-			if err != nil {
-				return nil, fmt.Errorf("label %s: %w", shortened(m.Name), err)
-			}
-			s.patterns[i] = p
-		default:
-			return nil, fmt.Errorf("label %s: operation %q: expected =, !=, =~ or !~", shortened(m.Name), string(m.Op))
-		}
-	}
-	return s, nil
-}
-
-// Selects reports whether a series is of the type and matches all matchers.
-func (s *Selector) Selects(series *Series) bool {
-	if s.typ != (Type{}) && series.Type != s.typ {
-		return false
-	}
-	for i, m := range s.matchers {
-		value := series.Label(m.Name)
-		matches := value == m.Value
-		if p := s.patterns[i]; p != nil {
-			matches = p.MatchString(value)
-		}
-		if matches != (m.Op == Equal || m.Op == Matches) {
-			return false
-		}
-	}
-	return true
 }

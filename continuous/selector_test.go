@@ -98,26 +98,27 @@ func TestSelects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := continuous.NewSelector(continuous.Query{Matchers: matchers})
+		selects, err := (&continuous.Query{Matchers: matchers}).Select()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Selects(series); got != want {
+		if got := selects(series); got != want {
 			t.Errorf("%s: %t, want %t", selector, got, want)
 		}
 	}
 	for _, q := range []continuous.Query{
 		{Matchers: []continuous.Matcher{matcher("a", "=~", "(")}},
+		{Matchers: []continuous.Matcher{matcher("a", "=~", "x)|(y")}},
 		{Matchers: []continuous.Matcher{matcher("a", "==", "b")}},
 	} {
-		if _, err := continuous.NewSelector(q); err == nil {
+		if _, err := q.Select(); err == nil {
 			t.Errorf("%v is accepted", q.Matchers)
 		}
 	}
 	other := cpu
 	other.SampleType = "samples"
-	s, err := continuous.NewSelector(continuous.Query{Type: other})
-	if err != nil || s.Selects(series) {
+	selects, err := (&continuous.Query{Type: other}).Select()
+	if err != nil || selects(series) {
 		t.Errorf("a series of another type is selected (%v)", err)
 	}
 }
@@ -136,10 +137,10 @@ func FuzzParseSelector(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, matchers) {
 			t.Fatalf("%q: %v, and again %v (%v)", text, matchers, again, err)
 		}
-		s, err := continuous.NewSelector(continuous.Query{Matchers: matchers})
+		selects, err := (&continuous.Query{Matchers: matchers}).Select()
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		s.Selects(&continuous.Series{Service: "checkout"})
+		selects(&continuous.Series{Service: "checkout"})
 	})
 }

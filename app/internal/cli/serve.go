@@ -21,6 +21,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/api"
 	"github.com/dendroprof/dendro/app/internal/server/pages"
+	"github.com/dendroprof/dendro/app/internal/server/pyroscope/querier"
 	"github.com/dendroprof/dendro/app/internal/server/tracing"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
@@ -304,9 +305,13 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	}
 	tools := mcp.Handler(answers, about)
 	assistants := server.Part{Name: "mcp", Routes: []server.Route{{Pattern: "POST /mcp", Handler: tools, Needs: server.Reading}}}
-	if traces == nil {
-		return []server.Part{api.Part(questions), assistants}
+	parts := []server.Part{assistants}
+	if answers.Windows != nil {
+		parts = append(parts, querier.Part(answers.Windows))
 	}
-	questions.Dispatcher = traces.Dispatcher
-	return append([]server.Part{api.Part(questions), assistants}, traces.Parts...)
+	if traces != nil {
+		questions.Dispatcher = traces.Dispatcher
+		parts = append(parts, traces.Parts...)
+	}
+	return append([]server.Part{api.Part(questions)}, parts...)
 }

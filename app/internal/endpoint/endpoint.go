@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
@@ -139,15 +140,17 @@ type Asker interface {
 // Local is an open store, or none for questions about files.
 type Local struct {
 	Store   store.Store
-	Traces  traceprof.Store // nil: the store keeps none
-	Limits  profile.Limits  // of original files that are decoded
-	Version string          // of the program, for documents
+	Traces  traceprof.Store  // nil: the store keeps none
+	Windows continuous.Store // nil: the store keeps none
+	Limits  profile.Limits   // of original files that are decoded
+	Version string           // of the program, for documents
 }
 
-// NewLocal returns an open store with its traces.
+// NewLocal returns an open store with its traces and windows.
 func NewLocal(st store.Store, limits profile.Limits) *Local {
 	traces, _ := st.(traceprof.Store)
-	return &Local{Store: st, Traces: traces, Limits: limits}
+	windows, _ := st.(continuous.Store)
+	return &Local{Store: st, Traces: traces, Windows: windows, Limits: limits}
 }
 
 // Ask answers from the store.

@@ -16,6 +16,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -131,16 +132,13 @@ func deadline(r *http.Request) (context.Context, context.CancelFunc, error) {
 
 type headerKey struct{}
 
-// Header returns the first value of a header of the request that a method answers, over
-// HTTP or gRPC; empty if there is none.
+// Header returns the values of a header of the request that a method answers, over HTTP or
+// gRPC, separated by commas; empty if there is none.
 func Header(ctx context.Context, name string) string {
 	if h, ok := ctx.Value(headerKey{}).(http.Header); ok {
-		return h.Get(name)
+		return strings.Join(h.Values(name), ", ")
 	}
-	if values := metadata.ValueFromIncomingContext(ctx, name); len(values) > 0 {
-		return values[0]
-	}
-	return ""
+	return strings.Join(metadata.ValueFromIncomingContext(ctx, name), ", ")
 }
 
 // Register registers the service for gRPC.

@@ -1,0 +1,223 @@
+package querier
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// otherName is the bar with what a limit of nodes folds: the clients know it by name.
+const otherName = "other"
+
+// errNegative: the clients' flame graphs have no bars of negative width.
+var errNegative = errors.New("the selection has negative values, which this form of a flame graph cannot show")
+
+// columns are the values of the nodes of one side.
+type columns struct{ self, total []int64 }
+
+func (c *columns) root(t *calltree.Table) (sum int64) {
+	for n := int32(0); int(n) < t.Len(); n = t.End[n] {
+		sum += c.total[n]
+	}
+	return sum
+}
+
+// folded is a tree with at most a number of nodes: those of the largest totals. What the
+// others have is in a child of their parent, `other`, so that every total stays as it is.
+// A function of that name is folded too. Rows are depth first, and a row of -1 is `other`.
+type folded struct {
+	*calltree.Table
+	sides []columns
+	keep  []bool // nil: all
+	has   []bool // by node: its children are not all kept
+}
+
+// fold returns a tree of one side, or a diff of two, with at most most nodes; 0: all. Nodes
+// of equal totals are kept together, so a few more may be left.
+func fold(t *calltree.Table, most int64, sides ...columns) (*folded, error) {
+	f := &folded{Table: t, sides: sides}
+	for _, s := range sides {
+		if slices.ContainsFunc(s.self, func(v int64) bool { return v < 0 }) {
+			return nil, errNegative
+		}
+	}
+	larger := make([]int64, t.Len())
+	for n := range larger {
+		for _, s := range sides {
+			larger[n] = max(larger[n], s.total[n])
+		}
+	}
+	least := int64(1) // a node without a value has no bar
+	if most > 0 && int64(t.Len()) > most {
+		sorted := slices.Clone(larger)
+		slices.Sort(sorted)
+		least = max(least, sorted[int64(len(sorted))-most])
+	}
+	f.keep, f.has = make([]bool, t.Len()), make([]bool, t.Len())
+	for n := range int32(t.Len()) {
+		p := t.Parent[n]
+		up := p == calltree.NoNode || f.keep[p]
+		f.keep[n] = up && larger[n] >= least && (t.Name(n) != otherName || least <= 1)
+		if up && !f.keep[n] && larger[n] > 0 && p != calltree.NoNode {
+			f.has[p] = true
+		}
+	}
+	return f, nil
+}
+
+// walk calls enter for every row, parents before children: the node, or -1 for `other`, its
+// depth below the root, and self and total of each side. The slices are reused.
+func (f *folded) walk(enter func(n int32, depth int, self, total []int64)) {
+	self, total := make([]int64, len(f.sides)), make([]int64, len(f.sides))
+	other := func(p int32, depth int) {
+		for i := range f.sides {
+			self[i] = 0
+			for c := p + 1; c < f.end(p); c = f.End[c] {
+				if !f.keep[c] {
+					self[i] += f.sides[i].total[c]
+				}
+			}
+			total[i] = self[i]
+		}
+		if slices.ContainsFunc(total, func(v int64) bool { return v != 0 }) {
+			enter(-1, depth, self, total)
+		}
+	}
+	var open []int32 // nodes that are to be followed by `other`
+	for n := int32(0); ; {
+		for len(open) > 0 && n >= f.End[open[len(open)-1]] {
+			p := open[len(open)-1]
+			open = open[:len(open)-1]
+			other(p, int(f.Depth[p])+2)
+		}
+		if int(n) >= f.Len() {
+			break
+		}
+		if !f.keep[n] {
+			n = f.End[n]
+			continue
+		}
+		for i, s := range f.sides {
+			self[i], total[i] = s.self[n], s.total[n]
+		}
+		enter(n, int(f.Depth[n])+1, self, total)
+		if f.has[n] {
+			open = append(open, n)
+		}
+		n++
+	}
+	other(calltree.NoNode, 1)
+}
+
+// end returns where the subtree of a node ends.
+func (f *folded) end(n int32) int32 {
+	if n == calltree.NoNode {
+		return int32(f.Len())
+	}
+	return f.End[n]
+}
+
+// flameGraph is a flame graph as the clients know it. Each level is a list of bars, from
+// left to right. A bar has for each side an offset, its total and its self; then the number
+// of its name. The offset counts from the end of the bar before.
+type flameGraph struct {
+	names   []string
+	levels  [][]int64
+	total   int64   // over all sides
+	maxSelf int64   // of one side
+	ticks   []int64 // by side
+}
+
+// newFlameGraph returns the flame graph of a tree; nil if it has no values. The bar of the
+// root is named total, and a bar's own part is left of its callees.
+func newFlameGraph(f *folded) *flameGraph {
+	g := &flameGraph{ticks: make([]int64, len(f.sides))}
+	for i := range f.sides {
+		g.ticks[i] = f.sides[i].root(f.Table)
+		g.total += g.ticks[i]
+	}
+	if g.total == 0 {
+		return nil
+	}
+	b := barWriter{g: g, sides: len(f.sides), number: map[string]int64{}}
+	b.bar(0, "total", make([]int64, len(f.sides)), g.ticks)
+	f.walk(func(n int32, depth int, self, total []int64) {
+		name := otherName
+		if n >= 0 {
+			name = f.Name(n)
+		}
+		b.bar(depth, name, self, total)
+	})
+	return g
+}
+
+// barWriter lays out bars in the order of a walk.
+type barWriter struct {
+	g      *flameGraph
+	sides  int
+	number map[string]int64 // of names; the root's is apart
+	next   [][]int64        // by depth and side: where the next child of the open bar begins
+	end    [][]int64        // by depth and side: where the last bar ended
+}
+
+func (b *barWriter) bar(depth int, name string, self, total []int64) {
+	for depth >= len(b.g.levels) {
+		b.g.levels = append(b.g.levels, nil)
+		b.next, b.end = append(b.next, make([]int64, b.sides)), append(b.end, make([]int64, b.sides))
+	}
+	id, ok := b.number[name]
+	if !ok || depth == 0 {
+		id = int64(len(b.g.names))
+		b.g.names = append(b.g.names, name)
+		if depth > 0 {
+			b.number[name] = id
+		}
+	}
+	values := b.g.levels[depth]
+	for i := range b.sides {
+		x := int64(0)
+		if depth > 0 {
+			x = b.next[depth-1][i]
+			b.next[depth-1][i] += total[i]
+		}
+		values = append(values, x-b.end[depth][i], total[i], self[i])
+		b.end[depth][i], b.next[depth][i] = x+total[i], x+self[i]
+		b.g.maxSelf = max(b.g.maxSelf, self[i])
+	}
+	b.g.levels[depth] = append(values, id)
+}
+
+// treeBytes returns a tree of one side in Pyroscope's binary form: every node in depth-first
+// order as the length of its name, the name, its self and the number of its children. The
+// first node is the root, without a name.
+func treeBytes(f *folded) []byte {
+	type row struct {
+		name     string
+		self     int64
+		children uint64
+	}
+	rows := []row{{}}
+	last := []int{0} // by depth: the open row
+	f.walk(func(n int32, depth int, self, _ []int64) {
+		name := otherName
+		if n >= 0 {
+			name = f.Name(n)
+		}
+		last = append(last[:depth], len(rows))
+		rows[last[depth-1]].children++
+		rows = append(rows, row{name, self[0], 0})
+	})
+	if len(rows) == 1 {
+		return nil
+	}
+	var b []byte
+	for _, r := range rows {
+		b = binary.AppendUvarint(b, uint64(len(r.name)))
+		b = append(b, r.name...)
+		b = binary.AppendUvarint(b, uint64(r.self))
+		b = binary.AppendUvarint(b, r.children)
+	}
+	return b
+}

@@ -1,0 +1,289 @@
+package querier
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/dendroprof/dendro/app/internal/server/connect"
+	"github.com/dendroprof/dendro/continuous"
+)
+
+// flamebearer is the JSON document of a flame graph, alone or of two sides.
+type flamebearer struct {
+	Version     int                  `json:"version"`
+	Flamebearer bars                 `json:"flamebearer"`
+	Metadata    metadata             `json:"metadata"`
+	Timeline    *timeline            `json:"timeline"`
+	Groups      map[string]*timeline `json:"groups"`
+	Heatmap     *struct{}            `json:"heatmap"`
+	LeftTicks   int64                `json:"leftTicks,omitempty"`
+	RightTicks  int64                `json:"rightTicks,omitempty"`
+}
+
+type bars struct {
+	Names    []string  `json:"names"`
+	Levels   [][]int64 `json:"levels"`
+	NumTicks int64     `json:"numTicks"`
+	MaxSelf  int64     `json:"maxSelf"`
+}
+
+type metadata struct {
+	Format     string `json:"format"` // single or double
+	SpyName    string `json:"spyName"`
+	SampleRate int64  `json:"sampleRate"`
+	Units      string `json:"units"`
+	Name       string `json:"name"`
+}
+
+// timeline has a value for every step, 0 where there is no data.
+type timeline struct {
+	StartTime     int64     `json:"startTime"` // seconds
+	Samples       []int64   `json:"samples"`
+	DurationDelta int64     `json:"durationDelta"` // seconds
+	Watermarks    *struct{} `json:"watermarks"`
+}
+
+// document returns a flame graph, or nil for none, of a type.
+func document(g *flameGraph, t continuous.Type, format string) *flamebearer {
+	d := &flamebearer{Version: 1, Flamebearer: bars{Names: []string{}, Levels: [][]int64{}},
+		Metadata: metadata{Format: format, SampleRate: 100, Units: t.SampleUnit, Name: t.SampleType}}
+	switch t.SampleType {
+	case "inuse_objects", "alloc_objects", "goroutine", "samples":
+		d.Metadata.Units = "objects"
+	case "cpu":
+		d.Metadata.Units, d.Metadata.SampleRate = "samples", 1_000_000_000
+	}
+	if g == nil {
+		return d
+	}
+	d.Flamebearer = bars{g.names, g.levels, g.total, g.maxSelf}
+	if len(g.ticks) == 2 {
+		d.LeftTicks, d.RightTicks = g.ticks[0], g.ticks[1]
+	}
+	return d
+}
+
+// parameters reads the type, the selector and the time of a request; name returns how one
+// of query, from and until is called.
+func (q *Querier) parameters(v url.Values, name func(string) string) (*treeRequest, error) {
+	typ, selector, err := splitQuery(v.Get(name("query")))
+	if err != nil {
+		return nil, err
+	}
+	if typ == "" {
+		return nil, invalid("%s: expected TYPE{selector}, such as process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name=\"checkout\"}", name("query"))
+	}
+	now := q.now()
+	var at [2]int64
+	for i, side := range []string{"from", "until"} {
+		when, err := parseTime(v.Get(name(side)), now)
+		if err != nil {
+			return nil, invalid("%s: %v", name(side), err)
+		}
+		at[i] = when.UnixMilli()
+	}
+	r := &treeRequest{}
+	for _, name := range []string{"max-nodes", "maxNodes"} {
+		if n, err := strconv.ParseInt(v.Get(name), 10, 64); err == nil && n > 0 && n <= maxNodes {
+			r.nodes = n
+		}
+	}
+	r.query, err = selection(typ, []string{selector}, at[0], at[1])
+	return r, err
+}
+
+func (q *Querier) render(w http.ResponseWriter, r *http.Request) {
+	q.answerPage(w, r, func(ctx context.Context, v url.Values) (any, error) {
+		request, err := q.parameters(v, func(name string) string { return name })
+		if err != nil {
+			return nil, err
+		}
+		m, err := q.merge(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		if v.Get("format") == "dot" {
+			if m.tree.RootTotal() == 0 {
+				return "", nil
+			}
+			return dotGraph(m.tree, cmpNodes(request.nodes, dotNodes)), nil
+		}
+		g, err := m.flame()
+		if err != nil {
+			return nil, err
+		}
+		d := document(g, m.typ, "single")
+		return d, q.addTimelines(ctx, d, request, v)
+	})
+}
+
+// addTimelines adds the series of the selection, and of the values of a label.
+func (q *Querier) addTimelines(ctx context.Context, d *flamebearer, r *treeRequest, v url.Values) error {
+	step := timelineStep(r.query.Until.Sub(r.query.From))
+	c := &continuous.Chart{Step: step, Start: r.query.From.Truncate(step), End: r.query.Until.Truncate(step).Add(-time.Millisecond), Mean: v.Get("aggregation") == "avg"}
+	totals, err := q.store.Totals(ctx, c.Query(r.query), step)
+	if err != nil {
+		return err
+	}
+	count := int(max(0, r.query.Until.Truncate(step).Sub(c.Start)/step))
+	whole := continuous.Line{}
+	for _, l := range c.Lines(totals) {
+		whole = l
+	}
+	d.Timeline = newTimeline(c, whole, count)
+	by := v.Get("groupBy")
+	if by == "" {
+		return nil
+	}
+	c.By = []string{by}
+	d.Groups = map[string]*timeline{}
+	for _, l := range c.Lines(totals) {
+		key := "*"
+		if len(l.Labels) > 0 {
+			key = l.Labels[0].Value
+		}
+		d.Groups[key] = newTimeline(c, l, count)
+	}
+	return nil
+}
+
+func newTimeline(c *continuous.Chart, l continuous.Line, count int) *timeline {
+	t := &timeline{StartTime: c.Start.Unix(), DurationDelta: int64(c.Step / time.Second), Samples: make([]int64, count)}
+	for _, p := range l.Points {
+		if i := int(p.Time.Sub(c.Start) / c.Step); i < count {
+			t.Samples[i] = int64(p.Value)
+		}
+	}
+	return t
+}
+
+// timelineSteps are the steps of a timeline, with the longest range ÷ 1,500 that each is for.
+var timelineSteps = []struct{ upTo, step time.Duration }{
+	{17500 * time.Millisecond, 15 * time.Second}, {25 * time.Second, 20 * time.Second}, {45 * time.Second, 30 * time.Second},
+	{90 * time.Second, time.Minute}, {210 * time.Second, 2 * time.Minute}, {450 * time.Second, 5 * time.Minute},
+	{750 * time.Second, 10 * time.Minute}, {1050 * time.Second, 15 * time.Minute}, {25 * time.Minute, 20 * time.Minute},
+	{45 * time.Minute, 30 * time.Minute}, {90 * time.Minute, time.Hour}, {150 * time.Minute, 2 * time.Hour},
+	{270 * time.Minute, 3 * time.Hour}, {9 * time.Hour, 6 * time.Hour}, {24 * time.Hour, 12 * time.Hour},
+	{7 * 24 * time.Hour, 24 * time.Hour}, {21 * 24 * time.Hour, 7 * 24 * time.Hour}, {42*24*time.Hour - 1, 30 * 24 * time.Hour},
+}
+
+func timelineStep(span time.Duration) time.Duration {
+	for _, s := range timelineSteps {
+		if span/1500 <= s.upTo {
+			return s.step
+		}
+	}
+	return 365 * 24 * time.Hour
+}
+
+func (q *Querier) renderDiff(w http.ResponseWriter, r *http.Request) {
+	q.answerPage(w, r, func(ctx context.Context, v url.Values) (any, error) {
+		var sides [2]*treeRequest
+		for i, side := range []string{"left", "right"} {
+			names := map[string]string{"query": side + "Query", "from": side + "From", "until": side + "Until"}
+			var err error
+			if sides[i], err = q.parameters(v, func(name string) string { return names[name] }); err != nil {
+				return nil, err
+			}
+		}
+		g, err := q.compare(ctx, sides)
+		if err != nil {
+			return nil, err
+		}
+		return document(g, sides[0].query.Type, "double"), nil
+	})
+}
+
+// labelValuesPage lists the values of a label; those of __name__ are the types.
+func (q *Querier) labelValuesPage(w http.ResponseWriter, r *http.Request) {
+	q.answerPage(w, r, func(ctx context.Context, v url.Values) (any, error) {
+		name := v.Get("label")
+		if name == "" {
+			return nil, invalid("the parameter label is missing")
+		}
+		list, err := q.store.Series(ctx, continuous.Query{})
+		if err != nil {
+			return nil, err
+		}
+		if name == "__name__" {
+			name = continuous.TypeLabel
+		}
+		return append([]string{}, valuesOf(list, name)...), nil
+	})
+}
+
+// answerPage answers with a document as JSON or with a text.
+func (q *Querier) answerPage(w http.ResponseWriter, r *http.Request, answer func(context.Context, url.Values) (any, error)) {
+	ctx, stop := context.WithTimeout(r.Context(), q.timeout)
+	defer stop()
+	v, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		connect.WriteError(w, r, invalid("the parameters: %v", err))
+		return
+	}
+	result, err := answer(ctx, v)
+	if err != nil {
+		connect.WriteError(w, r, q.failure(err))
+		return
+	}
+	if s, ok := result.(string); ok {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, s)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(result) // the client may have left
+}
+
+// parseTime reads a time: empty or now, digits (8: a day, 13: milliseconds, 16:
+// microseconds, 19: nanoseconds, others: seconds), or now and a time before or after it,
+// such as now-1h.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	if text == "" || text == "now" {
+		return now, nil
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+		switch len(text) {
+		case 8:
+			return time.Parse("20060102", text)
+		case 13:
+			return time.UnixMilli(n), nil
+		case 16:
+			return time.UnixMicro(n), nil
+		case 19:
+			return time.Unix(0, n), nil
+		}
+		return time.Unix(n, 0), nil
+	}
+	i := 0
+	for i < len(text) && text[i] != '-' && text[i] != '+' {
+		i++
+	}
+	if i == len(text) || i > 0 && text[:i] != "now" {
+		return now, errTime
+	}
+	end := i + 1
+	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(text[i+1:end], 10, 64)
+	unit, ok := timeUnits[text[end:]]
+	if err != nil || !ok || n > int64(1<<62/unit) {
+		return now, errTime
+	}
+	if text[i] == '-' {
+		n = -n
+	}
+	return now.Add(time.Duration(n) * unit), nil
+}
+
+var errTime = errors.New("expected now, now-1h (units s, m, h, d, w, M, y), or a time as digits")
+
+var timeUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+	"w": 7 * 24 * time.Hour, "M": 30 * 24 * time.Hour, "mon": 30 * 24 * time.Hour, "y": 365 * 24 * time.Hour}

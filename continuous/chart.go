@@ -1,0 +1,171 @@
+package continuous
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// OverTime returns the merged tree as its type is shown. What happened is added up. Of a
+// gauge it is the mean of all windows, times the number of series: a heap of an hour is as
+// large as one of a second, and ten processes use ten times as much. That is exact if the
+// series have equally many windows. Values are rounded.
+func (m *Merged) OverTime() *calltree.Tree {
+	if len(m.Series) == 0 || !m.Series[0].Type.Gauge() || m.Parts == 0 || m.Parts == int64(len(m.Series)) {
+		return m.Tree
+	}
+	self := make([]int64, len(m.Tree.Self))
+	factor := float64(len(m.Series)) / float64(m.Parts)
+	for i, v := range m.Tree.Self {
+		self[i] = int64(math.Round(float64(v) * factor))
+	}
+	return calltree.NewTree(m.Tree.Table, m.Tree.Type, self)
+}
+
+// Chart says which points the lines of a chart have: at Start, Start+Step, … up to End. A
+// window belongs to the first point at or after its start, so a point stands for the time
+// (point − Step, point], and windows are needed from Start − Step on.
+type Chart struct {
+	Start, End time.Time
+	Step       time.Duration
+	By         []string // labels with a line for each of their values; none: one line
+	Mean       bool     // the mean of the windows, not their sum; of a gauge too
+	Limit      int      // at most so many lines, those of the largest sums; 0: all
+}
+
+// Line is a line of a chart: points in order of time, those without data left out.
+type Line struct {
+	Labels Labels // of Chart.By that the series have
+	Points []Point
+}
+
+// Point is a point of a line.
+type Point struct {
+	Time  time.Time
+	Value float64
+}
+
+// Query returns the time of the windows that the chart needs.
+func (c *Chart) Query(q Query) Query {
+	q.From = c.Start.Add(time.Millisecond - c.Step)
+	q.Until = c.End.Add(time.Millisecond)
+	return q
+}
+
+// amount is what windows add to a point.
+type amount struct {
+	sum   float64 // which no number of windows exceeds
+	parts int64
+}
+
+// Lines returns the lines of windows, in order of their labels. The value of a point is the
+// sum of its windows. Of a gauge it is the mean of each series, added up over the series.
+func (c *Chart) Lines(t *Totals) []Line {
+	lines := map[string]*chartLine{}
+	for at := 0; at < len(t.Totals); {
+		series := &t.Series[t.Totals[at].Series]
+		points := map[int64]amount{}
+		of := t.Totals[at].Series
+		for ; at < len(t.Totals) && t.Totals[at].Series == of; at++ {
+			if n, ok := c.point(t.Totals[at].Start); ok {
+				a := points[n]
+				points[n] = amount{a.sum + float64(t.Totals[at].Sum), a.parts + t.Totals[at].Parts}
+			}
+		}
+		if len(points) == 0 {
+			continue
+		}
+		labels := c.labels(series)
+		key := (&Series{Labels: labels}).Key()
+		line := lines[key]
+		if line == nil {
+			line = &chartLine{labels: labels, value: map[int64]float64{}, parts: map[int64]int64{}}
+			lines[key] = line
+		}
+		line.add(points, series.Type.Gauge() && !c.Mean)
+	}
+	return c.sorted(lines)
+}
+
+// chartLine is a line whose points are still added up, by the number of the point.
+type chartLine struct {
+	labels Labels
+	value  map[int64]float64
+	parts  map[int64]int64
+	sum    float64
+}
+
+func (l *chartLine) add(points map[int64]amount, gauge bool) {
+	for n, a := range points {
+		v := a.sum
+		if gauge {
+			v /= float64(max(a.parts, 1))
+		}
+		l.value[n] += v
+		l.parts[n] += a.parts
+		l.sum += v
+	}
+}
+
+// point returns the number of the point that a window with a start belongs to.
+func (c *Chart) point(start time.Time) (n int64, ok bool) {
+	step := c.Step.Milliseconds()
+	after := start.UnixMilli() - c.Start.UnixMilli()
+	if step < 1 || after <= -step {
+		return 0, false
+	}
+	if n = (after + step - 1) / step; after <= 0 {
+		n = 0
+	}
+	return n, n*step <= c.End.UnixMilli()-c.Start.UnixMilli()
+}
+
+// labels returns the labels of a series that name its line.
+func (c *Chart) labels(s *Series) (list Labels) {
+	for _, name := range c.By {
+		if v := s.Label(name); v != "" {
+			list = append(list, Label{name, v})
+		}
+	}
+	slices.SortFunc(list, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(list, func(a, b Label) bool { return a.Name == b.Name })
+}
+
+// sorted returns the lines that the limit leaves.
+func (c *Chart) sorted(lines map[string]*chartLine) []Line {
+	list := make([]*chartLine, 0, len(lines))
+	for _, l := range lines {
+		list = append(list, l)
+	}
+	byLabels := func(a, b *chartLine) int { return (&Series{Labels: a.labels}).Compare(&Series{Labels: b.labels}) }
+	if c.Limit > 0 && len(list) > c.Limit {
+		slices.SortFunc(list, func(a, b *chartLine) int { return cmp.Or(cmp.Compare(b.sum, a.sum), byLabels(a, b)) })
+		list = list[:c.Limit]
+	}
+	slices.SortFunc(list, byLabels)
+	result := make([]Line, len(list))
+	for i, l := range list {
+		result[i] = Line{Labels: l.labels, Points: c.points(l)}
+	}
+	return result
+}
+
+func (c *Chart) points(l *chartLine) []Point {
+	numbers := make([]int64, 0, len(l.value))
+	for n := range l.value {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	points := make([]Point, len(numbers))
+	for i, n := range numbers {
+		v := l.value[n]
+		if c.Mean {
+			v /= float64(max(l.parts[n], 1))
+		}
+		points[i] = Point{Time: c.Start.Add(time.Duration(n) * c.Step), Value: v}
+	}
+	return points
+}
