@@ -18,6 +18,7 @@ type Function struct {
 	Language string `json:"language"`
 	Kind     string `json:"kind"`
 	Own      bool   `json:"own,omitempty"`      // code that the user can change, see package own
+	Runtime  bool   `json:"runtime,omitempty"`  // code of a runtime or the kernel; what is neither is a library's
 	BaseName string `json:"baseName,omitempty"` // of a function that a diff found renamed: its name on the base side
 }
 

@@ -156,7 +156,7 @@ func bandColumns(w *document.Writer, c *average.Comparison, what average.Statist
 	base, run := c.Trees(what)
 	t, n := base.Table, base.Len()
 	functions := tableOf(t.Functions, n, func(i int) int32 { return t.Func[i] })
-	functions.own = ownFunctions(t, base.Self, run.Self)
+	functions.tell(t, base.Self, run.Self)
 	whole := func(name string, of func(i int) int64) {
 		w.Numbers(name, n, func(i int) document.Number { return document.Whole(of(i), 0) })
 	}

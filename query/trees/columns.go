@@ -3,6 +3,8 @@ package trees
 import (
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
@@ -14,7 +16,8 @@ type functionTable struct {
 	all  []profile.Function
 	used []int32 // of all
 	at   []int32 // of each of all that is used: its number
-	own  []bool  // of each of all, or nil: unknown
+	// Whose code each of all is; nil: unknown.
+	own, runtime []bool
 
 	renamed map[string]string // base names by name, of a diff
 }
@@ -34,6 +37,12 @@ func tableOf(all []profile.Function, n int, of func(i int) int32) *functionTable
 	return f
 }
 
+// tell finds out whose code the functions of a table are, which has all of them. Samples
+// are the self values of every node, of one or two sides.
+func (f *functionTable) tell(t *calltree.Table, samples ...[]int64) {
+	f.own, f.runtime = ownFunctions(t, samples...), own.Runtime(t)
+}
+
 func (f *functionTable) number(fn int32) int64 { return int64(f.at[fn]) }
 
 // write writes the functions.
@@ -41,6 +50,7 @@ func (f *functionTable) write(w *document.Writer) {
 	w.Array("functions", len(f.used), func(i int) any {
 		d := query.FunctionOf(&f.all[f.used[i]])
 		d.Own = f.own != nil && f.own[f.used[i]]
+		d.Runtime = f.runtime != nil && f.runtime[f.used[i]]
 		d.BaseName = f.renamed[d.Function]
 		return d
 	})

@@ -603,7 +603,7 @@ func (c *comparison) rows() (*DiffResult, error) {
 	rows.Columns = func(w *document.Writer) {
 		n := len(list.rows)
 		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
-		functions.own = ownFunctions(c.Table, c.Base.Self, c.New.Self)
+		functions.tell(c.Table, c.Base.Self, c.New.Self)
 		functions.renamed = c.renamed
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
 		w.Numbers("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })

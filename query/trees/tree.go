@@ -380,7 +380,7 @@ func (s *scope) rows() (*TreeResult, error) {
 	rows.Columns = func(w *document.Writer) {
 		n, scale := len(list.rows), s.tree.Type.Scale
 		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return list.rows[i].Func })
-		functions.own = ownFunctions(s.tree.Table, s.tree.Self)
+		functions.tell(s.tree.Table, s.tree.Self)
 		w.Numbers("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
 		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(list.rows[i].Depth), 0) })
 		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(list.rows[i].Func), 0) })
@@ -505,6 +505,7 @@ func (s *scope) boxRows() (rows document.Rows[BoxRow], omitted query.Omitted, er
 	rows.Columns = func(w *document.Writer) {
 		n := len(boxes)
 		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return boxes[i].Func })
+		functions.tell(s.tree.Table, s.tree.Self)
 		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(boxes[i].Depth), 0) })
 		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(boxes[i].Func), 0) })
 		w.Numbers("start", n, func(i int) document.Number { return document.Fraction(boxes[i].Start, 0) })

@@ -93,12 +93,84 @@ describe.skipIf(missing)('workbench', () => {
     expect(await w.page.locator('[role=menu]').count()).toBe(0);
     const side = w.page.locator('.side');
     const width = await side.evaluate(e => e.clientWidth);
-    await w.page.getByRole('separator').focus();
+    await w.page.getByRole('separator', { name: 'Width of the list' }).focus();
     await w.page.keyboard.press('ArrowLeft');
     expect(await side.evaluate(e => e.clientWidth)).toBeLessThan(width);
     await w.page.reload();
     await w.settled();
     expect(await side.evaluate(e => e.clientWidth)).toBeLessThan(width);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('the bar above a profile is one row at every width, and folds into menus', async () => {
+    const w = await world.page();
+    for (const [width, views, more] of [[1600, true, false], [700, false, undefined], [390, false, true]] as const) {
+      await w.page.setViewportSize({ width, height: 800 });
+      for (const page of ['/profile?group=java&benchmark=list&last=1', '/diff?group=shop&benchmark=checkout&type=cpu&last=1']) {
+        await w.open(`${base}${page}&q=e`);
+        const bar = w.page.locator('.toolbar');
+        expect(await bar.evaluate(e => [e.clientHeight < 60, e.scrollWidth <= e.clientWidth]), `${page} at ${width}`).toEqual([true, true]);
+        expect(await bar.getByRole('button', { name: 'Bottom-up' }).isVisible()).toBe(views);
+        if (more !== undefined) expect(await bar.getByRole('button', { name: 'More' }).isVisible()).toBe(more);
+        expect(await w.page.locator('.crumbs').count()).toBe(0);
+      }
+    }
+    await w.page.getByRole('button', { name: 'More' }).click();
+    await w.page.getByRole('menuitem', { name: 'Table as TSV' }).waitFor();
+    expect(await w.barriers()).toEqual([]);
+    await w.page.keyboard.press('Escape');
+    await w.page.getByRole('button', { name: /^Icicle/ }).click();
+    await w.page.getByRole('menuitemradio', { name: 'Functions' }).click();
+    await w.page.waitForFunction(() => /view=functions/.test(location.search));
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('details take nothing before a selection, and are as wide as they were dragged', async () => {
+    const w = await world.page();
+    const address = `${base}/profile?group=java&benchmark=list&last=1`;
+    await w.open(address);
+    expect(await w.page.locator('.beside').count()).toBe(0);
+    const box = (await w.page.locator('.flame').boundingBox())!;
+    await w.page.mouse.click(box.x + box.width * 0.6, box.y + 9);
+    await w.page.waitForFunction(() => /sel=/.test(location.search));
+    const edge = (await w.page.getByRole('separator', { name: 'Width of the details' }).boundingBox())!;
+    await w.page.mouse.move(edge.x + 3, edge.y + 200);
+    await w.page.mouse.down();
+    await w.page.mouse.move(edge.x - 97, edge.y + 200);
+    await w.page.mouse.up();
+    const width = () => w.page.locator('.beside').evaluate(e => e.getBoundingClientRect().width);
+    expect(Math.abs((await width()) - 400)).toBeLessThan(5);
+    await w.page.reload();
+    await w.settled();
+    expect(Math.abs((await width()) - 400)).toBeLessThan(5);
+    await w.close();
+  });
+
+  test('colours tell own code, libraries and the runtime apart, or classes of threads, with one legend', async () => {
+    const w = await world.page();
+    const address = `${base}/profile?group=java&benchmark=list&last=1`;
+    await w.open(address);
+    expect((await w.page.locator('.legend > span').allInnerTexts()).map(s => s.trim())).toEqual(['your own code', 'libraries', 'runtime and kernel']);
+    const pixel = (at: number) =>
+      w.page.evaluate(at => {
+        const from = document.querySelector<HTMLCanvasElement>('.flame canvas')!;
+        const one = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })!;
+        one.drawImage(from, -Math.floor(from.width * at), -16);
+        return [...one.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+      }, at);
+    const [runtime, own] = [await pixel(0.1), await pixel(0.9)]; // clone3 is grey, Shop.main orange
+    expect(Math.max(...runtime) - Math.min(...runtime)).toBeLessThan(20);
+    expect(own[0]! - own[2]!).toBeGreaterThan(30);
+    await w.page.getByRole('button', { name: 'Display' }).click();
+    await w.page.getByRole('menuitemradio', { name: 'colour by class of thread' }).click();
+    await w.page.locator('.legend', { hasText: 'compiler' }).waitFor();
+    expect((await w.page.locator('.legend > span').allInnerTexts()).map(s => s.trim())).toEqual(['application', 'compiler']);
+    expect(await pixel(0.1)).not.toEqual(await pixel(0.9));
+    expect(await w.page.locator('.legend').count()).toBe(1);
+    await w.open(`${base}/diff?group=shop&benchmark=checkout&type=cpu&last=1`);
+    expect(await w.page.locator('.legend').count()).toBe(1);
     expect(w.faults).toEqual([]);
     await w.close();
   });
@@ -164,7 +236,7 @@ describe.skipIf(missing)('workbench', () => {
     expect(nav[0]).toBeLessThanOrEqual(nav[1]!);
     const graph = await w.page.locator('.views').evaluate(e => e.clientHeight);
     expect(graph).toBeGreaterThan(0.7 * 844);
-    await w.page.getByRole('button', { name: 'Export' }).click();
+    await w.page.getByRole('button', { name: 'More' }).click();
     expect(await w.page.locator('[role=menu]').evaluate(e => e.getBoundingClientRect().right <= innerWidth)).toBe(true);
     await w.close();
   });

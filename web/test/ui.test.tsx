@@ -54,9 +54,14 @@ describe('Menu', () => {
     await show(
       <Menu
         label="Type"
-        items={[
-          { label: 'cpu', checked: true },
-          { label: 'wall', checked: false, run },
+        groups={[
+          {
+            label: 'Type',
+            items: [
+              { label: 'cpu', checked: true },
+              { label: 'wall', checked: false, run },
+            ],
+          },
         ]}
       />,
     );

@@ -21,11 +21,11 @@ export function number(v: number): string {
 /** "570,000,000"; of a whole number. */
 export const count = (n: number): string => n.toFixed().replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** "12.3%", and below one per cent "0.53%". */
-export function percent(share: number): string {
+/** "12.3%", and below one per cent "0.53%"; whole ones if the noise leaves no more digits. */
+export function percent(share: number, noise = 0): string {
   if (!Number.isFinite(share)) return '';
   const p = Math.abs(100 * share);
-  return p === 0 ? '0%' : `${(100 * share).toFixed(p < 1 ? 2 : 1)}%`;
+  return p === 0 ? '0%' : `${rounded(100 * share, 100 * noise).toFixed(noise >= 0.03 ? 0 : p < 1 && noise < 0.003 ? 2 : 1)}%`;
 }
 
 /** "1.28 s", "5,120", "3 lines": a value in the unit of a value type; "share" is a fraction. */
@@ -50,12 +50,20 @@ export function signed(v: number, write: (v: number) => string): string {
   return v > 0 ? `+${write(v)}` : v < 0 ? `−${write(-v)}` : write(v);
 }
 
-/** A change relative to its base: "+26.5%", "×12.3", "new". */
-export function relative(base: number, now: number): string {
+/** Rounds a value to the digits that its noise leaves it: 618 ± 30 is 620, 2.27 ± 5 is 2. */
+export function rounded(v: number, noise: number): number {
+  if (!(noise > 0) || !Number.isFinite(noise)) return v;
+  const step = 10 ** Math.floor(Math.log10(noise / 3));
+  return Math.round(v / step) * step;
+}
+
+/** A change relative to its base: "+26.5%", "×12.3", "new"; with as many digits as the noise of the change leaves. */
+export function relative(base: number, now: number, noise = 0): string {
   if (base === 0) return now === 0 ? '' : 'new';
   if (now === 0) return 'vanished';
   const change = (now - base) / Math.abs(base);
-  return Math.abs(change) >= 10 ? `×${(change + 1).toFixed(1)}` : signed(change, percent);
+  if (Math.abs(change) >= 10) return `×${(change + 1).toFixed(noise > 0.3 * Math.abs(base) ? 0 : 1)}`;
+  return signed(change, x => percent(x, noise / Math.abs(base)));
 }
 
 /** "2026-11-22 07:00", in UTC. */

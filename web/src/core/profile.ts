@@ -11,6 +11,7 @@ export interface WireFunction {
   language: string;
   kind: string;
   own?: boolean;
+  runtime?: boolean;
   baseName?: string;
 }
 

@@ -11,6 +11,8 @@ export interface Func {
   kind: string;
   /** Code that the user can change, and not that of a runtime or library. */
   own?: boolean;
+  /** Code of a runtime or the kernel. */
+  runtime?: boolean;
   /** Its name on the base side of a diff, if it was renamed. */
   baseName?: string;
   /** Length of the part of the name that names its package or class. */

@@ -1,7 +1,7 @@
 // Colours of boxes, in buckets: one fill style per bucket keeps drawing fast.
 import type { Func } from '../core/table';
 
-export type Colouring = 'package' | 'kind' | 'category' | 'diff';
+export type Colouring = 'owner' | 'package' | 'kind' | 'category' | 'thread' | 'diff';
 
 export interface Palette {
   /** The fill of each bucket. */
@@ -50,8 +50,21 @@ export const kindNames = Object.keys(kinds);
 /** The bucket of a function by its kind. */
 export const kindBucket = (f: Func): number => kindNames.indexOf(f.kind) + 1;
 
+/** Whose code a function is, with the hue and saturation of each; shades of a colour tell packages apart. */
+export const owners: [name: string, hue: number, saturation: number][] = [
+  ['your own code', 28, 88],
+  ['libraries', 212, 52],
+  ['runtime and kernel', 220, 7],
+];
+export const shades = 4;
+/** The bucket of a function by whose code it is. */
+export const ownerBucket = (f: Func): number => (f.own ? 0 : f.runtime ? 2 : 1) * shades + (packageBucket(f) % shades);
+
 /** The bucket of a change, from -1 (vanished) to 1 (new); 0 is grey. */
 export const diffBucket = (change: number): number => Math.round(Math.max(-1, Math.min(1, change)) * diffSteps) + diffSteps;
+
+/** Of the classes of threads, in their order. */
+const threadHues = [28, 275, 130, 195, 48];
 
 /** Colours that Firefox Profiler gives to categories. */
 const categories: Record<string, [hue: number, saturation: number]> = {
@@ -72,12 +85,19 @@ const categories: Record<string, [hue: number, saturation: number]> = {
 };
 
 export function palette(by: Colouring, dark: boolean, colours: readonly string[] = []): Palette {
-  const soft = (hue: number, saturation = 62) => (dark ? `hsl(${hue} ${saturation * 0.55}% 34%)` : `hsl(${hue} ${saturation}% 82%)`);
+  const soft = (hue: number, saturation = 62, lighter = 0) =>
+    dark ? `hsl(${hue} ${saturation * 0.55}% ${34 + lighter}%)` : `hsl(${hue} ${saturation}% ${83 + lighter}%)`;
   const none = dark ? '#343a42' : '#e4e6ea';
   let fills: string[];
   switch (by) {
     case 'package':
       fills = Array.from({ length: hues }, (_, i) => soft(i * (360 / hues)));
+      break;
+    case 'owner':
+      fills = owners.flatMap(([, hue, saturation]) => Array.from({ length: shades }, (_, i) => soft(hue, saturation, (i - 1) * 3)));
+      break;
+    case 'thread':
+      fills = [none, ...threadHues.map(h => soft(h))];
       break;
     case 'kind':
       fills = [none, ...kindNames.map(k => soft(kinds[k]!))];

@@ -190,7 +190,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       class: i => tone(s, rows[i]!.i),
       cell: i => {
         const r = rows[i]!;
-        return r.value !== null && r.mean && r.i > 0 ? signed(r.value / r.mean - 1, percent) : '';
+        return r.value !== null && r.mean && r.i > 0 ? signed(r.value / r.mean - 1, x => percent(x, (2 * r.deviation) / r.mean)) : '';
       },
     },
   ];

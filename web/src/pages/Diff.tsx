@@ -8,12 +8,12 @@ import { source } from '../core/source';
 import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
 import { Await, useAnswer } from '../ui/Load';
-import { Menu } from '../ui/Menu';
+import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { DiffChart } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
-import { useChosenType, useTyped } from '../ui/Typed';
+import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 import { benchmarksText, type Run, runsText } from './Profile';
@@ -78,7 +78,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
           {amount(base, wire.unit)} → {amount(now, wire.unit)} {profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
           {profiles && (
             <>
-              , <b class={tone(change)}>{relative(base, now) || 'no change'}</b>
+              , <b class={tone(change)}>{relative(base, now, tree.noise(base, now)) || 'no change'}</b>
               {change === 0 && base !== now && ' (within noise)'}
             </>
           )}{' '}
@@ -95,7 +95,6 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
             </span>
           ))}
       </div>
-      <Legend history={history} />
       <Workspace
         tree={tree}
         skip={serverTransforms(params)}
@@ -108,47 +107,40 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
               ? [savedItem('offline page', dataParams(params), 'html', 'one file, for a mail')]
               : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
         }
-        tools={
-          !source.value.offline && (
-            <>
-              {types.length > 1 && (
-                <Menu
-                  label={wire.type}
-                  title="value type"
-                  items={types.map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
-                />
-              )}
-              {newest(params) && (
-                <Menu
-                  label={history === undefined ? 'runs before' : 'average before'}
-                  title="compare with"
-                  items={[
-                    { label: 'all runs before', checked: history === undefined, run: () => update({ against: null, last: params.get('last') ?? '1' }, true) },
-                    {
-                      label: 'average of the history',
-                      hint: 'colour: outside of the band of the runs before',
-                      checked: history !== undefined,
-                      run: () => update({ against: 'history', by: null }, true),
-                    },
-                  ]}
-                />
-              )}
-              {profiles && <Menu
-                label={by[wire.by ?? ''] ?? `per ${wire.by}`}
-                title="compare by"
-                items={Object.entries(by).map(([k, label]) => ({
-                  label,
-                  checked: k === wire.by,
-                  run: () => update({ by: k === 'operation' ? null : k }, true),
-                }))}
-              />}
-            </>
-          )
-        }
+        legend={<Legend history={history} />}
+        menus={source.value.offline ? [] : [...typeMenu(types, wire.type), ...againstMenu(params, history), ...(profiles ? byMenu(wire.by ?? '') : [])]}
       />
     </div>
   );
 }
+
+/** With what the newest run is compared. */
+function againstMenu(params: URLSearchParams, history: number | undefined): Group[] {
+  if (!newest(params)) return [];
+  return [
+    {
+      label: history === undefined ? 'runs before' : 'average before',
+      title: 'compare with',
+      items: [
+        { label: 'all runs before', checked: history === undefined, run: () => update({ against: null, last: params.get('last') ?? '1' }, true) },
+        {
+          label: 'average of the history',
+          hint: 'colour: outside of the band of the runs before',
+          checked: history !== undefined,
+          run: () => update({ against: 'history', by: null }, true),
+        },
+      ],
+    },
+  ];
+}
+
+const byMenu = (now: string): Group[] => [
+  {
+    label: by[now] ?? `per ${now}`,
+    title: 'compare by',
+    items: Object.entries(by).map(([k, label]) => ({ label, checked: k === now, run: () => update({ by: k === 'operation' ? null : k }, true) })),
+  },
+];
 
 /** Names the average, by the runs in it, and what is compared with it. */
 export function bandSides(w: DiffWire): [string, string] {
@@ -170,9 +162,13 @@ function Legend({ history }: { history: number | undefined }) {
   const than = history === undefined ? 'base' : 'the average';
   return (
     <p class="legend">
-      <span class="less">faster: less time than {than}</span>
+      <span class="less">
+        faster<span class="roomy">: less time than {than}</span>
+      </span>
       <i style={{ background: `linear-gradient(to right, ${steps.join(',')})` }} />
-      <span class="more">slower: more time than {than}</span>
+      <span class="more">
+        slower<span class="roomy">: more time than {than}</span>
+      </span>
       <span>
         <i class="same" /> unchanged or within {history === undefined ? 'sampling noise' : `the band of the ${history} runs`}
       </span>

@@ -5,13 +5,12 @@ import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
-import { type Changes, href, place, update } from '../core/url';
+import { type Changes, href, place } from '../core/url';
 import { Await, useAnswer } from '../ui/Load';
-import { Menu } from '../ui/Menu';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
-import { useChosenType, useTyped } from '../ui/Typed';
+import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
@@ -86,15 +85,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         skip={serverTransforms(params)}
         title={name}
         {...(source.value.hasChart('tree') ? { chart: () => <Chart params={params} /> } : {})}
-        tools={
-          types.length > 1 && (
-            <Menu
-              label={wire.type}
-              title="value type"
-              items={types.map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
-            />
-          )
-        }
+        menus={typeMenu(types, wire.type)}
         downloads={
           source.value.offline
             ? []

@@ -10,19 +10,27 @@ export interface Item {
   checked?: boolean;
 }
 
-/** A button that opens a list of items. */
-export function Menu({ label, items, title }: { label: string; items: Item[]; title?: string }) {
+/** Items that belong together. */
+export interface Group {
+  label: string;
+  /** What the label says, in words. */
+  title?: string;
+  items: readonly Item[];
+}
+
+/** A button that opens a list of items; of several groups each has a heading. */
+export function Menu({ label, groups, title, left = false }: { label: string; groups: readonly Group[]; title?: string; left?: boolean }) {
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
   return (
-    <div class="menu" ref={ref}>
+    <div class={left ? 'menu left' : 'menu'} ref={ref}>
       <button type="button" aria-haspopup="menu" aria-expanded={open} title={title} onClick={() => setOpen(!open)}>
         {label} <span aria-hidden="true">▾</span>
       </button>
       {open && (
         <List
           label={title ?? label}
-          items={items}
+          groups={groups}
           around={ref}
           close={back => {
             setOpen(false);
@@ -48,7 +56,7 @@ export function Popup({ label, items, x, y, close }: { label: string; items: Ite
     <div class="menu popup" ref={ref}>
       <List
         label={label}
-        items={items}
+        groups={[{ label, items }]}
         around={ref}
         close={back => {
           close();
@@ -61,12 +69,12 @@ export function Popup({ label, items, x, y, close }: { label: string; items: Ite
 
 function List({
   label,
-  items,
+  groups,
   around,
   close,
 }: {
   label: string;
-  items: Item[];
+  groups: readonly Group[];
   /** A press outside of it closes the list. */
   around: { current: HTMLElement | null };
   /** back: the focus returns to where it was. */
@@ -95,11 +103,8 @@ function List({
       document.removeEventListener('keydown', key, true);
     };
   }, []);
-  const radio = items.some(i => i.checked !== undefined);
-  const role = radio ? 'menuitemradio' : 'menuitem';
-  return (
-    <div role="menu" aria-label={label}>
-      {items.map(item => {
+  const entry = (item: Item) => {
+        const role = item.checked === undefined ? 'menuitem' : 'menuitemradio';
         const content = (
           <>
             <span>{item.label}</span>
@@ -116,7 +121,7 @@ function List({
             type="button"
             role={role}
             tabIndex={-1}
-            aria-checked={radio ? !!item.checked : undefined}
+            aria-checked={item.checked}
             onClick={() => {
               close(true);
               item.run?.();
@@ -125,7 +130,15 @@ function List({
             {content}
           </button>
         );
-      })}
+  };
+  return (
+    <div role="menu" aria-label={label}>
+      {groups.map(g => (
+        <div key={g.title ?? g.label} role="group" aria-label={g.title ?? g.label}>
+          {groups.length > 1 && <small aria-hidden="true">{g.title ?? g.label}</small>}
+          {g.items.map(entry)}
+        </div>
+      ))}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
 import { update } from '../core/url';
 import { type Loading, useLoad } from './Load';
+import type { Group } from './Menu';
 
 /** Orders value types: CPU time first. */
 export function preferred(types: readonly string[]): string {
@@ -33,6 +34,10 @@ export function useTyped<T>(
   if (found && !asked.has('type')) return { ...answer, error: undefined, busy: true, types, type };
   return { ...answer, types, type };
 }
+
+/** The menu of value types, where there are several. */
+export const typeMenu = (types: readonly string[], now: string): Group[] =>
+  types.length > 1 ? [{ label: now, title: 'value type', items: types.map(t => ({ label: t, checked: t === now, run: () => update({ type: t }, true) })) }] : [];
 
 /** Writes the type that the page chose into the address, for its other requests and for links. */
 export function useChosenType(params: URLSearchParams, type: string): void {

@@ -84,12 +84,12 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   const difference = (id: string, title: string, of: (r: FunctionRow) => number[]): Column => ({
     id,
     title,
-    width: narrow ? 96 : 104,
+    width: narrow ? 88 : 104,
     numeric: true,
     sortable: true,
     cell: i => {
       const [a, b] = of(list[i]!);
-      return deltaText(a!, b!, t.unit);
+      return deltaText(a!, b!, t);
     },
     class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
   });
@@ -131,7 +131,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     width: 84,
     numeric: true,
     sortable: true,
-    cell: i => relative(list[i]!.total[0]!, list[i]!.total[1]!) || '–',
+    cell: i => relative(list[i]!.total[0]!, list[i]!.total[1]!, t.noise(list[i]!.total[0]!, list[i]!.total[1]!)) || '–',
     class: i => tone(t.change(list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside)),
   };
   let columns: Column[];

@@ -6,7 +6,8 @@ import type { Nodes } from '../core/nodes';
 import { dark } from '../core/settings';
 import { type Func, none } from '../core/table';
 import { Icicle, paintOverview, type Scene } from '../flame/icicle';
-import { type Colouring, diffBucket, kindBucket, packageBucket, palette } from '../flame/palette';
+import { threadsOf } from '../core/threads';
+import { type Colouring, diffBucket, kindBucket, ownerBucket, packageBucket, palette } from '../flame/palette';
 import { Axis } from '../ui/Axis';
 import { showTip } from '../ui/Tip';
 import { Name, Numbers, placeOf } from './describe';
@@ -78,6 +79,10 @@ export function Graph(p: Props) {
 export function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: number) => number {
   const { functions } = nodes.tree.table;
   if (colouring === 'category') return i => nodes.category(boxes.node[i]!) + 1;
+  if (colouring === 'thread') {
+    const of = nodes.inverted ? null : threadsOf(nodes.tree);
+    return i => (of?.[boxes.node[i]!] ?? none) + 1;
+  }
   if (colouring === 'diff') {
     const t = nodes.tree;
     return i => {
@@ -86,7 +91,7 @@ export function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (bo
       return diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
     };
   }
-  const bucket = colouring === 'kind' ? kindBucket : packageBucket;
+  const bucket = { kind: kindBucket, owner: ownerBucket, package: packageBucket }[colouring];
   const of: (number | undefined)[] = []; // of the functions that were drawn
   return i => {
     const f = boxes.fn[i]!;

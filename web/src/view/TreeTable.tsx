@@ -113,7 +113,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
     numeric: true,
     cell: i => {
       const [a, b] = [of(rows[i]!, 0), of(rows[i]!, 1)];
-      return deltaText(a, b, t.unit);
+      return deltaText(a, b, t);
     },
     class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(rows[i]!, 0), of(rows[i]!, 1), nodes.outside(rows[i]!))),
   });
@@ -132,7 +132,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
         number('base', 'Base total', n => value(nodes.total(n, 0))),
         number('new', 'New total', n => value(nodes.total(n, 1))),
         difference('total', 'Δ total', (n, s) => nodes.total(n, s)),
-        number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1)) || '–'),
+        number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1), t.noise(nodes.total(n, 0), nodes.total(n, 1))) || '–'),
         difference('self', 'Δ self', (n, s) => nodes.self(n, s)),
       ]
     : [

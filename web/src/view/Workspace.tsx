@@ -6,20 +6,24 @@ import { callers, Inverted, type Nodes, path, Upright } from '../core/nodes';
 import { functionRows, type Tree } from '../core/profile';
 import { search } from '../core/search';
 import { formatSelection, nodeOf, parseSelection, type Selection, selectionOf } from '../core/selection';
-import { dark, remembered } from '../core/settings';
+import { remembered } from '../core/settings';
 import { source } from '../core/source';
 import { none } from '../core/table';
+import { threadsOf } from '../core/threads';
 import { callees, formatPath, parseTransform, transform } from '../core/transforms';
 import { carried } from '../core/scope';
 import { href, link, place, update } from '../core/url';
-import { type Colouring, palette } from '../flame/palette';
+import type { Colouring } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
-import { type Item, Menu, Popup } from '../ui/Menu';
+import { type Group, type Item, Popup } from '../ui/Menu';
+import { Panel } from '../ui/Panel';
 import { say } from '../ui/Tip';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph, large } from './Graph';
 import { Sidebar } from './Sidebar';
+import { Legend } from './Legend';
+import { Toolbar } from './Toolbar';
 import { TreeTable } from './TreeTable';
 
 export const viewNames = ['icicle', 'flame', 'tree', 'inverted', 'sandwich', 'functions', 'stack-chart'] as const;
@@ -41,15 +45,19 @@ interface Props {
   /** Draws the stack chart; without it there is none. */
   chart?: () => ComponentChildren;
   /** Menus of the page, right of the views. */
-  tools?: ComponentChildren;
+  menus?: readonly Group[];
+  /** What the colours of a diff mean. */
+  legend?: ComponentChildren;
   /** Links to the files that the server writes. */
   downloads: Item[];
   title: string;
 }
 
 const details = remembered('details', true);
+const sideWidth = remembered('side', 0);
+const detailsWidth = remembered('details-width', 0);
 
-export function Workspace({ tree, skip, chart, tools, downloads, title }: Props) {
+export function Workspace({ tree, skip, chart, menus = [], legend, downloads, title }: Props) {
   const params = place.value.params;
   const views = viewNames.filter(v => v !== 'stack-chart' || chart);
   const view = views.find(v => v === params.get('view')) ?? 'icicle';
@@ -78,9 +86,20 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
   const nodes: Nodes = useMemo(() => (view === 'inverted' ? new Inverted(shown) : upright), [shown, view === 'inverted']);
   const node = nodeOf(nodes, selected);
   const zoomed = params.get('zoom') ? nodeOf(upright, parseSelection(functions, params.get('zoom'))) : none;
-  const colouring =
-    (params.get('color') as Colouring | null) ??
-    (shown.isDiff ? 'diff' : shown.table.category && shown.table.categories.length > 2 ? 'category' : 'package');
+  const kinds = useMemo(() => [...new Set(tree.table.functions.map(f => f.kind).filter(Boolean))].sort(), [tree]);
+  const colours = useMemo(() => {
+    const all = shown.table.functions;
+    const list: [Colouring, string, boolean][] = [
+      ['diff', 'change', shown.isDiff],
+      ['category', 'category', !!shown.table.category && shown.table.categories.length > 2],
+      ['owner', 'own code, library, runtime', all.some(f => f.own) && !all.every(f => f.own)],
+      ['package', 'package', true],
+      ['thread', 'class of thread', new Set(threadsOf(shown)).size > 1],
+      ['kind', 'kind of function', kinds.length > 1],
+    ];
+    return list.filter(c => c[2]);
+  }, [shown, kinds]);
+  const colouring = (colours.find(c => c[0] === params.get('color')) ?? colours[0]!)[0];
   const order = params.get('order') === 'width' ? 'width' : 'name';
   const searchBox = useRef<HTMLInputElement>(null);
   const main = useRef<HTMLDivElement>(null);
@@ -226,7 +245,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     case 'flame':
       content = (
         <>
-          <Side>{list(true)}</Side>
+          <Panel width={sideWidth} at="left" label="Width of the list" class="side">{list(true)}</Panel>
           {graph(upright, view === 'flame', view === 'flame' ? 'Flame graph' : 'Icicle graph', {
             selected: node,
             zoomed,
@@ -265,7 +284,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
         </div>
       ) : (
         <>
-          <Side>{list(true)}</Side>
+          <Panel width={sideWidth} at="left" label="Width of the list" class="side">{list(true)}</Panel>
           <Sandwich t={shown} fn={fn} graph={graph} />
         </>
       );
@@ -281,24 +300,37 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       ['kind', 'kind'],
     ] as const
   ).flatMap(([name, label]) => params.getAll(name).map(v => [name, label, v] as const));
-  const kinds = useMemo(() => [...new Set(tree.table.functions.map(f => f.kind).filter(Boolean))].sort(), [tree]);
-  const colours: [Colouring, string, boolean][] = [
-    ['diff', 'change', shown.isDiff],
-    ['package', 'package', true],
-    ['kind', 'kind of function', kinds.length > 1],
-    ['category', 'category', !!shown.table.category],
-  ];
   return (
     <div class="workspace">
-      <div class="bar">
-        <div class="segments" role="group" aria-label="view">
-          {views.map((v, i) => (
-            <button key={v} type="button" aria-pressed={v === view} title={`${titles[v]} (${i + 1})`} onClick={() => show(v)}>
-              {titles[v]}
-            </button>
-          ))}
-        </div>
-        <span class="space" />
+      <Toolbar
+        views={views.map(v => ({ name: v, title: titles[v], shown: v === view, show: () => show(v) }))}
+        menus={[
+          ...menus,
+          ...(kinds.length > 1
+            ? [
+                {
+                  label: kind || 'All kinds',
+                  title: 'kind of functions',
+                  items: [
+                    { label: 'All kinds', checked: !kind, run: () => update({ kind: null }, true) },
+                    ...kinds.map(k => ({ label: k, checked: k === kind, run: () => update({ kind: k }, true) })),
+                  ],
+                },
+              ]
+            : []),
+          {
+            label: 'Display',
+            title: 'colours and order',
+            items: [
+              ...colours.map(([c, label]) => ({ label: `colour by ${label}`, checked: c === colouring, run: () => update({ color: c }) })),
+              { label: 'callees by name', hint: 'graphs of other runs look alike', checked: order === 'name', run: () => update({ order: null }) },
+              { label: 'widest callee first', checked: order === 'width', run: () => update({ order: 'width' }) },
+              { label: `${details.value ? 'hide' : 'show'} details of the selection`, hint: 's', run: () => (details.value = !details.value) },
+            ],
+          },
+          { label: 'Export', items: [...downloads, ...tableItems(shown, rows, nodes, view, title), ...pictureItems(main.current, nodes, colouring, view, title, order)] },
+        ]}
+      >
         <div class="find" role="search">
           <input
             ref={searchBox}
@@ -347,45 +379,13 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
             </>
           )}
         </div>
-        {tools}
-        {kinds.length > 1 && (
-          <Menu
-            label={kind || 'All kinds'}
-            title="kind of functions"
-            items={[
-              { label: 'All kinds', checked: !kind, run: () => update({ kind: null }, true) },
-              ...kinds.map(k => ({ label: k, checked: k === kind, run: () => update({ kind: k }, true) })),
-            ]}
-          />
-        )}
-        <Menu
-          label="Display"
-          title="colours and order"
-          items={[
-            ...colours
-              .filter(c => c[2])
-              .map(([c, label]) => ({ label: `colour by ${label}`, checked: c === colouring, run: () => update({ color: c }) })),
-            { label: 'callees by name', hint: 'graphs of other runs look alike', checked: order === 'name', run: () => update({ order: null }) },
-            { label: 'widest callee first', checked: order === 'width', run: () => update({ order: 'width' }) },
-          ]}
-        />
-        <Menu
-          label="Export"
-          items={[
-            ...downloads,
-            ...tableItems(shown, rows, nodes, view, title),
-            ...pictureItems(main.current, nodes, colouring, view, title, order),
-          ]}
-        />
-        <button type="button" aria-pressed={details.value} title="details (s)" onClick={() => (details.value = !details.value)}>
-          Details
-        </button>
-      </div>
+      </Toolbar>
+      <div class="under">
+      {(texts.length > 0 || zoomed !== none || filters.length > 0) && (
       <nav class="crumbs" aria-label="Transforms and zoom">
         <button
           type="button"
           onClick={() => update({ zoom: null, transform: null, thread: null, range: null, search: null, kind: null }, true)}
-          disabled={texts.length === 0 && zoomed === none && filters.length === 0}
         >
           all
         </button>
@@ -436,11 +436,10 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
                 {visible(functions[f]!.name.slice(functions[f]!.name.lastIndexOf('/', functions[f]!.pkg) + 1))}
               </button>
             ))}
-        {texts.length === 0 && zoomed === none && filters.length === 0 && (
-          <span class="dim">Double click zooms, right click lists what can be done, ? lists keys.</span>
-        )}
       </nav>
-      {colouring === 'category' && ['icicle', 'flame', 'sandwich'].includes(view) && <CategoryLegend t={shown} />}
+      )}
+      {colouring === 'diff' ? legend : ['icicle', 'flame', 'sandwich'].includes(view) && <Legend t={shown} colouring={colouring} />}
+      </div>
       {menu && fn !== none && (
         <Popup
           label={visible(functions[fn]!.name)}
@@ -465,7 +464,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       <div ref={main} class={`views ${view}`}>
         {content}
         {details.value && late && fn !== none && (
-          <Sidebar
+          <Panel width={detailsWidth} at="right" label="Width of the details" class="beside"><Sidebar
             t={shown}
             fn={fn}
             nodes={nodes}
@@ -474,45 +473,10 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
             onSelect={selectFunction}
             onClose={() => (details.value = false)}
             actions={transforms.map(x => ({ label: x.label, key: x.key, title: x.help, run: () => void x.run() }))}
-          />
+          /></Panel>
         )}
       </div>
     </div>
-  );
-}
-
-const sideWidth = remembered('side', 0); // px; 0: a part of the window
-
-/** What is beside a graph, as wide as the edge between them was dragged. */
-function Side({ children }: { children: ComponentChildren }) {
-  const ref = useRef<HTMLDivElement>(null);
-  const set = (width: number) => (sideWidth.value = Math.round(Math.max(160, Math.min(innerWidth * 0.7, width))));
-  const now = () => ref.current!.clientWidth;
-  return (
-    <>
-      <div ref={ref} class="side" style={sideWidth.value > 0 ? { width: `${sideWidth.value}px`, maxWidth: 'none', minWidth: 0 } : {}}>
-        {children}
-      </div>
-      <div
-        class="edge"
-        role="separator"
-        aria-orientation="vertical"
-        aria-label="Width of the list"
-        aria-valuenow={sideWidth.value}
-        tabIndex={0}
-        title="drag to resize, double click for the width it had"
-        onPointerDown={e => e.currentTarget.setPointerCapture(e.pointerId)}
-        onPointerMove={e => e.buttons === 1 && set(e.clientX - ref.current!.getBoundingClientRect().left)}
-        onDblClick={() => (sideWidth.value = 0)}
-        onKeyDown={e => {
-          const by = { ArrowLeft: -24, ArrowRight: 24 }[e.key];
-          if (!by) return;
-          set(now() + by);
-          e.preventDefault();
-          e.stopPropagation();
-        }}
-      />
-    </>
   );
 }
 
@@ -526,29 +490,6 @@ function useLate(t: Tree): boolean {
     return () => clearTimeout(timer);
   }, [late]);
   return late;
-}
-
-/** The colours of the categories that occur. */
-function CategoryLegend({ t }: { t: Tree }) {
-  const { category, categories } = t.table;
-  const present = useMemo(() => new Set(category), [category]);
-  const { fills } = palette(
-    'category',
-    dark.value,
-    categories.map(c => c.color),
-  );
-  return (
-    <p class="legend">
-      {categories.map(
-        (c, i) =>
-          present.has(i) && (
-            <span key={i}>
-              <i class="same" style={{ background: fills[i + 1] }} /> {visible(c.name)}
-            </span>
-          ),
-      )}
-    </p>
-  );
 }
 
 /** Moves the focus into the view, so that its own keys work. */

@@ -1,5 +1,5 @@
 // How functions and their numbers are written: in tips, the sidebar and tables.
-import { amount, percent, relative, signed, visible } from '../core/format';
+import { amount, percent, relative, rounded, signed, visible } from '../core/format';
 import type { Tree } from '../core/profile';
 import { type Func, parts } from '../core/table';
 
@@ -25,9 +25,12 @@ export const placeOf = (f: Func): string =>
 
 export const tone = (change: number): string => (change > 0 ? 'more' : change < 0 ? 'less' : 'faint');
 
-/** The difference of two values, in full; a dash for what rounding alone makes. */
-export const deltaText = (base: number, now: number, unit: string): string =>
-  Math.abs(now - base) <= 1e-5 * Math.max(Math.abs(base), Math.abs(now)) ? '–' : signed(now - base, v => amount(v, unit));
+/** The difference of two values, with the digits that its noise leaves; a dash for what rounding alone makes. */
+export function deltaText(base: number, now: number, t: Tree): string {
+  if (Math.abs(now - base) <= 1e-5 * Math.max(Math.abs(base), Math.abs(now))) return '–';
+  const delta = rounded(now - base, t.noise(base, now));
+  return delta === 0 ? '–' : signed(delta, v => amount(v, t.unit));
+}
 
 /** What happened to a function or call path, in a word. */
 export function verdict(
@@ -93,8 +96,8 @@ export function Numbers({
                 <th scope="row">{label}</th>
                 <td>{amount(v[0]!, t.unit)}</td>
                 <td>{amount(v[1]!, t.unit)}</td>
-                <td class={tone(change)}>{deltaText(v[0]!, v[1]!, t.unit)}</td>
-                <td class={tone(change)}>{relative(v[0]!, v[1]!)}</td>
+                <td class={tone(change)}>{deltaText(v[0]!, v[1]!, t)}</td>
+                <td class={tone(change)}>{relative(v[0]!, v[1]!, t.noise(v[0]!, v[1]!))}</td>
               </tr>
             );
           })}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { percent, relative, rounded } from '../src/core/format';
+import { decode } from '../src/core/profile';
+import { threadClasses, threadsOf } from '../src/core/threads';
+
+const f = (name: string, runtime = false) => ({ function: name, file: '', module: '', language: '', kind: '', runtime });
+
+test('call nodes have the class of their threads, until code begins', () => {
+  const t = decode({
+    profiles: 1,
+    type: 'cpu',
+    unit: 'count',
+    columns: {
+      //       clone3 Compile* mallocgc main systemstack gcBg
+      parent: [-1, 0, 1, 0, -1, 4, 5],
+      function: [0, 1, 2, 3, 4, 5, 6],
+      self: [0, 0, 2, 3, 0, 0, 4],
+      functions: [f('clone3', true), f('CompileBroker::compiler_thread_loop', true), f('Parse', true), f('G1ServiceThread::run', true), f('main'), f('runtime.systemstack', true), f('runtime.gcBgMarkWorker', true)],
+    },
+  });
+  const names = [...threadsOf(t)].map(c => threadClasses[c] ?? 'several');
+  expect(names).toEqual(['several', 'compiler', 'compiler', 'garbage collector', 'application', 'application', 'application']);
+});
+
+test('digits are what the noise allows', () => {
+  expect([rounded(618, 30), rounded(2.27, 5), rounded(0.4, 5), rounded(618, 0), rounded(-585, 3000)]).toEqual([620, 2, 0, 618, -1000]);
+  expect([relative(180, 618), relative(180, 618, 20), relative(180, 190, 20), relative(180, 180.9, 0.5)]).toEqual(['+243.3%', '+243%', '+6%', '+0.50%']);
+  expect([percent(0.1234), percent(0.1234, 0.05), percent(0.0053), percent(0.0053, 0.005)]).toEqual(['12.3%', '12%', '0.53%', '0.5%']);
+});
