@@ -39,16 +39,18 @@ type Outcome struct {
 	Base      string               `json:"baseBranch,omitempty"` // branch of the newest of those
 }
 
-// OutcomeOf returns the outcome of one benchmark, of all its value types that a result
-// has. Accepted, past and moved changes do not count; a cost comes before an improvement,
-// and then the order of the result decides, which is that of importance.
-func OutcomeOf(res *regression.Result, benchmark testrun.Benchmark) Outcome {
+// judged is what a result has of one benchmark.
+type judged struct {
+	types    []*regression.Benchmark // by value type
+	findings []*regression.Finding
+}
+
+// outcome returns the outcome of one benchmark, of all its value types that a result has.
+// Accepted, past and moved changes do not count; a cost comes before an improvement, and then
+// the order of the result decides, which is that of importance.
+func (j *judged) outcome() Outcome {
 	o := Outcome{Status: Unknown}
-	for i := range res.Benchmarks {
-		b := &res.Benchmarks[i]
-		if b.Benchmark != benchmark {
-			continue
-		}
+	for _, b := range j.types {
 		if b.Reason != "" {
 			if o.Status == Unknown && o.Reason == "" {
 				o.Reason = b.Reason
@@ -65,14 +67,10 @@ func OutcomeOf(res *regression.Result, benchmark testrun.Benchmark) Outcome {
 			}
 		}
 	}
-	for i := range res.Findings {
-		f := &res.Findings[i]
-		if of := (testrun.Benchmark{Group: f.Group, Name: f.Benchmark}); of != benchmark {
-			continue
-		}
+	for _, f := range j.findings {
 		o.add(f)
 	}
-	if o.Status == Steady && slices.ContainsFunc(res.Benchmarks, func(b regression.Benchmark) bool { return b.Benchmark == benchmark && unplaced(&b) }) {
+	if o.Status == Steady && slices.ContainsFunc(j.types, unplaced) {
 		o.Status, o.Reason = Unknown, "the metric "+beyondHistory
 	}
 	return o
@@ -116,12 +114,23 @@ func (o *Outcome) add(f *regression.Finding) {
 
 // Outcomes returns the outcome of every benchmark of a result.
 func Outcomes(res *regression.Result) map[testrun.Benchmark]Outcome {
-	list := map[testrun.Benchmark]Outcome{}
+	all := map[testrun.Benchmark]*judged{}
 	for i := range res.Benchmarks {
-		b := res.Benchmarks[i].Benchmark
-		if _, ok := list[b]; !ok {
-			list[b] = OutcomeOf(res, b)
+		b := &res.Benchmarks[i]
+		if all[b.Benchmark] == nil {
+			all[b.Benchmark] = &judged{}
 		}
+		all[b.Benchmark].types = append(all[b.Benchmark].types, b)
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		if j := all[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}]; j != nil {
+			j.findings = append(j.findings, f)
+		}
+	}
+	list := make(map[testrun.Benchmark]Outcome, len(all))
+	for b, j := range all {
+		list[b] = j.outcome()
 	}
 	return list
 }

@@ -34,7 +34,7 @@ func TestMetricBeyondHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := OutcomeOf(res, testrun.Benchmark{Group: "g", Name: "b"})
+		o := Outcomes(res)[testrun.Benchmark{Group: "g", Name: "b"}]
 		if o.Status != c.want || (o.Reason != "") != (c.want == Unknown) {
 			t.Errorf("%s: %+v", c.name, o)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
@@ -69,25 +70,34 @@ func (r *chooser) compare(ctx context.Context, st store.Reader, list []store.Pro
 // suggestBase adds to the reason why a benchmark has no history which other branch has
 // runs of it.
 func suggestBase(res *regression.Result, list []store.Profile) {
+	runs := map[history.Key]map[string]int{} // by branch, of those without a verdict
+	own := map[history.Key]string{}          // branch of the newest run
+	for i := range res.Benchmarks {
+		if b := &res.Benchmarks[i]; b.Reason != "" {
+			runs[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = map[string]int{}
+		}
+	}
+	for i := range list {
+		p := &list[i]
+		if of := runs[history.KeyOf(p)]; of != nil {
+			of[p.Run.Branch]++
+			own[history.KeyOf(p)] = p.Run.Branch
+		}
+	}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		if b.Reason == "" {
 			continue
 		}
-		runs, own := map[string]int{}, "" // of the newest run
-		for k := range list {
-			if p := &list[k]; p.Benchmark == b.Benchmark && p.Type.Name == b.Type.Name {
-				own = p.Run.Branch
-				runs[own]++
+		at := history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}
+		of := runs[at]
+		branch, most := own[at], of[own[at]]
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if of[name] > most && name != "" {
+				branch, most = name, of[name]
 			}
 		}
-		branch, most := own, runs[own]
-		for _, name := range slices.Sorted(maps.Keys(runs)) {
-			if runs[name] > most && name != "" {
-				branch, most = name, runs[name]
-			}
-		}
-		if branch != own {
+		if branch != own[at] {
 			b.Reason += fmt.Sprintf("; %s of %s: use --base %s", query.Counted(most, "run"), branch, branch)
 		}
 	}
