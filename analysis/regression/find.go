@@ -59,34 +59,22 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 	if err != nil {
 		return nil, err
 	}
-	types := map[testrun.Benchmark]int{}
-	for i := range list {
-		types[list[i].Benchmark]++
-	}
-	var ids []store.ProfileID
-	for i := range list {
-		ids = append(ids, store.IDs(list[i].Profiles)...)
-	}
-	release, err := store.Preload(ctx, st, ids)
+	search := newSearch(st, &req, list, tested)
+	release, err := search.recall(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	res := &Result{Benchmarks: make([]Benchmark, len(list))}
-	compare := func(i int, known *history.Known) (*Benchmark, error) {
-		req := req
-		req.types = types[list[i].Benchmark]
-		return one(ctx, st, &list[i], tested, &req, known)
-	}
 	err = parallel(ctx, len(list), func(i int) error {
-		b, err := compare(i, nil)
+		b, err := search.judge(ctx, i, nil)
 		if err == nil {
 			res.Benchmarks[i] = *b
 		}
 		return err
 	})
 	if err == nil {
-		err = res.shareKnown(ctx, compare)
+		err = res.shareKnown(ctx, func(i int, known *history.Known) (*Benchmark, error) { return search.judge(ctx, i, known) })
 	}
 	if err != nil {
 		return nil, err
@@ -140,9 +128,9 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 	return group.Wait()
 }
 
-// one analyses one benchmark, with what others show of its functions; nil: nothing.
-func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request, known *history.Known) (*Benchmark, error) {
-	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut, Warnings: s.Warnings()}
+// newBenchmark returns a benchmark with the runs of both sides.
+func newBenchmark(s *history.Series, tested map[store.ProfileID]bool, req *Request) *Benchmark {
+	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut}
 	for _, p := range s.Profiles {
 		if tested[p.ID] {
 			b.Head = append(b.Head, p)
@@ -151,6 +139,13 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 		}
 	}
 	b.Base = b.Base[max(0, len(b.Base)-req.window()):]
+	return b
+}
+
+// one analyses one benchmark, with what others show of its functions; nil: nothing.
+func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request, known *history.Known) (*Benchmark, error) {
+	b := newBenchmark(s, tested, req)
+	b.Warnings = s.Warnings()
 	m, err := history.Load(ctx, st, s)
 	if err != nil {
 		return nil, err
@@ -265,7 +260,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	b.Analyses = []*Analysis{newest}
 	b.Ranked = newest.Ranked
 	if k == most || n-most < leastHistory {
-		b.Findings = newest.Findings
+		b.Findings = slices.Clone(newest.Findings) // what is accepted differs from request to request
 		return nil
 	}
 	two, err := compare(n-2, n-2, n)
@@ -276,6 +271,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	if err != nil {
 		return err
 	}
+	two.Ranked, one.Ranked = nil, nil // the newest run's is shown
 	b.Analyses = append(b.Analyses, two, one)
 	b.Findings = combine(two.Findings, newest.Findings, one.Findings)
 	return nil

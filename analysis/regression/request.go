@@ -29,6 +29,9 @@ type Request struct {
 	// finds it confirmed.
 	Acknowledged []Acknowledgement
 	Now          time.Time // for Acknowledged; zero: none has expired
+	// Memory keeps what was found for each benchmark, and Find judges only those that
+	// changed since; nil: all of them.
+	Memory *store.Memory
 }
 
 // window returns the maximum number of history runs.

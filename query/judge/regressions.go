@@ -40,7 +40,7 @@ type Judging struct {
 
 // request returns what the analysis is asked.
 func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.Facts) (req regression.Request, err error) {
-	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k}
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Memory: store.MemoryOf(st)}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	switch {
 	case j.Alpha >= 1:

@@ -58,7 +58,8 @@ var (
 	_ store.Accepter   = (*Store)(nil)
 	_ traceprof.Store  = (*Store)(nil)
 
-	_ continuous.Store = (*Store)(nil)
+	_ continuous.Store  = (*Store)(nil)
+	_ store.Remembering = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,

@@ -60,7 +60,12 @@ type Store struct {
 	// once.
 	forest, view *calltree.Forest
 	translations calltree.Translations
+
+	memory store.Memory
 }
+
+// Memory implements store.Remembering.
+func (s *Store) Memory() *store.Memory { return &s.memory }
 
 // pair is what metrics belong to.
 type pair struct {
@@ -190,7 +195,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := new(calltree.Forest)
-	tr := calltree.NewTranslation(interner{fresh})
+	tr := calltree.NewTranslation(interner{fresh, nil})
 	profiles := make(map[store.ProfileID]*entry, len(s.profiles))
 	for id, e := range s.profiles {
 		profiles[id] = e.over(tr, s.forest)

@@ -102,7 +102,7 @@ func (s *Store) newEntry(f *store.File, r *store.Record) *entry {
 	if r.Self.Len() == 0 {
 		return e // and there may be no Forest
 	}
-	tr := s.translations.Of(r.Forest, interner{s.forest})
+	tr := s.translations.Of(r.Forest, interner{s.forest, &s.memory})
 	e.self = translated(tr, r.Forest, r.Self)
 	for _, m := range r.Modes {
 		if m.Len() > 0 {

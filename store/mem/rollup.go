@@ -78,7 +78,7 @@ func (s *windows) weigh(l continuous.Level) (list []continuous.Weight) {
 func (s *windows) sweep() int64 {
 	used := map[*series]bool{}
 	fresh, before := new(calltree.Forest), s.forest.Paths.Len()
-	tr := calltree.NewTranslation(interner{fresh})
+	tr := calltree.NewTranslation(interner{fresh, nil})
 	for _, w := range s.list {
 		used[w.series] = true
 		w.self = translated(tr, s.forest, w.self)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
 )
 
 // translated returns a vector over from as one over another forest. The result
@@ -25,7 +26,10 @@ func translated(tr *calltree.Translation, from *calltree.Forest, v calltree.Vect
 }
 
 // interner is a forest that merges attributes of functions.
-type interner struct{ *calltree.Forest }
+type interner struct {
+	*calltree.Forest
+	memory *store.Memory
+}
 
 // Function implements calltree.Interner. Attributes that the forest does not have
 // yet are merged by the rule of calltree.Merge, in a copy of the table: snapshots
@@ -36,6 +40,7 @@ func (f interner) Function(fn profile.Function) int32 {
 		if merged := calltree.MergeAttributes(have, fn); merged != have {
 			f.Functions = slices.Clone(f.Functions)
 			f.Functions[id] = merged
+			f.memory.Merged(have, merged)
 		}
 	}
 	return id

@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
@@ -219,10 +220,15 @@ func (d *dictionary) writer(ctx context.Context, c *driver.Conn) (*writer, error
 }
 
 // commit makes the writer's additions visible.
-func (d *dictionary) commit() {
+func (d *dictionary) commit(memory *store.Memory) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := d.w
+	for id := range w.changedFns {
+		if int(id) < w.committedFns && d.names != nil {
+			memory.Merged(d.names.functions[id], w.functions[id])
+		}
+	}
 	if len(w.functions) != w.committedFns || len(w.changedFns) > 0 {
 		d.names, d.view = &names{functions: slices.Clip(w.functions)}, nil
 		w.committedFns, w.shared = len(w.functions), true

@@ -54,7 +54,7 @@ func Grow(ctx context.Context, s *Store, f func(c *driver.Conn, g *Growth) error
 			c.Exec("ROLLBACK")
 			return err
 		}
-		s.dict.commit()
+		s.dict.commit(&s.memory)
 		committed()
 		return nil
 	})
