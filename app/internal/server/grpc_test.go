@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -186,5 +188,38 @@ func TestGarbageOnGRPC(t *testing.T) {
 	}
 	if err := call(t.Context(), conn, false, &healthpb.HealthCheckRequest{}); err != nil {
 		t.Errorf("after the garbage: %v", err)
+	}
+}
+
+// TestAgentTokenElsewhere: the token of agents opens their routes over HTTP and no others, and is
+// accepted as a bearer token over gRPC.
+func TestAgentTokenElsewhere(t *testing.T) {
+	s, err := New(Options{HTTPToken: "0123456789abcdef", AgentToken: "fedcba9876543210"}, Part{Name: "p", Routes: []Route{
+		{Pattern: "POST /reports", Agents: true, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})},
+		{Pattern: "POST /changes", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, token string
+		status      int
+	}{
+		{"/reports", "fedcba9876543210", 200}, {"/reports", "0123456789abcdef", 200}, {"/reports", "", 401}, {"/reports", "0000000000000000", 401},
+		{"/changes", "fedcba9876543210", 401}, {"/changes", "0123456789abcdef", 200},
+	} {
+		r := httptest.NewRequest("POST", c.path, nil)
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("%s with %q: %d, want %d", c.path, c.token, w.Code, c.status)
+		}
+	}
+	for header, want := range map[string]codes.Code{"Bearer fedcba9876543210": codes.OK, "Basic eDpmZWRjYmE5ODc2NTQzMjEw": codes.OK, "Bearer 0123456789abcdef": codes.PermissionDenied} {
+		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", header))
+		if err := s.authenticate(ctx, "/x"); status.Code(err) != want {
+			t.Errorf("%s: %v", header, err)
+		}
 	}
 }

@@ -107,6 +107,7 @@ type requestInfo struct {
 	problem *Problem // the answer, or the reason why it was aborted
 	broken  bool     // the answer was aborted after a part was sent
 	hidden  string   // directory whose name answers do not show
+	agent   bool     // a report of an agent, of which there are many
 }
 
 type requestInfoKey struct{}
@@ -301,7 +302,7 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	switch {
 	case status >= 500, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
-	case route == "GET /healthz" || route == "GET /readyz" || route == "GET /metrics":
+	case a.agent && status < 400, route == "GET /healthz", route == "GET /readyz", route == "GET /metrics":
 		level = slog.LevelDebug
 	}
 	attrs := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,
@@ -328,7 +329,7 @@ func method(m string) string {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := e.router.server
 	if e.Needs != Nothing {
-		may, refused := s.granted(r)
+		may, refused := s.granted(r, e.Agents)
 		if p := authorize(may, refused, e.Needs); p != nil {
 			s.metrics.refused.WithLabelValues("token").Inc()
 			e.Problem(w, r, p)
@@ -339,6 +340,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rec := w.(*recorder)
+	infoOf(r.Context()).agent = e.Agents
 	slot := s.slots.of(r.Context(), e.kind(), clientOf(r.RemoteAddr))
 	first, wait := computing, s.slots.wait
 	if r.ContentLength != 0 {

@@ -38,6 +38,7 @@ type Route struct {
 	Pattern string // "GET /api/v1/runs"
 	Handler http.Handler
 	Needs   Needs
+	Agents  bool // reports of agents: their token is enough, and success is logged as debugging only
 
 	// Problem answers a request that is refused before the handler; nil: WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, *Problem)

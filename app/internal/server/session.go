@@ -104,7 +104,7 @@ type sessionLimits struct {
 }
 
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
-	may, _ := s.granted(r)
+	may, _ := s.granted(r, false)
 	s.answerSession(w, may, &sessionAnswer{LoggedIn: may != Nothing && isSession(credentialOf(r))})
 }
 
@@ -129,7 +129,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		r.Header.Set("Authorization", "Bearer "+body.Token)
 	}
-	may, refused := s.granted(r)
+	may, refused := s.granted(r, false)
 	if p := authorize(may, refused, Reading); p != nil {
 		s.metrics.refused.WithLabelValues("token").Inc()
 		WriteProblem(w, r, p)

@@ -32,6 +32,7 @@ type Service struct {
 	Name    string // with its package: push.v1.PusherService
 	Schema  *Schema
 	Needs   server.Needs // of HTTP routes
+	Agents  bool         // the agents' token is enough
 	Methods []Method
 }
 
@@ -55,6 +56,7 @@ func (s *Service) Routes() []server.Route {
 			Pattern: "POST /" + s.Name + "/" + m.Name,
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, m) }),
 			Needs:   s.Needs,
+			Agents:  s.Agents,
 			Problem: WriteProblem,
 		})
 	}
