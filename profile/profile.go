@@ -87,6 +87,10 @@ type Profile struct {
 	Interval        time.Duration // configured, between two samples of a thread; 0 if unknown
 	Comments        []string
 
+	// PeriodType and PeriodUnit are what the period of the file counts (pprof), also where
+	// that belongs to none of the value types.
+	PeriodType, PeriodUnit string
+
 	// ReturnAddresses: the addresses of callers are where they go on after the call, and
 	// not the call itself.
 	ReturnAddresses bool

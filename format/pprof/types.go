@@ -110,6 +110,7 @@ func (d *Decoder) tables(p *profile.Profile) error {
 	}
 	period := raw[len(l.types)]
 	raw = raw[:len(l.types)]
+	p.PeriodType, p.PeriodUnit = period.name, period.unit
 	preferred, err := l.string(h.defaultType)
 	if err != nil {
 		return err

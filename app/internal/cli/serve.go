@@ -43,6 +43,7 @@ type serveOptions struct {
 	workers    int
 	limits     profile.Limits
 	traces     traceOptions
+	windows    continuousOptions
 	logFormat  string
 	logLevel   string
 }
@@ -59,6 +60,10 @@ command works with a server as with a file:
 
   dendro top --store http://localhost:12800
 
+With --continuous, the server also receives profiles that programs push by themselves:
+from SDKs of Pyroscope (set its address to http://HOST:12800) and by OpenTelemetry
+(HTTP /v1development/profiles, gRPC). It keeps them as windows, sums of hours and of days.
+
 While the server runs, other processes cannot open its store file.
 
 By default only this machine can connect. Set tokens before you listen on other
@@ -70,6 +75,7 @@ The first signal lets running requests finish, for up to --drain; the second sto
 server at once. No acknowledged data is lost in either case.`,
 		Example: `  dendro serve --store profiles.duckdb
   dendro serve --http-listen 0.0.0.0:12800 --http-token-file /etc/dendro/token --tls-cert cert.pem --tls-key key.pem
+  dendro serve --continuous --http-listen 0.0.0.0:4040 --agent-token-file /etc/dendro/agents --http-token-file /etc/dendro/token
   DENDRO_AGENT_TOKEN=$(openssl rand -hex 16) dendro serve --grpc-listen :11800 --log-format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -96,6 +102,7 @@ server at once. No acknowledged data is lost in either case.`,
 	f.IntVar(&o.workers, "workers", 0, "decode an upload with `n` goroutines (0: one per core)")
 	o.addLimits(c)
 	o.traces.addFlags(c)
+	o.windows.addFlags(c)
 	f.Var(&choice{&o.logFormat, []string{"text", "json"}}, "log-format", "`format` of the log on stderr: text, json")
 	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "minimum `level` to log: debug, info, warn, error")
 	return c
@@ -239,6 +246,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 		return err
 	}
 	defer func() { err = errors.Join(err, traces.Close()) }()
+	received, err := o.continuous(st, names)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, received.Close()) }()
 	app, err := pages.New(web.App())
 	if err != nil {
 		return err
@@ -251,7 +263,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	}
 	var s *server.Server
 	panicked := func(tool string, p any, stack []byte) { s.Panicked("mcp "+tool, p, stack) }
-	if s, err = server.New(o.Options, o.parts(st, names, traces, panicked)...); err != nil {
+	parts := o.parts(st, names, traces, panicked)
+	if received != nil {
+		parts = append(parts, received.Parts...)
+	}
+	if s, err = server.New(o.Options, parts...); err != nil {
 		return err
 	}
 	if err := s.Listen(); err != nil {

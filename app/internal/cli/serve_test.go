@@ -87,7 +87,7 @@ func TestOwnedBy(t *testing.T) {
 // TestServeIsDocumented wants every flag in the documentation.
 func TestServeIsDocumented(t *testing.T) {
 	var pages []byte
-	for _, name := range []string{"server.md", "skywalking.md"} {
+	for _, name := range []string{"server.md", "skywalking.md", "continuous.md"} {
 		page, err := os.ReadFile("../../../docs/" + name)
 		if err != nil {
 			t.Fatal(err)

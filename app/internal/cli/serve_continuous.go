@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/server/pushes"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/store"
+)
+
+// continuousOptions are the flags of `dendro serve` about continuous profiles.
+type continuousOptions struct {
+	pushes.Options
+	receive bool
+}
+
+func (o *continuousOptions) addFlags(c *cobra.Command) {
+	f, in := c.Flags(), &o.Intake
+	f.BoolVar(&o.receive, "continuous", false, "receive profiles that programs push: Pyroscope SDKs and OpenTelemetry")
+	for level, keep := range []struct {
+		name, what string
+		def        time.Duration
+		hours      string
+	}{
+		{"raw", "windows as they were pushed", 48 * time.Hour, "48h"},
+		{"hours", "sums of an hour", 60 * 24 * time.Hour, "1440h"},
+		{"days", "sums of a day", 2 * 365 * 24 * time.Hour, "17520h"},
+	} {
+		name := "continuous-keep-" + keep.name
+		f.DurationVar(&o.Policy.Keep[continuous.Level(level)], name, keep.def, "`time` to keep "+keep.what+" (0: forever)")
+		f.Lookup(name).DefValue = keep.hours
+		f.Int64Var(&o.Policy.Bytes[continuous.Level(level)], "continuous-max-"+keep.name, 0, "maximum `bytes` of "+keep.what+"; the oldest are removed first (default: no limit)")
+	}
+	f.StringSliceVar(&in.Facts, "continuous-facts", nil, "`labels` that describe a series and do not make one, name or prefix*, comma-separated (default process ids, threads, scopes: see the documentation)")
+	f.IntVar(&in.MaxSeries, "continuous-max-series", 0, "at most `n` series pushed within an hour (default 50000)")
+	f.IntVar(&in.MaxLabels, "continuous-max-labels", 0, "at most `n` labels of a series (default 64)")
+	f.IntVar(&in.MaxLabelBytes, "continuous-max-label-bytes", 0, "maximum `bytes` of the name and of the value of a label (default 4096)")
+	f.IntVar(&in.MaxDepth, "continuous-max-depth", 0, "keep the innermost `n` frames of a pushed stack (default 2048)")
+	f.Int64Var(&in.MaxRate, "continuous-max-rate", 0, "maximum `bytes` per second that one service may push, over ten seconds (default 8 MiB)")
+	f.Int64Var(&in.Limits.Message, "continuous-max-profile", 0, "maximum `bytes` of a pushed profile after decompression (default 32 MiB)")
+	f.Int64Var(&in.MaxBytes, "continuous-max-pending", 0, "maximum `bytes` of windows that wait for a commit; pushes beyond get 503 (default 64 MiB)")
+}
+
+// continuous starts the reception of pushed profiles; nil: it is not wanted.
+func (o *serveOptions) continuous(st store.Store, names *normalize.Normalizer) (*pushes.Pushes, error) {
+	if !o.windows.receive {
+		return nil, nil
+	}
+	o.windows.Log = o.Log
+	o.windows.Intake.Normalizer = names
+	return pushes.New(st, o.windows.Options)
+}

@@ -1,0 +1,89 @@
+// Package pushes runs the reception of continuous profiles in a server: it connects the
+// protocols by which programs push to a store, and does the background work.
+//
+//	Pyroscope's SDKs (HTTP, Connect, gRPC) ─┐
+//	OpenTelemetry (HTTP, gRPC) ─────────────┴▶ intake.Intake ─▶ continuous.Store ─▶ sums of hours and days
+//	old windows ───────────────────────────────────────────────▶ removed (Options.Policy)
+//
+// The package translates no protocol: packages pyroscope and otlp do. It reads no flags.
+package pushes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Options configure the reception. Log must be set.
+type Options struct {
+	Intake intake.Options
+	Policy continuous.Policy
+	Log    *slog.Logger
+}
+
+// Pushes is the reception of profiles into one store. Close it after the server has ended.
+type Pushes struct {
+	Parts []server.Part
+
+	in *intake.Intake
+}
+
+// ErrNoWindows is the error for a store that cannot store windows.
+var ErrNoWindows = errors.New("this store keeps no continuous profiles: serve a DuckDB file (--store FILE)")
+
+// New connects the parts. It fails if the store does not support windows.
+func New(st store.Store, o Options) (*Pushes, error) {
+	windows, ok := st.(continuous.Store)
+	if !ok {
+		return nil, ErrNoWindows
+	}
+	p := &Pushes{in: intake.New(windows, o.Intake)}
+	p.Parts = []server.Part{
+		{Name: "pushes", Metrics: metrics(p.in, windows), Ready: func(context.Context) error { return p.in.Err() }},
+		pyroscope.New(p.in).Part(),
+		{Name: "rollup", Run: func(ctx context.Context) error { return o.rollUp(ctx, windows, rollUpEvery) }},
+	}
+	return p, nil
+}
+
+// Close stores pending windows. It may be called on nil.
+func (p *Pushes) Close() error {
+	if p == nil {
+		return nil
+	}
+	return p.in.Close(context.Background())
+}
+
+const (
+	rollUpEvery = time.Minute
+	// grace is how long programs may take to push the last windows of an hour; later ones
+	// are added to its sum.
+	grace = 5 * time.Minute
+)
+
+// rollUp makes the sums of hours and days and removes old windows, until the context ends.
+func (o *Options) rollUp(ctx context.Context, st continuous.Store, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		switch rolled, err := st.RollUp(ctx, time.Now().Add(-grace), o.Policy); {
+		case ctx.Err() != nil:
+		case err != nil:
+			o.Log.Error("cannot sum up or remove windows; trying again", "error", err)
+		case rolled != continuous.Rolled{}:
+			o.Log.Info("summed up windows", "made", rolled.Made, "removed", rolled.Expired, "paths_removed", rolled.Swept)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Package receiver has what the protocols share by which programs push profiles: errors of
+// the intake as statuses, the time of a window, the parts of a type's id, decompression
+// within a limit.
+//
+// It has no handler and knows no message. Statuses are those of gRPC; package connect knows
+// which of HTTP go with them.
+package receiver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Status returns an error of a push as a gRPC status. What may succeed later is
+// UNAVAILABLE, or RESOURCE_EXHAUSTED for the rate and the number of series of a program; both
+// say when. The rest is INVALID_ARGUMENT: the same push would fail again.
+func Status(err error) error {
+	if err == nil {
+		return nil
+	}
+	if st, ok := status.FromError(err); ok {
+		return st.Err()
+	}
+	var refused *intake.Refusal
+	pause := intake.RetryAfter(err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return server.StatusOf(err)
+	case errors.Is(err, intake.ErrClosed):
+		return server.TryLater(codes.Unavailable, err.Error(), 5*time.Second)
+	case errors.As(err, &refused) && pause > 0 && refused.Reason != "queue":
+		return server.TryLater(codes.ResourceExhausted, err.Error(), pause)
+	case pause > 0:
+		return server.TryLater(codes.Unavailable, err.Error(), pause)
+	}
+	return status.Error(codes.InvalidArgument, err.Error())
+}
+
+// Bounds of the time of a window.
+const (
+	maxAhead  = 10 * time.Minute // of this machine's clock
+	maxLength = 24 * time.Hour
+)
+
+// usable reports whether a time can be that of a window: clocks of some programs begin in
+// 1970.
+func usable(t, now time.Time) bool {
+	return t.Year() >= 2000 && !t.After(now.Add(maxAhead))
+}
+
+// Window returns start and length of a window: from and until if both can be true, else
+// those of the profile, else the time until now. Profiles of heaps have the time of the dump
+// and no duration, and some programs write the end where others write the start.
+func Window(from, until time.Time, p *profile.Profile, now time.Time) (start time.Time, length time.Duration) {
+	if usable(from, now) && usable(until, now) && from.Before(until) && until.Sub(from) <= maxLength {
+		return from, until.Sub(from)
+	}
+	if length = p.Duration; length < 0 || length > maxLength {
+		length = 0
+	}
+	switch {
+	case usable(p.Start, now):
+		return p.Start, length
+	case usable(from, now):
+		return from, length
+	}
+	return now.Add(-length), length
+}
+
+// Plain returns content without gzip, if it has it. It fails beyond a limit of bytes.
+func Plain(content []byte, limit int64) ([]byte, error) {
+	if !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
+		return content, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	plain, err := io.ReadAll(io.LimitReader(z, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(plain)) > limit {
+		return nil, &intake.Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: int64(len(plain)), Max: limit, Flag: "--continuous-max-profile"}
+	}
+	return plain, nil
+}
+
+// TypePart returns a text as a part of a type's id, which colons separate.
+func TypePart(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, ":", "_"), "\uFFFD")
+}
+
+// Type returns a type of parts from outside.
+func Type(name, sampleType, sampleUnit, periodType, periodUnit string) continuous.Type {
+	return continuous.Type{Name: TypePart(name), SampleType: TypePart(sampleType), SampleUnit: TypePart(sampleUnit),
+		PeriodType: TypePart(periodType), PeriodUnit: TypePart(periodUnit)}
+}

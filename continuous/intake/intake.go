@@ -1,0 +1,355 @@
+// Package intake turns profiles that programs push into windows, and stores them in
+// batches.
+//
+//	decoded profile ─▶ labels, limits ─▶ normalised names ─▶ paths of one forest ─▶ windows ─▶ group commit
+//
+// A push is acknowledged after its commit. Pushes of many programs share a commit, which
+// takes the same few milliseconds for one window as for hundreds. Memory is bounded: at most
+// Options.Workers profiles are decoded at the same time, and at most Options.MaxBytes of
+// windows wait for a commit; more is refused with ErrUnavailable, and the program may try
+// again.
+//
+// A profile that outgrows a limit is cut where that keeps what it says (deep stacks lose
+// their outermost frames, too many label sets of samples become one), and refused
+// otherwise. Both are counted, see Metrics.
+//
+// The package knows no protocol and no format: callers decode with Worker.Decode and say
+// what the types are called. It does not check who pushes.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Options are the options of an Intake. Zero fields mean the defaults.
+type Options struct {
+	Normalizer *normalize.Normalizer // nil: the built-in rules
+	Limits     profile.Limits        // of readers; Message, the bytes of a decompressed profile, is 32 MiB
+
+	// Facts are names of labels, or prefixes that end in `*`, that describe a series and do
+	// not make one; nil: DefaultFacts.
+	Facts []string
+
+	MaxSeries     int   // that were pushed in the last hour; 50,000
+	MaxLabels     int   // of a series; 64
+	MaxLabelBytes int   // of a label's name or value; 4,096
+	MaxDepth      int   // frames of a stack; deeper ones lose outermost frames; 2,048
+	MaxRate       int64 // bytes per second of a service, over ten seconds; 8 MiB
+
+	Workers  int           // profiles being decoded; one per core
+	MaxDelay time.Duration // of a commit that waits for more windows; 50 ms
+	MaxBytes int64         // approximate maximum of bytes that wait for a commit; 64 MiB
+	MaxPaths int           // of the forest, from which another one begins; 4,000,000
+	Now      func() time.Time
+}
+
+func (o *Options) withDefaults() {
+	def(&o.Limits.Message, 32<<20)
+	if o.Normalizer == nil {
+		o.Normalizer = normalize.New(nil)
+	}
+	if o.Facts == nil {
+		o.Facts = DefaultFacts
+	}
+	def(&o.MaxSeries, 50_000)
+	def(&o.MaxLabels, 64)
+	def(&o.MaxLabelBytes, 4096)
+	def(&o.MaxDepth, 2048)
+	def(&o.MaxRate, 8<<20)
+	def(&o.Workers, runtime.GOMAXPROCS(0))
+	def(&o.MaxDelay, 50*time.Millisecond)
+	def(&o.MaxBytes, 64<<20)
+	def(&o.MaxPaths, 4_000_000)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	// A push is cut at MaxDepth; a reader would refuse it.
+	o.Limits.Depth = max(o.Limits.Depth, 1<<20)
+	o.Limits.Sums = true
+}
+
+func def[T int | int64 | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// ErrClosed is the error of a closed Intake.
+var ErrClosed = errors.New("the intake of pushed profiles is closed")
+
+// Intake receives profiles. It is safe for concurrent use.
+type Intake struct {
+	st      continuous.Store
+	opts    Options
+	workers chan *Worker // that are free
+
+	paths  forest
+	series activeSeries
+	counts counts
+
+	mu      sync.Mutex
+	open    *batch    // being filled; nil: empty
+	pending int64     // bytes of the batches that are not committed
+	next    time.Time // when the next commit may begin
+	closed  bool
+	failed  error     // of the last commit; nil: it succeeded
+	tried   time.Time // when the last commit ended
+
+	wake chan struct{} // wakes the writer to check when the next commit is due
+	done chan struct{} // closed when the writer has ended
+	stop context.CancelFunc
+}
+
+// forest is the dictionary of paths that all workers share.
+type forest struct {
+	mu      sync.Mutex
+	current *calltree.Forest
+}
+
+// New returns an Intake that stores in st. Close it before st.
+func New(st continuous.Store, o Options) *Intake {
+	o.withDefaults()
+	ctx, stop := context.WithCancel(context.Background())
+	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers), wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop}
+	in.paths.current = &calltree.Forest{}
+	for range o.Workers {
+		w := &Worker{in: in}
+		w.reset()
+		in.workers <- w
+	}
+	in.series.init(o.MaxSeries, o.MaxRate)
+	go in.write(ctx)
+	return in
+}
+
+// Push calls fill with a worker, which decodes profiles and adds them, and returns when
+// everything that was added is stored. If fill fails, nothing is. A panic of fill is an
+// error: a reader that panics is a defect, which must not take other pushes with it.
+func (in *Intake) Push(ctx context.Context, fill func(*Worker) error) error {
+	b, err := in.fill(ctx, fill)
+	if err != nil {
+		in.counts.refuse(err)
+		return err
+	}
+	if b == nil {
+		return nil
+	}
+	select {
+	case <-b.done:
+		return b.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// fill lets a worker fill windows, and adds them to the open batch; nil if there are none.
+func (in *Intake) fill(ctx context.Context, fill func(*Worker) error) (*batch, error) {
+	if err := in.room(0); err != nil { // before the work is done
+		return nil, err
+	}
+	var w *Worker
+	select {
+	case w = <-in.workers:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() {
+		w.cool()
+		in.workers <- w
+	}()
+	if err := w.run(fill); err != nil {
+		return nil, err
+	}
+	return in.add(w.windows, w.bytes)
+}
+
+// run calls fill and turns a panic into an error.
+func (w *Worker) run(fill func(*Worker) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.in.counts.panics.Add(1)
+			w.reset()
+			err = fmt.Errorf("%w: the reader panicked, which is a defect of Dendro: %v", profile.ErrMalformed, p)
+		}
+	}()
+	w.windows, w.bytes = nil, 0
+	return fill(w)
+}
+
+// room returns ErrUnavailable if size bytes more have no room in the queue.
+func (in *Intake) room(size int64) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.roomLocked(size)
+}
+
+func (in *Intake) roomLocked(size int64) error {
+	switch {
+	case in.closed:
+		return ErrClosed
+	case in.pending > 0 && in.pending+size > in.opts.MaxBytes: // a larger one is stored on its own
+		return &Refusal{Limit: "bytes that wait for a commit", Reason: "queue", Value: in.pending + size, Max: in.opts.MaxBytes,
+			Flag: "--continuous-max-pending", Retry: retryQueue}
+	}
+	return nil
+}
+
+// retryQueue is when a program whose push found a full queue should try again.
+const retryQueue = 2 * time.Second
+
+// batch holds the windows of one commit.
+type batch struct {
+	first   time.Time // when its first window arrived
+	bytes   int64
+	windows []*continuous.Window
+	done    chan struct{} // closed when err is final
+	err     error
+}
+
+// add adds windows to the batch that is being filled.
+func (in *Intake) add(windows []*continuous.Window, size int64) (*batch, error) {
+	if len(windows) == 0 {
+		return nil, nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.roomLocked(size); err != nil {
+		return nil, err
+	}
+	if in.open == nil {
+		in.open = &batch{first: time.Now(), done: make(chan struct{})}
+	}
+	b := in.open
+	b.windows = append(b.windows, windows...)
+	b.bytes += size
+	in.pending += size
+	in.nudge()
+	return b, nil
+}
+
+// nudge makes the writer check again when a batch is due.
+func (in *Intake) nudge() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// nextBatch returns a batch that is due, or how long to wait for one; less than 0: until
+// something arrives. A batch is due as soon as commits take at most a quarter of the time,
+// and after MaxDelay at the latest.
+func (in *Intake) nextBatch(now time.Time) (b *batch, wait time.Duration, closed bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if b = in.open; b == nil {
+		return nil, -1, in.closed
+	}
+	due := b.first.Add(in.opts.MaxDelay)
+	if in.next.Before(due) {
+		due = in.next
+	}
+	if wait = due.Sub(now); wait > 0 && !in.closed && b.bytes < in.opts.MaxBytes/2 {
+		return nil, wait, in.closed
+	}
+	in.open = nil
+	return b, 0, in.closed
+}
+
+// write commits batches until the Intake is closed and all are committed.
+func (in *Intake) write(ctx context.Context) {
+	defer close(in.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		b, wait, closed := in.nextBatch(time.Now())
+		switch {
+		case b != nil:
+			in.commit(ctx, b)
+			continue
+		case closed:
+			return
+		case wait < 0:
+			<-in.wake
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-in.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// commit stores a batch and wakes the pushes that wait for it.
+func (in *Intake) commit(ctx context.Context, b *batch) {
+	start := time.Now()
+	outcomes, err := in.put(ctx, b.windows)
+	took := time.Since(start)
+	in.counts.committed(outcomes, len(b.windows), took, err)
+	if err != nil {
+		err = &unavailable{fmt.Errorf("the store failed: %w", err), retryStore}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.next = start.Add(4 * took)
+	in.pending -= b.bytes
+	in.failed, in.tried = err, time.Now()
+	b.windows, b.err = nil, err
+	close(b.done)
+}
+
+// retryStore is when a program whose push the store failed to write should try again.
+const retryStore = 10 * time.Second
+
+// put calls the store, and returns a panic as an error.
+func (in *Intake) put(ctx context.Context, list []*continuous.Window) (outcomes []continuous.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return in.st.PutWindows(ctx, list)
+}
+
+// unreadyFor is how long Err reports a failed commit. A server that is not ready gets no
+// more data from a load balancer, so without an end it would never commit again.
+const unreadyFor = 30 * time.Second
+
+// Err returns the error of the last commit if that failed less than 30 seconds ago.
+func (in *Intake) Err() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if time.Since(in.tried) > unreadyFor {
+		return nil
+	}
+	return in.failed
+}
+
+// Close accepts no more pushes, stores what is pending and returns. If the context ends
+// first, the rest is dropped and Close returns the context's error.
+func (in *Intake) Close(ctx context.Context) error {
+	in.mu.Lock()
+	in.closed = true
+	in.mu.Unlock()
+	in.nudge()
+	defer in.stop()
+	select {
+	case <-in.done:
+		return nil
+	case <-ctx.Done():
+		in.stop()
+		<-in.done
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,413 @@
+package intake
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Worker decodes profiles and makes windows of them, for one push at a time. It keeps its
+// tables from push to push: a known path costs one array look-up.
+type Worker struct {
+	in       *Intake
+	symbols  *profile.Symbols
+	decoders map[string]profile.Decoder
+
+	forest     *calltree.Forest // that projection maps to
+	projection *calltree.Projection
+	depth      []int32                   // of each stack of symbols
+	cuts       map[profile.StackID]int32 // paths of stacks deeper than MaxDepth
+	groups     map[string]int            // of the samples of a profile, by labels
+	windows    []*continuous.Window      // of the push
+	bytes      int64                     // about as many as they are
+	rows       []row                     // scratch
+}
+
+// maxWarmStacks and maxWarmFunctions bound the tables of raw names: about 50 bytes per stack
+// and 800 per function.
+const (
+	maxWarmStacks    = 1 << 19
+	maxWarmFunctions = 1 << 16
+)
+
+func (w *Worker) reset() {
+	*w = Worker{in: w.in, symbols: profile.NewSymbols(), decoders: map[string]profile.Decoder{}}
+}
+
+// cool drops the tables if they are too large, and what refers to the last push.
+func (w *Worker) cool() {
+	w.windows = nil
+	if w.symbols.Stacks.Len() > maxWarmStacks || len(w.symbols.Functions) > maxWarmFunctions {
+		w.reset()
+	}
+	if cap(w.rows) > maxWarmStacks {
+		w.rows = nil
+	}
+}
+
+// MaxProfile returns the maximum size of a decompressed profile, in bytes.
+func (w *Worker) MaxProfile() int64 { return w.in.opts.Limits.Message }
+
+// Decode decodes a profile with the worker's decoder of that name, which make makes. The
+// profile is valid until the push ends.
+func (w *Worker) Decode(name string, content []byte, makeDecoder func() profile.Decoder) (*profile.Profile, error) {
+	d := w.decoders[name]
+	if d == nil {
+		d = makeDecoder()
+		w.decoders[name] = d
+	}
+	limits := w.in.opts.Limits.WithDefaults()
+	if int64(len(content)) > limits.Message {
+		return nil, &Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: int64(len(content)), Max: limits.Message, Flag: "--continuous-max-profile"}
+	}
+	w.symbols.Limit(limits.Frames)
+	p, err := d.Decode(bytes.NewBuffer(content), w.symbols, limits)
+	if w.symbols.Full() {
+		err = profile.TooLarge("different functions or frames:", int64(limits.Frames), "--max-frames")
+		windows, size := w.windows, w.bytes
+		w.reset()
+		w.windows, w.bytes = windows, size
+	}
+	return p, err
+}
+
+// Profile is a decoded profile to add.
+type Profile struct {
+	*profile.Profile
+	Service string
+	Labels  continuous.Labels // of the request, from Labels; they win over those of samples
+	Start   time.Time
+	Length  time.Duration
+
+	// Type names table i; false: the table is not kept.
+	Type func(i int) (continuous.Type, bool)
+	// Scale is what values of table i are multiplied by; nil: 1.
+	Scale func(i int) int64
+
+	ID    string // of the push, if it has one: pushes with different ids are never repeats
+	Bytes int64  // as received, for the rate
+}
+
+// Add makes windows of a profile: one of each of its types and of each set of labels of its
+// samples.
+func (w *Worker) Add(p *Profile) error {
+	in := w.in
+	base, err := in.identity(p.Service, p.Labels)
+	if err != nil {
+		return err
+	}
+	now := in.opts.Now()
+	if wait := in.series.spend(base.Service, p.Bytes, now); wait > 0 {
+		return &Refusal{Limit: "bytes per second of a service", Reason: "rate", Value: p.Bytes, Max: in.opts.MaxRate,
+			Flag: "--continuous-max-rate", Series: shorten(base.Service), Retry: max(wait, time.Second)}
+	}
+	in.paths.mu.Lock()
+	defer in.paths.mu.Unlock()
+	w.follow()
+	sets := w.sets(p, base)
+	var made []*continuous.Window
+	size := int64(0)
+	for i := range p.Tables {
+		typ, ok := p.Type(i)
+		if !ok {
+			continue
+		}
+		scale := int64(1)
+		if p.Scale != nil {
+			scale = p.Scale(i)
+		}
+		list, err := w.table(p, i, typ, scale, sets, now)
+		if err != nil {
+			return err
+		}
+		for _, win := range list {
+			size += windowBytes(win)
+		}
+		made = append(made, list...)
+	}
+	snapshot := w.forest.Snapshot()
+	for _, win := range made {
+		win.Forest = snapshot
+		if err := win.Check(); err != nil { // one of them would fail the whole commit
+			return &invalid{err.Error()}
+		}
+	}
+	w.windows, w.bytes = append(w.windows, made...), w.bytes+size
+	return nil
+}
+
+// follow makes the worker project to the current forest, and begins another forest if that
+// became too large. The caller holds the lock of the forest.
+func (w *Worker) follow() {
+	paths := &w.in.paths
+	if paths.current.Paths.Len() > w.in.opts.MaxPaths {
+		paths.current = &calltree.Forest{}
+	}
+	if w.forest != paths.current {
+		w.forest, w.cuts = paths.current, map[profile.StackID]int32{}
+		w.projection = calltree.NewProjection(w.symbols, w.forest, calltree.NoNode, func(f profile.Function) int32 {
+			return w.forest.Function(w.in.opts.Normalizer.Function(f))
+		})
+	}
+}
+
+// sets are the series of a profile without their types, by the labels of samples. Index 0
+// is the one of samples without labels.
+type sets struct {
+	list []continuous.Series
+	of   []int // of each label set of the profile: index in list
+}
+
+// sets groups the samples of a profile by their labels.
+func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
+	o := &w.in.opts
+	s := &sets{list: []continuous.Series{base}, of: make([]int, len(p.LabelSets))}
+	known := map[string]int{"": 0}
+	for id, labels := range p.LabelSets {
+		var own []continuous.Label
+		folded := false
+		for _, l := range labels {
+			if l.Text == "" || perSample(l.Key) || o.isFact(l.Key) {
+				continue // numbers, such as sizes of allocations, are no labels of series
+			}
+			if len(l.Key) > o.MaxLabelBytes || len(l.Text) > o.MaxLabelBytes {
+				folded = true
+				continue
+			}
+			name := strings.ToValidUTF8(l.Key, "\uFFFD")
+			if p.Labels.Get(name) == "" && base.Label(name) == "" {
+				own = append(own, continuous.Label{Name: name, Value: strings.ToValidUTF8(l.Text, "\uFFFD")})
+			}
+		}
+		list := Labels(own)
+		if len(list)+len(base.Labels) > o.MaxLabels {
+			list, folded = nil, true
+		}
+		key := (&continuous.Series{Labels: list}).Key()
+		if len(list) == 0 {
+			key = ""
+		}
+		at, ok := known[key]
+		if !ok {
+			at = len(s.list)
+			known[key] = at
+			series := base
+			series.Labels = Labels(append(slices.Clone(base.Labels), list...))
+			s.list = append(s.list, series)
+		}
+		if folded {
+			w.in.counts.folded.Add(1)
+		}
+		s.of[id] = at
+	}
+	return s
+}
+
+// row is one sample of a table: its series, its path and its value.
+type row struct {
+	set  int32
+	path int32
+	self int64
+}
+
+// table returns the windows of one table.
+func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets *sets, now time.Time) ([]*continuous.Window, error) {
+	samples := &p.Tables[i]
+	valueType, values, err := whole(samples, typ)
+	if err != nil {
+		return nil, err
+	}
+	target, err := w.admitted(sets, typ, samples, now)
+	if err != nil {
+		return nil, err
+	}
+	w.rows = w.rows[:0]
+	for k, st := range samples.Stack {
+		v := values(k)
+		switch {
+		case st == profile.NoStack || v == 0:
+			continue
+		case v < 0:
+			w.in.counts.negative.Add(1)
+			continue
+		case v > maxValue/max(scale, 1):
+			return nil, &invalid{fmt.Sprintf("a value of %s, times the period of %d, has more than 63 bits", typ, scale)}
+		}
+		at := 0
+		if samples.Labels != nil {
+			at = target[sets.of[samples.Labels[k]]]
+		}
+		w.rows = append(w.rows, row{int32(at), w.path(st), v * scale})
+	}
+	slices.SortFunc(w.rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.path, b.path)) })
+	var list []*continuous.Window
+	hash := w.hash(p, i)
+	for rest := w.rows; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].set == rest[0].set {
+			n++
+		}
+		self, err := vector(rest[:n], typ)
+		if err != nil {
+			return nil, err
+		}
+		series := sets.list[rest[0].set]
+		series.Type = typ
+		list = append(list, &continuous.Window{Series: series, Start: p.Start, Length: p.Length, Type: valueType, Self: self, Hash: hash})
+		rest = rest[n:]
+	}
+	return list, nil
+}
+
+const maxValue = 1<<63 - 1
+
+// admitted returns for each set of labels the set whose series takes its samples: itself,
+// or that of samples without labels if there are too many series.
+func (w *Worker) admitted(sets *sets, typ continuous.Type, samples *profile.Samples, now time.Time) ([]int, error) {
+	in := w.in
+	used := make([]int64, len(sets.list))
+	if samples.Labels == nil {
+		used[0] = int64(samples.Len())
+	}
+	for _, id := range samples.Labels {
+		used[sets.of[id]]++
+	}
+	target := make([]int, len(sets.list))
+	var inUse []int
+	var keys []string
+	for at := range sets.list {
+		if target[at] = at; used[at] > 0 {
+			inUse, keys = append(inUse, at), append(keys, in.seriesKey(sets.list[at], typ))
+		}
+	}
+	admitted, rest := in.series.admit(keys, in.seriesKey(sets.list[0], typ), now)
+	for k, at := range inUse {
+		switch {
+		case admitted[k]:
+		case at == 0 || !rest:
+			series := sets.list[at]
+			series.Type = typ
+			return nil, &Refusal{Limit: "series of the last hour", Reason: "series", Value: in.series.len() + 1, Max: int64(in.opts.MaxSeries),
+				Flag: "--continuous-max-series", Series: Name(&series), Retry: time.Minute}
+		default:
+			in.counts.folded.Add(used[at])
+			target[at] = 0
+		}
+	}
+	return target, nil
+}
+
+// seriesKey returns the key of a series with a type.
+func (in *Intake) seriesKey(s continuous.Series, typ continuous.Type) string {
+	s.Type = typ
+	return s.Key()
+}
+
+// Name returns a series for people, as Prometheus writes one.
+func Name(s *continuous.Series) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s{service_name=%q", s.Type, s.Service)
+	for _, l := range s.Labels {
+		fmt.Fprintf(&b, ",%s=%q", l.Name, l.Value)
+	}
+	return b.String() + "}"
+}
+
+// path returns the forest's path of a stack. A stack deeper than MaxDepth loses its
+// outermost frames, which (truncated) stands for.
+func (w *Worker) path(st profile.StackID) int32 {
+	for n := len(w.depth); n < w.symbols.Stacks.Len(); n++ {
+		d := int32(1)
+		if up := w.symbols.Stacks.Parent[n]; up >= 0 {
+			d += w.depth[up]
+		}
+		w.depth = append(w.depth, d)
+	}
+	if int(w.depth[st]) <= w.in.opts.MaxDepth {
+		return w.projection.Path(st)
+	}
+	w.in.counts.cut.Add(1)
+	if path, ok := w.cuts[st]; ok {
+		return path
+	}
+	frames := make([]int32, 0, w.in.opts.MaxDepth)
+	for x := st; len(frames) < w.in.opts.MaxDepth; x = w.symbols.Parent(x) {
+		fn := w.symbols.Functions[w.symbols.Frames[w.symbols.Leaf(x)].Function]
+		frames = append(frames, w.forest.Function(w.in.opts.Normalizer.Function(fn)))
+	}
+	path := w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: Truncated, Kind: profile.KindLabel}))
+	for _, fn := range slices.Backward(frames) {
+		path = w.forest.Path(path, fn)
+	}
+	w.cuts[st] = path
+	return path
+}
+
+// Truncated is the function that stands for the outermost frames of a stack that was cut.
+const Truncated = "(truncated)"
+
+// vector adds up rows of one series, sorted by path.
+func vector(rows []row, typ continuous.Type) (calltree.Vector, error) {
+	v := calltree.Vector{Nodes: make([]int32, 0, len(rows)), Self: make([]int64, 0, len(rows))}
+	sum := uint64(0)
+	for _, r := range rows {
+		if sum += uint64(r.self); sum > maxValue {
+			return v, &invalid{fmt.Sprintf("the values of %s add up to more than 63 bits", typ)}
+		}
+		if n := len(v.Nodes); n > 0 && v.Nodes[n-1] == r.path {
+			v.Self[n-1] += r.self
+			continue
+		}
+		v.Nodes, v.Self = append(v.Nodes, r.path), append(v.Self, r.self)
+	}
+	return v, nil
+}
+
+// whole returns the type of the values of a table, without what differs between windows of
+// a series, and its values as whole numbers.
+func whole(s *profile.Samples, typ continuous.Type) (profile.ValueType, func(int) int64, error) {
+	t := profile.ValueType{Name: s.Type.Name, Unit: typ.SampleUnit, Original: typ.SampleType}
+	if s.Type.Scale == 0 {
+		return t, func(k int) int64 { return s.Value[k] }, nil
+	}
+	scaling, err := s.Unscale()
+	if err != nil {
+		return t, nil, err
+	}
+	return t, func(k int) int64 { return scaling.Apply(s.Value[k]) }, nil
+}
+
+// hash returns the identity of the content of a table: what the samples say, which process
+// they are of and the push's own id. Two idle replicas may say the same at the same time.
+func (w *Worker) hash(p *Profile, i int) profile.Hash {
+	content := p.Hash(i)
+	text := content[:]
+	for _, l := range p.Labels {
+		text = append(append(append(append(text, l.Name...), 0), l.Value...), 0)
+	}
+	text = append(text, p.ID...)
+	h := xxh3.Hash128(text)
+	var out profile.Hash
+	binary.BigEndian.PutUint64(out[:8], h.Hi)
+	binary.BigEndian.PutUint64(out[8:], h.Lo)
+	return out
+}
+
+// windowBytes estimates the memory of a window.
+func windowBytes(win *continuous.Window) int64 {
+	size := int64(400 + 12*win.Self.Len())
+	for _, l := range win.Series.Labels {
+		size += int64(len(l.Name) + len(l.Value))
+	}
+	return size
+}
