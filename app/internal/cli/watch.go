@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/app/internal/webhook"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// watching is what `dendro watch` does.
+type watching struct {
+	services []string
+	request  judge.MethodRequest
+	hook     *webhook.Hook
+	log      *webhook.Log
+	every    time.Duration
+	once     bool
+	suspects bool
+}
+
+func newWatch(e *env) *cobra.Command {
+	var w watching
+	var address, format, state string
+	c := &cobra.Command{
+		Use:   "watch [flags]",
+		Short: "Post each new regression to a webhook, once",
+		Long: `Search for regressions again and again, and post each confirmed one to a webhook the
+first time it is found: of benchmarks, or with --service of the releases of services whose
+profiles arrive by themselves.
+
+The address of the webhook may hold a secret: set it in $DENDRO_WEBHOOK rather than with
+--webhook. A file (--state) remembers what was posted, also when the command is started
+again. Accepted findings are not posted. What could not be posted is tried again in the
+next round.
+
+--format slack posts {"text": …}, as Slack and Mattermost read it, alertmanager an alert for
+Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`,
+		Example: `  dendro watch --once --state posted.json
+  dendro watch --store http://localhost:12800 --service checkout --service cart
+  dendro watch --every 1h --webhook http://localhost:9093/api/v2/alerts`,
+		Args: cobra.NoArgs,
+	}
+	c.Flags().StringVar(&address, "webhook", "", "`address` to which findings are posted (default: $DENDRO_WEBHOOK; without either, print them)")
+	c.Flags().StringVar(&format, "format", "", "form of a post: slack, alertmanager, json (default: by the address, else json)")
+	c.Flags().StringArrayVar(&w.services, "service", nil, "`name` of a service whose releases are compared; repeatable (default: benchmarks)")
+	c.Flags().StringVar(&w.request.By, "by", "", "with --service: `label` whose values are releases")
+	c.Flags().DurationVar(&w.every, "every", 10*time.Minute, "time between two searches")
+	c.Flags().BoolVar(&w.once, "once", false, "search once and end")
+	c.Flags().BoolVar(&w.suspects, "suspects", false, "also post suspects")
+	c.Flags().StringVar(&state, "state", "", "`file` that remembers what was posted (default: dendro/posted.json in the user's cache)")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if w.every < time.Second {
+			return param.Errorf("--every %s: the minimum is 1s", w.every)
+		}
+		if address == "" {
+			address = os.Getenv("DENDRO_WEBHOOK")
+		}
+		if address != "" {
+			if w.hook, err = webhook.New(address, webhook.Format(format)); err != nil {
+				return param.Errorf("--webhook: %w", err)
+			}
+		}
+		if state == "" {
+			dir, err := os.UserCacheDir()
+			if err != nil {
+				return fmt.Errorf("no place to remember what was posted (%w): name one with --state", err)
+			}
+			state = filepath.Join(dir, "dendro", "posted.json")
+		}
+		if w.log, err = webhook.ReadLog(state); err != nil {
+			return err
+		}
+		if err := learn(&w.request.Facts); err != nil {
+			return err
+		}
+		return w.run(c.Context(), e)
+	}
+	return c
+}
+
+// run searches until the context ends.
+func (w *watching) run(ctx context.Context, e *env) error {
+	for {
+		err := e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error { return w.search(ctx, e, a) })
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case w.once:
+			return err
+		case err != nil:
+			fmt.Fprintf(e.err, "dendro: %v; the next search is in %s\n", err, w.every)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(w.every):
+		}
+	}
+}
+
+// search posts what is new of all services, or of the benchmarks. A service that cannot be
+// compared does not keep the others from being.
+func (w *watching) search(ctx context.Context, e *env, a endpoint.Asker) error {
+	services := w.services
+	if len(services) == 0 {
+		services = []string{""}
+	}
+	var failed error
+	for _, service := range services {
+		r := w.request
+		r.Service, r.MinShare = service, 0.001
+		result, err := a.Ask(ctx, endpoint.Regressions.Of(&r))
+		if errors.Is(err, store.ErrNothing) {
+			fmt.Fprintf(e.err, "dendro: %v\n", err)
+			continue
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		found := result.(*judge.RegressionsResult).Findings
+		for i := range found {
+			failed = errors.Join(failed, w.post(ctx, e, &found[i]))
+		}
+	}
+	return failed
+}
+
+// post posts a finding that is new.
+func (w *watching) post(ctx context.Context, e *env, f *regression.Finding) error {
+	if !f.Kind.Costs() || f.Acknowledged != nil || f.Status != regression.Confirmed && !w.suspects {
+		return nil
+	}
+	now := time.Now()
+	if !w.log.Has(f) {
+		if w.hook != nil {
+			if err := w.hook.Post(ctx, f, now); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(e.out, webhook.Text(f))
+	}
+	return w.log.Add(f, now)
+}
