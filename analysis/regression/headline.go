@@ -253,7 +253,7 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 }
 
 // measured sets the amount of a finding to the change of its function's samples per
-// operation, callees included, or where several findings share the function, of the callee
+// operation, callees included: all of the program's if it is nearly all of it; or where several findings share the function, of the callee
 // called by it. It reports false where that tells less than the places: where its interval
 // holds no change, and the change d of the places, which the machine's speed does not blur,
 // is as large within its error.
@@ -270,6 +270,9 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	}
 	x := r.space.values(slot)
 	before, now := r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
+	if r.whole(slot) { // the collector works for it
+		before, now = r.rate.before, r.rate.now
+	}
 	net, se := now-before, r.rateError(before, now)
 	if math.Abs(net) < r.interval()*se && math.Abs(d-net) < se {
 		return false
@@ -291,6 +294,12 @@ func (r *reporter) limited(fn int32, cost float64) float64 {
 		return math.Min(cost, most)
 	}
 	return cost
+}
+
+// wholeFunction reports whether a function with its callees is nearly all of the program.
+func (f *fit) wholeFunction(fn int32) bool {
+	slot := f.space.at(functionTotal, fn)
+	return slot != noRow && f.whole(slot)
 }
 
 // edge returns the total row of a callee called by a function.
@@ -335,7 +344,8 @@ func (r *reporter) net(fn int32, d float64) float64 {
 }
 
 // oneCarrier joins changes that one function of the user's own carries, if they are most
-// of its cost or of one callee. A reader needs both together.
+// of its cost or of one callee, or if it is the program, whose cost is known. A reader needs
+// both together.
 func (r *reporter) oneCarrier(changes []*change) []*change {
 	type key struct {
 		fn    int32
@@ -352,7 +362,7 @@ func (r *reporter) oneCarrier(changes []*change) []*change {
 		at := slices.IndexFunc(keys, func(k key) bool {
 			return k.fn == fn && h.Own
 		})
-		if at >= 0 && (keys[at].calls == h.Calls || r.levelOf(fn) <= mergeLevel*(kept[at].d+c.d)) {
+		if at >= 0 && (keys[at].calls == h.Calls || r.levelOf(fn) <= mergeLevel*math.Abs(kept[at].d+c.d) || r.rate.known && r.wholeFunction(fn)) {
 			kept[at].node, kept[at].merged = node, true
 			kept[at].add(c)
 			continue

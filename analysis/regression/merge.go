@@ -87,12 +87,14 @@ func (f *fit) onePath(changes []*change) []*change {
 	return kept
 }
 
-// add adds the places of another change.
+// add adds the places of another change of the same sign.
 func (c *change) add(other *change) {
 	c.places = append(c.places, other.places...)
-	slices.SortStableFunc(c.places, func(a, b *place) int { return -cmp.Compare(a.d, b.d) })
+	slices.SortStableFunc(c.places, func(a, b *place) int { return -cmp.Compare(math.Abs(a.d), math.Abs(b.d)) })
 	c.d += other.d
-	c.z = math.Max(c.z, other.z)
+	if math.Abs(other.z) > math.Abs(c.z) {
+		c.z = other.z
+	}
 }
 
 // below reports whether a change is at or below the node of another.

@@ -126,6 +126,35 @@ func TestSlowerBesideMovedWork(t *testing.T) {
 	}
 }
 
+// TestGainsOfOneFunction: two libraries became faster below one function of the user's that is
+// all of the program. That is one improvement, of what the program gained.
+func TestGainsOfOneFunction(t *testing.T) {
+	const at = "main;main.run"
+	for seed := range uint64(5) {
+		b := noisy(seed, 10, func(i int, run map[string]int64) {
+			clear(run)
+			scan, join := int64(1000), int64(900)
+			if i >= 8 {
+				scan, join = 500, 450
+			}
+			run["main"], run[at] = 5, 5
+			run[at+";github.com/a/x.Read;github.com/a/x.scan"], run[at+";github.com/b/y.Write;github.com/b/y.join"], run[at+";github.com/c/z.Sum"] = scan, join, 800
+		})
+		gains := 0
+		for _, f := range find(t, put(t, b), Request{Options: Options{Own: []string{"main"}}}).Findings {
+			if f.Kind == Improvement {
+				gains++
+				if f.Headline == nil || f.Headline.Function != "main.run" || math.Abs(f.Delta.Share+0.35) > 0.15 {
+					t.Errorf("seed %d: %+v %+v", seed, f.Headline, f)
+				}
+			}
+		}
+		if gains != 1 {
+			t.Errorf("seed %d: %d improvements", seed, gains)
+		}
+	}
+}
+
 // TestFallIsUsedOnce: three new functions, and one of the size of one of them that
 // vanished. Together they cost twice what vanished.
 func TestFallIsUsedOnce(t *testing.T) {

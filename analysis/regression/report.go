@@ -23,7 +23,7 @@ type reporter struct {
 	all    float64 // samples of the whole program in a mean history run
 	time   float64 // mean metric of the history; 0 if unknown
 	unit   string
-	// carriers counts the costs that a function of the user carries.
+	// carriers counts the changes that a function of the user carries.
 	carriers map[int32]int
 }
 
@@ -165,12 +165,19 @@ func (r *reporter) part(p *place) Part {
 }
 
 // change converts a group of places to a finding.
-func (r *reporter) change(c *change) Finding {
-	if !c.wide && !c.merged && len(c.places) == 1 {
-		f := r.place(Regression, c.places[0])
+func (r *reporter) change(k Kind, c *change) Finding {
+	f := r.grouped(k, c)
+	if k.Costs() {
 		f.RuledOut = r.ruleOut(&f)
-		f.Note = r.disagreement()
-		return f
+		f.Note = cmp.Or(f.Note, r.disagreement())
+	}
+	return f
+}
+
+// grouped describes a group of places.
+func (r *reporter) grouped(k Kind, c *change) Finding {
+	if !c.wide && !c.merged && len(c.places) == 1 {
+		return r.place(k, c.places[0])
 	}
 	var variance float64
 	var paths []Path
@@ -184,7 +191,7 @@ func (r *reporter) change(c *change) Finding {
 		f = r.finding(Widespread)
 		f.Note = "many functions changed at once (compiler, flags, runtime?)"
 	case c.merged:
-		f = r.finding(Regression)
+		f = r.finding(k)
 		f.Path = r.space.table.Path(c.node)
 		f.Function = f.Path[len(f.Path)-1]
 		if len(f.Path) > 1 {
@@ -192,9 +199,9 @@ func (r *reporter) change(c *change) Finding {
 		}
 		f.Presence = r.presence(r.space.table.Func[c.node])
 	default:
-		f = r.place(Regression, c.places[0])
+		f = r.place(k, c.places[0])
 	}
-	slices.SortStableFunc(paths, func(a, b Path) int { return -cmp.Compare(a.Delta, b.Delta) })
+	slices.SortStableFunc(paths, func(a, b Path) int { return -cmp.Compare(math.Abs(a.Delta), math.Abs(b.Delta)) })
 	f.Paths = paths[:min(len(paths), mostPaths)]
 	for _, p := range c.places {
 		f.Parts = append(f.Parts, r.part(p))
@@ -212,10 +219,17 @@ func (r *reporter) change(c *change) Finding {
 		r.setHeadline(&f, c.places, c.node, c.d, math.Sqrt(variance))
 	}
 	f.Score = c.z
-	f.RuledOut = r.ruleOut(&f)
-	f.Note = cmp.Or(f.Note, r.disagreement())
 	f.setID()
 	return f
+}
+
+// gains are the falls, those of one function of the user's as one change.
+func (r *reporter) gains() []*change {
+	var list []*change
+	for _, p := range r.falls {
+		list = append(list, &change{places: []*place{p}, node: p.node, d: p.d, z: p.z})
+	}
+	return r.oneCarrier(list)
 }
 
 // replaced returns the finding of a change that only the metric shows as a cost. Its function
@@ -257,16 +271,16 @@ func (r *reporter) replaced(c *change) Finding {
 // findings returns all findings of a verdict, in the order of kinds.
 func (r *reporter) findings() []Finding {
 	var list []Finding
-	changes := r.oneCarrier(r.changes)
+	changes, gains := r.oneCarrier(r.changes), r.gains()
 	r.carriers = map[int32]int{}
-	for _, c := range changes {
+	for _, c := range slices.Concat(changes, gains) {
 		if !c.wide {
 			_, node := r.headline(c.places, c.node)
 			r.carriers[r.space.table.Func[node]]++
 		}
 	}
 	for _, c := range changes {
-		if f := r.change(c); f.Delta.Share > 0 {
+		if f := r.change(Regression, c); f.Delta.Share > 0 {
 			list = append(list, f)
 		} else { // the function as a whole does not take longer
 			r.unstable = append(r.unstable, c.places...)
@@ -276,8 +290,8 @@ func (r *reporter) findings() []Finding {
 		list = append(list, r.replaced(r.shown))
 	}
 	list = append(list, r.slowdown(list)...)
-	for _, p := range r.falls {
-		list = append(list, r.place(Improvement, p))
+	for _, c := range gains {
+		list = append(list, r.change(Improvement, c))
 	}
 	for _, p := range r.moved {
 		if p.d > 0 {
