@@ -25,7 +25,6 @@ type Brief struct {
 
 // BriefChange is a change in one line. Its texts are safe to print.
 type BriefChange struct {
-	Share                                 float64
 	Cost, Change, Benchmark, Since, Label string
 }
 
@@ -46,7 +45,7 @@ func (r *Report) Brief(changes int) *Brief {
 		if more > 0 {
 			in = fmt.Sprintf("%s and %d more", in, more)
 		}
-		b.Changes = append(b.Changes, BriefChange{c.Delta.Share, Cost(&c.Finding), c.fail() + c.what(), in, c.since(), c.label()})
+		b.Changes = append(b.Changes, BriefChange{Amount(&c.Finding), c.fail() + c.what(), in, c.since(), c.label()})
 	}
 	r.metricsBrief(b)
 	var silent []string

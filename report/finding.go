@@ -18,13 +18,13 @@ func Finding(w io.Writer, f *regression.Finding) error {
 	t := &text{bufio.NewWriter(w)}
 	c := &Change{Change: gate.Change{Finding: *f}}
 	where, _ := c.where()
-	t.line("", "%s  %s  %s  %s", c.what(), where, words.SignedPercent(c.Delta.Share), c.label())
+	t.line("", "%s  %s  %s  %s", c.what(), where, short(f), c.label())
 	t.details(c)
 	return t.Flush()
 }
 
 func (t *text) change(c *Change) {
-	t.line("", "\n%s%s  %s  %s", c.fail(), c.what(), words.SignedPercent(c.Delta.Share), c.label())
+	t.line("", "\n%s%s  %s  %s", c.fail(), c.what(), short(&c.Finding), c.label())
 	if list := c.benchmarks(); len(list) > 1 {
 		t.field("in", "%d benchmarks: %s", len(list), strings.Join(words.First(list, 8), ", "))
 	} else {
@@ -99,9 +99,13 @@ func (c *Change) amounts() string {
 		parts = append(parts, s)
 	}
 	if c.Delta.Samples != 0 && !(profile.ValueType{Name: c.Type}).Momentary() {
-		parts = append(parts, fmt.Sprintf("%+.1f samples per run", c.Delta.Samples))
-		if gross := c.Delta.Gross; gross != 0 && math.Abs(gross) < 0.9*math.Abs(c.Delta.Share) {
-			parts = append(parts, words.SignedPercent(gross)+" at the place itself")
+		parts = append(parts, ofProgram(&c.Finding), fmt.Sprintf("%+.1f samples per run", c.Delta.Samples))
+		switch gross := c.Delta.Gross; {
+		case gross == 0:
+		case math.Abs(gross) < 0.9*math.Abs(c.Delta.Share):
+			parts = append(parts, words.SignedPercent(gross)+" of the program at the places below")
+		case math.Abs(gross) > 1.1*math.Abs(c.Delta.Share):
+			parts = append(parts, words.SignedPercent(gross)+" of the program at the places below, which replaced other work")
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -118,6 +122,31 @@ func Cost(f *regression.Finding) string {
 		return words.Interval(t.Value, t.Low, t.High, t.Unit)
 	}
 	return ""
+}
+
+// Amount is a change as one number: its cost with the interval, or where no cost is known
+// the share of the program.
+func Amount(f *regression.Finding) string {
+	if s := Cost(f); s != "" {
+		return s
+	}
+	return ofProgram(f)
+}
+
+// short is Amount without the interval.
+func short(f *regression.Finding) string {
+	if t := f.Delta.Time; t != nil {
+		return words.SignedMetric(t.Value, t.Unit)
+	}
+	return ofProgram(f)
+}
+
+// ofProgram formats the share of a change with its basis.
+func ofProgram(f *regression.Finding) string {
+	if f.Kind == regression.Environment {
+		return words.SignedPercent(f.Delta.Share) + " of all samples"
+	}
+	return words.SignedPercent(f.Delta.Share) + " of the program"
 }
 
 // calls writes a call path for people: names without their packages.

@@ -92,7 +92,7 @@ func (r *Report) changeTable(d Detail) string {
 	for _, c := range shown {
 		rows = append(rows, c.cells())
 	}
-	text := markdownTable([]string{"", "share", "cost", "function", "benchmark", "since"}, []bool{false, true, true, false, false, false}, rows)
+	text := markdownTable([]string{"", "cost", "function", "benchmark", "since"}, []bool{false, true, false, false, false}, rows)
 	if left > 0 {
 		text += fmt.Sprintf("\n%d more %s.\n", left, words.Plural(left, "change"))
 	}
@@ -113,7 +113,7 @@ func (c *Change) cells() []string {
 	if more > 0 {
 		in += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{what, words.SignedPercent(c.Delta.Share), Cost(&c.Finding), name, in, escapeText(c.since())}
+	return []string{what, Amount(&c.Finding), name, in, escapeText(c.since())}
 }
 
 // markdown writes the details of a cost, folded.
@@ -270,7 +270,7 @@ func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 }
 
 // help explains the columns; it is folded at the end of a document.
-const help = `- **share**: of the samples of the program before the change; **cost**: in the metric's unit, with its 95% interval.
+const help = `- **cost**: in the metric's unit, with its 95% interval, or as a part of the samples of the program before the change.
 - **confirmed**: the newest two runs (or all tested ones) show it; **suspect**: only one run was tested; **acknowledged**: accepted in ` + "`.dendro/acknowledged.json`" + `.
 - **power**: the smallest change that is detected with 80% probability in a function that uses 5% of the program.
 - **expected**, **actual**: mean share of the function with its callees (without them if marked self), in the history and in the tested runs; then: ` + "`+`" + ` new, ` + "`-`" + ` vanished.

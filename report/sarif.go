@@ -202,16 +202,13 @@ func artifact(file string) sarifArtifact {
 func (c *Change) Sentence() string {
 	var b strings.Builder
 	where, more := c.where()
-	fmt.Fprintf(&b, "%s of %s in %s", c.what(), words.SignedPercent(c.Delta.Share), where)
+	fmt.Fprintf(&b, "%s of %s in %s", c.what(), Amount(&c.Finding), where)
 	if more > 0 {
 		fmt.Fprintf(&b, " and %d more %s", more, words.Plural(more, "benchmark"))
 	}
 	fmt.Fprintf(&b, ": %s", c.label())
 	if c.Caller != "" {
 		fmt.Fprintf(&b, ", called by %s", words.Clean(c.Caller))
-	}
-	if s := Cost(&c.Finding); s != "" {
-		fmt.Fprintf(&b, "; %s", s)
 	}
 	fmt.Fprintf(&b, "; since %s", c.since())
 	return b.String()

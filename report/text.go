@@ -232,8 +232,8 @@ func (b *Benchmark) moved() (notes []string) {
 }
 
 // metricOf describes how the metric of the tested runs differs from that of the history: with
-// the numbers of the table of metrics if it has them, and by medians like there; empty without
-// one of them.
+// the numbers of the table of metrics if it has them, which has a percentage only for what is
+// no noise, and by medians like there; empty without one of them.
 func (r *Report) metricOf(b *Benchmark) string {
 	m := b.Evidence.Metric
 	if m == nil {
@@ -242,7 +242,11 @@ func (r *Report) metricOf(b *Benchmark) string {
 	for i := range r.Metrics.Rows {
 		row := &r.Metrics.Rows[i]
 		if row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name && row.Metric == m.Name && row.Base.Median > 0 && row.Head.Median > 0 {
-			return metricText(row.Base.Median, row.Head.Median, row.Unit)
+			text := words.Metric(row.Base.Median, row.Unit) + " → " + words.Metric(row.Head.Median, row.Unit)
+			if row.Significant {
+				text += " (" + words.SignedPercent(row.Change) + ")"
+			}
+			return text
 		}
 	}
 	median := func(values []float64) float64 {

@@ -102,10 +102,10 @@ func Brief(o *Output, b *report.Brief) error {
 		fmt.Fprintln(o.W, "note:", n)
 	}
 	if len(b.Changes) > 0 {
-		t := &Table{Columns: []Column{{Name: "share", Right: true, Text: table.SignedPercent, Tint: table.Worse}, {Name: "cost", Right: true},
+		t := &Table{Columns: []Column{{Name: "cost", Right: true},
 			{Name: "change", Whole: true, Tint: failing}, {Name: "benchmark"}, {Name: "since"}, {Name: "function"}}}
 		for _, c := range b.Changes {
-			t.Add(c.Share, c.Cost, c.Change, c.Benchmark, c.Since, c.Label)
+			t.Add(c.Cost, c.Change, c.Benchmark, c.Since, c.Label)
 		}
 		if err := t.Write(o); err != nil {
 			return err
