@@ -165,12 +165,18 @@ func versionLabel(series []continuous.Series) string {
 	return VersionLabels[0]
 }
 
-// typesOf returns the types of series, in order of their text.
+// typesOf returns the types of series, in order of their text, without numbers of samples
+// beside the time that is those times a constant.
 func typesOf(series []continuous.Series) []continuous.Type {
 	types := map[continuous.Type]bool{}
 	for i := range series {
 		types[series[i].Type] = true
 	}
+	maps.DeleteFunc(types, func(t continuous.Type, _ bool) bool {
+		timed := t
+		timed.SampleType, timed.SampleUnit = t.PeriodType, t.PeriodUnit
+		return t.SampleType == "samples" && types[timed]
+	})
 	return slices.SortedFunc(maps.Keys(types), func(a, b continuous.Type) int { return cmp.Compare(a.String(), b.String()) })
 }
 
