@@ -54,7 +54,7 @@ func TestSoak(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), *duration)
 	defer stop()
 
-	all := []load{newSegments(), newSnapshots(), newPolls(), newImports(), queries{}}
+	all := []load{newSegments(), newSnapshots(), newPolls(), newImports(), newPushes(), queries{}}
 	var figures []*figure
 	var work sync.WaitGroup
 	for _, l := range all {
@@ -108,7 +108,7 @@ type memory struct {
 
 // start starts the server and waits until it is ready.
 func (s *soak) start() {
-	server, err := program.StartServer(s.dir, "--http-listen", strings.TrimPrefix(s.http, "http://"), "--grpc-listen", s.grpc, "--log-level", "error")
+	server, err := program.StartServer(s.dir, "--http-listen", strings.TrimPrefix(s.http, "http://"), "--grpc-listen", s.grpc, "--log-level", "error", "--continuous")
 	if err != nil {
 		s.t.Fatal(err)
 	}
