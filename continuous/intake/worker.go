@@ -60,31 +60,42 @@ func (w *Worker) MaxProfile() int64 { return w.in.opts.Limits.Message }
 
 // Decode decodes a profile with the worker's decoder of that name, which make makes. The
 // profile is valid until the push ends.
-func (w *Worker) Decode(name string, content []byte, makeDecoder func() profile.Decoder) (*profile.Profile, error) {
+func (w *Worker) Decode(name string, content []byte, makeDecoder func() profile.Decoder) (p *profile.Profile, err error) {
+	err = w.Read(name, int64(len(content)), makeDecoder, func(d profile.Decoder, s *profile.Symbols, l profile.Limits) (err error) {
+		p, err = d.Decode(bytes.NewBuffer(content), s, l)
+		return err
+	})
+	return p, err
+}
+
+// Read is Decode for decoders that return something else: it calls read with the worker's
+// decoder, for a content of size bytes, and with the symbols and limits to decode with.
+func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decoder, read func(profile.Decoder, *profile.Symbols, profile.Limits) error) error {
 	d := w.decoders[name]
 	if d == nil {
 		d = makeDecoder()
 		w.decoders[name] = d
 	}
 	limits := w.in.opts.Limits.WithDefaults()
-	if int64(len(content)) > limits.Message {
-		return nil, &Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: int64(len(content)), Max: limits.Message, Flag: "--continuous-max-profile"}
+	if size > limits.Message {
+		return &Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: size, Max: limits.Message, Flag: "--continuous-max-profile"}
 	}
 	w.symbols.Limit(limits.Frames)
-	p, err := d.Decode(bytes.NewBuffer(content), w.symbols, limits)
+	err := read(d, w.symbols, limits)
 	if w.symbols.Full() {
 		err = profile.TooLarge("different functions or frames:", int64(limits.Frames), "--max-frames")
-		windows, size := w.windows, w.bytes
+		windows, bytes := w.windows, w.bytes
 		w.reset()
-		w.windows, w.bytes = windows, size
+		w.windows, w.bytes = windows, bytes
 	}
-	return p, err
+	return err
 }
 
 // Profile is a decoded profile to add.
 type Profile struct {
 	*profile.Profile
 	Service string
+	Default bool              // nobody gave Service: a label service.name of a sample replaces it
 	Labels  continuous.Labels // of the request, from Labels; they win over those of samples
 	Start   time.Time
 	Length  time.Duration
@@ -202,6 +213,11 @@ func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
 			at = len(s.list)
 			known[key] = at
 			series := base
+			if p.Default {
+				if name, rest := cut(list, "service.name"); name != "" {
+					series.Service, list = name, rest
+				}
+			}
 			series.Labels = Labels(append(slices.Clone(base.Labels), list...))
 			s.list = append(s.list, series)
 		}
@@ -211,6 +227,16 @@ func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
 		s.of[id] = at
 	}
 	return s
+}
+
+// cut returns the value of a label, and the other labels.
+func cut(list continuous.Labels, name string) (string, continuous.Labels) {
+	for i, l := range list {
+		if l.Name == name {
+			return l.Value, slices.Delete(slices.Clone(list), i, i+1)
+		}
+	}
+	return "", list
 }
 
 // row is one sample of a table: its series, its path and its value.
@@ -377,6 +403,9 @@ func vector(rows []row, typ continuous.Type) (calltree.Vector, error) {
 // a series, and its values as whole numbers.
 func whole(s *profile.Samples, typ continuous.Type) (profile.ValueType, func(int) int64, error) {
 	t := profile.ValueType{Name: s.Type.Name, Unit: typ.SampleUnit, Original: typ.SampleType}
+	if t.Unit != "count" { // samples that were scaled to time
+		t.Name = strings.TrimSuffix(t.Name, "-samples")
+	}
 	if s.Type.Scale == 0 {
 		return t, func(k int) int64 { return s.Value[k] }, nil
 	}

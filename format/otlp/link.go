@@ -41,6 +41,7 @@ type linker struct {
 
 	resource []profile.Label // attributes of the first resource, which describe the profile as long as there is no other
 	several  bool            // there is: resources tell samples apart
+	each     func(Resource)  // takes the profile of each resource apart; nil: all are one
 	common   []profile.Label // then of the resource in work
 }
 
@@ -114,13 +115,23 @@ func (k *linker) add(m *message) error {
 	for i := range m.resources {
 		r := &m.resources[i]
 		k.whom, k.shortWhom, k.bytesWhom, k.last = map[string]who{}, map[uint64]who{}, map[uint64]who{}, lastWho{}
-		if err := k.describe(r); err != nil {
+		if k.each != nil {
+			k.apart(r)
+		} else if err := k.link(r); err != nil {
 			return err
 		}
-		for j := r.profiles.lo; j < r.profiles.hi; j++ {
-			if err := k.profile(&m.profiles[j]); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// link adds the profiles of a resource.
+func (k *linker) link(r *resource) error {
+	if err := k.describe(r); err != nil {
+		return err
+	}
+	for j := r.profiles.lo; j < r.profiles.hi; j++ {
+		if err := k.profile(&k.m.profiles[j]); err != nil {
+			return err
 		}
 	}
 	return nil

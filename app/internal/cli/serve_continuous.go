@@ -34,6 +34,7 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 		f.Lookup(name).DefValue = keep.hours
 		f.Int64Var(&o.Policy.Bytes[continuous.Level(level)], "continuous-max-"+keep.name, 0, "maximum `bytes` of "+keep.what+"; the oldest are removed first (default: no limit)")
 	}
+	f.StringVar(&o.OTLP.Service, "continuous-service", "", "`name` of the service of OpenTelemetry profiles that name none (default unknown_service)")
 	f.StringSliceVar(&in.Facts, "continuous-facts", nil, "`labels` that describe a series and do not make one, name or prefix*, comma-separated (default process ids, threads, scopes: see the documentation)")
 	f.IntVar(&in.MaxSeries, "continuous-max-series", 0, "at most `n` series pushed within an hour (default 50000)")
 	f.IntVar(&in.MaxLabels, "continuous-max-labels", 0, "at most `n` labels of a series (default 64)")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/otlp"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
@@ -24,6 +25,7 @@ import (
 // Options configure the reception. Log must be set.
 type Options struct {
 	Intake intake.Options
+	OTLP   otlp.Options
 	Policy continuous.Policy
 	Log    *slog.Logger
 }
@@ -48,6 +50,7 @@ func New(st store.Store, o Options) (*Pushes, error) {
 	p.Parts = []server.Part{
 		{Name: "pushes", Metrics: metrics(p.in, windows), Ready: func(context.Context) error { return p.in.Err() }},
 		pyroscope.New(p.in).Part(),
+		otlp.New(p.in, o.OTLP).Part(),
 		{Name: "rollup", Run: func(ctx context.Context) error { return o.rollUp(ctx, windows, rollUpEvery) }},
 	}
 	return p, nil

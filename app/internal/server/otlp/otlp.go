@@ -1,0 +1,242 @@
+// Package otlp receives profiles of OpenTelemetry: ProfilesService over gRPC, and
+// `POST /v1development/profiles` with protobuf or JSON, answered in kind.
+//
+// Each resource of a request is a program of its own: its attributes become labels, its
+// profiles windows. What of a request cannot be stored is reported as a partial success,
+// after which clients do not try again; statuses for which they do are given only where the
+// same request may succeed. A request is answered after its commit.
+//
+// The package translates; package format/otlp reads the messages, continuous/intake checks
+// limits and stores.
+package otlp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/connect"
+	"github.com/dendroprof/dendro/app/internal/server/receiver"
+	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/format/otlp"
+	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Options configure the receiver.
+type Options struct {
+	// Service names programs that do not say what they are called; empty:
+	// unknown_service, with the executable if that is known.
+	Service string
+}
+
+// OTLP receives profiles. It is safe for concurrent use.
+type OTLP struct {
+	in   *intake.Intake
+	opts Options
+	now  func() time.Time
+}
+
+// New returns a receiver that stores with in.
+func New(in *intake.Intake, o Options) *OTLP { return &OTLP{in, o, time.Now} }
+
+const service = "opentelemetry.proto.collector.profiles.v1development.ProfilesService"
+
+// Part returns the routes and the service. The address /services/NAME/v1development/profiles
+// names the service of programs that do not, such as the Java agent's.
+func (o *OTLP) Part() server.Part {
+	part := server.Part{Name: "otlp", GRPC: o.register}
+	for _, prefix := range []string{"", "/services/{service}"} {
+		part.Routes = append(part.Routes, server.Route{Pattern: "POST " + prefix + "/v1development/profiles", Agents: true,
+			Handler: http.HandlerFunc(o.post), Problem: writeProblem})
+	}
+	return part
+}
+
+func (o *OTLP) register(r grpc.ServiceRegistrar) {
+	handle := func(ctx context.Context, request []byte) ([]byte, error) {
+		rejected, err := o.export(ctx, request, o.opts.Service)
+		return response(rejected), err
+	}
+	r.RegisterService(&grpc.ServiceDesc{ServiceName: service, Metadata: service,
+		Methods: []grpc.MethodDesc{{MethodName: "Export", Handler: connect.Handler("/"+service+"/Export", handle)}}}, nil)
+}
+
+// The content types of requests and answers.
+const (
+	protoType = "application/x-protobuf"
+	jsonType  = "application/json"
+)
+
+// schema has the answers, for their JSON form.
+var schema = connect.MustSchema(`
+message Response { PartialSuccess partial_success = 1; }
+message PartialSuccess { int64 rejected_profiles = 1; string error_message = 2; }
+message Status { int32 code = 1; string message = 2; }`)
+
+// kind returns the content type in which a request is answered: its own.
+func kind(r *http.Request) string {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // a damaged one is none
+	return media
+}
+
+// post answers a request over HTTP.
+func (o *OTLP) post(w http.ResponseWriter, r *http.Request) {
+	if k := kind(r); k != protoType && k != jsonType {
+		writeStatus(w, r, http.StatusUnsupportedMediaType, codes.InvalidArgument,
+			fmt.Sprintf("Content-Type is %.60q; %s and %s are known", r.Header.Get("Content-Type"), protoType, jsonType))
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		if p := server.BodyProblem(err); p != nil {
+			writeProblem(w, r, p)
+			return
+		}
+		writeError(w, r, err)
+		return
+	}
+	name := r.PathValue("service")
+	if name == "" {
+		name = o.opts.Service
+	}
+	rejected, err := o.export(r.Context(), body, name)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	write(w, r, http.StatusOK, "Response", response(rejected))
+}
+
+// rejection is what of a request was not stored.
+type rejection struct {
+	profiles int
+	errs     []error
+}
+
+// maxErrors is how many errors of one request are told.
+const maxErrors = 5
+
+// response returns an ExportProfilesServiceResponse; that of a full success is empty.
+func response(r rejection) []byte {
+	if r.profiles == 0 {
+		return nil
+	}
+	text := errors.Join(r.errs[:min(len(r.errs), maxErrors)]...).Error()
+	partial := wire.AppendInt(nil, 1, uint64(r.profiles))
+	return wire.AppendBytes(nil, 1, wire.AppendBytes(partial, 2, text))
+}
+
+// export stores the profiles of a request. An error is a status: nothing is stored then.
+func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejected rejection, err error) {
+	err = o.in.Push(ctx, func(w *intake.Worker) error {
+		var list []otlp.Resource
+		err := w.Read("otlp", int64(len(request)), func() profile.Decoder { return otlp.NewDecoder() },
+			func(d profile.Decoder, s *profile.Symbols, l profile.Limits) (err error) {
+				list, err = d.(*otlp.Decoder).DecodeEach(request, s, l)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			err := list[i].Err
+			if err == nil {
+				err = o.add(w, &list[i], name, int64(len(request)/len(list)))
+			}
+			if errors.Is(err, intake.ErrUnavailable) {
+				return err // the whole request may be sent again
+			}
+			if err != nil {
+				o.in.Refuse(err)
+				rejected.profiles += max(1, list[i].Profiles)
+				rejected.errs = append(rejected.errs, err)
+			}
+		}
+		return nil
+	})
+	return rejected, receiver.Status(err)
+}
+
+// add adds the profiles of a resource.
+func (o *OTLP) add(w *intake.Worker, r *otlp.Resource, name string, size int64) error {
+	out := &intake.Profile{Profile: r.Profile, Bytes: size}
+	out.Service, out.Default, out.Labels = identity(r.Attributes, name)
+	out.Type, out.Scale = types(r.Profile)
+	out.Start, out.Length = receiver.Window(r.Profile.Start, r.Profile.Start.Add(r.Profile.Duration), r.Profile, o.now())
+	return w.Add(out)
+}
+
+// writeError answers with an error of export.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	st := status.Convert(server.StatusOf(err))
+	if pause := server.RetryAfter(err); pause > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(pause/time.Second))))
+	}
+	writeStatus(w, r, connect.HTTPStatus(st.Code()), st.Code(), st.Message())
+}
+
+// writeProblem answers a request that the server refused.
+func writeProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
+	if kind(r) != protoType {
+		server.WriteProblemAs(w, r, p, jsonType, func(p *server.Problem) any {
+			return map[string]any{"code": codeOf(p.Status), "message": problemText(p)}
+		})
+		return
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "5")
+	}
+	writeStatus(w, r, p.Status, codeOf(p.Status), problemText(p))
+}
+
+func problemText(p *server.Problem) string {
+	return strings.TrimSuffix(p.Title+": "+p.Detail, ": ")
+}
+
+// codeOf returns the code for a status of the server.
+func codeOf(status int) codes.Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return codes.Unauthenticated
+	case http.StatusForbidden:
+		return codes.PermissionDenied
+	case http.StatusServiceUnavailable:
+		return codes.Unavailable
+	case http.StatusTooManyRequests:
+		return codes.ResourceExhausted
+	}
+	return codes.InvalidArgument
+}
+
+// writeStatus answers with a google.rpc.Status.
+func writeStatus(w http.ResponseWriter, r *http.Request, httpStatus int, code codes.Code, message string) {
+	msg := wire.AppendInt(nil, 1, uint64(code))
+	write(w, r, httpStatus, "Status", wire.AppendBytes(msg, 2, server.Shown(r.Context(), message)))
+}
+
+// write answers with a message in the encoding of the request.
+func write(w http.ResponseWriter, r *http.Request, httpStatus int, name string, msg []byte) {
+	contentType := protoType
+	if kind(r) == jsonType {
+		contentType = jsonType
+		if text, err := schema.ToJSON(name, msg); err == nil {
+			msg = text
+		}
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(httpStatus)
+	w.Write(msg)
+}

@@ -1,0 +1,64 @@
+package otlp
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Resource is what one resource, such as a process, sent in a request.
+type Resource struct {
+	Attributes []profile.Label  // of the resource, then name and version of the scope
+	Profiles   int              // messages
+	Profile    *profile.Profile // their sum; nil with an error
+	Err        error            // of this resource; the others may be right
+}
+
+// Keys under which Attributes has the scope.
+const (
+	KeyScopeName    = "otel.scope.name"
+	KeyScopeVersion = "otel.scope.version"
+)
+
+// DecodeEach reads a content like Decode, into one profile for each resource of a message.
+// The error is that of a content that cannot be read at all.
+func (d *Decoder) DecodeEach(content []byte, s *profile.Symbols, l profile.Limits) (list []Resource, err error) {
+	l = l.WithDefaults()
+	if d.buf, err = protobuf.ReadAll(bytes.NewBuffer(content), d.buf, min(l.Message, math.MaxInt32)); err != nil {
+		return nil, err
+	}
+	k := newLinker(profile.New(s), l, len(d.buf))
+	k.each = func(r Resource) { list = append(list, r) }
+	err = decodeAll(d.buf, l, k)
+	if len(d.buf) > keepBytes {
+		d.buf = nil
+	}
+	if err != nil {
+		return nil, protobuf.Place(err)
+	}
+	return list, nil
+}
+
+// apart links a resource into a profile of its own.
+func (k *linker) apart(r *resource) {
+	fresh := newLinker(profile.New(k.symbols), k.limits, 0)
+	k.p, k.facts, k.tables, k.byKey, k.comments, k.notes = fresh.p, fresh.facts, nil, fresh.byKey, fresh.comments, notes{}
+	k.begin, k.end, k.resource, k.several, k.common = fresh.begin, fresh.end, nil, false, nil
+	out := Resource{Profiles: int(r.profiles.hi - r.profiles.lo)}
+	if out.Err = k.link(r); out.Err == nil {
+		out.Profile = k.finish()
+		out.Profile.CountLost()
+		out.Profile, out.Err = out.Profile.Checked()
+	} else {
+		out.Err = protobuf.Place(out.Err)
+	}
+	out.Attributes = k.resource
+	for _, l := range []profile.Label{{Key: KeyScopeName, Text: r.scopeName}, {Key: KeyScopeVersion, Text: r.scopeVersion}} {
+		if l.Text != "" {
+			out.Attributes = append(out.Attributes, l)
+		}
+	}
+	k.each(out)
+}
