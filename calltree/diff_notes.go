@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -83,9 +82,6 @@ func (m *matcher) bumps() []string {
 	})
 }
 
-// jarVersion is the name of a JAR with a version.
-var jarVersion = regexp.MustCompile(`^([\w.-]+?)-(\d[\w.+-]*)\.jar$`)
-
 // packageVersion returns the package of a function and its version, if its file or module
 // tells; a module of Go without the folder of the cache.
 func packageVersion(f *profile.Function) (name, version string) {
@@ -97,8 +93,6 @@ func packageVersion(f *profile.Function) (name, version string) {
 		}
 		return name, version
 	}
-	if v := jarVersion.FindStringSubmatch(moduleName(f.Module)); v != nil {
-		return v[1], v[2]
-	}
-	return "", ""
+	name, version, _ = profile.JARVersion(moduleName(f.Module))
+	return name, version
 }

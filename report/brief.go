@@ -15,8 +15,9 @@ type Brief struct {
 	Selected string
 	Notes    []string
 	Changes  []BriefChange
-	More     int    // changes that are not listed
-	Metrics  string // how many changed; empty if no metric has enough values
+	More     int      // changes that are not listed
+	Bumped   []string // packages of the changes that have another version
+	Metrics  string   // how many changed; empty if no metric has enough values
 	// MetricRows are those that changed significantly, by the columns MetricHeads.
 	MetricRows  [][]string
 	MoreMetrics int
@@ -46,6 +47,13 @@ func (r *Report) Brief(changes int) *Brief {
 			in = fmt.Sprintf("%s and %d more", in, more)
 		}
 		b.Changes = append(b.Changes, BriefChange{Amount(&c.Finding), c.fail() + c.what(), in, c.since(), c.label()})
+	}
+	for _, c := range shown {
+		for _, line := range c.dependencies() {
+			if !slices.Contains(b.Bumped, line) {
+				b.Bumped = append(b.Bumped, line)
+			}
+		}
 	}
 	r.metricsBrief(b)
 	var silent []string

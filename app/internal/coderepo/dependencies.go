@@ -23,7 +23,8 @@ type bump struct {
 // the repository that pin them.
 func readBumps(ctx context.Context, repo, from, to string) ([]bump, error) {
 	files, err := gitlog.ReadVersions(ctx, repo, from, to, func(file string) (content, ok bool) {
-		return lockFileOf(file) != nil, lockFileOf(file) != nil || jarFile.MatchString(file)
+		_, _, isJAR := profile.JARVersion(file)
+		return lockFileOf(file) != nil, lockFileOf(file) != nil || isJAR
 	})
 	if err != nil {
 		return nil, err
@@ -33,10 +34,10 @@ func readBumps(ctx context.Context, repo, from, to string) ([]bump, error) {
 	for _, f := range files {
 		kind := lockFileOf(f.Path)
 		if kind == nil {
-			m := jarFile.FindStringSubmatch(f.Path)
+			artifact, version, _ := profile.JARVersion(f.Path)
 			for side, exists := range []bool{f.Base != nil, f.Head != nil} {
 				if exists {
-					jars[side][m[1]] = m[2]
+					jars[side][artifact] = version
 				}
 			}
 			continue

@@ -16,6 +16,8 @@ func TestLockFiles(t *testing.T) {
 	for _, x := range []struct{ file, text, want string }{
 		{"go.mod", "module m\n\ngo 1.26\n\nrequire a.org/x v1.0.0 // indirect\n\nrequire (\n\ta.org/y/v2 v2.1.0\n\ta.org/z v1.1.0\n)\nreplace (\n\ta.org/z => ../z\n)\nreplace a.org/w v1 => a.org/v v1.2.0\n",
 			"a.org/w a.org/v v1.2.0, a.org/x v1.0.0, a.org/y/v2 v2.1.0, a.org/z ../z, go 1.26"},
+		{"bin/shop.buildinfo", "bin/shop: go1.26.8\n\tpath\ta.org/shop/cmd\n\tmod\ta.org/shop\t(devel)\t\n\tdep\ta.org/x\tv1.0.0\th1:abc=\n\tdep\ta.org/y\tv1.1.0\n\t=>\ta.org/fork\tv1.2.0\th1:def=\n\tbuild\t-compiler=gc\n",
+			"a.org/x v1.0.0, a.org/y a.org/fork v1.2.0, go 1.26.8"},
 		{"sub/pom.xml", "<project><properties><v>2.1</v></properties><parent><groupId>p</groupId><artifactId>q</artifactId><version>3</version></parent><dependencyManagement><dependencies><dependency><groupId>g</groupId><artifactId>a</artifactId><version>${v}</version></dependency></dependencies></dependencyManagement><dependencies><dependency><groupId>g</groupId><artifactId>a</artifactId></dependency></dependencies></project>",
 			"g:a 2.1, p:q 3"},
 		{"pom.xml", "<project>", ""},

@@ -41,6 +41,7 @@ func named(names ...string) func(string) bool {
 // gives ranges (package.json) only the first is.
 var lockFiles = []lockFile{
 	{named("go.mod"), ofGo, parseGoMod},
+	{named("*.buildinfo", "buildinfo.txt"), ofGo, parseBuildInfo},
 	{named("pom.xml"), ofJava, parsePOM},
 	{named("build.gradle", "build.gradle.kts", "*.gradle"), ofJava, lines(regexp.MustCompile(`["']([\w.-]+:[\w.-]+):(\d[\w.+-]*)["']`))},
 	{named("gradle.lockfile"), ofJava, lines(regexp.MustCompile(`(?m)^([\w.-]+:[\w.-]+):([\w.+-]+)=`))},
@@ -111,6 +112,28 @@ func goLine(versions map[string]string, directive string, fields []string) {
 	}
 }
 
+// parseBuildInfo reads what `go version -m` prints of a program: its release of Go, and its
+// modules with what replaces them.
+func parseBuildInfo(data []byte) map[string]string {
+	versions := map[string]string{}
+	last := ""
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) >= 3 && fields[0] == "dep":
+			last = fields[1]
+			versions[last] = fields[2]
+		case len(fields) >= 2 && fields[0] == "=>" && last != "":
+			versions[last] = strings.Join(fields[1:min(len(fields), 3)], " ")
+		case len(fields) == 2 && strings.HasSuffix(fields[0], ":"):
+			if release, ok := strings.CutPrefix(fields[1], "go"); ok {
+				versions["go"] = release
+			}
+		}
+	}
+	return versions
+}
+
 // parsePOM reads the dependencies of a Maven project, with the values of its properties.
 func parsePOM(data []byte) map[string]string {
 	type artifact struct {
@@ -175,6 +198,3 @@ func parsePackageLock(data []byte) map[string]string {
 	}
 	return versions
 }
-
-// jarFile is a file of a library that is kept in the repository.
-var jarFile = regexp.MustCompile(`(?:^|/)([\w.-]+?)-(\d[\w.+-]*)\.jar$`)

@@ -114,6 +114,9 @@ func Brief(o *Output, b *report.Brief) error {
 	if b.More > 0 {
 		fmt.Fprintf(o.W, "%d more %s (--rows)\n", b.More, words.Plural(b.More, "change"))
 	}
+	for _, line := range b.Bumped {
+		fmt.Fprintln(o.W, "bumped:", line)
+	}
 	if err := briefMetrics(o, b); err != nil {
 		return err
 	}
