@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
@@ -35,38 +34,8 @@ type DiffRequest struct {
 	Filter          `group:"View"`
 	Cut             `group:"Limit"`
 
-	Inputs [2][]Input     `json:"-"` // base and new, in place of the store
+	Inputs [2][]Input     `json:"-"` // base and new, in place of the store; of one side, the other is of the store
 	Limits profile.Limits `json:"-"` // of original files that are decoded
-}
-
-// Side chooses one side of a diff from the selection.
-type Side struct {
-	Runs     []string  `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
-	Commits  []string  `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
-	Branches []string  `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
-	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
-	Until    time.Time `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
-	Work     float64   `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
-}
-
-func (s *Side) chosen() bool {
-	return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero()
-}
-
-// narrow returns the query of the side.
-func (s *Side) narrow(q store.Query) store.Query {
-	for _, x := range []struct{ own, of *[]string }{{&s.Runs, &q.Runs}, {&s.Commits, &q.Commits}, {&s.Branches, &q.Branches}} {
-		if len(*x.own) > 0 {
-			*x.of = *x.own
-		}
-	}
-	if !s.Since.IsZero() {
-		q.Since = s.Since
-	}
-	if !s.Until.IsZero() {
-		q.Until = s.Until
-	}
-	return q
 }
 
 // DiffHead begins the documents of diffs.
@@ -269,17 +238,6 @@ type comparison struct {
 	renamed map[string]string
 }
 
-func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
-
-// read returns both sides, and the viewer of the request.
-func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, sides [2][]Input, err error) {
-	if v, err = newViewer(ctx, &r.Filter, query.TypeOf(&r.Selection)); err != nil || r.inputs() && r.Against == "" {
-		return v, r.Inputs, err
-	}
-	sides, err = r.sides(ctx, st, v, view)
-	return v, sides, err
-}
-
 // newComparison reads both sides and compares them.
 func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*comparison, error) {
 	c, trees, sides, err := r.trees(ctx, st)
@@ -342,7 +300,11 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 		if sides[i], err = v.withThreads(sides[i]); err != nil {
 			return nil, trees, sides, err
 		}
-		shown, err := v.show(sides[i])
+		var shown []*calltree.Shown
+		err := v.within(r.side(i).Range, func() (err error) {
+			shown, err = v.show(sides[i])
+			return err
+		})
 		if err != nil {
 			return nil, trees, sides, err
 		}
@@ -395,44 +357,6 @@ func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
 		return nil, err
 	}
 	return s, c.checkCallers(s.tree.Table)
-}
-
-// sides reads what is compared from the store.
-func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (sides [2][]Input, err error) {
-	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
-	if r.Against != "" {
-		return r.bandSides(ctx, st, v)
-	}
-	queries, err := r.queries(ctx, st, v)
-	for i := 0; i < len(sides) && err == nil; i++ {
-		if sides[i], err = read.ofStore(ctx, st, queries[i], view); err != nil {
-			err = fmt.Errorf("%s: %w", sideName(i), err)
-		}
-	}
-	return sides, err
-}
-
-func sideName(i int) string { return [2]string{"base", "new"}[i] }
-
-// queries returns the part of the store on each side: what the request chooses of the
-// selection or, with --last n, the newest runs and those before.
-func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
-	q, notes, err := query.OneType(ctx, st, &r.Selection)
-	if err != nil {
-		return queries, err
-	}
-	v.notes = append(v.notes, notes...)
-	switch {
-	case r.Base.chosen() && r.New.chosen():
-		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
-	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
-		now, before, err := query.NewestAndBefore(ctx, st, q)
-		if err == nil {
-			v.note("base: %s; new: %s", query.RunsOf(before), query.RunsOf(now))
-		}
-		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
-	}
-	return queries, param.Errorf("nothing to compare: give --base-run and --head-run (or -commit, -branch, -since, -until), --last n, or two files")
 }
 
 // What the sides of a diff are compared by, if it is not a metric.

@@ -56,7 +56,11 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 		if sides[i], err = v.withThreads(sides[i]); err != nil {
 			return charts, err
 		}
-		if charts[i], err = v.scope(sides[i], request, viewStackChart); err != nil {
+		err := v.within(r.side(i).Range, func() (err error) {
+			charts[i], err = v.scope(sides[i], request, viewStackChart)
+			return err
+		})
+		if err != nil {
 			return charts, err
 		}
 		charts[i].fromZero = true

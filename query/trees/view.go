@@ -157,6 +157,22 @@ func newViewer(ctx context.Context, f *Filter, typ string) (*viewer, error) {
 	return &viewer{Filter: f, view: view, under: under, typ: typ, notes: []string{}, unknown: map[string]int{}}, err
 }
 
+// within calls f with another range of time in place of the filter's; empty: with that.
+func (v *viewer) within(text string, f func() error) error {
+	if text == "" {
+		return f()
+	}
+	own, filter, view := *v.Filter, v.Filter, v.view
+	own.Range = text
+	var err error
+	if v.view.Range, err = calltree.ParseRange(text); err != nil {
+		return param.Errorf("--range: %w", err)
+	}
+	v.Filter = &own
+	defer func() { v.Filter, v.view = filter, view }()
+	return f()
+}
+
 func (v *viewer) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(v.notes, text) {
 		v.notes = append(v.notes, text)

@@ -28,7 +28,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if request.Inputs, err = a.inputs(request.Name, r.Body); err != nil {
+	if request.Inputs, err = a.inputs(request.Name, r.Body, trees.NamesToCompare); err != nil {
 		return err
 	}
 	switch request.Format {
@@ -52,7 +52,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // inputs reads the profiles of a file or archive.
-func (a *api) inputs(name string, body io.Reader) (list []trees.Input, err error) {
+func (a *api) inputs(name string, body io.Reader, names trees.Names) (list []trees.Input, err error) {
 	for d, err := range format.NewReader(a.Limits).Read(name, body) {
 		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
 			continue // a further member of an archive
@@ -60,7 +60,7 @@ func (a *api) inputs(name string, body io.Reader) (list []trees.Input, err error
 		if err != nil {
 			return nil, readable(err)
 		}
-		list = append(list, trees.NewInput(d.Name, d.Profile, trees.NamesToCompare))
+		list = append(list, trees.NewInput(d.Name, d.Profile, names))
 	}
 	if len(list) == 0 {
 		return nil, readable(errors.New("there is no profile in the file"))
@@ -68,13 +68,15 @@ func (a *api) inputs(name string, body io.Reader) (list []trees.Input, err error
 	return list, nil
 }
 
-// viewDiffRequest is a query.DiffRequest of two uploaded files.
+// viewDiffRequest is a query.DiffRequest of two uploaded files, or of one and a part of the
+// store.
 type viewDiffRequest struct {
 	trees.DiffRequest
 	Format string `param:"format" arg:"name" choices:",html" default:"" help:"html: answer with an offline page" group:"Output"`
 }
 
-// viewDiff answers a DiffRequest of the parts base and new of a form.
+// viewDiff answers a DiffRequest of the parts base and new of a form; without one of them that
+// side is of the store.
 func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	var request viewDiffRequest
 	var f endpoint.Form
@@ -84,6 +86,10 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return mistake(err)
+	}
+	names := trees.NamesToCompare
+	if request.OfStore() {
+		names = trees.NamesNormalised // as the store's
 	}
 	for {
 		part, err := parts.NextPart()
@@ -97,20 +103,21 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 		if side < 0 {
 			return mistakef("the form has a part %q: send the files as base and new", part.FormName())
 		}
-		list, err := a.inputs(part.FileName(), part)
+		list, err := a.inputs(part.FileName(), part, names)
 		if err != nil {
 			return err
 		}
 		request.Inputs[side] = append(request.Inputs[side], list...)
 	}
-	if len(request.Inputs[0]) == 0 || len(request.Inputs[1]) == 0 {
-		return mistakef("the form lacks a file: send base and new")
+	if len(request.Inputs[0])+len(request.Inputs[1]) == 0 {
+		return mistakef("the form lacks a file: send base, new or both")
 	}
+	request.Limits = a.Limits
 	if request.Format == "html" {
-		page, err := trees.DiffPage(r.Context(), nil, &request.DiffRequest)
+		page, err := trees.DiffPage(r.Context(), a.Store, &request.DiffRequest)
 		return respondPage(w, page, err)
 	}
-	result, err := trees.DiffView(&request.DiffRequest).Answer(r.Context(), nil, &request.DiffRequest)
+	result, err := trees.DiffView(&request.DiffRequest).Answer(r.Context(), a.Store, &request.DiffRequest)
 	if err != nil {
 		return err
 	}

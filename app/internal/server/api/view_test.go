@@ -50,6 +50,7 @@ func TestView(t *testing.T) {
 
 func TestViewDiff(t *testing.T) {
 	l := newLab(t)
+	l.put()
 	post := func(target string, parts ...[2]string) *httptest.ResponseRecorder {
 		var b bytes.Buffer
 		form := multipart.NewWriter(&b)
@@ -83,7 +84,16 @@ func TestViewDiff(t *testing.T) {
 		{"/api/v1/view/diff?view=stack-chart&form=columns", [][2]string{timed("base", "w"), timed("new", "v")}, 200,
 			`"threads":[{"name":"w","base":2,"new":0},{"name":"other","base":1,"new":1},{"name":"v","base":0,"new":2}],"columns":{"base":{"depth":[`},
 		{"/api/v1/view/diff?view=stack-chart&format=html", [][2]string{timed("base", "w"), timed("new", "w")}, 200, `id="dendro-data">`},
-		{"/api/v1/view/diff", [][2]string{base}, 400, "lacks a file"},
+		{"/api/v1/view/diff", nil, 400, "lacks a file"},
+		// A file against a part of the store, on either side.
+		{"/api/v1/view/diff?benchmark=checkout&new-run=r1", [][2]string{base}, 200, `"rootTotal":{"base":4,"new":10,"delta":6,"relative":1.5}`},
+		{"/api/v1/view/diff?benchmark=checkout&base-run=r2", [][2]string{{"new", "main;load 4\n"}}, 200, `"rootTotal":{"base":13,"new":4,`},
+		{"/api/v1/view/diff?benchmark=checkout&by=value", [][2]string{base}, 200, `"rootTotal":{"base":4,"new":23,`},
+		{"/api/v1/view/diff?benchmark=checkout&new-run=r1&format=html", [][2]string{base}, 200, `id="dendro-data">`},
+		{"/api/v1/view/diff?benchmark=nosuch", [][2]string{base}, 404, "nosuch"},
+		// Two ranges of one recording: a in the first 10 ms, b and c after it.
+		{"/api/v1/view/diff?base-range=0..5&new-range=5..20", [][2]string{timed("base", "w"), timed("new", "w")}, 200, `"rootTotal":{"base":1,"new":2,`},
+		{"/api/v1/view/diff?base-range=5..0", [][2]string{timed("base", "w"), timed("new", "w")}, 400, "range"},
 		{"/api/v1/view/diff", [][2]string{{"old", ""}}, 400, "base and new"},
 		{"/api/v1/view/diff", [][2]string{base, {"new", "\x00\x01"}}, 422, "unreadable-profile"},
 	} {

@@ -1,0 +1,144 @@
+package trees
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Side chooses one side of a diff from the selection.
+type Side struct {
+	Runs     []string  `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
+	Commits  []string  `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
+	Branches []string  `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
+	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until    time.Time `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
+	Range    string    `param:"range" arg:"START..END" help:"this side: keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Work     float64   `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
+}
+
+func (s *Side) chosen() bool {
+	return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero() || s.Range != ""
+}
+
+// narrow returns the query of the side.
+func (s *Side) narrow(q store.Query) store.Query {
+	for _, x := range []struct{ own, of *[]string }{{&s.Runs, &q.Runs}, {&s.Commits, &q.Commits}, {&s.Branches, &q.Branches}} {
+		if len(*x.own) > 0 {
+			*x.of = *x.own
+		}
+	}
+	if !s.Since.IsZero() {
+		q.Since = s.Since
+	}
+	if !s.Until.IsZero() {
+		q.Until = s.Until
+	}
+	return q
+}
+
+// inputs reports whether a side is not of the store.
+func (r *DiffRequest) inputs() bool { return len(r.Inputs[0])+len(r.Inputs[1]) > 0 }
+
+// OfStore reports whether the request chooses a part of the store.
+func (r *DiffRequest) OfStore() bool {
+	q := &r.Selection
+	for _, s := range []*Side{&r.Base, &r.New} {
+		if len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero() {
+			return true
+		}
+	}
+	return len(q.Groups)+len(q.Benchmarks)+len(q.Params)+len(q.Runs)+len(q.Commits)+len(q.Branches)+len(q.Profiles) > 0
+}
+
+// side is what the request says of one side.
+func (r *DiffRequest) side(i int) *Side { return [2]*Side{&r.Base, &r.New}[i] }
+
+// read returns both sides, and the viewer of the request.
+func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, sides [2][]Input, err error) {
+	if v, err = newViewer(ctx, &r.Filter, query.TypeOf(&r.Selection)); err != nil {
+		return v, sides, err
+	}
+	if r.inputs() && r.Against == "" {
+		sides = r.Inputs
+		for i := range sides {
+			if len(sides[i]) == 0 {
+				sides[i], err = r.beside(ctx, st, v, i, view)
+			}
+		}
+		return v, sides, err
+	}
+	sides, err = r.sides(ctx, st, v, view)
+	return v, sides, err
+}
+
+// sides reads what is compared from the store.
+func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (sides [2][]Input, err error) {
+	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+	if r.Against != "" {
+		return r.bandSides(ctx, st, v)
+	}
+	queries, err := r.queries(ctx, st, v)
+	for i := 0; i < len(sides) && err == nil; i++ {
+		err = v.within(r.side(i).Range, func() (err error) {
+			sides[i], err = read.ofStore(ctx, st, queries[i], view)
+			return err
+		})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", sideName(i), err)
+		}
+	}
+	return sides, err
+}
+
+// beside reads a side of the store that is compared with a file: what the request chooses, or
+// the newest runs.
+func (r *DiffRequest) beside(ctx context.Context, st store.Store, v *viewer, i int, view string) (side []Input, err error) {
+	if st == nil {
+		return nil, param.Errorf("there is nothing to compare the file with")
+	}
+	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if err != nil {
+		return nil, err
+	}
+	v.notes = append(v.notes, notes...)
+	if len(q.Types) == 1 && v.typ == "" {
+		v.typ = q.Types[0] // what the file is shown by, too
+	}
+	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+	err = v.within(r.side(i).Range, func() error {
+		side, err = read.ofStore(ctx, st, r.side(i).narrow(q), view)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", sideName(i), err)
+	}
+	return side, err
+}
+
+func sideName(i int) string { return [2]string{"base", "new"}[i] }
+
+// queries returns the part of the store on each side: what the request chooses of the
+// selection or, with --last n, the newest runs and those before.
+func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
+	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if err != nil {
+		return queries, err
+	}
+	v.notes = append(v.notes, notes...)
+	switch {
+	case r.Base.chosen() && r.New.chosen():
+		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
+	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
+		now, before, err := query.NewestAndBefore(ctx, st, q)
+		if err == nil {
+			v.note("base: %s; new: %s", query.RunsOf(before), query.RunsOf(now))
+		}
+		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
+	}
+	return queries, param.Errorf("nothing to compare: give --base-run and --head-run (or -commit, -branch, -since, -until, -range), --last n, or two files")
+}
