@@ -26,6 +26,10 @@ test('a request about a dropped file is sent with the file', async () => {
   await http.written({ ...both, format: 'html' });
   expect(asked.pop()![0]).toBe('/api/v1/view/diff?format=html');
   await expect(http.get('diff', { ...both, 'new-file': 'gone' })).rejects.toThrow('gone');
+  await http.get('diff', { 'new-file': 'b.folded', 'base-run': 'r1' });
+  const [mixed, one] = asked.pop()!;
+  expect(mixed).toBe('/api/v1/view/diff?base-run=r1');
+  expect([...(one as FormData).keys()]).toEqual(['new']);
   vi.unstubAllGlobals();
 });
 

@@ -83,7 +83,10 @@ describe('two search fields', () => {
     expect(sideOf('r1', runs)).toEqual({ run: 'r1' });
     expect(sideOf(' pr ', runs)).toEqual({ branch: 'pr' });
     expect(sideOf('abcd2', runs)).toEqual({ commit: 'abcd2222' });
-    for (const none of ['', 'abcd', 'abc', 'nothing']) expect(sideOf(none, runs)).toBeNull();
+    expect(sideOf('2026-01-01 .. 2026-02-01', runs)).toEqual({ since: '2026-01-01', until: '2026-02-01' });
+    expect(sideOf('2026-01-01..', runs)).toEqual({ since: '2026-01-01' });
+    expect(sideOf('…2026-02-01T12:00:00Z', runs)).toEqual({ until: '2026-02-01T12:00:00Z' });
+    for (const none of ['', 'abcd', 'abc', 'nothing', '..', '2026-01-01']) expect(sideOf(none, runs)).toBeNull();
   });
 });
 

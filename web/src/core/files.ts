@@ -19,13 +19,13 @@ const views: Record<string, string> = { functions: 'functions', flame: 'flame' }
 export interface FileRequest {
   path: 'view' | 'view/diff';
   params: URLSearchParams;
-  /** The file, or both in a form; undefined: it is no longer here. */
+  /** The file, or those of the sides in a form; undefined: one is no longer here. */
   body: Blob | FormData | undefined;
   /** The names of the files. */
   names: string[];
 }
 
-/** The request for files, if the parameters name some: file, or base-file and new-file. */
+/** The request for files, if the parameters name some: file, or base-file and new-file. A side without one is of the store. */
 export function requestOf(path: string, params: URLSearchParams): FileRequest | null {
   const p = new URLSearchParams(params);
   const name = p.get('file');
@@ -36,16 +36,17 @@ export function requestOf(path: string, params: URLSearchParams): FileRequest | 
     if (view && !p.has('view')) p.set('view', view);
     return { path: 'view', params: p, body: keptFile(name), names: [name] };
   }
-  const sides = ['base', 'new'] as const;
-  const names = sides.map(side => p.get(`${side}-file`));
-  if (names.includes(null)) return null;
   const form = new FormData();
+  const names: string[] = [];
   let whole = true;
-  sides.forEach((side, i) => {
+  for (const side of ['base', 'new'] as const) {
+    const of = p.get(`${side}-file`);
+    if (of === null) continue;
     p.delete(`${side}-file`);
-    const file = keptFile(names[i]!);
-    if (file) form.append(side, file, names[i]!);
+    names.push(of);
+    const file = keptFile(of);
+    if (file) form.append(side, file, of);
     else whole = false;
-  });
-  return { path: 'view/diff', params: p, body: whole ? form : undefined, names: names as string[] };
+  }
+  return names.length > 0 ? { path: 'view/diff', params: p, body: whole ? form : undefined, names } : null;
 }

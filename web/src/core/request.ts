@@ -2,7 +2,7 @@
 import { everyBranch } from './scope';
 import { parseTransform } from './transforms';
 
-const ofView = new Set(['view', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform']);
+const ofView = new Set(['view', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform', 'against-range']);
 
 /** The number of transforms, from the first, that the server has to apply. */
 export function serverTransforms(params: URLSearchParams): number {
@@ -22,7 +22,7 @@ export function dataParams(params: URLSearchParams): URLSearchParams {
 /** The parameters that select profiles, without those that shape a view of them. */
 export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'): URLSearchParams {
   const q = new URLSearchParams();
-  if (!side) for (const name of ['base-file', 'new-file']) if (params.has(name)) q.set(name, params.get(name)!);
+  if (!side && params.has('base-file') && params.has('new-file')) for (const name of ['base-file', 'new-file']) if (params.has(name)) q.set(name, params.get(name)!);
   const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last', 'file'];
   for (const name of names) {
     const own = side ? params.getAll(`${side}-${name}`) : [];

@@ -1,6 +1,7 @@
 // The difference of two selections of profiles.
 import { useMemo, useState } from 'preact/hooks';
 import { amount, commit, counted, instant, relative, visible } from '../core/format';
+import { keepFile } from '../core/files';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { dark } from '../core/settings';
@@ -10,7 +11,7 @@ import { diffColour } from '../flame/palette';
 import { Await, useAnswer } from '../ui/Load';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
-import { DiffChart } from '../view/Chart';
+import { DiffChart, rangeTitle } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
@@ -21,11 +22,13 @@ import { benchmarksText, type Run, runsText } from './Profile';
 /** What values are divided by, in words. */
 const by: Record<string, string> = { operation: 'per operation', profile: 'per profile', share: 'share of each side', value: 'as measured', second: 'per second' };
 
+const sideNames = ['base', 'new'] as const;
+/** What the address says of a side. */
+const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file'] as const;
+
 export default function Diff() {
   const { params } = place.value;
-  const chosen =
-    ['last', 'against', 'base-file'].some(n => params.has(n)) ||
-    (['run', 'commit', 'branch'].some(n => params.has(`base-${n}`)) && ['run', 'commit', 'branch'].some(n => params.has(`new-${n}`)));
+  const chosen = ['last', 'against'].some(n => params.has(n)) || sideNames.every(side => sideParams.some(n => params.has(`${side}-${n}`)));
   return source.value.offline || chosen ? <Selected params={params} /> : <Choose />;
 }
 
@@ -103,7 +106,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
         downloads={
           source.value.offline
             ? []
-            : params.has('base-file')
+            : sideNames.some(side => params.has(`${side}-file`))
               ? [savedItem('offline page', dataParams(params), 'html', 'one file, for a mail')]
               : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
         }
@@ -180,26 +183,41 @@ function Legend({ history }: { history: number | undefined }) {
 /** Names both sides by their runs and commits. */
 function useSides(params: URLSearchParams, notes: readonly string[], named: boolean): [string, string] {
   const said = /^base: (.+?); new: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
-  const known = named || said !== null || source.value.offline || params.has('base-file');
-  const base = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'base'));
-  const now = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'new'));
+  const known = named || said !== null || source.value.offline;
+  const ask = (side: (typeof sideNames)[number]) => !known && !params.has(`${side}-file`);
+  const base = useAnswer<{ rows: Run[] }>('runs', ask('base') ? selectionParams(params, 'base') : { last: 1 });
+  const now = useAnswer<{ rows: Run[] }>('runs', ask('new') ? selectionParams(params, 'new') : { last: 1 });
   if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
-  const text = (a: typeof base, side: string) => (a.value && !known ? runsText(a.value.rows) : given(params, side) || side);
+  const text = (a: typeof base, side: (typeof sideNames)[number]) => {
+    const range = params.get(`${side}-range`);
+    const what = (a.value && ask(side) ? runsText(a.value.rows) : given(params, side)) || side;
+    return range ? `${what}, ${rangeTitle(range)}` : what;
+  };
   return [text(base, 'base'), text(now, 'new')];
 }
 
 /** Names a side by what the address says of it. */
 function given(params: URLSearchParams, side: string): string {
-  const list = ['run', 'commit', 'branch', 'file'].flatMap(n => params.getAll(`${side}-${n}`));
+  const list = ['run', 'commit', 'branch', 'file'].flatMap(n => params.getAll(`${side}-${n}`)).map(visible);
+  const dates = ['since', 'until'].map(n => params.get(`${side}-${n}`) ?? '');
+  if (dates.some(Boolean)) list.push(dates.join(' … '));
   return list.length > 3 ? `${list.length} runs, ${list[0]} … ${list[list.length - 1]}` : list.join(', ');
 }
 
-/** What a search field names: a run, a branch, or a commit by its first digits. */
-export function sideOf(text: string, runs: readonly Run[]): { run?: string; branch?: string; commit?: string } | null {
+/** Two dates, of which one may be missing: runs from the first on, before the second. */
+const dates = /^(\d{4}-\d\d-\d\d\S*?)?\s*(?:\.\.|…)\s*(\d{4}-\d\d-\d\d\S*)?$/;
+
+/** What a search field names: a run, a branch, a commit by its first digits, or the runs between two dates. */
+export function sideOf(
+  text: string,
+  runs: readonly Run[],
+): { run?: string; branch?: string; commit?: string; since?: string; until?: string } | null {
   const name = text.trim();
   if (!name) return null;
   if (runs.some(r => r.run === name)) return { run: name };
   if (runs.some(r => r.branch === name)) return { branch: name };
+  const [, since, until] = dates.exec(name) ?? [];
+  if (since ?? until) return { ...(since && { since }), ...(until && { until }) };
   const commits = new Set(runs.map(r => r.commit ?? '').filter(c => c.startsWith(name)));
   return name.length >= 4 && commits.size === 1 ? { commit: [...commits][0]! } : null;
 }
@@ -211,7 +229,7 @@ function Choose() {
   const names = useAnswer<{ names: string[] }>('completions', { parameter: 'benchmark', prefix: benchmark });
   const answer = useAnswer<{ rows: Run[] }>('runs', { ...(names.value?.names.includes(benchmark) && { benchmark }), last: 500 });
   return (
-    <Page title="Diff" sub="Compare any two: runs, commits or branches. Each field searches as you type.">
+    <Page title="Diff" sub="Compare any two: runs, commits, branches, the runs between two dates, or a file. Each field searches as you type.">
       <Await of={answer} what="runs">
         {({ rows }) =>
           rows.length > 0 ? (
@@ -225,6 +243,12 @@ function Choose() {
   );
 }
 
+function without(params: URLSearchParams, name: string): URLSearchParams {
+  const rest = new URLSearchParams(params);
+  rest.delete(name);
+  return rest;
+}
+
 interface FormProps {
   benchmark: string;
   setBenchmark: (name: string) => void;
@@ -233,31 +257,56 @@ interface FormProps {
 }
 
 function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
-  const [sides, setSides] = useState(['', '']);
+  const { params } = place.value;
+  const [sides, setSides] = useState(sideNames.map(side => given(without(params, `${side}-file`), side)));
+  const [files, setFiles] = useState(sideNames.map(side => params.get(`${side}-file`) ?? ''));
   const newestFirst = [...runs].reverse();
   const branches = [...new Set(newestFirst.map(r => r.branch ?? '').filter(Boolean))];
-  const named = sides.map(text => sideOf(text, runs));
+  const named = sides.map((text, i) => (files[i] ? { file: files[i] } : sideOf(text, runs)));
   const of = { benchmark: benchmarks.includes(benchmark) ? benchmark : null };
+  const at = (list: string[], i: number, value: string) => list.map((v, k) => (k === i ? value : v));
   const field = (i: number, label: string, hint: string) => (
-    <label>
-      {label}
-      <input
-        type="search"
-        list="sides"
-        autocomplete="off"
-        placeholder={hint}
-        value={sides[i]}
-        onInput={e => setSides(i === 0 ? [e.currentTarget.value, sides[1]!] : [sides[0]!, e.currentTarget.value])}
-      />
-      {sides[i] && !named[i] && <small class="dim">No run or branch has this name, and no one commit begins with it.</small>}
-    </label>
+    <div class="side">
+      <label>
+        {label}
+        <input
+          type="search"
+          list="sides"
+          autocomplete="off"
+          placeholder={hint}
+          value={files[i] ? visible(files[i]!) : sides[i]}
+          readOnly={!!files[i]}
+          onInput={e => setSides(at(sides, i, e.currentTarget.value))}
+        />
+        {sides[i] && !named[i] && (
+          <small class="dim">No run or branch has this name, and no one commit begins with it. Two dates: 2026-01-01 .. 2026-02-01</small>
+        )}
+      </label>
+      {files[i] ? (
+        <button type="button" onClick={() => setFiles(at(files, i, ''))}>
+          {`Another ${label.toLowerCase()} than this file`}
+        </button>
+      ) : (
+        <label class="button">
+          {`${label} from a file…`}
+          <input
+            type="file"
+            class="hidden"
+            onChange={e => {
+              const file = e.currentTarget.files?.[0];
+              if (file) setFiles(at(files, i, keepFile(file)));
+            }}
+          />
+        </label>
+      )}
+    </div>
   );
   return (
     <form
       class="card form"
       onSubmit={e => {
         e.preventDefault();
-        const to: Changes = of;
+        const to: Changes = { ...of };
         named.forEach((side, i) => {
           for (const [name, value] of Object.entries(side ?? {})) to[`${i === 0 ? 'base' : 'new'}-${name}`] = value;
         });
@@ -292,7 +341,7 @@ function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
           </option>
         ))}
       </datalist>
-      {field(0, 'Base', newestFirst[1]?.run ?? 'run, commit or branch')}
+      {field(0, 'Base', newestFirst[1]?.run ?? 'run, commit, branch or dates')}
       {field(1, 'New', newestFirst[0]!.run)}
       <div class="actions">
         <button type="submit" class="primary" disabled={named.some(side => !side)}>

@@ -122,6 +122,18 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
           >
             {files.length === 2 ? 'Compare without storing' : 'Show without storing'}
           </button>
+          {files.length === 1 && (
+            <button
+              type="button"
+              disabled={large.length > 0}
+              onClick={() => {
+                dialog.current?.close();
+                go('diff', { 'new-file': keepFile(files[0]!) });
+              }}
+            >
+              Compare with the store…
+            </button>
+          )}
           {files.length === 2 && (
             <button type="button" onClick={() => setFiles([files[1]!, files[0]!])}>
               Swap

@@ -4,11 +4,11 @@ import { useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
 import { readFunctions, type WireFunction } from '../core/profile';
-import { dataParams } from '../core/request';
+import { dataParams, selectionParams } from '../core/request';
 import { matches } from '../core/search';
 import { idOf, parseSelection } from '../core/selection';
 import { none } from '../core/table';
-import { place, update } from '../core/url';
+import { type Changes, go, place, update } from '../core/url';
 import { row } from '../flame/icicle';
 import { packageBucket } from '../flame/palette';
 import { Axis } from '../ui/Axis';
@@ -82,10 +82,15 @@ export function Chart({ params }: { params: URLSearchParams }) {
               </p>
             );
           if (threads.length < 2)
-            return <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />;
+            return (
+              <>
+                <Range alone />
+                <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />
+              </>
+            );
           return (
             <>
-              <Range />
+              <Range alone />
               <Most of={threads}>{t => <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />}</Most>
             </>
           );
@@ -198,23 +203,59 @@ function ThreadLane({ thread, params, range, unit }: { thread: Thread; params: U
   );
 }
 
-/** The range of time that is chosen, to widen it again. */
-function Range() {
-  const chosen = place.value.params.get('range');
+/** The range of time that is chosen, to widen it or to compare it with another one. */
+function Range({ alone = false }: { alone?: boolean }) {
+  const { params } = place.value;
+  const chosen = params.get('range');
+  const base = params.get('against-range');
+  if (base)
+    return (
+      <p class="note" role="status">
+        {`Base: ${rangeTitle(base)}. Drag over the time to compare with it. `}
+        <button type="button" onClick={() => update({ 'against-range': null }, true)}>
+          Cancel
+        </button>
+      </p>
+    );
   return (
     <p class="note">
       {chosen ? (
         <>
-          {chosen.replace('..', ' – ')} ms{' '}
+          {rangeTitle(chosen)}{' '}
           <button type="button" onClick={() => update({ range: null }, true)}>
             Whole time
           </button>
+          {alone && (
+            <button type="button" onClick={() => update({ 'against-range': chosen, range: null }, true)}>
+              Compare with another time…
+            </button>
+          )}
         </>
       ) : (
         'Drag over a chart to choose a range of time for all views.'
       )}
     </p>
   );
+}
+
+/** A range of time in words. */
+export const rangeTitle = (range: string): string => `${range.split('..').map(t => number(Number(t))).join(' – ')} ms`;
+
+/** Shows what was dragged over, or its difference from the range that was chosen before. */
+function choose(range: string): void {
+  const { params } = place.value;
+  const base = params.get('against-range');
+  if (!base) {
+    update({ range }, true);
+    return;
+  }
+  const sides: Changes = { 'base-range': base, 'new-range': range };
+  for (const [name, value] of selectionParams(params)) {
+    if (name === 'file') Object.assign(sides, { 'base-file': value, 'new-file': value });
+    else sides[name] = params.getAll(name);
+  }
+  for (const name of ['type', 'thread']) if (params.has(name)) sides[name] = params.getAll(name);
+  go('diff', sides);
 }
 
 function Lane({
@@ -280,7 +321,7 @@ function Lane({
           onZoom={setZoomed}
           onMoved={(a, b) => setView([a, b])}
           {...(unit === 'ms'
-            ? { onRange: (a: number, b: number) => update({ range: rangeText(time(a) - zero, time(b) - zero) }, true) }
+            ? { onRange: (a: number, b: number) => choose(rangeText(time(a) - zero, time(b) - zero)) }
             : {})}
           tip={i => (
             <>
