@@ -39,7 +39,7 @@ func TestWatch(t *testing.T) {
 	}
 	failed := len(bodies)
 	status = http.StatusOK
-	if got := watch(); got != exitFine || len(bodies) != 2*failed || failed == 0 || !strings.Contains(bodies[failed], "became slower by") {
+	if got := watch(); got != exitFine || len(bodies) != 2*failed || failed == 0 || !strings.Contains(bodies[failed], "became slower: ") {
 		t.Errorf("status %d, %d posts after %d that failed: %q, %s", got, len(bodies), failed, bodies, &errOut)
 	}
 	if got := watch(); got != exitFine || len(bodies) != 2*failed || out.Len() > 0 {

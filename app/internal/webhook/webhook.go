@@ -107,11 +107,7 @@ func (h *Hook) Post(ctx context.Context, f *regression.Finding, now time.Time) e
 func Text(f *regression.Finding) string {
 	what := cmp.Or(report.Label(f), words.Clean(f.Note), "the program")
 	of := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
-	text := fmt.Sprintf("%s (%s): %s became slower by %s of the program", of, words.Clean(f.Type), what, words.Percent(f.Delta.Share))
-	if cost := report.Cost(f); cost != "" {
-		text += ", " + cost
-	}
-	return text + fmt.Sprintf(", since %s (%s)", words.Clean(since(f)), f.Status)
+	return fmt.Sprintf("%s (%s): %s became slower: %s, since %s (%s)", of, words.Clean(f.Type), what, report.Amount(f), words.Clean(since(f)), f.Status)
 }
 
 // since names the version that the change came with: the commit or release, else the run.

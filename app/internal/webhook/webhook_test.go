@@ -43,7 +43,7 @@ func hook(t *testing.T, status int, f Format, path string) (*Hook, *[]string) {
 }
 
 func TestFormats(t *testing.T) {
-	const text = "shop/process_cpu (cpu): pricing.match<T> & co → regexp.Compile became slower by 4.2% of the program, since 1.3 (confirmed)"
+	const text = "shop/process_cpu (cpu): pricing.match<T> & co → regexp.Compile became slower: +4.2% of the program, since 1.3 (confirmed)"
 	for _, x := range []struct {
 		format Format
 		path   string
