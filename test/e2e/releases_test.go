@@ -1,4 +1,4 @@
-package server
+package e2e
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -68,8 +67,11 @@ func (s *shop) profiled(t *testing.T, requests int) []byte {
 // slower. Windows say that they are a minute long, so that the test need not take hours.
 func TestReleases(t *testing.T) {
 	dir := t.TempDir()
-	p := serve(t, dir, "--continuous")
-	defer p.end(t, syscall.SIGTERM)
+	p, err := program.StartServer(dir, "--continuous")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
 	at := time.Now().Add(-time.Hour).Truncate(time.Minute)
 	for _, version := range []string{"1.0", "1.1", "1.2"} {
 		s := shop{compiles: 1}
@@ -77,7 +79,7 @@ func TestReleases(t *testing.T) {
 			s.compiles = 4
 		}
 		for range 6 {
-			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", p.http, url.QueryEscape("shop{service_version="+version+"}"), at.Unix(), at.Add(time.Minute).Unix())
+			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", p.HTTP, url.QueryEscape("shop{service_version="+version+"}"), at.Unix(), at.Add(time.Minute).Unix())
 			resp, err := http.Post(address, "application/octet-stream", bytes.NewReader(s.profiled(t, 20_000)))
 			if err != nil {
 				t.Fatal(err)
@@ -91,7 +93,7 @@ func TestReleases(t *testing.T) {
 	}
 	ask := func(more ...string) string {
 		t.Helper()
-		return program.Must(t, dir, append([]string{"regressions", "--store", p.http, "--service", "shop"}, more...)...)
+		return program.Must(t, dir, append([]string{"regressions", "--store", p.HTTP, "--service", "shop"}, more...)...)
 	}
 	for _, want := range []string{"match", "regexp.MustCompile", "1.2", "confirmed"} {
 		if got := ask(); !strings.Contains(got, want) {
@@ -107,7 +109,7 @@ func TestReleases(t *testing.T) {
 	var report struct {
 		Notes []string
 	}
-	if err := json.Unmarshal([]byte(program.Must(t, dir, "report", "--store", p.http, "--service", "shop", "-o", "json")), &report); err != nil || len(report.Notes) == 0 || !strings.Contains(report.Notes[0], `"1.1", the time before`) {
+	if err := json.Unmarshal([]byte(program.Must(t, dir, "report", "--store", p.HTTP, "--service", "shop", "-o", "json")), &report); err != nil || len(report.Notes) == 0 || !strings.Contains(report.Notes[0], `"1.1", the time before`) {
 		t.Errorf("the report does not say what it compares: %v, %q", err, report.Notes)
 	}
 }
