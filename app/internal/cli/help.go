@@ -31,12 +31,13 @@ var usual = map[string][]string{
 	"overview":    {"benchmark", "group", "branch", "since", "rows", "output"},
 	"prune":       {"benchmark", "branch", "keep", "older-than", "yes", "dry-run"},
 	"publish":     {"benchmark", "since", "last", "to", "warehouse"},
-	"regressions": {"base", "head", "benchmark", "branch", "last", "type", "scan", "method", "expand", "all", "rows", "output"},
-	"report":      {"base", "head", "benchmark", "last", "type", "scan", "candidates", "rows", "output"},
+	"regressions": {"base", "head", "service", "benchmark", "branch", "last", "type", "scan", "method", "expand", "all", "rows", "output"},
+	"report":      {"base", "head", "service", "benchmark", "last", "type", "scan", "candidates", "rows", "output"},
 	"runs":        {"benchmark", "branch", "machine", "last", "since", "profiles", "rows", "output"},
-	"serve":       {"http-listen", "grpc-listen", "http-token-file", "read-token-file", "agent-token-file", "tls-cert", "tls-key", "ttl", "max-traces", "kafka-brokers"},
+	"serve":       {"continuous", "http-listen", "grpc-listen", "http-token-file", "read-token-file", "agent-token-file", "tls-cert", "tls-key", "ttl", "max-traces", "kafka-brokers"},
 	"top":         {"benchmark", "group", "last", "type", "callers", "callees", "search", "sort", "rows", "output"},
 	"tree":        {"benchmark", "last", "type", "view", "invert", "callers", "under", "search", "depth", "rows", "output"},
+	"watch":       {"webhook", "format", "service", "every", "once", "suspects"},
 }
 
 // helpLines is the maximum number of lines of flags in the help of a command.
