@@ -11,7 +11,7 @@ import (
 
 // Releases compares releases of a service in place of runs.
 type Releases struct {
-	Service string `param:"service" group:"Side" arg:"name" help:"compare releases of this service, whose profiles arrive by themselves: the newest with those that run beside it, or with the one before; --base and --head name others" json:"service,omitempty"`
+	Service string `param:"service" group:"Side" arg:"name" help:"compare the newest release of a service whose profiles arrive by themselves; with those that run beside it, or with the one before; --base and --head name others" json:"service,omitempty"`
 	By      string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
 }
 
