@@ -38,6 +38,7 @@ describe.skipIf(missing)('compare', () => {
     const w = await world.page();
     await w.open(base);
     await w.page.setInputFiles('input[type=file]', file);
+    await w.page.getByRole('button', { name: 'Import or compare…' }).click();
     await w.page.getByRole('button', { name: 'Compare with the store…' }).click();
     await w.page.waitForURL(/diff\?new-file/);
     await w.settled();
@@ -60,7 +61,6 @@ describe.skipIf(missing)('compare', () => {
     const w = await world.page();
     await w.open(base);
     await w.page.setInputFiles('input[type=file]', world.write('two.perf', recording()));
-    await w.page.getByRole('button', { name: 'Show without storing' }).click();
     await w.page.waitForURL(/profile\?file/);
     await w.settled();
     await w.page.keyboard.press('7'); // over time

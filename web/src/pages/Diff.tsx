@@ -266,7 +266,7 @@ function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
   const of = { benchmark: benchmarks.includes(benchmark) ? benchmark : null };
   const at = (list: string[], i: number, value: string) => list.map((v, k) => (k === i ? value : v));
   const field = (i: number, label: string, hint: string) => (
-    <div class="side">
+    <div class="pair">
       <label>
         {label}
         <input
@@ -283,15 +283,16 @@ function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
         )}
       </label>
       {files[i] ? (
-        <button type="button" onClick={() => setFiles(at(files, i, ''))}>
-          {`Another ${label.toLowerCase()} than this file`}
+        <button type="button" aria-label={`${label}: not this file`} onClick={() => setFiles(at(files, i, ''))}>
+          Remove
         </button>
       ) : (
         <label class="button">
-          {`${label} from a file…`}
+          File…
           <input
             type="file"
             class="hidden"
+            aria-label={`${label} from a file`}
             onChange={e => {
               const file = e.currentTarget.files?.[0];
               if (file) setFiles(at(files, i, keepFile(file)));

@@ -10,6 +10,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
+import { OfFile } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
@@ -78,6 +79,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
           {tree.unit === 'count' && ' samples'} {wire.type !== 'samples' && `of ${wire.type} `}in {counted(count, 'profile')}
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
+        {params.has('file') && !source.value.offline && <OfFile name={params.get('file')!} />}
         {!['run', 'profile', 'commit', 'file', 'last'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
       </div>
       <Workspace

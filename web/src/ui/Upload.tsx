@@ -1,23 +1,51 @@
 // Profiles by drag and drop: shown from the memory of this page, or imported.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { keepFile } from '../core/files';
+import { keepFile, keptFile } from '../core/files';
 import { amount, counted } from '../core/format';
 import { mayChange, session } from '../core/session';
 import { source } from '../core/source';
 import { go } from '../core/url';
 import { Failure } from './Load';
 
-/** A place to drop files, and a button for people without a mouse. Imports are of the branch that the page shows. */
+/** Shows a file, or compares two, without storing them; false: there are more, or one is too large for the server. */
+function shown(files: readonly File[]): boolean {
+  const limit = session.value?.limits?.upload ?? Number.POSITIVE_INFINITY;
+  if (files.length === 0 || files.length > 2 || files.some(f => f.size > limit)) return false;
+  const [first, second] = files.map(keepFile);
+  if (second === undefined) go('profile', { file: first });
+  else go('diff', { 'base-file': first, 'new-file': second });
+  return true;
+}
+
+/** What else to do with a file that is shown: store it, or compare it. */
+export function OfFile({ name }: { name: string }) {
+  const [open, setOpen] = useState(false);
+  const file = keptFile(name);
+  if (!file) return null;
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        {mayChange() ? 'Import or compare…' : 'Compare…'}
+      </button>
+      {open && <Choice files={[file as File]} setFiles={() => {}} branch="" close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** A place to drop files, and a button for people without a mouse. One file is shown at once, two are compared. Imports are of the branch that the page shows. */
 export function Upload({ done, branch }: { done: () => void; branch: string }) {
   const [files, setFiles] = useState<File[]>([]);
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  const take = (files: File[]) => {
+    if (!shown(files)) setFiles(files);
+  };
   useEffect(() => {
     const drag = (e: DragEvent) => {
       if (!e.dataTransfer?.types.includes('Files')) return;
       e.preventDefault();
       setOver(e.type === 'dragover');
-      if (e.type === 'drop') setFiles([...e.dataTransfer.files]);
+      if (e.type === 'drop') take([...e.dataTransfer.files]);
     };
     const names = ['dragover', 'dragleave', 'drop'] as const;
     for (const n of names) document.addEventListener(n, drag);
@@ -40,8 +68,9 @@ export function Upload({ done, branch }: { done: () => void; branch: string }) {
         hidden
         aria-label="Profiles"
         onChange={e => {
-          setFiles([...(e.currentTarget.files ?? [])]);
+          const list = [...(e.currentTarget.files ?? [])];
           e.currentTarget.value = '';
+          take(list);
         }}
       />
       {files.length > 0 && (
@@ -114,10 +143,8 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
             disabled={files.length > 2 || large.length > 0}
             title={files.length > 2 ? 'one file can be shown, or two compared' : ''}
             onClick={() => {
-              const [first, second] = files.map(keepFile);
               dialog.current?.close();
-              if (second === undefined) go('profile', { file: first });
-              else go('diff', { 'base-file': first, 'new-file': second });
+              shown(files);
             }}
           >
             {files.length === 2 ? 'Compare without storing' : 'Show without storing'}
