@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -95,8 +94,6 @@ func Reason(err error) string {
 		return "size"
 	case errors.Is(err, ErrClosed), errors.Is(err, ErrUnavailable):
 		return "unavailable"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "canceled"
 	}
 	return "invalid"
 }

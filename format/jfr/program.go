@@ -46,7 +46,6 @@ const (
 	slotTruncated
 	slotFrames
 	slotMethod
-	slotContext
 	slotLine
 	slotType
 	slotOSName

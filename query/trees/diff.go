@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ import (
 // DiffRequest asks how two sides differ: two parts of a store, or inputs.
 type DiffRequest struct {
 	query.Selection `group:"Selection"`
+	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Base            Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
@@ -167,7 +169,7 @@ func DiffNode(ctx context.Context, st store.Store, r *DiffRequest) (*DiffNodeRes
 
 // ofComparison compares both sides of a request, and answers from the comparison.
 func ofComparison[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*comparison) (*R, error)) (_ *R, err error) {
-	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
 	c, err := newComparison(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -199,7 +201,7 @@ func NetNode(ctx context.Context, st store.Store, r *DiffRequest) (*NodeResult, 
 
 // ofNet makes one tree of the differences of both sides, and answers from it.
 func ofNet[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*scope) (*R, error)) (_ *R, err error) {
-	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
 	c, trees, _, err := r.trees(ctx, st)
 	if err != nil {
 		return nil, err
@@ -217,7 +219,7 @@ func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (*flame.Grap
 	switch {
 	case r.View == viewStackChart:
 		g, err := r.chartGraph(ctx, st)
-		return g, query.Hinted(ctx, st, &r.Selection, err)
+		return g, r.Pushed.Hinted(ctx, st, &r.Selection, err)
 	case r.Net:
 		return ofNet(ctx, st, r, (*scope).graph)
 	}
@@ -399,7 +401,7 @@ func (c *comparison) noteOperations(sides [2][]Input) {
 // divide sets what the sides are compared by.
 func (c *comparison) divide(sides [2][]Input) error {
 	c.unit, c.scale = c.Type.Unit, c.Type.Scale
-	by := c.r.By
+	by := cmp.Or(c.r.By, c.viewer.by)
 	if by == "" {
 		by = c.byDefault(sides)
 	}

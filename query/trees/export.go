@@ -12,6 +12,7 @@ import (
 // ExportRequest asks for a selection as one profile.
 type ExportRequest struct {
 	query.Selection `group:"Selection"`
+	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	Against         string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (new) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
@@ -27,9 +28,12 @@ const AllTables = -1
 // Export returns the sum of the selected profiles, the table of it to write (or
 // AllTables), and notes.
 func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
-	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
 	if r.inverted() || r.Select != "" {
 		return nil, 0, nil, param.Errorf("an exported file contains stacks: leave out --invert, --callers and --select")
+	}
+	if r.Against != "" && r.Pushed.Chosen() {
+		return nil, 0, nil, param.Errorf("--against needs runs: leave it out with --service and --labels")
 	}
 	if r.Against != "" {
 		q, notes, err := query.OneType(ctx, st, &r.Selection)
@@ -42,7 +46,7 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		}
 		return c.Profile(r.statistic()), AllTables, append(notes, c.Warnings...), nil
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
 	if err != nil {
 		return nil, 0, nil, err
 	}

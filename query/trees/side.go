@@ -18,11 +18,12 @@ type Side struct {
 	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until    time.Time `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
 	Range    string    `param:"range" arg:"START..END" help:"this side: keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Labels   string    `param:"labels" arg:"{name=\"value\"}" help:"with --service or --labels: pushed profiles of this side" json:"labels,omitempty"`
 	Work     float64   `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
 }
 
 func (s *Side) chosen() bool {
-	return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero() || s.Range != ""
+	return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero() || s.Range != "" || s.Labels != ""
 }
 
 // narrow returns the query of the side.
@@ -63,6 +64,9 @@ func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v 
 	if v, err = newViewer(ctx, &r.Filter, query.TypeOf(&r.Selection)); err != nil {
 		return v, sides, err
 	}
+	if r.inputs() && r.Pushed.Chosen() {
+		return v, sides, param.Errorf("--service and --labels select from a store, not files")
+	}
 	if r.inputs() && r.Against == "" {
 		sides = r.Inputs
 		for i := range sides {
@@ -78,6 +82,9 @@ func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v 
 
 // sides reads what is compared from the store.
 func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (sides [2][]Input, err error) {
+	if r.Pushed.Chosen() {
+		return r.pushedSides(ctx, st, v)
+	}
 	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
 	if r.Against != "" {
 		return r.bandSides(ctx, st, v)

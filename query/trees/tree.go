@@ -29,6 +29,7 @@ import (
 // TreeRequest asks for a view of the sum of a selection, or of inputs.
 type TreeRequest struct {
 	query.Selection `group:"Selection"`
+	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers,locks" help:"view: tree, flame, stack-chart, functions, markers, locks (who holds and who waits, in thread dumps)" json:"view,omitempty"`
@@ -133,7 +134,7 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, err
 // Functions answers a TreeRequest with the functions of the tree.
 func Functions(ctx context.Context, st store.Store, r *TreeRequest) (_ *FunctionsResult, err error) {
 	if r.isPlain(viewFunctions) {
-		defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+		defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
 		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
 			return list, err
 		}
@@ -174,7 +175,7 @@ func Node(ctx context.Context, st store.Store, r *TreeRequest) (*NodeResult, err
 
 // ofScope reads the tree of a request for a view, and answers from it.
 func ofScope[R any](ctx context.Context, st store.Store, r *TreeRequest, view string, answer func(*scope) (*R, error)) (_ *R, err error) {
-	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
 	s, err := newScope(ctx, st, r, view)
 	if err != nil {
 		return nil, err
@@ -226,6 +227,10 @@ func (r *TreeRequest) validate(view string) error {
 		return param.Errorf("--select selects a call node: leave out --view markers")
 	case len(r.Inputs) > 0 && r.Average.Average != "":
 		return param.Errorf("--average needs a selection from a store, not files")
+	case r.Pushed.Chosen() && len(r.Inputs) > 0:
+		return param.Errorf("--service and --labels select from a store, not files")
+	case r.Pushed.Chosen() && (r.Average.Average != "" || r.RawNames):
+		return param.Errorf("--average and --raw-names need runs: leave them out with --service and --labels")
 	}
 	_, _, err := r.parse()
 	return err
@@ -242,6 +247,10 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	list := r.Inputs
 	if len(list) > 0 {
 		list, err = v.withThreads(list)
+	} else if r.Pushed.Chosen() {
+		var in Input
+		in, _, err = pushedInput(ctx, st, &r.Pushed, &r.Selection, v, view)
+		list = []Input{in}
 	} else {
 		read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
 		if r.RowsOnly && view == viewTree && r.isPlain(view) {
@@ -406,7 +415,7 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 
 // isPlain reports whether the request shows the sum of a selection as it is.
 func (r *TreeRequest) isPlain(view string) bool {
-	return len(r.Inputs) == 0 && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
+	return len(r.Inputs) == 0 && !r.Pushed.Chosen() && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
 		!r.RawNames && !r.changesTree() && r.needsSamples(view, query.TypeOf(&r.Selection)) == ""
 }
 

@@ -72,6 +72,7 @@ func TestSameAsServer(t *testing.T) {
 		{"bottlenecks", "--benchmark", "checkout", "--rows", "4"}, {"bottlenecks", "--by", "subtree", "--expand", "greedy", "--rows", "3"},
 		{"regressions", "--type", "cpu"}, {"regressions", "--method", "thesis", "--type", "cpu", "--rows", "5"}, {"regressions", "--method", "hotelling", "--type", "cpu"}, {"regressions", "--method", "correlation", "--rows", "4"},
 		{"report", "--type", "cpu"}, {"check", "--type", "cpu"}, {"sql", "SELECT benchmark, count(*) AS n FROM profiles GROUP BY ALL ORDER BY ALL"}, {"sql", "SELECT nothing"},
+		{"services"}, {"services", "--over-time"},
 		{"export", "--run", "run-018", "--benchmark", "checkout", "--type", "cpu", "--format", "folded"},
 	} {
 		formats := []string{"text", "json", "tsv", "csv", "md"}
@@ -105,7 +106,7 @@ func TestSameAsServer(t *testing.T) {
 	}
 	for _, e := range endpoint.All { // a query that is added comes here too
 		about := e.Describe()
-		command := map[string]string{"functions": "top", "profiles": "runs", "lines": "list", "flame": "tree"}[about.ID]
+		command := map[string]string{"functions": "top", "profiles": "runs", "lines": "list", "flame": "tree", "pushedServices": "services", "pushedSeries": "services"}[about.ID]
 		if command == "" {
 			command = about.ID
 		}

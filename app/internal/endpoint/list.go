@@ -33,17 +33,19 @@ var (
 
 // Queries of the store.
 var (
-	Runs        = one("runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", query.Runs)
-	Profiles    = one("profiles", "store", "/api/v1/profiles", "Profiles of the selection.", query.Profiles)
-	Overview    = one("overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", judge.Overview)
-	Choices     = one("choices", "store", "/api/v1/choices", "What a selection may be narrowed to: branches with the one that others are compared with, groups, machines, value types, metrics, dates.", query.Choices)
-	Names       = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
-	Completions = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
-	History     = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", judge.History)
-	Top         = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *trees.TopRequest) *trees.TreeRequest { return &r.TreeRequest })
-	Tree        = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
-	Flame       = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
-	Diff        = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
+	Runs           = one("runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", query.Runs)
+	Profiles       = one("profiles", "store", "/api/v1/profiles", "Profiles of the selection.", query.Profiles)
+	Overview       = one("overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", judge.Overview)
+	Choices        = one("choices", "store", "/api/v1/choices", "What a selection may be narrowed to: branches with the one that others are compared with, groups, machines, value types, metrics, dates.", query.Choices)
+	Names          = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
+	Completions    = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
+	PushedServices = one("pushedServices", "store", "/api/v1/pushed/services", "Services that push profiles, with their types and labels.", query.PushedServices)
+	PushedSeries   = one("pushedSeries", "queries", "/api/v1/pushed/series", "Pushed profiles, or a function in them, over time.", query.PushedSeries)
+	History        = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", judge.History)
+	Top            = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *trees.TopRequest) *trees.TreeRequest { return &r.TreeRequest })
+	Tree           = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
+	Flame          = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
+	Diff           = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
 		view: trees.DiffView, ready: func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits }}
 	Find = &Endpoint[trees.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
 		view: trees.FindView}
@@ -103,7 +105,7 @@ var (
 )
 
 // All lists the endpoints.
-var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw,
+var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, PushedServices, PushedSeries, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw,
 	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments, DescribeSegment, Snapshots, Analysis,
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
 

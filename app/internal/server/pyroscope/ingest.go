@@ -85,7 +85,7 @@ func (p *Pyroscope) parse(query url.Values, contentType string, body []byte) (*p
 	}
 	labels = append([]continuous.Label{{Name: spyLabel, Value: spy}}, labels...)
 	in := &push{app: app, labels: intake.Labels(labels), now: now, body: body, rate: 100,
-		from: parseTime(query.Get("from"), now), until: parseTime(query.Get("until"), now)}
+		from: ParseTime(query.Get("from"), now), until: ParseTime(query.Get("until"), now)}
 	if rate, err := strconv.ParseUint(query.Get("sampleRate"), 10, 31); err == nil {
 		in.rate = int64(rate)
 	}

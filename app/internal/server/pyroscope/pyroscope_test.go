@@ -438,7 +438,7 @@ func TestParseTime(t *testing.T) {
 		{"now-1M", "2026-10-26T16:00:00Z"}, {"now-1min", "2026-11-25T15:59:00Z"}, {"now-1mon", "2026-10-26T16:00:00Z"}, {"now-1y", "2025-11-25T16:00:00Z"}, {"now-1w", "2026-11-18T16:00:00Z"},
 		{"now-5x", "2026-11-25T16:00:00Z"}, {"now-", "2026-11-25T16:00:00Z"}, {"99999999999999999999", "2026-11-25T16:00:00Z"},
 	} {
-		if got := parseTime(c.text, now).UTC().Format(time.RFC3339Nano); got != c.want {
+		if got := ParseTime(c.text, now).UTC().Format(time.RFC3339Nano); got != c.want {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// parseTime parses a time: digits are a day (8 of them), milliseconds (13), microseconds (16),
+// ParseTime parses a time: digits are a day (8 of them), milliseconds (13), microseconds (16),
 // nanoseconds (19) or else seconds since 1970; anything else is an offset from now, such as
 // `now-1h`. A text that is none of these is now, as in Pyroscope.
-func parseTime(text string, now time.Time) time.Time {
+func ParseTime(text string, now time.Time) time.Time {
 	text = strings.NewReplacer(" ", "", "_", "", ",", "").Replace(text)
 	if text == "" {
 		return now

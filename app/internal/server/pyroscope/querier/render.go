@@ -3,7 +3,6 @@ package querier
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server/connect"
+	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/continuous"
 )
 
@@ -82,11 +82,7 @@ func (q *Querier) parameters(v url.Values, name func(string) string) (*treeReque
 	now := q.now()
 	var at [2]int64
 	for i, side := range []string{"from", "until"} {
-		when, err := parseTime(v.Get(name(side)), now)
-		if err != nil {
-			return nil, invalid("%s: %v", name(side), err)
-		}
-		at[i] = when.UnixMilli()
+		at[i] = pyroscope.ParseTime(v.Get(name(side)), now).UnixMilli()
 	}
 	r := &treeRequest{}
 	for _, name := range []string{"max-nodes", "maxNodes"} {
@@ -240,50 +236,3 @@ func (q *Querier) answerPage(w http.ResponseWriter, r *http.Request, answer func
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(result) // the client may have left
 }
-
-// parseTime reads a time: empty or now, digits (8: a day, 13: milliseconds, 16:
-// microseconds, 19: nanoseconds, others: seconds), or now and a time before or after it,
-// such as now-1h.
-func parseTime(text string, now time.Time) (time.Time, error) {
-	if text == "" || text == "now" {
-		return now, nil
-	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
-		switch len(text) {
-		case 8:
-			return time.Parse("20060102", text)
-		case 13:
-			return time.UnixMilli(n), nil
-		case 16:
-			return time.UnixMicro(n), nil
-		case 19:
-			return time.Unix(0, n), nil
-		}
-		return time.Unix(n, 0), nil
-	}
-	i := 0
-	for i < len(text) && text[i] != '-' && text[i] != '+' {
-		i++
-	}
-	if i == len(text) || i > 0 && text[:i] != "now" {
-		return now, errTime
-	}
-	end := i + 1
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	n, err := strconv.ParseInt(text[i+1:end], 10, 64)
-	unit, ok := timeUnits[text[end:]]
-	if err != nil || !ok || n > int64(1<<62/unit) {
-		return now, errTime
-	}
-	if text[i] == '-' {
-		n = -n
-	}
-	return now.Add(time.Duration(n) * unit), nil
-}
-
-var errTime = errors.New("expected now, now-1h (units s, m, h, d, w, M, y), or a time as digits")
-
-var timeUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
-	"w": 7 * 24 * time.Hour, "M": 30 * 24 * time.Hour, "mon": 30 * 24 * time.Hour, "y": 365 * 24 * time.Hour}

@@ -1,0 +1,192 @@
+package trees_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+)
+
+// pushedStore has four hours of a service with two versions, the newer one slower in parse
+// and with a growing heap, and of another service.
+func pushedStore(t *testing.T) store.Store {
+	t.Helper()
+	st := mem.New()
+	put := func(service, typ, unit, version string, hour int, stacks map[string]int64) {
+		id, err := continuous.ParseType(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var forest calltree.Forest
+		self := map[int32]int64{}
+		for stack, v := range stacks {
+			path := calltree.NoNode
+			for name := range strings.SplitSeq(stack, ";") {
+				path = forest.Path(path, forest.Function(profile.Function{Name: name}))
+			}
+			self[path] = v
+		}
+		w := &continuous.Window{Series: continuous.Series{Service: service, Type: id}, Start: pushedAt(hour), Length: 10 * time.Second,
+			Type: profile.ValueType{Name: id.SampleType, Unit: unit}, Forest: &forest}
+		if version != "" {
+			w.Series.Labels = continuous.Labels{{Name: "version", Value: version}}
+		}
+		for p := range int32(forest.Paths.Len()) {
+			if self[p] != 0 {
+				w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, p), append(w.Self.Self, self[p])
+			}
+		}
+		copy(w.Hash[:], fmt.Sprint(service, typ, version, hour))
+		if _, err := any(st).(continuous.Store).PutWindows(context.Background(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for hour := range 4 {
+		put("checkout", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "1.4", hour, map[string]int64{"main;parse": 100, "main;send": 100})
+		put("checkout", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "1.5", hour, map[string]int64{"main;parse": 150, "main;send": 100})
+		put("checkout", "memory:inuse_space:bytes:space:bytes", "bytes", "1.5", hour, map[string]int64{"main;cache": int64(1000 * (hour + 1))})
+	}
+	put("cart", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "", 0, map[string]int64{"main": 7})
+	return st
+}
+
+func pushedAt(hour int) time.Time { return time.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC) }
+
+// TestPushedTree: a tree, functions and a flame graph of pushed profiles are those of their sum.
+func TestPushedTree(t *testing.T) {
+	st := pushedStore(t)
+	for _, c := range []struct {
+		request  trees.TreeRequest
+		total    float64
+		profiles int
+		note     string
+	}{
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}}, 1800, 8, "8 windows of 2 series from 2026-03-01 00:00 to 2026-03-01 03:00 UTC"},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout", Labels: `{version="1.5"}`}}, 1000, 4, "type process_cpu:cpu:nanoseconds:cpu:nanoseconds; --type shows others: memory:inuse_space:bytes:space:bytes"},
+		{trees.TreeRequest{Pushed: query.Pushed{Labels: `{service_name=~"c.*"}`}, Selection: query.Selection{Since: pushedAt(1), Until: pushedAt(3), Types: []string{"cpu"}}}, 900, 4, "4 windows of 2 series from 2026-03-01 01:00 to"},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"inuse_space"}}}, 2500, 4, "mean over time"},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"memory:inuse_space:bytes:space:bytes"}}}, 2500, 4, ""},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Filter: trees.Filter{SampleFilter: trees.SampleFilter{Search: "parse"}}}, 1000, 8, ""},
+	} {
+		tree, err := trees.Tree(t.Context(), st, &c.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		functions, err := trees.Functions(t.Context(), st, &c.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flame, err := trees.Flame(t.Context(), st, &c.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range []trees.Head{tree.Head, functions.Head, flame.Head} {
+			if h.RootTotal.Value() != c.total || h.Profiles != c.profiles || !strings.Contains(strings.Join(h.Notes, "\n"), c.note) {
+				t.Errorf("%+v: %v, %d profiles, notes %q", c.request.Pushed, h.RootTotal.Value(), h.Profiles, h.Notes)
+			}
+		}
+	}
+}
+
+// TestPushedDiff: two versions are compared per second of their windows, gauges by value.
+func TestPushedDiff(t *testing.T) {
+	st := pushedStore(t)
+	r := &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Base: trees.Side{Labels: `{version="1.4"}`}, New: trees.Side{Labels: `{version="1.5"}`}}
+	d, err := trees.DiffFunctions(t.Context(), st, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.By != "second" || d.RootTotal.Base.Value() != 20 || d.RootTotal.New.Value() != 25 || d.Functions.Increased != 2 {
+		t.Errorf("%+v, functions %+v", d.DiffHead, d.Functions)
+	}
+	r = &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"memory"}},
+		Base: trees.Side{Until: pushedAt(1)}, New: trees.Side{Since: pushedAt(2)}}
+	if d, err = trees.DiffFunctions(t.Context(), st, r); err != nil || d.RootTotal.Base.Value() != 1000 || d.RootTotal.New.Value() != 3500 {
+		t.Errorf("heap: %+v (%v)", d, err)
+	}
+}
+
+// TestPushedErrors says what a wrong selection of pushed profiles lacks.
+func TestPushedErrors(t *testing.T) {
+	st := pushedStore(t)
+	for want, r := range map[string]*trees.TreeRequest{
+		"no profile was pushed by this selection (list: dendro services)": {Pushed: query.Pushed{Service: "none"}},
+		"--labels: selector \"{x\": column 3":                             {Pushed: query.Pushed{Labels: "{x"}},
+		"group g selects runs":                                            {Pushed: query.Pushed{Service: "cart"}, Selection: query.Selection{Groups: []string{"g"}}},
+		"--type wall: the pushed profiles have process_cpu:cpu":           {Pushed: query.Pushed{Service: "cart"}, Selection: query.Selection{Types: []string{"wall"}}},
+		"--range needs single samples; pushed profiles are sums":          {Pushed: query.Pushed{Service: "cart"}, Filter: trees.Filter{SampleFilter: trees.SampleFilter{Range: "1..2"}}},
+		"--average and --raw-names need runs":                             {Pushed: query.Pushed{Service: "cart"}, RawNames: true},
+	} {
+		if _, err := trees.Tree(t.Context(), st, r); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "store is empty") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := trees.Diff(t.Context(), st, &trees.DiffRequest{Pushed: query.Pushed{Service: "cart"}}); err == nil || !strings.Contains(err.Error(), "--base-labels and --head-labels") {
+		t.Errorf("a diff without sides: %v", err)
+	}
+}
+
+// TestPushedServices lists services with what can be selected of them.
+func TestPushedServices(t *testing.T) {
+	st := pushedStore(t)
+	list, err := query.PushedServices(t.Context(), st, &query.PushedServicesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list.Rows {
+		got = append(got, fmt.Sprint(s.Service, " ", s.Type, " ", s.Series, " ", s.Gauge, " ", s.Labels, " ", s.Last.Sub(s.First)))
+	}
+	want := `cart process_cpu:cpu:nanoseconds:cpu:nanoseconds 1 false [] 10s
+checkout memory:inuse_space:bytes:space:bytes 1 true [{version [1.5] 0}] 3h0m10s
+checkout process_cpu:cpu:nanoseconds:cpu:nanoseconds 2 false [{version [1.4 1.5] 0}] 3h0m10s`
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, "\n"), want)
+	}
+	if list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{Since: pushedAt(1), Rows: 1}); err != nil || len(list.Rows) != 1 || list.Omitted.Rows != 1 {
+		t.Errorf("%+v (%v)", list, err)
+	}
+}
+
+// TestPushedSeries: lines over time, of everything or of a function.
+func TestPushedSeries(t *testing.T) {
+	st := pushedStore(t)
+	for _, c := range []struct {
+		request query.PushedSeriesRequest
+		want    string
+	}{
+		{query.PushedSeriesRequest{}, "[450 450 450 450]"},
+		{query.PushedSeriesRequest{By: "version", Function: "parse", Self: true}, "1.4[100 100 100 100] 1.5[150 150 150 150]"},
+		{query.PushedSeriesRequest{Function: "main", Step: query.Seconds(2 * time.Hour)}, "[450 900 450]"},
+		{query.PushedSeriesRequest{Function: "none"}, "[0 0 0 0]"},
+		{query.PushedSeriesRequest{Types: []string{"inuse_space"}}, "[1000 2000 3000 4000]"},
+		{query.PushedSeriesRequest{Since: pushedAt(1), Until: pushedAt(2)}, "[450]"},
+	} {
+		c.request.Service = "checkout"
+		r, err := query.PushedSeries(t.Context(), st, &c.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range r.Rows {
+			got = append(got, l.Value+fmt.Sprint(l.Values))
+			for i, at := range l.Times {
+				if i > 0 && (at-l.Times[i-1])%r.Step != 0 || at < r.Since || at > r.Until {
+					t.Errorf("times %v of %d to %d with step %d", l.Times, r.Since, r.Until, r.Step)
+				}
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: %q, want %q", c.request, got, c.want)
+		}
+	}
+}
