@@ -9,6 +9,7 @@ import Home from './pages/Home';
 import Profile from './pages/Profile';
 import Regressions from './pages/Regressions';
 import Report from './pages/Report';
+import Services from './pages/Services';
 import TaskDetail from './pages/TaskDetail';
 import Tasks from './pages/Tasks';
 
@@ -21,6 +22,7 @@ start({
   function: Function,
   bottlenecks: Bottlenecks,
   regressions: Regressions,
+  services: Services,
   tasks: Tasks,
   task: TaskDetail,
   report: Report,

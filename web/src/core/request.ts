@@ -23,7 +23,7 @@ export function dataParams(params: URLSearchParams): URLSearchParams {
 export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'): URLSearchParams {
   const q = new URLSearchParams();
   if (!side && params.has('base-file') && params.has('new-file')) for (const name of ['base-file', 'new-file']) if (params.has(name)) q.set(name, params.get(name)!);
-  const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last', 'file'];
+  const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last', 'file', 'service', 'labels'];
   for (const name of names) {
     const own = side ? params.getAll(`${side}-${name}`) : [];
     for (const value of own.length > 0 ? own : params.getAll(name)) if (!isEvery(name, value)) q.append(name, value);

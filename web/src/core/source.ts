@@ -2,6 +2,7 @@
 // both in the same way.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { requestOf } from './files';
+import { isPushed } from './pushed';
 
 export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -102,6 +103,7 @@ export class Http implements Source {
         );
       return this.ask<T>('POST', kept.path, kept.params, kept.body, options);
     }
+    if (path === 'runs' && isPushed(asked)) return { rows: [] } as T; // pushed profiles are of none
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.ask<T>('GET', path, params, undefined, options);

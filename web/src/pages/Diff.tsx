@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { amount, commit, counted, instant, relative, visible } from '../core/format';
 import { keepFile } from '../core/files';
 import { decode, type Wire } from '../core/profile';
+import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { dark } from '../core/settings';
 import { source } from '../core/source';
@@ -24,7 +25,7 @@ const by: Record<string, string> = { operation: 'per operation', profile: 'per p
 
 const sideNames = ['base', 'new'] as const;
 /** What the address says of a side. */
-const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file'] as const;
+const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file', 'labels'] as const;
 
 export default function Diff() {
   const { params } = place.value;
@@ -102,7 +103,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
-        {...(profiles && source.value.hasChart('diff') ? { chart: () => <DiffChart params={params} /> } : {})}
+        {...(profiles && source.value.hasChart('diff') && !isPushed(params) ? { chart: () => <DiffChart params={params} /> } : {})}
         downloads={
           source.value.offline
             ? []
@@ -183,7 +184,7 @@ function Legend({ history }: { history: number | undefined }) {
 /** Names both sides by their runs and commits. */
 function useSides(params: URLSearchParams, notes: readonly string[], named: boolean): [string, string] {
   const said = /^base: (.+?); new: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
-  const known = named || said !== null || source.value.offline;
+  const known = named || said !== null || source.value.offline || isPushed(params);
   const ask = (side: (typeof sideNames)[number]) => !known && !params.has(`${side}-file`);
   const base = useAnswer<{ rows: Run[] }>('runs', ask('base') ? selectionParams(params, 'base') : { last: 1 });
   const now = useAnswer<{ rows: Run[] }>('runs', ask('new') ? selectionParams(params, 'new') : { last: 1 });
@@ -198,7 +199,7 @@ function useSides(params: URLSearchParams, notes: readonly string[], named: bool
 
 /** Names a side by what the address says of it. */
 function given(params: URLSearchParams, side: string): string {
-  const list = ['run', 'commit', 'branch', 'file'].flatMap(n => params.getAll(`${side}-${n}`)).map(visible);
+  const list = ['run', 'commit', 'branch', 'file', 'labels'].flatMap(n => params.getAll(`${side}-${n}`)).map(visible);
   const dates = ['since', 'until'].map(n => params.get(`${side}-${n}`) ?? '');
   if (dates.some(Boolean)) list.push(dates.join(' … '));
   return list.length > 3 ? `${list.length} runs, ${list[0]} … ${list[list.length - 1]}` : list.join(', ');

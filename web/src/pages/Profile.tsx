@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { amount, commit, counted, instant, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
+import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
@@ -33,7 +34,7 @@ export function runsText(runs: readonly Run[]): string {
   return [visible(last.run), last.commit && commit(last.commit), last.date && instant(last.date)].filter(Boolean).join(', ');
 }
 
-export const benchmarksText = (p: URLSearchParams): string => visible([...p.getAll('group'), ...p.getAll('benchmark')].join(' / '));
+export const benchmarksText = (p: URLSearchParams): string => visible([...p.getAll('group'), ...p.getAll('benchmark'), ...p.getAll('service')].join(' / '));
 
 export default function Profile() {
   const { params } = place.value;
@@ -52,6 +53,7 @@ function Selected({ params }: { params: URLSearchParams }) {
       .filter(Boolean)
       .join(', ') ||
     visible(params.get('file') ?? '') ||
+    visible(params.get('labels') ?? '') ||
     (source.value instanceof Embedded && source.value.data.title) ||
     'Profile';
   useTitle(name);
@@ -80,13 +82,13 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
         {params.has('file') && !source.value.offline && <OfFile name={params.get('file')!} />}
-        {!['run', 'profile', 'commit', 'file', 'last'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
+        {!['run', 'profile', 'commit', 'file', 'last', 'service', 'labels'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
       </div>
       <Workspace
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
-        {...(source.value.hasChart('tree') ? { chart: () => <Chart params={params} /> } : {})}
+        {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
         menus={typeMenu(types, wire.type)}
         downloads={
           source.value.offline

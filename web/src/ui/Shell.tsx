@@ -16,6 +16,7 @@ const sections: { title: string; page: PageName; also: PageName[] }[] = [
   { title: 'Diff', page: 'diff', also: [] },
   { title: 'Bottlenecks', page: 'bottlenecks', also: [] },
   { title: 'Regressions', page: 'regressions', also: [] },
+  { title: 'Services', page: 'services', also: [] },
   { title: 'Tasks', page: 'tasks', also: ['task'] },
 ];
 

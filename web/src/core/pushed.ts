@@ -1,0 +1,102 @@
+// Profiles that services push: what selects them, as addresses hold it.
+
+/** What a service pushes of one type. */
+export interface PushedService {
+  service: string;
+  type: string;
+  unit: string;
+  gauge: boolean;
+  series: number;
+  labels: { name: string; values: string[]; more?: number }[];
+  first: string;
+  last: string;
+}
+
+/** Lines over time; a point stands for the step that ends with it. */
+export interface PushedSeries {
+  type: string;
+  unit: string;
+  gauge: boolean;
+  step: number;
+  since: number;
+  until: number;
+  rows: PushedLine[];
+  notes: string[];
+}
+
+export interface PushedLine {
+  value: string;
+  times: number[];
+  values: number[];
+}
+
+/** Whether an address selects pushed profiles. */
+export const isPushed = (params: URLSearchParams): boolean => params.has('service') || params.has('labels');
+
+/** Writes values of labels as a selector; empty if there are none. */
+export function selectorOf(labels: Readonly<Record<string, string>>): string {
+  const name = (text: string) => (/^[A-Za-z_][A-Za-z0-9_.]*$/.test(text) ? text : JSON.stringify(text));
+  const list = Object.keys(labels)
+    .filter(n => labels[n] !== '')
+    .sort()
+    .map(n => `${name(n)}=${JSON.stringify(labels[n])}`);
+  return list.length > 0 ? `{${list.join(',')}}` : '';
+}
+
+/** Reads a selector of equal values, as selectorOf writes it; null if it has other conditions. */
+export function labelsOf(selector: string | null): Record<string, string> | null {
+  const text = (selector ?? '').trim();
+  if (text === '' || /^\{\s*\}$/.test(text)) return {};
+  const part = /^\s*([A-Za-z_][A-Za-z0-9_.]*|"(?:[^"\\]|\\.)*")\s*=\s*("(?:[^"\\]|\\.)*")\s*/;
+  const labels: Record<string, string> = {};
+  let rest = text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : 'none';
+  while (rest) {
+    const found = part.exec(rest);
+    if (!found) return null;
+    try {
+      const name = found[1]!.startsWith('"') ? (JSON.parse(found[1]!) as string) : found[1]!;
+      labels[name] = JSON.parse(found[2]!) as string;
+    } catch {
+      return null; // an escape that JSON does not have
+    }
+    rest = rest.slice(found[0].length);
+    if (rest && !rest.startsWith(',')) return null;
+    rest = rest.slice(1);
+  }
+  return labels;
+}
+
+/** A line on the whole grid of its chart: null where there is no data. A long grid keeps its points only. */
+export function gridOf(s: PushedSeries, line: PushedLine): { times: number[]; values: (number | null)[] } {
+  const count = s.step > 0 ? Math.floor((s.until - s.since) / s.step) + 1 : 0;
+  if (count > 5000 || count < 1) return { times: line.times, values: line.values };
+  const values: (number | null)[] = Array.from({ length: count }, () => null);
+  line.times.forEach((at, i) => {
+    values[Math.round((at - s.since) / s.step)] = line.values[i]!;
+  });
+  return { times: values.map((_, i) => s.since + i * s.step), values };
+}
+
+/** The time of a point as parameters of a request: windows that begin after the point before. */
+export function timeOf(s: PushedSeries, at: number): { since: string; until: string } {
+  const text = (ms: number) => new Date(ms).toISOString();
+  return { since: text(at - s.step + 1), until: text(at + 1) };
+}
+
+/** "cpu of process_cpu": the type in words. */
+export function typeName(id: string): string {
+  const [name = '', sample = ''] = id.split(':');
+  return name.endsWith(sample) || sample === '' ? name : `${sample} (${name})`;
+}
+
+/** The label whose values are releases, of those that there are. */
+export function releases(s: PushedService): { name: string; values: string[] } | undefined {
+  const label = ['service_version', 'version', 'service_git_ref'].map(n => s.labels.find(l => l.name === n)).find(l => l && l.values.length > 1);
+  return label && { name: label.name, values: [...label.values].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })) };
+}
+
+/** An age as parameters know it, in hours; 0 if it is none. */
+export function hoursOf(age: string): number {
+  const found = /^(\d+)([hd])$/.exec(age);
+  return found ? Number(found[1]) * (found[2] === 'd' ? 24 : 1) : 0;
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { gridOf, hoursOf, isPushed, labelsOf, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
+
+describe('selectors of labels', () => {
+  it('are read as they are written', () => {
+    for (const labels of [
+      {},
+      { version: '1.4' },
+      { 'otel.scope.name': 'a "b" \\ c', zone: '<script>' },
+      { 'with space': 'x,y}', 日本: 'naïve \n\u0001 😀' },
+    ]) {
+      expect(labelsOf(selectorOf(labels))).toEqual(labels);
+    }
+  });
+  it('have no empty values', () => {
+    expect(selectorOf({ a: '', b: '1' })).toBe('{b="1"}');
+    expect(selectorOf({ a: '' })).toBe('');
+  });
+  it('of other conditions are left as they are', () => {
+    for (const text of ['{a!="b"}', '{a=~"b"}', '{a="b"', 'a="b"', '{a="b" c="d"}', '{a="\\x41"}', "{a='b'}"]) expect(labelsOf(text)).toBeNull();
+    expect(labelsOf(null)).toEqual({});
+    expect(labelsOf(' { } ')).toEqual({});
+    expect(labelsOf('{ a = "b" , c="d" }')).toEqual({ a: 'b', c: 'd' });
+  });
+});
+
+const series: PushedSeries = { type: '', unit: 'nanoseconds', gauge: false, step: 1000, since: 5000, until: 9000, rows: [], notes: [] };
+
+describe('series', () => {
+  it('are shown on their grid', () => {
+    expect(gridOf(series, { value: '', times: [6000, 9000], values: [1, 2] })).toEqual({ times: [5000, 6000, 7000, 8000, 9000], values: [null, 1, null, null, 2] });
+    expect(gridOf({ ...series, until: 1e9 }, { value: '', times: [6000], values: [1] })).toEqual({ times: [6000], values: [1] });
+  });
+  it('lead from a point to the windows in it', () => {
+    expect(timeOf(series, 9000)).toEqual({ since: '1970-01-01T00:00:08.001Z', until: '1970-01-01T00:00:09.001Z' });
+  });
+});
+
+describe('services', () => {
+  const labels = (name: string, ...values: string[]) => ({ name, values });
+  const service = (...list: { name: string; values: string[] }[]): PushedService => ({ service: 'a', type: '', unit: '', gauge: false, series: 1, labels: list, first: '', last: '' });
+  it('have releases if a label has several', () => {
+    expect(releases(service(labels('zone', 'a', 'b'), labels('version', '1.10', '1.9')))).toEqual({ name: 'version', values: ['1.9', '1.10'] });
+    expect(releases(service(labels('version', '1.10')))).toBeUndefined();
+  });
+  it('are named in words', () => {
+    expect(typeName('process_cpu:cpu:nanoseconds:cpu:nanoseconds')).toBe('process_cpu');
+    expect(typeName('memory:inuse_space:bytes:space:bytes')).toBe('inuse_space (memory)');
+    expect([hoursOf('7d'), hoursOf('6h'), hoursOf('2026-01-01')]).toEqual([168, 6, 0]);
+    expect(isPushed(new URLSearchParams('labels=x'))).toBe(true);
+    expect(isPushed(new URLSearchParams('group=x'))).toBe(false);
+  });
+});
