@@ -115,6 +115,10 @@ type Info struct {
 	Paths      int64  `json:"paths"`
 	Bytes      int64  `json:"bytes"` // on disk; 0 when not known
 
+	// Of continuous profiles: series, and their windows of all levels.
+	Series  int64 `json:"series,omitempty"`
+	Windows int64 `json:"windows,omitempty"`
+
 	// Slow lists the kinds of queries that the engine answers by reading every row, see
 	// package function Slow.
 	Slow []string `json:"slow,omitempty"`

@@ -53,7 +53,7 @@ func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, mo
 	}
 	window := runs[max(0, len(runs)-k-req.window()):]
 	least, share := stat.ScoreOfTail(req.Options.alpha(k)/2), req.Options.withDefaults().MinShare // of two tests
-	for _, g := range []growth{leak(m, window), step(m, window, k), trend(m, window), step(m, window, 1)} {
+	for _, g := range []growth{leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)} {
 		if g.score >= least && g.delta >= share*g.before {
 			b.Findings = append(b.Findings, g.finding(s, m, req))
 			return
@@ -68,10 +68,10 @@ func amount(m *history.Matrix, t int) float64 {
 
 // deviation returns the standard deviation of amounts around a mean, from the squares of
 // independent residuals, and its degrees of freedom. It is that of the number of sampled
-// objects at least.
-func deviation(m *history.Matrix, mean, squares, dof float64) (float64, float64) {
+// objects in an amount at least.
+func deviation(m *history.Matrix, mean, counted, squares, dof float64) (float64, float64) {
 	prior := amountDeviation * mean
-	n, counting := amountPrior+dof, mean*m.Unit
+	n, counting := amountPrior+dof, counted*m.Unit
 	if m.Weighted {
 		counting = 0 // the value of a sample is unknown
 	}
@@ -96,7 +96,7 @@ func step(m *history.Matrix, runs []int, k int) (g growth) {
 		d := amount(m, t) - g.before
 		squares += d * d
 	}
-	sd, dof := deviation(m, g.before, squares, float64(n-1))
+	sd, dof := deviation(m, g.before, g.before, squares, float64(n-1))
 	g.delta, g.se = now-g.before, sd*math.Sqrt(1/float64(n)+1/float64(k))
 	if g.before > 0 && g.delta > 0 && (k == 1 || slices.IndexFunc(g.to, func(t int) bool { return amount(m, t) < g.before+g.se }) < 0) {
 		g.score = stat.StudentScore(g.delta/g.se, dof)
@@ -106,8 +106,9 @@ func step(m *history.Matrix, runs []int, k int) (g growth) {
 
 // trend fits a line through the amounts of the runs. The noise is taken from second
 // differences, which a line does not change. It is a growth if the newest run has the most
-// and the newer half grew too: a step long ago is none.
-func trend(m *history.Matrix, runs []int) (g growth) {
+// and the newer half grew too: a step long ago is none. In snapshots of one process, the
+// objects that stay are sampled once: only the growth has the noise of counts.
+func trend(m *history.Matrix, runs []int, oneProcess bool) (g growth) {
 	n := len(runs)
 	if n < leastTrend {
 		return g
@@ -127,8 +128,15 @@ func trend(m *history.Matrix, runs []int) (g growth) {
 		}
 	}
 	slope /= spread
-	sd, dof := deviation(m, mean, squares, float64(n-2))
+	counted := mean
+	if oneProcess {
+		counted = 0
+	}
+	sd, dof := deviation(m, mean, counted, squares, float64(n-2))
 	g.delta, g.se = slope*float64(n-1), sd*float64(n-1)/math.Sqrt(spread)
+	if oneProcess && !m.Weighted {
+		g.se = math.Hypot(g.se, math.Sqrt(math.Max(0, g.delta)*m.Unit))
+	}
 	g.before = mean - g.delta/2
 	newest := amount(m, runs[n-1])
 	is := newest-amount(m, runs[n/2]) >= newerGrowth*g.delta
@@ -148,7 +156,7 @@ func leak(m *history.Matrix, runs []int) growth {
 	if process == "" {
 		return growth{}
 	}
-	g := trend(m, slices.DeleteFunc(slices.Clone(runs), func(t int) bool { return m.Runs[t].Profile.Run.Attributes[ProcessAttribute] != process }))
+	g := trend(m, slices.DeleteFunc(slices.Clone(runs), func(t int) bool { return m.Runs[t].Profile.Run.Attributes[ProcessAttribute] != process }), true)
 	g.kind = Leak
 	return g
 }

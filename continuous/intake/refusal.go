@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -94,6 +95,8 @@ func Reason(err error) string {
 		return "size"
 	case errors.Is(err, ErrClosed), errors.Is(err, ErrUnavailable):
 		return "unavailable"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "canceled"
 	}
 	return "invalid"
 }

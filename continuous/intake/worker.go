@@ -27,7 +27,6 @@ type Worker struct {
 	projection *calltree.Projection
 	depth      []int32                   // of each stack of symbols
 	cuts       map[profile.StackID]int32 // paths of stacks deeper than MaxDepth
-	groups     map[string]int            // of the samples of a profile, by labels
 	windows    []*continuous.Window      // of the push
 	bytes      int64                     // about as many as they are
 	rows       []row                     // scratch

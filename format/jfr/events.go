@@ -40,7 +40,7 @@ const (
 // commonFields are the fields that mean the same in all events.
 var commonFields = map[string]slot{
 	"startTime": slotStart, "duration": slotDuration, "stackTrace": slotStack,
-	"eventThread": slotThread, "sampledThread": slotThread,
+	"eventThread": slotThread, "sampledThread": slotThread, "contextId": slotContext,
 }
 
 // eventKinds are the events that are read, by name.
@@ -106,6 +106,9 @@ func (ch *chunk) sample(e *eventType, r *record) {
 	s := sample{
 		stack: ch.stack(r[slotStack]), time: ch.time(r[slotStart]),
 		thread: ch.thread(r[slotThread]), state: ch.state(r[slotState]),
+	}
+	if labels := ch.Contexts[int64(r[slotContext])]; len(labels) > 0 {
+		s.labels = ch.facts.Labels(labels)
 	}
 	switch e.weight {
 	case weightSlot:

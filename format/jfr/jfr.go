@@ -51,6 +51,10 @@ func Sniff(prefix []byte) bool { return bytes.HasPrefix(prefix, []byte(magic)) }
 // the Symbols of the last call, an index of their functions and frames. It is
 // not safe for concurrent use. The profiles that it returns do not refer to it.
 type Decoder struct {
+	// Contexts are labels of samples by the number in the field contextId of their events,
+	// which programs with Pyroscope's agent send beside the recording. Set them before Decode.
+	Contexts map[int64][]profile.Label
+
 	buf    []byte
 	names  names
 	meta   metadata // of the last chunk; most chunks repeat it

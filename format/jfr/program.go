@@ -46,6 +46,7 @@ const (
 	slotTruncated
 	slotFrames
 	slotMethod
+	slotContext
 	slotLine
 	slotType
 	slotOSName

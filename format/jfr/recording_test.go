@@ -530,3 +530,35 @@ func TestOracleNames(t *testing.T) {
 	_, err := NewDecoder().Decode(bytes.NewReader(recording("org.example.", "org.example.types.")), nil, profile.Limits{})
 	readtest.Refused(t, "foreign", err, profile.ErrUnsupported, "org.example.ExecutionSample")
 }
+
+// TestContexts: samples have the labels of their context, in every table of the series.
+func TestContexts(t *testing.T) {
+	class := sampledClass
+	class.fields = append(slices.Clone(class.fields), longField("contextId"))
+	w := withNames(newWriter(class))
+	for i, context := range []uint64{0, 7, 8, 7} {
+		w.numbers(classSampled, uint64(1000+i), 7, 1, 2, uint64(100*i), context)
+	}
+	d := NewDecoder()
+	d.Contexts = map[int64][]profile.Label{7: {{Key: "controller", Text: "checkout"}}}
+	p, err := d.Decode(bytes.NewReader(w.bytes()), nil, profile.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range p.Tables {
+		s := &p.Tables[i]
+		for k := range s.Len() {
+			text := fmt.Sprint(s.Type.Name, " ", s.Value[k])
+			for _, l := range p.LabelSets[s.Labels[k]] {
+				text += " " + l.Key + "=" + l.Text
+			}
+			got = append(got, text)
+		}
+	}
+	want := "alloc-samples 1;alloc-samples 1 controller=checkout;alloc-samples 1;alloc-samples 1 controller=checkout;" +
+		"alloc 100 controller=checkout;alloc 200;alloc 300 controller=checkout"
+	if text := strings.Join(got, ";"); text != want {
+		t.Errorf("got %s\nwant %s", text, want)
+	}
+}

@@ -87,6 +87,7 @@ type series struct {
 	time    []int64
 	thread  []profile.ThreadID
 	state   []profile.StateID
+	labels  []profile.LabelsID // nil: no row has any
 	value   []int64
 	count   []int64  // nil: each sample is one
 	address []uint64 // of native memory
@@ -101,6 +102,7 @@ type sample struct {
 	time   int64
 	thread profile.ThreadID
 	state  profile.StateID
+	labels profile.LabelsID
 	value  int64
 }
 
@@ -113,6 +115,12 @@ func (s *series) add(r sample) {
 	s.thread = append(s.thread, r.thread)
 	s.state = append(s.state, r.state)
 	s.value = append(s.value, r.value)
+	if s.labels == nil && r.labels != 0 {
+		s.labels = make([]profile.LabelsID, len(s.stack)-1, cap(s.stack))
+	}
+	if s.labels != nil {
+		s.labels = append(s.labels, r.labels)
+	}
 	s.hasThreads = s.hasThreads || r.thread != 0
 	s.hasStates = s.hasStates || r.state != 0
 }
@@ -130,18 +138,28 @@ func (s *series) grow() {
 
 // row returns row i.
 func (s *series) row(i int) sample {
-	return sample{s.stack[i], s.time[i], s.thread[i], s.state[i], s.value[i]}
+	r := sample{stack: s.stack[i], time: s.time[i], thread: s.thread[i], state: s.state[i], value: s.value[i]}
+	if s.labels != nil {
+		r.labels = s.labels[i]
+	}
+	return r
 }
 
 // set replaces row i.
 func (s *series) set(i int, r sample) {
 	s.stack[i], s.time[i], s.thread[i], s.state[i], s.value[i] = r.stack, r.time, r.thread, r.state, r.value
+	if s.labels != nil {
+		s.labels[i] = r.labels
+	}
 }
 
 // truncate keeps the first n rows.
 func (s *series) truncate(n int) {
 	s.stack, s.time, s.thread = s.stack[:n], s.time[:n], s.thread[:n]
 	s.state, s.value = s.state[:n], s.value[:n]
+	if s.labels != nil {
+		s.labels = s.labels[:n]
+	}
 }
 
 // period is what one sample stands for, if all samples of a series agree.
@@ -238,6 +256,9 @@ func (r *recording) addTable(s *series, t profile.ValueType, values []int64, las
 	}
 	if s.hasStates {
 		table.State = nonZero(s.state, values, zeros)
+	}
+	if s.labels != nil {
+		table.Labels = nonZero(s.labels, values, zeros)
 	}
 	if s.address != nil {
 		table.Address = nonZero(s.address, values, zeros)

@@ -71,7 +71,8 @@ type HistoryRun struct {
 	Mean      float64        `json:"mean"`
 	Deviation float64        `json:"deviation"` // 0 of fewer than two runs before
 	// Cost of a function is its amount per operation where operations are known, else its
-	// share of the metric; null without either, or with a metric of which more is better.
+	// share of the metric, or its amount in the run if there is none; null with a metric of
+	// which more is better.
 	Cost *float64 `json:"cost,omitempty"`
 	// Share of a function whose value is an amount.
 	Share *float64 `json:"share,omitempty"`
@@ -212,7 +213,7 @@ func (r *HistoryRequest) amounts(ctx context.Context, st store.Reader, list []st
 func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []float64, of map[store.ProfileID]int64) (values []float64, has bool) {
 	t := s.typ
 	values = make([]float64, len(s.Runs))
-	perOperation := !t.Momentary()
+	perOperation, measured := !t.Momentary(), slices.ContainsFunc(metric, func(v float64) bool { return !math.IsNaN(v) })
 	for i := range s.Runs {
 		n, _ := compared[s.Runs[i].Key].Operations()
 		perOperation = perOperation && n > 0
@@ -231,6 +232,8 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 		case perOperation:
 			n, _ := p.Operations()
 			cost = amount / n
+		case !measured && in:
+			cost = amount
 		case s.Better == testrun.Higher || math.IsNaN(cost):
 			continue
 		}
@@ -240,6 +243,10 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 	switch {
 	case t.Momentary():
 		s.CostUnit, s.Unit = "", t.Unit
+	case !perOperation && !measured:
+		if s.CostUnit = t.Unit; t.Unit == "count" {
+			s.CostUnit = t.Name
+		}
 	case perOperation:
 		s.CostUnit = map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B", "count": t.Name}[t.Unit] + "/op"
 	}

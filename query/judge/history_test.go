@@ -17,7 +17,8 @@ func TestHistoryOfFunctionHasAmounts(t *testing.T) {
 		"CPU per operation":   {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100", Metric: 8, Operations: 100}, "0.75 share 3 ns/op <nil>"},
 		"bytes per operation": {runtest.Run{Type: "alloc", Stacks: "main;put 300, main 100", Operations: 100}, "0.75 share 3 B/op <nil>"},
 		"of the metric":       {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100", Metric: 8}, "0.75 share 6 ms <nil>"},
-		"without a metric":    {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100"}, "0.75 share <nil>  <nil>"},
+		"without a metric":    {runtest.Run{Type: "cpu", Stacks: "main;put 300, main 100"}, "0.75 share 300 nanoseconds <nil>"},
+		"without, of a count": {runtest.Run{Type: "lock-samples", Stacks: "main;put 300, main 100"}, "0.75 share 300 lock-samples <nil>"},
 	} {
 		tt.run.Benchmark = "a"
 		res, err := History(t.Context(), runtest.Store(t, tt.run), &HistoryRequest{Function: "put", Window: 10})

@@ -59,6 +59,8 @@ func child(role, path string) error {
 		return s.Close()
 	case "intake":
 		return intakeChild(s)
+	case "windows":
+		return windowsChild(s)
 	case "intake on a full disk":
 		return fullIntakeChild(s)
 	}

@@ -148,9 +148,11 @@ func (s *Store) Close() error { return s.file.Close() }
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	info := store.Info{Slow: store.Slow(s), Engine: "duckdb", Location: s.file.Path, Schema: schemaVersion}
 	err := s.file.Look(ctx, func(c *driver.Conn) error {
-		var errs [2]error
+		var errs [4]error
 		info.Functions, errs[0] = c.Number(ctx, "SELECT count(*) FROM fn")
 		info.Paths, errs[1] = c.Number(ctx, "SELECT count(*) FROM call_path")
+		info.Series, errs[2] = c.Number(ctx, "SELECT count(*) FROM series")
+		info.Windows, errs[3] = c.Number(ctx, "SELECT (SELECT count(*) FROM raw_window) + (SELECT count(*) FROM hour_window) + (SELECT count(*) FROM day_window)")
 		profiles.Info(s.profileStore, &info)
 		return errors.Join(errs[:]...)
 	})

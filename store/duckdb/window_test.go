@@ -1,10 +1,17 @@
 package duckdb
 
 import (
+	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -27,5 +34,82 @@ func TestWindowHistory(t *testing.T) {
 	simple := storetest.WindowEngine{Open: func(testing.TB) continuous.Store { return mem.New() }}
 	for seed := range uint64(8) {
 		storetest.WindowHistory(t, seed, simple, windowEngine)
+	}
+}
+
+// TestWindowsReadOnly reads windows of a file that nobody may change.
+func TestWindowsReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.duckdb")
+	s := mustOpen(t, path, Options{})
+	m := storetest.NewWindowMaker()
+	w := m.Window("shop", firstPush, nil, storetest.Sample{Stack: []string{"main"}, Value: 1})
+	if _, err := s.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = mustOpen(t, path, Options{ReadOnly: true})
+	if merged, err := s.Tree(t.Context(), continuous.Query{}); err != nil || merged.Parts != 1 {
+		t.Errorf("%+v, %v", merged, err)
+	}
+	_, put := s.PutWindows(t.Context(), []*continuous.Window{w})
+	_, roll := s.RollUp(t.Context(), firstPush, continuous.Policy{})
+	for _, err := range []error{put, roll} {
+		if !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("a change of a file opened for reading: %v", err)
+		}
+	}
+}
+
+// TestWindowsSQL asks for windows in SQL.
+func TestWindowsSQL(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	m := storetest.NewWindowMaker()
+	for i := range 3 {
+		w := m.Window("shop", firstPush.Add(time.Duration(i)*time.Minute), []string{"pod", "a"}, storetest.Sample{Stack: []string{"main", "work"}, Value: int64(i) + 1})
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.RollUp(t.Context(), firstPush.Add(time.Hour), continuous.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"SELECT service, type, labels['pod'], level, count(*), sum(parts), sum(covered), sum(sum) FROM windows GROUP BY ALL ORDER BY level":                "shop process_cpu:cpu:nanoseconds:cpu:nanoseconds a hour 1 3 45000 6\nshop process_cpu:cpu:nanoseconds:cpu:nanoseconds a raw 3 3 45000 6\n",
+		"SELECT level, function, sum(self) FROM window_sample s JOIN path p ON p.id = s.path WHERE start >= '2026-03-01 00:01:00' GROUP BY ALL ORDER BY 1": "raw work 5\n",
+	} {
+		if got, err := ask(t, s, query); err != nil || got != want {
+			t.Errorf("%s: %v\n%s", query, err, cmp.Diff(want, got))
+		}
+	}
+}
+
+// TestIdleRollUpWritesNothing rolls up with nothing to do, as a server does every minute.
+func TestIdleRollUpWritesNothing(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	m := storetest.NewWindowMaker()
+	for i := range 3 {
+		w := m.Window("shop", firstPush.Add(time.Duration(i)*40*time.Minute), nil, storetest.Sample{Stack: []string{"main", "work"}, Value: 1})
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.RollUp(t.Context(), w.Start, continuous.Policy{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	policy := continuous.Policy{Keep: [3]time.Duration{time.Hour, 0, 0}}
+	if _, err := s.RollUp(t.Context(), firstPush.Add(105*time.Minute), policy); err != nil { // once an hour the policy removes more
+		t.Fatal(err)
+	}
+	writes := 0
+	stop := driver.Observe(func(sql string) {
+		if strings.HasPrefix(sql, "INSERT") || strings.HasPrefix(sql, "DELETE") {
+			writes++
+			t.Log(sql)
+		}
+	})
+	defer stop()
+	rolled, err := s.RollUp(t.Context(), firstPush.Add(110*time.Minute), policy)
+	if err != nil || rolled != (continuous.Rolled{}) || writes != 0 {
+		t.Errorf("%+v, %v, %d statements that write", rolled, err, writes)
 	}
 }

@@ -113,6 +113,11 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 		Profiles:   int64(len(s.profiles)),
 	}
 	s.mu.RUnlock()
+	stats, err := s.WindowStats(ctx)
+	if err != nil {
+		return store.Info{}, err
+	}
+	info.Series, info.Windows = stats.Series, stats.Windows[0]+stats.Windows[1]+stats.Windows[2]
 	cut := s.everything()
 	info.Functions, info.Paths = int64(len(cut.Functions)), int64(cut.Len())
 	return info, nil

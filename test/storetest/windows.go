@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
 )
 
 func testNoWindows(l *windowLab) {
@@ -46,6 +47,10 @@ func testOneWindow(l *windowLab) {
 		}
 		stats.Bytes[0] = 0
 		l.same("stats", stats, continuous.Stats{Series: 1, Windows: [3]int64{1, 0, 0}, First: want.First, Last: want.Last})
+		if s, ok := l.s.(store.Store); ok {
+			info, err := s.Info(l.ctx)
+			l.same("info", []any{info.Series, info.Windows, err}, []any{int64(1), int64(1), nil})
+		}
 		l.reopen()
 	}
 }

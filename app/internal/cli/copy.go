@@ -40,7 +40,8 @@ given, the other is --store.
 Profiles that the target already has are skipped. Repeat the command to continue an
 interrupted copy, or to copy new profiles later. A profile that exists with different
 content is reported and skipped, or replaced with --replace. Without a selection,
-metrics that have no profile yet are copied too.`,
+metrics that have no profile yet are copied too. Windows of continuous profiles are
+not copied.`,
 		Example: `  dendro copy --from dendro.duckdb --to neo4j+s://neo4j@graph.example:7687
   dendro copy --to archive.duckdb --until 90d
   dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
@@ -127,7 +128,19 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := e.leftWindows(ctx, src, from); err != nil {
+		return errors.Join(err, closeDst())
+	}
 	return errors.Join(o.copy(ctx, e, dst, src, opts, unfinished(to)), closeDst())
+}
+
+// leftWindows says what a copy leaves: continuous profiles are no profiles of benchmarks.
+func (e *env) leftWindows(ctx context.Context, src store.Origin, from string) error {
+	info, err := src.Info(ctx)
+	if err == nil && info.Windows > 0 {
+		fmt.Fprintf(e.err, "note: %s windows of continuous profiles (%s series) stay in %s: copy takes profiles of benchmarks only. To move the windows too, copy the file of the store while no process has it open\n", words.Count(info.Windows), words.Count(info.Series), words.Clean(from))
+	}
+	return err
 }
 
 // unfinished names the file beside a store that is there from the first profile of a copy until

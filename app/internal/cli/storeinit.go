@@ -208,12 +208,20 @@ func (e *env) describeStore(ctx context.Context, format outputFormat) (err error
 	if format == "json" {
 		return e.writeJSON(about)
 	}
-	_, err = fmt.Fprintf(e.out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s\n", info.Location, engine, info.Schema,
-		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths), size(info.Bytes))
+	_, err = fmt.Fprintf(e.out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s%s\n", info.Location, engine, info.Schema,
+		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths), windowsOf(&info), size(info.Bytes))
 	if len(info.Slow) > 0 && err == nil {
 		_, err = fmt.Fprintf(e.out, "slow with this engine, which reads every row for them: %s\n", strings.Join(info.Slow, ", "))
 	}
 	return err
+}
+
+// windowsOf writes how many windows of continuous profiles a store has, if any.
+func windowsOf(info *store.Info) string {
+	if info.Windows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s windows of %s series", words.Count(info.Windows), words.Count(info.Series))
 }
 
 // size writes the bytes of a store, if they are known.

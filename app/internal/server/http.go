@@ -395,7 +395,7 @@ func busyProblem(err error) *Problem {
 
 func tooLarge(limit int64) *Problem {
 	return &Problem{Type: TypeTooLarge, Title: "The request is too large", Status: http.StatusRequestEntityTooLarge,
-		Detail: fmt.Sprintf("the maximum size of a body is %d bytes", limit)}
+		Detail: fmt.Sprintf("the maximum size of a body is %d bytes (raise it with --max-body, after decompression with --max-inflated; for uploads of profiles with --max-upload)", limit)}
 }
 
 // BodyProblem returns the problem for an error of reading a request's body, or

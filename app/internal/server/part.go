@@ -45,7 +45,7 @@ type Route struct {
 
 	Upload bool // the body may be as large as Limits.Upload, not only Limits.Body
 
-	Kind Kind // of work; default: Imports if it changes something or is an upload, else Queries
+	Kind Kind // of work; default: Reports of agents, Imports if it changes something or is an upload, else Queries
 
 	// Own: the handler does its own compression and decompression.
 	Own bool
@@ -56,6 +56,8 @@ func (r *Route) kind() Kind {
 	switch {
 	case r.Kind != usual:
 		return r.Kind
+	case r.Agents:
+		return Reports
 	case r.Upload || r.Needs == All:
 		return Imports
 	}

@@ -28,6 +28,7 @@ const (
 	Queries      // answers from memory
 	Streams      // answers that are read while they are sent: a slow reader keeps its slot
 	Imports      // what changes the store
+	Reports      // of agents: they wait for a commit that they share, and their receiver bounds its work
 	Outside      // needs no slot: cheap and always possible
 )
 
@@ -48,7 +49,7 @@ type slots struct {
 func newSlots(n int) *slots {
 	s := &slots{stages: map[Kind]map[stage]*Budget{}, wait: slotWait}
 	cores := runtime.GOMAXPROCS(0)
-	for kind, compute := range map[Kind]int{Queries: max(16, 4*cores), Streams: max(32, 4*cores), Imports: max(32, 4*cores)} {
+	for kind, compute := range map[Kind]int{Queries: max(16, 4*cores), Streams: max(32, 4*cores), Imports: max(32, 4*cores), Reports: n} {
 		of := func(what string, n int) *Budget { return NewBudget(what, int64(n), int64((n+1)/2)) }
 		s.stages[kind] = map[stage]*Budget{receiving: of("requests being received", n),
 			computing: of("requests being computed", min(n, compute)), sending: of("answers being sent", n)}

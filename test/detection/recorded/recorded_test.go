@@ -133,3 +133,50 @@ func readTruth(t *testing.T, name string) (list []change) {
 	}
 	return list
 }
+
+// TestLeak checks heap profiles of the life of a process, recorded with package leak: the
+// function that fills a session cache which loses nothing is a leak, in bytes; without the fault
+// nothing grows.
+func TestLeak(t *testing.T) {
+	profiles, err := filepath.Abs(filepath.Join("testdata", "leak"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, kind := range []string{"leaks", "holds"} {
+		address := kind + ".duckdb"
+		for i := range 6 {
+			run := fmt.Sprint(i + 1)
+			dendro(t, "import", "--store", address, "--group", "svc", "--benchmark", "heap", "--run", run, "--date", "2026-01-0"+run, "--attr", "process=7",
+				filepath.Join(profiles, kind, "heap-"+run+".pb.gz"))
+		}
+		var doc struct {
+			Changes []struct {
+				Kind, Status, Function, Type string
+				Delta                        struct {
+					Time struct {
+						Value, Low, High float64
+						Unit             string
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(dendro(t, "report", "--store", address, "-o", "json"), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if kind == "holds" {
+			if len(doc.Changes) > 0 {
+				t.Errorf("without the fault: %+v", doc.Changes)
+			}
+			continue
+		}
+		const lost = 5 * 750 * 4 << 10 // bytes: sessions that stayed between the first snapshot and the last
+		if len(doc.Changes) != 1 {
+			t.Fatalf("%d changes: %+v", len(doc.Changes), doc.Changes)
+		}
+		c := doc.Changes[0]
+		if c.Kind != "leak" || c.Status != "confirmed" || c.Type != "live" || c.Function != "main.(*sessions).start" || c.Delta.Time.Unit != "bytes" || c.Delta.Time.Low > lost || lost > c.Delta.Time.High {
+			t.Errorf("%+v", c)
+		}
+	}
+}

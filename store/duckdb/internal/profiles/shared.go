@@ -101,10 +101,8 @@ func (g *Growth) Add(blob []byte) error {
 // Take returns the encoded sum of what was added since the last call.
 func (g *Growth) Take() []byte {
 	sw := &g.s.sweeper
-	sw.vector()
-	blob := g.s.vectors.encode(sw.nodes, sw.values)
-	sw.reset()
-	return blob
+	sw.takeVector()
+	return g.s.vectors.encode(sw.nodes, sw.values)
 }
 
 // Snapshot runs begin, which starts a transaction, while nobody commits.

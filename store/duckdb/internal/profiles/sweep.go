@@ -76,18 +76,39 @@ func (s *sweeper) finish(parent []int32) {
 	}
 }
 
-// vector computes the vector alone, without sum and ancestors.
-func (s *sweeper) vector() {
+// takeVector computes the vector alone, without sum and ancestors, and clears what was
+// added. Its time is proportional to the values, and not to the forest.
+func (s *sweeper) takeVector() {
+	if len(s.hits) < 1<<10 {
+		slices.Sort(s.hits)
+	} else {
+		s.sortHits()
+	}
+	s.nodes, s.values = s.nodes[:0], s.values[:0]
 	for _, p := range s.hits {
-		if s.self[p] != 0 {
-			s.isTouched.Add(p)
+		if v := s.self[p]; v != 0 { // the first of its repetitions
+			s.nodes, s.values, s.self[p] = append(s.nodes, p), append(s.values, v), 0
 		}
 	}
-	s.touched = s.isTouched.Append(s.touched)
-	s.nodes, s.values = s.nodes[:0], s.values[:0]
-	for _, p := range s.touched {
-		s.nodes, s.values = append(s.nodes, p), append(s.values, s.self[p])
+	s.hits = s.hits[:0]
+}
+
+// sortHits sorts the hits and drops their repetitions, in a set over their range.
+func (s *sweeper) sortHits() {
+	lo, hi := slices.Min(s.hits)>>6, slices.Max(s.hits)>>6
+	set := s.isTouched[lo : hi+1]
+	if len(set) > len(s.hits) {
+		slices.Sort(s.hits)
+		return
 	}
+	for _, p := range s.hits {
+		set.Add(p - lo<<6)
+	}
+	s.hits = set.Append(s.hits[:0])
+	for i := range s.hits {
+		s.hits[i] += lo << 6
+	}
+	clear(set)
 }
 
 // functions computes, after finish, the rows of functions that calltree's FunctionRows

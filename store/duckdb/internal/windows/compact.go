@@ -72,7 +72,7 @@ func (Vectors) Copy(ctx context.Context, c *driver.Conn, catalog string, recode 
 			if err != nil {
 				return err
 			}
-			return c.Append(catalog, levelTables[l], len(paths), append(columns, paths)...)
+			return c.Append(catalog, levelTables[l], len(paths), append(columns, sizes(paths), paths)...)
 		})
 		if err != nil {
 			return err

@@ -179,7 +179,16 @@ func (b *batch) write(ctx context.Context, c *driver.Conn) error {
 		return err
 	}
 	r := &b.rows
-	return c.Append("", "raw_window", len(r.series), r.series, r.start, r.length, r.seq, r.sum, r.hash, r.paths)
+	return c.Append("", "raw_window", len(r.series), r.series, r.start, r.length, r.seq, r.sum, r.hash, sizes(r.paths), r.paths)
+}
+
+// sizes returns the column bytes of vectors.
+func sizes(paths [][]byte) []int32 {
+	list := make([]int32, len(paths))
+	for i, blob := range paths {
+		list[i] = int32(len(blob))
+	}
+	return list
 }
 
 // apply makes the state that of the commit.

@@ -339,7 +339,7 @@ func (s *Store) WindowStats(ctx context.Context) (stats continuous.Stats, err er
 		}
 		stats.First, stats.Last = timeOf(first), timeOf(last)
 		for l, table := range levelTables {
-			err := sel.c.Query(ctx, "SELECT count(*), coalesce(sum(octet_length(paths)), 0)::BIGINT FROM "+table, nil, func(ch driver.Chunk) error {
+			err := sel.c.Query(ctx, "SELECT count(*), coalesce(sum(bytes), 0)::BIGINT FROM "+table, nil, func(ch driver.Chunk) error {
 				stats.Windows[l], stats.Bytes[l] = driver.Column[int64](ch, 0)[0], driver.Column[int64](ch, 1)[0]
 				return nil
 			})

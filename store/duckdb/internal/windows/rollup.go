@@ -44,7 +44,8 @@ type roller struct {
 	gone   map[int32]bool // series without windows
 }
 
-// sums adds windows to the sums of hours and days that continuous.Progress.Sums has.
+// sums adds windows to the sums of hours and days that continuous.Progress.Sums has. If there
+// are none, the number of the last window stays too, so that a roll-up writes nothing.
 func (r *roller) sums(ctx context.Context) error {
 	was := &r.st.progress
 	late := fmt.Sprintf("seq > %d AND start < %d", was.Seq, was.Made[continuous.Hour])
@@ -74,6 +75,9 @@ func (r *roller) sums(ctx context.Context) error {
 			groups = groups[n:]
 		}
 	}
+	if r.rolled.Made == 0 && r.next.Made == was.Made {
+		r.next.Seq = was.Seq
+	}
 	return nil
 }
 
@@ -87,7 +91,7 @@ type group struct {
 
 // groupsOf lists groups in order of start and series.
 func groupsOf(ctx context.Context, c *driver.Conn, table string, span time.Duration, where string) (list []group, err error) {
-	sql := fmt.Sprintf("SELECT %s AS begin, series, sum(octet_length(paths))::BIGINT FROM %s WHERE %s GROUP BY ALL ORDER BY begin, series", beginSQL(span), table, where)
+	sql := fmt.Sprintf("SELECT %s AS begin, series, sum(bytes)::BIGINT FROM %s WHERE %s GROUP BY ALL ORDER BY begin, series", beginSQL(span), table, where)
 	err = c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		start, bytes := driver.Column[int64](ch, 0), driver.Column[int64](ch, 2)
 		for i, id := range driver.Column[int32](ch, 1) {
@@ -198,7 +202,7 @@ func (rows *sumRows) append(c *driver.Conn, catalog string, l continuous.Level, 
 	for i := range starts {
 		starts[i] = start
 	}
-	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, rows.paths)
+	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, sizes(rows.paths), rows.paths)
 }
 
 // expire removes what the policy does not keep.
@@ -225,7 +229,7 @@ func (r *roller) expire(ctx context.Context, now time.Time, policy *continuous.P
 
 // weigh implements the argument of continuous.Progress.Expire.
 func (r *roller) weigh(ctx context.Context, l continuous.Level) (list []continuous.Weight, err error) {
-	sql := fmt.Sprintf("SELECT %s AS begin, sum(octet_length(paths))::BIGINT FROM %s GROUP BY begin ORDER BY begin DESC", beginSQL(min(l+1, continuous.Day).Length()), levelTables[l])
+	sql := fmt.Sprintf("SELECT %s AS begin, sum(bytes)::BIGINT FROM %s GROUP BY begin ORDER BY begin DESC", beginSQL(min(l+1, continuous.Day).Length()), levelTables[l])
 	err = r.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		bytes := driver.Column[int64](ch, 1)
 		for i, start := range driver.Column[int64](ch, 0) {
@@ -263,6 +267,9 @@ func (r *roller) first(e *series) int64 {
 // writeTimes writes the times of series into their rows, so that the next process need read
 // the windows only from here on.
 func (r *roller) writeTimes(ctx context.Context) error {
+	if r.next == r.st.progress {
+		return nil
+	}
 	var stale []*series
 	for _, e := range r.st.list {
 		if !r.gone[e.id] && (e.stale || r.first(e) != e.First.UnixMilli()) {
@@ -310,7 +317,9 @@ func (r *roller) apply() {
 			delete(r.st.byKey, e.Key())
 			continue
 		}
-		e.First, e.stale = timeOf(r.first(e)), false
+		if r.next != r.st.progress {
+			e.First, e.stale = timeOf(r.first(e)), false
+		}
 		list = append(list, e)
 	}
 	r.st.list, r.st.progress = list, r.next

@@ -9,8 +9,8 @@ const (
 	seriesColumns = `id INTEGER, service VARCHAR, name VARCHAR, sample_type VARCHAR, sample_unit VARCHAR, period_type VARCHAR, period_unit VARCHAR,
 		labels MAP(VARCHAR, VARCHAR), facts MAP(VARCHAR, VARCHAR), value_type VARCHAR, unit VARCHAR, scale INTEGER, period BIGINT,
 		value_period_unit VARCHAR, period_name VARCHAR, original VARCHAR, first_start BIGINT, last_end BIGINT, newest_start BIGINT`
-	rawColumns = `series INTEGER, start BIGINT, length BIGINT, seq BIGINT, sum BIGINT, hash BIGINT, paths BLOB`
-	sumColumns = `series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, paths BLOB`
+	rawColumns = `series INTEGER, start BIGINT, length BIGINT, seq BIGINT, sum BIGINT, hash BIGINT, bytes INTEGER, paths BLOB`
+	sumColumns = `series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, bytes INTEGER, paths BLOB`
 )
 
 // Tables are the tables of this package.
