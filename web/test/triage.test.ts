@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Change, ReportDocument } from '../src/core/answers';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
-import { shownChanges } from '../src/ui/Triage';
+import { quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
 import { issueText, reproduction } from '../src/ui/Evidence';
 import { fitting } from '../src/ui/Table';
@@ -51,6 +51,21 @@ describe('triage', () => {
     expect(ids('certainty=accepted')).toEqual(['ok']);
     expect(ids('slower=true')).toEqual(['slow', 'lib', 'ok']);
     expect(ids('own=true')).toEqual(['slow']);
+  });
+});
+
+describe('a change of several benchmarks', () => {
+  const of = (group: string, benchmark: string) => ({ group, benchmark });
+  const doc = {
+    changes: [change({ id: 'wide', ...of('g', 'b1'), function: 'f', also: [change(of('g', 'b2')), change(of('h', 'b3'))] })],
+    benchmarks: [of('g', 'b1'), of('g', 'b2'), of('h', 'b3'), of('g', 'b4')].map(b => ({ ...b, runs: [], outcome: { status: 'steady' } })),
+  } as unknown as ReportDocument;
+  it('is found by the name of each', () => {
+    for (const q of ['b1', 'g/b2', 'b3']) expect(shownChanges(doc, new URLSearchParams({ q })).map(c => c.id)).toEqual(['wide']);
+    expect(shownChanges(doc, new URLSearchParams({ q: 'b4' }))).toEqual([]);
+  });
+  it('leaves none of them among those without a change', () => {
+    expect(quietRows(doc, undefined, ['']).map(r => r.b.benchmark)).toEqual(['b4']);
   });
 });
 

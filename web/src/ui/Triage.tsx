@@ -57,7 +57,7 @@ const sorts: Record<string, (c: Change) => string | number> = {
 export function shownChanges(doc: ReportDocument, params: URLSearchParams): Change[] {
   const words = (params.get('q') ?? '').toLowerCase().split(/\s+/);
   const fits = (c: Change) => {
-    const text = [benchmarkName(c), c.function, c.headline?.function, c.headline?.calls, c.since.run, c.since.commit].join(' ').toLowerCase();
+    const text = [benchmarkName(c), ...(c.also ?? []).map(benchmarkName), c.function, c.headline?.function, c.headline?.calls, c.since.run, c.since.commit].join(' ').toLowerCase();
     return words.every(w => text.includes(w));
   };
   const certainty = params.get('certainty');
@@ -72,8 +72,8 @@ export function shownChanges(doc: ReportDocument, params: URLSearchParams): Chan
 }
 
 /** The benchmarks without a finding, as the document and the list of all say it. */
-function quietRows(doc: ReportDocument, all: readonly BenchmarkOverview[] | undefined, words: string[]): Extract<Row, { is: 'quiet' }>[] {
-  const changed = new Set(doc.changes.filter(c => !past(c)).map(keyOf));
+export function quietRows(doc: ReportDocument, all: readonly BenchmarkOverview[] | undefined, words: string[]): Extract<Row, { is: 'quiet' }>[] {
+  const changed = new Set(doc.changes.filter(c => !past(c)).flatMap(c => [c, ...(c.also ?? [])].map(keyOf)));
   const judged = new Map(doc.benchmarks.map(b => [keyOf(b), b]));
   const list: { b: Named; of?: BenchmarkOverview }[] = all ? all.map(b => ({ b, of: b })) : [...new Map(doc.benchmarks.map(b => [keyOf(b), { b }])).values()];
   return list
