@@ -155,6 +155,54 @@ func TestGainsOfOneFunction(t *testing.T) {
 	}
 }
 
+// TestConservationWithMovedWork: of random programs in which work moved below a new function,
+// another function became slower and a third faster, costs and gains add up to the change of the
+// program per operation within the intervals; what moved is in none.
+func TestConservationWithMovedWork(t *testing.T) {
+	const at = "runtime.main;main.main;main.serve"
+	found, outside := 0, 0 // of 40
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		moved, slower, faster := 100+r.Int64N(400), 100+r.Int64N(500), 50+r.Int64N(250)
+		res := find(t, put(t, noisy(seed, 10, func(i int, run map[string]int64) {
+			read, below := at+";main.load;lib/x.read", ""
+			if i >= 8 {
+				below = ";main.cached"
+				run[at+";main.price;main.round"] += slower
+				run[at+";main.print"] = 300 - faster
+			} else {
+				run[at+";main.print"] = 300
+			}
+			run[strings.Replace(read, ";lib", below+";lib", 1)] = moved
+			run[at+";main.load"+below+";lib/y.parse"] = moved
+		})), Request{})
+		b := &res.Benchmarks[0]
+		a := b.Analyses[slices.IndexFunc(b.Analyses, func(a *Analysis) bool { return len(a.Tested) == 2 })]
+		sum, errors, n := 0.0, math.Pow((a.Program.High-a.Program.Low)/2, 2), 0
+		for i := range a.Findings {
+			f := &a.Findings[i]
+			if !f.Kind.Costs() && f.Kind != Improvement {
+				continue
+			}
+			n++
+			sum += f.Delta.Share
+			if f.Function == "main.cached" || f.Headline != nil && f.Headline.Function == "main.load" {
+				t.Errorf("seed %d: moved work is a %s of %.2f", seed, f.Kind, f.Delta.Share)
+			}
+		}
+		if n > 0 {
+			found++
+			if math.Abs(sum-a.Program.Value) > math.Sqrt(errors) {
+				outside++
+				t.Logf("seed %d: findings are %+.2f of the program, which changed by %+.2f (%+.2f … %+.2f)", seed, sum, a.Program.Value, a.Program.Low, a.Program.High)
+			}
+		}
+	}
+	if found < 25 || outside > 2 { // intervals of 95%
+		t.Errorf("%d histories with findings, which %d contradict: want 25 and at most 2", found, outside)
+	}
+}
+
 // TestFallIsUsedOnce: three new functions, and one of the size of one of them that
 // vanished. Together they cost twice what vanished.
 func TestFallIsUsedOnce(t *testing.T) {
