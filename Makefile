@@ -16,7 +16,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-many web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-many web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -147,6 +147,9 @@ bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 	$(GO) test ./app/internal/server/skywalking -run '^$$' -bench Snapshots -benchtime 600000x
 	$(GO) test ./app/internal/server/skywalking -run '^$$' -bench Agents -benchtime 1x
 	$(GO) test ./app/internal/server/skywalking/graphql -run '^$$' -bench Analyze -benchtime 5x
+
+bench-continuous: ## windows of continuous profiles against a folder of pprof files (BENCHARGS='-services 1000' for the forest of that many)
+	cd test/bench && $(GO) test -v -run '^$$' -bench Continuous -benchtime 5x -timeout 30m . -args $(BENCHARGS)
 
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
 	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m

@@ -7,6 +7,7 @@ replace github.com/dendroprof/dendro => ../..
 require (
 	github.com/dendroprof/dendro v0.0.0-00010101000000-000000000000
 	github.com/duckdb/duckdb-go-bindings v0.10505.0
+	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 	github.com/grafana/jfr-parser/pprof v0.0.4
 	github.com/neo4j/neo4j-go-driver/v6 v6.0.0
 	go.opentelemetry.io/proto/otlp/profiles/v1development v0.4.0
@@ -25,7 +26,6 @@ require (
 	github.com/goccy/go-json v0.10.6 // indirect
 	github.com/google/flatbuffers v25.12.19+incompatible // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
-	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grafana/jfr-parser v0.9.3 // indirect
 	github.com/grafana/pyroscope/api v0.4.0 // indirect
