@@ -76,6 +76,15 @@ func (l Labels) Get(name string) string {
 	return l[i].Value
 }
 
+// Cut returns the value of a label, empty if there is none, and the other labels.
+func (l Labels) Cut(name string) (value string, rest Labels) {
+	i := slices.IndexFunc(l, func(a Label) bool { return a.Name == name })
+	if i < 0 {
+		return "", l
+	}
+	return l[i].Value, slices.Concat(l[:i], l[i+1:])
+}
+
 // ServiceLabel is the label that names the service; selectors and answers have it among
 // the others, Series.Labels has not.
 const ServiceLabel = "service_name"

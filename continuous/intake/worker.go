@@ -213,7 +213,7 @@ func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
 			known[key] = at
 			series := base
 			if p.Default {
-				if name, rest := cut(list, "service.name"); name != "" {
+				if name, rest := list.Cut("service.name"); name != "" {
 					series.Service, list = name, rest
 				}
 			}
@@ -226,16 +226,6 @@ func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
 		s.of[id] = at
 	}
 	return s
-}
-
-// cut returns the value of a label, and the other labels.
-func cut(list continuous.Labels, name string) (string, continuous.Labels) {
-	for i, l := range list {
-		if l.Name == name {
-			return l.Value, slices.Delete(slices.Clone(list), i, i+1)
-		}
-	}
-	return "", list
 }
 
 // row is one sample of a table: its series, its path and its value.

@@ -174,7 +174,7 @@ func (in *push) pprof(w *intake.Worker) error {
 
 // profile returns a decoded profile with what the request says about it.
 func (in *push) profile(p *profile.Profile, types func(int) (continuous.Type, bool)) *intake.Profile {
-	service, labels := take(in.labels, continuous.ServiceLabel)
+	service, labels := in.labels.Cut(continuous.ServiceLabel)
 	if service == "" {
 		service = in.app
 	}

@@ -84,7 +84,7 @@ func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []e
 			return nil
 		}
 		name, value, err := pair(content)
-		labels = append(labels, continuous.Label{Name: name, Value: value})
+		labels = append(labels, continuous.Label{Name: string(name), Value: string(value)})
 		return err
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []e
 			return profiles, errs, err
 		}
 		profiles++
-		if err := p.sample(w, intake.Labels(labels), []byte(raw), id, len(sample)); err != nil {
+		if err := p.sample(w, intake.Labels(labels), raw, string(id)); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -104,17 +104,17 @@ func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []e
 }
 
 // sample adds one pprof profile of a series.
-func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content []byte, id string, size int) error {
+func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content []byte, id string) error {
 	decoded, err := decodePprof(w, content)
 	if err != nil || decoded == nil {
 		return err
 	}
-	metric, labels := take(labels, nameLabel)
-	service, labels := take(labels, continuous.ServiceLabel)
+	metric, labels := labels.Cut(nameLabel)
+	service, labels := labels.Cut(continuous.ServiceLabel)
 	if service == "" {
 		service = unknownService
 	}
-	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id, Bytes: int64(size)}
+	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id, Bytes: int64(len(content))}
 	now := p.now()
 	out.Start, out.Length = receiver.Window(decoded.Start, decoded.Start.Add(decoded.Duration), decoded, now)
 	return w.Add(out)
@@ -137,13 +137,13 @@ func each(shape *wire.Shape, msg []byte, take func(field int, content []byte) er
 	return nil
 }
 
-// pair returns the fields 1 and 2 of a message of texts.
-func pair(msg []byte) (first, second string, err error) {
+// pair returns the fields 1 and 2 of a message, which are parts of it.
+func pair(msg []byte) (first, second []byte, err error) {
 	err = each(&pairShape, msg, func(field int, content []byte) error {
 		if field == 1 {
-			first = string(content)
+			first = content
 		} else {
-			second = string(content)
+			second = content
 		}
 		return nil
 	})

@@ -14,7 +14,6 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
-	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
 )
 
@@ -45,13 +44,3 @@ const (
 	nameLabel = "__name__"
 	spyLabel  = "pyroscope_spy"
 )
-
-// take removes a label and returns its value.
-func take(list continuous.Labels, name string) (string, continuous.Labels) {
-	for i, l := range list {
-		if l.Name == name {
-			return l.Value, append(list[:i:i], list[i+1:]...)
-		}
-	}
-	return "", list
-}

@@ -443,3 +443,36 @@ func TestParseTime(t *testing.T) {
 		}
 	}
 }
+
+// TestHostilePush: labels and profiles that are far too large get an answer that says so,
+// and store nothing.
+func TestHostilePush(t *testing.T) {
+	w := newWorld(t, intake.Options{})
+	sample := message(2, wire.AppendBytes(nil, 1, pprofOf(t, "cpu/nanoseconds", "cpu/nanoseconds", "main 1")))
+	var many [][]byte
+	for i := range 10_000 {
+		many = append(many, label(fmt.Sprint("l", i), "v"))
+	}
+	bomb := message(2, wire.AppendBytes(nil, 1, gzipped(make([]byte, 200<<20))))
+	for name, c := range map[string]struct {
+		series []byte
+		want   string
+	}{
+		"a label of 10 MB":   {message(1, label("service_name", "a"), label("x", strings.Repeat("y", 10<<20)), sample), "--continuous-max-label-bytes"},
+		"a service of 10 MB": {message(1, label("service_name", strings.Repeat("y", 10<<20)), sample), "--continuous-max-label-bytes"},
+		"10,000 labels":      {message(1, append(many, label("service_name", "a"), sample)...), "labels of a series: 10000, the maximum is 64"},
+		"a bomb":             {message(1, label("service_name", "a"), bomb), "--continuous-max-profile"},
+		"a wrong type":       {wire.AppendInt(nil, 1, 7), "damaged"},
+		"no UTF-8":           {message(1, label("service_name", "a"), label("x", "\xff"), sample), "not UTF-8"},
+	} {
+		out := w.post("/push.v1.PusherService/Push", "application/proto", c.series)
+		if out.Code != 400 || !strings.Contains(out.Body.String(), c.want) || out.Body.Len() > 2000 {
+			t.Errorf("%s: %d %.300s, want %s", name, out.Code, out.Body, c.want)
+		}
+	}
+	html := message(1, label("service_name", `<script>'";--`), label("a.b", "{}=,\n"), sample)
+	w.accepted(w.post("/push.v1.PusherService/Push", "application/proto", html))
+	w.same(w.stored(), `
+process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="<script>'\";--",a.b="{}=,\n"} [] 15:53:20.000 .. 15:53:21.000
+  main 1`)
+}
