@@ -253,10 +253,10 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 }
 
 // measured sets the amount of a finding to the change of its function's samples per
-// operation, callees included: all of the program's if it is nearly all of it; or where several findings share the function, of the callee
-// called by it. It reports false where that tells less than the places: where its interval
-// holds no change, and the change d of the places, which the machine's speed does not blur,
-// is as large within its error.
+// operation, callees included: to all of the program's if the function is nearly all of it,
+// or where several findings share it, to that of the callee called by it. It reports false
+// where that tells less than the places: where its interval holds no change, and the change d
+// of the places, which the machine's speed does not blur, is as large within its error.
 func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	if !r.rate.known {
 		return false
