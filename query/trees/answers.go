@@ -23,6 +23,8 @@ func TreeView(r *TreeRequest) query.View[TreeRequest] {
 		return query.ViewOf(Markers)
 	case viewLocks:
 		return query.ViewOf(Locks)
+	case viewActivity:
+		return query.ViewOf(Activity)
 	}
 	return query.ViewOf(Tree)
 }

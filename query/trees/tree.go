@@ -32,7 +32,7 @@ type TreeRequest struct {
 	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
-	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers,locks" help:"view: tree, flame, stack-chart, functions, markers, locks (who holds and who waits, in thread dumps)" json:"view,omitempty"`
+	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers,locks,activity" help:"view: tree, flame, stack-chart, functions, markers, locks (who holds and who waits, in thread dumps), activity (when each thread had samples)" json:"view,omitempty"`
 	Filter          `group:"View"`
 	SameWidth       bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
 	Sort            string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
@@ -157,6 +157,11 @@ func StackChart(ctx context.Context, st store.Store, r *TreeRequest) (*StackChar
 // Markers answers a TreeRequest with the markers of the profile.
 func Markers(ctx context.Context, st store.Store, r *TreeRequest) (*MarkersResult, error) {
 	return ofScope(ctx, st, r, viewMarkers, (*scope).markers)
+}
+
+// Activity answers a TreeRequest with the samples of each thread over time.
+func Activity(ctx context.Context, st store.Store, r *TreeRequest) (*ActivityResult, error) {
+	return ofScope(ctx, st, r, viewActivity, (*scope).activity)
 }
 
 // Locks answers a TreeRequest with the locks of thread dumps.

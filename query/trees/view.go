@@ -23,6 +23,7 @@ const (
 	viewFunctions  = "functions"
 	viewMarkers    = "markers"
 	viewLocks      = "locks"
+	viewActivity   = "activity"
 	viewLines      = "lines"
 )
 
@@ -76,7 +77,7 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--state"
 	case f.NoIdle:
 		return "--no-idle"
-	case view == viewStackChart, view == viewMarkers, view == viewLocks:
+	case view == viewStackChart, view == viewMarkers, view == viewLocks, view == viewActivity:
 		return "--view " + view
 	case view == viewLines:
 		return "a list of lines"

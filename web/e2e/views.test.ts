@@ -95,6 +95,45 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     await w.close();
   });
 
+  test('threads are rows over time above the graph: a click chooses one, a drag a range; markers are a table', async () => {
+    const sample = (thread: string, ms: number, leaf: string) => `${thread} 1 ${(1 + ms / 1000).toFixed(3)}: 1 cpu:\n\t0 ${leaf} (x)\n\t0 main (x)\n\n`;
+    world.write('tracks.perf', Array.from({ length: 20 }, (_, i) => sample('app', 10 * i, i < 10 ? 'early' : 'late') + (i < 5 ? sample('helper', 10 * i + 5, 'wait') : '')).join(''));
+    world.dendro('import', '--store', base, '--keep-source', '--benchmark', 'tracks', '--run', 't', 'tracks.perf');
+    const w = await world.page();
+    await w.open(`${base}/profile?benchmark=tracks`);
+    await w.page.locator('.tracks').waitFor();
+    expect(await w.page.locator('.track-names button').allInnerTexts()).toEqual(['app', 'helper']);
+    expect(await w.barriers()).toEqual([]);
+    const { x, y, width } = (await w.page.locator('.track-rows').boundingBox())!;
+    await w.page.mouse.click(x + width / 4, y + 27); // the second row
+    await w.page.locator('.crumbs', { hasText: 'thread: helper' }).waitFor();
+    await w.settled();
+    expect(await w.page.locator('.profile .sub').first().innerText()).toMatch(/^5 samples/);
+    await w.page.locator('.track-names button').nth(1).click();
+    await w.page.waitForFunction(() => !/thread=/.test(location.search));
+    await w.page.mouse.move(x + width * 0.6, y + 5);
+    await w.page.mouse.down();
+    await w.page.mouse.move(x + width - 1, y + 5);
+    await w.page.mouse.up();
+    await w.page.locator('.crumbs', { hasText: 'time in ms' }).waitFor();
+    await w.settled();
+    expect((await w.page.locator('.side .tr .name').allInnerTexts()).sort()).toEqual(['late', 'main']);
+    expect(await w.page.locator('.track-rows > i').count()).toBe(1);
+    await w.open(`${base}${profile}`);
+    expect(await w.page.locator('.tracks').count()).toBe(0); // its original was not kept
+
+    world.dendro('import', '--store', base, '--keep-source', '--benchmark', 'firefox', '--run', 'f', resolve(import.meta.dirname, '../../format/firefox/testdata/firefox-153-raw.json.gz'));
+    await w.open(`${base}/profile?benchmark=firefox`);
+    await w.page.getByRole('button', { name: 'Markers' }).click();
+    const grid = w.page.getByRole('grid', { name: 'markers' });
+    await grid.getByText('VsyncTimestamp').first().waitFor();
+    await grid.getByRole('button', { name: 'Duration' }).click();
+    await grid.locator('.tr').first().dblclick();
+    await w.page.waitForFunction(() => /range=/.test(location.search) && !/view=/.test(location.search));
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('the list follows the search, the breadcrumb ends with the zoomed function', async () => {
     const w = await world.page();
     await w.open(`${base}${profile}&q=regexp&zoom=p.regexp.MustCompile`);

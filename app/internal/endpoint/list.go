@@ -26,7 +26,7 @@ type FlameRequest struct {
 
 // The results of requests with several views.
 var (
-	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{}, trees.LocksResult{}, trees.NodeResult{}, trees.GrowthResult{}}
+	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{}, trees.LocksResult{}, trees.ActivityResult{}, trees.NodeResult{}, trees.GrowthResult{}}
 	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{}, trees.BandResult{},
 		trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.NodeResult{}}
 )

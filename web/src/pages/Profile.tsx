@@ -13,6 +13,7 @@ import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
 import { OfFile } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
+import { useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
@@ -70,6 +71,9 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
   const types = [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
   const notes = notesOf(wire.notes);
+  const activity = useActivity(params, wire.profiles === 1 && !isPushed(params));
+  const several = !!activity && activity.rows.length > 1;
+  const parts = useTracks(several || !!activity?.markers);
   const count = typeof wire.profiles === 'number' ? wire.profiles : 0;
   const file = source.value.file.bind(source.value);
   return (
@@ -82,13 +86,15 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
         {params.has('file') && !source.value.offline && <OfFile name={params.get('file')!} />}
-        {!['run', 'profile', 'commit', 'file', 'last', 'service', 'labels'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
+        {(count !== 1 || ['branch', 'machine', 'since'].some(n => params.has(n))) && !['run', 'profile', 'commit', 'file', 'last', 'service', 'labels'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
       </div>
       <Workspace
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
         {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
+        {...(parts && several ? { tracks: <parts.Tracks of={activity} /> } : {})}
+        {...(parts && activity?.markers ? { markers: () => <parts.Markers params={params} zero={activity.zero ?? 0} /> } : {})}
         menus={typeMenu(types, wire.type)}
         downloads={
           source.value.offline

@@ -26,7 +26,7 @@ import { Legend } from './Legend';
 import { Toolbar } from './Toolbar';
 import { TreeTable } from './TreeTable';
 
-export const viewNames = ['icicle', 'flame', 'tree', 'inverted', 'sandwich', 'functions', 'stack-chart'] as const;
+export const viewNames = ['icicle', 'flame', 'tree', 'inverted', 'sandwich', 'functions', 'stack-chart', 'markers'] as const;
 export type ViewName = (typeof viewNames)[number];
 const titles: Record<ViewName, string> = {
   icicle: 'Icicle',
@@ -36,6 +36,7 @@ const titles: Record<ViewName, string> = {
   sandwich: 'Sandwich',
   functions: 'Functions',
   'stack-chart': 'Over time',
+  markers: 'Markers',
 };
 
 interface Props {
@@ -44,6 +45,10 @@ interface Props {
   skip: number;
   /** Draws the stack chart; without it there is none. */
   chart?: () => ComponentChildren;
+  /** Draws the list of markers. */
+  markers?: (() => ComponentChildren) | undefined;
+  /** The threads over time, above all views. */
+  tracks?: ComponentChildren;
   /** Menus of the page, right of the views. */
   menus?: readonly Group[];
   /** What the colours of a diff mean. */
@@ -55,11 +60,12 @@ interface Props {
 
 const details = remembered('details', true);
 const sideWidth = remembered('side', 0);
+const tracksShown = remembered('tracks', true);
 const detailsWidth = remembered('details-width', 0);
 
-export function Workspace({ tree, skip, chart, menus = [], legend, downloads, title }: Props) {
+export function Workspace({ tree, skip, chart, markers, tracks, menus = [], legend, downloads, title }: Props) {
   const params = place.value.params;
-  const views = viewNames.filter(v => v !== 'stack-chart' || chart);
+  const views = viewNames.filter(v => (v !== 'stack-chart' || chart) && (v !== 'markers' || markers));
   const view = views.find(v => v === params.get('view')) ?? 'icicle';
   const texts = params.getAll('transform');
   const kind = params.get('kind') ?? '';
@@ -291,6 +297,9 @@ export function Workspace({ tree, skip, chart, menus = [], legend, downloads, ti
       break;
     case 'stack-chart':
       content = chart?.();
+      break;
+    case 'markers':
+      content = markers?.();
   }
   const filters = (
     [
@@ -326,6 +335,7 @@ export function Workspace({ tree, skip, chart, menus = [], legend, downloads, ti
               { label: 'callees by name', hint: 'graphs of other runs look alike', checked: order === 'name', run: () => update({ order: null }) },
               { label: 'widest callee first', checked: order === 'width', run: () => update({ order: 'width' }) },
               { label: `${details.value ? 'hide' : 'show'} details of the selection`, hint: 's', run: () => (details.value = !details.value) },
+              ...(tracks ? [{ label: `${tracksShown.value ? 'hide' : 'show'} threads over time`, run: () => (tracksShown.value = !tracksShown.value) }] : []),
             ],
           },
           { label: 'Export', items: [...downloads, ...tableItems(shown, rows, nodes, view, title), ...pictureItems(main.current, nodes, colouring, view, title, order)] },
@@ -440,6 +450,7 @@ export function Workspace({ tree, skip, chart, menus = [], legend, downloads, ti
       )}
       {colouring === 'diff' ? legend : ['icicle', 'flame', 'sandwich'].includes(view) && <Legend t={shown} colouring={colouring} />}
       </div>
+      {tracksShown.value && tracks}
       {menu && fn !== none && (
         <Popup
           label={visible(functions[fn]!.name)}
