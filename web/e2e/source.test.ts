@@ -72,4 +72,22 @@ describe.skipIf(missing)('source', () => {
     expect(w.faults).toEqual([]);
     await w.close();
   });
+
+  test('a server without a repository shows lines beside the text of a file that one opens', async () => {
+    world.dendro('import', '--store', 'none.duckdb', '--keep-source', '--run', 'r', '--group', 'app', '--benchmark', 'Parse', '--progress', 'none', world.write('one.txt', raw(300, 700)));
+    const { http } = await world.serve('--store', 'none.duckdb');
+    const w = await world.page();
+    await w.open(`${http}/function?function=main.slow&type=cpu&lines=true`);
+    await w.page.getByText('Drop main.go here or open it').waitFor();
+    expect(await w.barriers()).toEqual([]);
+    await w.page.locator('.source input[type=file]').setInputFiles(join(repo, 'main.go'));
+    const row = w.page.locator('.source tr', { hasText: 'again()' });
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/300 ms\s+300 ms\s+5\s+once\(\); again\(\) \/\/ <img/);
+    expect(await w.page.locator('.source tbody tr').count()).toBe(7); // three lines around it
+    await w.page.getByRole('button', { name: 'Close it' }).click();
+    await w.page.getByText('Drop main.go here or open it').waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
 });

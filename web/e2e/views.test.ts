@@ -110,7 +110,8 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     await w.settled();
     expect(await w.page.locator('.profile .sub').first().innerText()).toMatch(/^5 samples/);
     await w.page.locator('.track-names button').nth(1).click();
-    await w.page.waitForFunction(() => !/thread=/.test(location.search));
+    await w.page.locator('.crumbs').waitFor({ state: 'detached' });
+    await w.settled();
     await w.page.mouse.move(x + width * 0.6, y + 5);
     await w.page.mouse.down();
     await w.page.mouse.move(x + width - 1, y + 5);

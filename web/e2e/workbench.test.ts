@@ -241,6 +241,23 @@ describe.skipIf(missing)('workbench', () => {
     await w.close();
   });
 
+  test('a diff of the newest run has the pickers, also where the choice leaves nothing to compare', async () => {
+    world.dendro('import', '--store', base, '--run', 'jvm-7', '--group', 'java', '--benchmark', 'list', '--branch', 'side', '--machine', 'm2', '--metric', 'time/op=950ns/op', world.write('list-7.folded', java(7)));
+    const w = await world.page();
+    await w.open(`${base}/diff?group=java&benchmark=list&last=1`);
+    expect(await w.page.locator('.profile .pickers label').allInnerTexts()).toEqual(expect.arrayContaining([expect.stringMatching(/^Time/)]));
+    const kept = w.faults.length;
+    await w.open(`${base}/diff?group=java&benchmark=list&last=1&since=2099-01-01`);
+    expect(await w.page.locator('h1').innerText()).toMatch(/^Diff of java/);
+    expect(await w.page.locator('.pickers select').count()).toBeGreaterThan(0);
+    expect(w.faults.slice(kept).filter(f => !/status of/.test(f))).toEqual([]);
+    await w.open(`${base}/diff`);
+    expect(await w.page.locator('.pickers select').count()).toBeGreaterThan(0);
+    await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
+    expect(await w.page.getByRole('grid', { name: 'Runs' }).innerText()).toMatch(/[+−][\d.]+ \S+\/op, [+−][\d.]+%/); // an amount beside the share
+    await w.close();
+  });
+
   test('bottlenecks begin with the user’s own code; the runtime is a section of its own', async () => {
     const w = await world.page();
     await w.open(`${base}/bottlenecks?type=cpu-samples`); // of two sampling periods

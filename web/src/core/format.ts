@@ -62,7 +62,7 @@ export function relative(base: number, now: number, noise = 0): string {
   if (base === 0) return now === 0 ? '' : 'new';
   if (now === 0) return 'vanished';
   const change = (now - base) / Math.abs(base);
-  if (Math.abs(change) >= 10) return `×${(change + 1).toFixed(noise > 0.3 * Math.abs(base) ? 0 : 1)}`;
+  if (Math.abs(change) >= 9.95) return `×${(change + 1).toFixed(noise > 0.3 * Math.abs(base) ? 0 : 1)}`;
   return signed(change, x => percent(x, noise / Math.abs(base)));
 }
 

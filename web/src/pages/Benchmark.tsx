@@ -1,8 +1,8 @@
 // A benchmark over its runs: the metric with its band, lasting changes, and the runs.
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
-import { commit, counted, instant, percent, signed, visible } from '../core/format';
-import { benchmarkName, metric } from '../core/metric';
+import { commit, counted, instant, percent, rounded, signed, visible } from '../core/format';
+import { benchmarkName, change, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { go, href, place, update } from '../core/url';
 import { HistoryPlot, Steps } from '../ui/History';
@@ -89,7 +89,7 @@ function Other({ name, params }: { name: string; params: URLSearchParams }) {
                   {visible(name)}
                 </button>{' '}
                 <b>{metric(last.value!, s.unit)}</b>{' '}
-                <span class={tone(s, s.runs.indexOf(last))}>{last.mean ? signed(last.value! / last.mean - 1, percent) : ''}</span>
+                <span class={tone(s, s.runs.indexOf(last))}>{against(s, last)}</span>
               </figcaption>
               <HistoryPlot s={s} height={120} />
             </>
@@ -185,13 +185,10 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       id: 'mean',
       title: 'Against mean',
       hint: 'of the runs before; coloured outside of two standard deviations',
-      width: 130,
+      width: 180,
       numeric: true,
       class: i => tone(s, rows[i]!.i),
-      cell: i => {
-        const r = rows[i]!;
-        return r.value !== null && r.mean && r.i > 0 ? signed(r.value / r.mean - 1, x => percent(x, (2 * r.deviation) / r.mean)) : '';
-      },
+      cell: i => (rows[i]!.i > 0 ? against(s, rows[i]!) : ''),
     },
   ];
   return (
@@ -229,6 +226,14 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       </div>
     </>
   );
+}
+
+/** How a run differs from the mean of those before, as an amount and a share of it: "+270 µs/op, +59%". */
+function against(s: HistorySeries, r: HistorySeries['runs'][number]): string {
+  if (r.value === null || !r.mean || r.value === r.mean) return '';
+  const noise = 2 * r.deviation;
+  const amount = rounded(r.value - r.mean, noise);
+  return amount === 0 ? '±0' : `${change(amount, s.unit)}, ${signed(r.value / r.mean - 1, x => percent(x, noise / r.mean))}`;
 }
 
 function tone(s: HistorySeries, i: number): string {

@@ -1,10 +1,12 @@
 // The difference of two selections of profiles.
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { amount, commit, counted, instant, relative, visible } from '../core/format';
 import { keepFile } from '../core/files';
 import { decode, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
+import { carried, everyBranch } from '../core/scope';
 import { dark } from '../core/settings';
 import { source } from '../core/source';
 import { type Changes, go, place, update } from '../core/url';
@@ -12,6 +14,7 @@ import { diffColour } from '../flame/palette';
 import { Await, useAnswer } from '../ui/Load';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
+import { Pickers, useScope } from '../ui/Pickers';
 import { DiffChart, rangeTitle } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
@@ -40,9 +43,19 @@ function Selected({ params }: { params: URLSearchParams }) {
   const answer = useTyped<Wire>('diff', query);
   useChosenType(params, answer.type);
   useRunKeys(params);
+  const scope = useScope(['group', 'benchmark']);
+  const pickers = newest(params) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />;
+  if (answer.error)
+    return (
+      <Page title={`Diff of ${benchmarksText(params) || 'profiles'}`} actions={pickers}>
+        <Await of={answer} what="the diff">
+          {() => null}
+        </Await>
+      </Page>
+    );
   return (
     <Await of={answer} what="the diff">
-      {wire => <Shown key={asked} wire={wire} params={params} />}
+      {wire => <Shown key={asked} wire={wire} params={params} pickers={pickers} />}
     </Await>
   );
 }
@@ -58,7 +71,7 @@ interface DiffWire extends Wire {
   significant?: number;
 }
 
-function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
+function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams; pickers: ComponentChildren }) {
   const tree = useMemo(() => decode(wire), [wire]);
   const { history, significant = 0, rootTotal } = wire as DiffWire;
   const given = useSides(params, wire.notes ?? [], history !== undefined);
@@ -91,6 +104,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
             ? `, ${counted(profiles.base, 'profile')} and ${profiles.new}`
             : `; scaled so that most functions are unchanged; ${counted(significant, 'call path')} outside of the band`}
         </span>
+        {pickers}
         {notesOf(wire.notes)
           .filter(n => !n.startsWith('base: '))
           .map(n => (
@@ -228,9 +242,16 @@ function Choose() {
   const { params } = place.value;
   const [benchmark, setBenchmark] = useState(params.get('benchmark') ?? '');
   const names = useAnswer<{ names: string[] }>('completions', { parameter: 'benchmark', prefix: benchmark });
-  const answer = useAnswer<{ rows: Run[] }>('runs', { ...(names.value?.names.includes(benchmark) && { benchmark }), last: 500 });
+  const scope = useScope(['group', 'benchmark']);
+  const chosen = carried();
+  if (chosen.branch?.[0] === everyBranch) delete chosen.branch;
+  const answer = useAnswer<{ rows: Run[] }>('runs', { ...chosen, ...(names.value?.names.includes(benchmark) && { benchmark }), last: 500 });
   return (
-    <Page title="Diff" sub="Compare any two: runs, commits, branches, the runs between two dates, or a file. Each field searches as you type.">
+    <Page
+      title="Diff"
+      actions={<Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
+      sub="Compare any two: runs, commits, branches, the runs between two dates, or a file. Each field searches as you type."
+    >
       <Await of={answer} what="runs">
         {({ rows }) =>
           rows.length > 0 ? (
@@ -349,11 +370,11 @@ function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
         <button type="submit" class="primary" disabled={named.some(side => !side)}>
           Compare
         </button>
-        <button type="button" onClick={() => go('diff', { ...of, last: 1 })}>
+        <button type="button" onClick={() => go('diff', { ...carried(), ...of, last: 1 })}>
           Newest run against all before
         </button>
         {of.benchmark && (
-          <button type="button" onClick={() => go('diff', { ...of, against: 'history' })}>
+          <button type="button" onClick={() => go('diff', { ...carried(), ...of, against: 'history' })}>
             Newest run against the average
           </button>
         )}

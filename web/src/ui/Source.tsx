@@ -1,6 +1,7 @@
 // The lines of a function with self and total beside their text, where the original files
 // were kept.
 import { amount, count, counted, visible } from '../core/format';
+import { signal } from '@preact/signals';
 import { Await, useAnswer } from './Load';
 
 interface FunctionLines {
@@ -30,15 +31,66 @@ export function Source({ name, at }: { name: string; at: Record<string, string |
   );
 }
 
+/** The lines of files that were opened or dropped on this page, by the file of the functions. They stay in the browser. */
+const opened = signal<Record<string, string[]>>({});
+
+const nameOf = (file: string): string => file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1);
+
+/** Takes the file of this name, or the only one. */
+async function open(file: string, files: FileList | null | undefined): Promise<void> {
+  const list = [...(files ?? [])];
+  const one = list.find(f => f.name === nameOf(file)) ?? (list.length === 1 ? list[0] : undefined);
+  if (one) opened.value = { ...opened.value, [file]: (await one.text()).split(/\r?\n/) };
+}
+
+const around = 3;
+
+/** The lines with amounts beside the text of a file, and those between and around them. */
+function withText(lines: FunctionLines['lines'], text: readonly string[]): FunctionLines['lines'] {
+  const known = lines.filter(l => l.line > 0);
+  const of = new Map(known.map(l => [l.line, l]));
+  const from = Math.max(1, Math.min(...of.keys()) - around);
+  const to = Math.min(text.length, Math.max(...of.keys()) + around);
+  const list = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => ({ ...(of.get(from + i) ?? { line: from + i, total: 0, self: 0 }), source: text[from + i - 1]! }));
+  return [...list, ...lines.filter(l => l.line <= 0 || l.line > to)];
+}
+
 function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
   const most = Math.max(...f.lines.map(l => Math.abs(l.total)), 1);
-  const text = f.lines.some(l => l.source !== undefined);
+  const name = nameOf(f.file);
+  const mine = opened.value[f.file];
+  const lines = mine && f.lines.some(l => l.line > 0) ? withText(f.lines, mine) : f.lines;
+  const text = lines.some(l => l.source !== undefined);
   return (
-    <figure class="source">
+    <figure
+      class="source"
+      onDragOver={e => e.preventDefault()}
+      onDrop={e => {
+        e.preventDefault();
+        void open(f.file, e.dataTransfer?.files);
+      }}
+    >
       <figcaption>
         {visible(f.file || f.module)} <small class="dim">{`${counted(f.lines.length, 'line')}, self ${amount(f.self, unit)}, total ${amount(f.total, unit)}`}</small>
       </figcaption>
-      {!text && <p class="dim">The server shows no text of it: the file is not in its repository, or this browser may not see code.</p>}
+      {!text && (
+        <p class="dim">
+          The server has no text of it, or may not show it.{' '}
+          {name && (
+            <label>
+              Drop {visible(name)} here or open it: <input type="file" onChange={e => void open(f.file, e.currentTarget.files)} />
+            </label>
+          )}
+        </p>
+      )}
+      {mine && (
+        <p class="dim">
+          Text of the file that you opened. It may be another version than the one that ran.{' '}
+          <button type="button" onClick={() => (opened.value = Object.fromEntries(Object.entries(opened.value).filter(([n]) => n !== f.file)))}>
+            Close it
+          </button>
+        </p>
+      )}
       <div class="scroll" tabIndex={0} role="region" aria-label={`Lines of ${visible(f.function)}`}>
         <table>
           <thead>
@@ -50,7 +102,7 @@ function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
             </tr>
           </thead>
           <tbody>
-            {f.lines.map(l => (
+            {lines.map(l => (
               <tr key={l.line} class={l.total ? '' : 'dim'}>
                 <td class="num">{l.self ? amount(l.self, unit) : ''}</td>
                 <td class="num cellbar" style={{ '--share': `${(100 * Math.abs(l.total)) / most}%` }}>

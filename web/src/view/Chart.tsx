@@ -242,7 +242,7 @@ function Range({ alone = false }: { alone?: boolean }) {
 export const rangeTitle = (range: string): string => `${range.split('..').map(t => number(Number(t))).join(' – ')} ms`;
 
 /** Shows what was dragged over, or its difference from the range that was chosen before. */
-function choose(range: string): void {
+export function choose(range: string): void {
   const { params } = place.value;
   const base = params.get('against-range');
   if (!base) {

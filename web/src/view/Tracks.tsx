@@ -7,6 +7,7 @@ import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';
 import { Table } from '../ui/Table';
 import type { Activity } from './activity';
+import { choose as chooseRange } from './Chart';
 
 const height = 18;
 
@@ -58,7 +59,7 @@ export function Tracks({ of }: { of: Activity }) {
             if (!drag) return;
             setDrag(null);
             const [a, b] = [Math.min(...drag), Math.max(...drag)];
-            if ((b - a) * ref.current!.clientWidth > 4) update({ range: `${(of.from + a * span).toFixed(3)}..${(of.from + b * span).toFixed(3)}`, zoom: null }, true);
+            if ((b - a) * ref.current!.clientWidth > 4) chooseRange(`${(of.from + a * span).toFixed(3)}..${(of.from + b * span).toFixed(3)}`);
             else {
               const i = Math.floor((e.clientY - ref.current!.getBoundingClientRect().top) / height);
               if (of.rows[i]) choose(nameOf(i));

@@ -29,7 +29,8 @@ export const tone = (change: number): string => (change > 0 ? 'more' : change < 
 export function deltaText(base: number, now: number, t: Tree): string {
   if (Math.abs(now - base) <= 1e-5 * Math.max(Math.abs(base), Math.abs(now))) return '–';
   const delta = rounded(now - base, t.noise(base, now));
-  return delta === 0 ? '–' : signed(delta, v => amount(v, t.unit));
+  const text = signed(delta, v => amount(v, t.unit));
+  return delta === 0 ? '–' : text.replace(/\.(\d*?)0+(?= |$)/, (_, digits: string) => (digits ? `.${digits}` : ''));
 }
 
 /** What happened to a function or call path, in a word. */
