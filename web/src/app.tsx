@@ -9,9 +9,7 @@ import Home from './pages/Home';
 import Profile from './pages/Profile';
 import Regressions from './pages/Regressions';
 import Report from './pages/Report';
-import Services from './pages/Services';
-import TaskDetail from './pages/TaskDetail';
-import Tasks from './pages/Tasks';
+import { later } from './ui/Later';
 
 follow(false);
 start({
@@ -22,8 +20,8 @@ start({
   function: Function,
   bottlenecks: Bottlenecks,
   regressions: Regressions,
-  services: Services,
-  tasks: Tasks,
-  task: TaskDetail,
+  services: later(() => import('./pages/Services')),
+  tasks: later(() => import('./pages/Tasks')),
+  task: later(() => import('./pages/TaskDetail')),
   report: Report,
 });
