@@ -103,7 +103,7 @@ func (sel *selection) condition(p continuous.Part) string {
 
 // partRows is the number of rows of a table whose vectors one statement reads: DuckDB keeps
 // the result in memory.
-const partRows = 1 << 16
+var partRows = int64(1 << 16)
 
 // totalColumns are the columns that answer.add reads.
 func totalColumns(l continuous.Level) string {

@@ -187,15 +187,7 @@ func mapOf(list continuous.Labels) map[string]string {
 	return m
 }
 
-// describe returns copies of series.
-func describe(list []*series) []continuous.Series {
-	var all []continuous.Series
-	for _, e := range list {
-		all = append(all, e.copied())
-	}
-	return all
-}
-
+// copied returns a copy that callers may change.
 func (e *series) copied() continuous.Series {
 	c := e.Series
 	c.Labels, c.Facts = slices.Clone(e.Labels), slices.Clone(e.Facts)
