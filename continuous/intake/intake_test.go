@@ -182,6 +182,25 @@ func TestManyLabelSets(t *testing.T) {
 	}
 }
 
+// TestDefaultService: samples name the service if nobody else does. Those that name the
+// default are of the same window as those that name none.
+func TestDefaultService(t *testing.T) {
+	st := mem.New()
+	in := open(t, st, intake.Options{})
+	err := in.Push(t.Context(), func(w *intake.Worker) error {
+		p, err := w.Decode("stacks", []byte("f 1\nf 2 service.name=unknown\nf 4 service.name=shop a=b"), func() profile.Decoder { return stacks{} })
+		if err != nil {
+			return err
+		}
+		return w.Add(&intake.Profile{Profile: p, Service: "unknown", Default: true, Start: time.Unix(1795622400, 0), Length: time.Second,
+			Type: func(int) (continuous.Type, bool) { return cpu, true }})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, stored(t, st), "shop a=b: 4 in 1\nunknown: 3 in 1")
+}
+
 // TestDepth: a deep stack keeps its innermost frames.
 func TestDepth(t *testing.T) {
 	st := mem.New()

@@ -182,7 +182,7 @@ type sets struct {
 func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
 	o := &w.in.opts
 	s := &sets{list: []continuous.Series{base}, of: make([]int, len(p.LabelSets))}
-	known := map[string]int{"": 0}
+	known := map[string]int{base.Key(): 0}
 	for id, labels := range p.LabelSets {
 		var own []continuous.Label
 		folded := false
@@ -203,21 +203,18 @@ func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
 		if len(list)+len(base.Labels) > o.MaxLabels {
 			list, folded = nil, true
 		}
-		key := (&continuous.Series{Labels: list}).Key()
-		if len(list) == 0 {
-			key = ""
+		series := base
+		if p.Default {
+			if name, rest := list.Cut("service.name"); name != "" {
+				series.Service, list = name, rest
+			}
 		}
+		series.Labels = Labels(append(slices.Clone(base.Labels), list...))
+		key := series.Key() // two windows of one series would be taken for a repeat
 		at, ok := known[key]
 		if !ok {
 			at = len(s.list)
 			known[key] = at
-			series := base
-			if p.Default {
-				if name, rest := list.Cut("service.name"); name != "" {
-					series.Service, list = name, rest
-				}
-			}
-			series.Labels = Labels(append(slices.Clone(base.Labels), list...))
 			s.list = append(s.list, series)
 		}
 		if folded {
