@@ -77,9 +77,11 @@ type Compared struct {
 	From, Until time.Time // of the head
 }
 
+const clock = "2006-01-02 15:04"
+
 // String describes the comparison.
 func (c *Compared) String() string {
-	how, run := "the time before", fmt.Sprintf("%s of all instances", c.Block)
+	how, run := "the time before", fmt.Sprintf("%s of all instances", spoken(c.Block))
 	if c.Beside {
 		how = "at the same time"
 	}
@@ -91,7 +93,15 @@ func (c *Compared) String() string {
 		base = fmt.Sprintf("%d other releases", n)
 	}
 	return fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation a second of one instance",
-		c.Label, c.Head, c.From.Format(time.RFC3339), c.Until.Format(time.RFC3339), base, how, run)
+		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", base, how, run)
+}
+
+// spoken writes the length of a block.
+func spoken(d time.Duration) string {
+	if d < time.Hour {
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%d h", d/time.Hour)
 }
 
 // release is what a value of the label pushed.

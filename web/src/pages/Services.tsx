@@ -1,5 +1,7 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
-import { amount, instant, visible } from '../core/format';
+import type { Finding, ReportDocument } from '../core/answers';
+import { amount, instant, percent, signed, visible } from '../core/format';
+import { change, shortName } from '../core/metric';
 import { gridOf, hoursOf, labelsOf, type PushedLine, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { notesOf } from '../core/request';
 import { type Changes, go, href, place, update } from '../core/url';
@@ -197,9 +199,42 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
       <Await of={series} what="the profiles over time">
         {s => <Lines s={s} by={by} fn={fn} what={what} />}
       </Await>
+      {releases(now) && <Release service={service} what={what} by={releases(now)!.name} />}
     </>
   );
 }
+
+/** What the newest release made slower, or faster. */
+function Release({ service, what, by }: { service: string; what: Changes; by: string }) {
+  const report = useAnswer<ReportDocument>('report', { service, candidates: 0, 'max-depth': 0, changed: true });
+  const doc = report.value;
+  if (!doc) return report.error ? null : <p class="sub">comparing the newest release …</p>;
+  return (
+    <section class="card" aria-label="Newest release">
+      <h2>{doc.changes.length === 0 ? 'The newest release changed nothing that shows' : 'What the newest release changed'}</h2>
+      {doc.notes.map(n => (
+        <p key={n} class="sub">
+          {visible(n)}
+        </p>
+      ))}
+      <ul>
+        {doc.changes.map(c => (
+          <li key={c.id}>
+            {c.status} {c.kind}, {c.delta.time ? change(c.delta.time.value, c.delta.time.unit) : `${signed(c.delta.share, percent)} of the program`}:{' '}
+            {c.function ? (
+              <a href={href('services', { ...what, function: c.function, by })}>{visible(named(c))}</a>
+            ) : (
+              visible(c.note ?? 'the whole program')
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const named = (c: Finding): string =>
+  c.headline ? [c.headline.function, c.headline.calls].filter(Boolean).map(n => shortName(n!)).join(' → ') : shortName(c.function!);
 
 /** Links to the diff with the time before, and of the two newest releases. */
 function Comparisons({ service, what }: { service: PushedService; what: Changes }) {

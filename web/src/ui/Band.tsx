@@ -89,7 +89,7 @@ export function Band({ label, series, names, marks = [], height = 260, format, o
     .map(p => p.map(v => v!.toFixed(1)).join(' '))
     .join('L');
   const nameOf = (i: number) => names?.[i] ?? instant(new Date((xs[i] ?? 0) * 1000).toISOString());
-  const every = Math.max(1, Math.ceil(xs.length / Math.max(1, Math.floor((width - left) / 92))));
+  const every = Math.max(1, Math.ceil(xs.length / Math.max(1, Math.floor((width - left) / 112))));
   const nearest = (e: MouseEvent) => {
     const px = e.clientX - host.current!.getBoundingClientRect().left;
     let best = 0;
