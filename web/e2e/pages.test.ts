@@ -23,6 +23,7 @@ const addresses: Record<string, string> = {
   function: '/function?function=regexp.MustCompile&type=cpu',
   'all functions': '/function',
   regressions: '/regressions',
+  services: '/services',
   tasks: '/tasks',
   'new task': '/tasks?create=true',
 };

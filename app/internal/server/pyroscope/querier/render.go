@@ -108,7 +108,7 @@ func (q *Querier) render(w http.ResponseWriter, r *http.Request) {
 			if m.tree.RootTotal() == 0 {
 				return "", nil
 			}
-			return dotGraph(m.tree, cmpNodes(request.nodes, dotNodes)), nil
+			return dotGraph(m.tree, nodesOr(request.nodes, dotNodes)), nil
 		}
 		g, err := m.flame()
 		if err != nil {

@@ -164,7 +164,7 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context, f *fields) ([]byte
 		}
 		return wire.AppendBytes(nil, 2, treeBytes(tree)), nil
 	case formatDot:
-		return wire.AppendBytes(nil, 3, dotGraph(m.tree, cmpNodes(m.nodes, dotNodes))), nil
+		return wire.AppendBytes(nil, 3, dotGraph(m.tree, nodesOr(m.nodes, dotNodes))), nil
 	case formatPprof:
 		p, err := m.pprof()
 		if err != nil {
@@ -175,8 +175,8 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context, f *fields) ([]byte
 	return nil, invalid("format %d: expected 1 (flame graph), 2 (tree), 3 (dot) or 4 (pprof)", f.int(6))
 }
 
-// cmpNodes returns a number of nodes, or its default.
-func cmpNodes(n, def int64) int64 {
+// nodesOr returns a limit of nodes, or the default if there is none.
+func nodesOr(n, def int64) int64 {
 	if n == 0 {
 		return def
 	}
@@ -190,7 +190,7 @@ func flameAnswer(m *merged) ([]byte, error) {
 
 // flame returns the flame graph.
 func (m *merged) flame() (*flameGraph, error) {
-	m.nodes = cmpNodes(m.nodes, defaultNodes)
+	m.nodes = nodesOr(m.nodes, defaultNodes)
 	tree, err := m.fold()
 	if err != nil {
 		return nil, err
@@ -324,7 +324,7 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 	if err != nil {
 		return nil, err
 	}
-	nodes := max(cmpNodes(requests[0].nodes, defaultNodes), cmpNodes(requests[1].nodes, defaultNodes))
+	nodes := max(nodesOr(requests[0].nodes, defaultNodes), nodesOr(requests[1].nodes, defaultNodes))
 	tree, err := fold(d.Table, nodes, columns{d.Base.Self, d.Base.Total}, columns{d.New.Self, d.New.Total})
 	if err != nil {
 		return nil, err
