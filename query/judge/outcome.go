@@ -18,7 +18,7 @@ func outcomes(ctx context.Context, st store.Reader, q store.Query, f *facts.Fact
 	if err != nil {
 		return nil, err
 	}
-	q.Last = 0
+	q.Last, req.Memory = 0, store.MemoryOf(st)
 	res, err := regression.Find(ctx, st, q, req)
 	if err != nil {
 		return nil, err

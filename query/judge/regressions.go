@@ -40,7 +40,7 @@ type Judging struct {
 
 // request returns what the analysis is asked.
 func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.Facts) (req regression.Request, err error) {
-	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Memory: store.MemoryOf(st)}
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	switch {
 	case j.Alpha >= 1:
@@ -218,6 +218,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
+	req.Memory = store.MemoryOf(st) // of the store that is judged, which may be that of releases
 	list, err := query.ProfilesOf(ctx, st, q)
 	if err != nil {
 		return nil, err

@@ -184,6 +184,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
+	req.Memory = store.MemoryOf(st) // of the store that is judged, which may be that of releases
 	list, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err

@@ -102,8 +102,8 @@ func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view
 	return sides, err
 }
 
-// beside reads a side of the store that is compared with a file: what the request chooses, or
-// the newest runs.
+// beside reads the side of the store that is compared with a file: the selection, narrowed by
+// what the request says of that side.
 func (r *DiffRequest) beside(ctx context.Context, st store.Store, v *viewer, i int, view string) (side []Input, err error) {
 	if st == nil {
 		return nil, param.Errorf("there is nothing to compare the file with")
