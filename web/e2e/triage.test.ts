@@ -105,11 +105,11 @@ describe.skipIf(missing)('triage', () => {
     const w = await world.page();
     await w.open(`${base}/diff`);
     await w.page.getByLabel('Benchmark').fill('list');
-    await w.page.getByLabel('Base').fill('nothing');
+    await w.page.getByRole('combobox', { name: /^Base/ }).fill('nothing');
     await w.page.getByText('No run or branch has this name').waitFor();
     expect(await w.page.getByRole('button', { name: 'Compare' }).isDisabled()).toBe(true);
-    await w.page.getByLabel('Base').fill('slow-sort');
-    await w.page.getByLabel('New').fill('jvm-3c0');
+    await w.page.getByRole('combobox', { name: /^Base/ }).fill('slow-sort');
+    await w.page.getByRole('combobox', { name: /^New/ }).fill('jvm-3c0');
     await w.page.getByRole('button', { name: 'Compare' }).click();
     await w.page.waitForURL(/base-branch=slow-sort.*new-commit=jvm-3c0ffee/);
     await w.settled();
