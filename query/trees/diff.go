@@ -623,7 +623,7 @@ func (c *comparison) node() (*DiffNodeResult, error) {
 	}
 	n, ok := c.FindPath(path)
 	if !ok {
-		return nil, fmt.Errorf("no call node has the path %s", c.Select)
+		return nil, fmt.Errorf("no call node has the path %s: %w", c.Select, store.ErrNothing)
 	}
 	r := c.Row(n)
 	return &DiffNodeResult{path, c.unit, c.row(r.Func, r.Depth, r.Total, r.Self, c.CategoryName(n)), c.head(c.RootTotal(), query.Omitted{})}, nil

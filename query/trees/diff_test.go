@@ -1,9 +1,11 @@
 package trees
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
@@ -73,5 +75,14 @@ func TestDiffKnowsRenamesOfSiblings(t *testing.T) {
 	}
 	if !found || len(d.Notes) == 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "push → pushValue") {
 		t.Errorf("%+v, notes %q", d.Rows, d.Notes)
+	}
+}
+
+// TestDiffOfTheFirstRun has nothing to compare with: that is no failure of a server.
+func TestDiffOfTheFirstRun(t *testing.T) {
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "main 5"})
+	_, err := Diff(t.Context(), st, &DiffRequest{Against: "history"})
+	if !errors.Is(err, store.ErrNothing) || !strings.Contains(err.Error(), "none before") {
+		t.Errorf("error %v", err)
 	}
 }

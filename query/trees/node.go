@@ -7,6 +7,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
 )
 
 // NodeResult is what is known of one call node.
@@ -62,13 +63,13 @@ func (s *scope) node() (*NodeResult, error) {
 		v := s.invert(s.tree)
 		n, ok := v.FindPath(path)
 		if !ok {
-			return nil, fmt.Errorf("no call node has the path %s (inverted: from the leaf)", s.Select)
+			return nil, fmt.Errorf("no call node has the path %s (inverted: from the leaf): %w", s.Select, store.ErrNothing)
 		}
 		bar = s.shown.InvertedSidebar(v, n)
 	} else {
 		n, ok := s.tree.FindPath(path)
 		if !ok {
-			return nil, fmt.Errorf("no call node has the path %s", s.Select)
+			return nil, fmt.Errorf("no call node has the path %s: %w", s.Select, store.ErrNothing)
 		}
 		bar = s.shown.Sidebar(n)
 	}
