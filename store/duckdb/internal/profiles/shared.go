@@ -78,31 +78,47 @@ func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector) []byte {
 		return g.s.vectors.encode(nil, nil)
 	}
 	g.s.rows.paths = g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
-	g.add(calltree.Vector{Nodes: g.s.rows.paths, Self: v.Self})
-	return g.Take()
+	sw := &g.s.sweeper
+	sw.grow(g.w.paths.Len(), len(g.w.functions))
+	sw.add(calltree.Vector{Nodes: g.s.rows.paths, Self: v.Self})
+	sw.takeVector()
+	return g.s.vectors.encode(sw.nodes, sw.values)
 }
 
-func (g *Growth) add(v calltree.Vector) {
-	g.s.sweeper.grow(g.w.paths.Len(), len(g.w.functions))
-	g.s.sweeper.add(v)
+// VectorSum adds encoded vectors over a forest. It needs no lock, and memory for the whole
+// forest.
+type VectorSum struct {
+	sw    sweeper
+	enc   vectorEncoder
+	paths int
 }
 
-// Add adds an encoded vector to the sum that Take returns.
-func (g *Growth) Add(blob []byte) error {
-	v, err := decodeVector(blob, g.w.paths.Len(), calltree.Vector{Nodes: g.s.sweeper.nodes, Self: g.s.sweeper.values})
+// NewVectorSum returns one for vectors over the paths that the connection's snapshot has.
+func NewVectorSum(ctx context.Context, c *driver.Conn) (*VectorSum, error) {
+	n, err := c.Number(ctx, "SELECT count(*) FROM call_path")
+	if err != nil {
+		return nil, err
+	}
+	x := &VectorSum{paths: int(n)}
+	x.sw.growVector(x.paths)
+	return x, nil
+}
+
+// Add adds a vector to the sum that Take returns.
+func (x *VectorSum) Add(blob []byte) error {
+	v, err := decodeVector(blob, x.paths, calltree.Vector{Nodes: x.sw.nodes, Self: x.sw.values})
 	if err != nil {
 		return err
 	}
-	g.s.sweeper.nodes, g.s.sweeper.values = v.Nodes, v.Self
-	g.add(v)
+	x.sw.nodes, x.sw.values = v.Nodes, v.Self
+	x.sw.add(v)
 	return nil
 }
 
 // Take returns the encoded sum of what was added since the last call.
-func (g *Growth) Take() []byte {
-	sw := &g.s.sweeper
-	sw.takeVector()
-	return g.s.vectors.encode(sw.nodes, sw.values)
+func (x *VectorSum) Take() []byte {
+	x.sw.takeVector()
+	return x.enc.encode(x.sw.nodes, x.sw.values)
 }
 
 // Snapshot runs begin, which starts a transaction, while nobody commits.

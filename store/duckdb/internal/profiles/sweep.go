@@ -29,13 +29,18 @@ type sweeper struct {
 
 // grow makes room for a forest of some size.
 func (s *sweeper) grow(paths, functions int) {
-	s.self = extended(s.self, paths)
+	s.growVector(paths)
 	s.total = extended(s.total, paths)
-	s.isTouched = extended(s.isTouched, bitset.Words(paths))
 	s.fnSelf = extended(s.fnSelf, functions)
 	s.fnTotal = extended(s.fnTotal, functions)
 	s.isFn = extended(s.isFn, functions)
 	s.isListed = extended(s.isListed, functions)
+}
+
+// growVector makes room for what takeVector needs.
+func (s *sweeper) growVector(paths int) {
+	s.self = extended(s.self, paths)
+	s.isTouched = extended(s.isTouched, bitset.Words(paths))
 }
 
 // extended lengthens s by zeros, by at least a quarter.

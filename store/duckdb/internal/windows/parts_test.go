@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -14,15 +15,56 @@ import (
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
-// TestParts reads vectors a few rows at a time, and rolls up a few series at a time, as
-// large stores do.
+// TestParts reads vectors a few rows at a time, and rolls up a few series and hours at a
+// time, as large stores do.
 func TestParts(t *testing.T) {
-	rows, bytes := partRows, readBytes
-	defer func() { partRows, readBytes = rows, bytes }()
-	partRows, readBytes = 7, 40
+	rows, bytes, all := partRows, readBytes, preparedBytes
+	defer func() { partRows, readBytes, preparedBytes = rows, bytes, all }()
+	partRows, readBytes, preparedBytes = 7, 40, 100
 	simple := storetest.WindowEngine{Open: func(testing.TB) continuous.Store { return mem.New() }}
 	for seed := range uint64(3) {
 		storetest.WindowHistory(t, seed, simple, storetest.WindowEngine{Open: openTables})
+	}
+}
+
+// TestPushDuringRollUp stores windows of an hour while it is added up: they are late, and
+// neither lost, when raw windows of that time are removed, nor counted twice.
+func TestPushDuringRollUp(t *testing.T) {
+	for _, reload := range []bool{false, true} {
+		s, m := openTables(t).(*Store), storetest.NewWindowMaker()
+		at := func(minute int) time.Time { return time.Date(2026, 11, 2, 10, minute, 0, 0, time.UTC) }
+		put := func(list ...*continuous.Window) {
+			t.Helper()
+			if _, err := s.PutWindows(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(m.Window("shop", at(10), nil, storetest.Sample{Stack: []string{"main", "a"}, Value: 1}))
+		now, policy := at(95), continuous.Policy{Keep: [3]time.Duration{continuous.Raw: time.Minute}}
+		p, err := s.prepare(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(m.Window("shop", at(20), nil, storetest.Sample{Stack: []string{"main", "b"}, Value: 2}))
+		put(m.Window("cart", at(30), nil, storetest.Sample{Stack: []string{"main", "c"}, Value: 4}))
+		if reload { // as after compact
+			Load(s)
+		}
+		if _, err := s.rollUp(t.Context(), p, now, policy); err != nil {
+			t.Fatal(err)
+		}
+		for _, when := range []string{"with late windows", "with sums"} {
+			merged, err := s.Tree(t.Context(), continuous.Query{})
+			if err != nil || merged.Parts != 3 || merged.Tree.RootTotal() != 7 {
+				t.Fatalf("reload %v, %s: %d windows, sum %d, %v", reload, when, merged.Parts, merged.Tree.RootTotal(), err)
+			}
+			if _, err := s.RollUp(t.Context(), now, policy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stats, err := s.WindowStats(t.Context()); err != nil || stats.Windows != [3]int64{0, 2, 0} {
+			t.Errorf("reload %v: windows %v, %v", reload, stats.Windows, err)
+		}
 	}
 }
 

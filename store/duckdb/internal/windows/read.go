@@ -31,17 +31,7 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 	}
 	return s.file.Look(ctx, func(c *driver.Conn) error {
 		sel := &selection{c: c}
-		err := profiles.Snapshot(s.base, func() error {
-			if err := c.Exec("BEGIN TRANSACTION"); err != nil {
-				return err
-			}
-			st, err := s.loaded(ctx, c) // the first statement, or one that begins the snapshot
-			if err == nil {
-				_, err = c.Number(ctx, "SELECT count(*) FROM meta")
-			}
-			if err != nil {
-				return err
-			}
+		err := s.snapshot(ctx, c, func(st *state) {
 			for _, e := range st.list {
 				if match(&e.Series) {
 					copied := *e
@@ -51,7 +41,6 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 			}
 			sel.all, sel.seq = len(sel.list) == len(st.list), st.progress.Seq
 			sel.parts = st.progress.Parts(q.Range(), coarsest)
-			return nil
 		})
 		if err == nil && len(sel.list) > 0 {
 			if err = sel.choose(); err == nil {

@@ -11,16 +11,113 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// RollUp implements continuous.Store, in one transaction. Paths that nothing uses any more
-// stay until Compact.
+// RollUp implements continuous.Store. Hours are added up beside pushes, which wait only for
+// the transaction that stores the sums. Many hours at once are several such rounds, each
+// complete. Paths that nothing uses any more stay until Compact.
 func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Policy) (rolled continuous.Rolled, err error) {
+	s.rolling.Lock()
+	defer s.rolling.Unlock()
+	for {
+		p, err := s.prepare(ctx, now)
+		if err != nil {
+			return continuous.Rolled{}, err
+		}
+		round, err := s.rollUp(ctx, p, now, policy)
+		if err != nil {
+			return continuous.Rolled{}, err
+		}
+		rolled.Made, rolled.Expired = rolled.Made+round.Made, rolled.Expired+round.Expired
+		if !p.until.Before(now) {
+			return rolled, nil
+		}
+	}
+}
+
+// prepared are sums of hours that the file has not yet, of the windows up to number seq.
+type prepared struct {
+	st       *state // whose forest the vectors are over
+	progress continuous.Progress
+	seq      int64
+	until    time.Time // to make hours up to
+	hours    []hourSums
+}
+
+type hourSums struct {
+	start int64
+	rows  sumRows
+}
+
+// preparedBytes is how many bytes of vectors, before they are added up, one round reads.
+var preparedBytes = int64(256 << 20)
+
+// prepare adds up the windows of hours that ended before now.
+func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err error) {
+	if err := s.file.Writable(); err != nil {
+		return nil, err
+	}
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		err := s.snapshot(ctx, c, func(st *state) { p = &prepared{st: st, progress: st.progress, seq: st.seq} })
+		if err == nil {
+			err = p.fill(ctx, c, now)
+		}
+		if end := c.Exec("ROLLBACK"); err == nil {
+			err = end
+		}
+		return err
+	})
+	return p, err
+}
+
+// fill reads the windows of as many hours as one round may have.
+func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time) error {
+	p.until, p.hours = now, nil
+	next := p.progress.Advance(now, p.seq)
+	where := fmt.Sprintf("start >= %d AND start < %d AND seq <= %d", p.progress.Made[continuous.Hour], next.Made[continuous.Hour], p.seq)
+	groups, err := groupsOf(ctx, c, levelTables[continuous.Raw], continuous.Hour.Length(), where)
+	if err != nil || len(groups) == 0 {
+		return err
+	}
+	bytes := int64(0)
+	for i, g := range groups {
+		if bytes += g.bytes; bytes > preparedBytes && g.start > groups[0].start {
+			for groups[i-1].start == g.start {
+				i--
+			}
+			p.until, groups = timeOf(g.start), groups[:i]
+			break
+		}
+	}
+	sum, err := profiles.NewVectorSum(ctx, c)
+	if err != nil {
+		return err
+	}
+	for len(groups) > 0 {
+		n := together(groups)
+		rows, err := addUp(ctx, c, sum, sumSQL(continuous.Raw, continuous.Hour, where, groups[:n])+" ORDER BY series")
+		if err != nil {
+			return err
+		}
+		p.hours = append(p.hours, hourSums{groups[0].start, rows})
+		groups = groups[n:]
+	}
+	return nil
+}
+
+// rollUp stores what was prepared and does the rest, in one transaction.
+func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy continuous.Policy) (continuous.Rolled, error) {
 	var r *roller
-	err = profiles.Grow(ctx, s.base, func(c *driver.Conn, g *profiles.Growth) error {
+	err := profiles.Grow(ctx, s.base, func(c *driver.Conn, _ *profiles.Growth) error {
 		st, err := s.loaded(ctx, c)
 		if err != nil {
 			return err
 		}
-		r = &roller{c: c, g: g, st: st, next: st.progress.Advance(now, st.seq)}
+		if st != p.st { // the file was compacted meanwhile, so that paths have other numbers
+			p.st, p.progress, p.seq = st, st.progress, st.seq
+			if err := p.fill(ctx, c, now); err != nil {
+				return err
+			}
+		}
+		r = &roller{c: c, st: st, prepared: p, next: st.progress.Advance(p.until, p.seq)}
 		for _, step := range []func(context.Context) error{r.sums, func(ctx context.Context) error { return r.expire(ctx, now, &policy) }, r.removeSeries, r.writeTimes, r.writeProgress} {
 			if err := step(ctx); err != nil {
 				return err
@@ -36,31 +133,35 @@ func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Pol
 
 // roller is a roll-up in the open transaction.
 type roller struct {
-	c      *driver.Conn
-	g      *profiles.Growth
-	st     *state
-	next   continuous.Progress
-	rolled continuous.Rolled
-	gone   map[int32]bool // series without windows
+	c        *driver.Conn
+	st       *state
+	prepared *prepared
+	sum      *profiles.VectorSum // nil until something is added up here
+	next     continuous.Progress
+	rolled   continuous.Rolled
+	gone     map[int32]bool // series without windows
 }
 
 // sums adds windows to the sums of hours and days that continuous.Progress.Sums has. If there
 // are none, the number of the last window stays too, so that a roll-up writes nothing.
 func (r *roller) sums(ctx context.Context) error {
 	was := &r.st.progress
-	late := fmt.Sprintf("seq > %d AND start < %d", was.Seq, was.Made[continuous.Hour])
-	between := func(l continuous.Level) string {
-		return fmt.Sprintf("start >= %d AND start < %d", was.Made[l], r.next.Made[l])
+	for _, h := range r.prepared.hours {
+		r.rolled.Made += int64(len(h.rows.series))
+		if err := h.rows.append(r.c, "", continuous.Hour, h.start); err != nil {
+			return err
+		}
 	}
+	// Windows that were stored since are late for the next roll-up.
+	late := fmt.Sprintf("seq > %d AND seq <= %d AND start < ", was.Seq, r.prepared.seq)
 	for _, step := range []struct {
 		from, to continuous.Level
 		where    string
 		isNew    bool // no sum exists yet
 	}{
-		{continuous.Raw, continuous.Hour, between(continuous.Hour), true},
-		{continuous.Raw, continuous.Hour, late, false},
-		{continuous.Raw, continuous.Day, fmt.Sprintf("seq > %d AND start < %d", was.Seq, was.Made[continuous.Day]), false},
-		{continuous.Hour, continuous.Day, between(continuous.Day), true}, // with the sums of before
+		{continuous.Raw, continuous.Hour, late + fmt.Sprint(was.Made[continuous.Hour]), false},
+		{continuous.Raw, continuous.Day, late + fmt.Sprint(was.Made[continuous.Day]), false},
+		{continuous.Hour, continuous.Day, fmt.Sprintf("start >= %d AND start < %d", was.Made[continuous.Day], r.next.Made[continuous.Day]), true}, // with the sums of before
 	} {
 		groups, err := groupsOf(ctx, r.c, levelTables[step.from], step.to.Length(), step.where)
 		if err != nil {
@@ -69,7 +170,7 @@ func (r *roller) sums(ctx context.Context) error {
 		r.rolled.Made += int64(len(groups))
 		for len(groups) > 0 {
 			n := together(groups)
-			if err := r.sum(ctx, step.from, step.to, step.where, groups[:n], step.isNew); err != nil {
+			if err := r.add(ctx, step.from, step.to, step.where, groups[:n], step.isNew); err != nil {
 				return err
 			}
 			groups = groups[n:]
@@ -122,15 +223,26 @@ func together(groups []group) int {
 	return len(groups)
 }
 
-// sum adds the windows of groups of one time to their sums.
-func (r *roller) sum(ctx context.Context, from, to continuous.Level, where string, groups []group, isNew bool) error {
+// sumSQL selects the windows of groups of one time that a sum of a level is made of.
+func sumSQL(from, to continuous.Level, where string, groups []group) string {
 	first, last := groups[0], groups[len(groups)-1]
-	parts, source := "1::BIGINT, length", levelTables[from]
+	parts := "1::BIGINT, length"
 	if from != continuous.Raw {
 		parts = "parts, covered"
 	}
-	sql := fmt.Sprintf("SELECT series, %s, sum, paths FROM %s WHERE series BETWEEN %d AND %d AND start >= %d AND start < %d AND %s",
-		parts, source, first.series, last.series, first.start, first.start+to.Length().Milliseconds(), where)
+	return fmt.Sprintf("SELECT series, %s, sum, paths FROM %s WHERE series BETWEEN %d AND %d AND start >= %d AND start < %d AND %s",
+		parts, levelTables[from], first.series, last.series, first.start, first.start+to.Length().Milliseconds(), where)
+}
+
+// add adds the windows of groups of one time to their sums.
+func (r *roller) add(ctx context.Context, from, to continuous.Level, where string, groups []group, isNew bool) (err error) {
+	if r.sum == nil {
+		if r.sum, err = profiles.NewVectorSum(ctx, r.c); err != nil {
+			return err
+		}
+	}
+	first := groups[0]
+	sql := sumSQL(from, to, where, groups)
 	if !isNew {
 		ids, starts := make([]int32, len(groups)), make([]int64, len(groups))
 		for i, g := range groups {
@@ -142,7 +254,7 @@ func (r *roller) sum(ctx context.Context, from, to continuous.Level, where strin
 		have := fmt.Sprintf("FROM %s WHERE start = %d AND series IN (SELECT series FROM chosen)", levelTables[to], first.start)
 		sql += " UNION ALL SELECT series, parts, covered, sum, paths " + have
 		sql = "SELECT * FROM (" + sql + ") ORDER BY series"
-		rows, err := r.add(ctx, sql)
+		rows, err := addUp(ctx, r.c, r.sum, sql)
 		if err != nil {
 			return err
 		}
@@ -154,7 +266,7 @@ func (r *roller) sum(ctx context.Context, from, to continuous.Level, where strin
 		}
 		return rows.append(r.c, "", to, first.start)
 	}
-	rows, err := r.add(ctx, sql+" ORDER BY series")
+	rows, err := addUp(ctx, r.c, r.sum, sql+" ORDER BY series")
 	if err != nil {
 		return err
 	}
@@ -168,15 +280,15 @@ type sumRows struct {
 	paths               [][]byte
 }
 
-// add adds up the rows of each series of a statement, which are neighbours.
-func (r *roller) add(ctx context.Context, sql string) (rows sumRows, err error) {
+// addUp adds up the rows of each series of a statement, which are neighbours.
+func addUp(ctx context.Context, c *driver.Conn, sum *profiles.VectorSum, sql string) (rows sumRows, err error) {
 	end := func() {
 		if len(rows.series) > 0 {
-			rows.paths = append(rows.paths, r.g.Take())
+			rows.paths = append(rows.paths, sum.Take())
 		}
 	}
-	err = r.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		parts, covered, sum, paths := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3), driver.Column[driver.Text](ch, 4)
+	err = c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		parts, covered, values, paths := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3), driver.Column[driver.Text](ch, 4)
 		for i, id := range driver.Column[int32](ch, 0) {
 			n := len(rows.series)
 			if n == 0 || rows.series[n-1] != id {
@@ -186,8 +298,8 @@ func (r *roller) add(ctx context.Context, sql string) (rows sumRows, err error) 
 			}
 			rows.parts[n-1] += parts[i]
 			rows.covered[n-1] += covered[i]
-			rows.sum[n-1] += sum[i]
-			if err := r.g.Add(paths[i].Bytes()); err != nil {
+			rows.sum[n-1] += values[i]
+			if err := sum.Add(paths[i].Bytes()); err != nil {
 				return err
 			}
 		}
@@ -213,6 +325,9 @@ func (r *roller) expire(ctx context.Context, now time.Time, policy *continuous.P
 	}
 	for l, table := range levelTables {
 		where := fmt.Sprintf(" FROM %s WHERE start < %d", table, r.next.Kept[l])
+		if continuous.Level(l) == continuous.Raw {
+			where += fmt.Sprint(" AND seq <= ", r.prepared.seq) // the others are in no sum yet
+		}
 		n, err := r.c.Number(ctx, "SELECT count(*)"+where)
 		if err != nil {
 			return err

@@ -29,7 +29,8 @@ type Store struct {
 	file *driver.File
 	base *profiles.Store // whose forest and lock it uses
 
-	load sync.Mutex // held while state is loaded
+	rolling sync.Mutex // held by RollUp
+	load    sync.Mutex // held while state is loaded
 	// state changes only in the committed function of profiles.Grow, and is read by its
 	// caller or under profiles.Snapshot.
 	state *state
@@ -56,6 +57,24 @@ type state struct {
 	list     []*series // in order of ids; never nil
 	byKey    map[string]*series
 	nextID   int32
+}
+
+// snapshot begins a transaction in which the tables are as state says, and calls f with that
+// state, before anybody commits. The caller ends the transaction.
+func (s *Store) snapshot(ctx context.Context, c *driver.Conn, f func(st *state)) error {
+	return profiles.Snapshot(s.base, func() error {
+		if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+			return err
+		}
+		st, err := s.loaded(ctx, c) // the first statement, or one that begins the snapshot
+		if err == nil {
+			_, err = c.Number(ctx, "SELECT count(*) FROM meta")
+		}
+		if err == nil {
+			f(st)
+		}
+		return err
+	})
 }
 
 // series is a row of table series.
