@@ -267,7 +267,7 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 	if err != nil {
 		return err
 	}
-	st, closeStore, err := e.destinationAt(ctx, where, engines.Read)
+	st, closeStore, err := e.destinationAt(ctx, where, engines.Write)
 	if err != nil {
 		return err
 	}

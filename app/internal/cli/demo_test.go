@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+)
+
+// TestDemoOfEarlierVersion runs the demo where an earlier version of the program left its
+// store.
+func TestDemoOfEarlierVersion(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, errOut bytes.Buffer
+	run := func() int {
+		return (&env{in: strings.NewReader(""), out: &out, err: &errOut}).run(t.Context(), []string{"demo"})
+	}
+	if status := run(); status != 0 {
+		t.Fatal(errOut.String())
+	}
+	path, err := filepath.Abs(demoStore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(t, path, `DROP VIEW IF EXISTS windows; DROP VIEW IF EXISTS window_sample; DROP TABLE series; DROP TABLE raw_window; DROP TABLE hour_window; DROP TABLE day_window;
+		UPDATE meta SET value = '8' WHERE key = 'schema'`)
+	out.Reset()
+	if status := run(); status != 0 || !strings.Contains(out.String(), "confirmed regression") {
+		t.Errorf("status %d\n%s%s", status, &out, &errOut)
+	}
+}
+
+// change runs SQL on a DuckDB file, as an earlier version of the program would have.
+func change(t *testing.T, path, sql string) {
+	t.Helper()
+	var db bind.Database
+	if bind.Open(path, &db) != bind.StateSuccess {
+		t.Fatalf("%s cannot be opened", path)
+	}
+	defer bind.Close(&db)
+	var c bind.Connection
+	if bind.Connect(db, &c) != bind.StateSuccess {
+		t.Fatal("no connection")
+	}
+	defer bind.Disconnect(&c)
+	var r bind.Result
+	defer bind.DestroyResult(&r)
+	if bind.Query(c, sql, &r) != bind.StateSuccess {
+		t.Fatal(bind.ResultError(&r))
+	}
+}
