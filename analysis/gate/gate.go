@@ -7,7 +7,8 @@
 //   - The error probability holds for the whole suite (Policy.Alpha): a finding of a
 //     larger suite must be less probable by chance to fail. The findings are those of
 //     `dendro regressions`, whatever the suite.
-//   - One function that is slower in many benchmarks is one Change.
+//   - One function that is slower in many benchmarks is one Change, and so is one call in the
+//     user's code.
 //   - Uncertain results are reported but do not fail: a suspect (seen in one run
 //     only) unless chance practically never makes it, a machine on which everything is slower, a history that is too short.
 //
@@ -123,35 +124,20 @@ type Change struct {
 	Fails bool                 // by the policy; set by Judge
 }
 
-// Group merges the findings with one cause: the same function in the same state
-// (acknowledged, transient), if their kind is a cost. Other findings stay alone. Order:
+// Group merges the findings with one cause: the same function, or the same headline in the
+// user's code, in the same state (acknowledged, transient), if their kind is a cost. Other findings stay alone. Order:
 // costs, acknowledged ones, the other kinds, transient ones; each by share of the program,
 // then by score.
 func Group(findings []regression.Finding) []Change {
-	type culprit struct {
-		function     string
-		kind         regression.Kind // of those without a function
-		acknowledged bool
-		transient    bool
-	}
 	var list []Change
-	at := map[culprit]int{}
-	for _, f := range findings {
-		if !f.Kind.Costs() {
-			list = append(list, Change{Finding: f})
+	at := map[int]int{} // by the first finding of a cause
+	for i, first := range causes(findings) {
+		if k, ok := at[first]; ok {
+			list[k].add(findings[i])
 			continue
 		}
-		c := culprit{f.Function, "", f.Acknowledged != nil, f.Status == regression.Transient}
-		if f.Function == "" {
-			c.kind = f.Kind
-		}
-		i, ok := at[c]
-		if !ok {
-			at[c] = len(list)
-			list = append(list, Change{Finding: f})
-			continue
-		}
-		list[i].add(f)
+		at[first] = len(list)
+		list = append(list, Change{Finding: findings[i]})
 	}
 	for i := range list {
 		slices.SortStableFunc(list[i].Also, func(a, b regression.Finding) int {
@@ -163,6 +149,58 @@ func Group(findings []regression.Finding) []Change {
 			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
 	})
 	return list
+}
+
+// culprit is what findings with one cause have in common.
+type culprit struct {
+	function     string
+	calls        string          // of a headline
+	headline     bool            // the function is that of a headline
+	kind         regression.Kind // of findings without a function
+	acknowledged bool
+	transient    bool
+}
+
+// culprits returns what a cost may have in common with others: its function, and the
+// headline in the user's code. Other findings have nothing.
+func culprits(f *regression.Finding) []culprit {
+	if !f.Kind.Costs() {
+		return nil
+	}
+	c := culprit{function: f.Function, acknowledged: f.Acknowledged != nil, transient: f.Status == regression.Transient}
+	if f.Function == "" {
+		c.kind = f.Kind
+		return []culprit{c}
+	}
+	h := f.Headline
+	if h == nil || !h.Own {
+		return []culprit{c}
+	}
+	code := c
+	code.function, code.calls, code.headline = h.Function, h.Calls, true
+	return []culprit{c, code}
+}
+
+// causes returns for each finding the index of the first one with its cause.
+func causes(findings []regression.Finding) []int {
+	first, at := make([]int, len(findings)), map[culprit]int{}
+	for i := range findings {
+		first[i] = i
+		for _, c := range culprits(&findings[i]) {
+			k, known := at[c]
+			if !known {
+				at[c] = i
+				continue
+			}
+			a, b := first[k], first[i]
+			for j := range i + 1 {
+				if first[j] == a || first[j] == b {
+					first[j] = min(a, b)
+				}
+			}
+		}
+	}
+	return first
 }
 
 // add adds another finding of the same cause. A confirmed one leads, then the one with

@@ -182,6 +182,9 @@ func TestGroupKeepsAll(t *testing.T) {
 				rapid.SampledFrom([]string{"regression", "slowdown", "improvement", "widespread"}).Draw(t, "kind"),
 				rapid.SampledFrom([]string{"suspect", "confirmed", "transient", "acknowledged"}).Draw(t, "status"),
 				rapid.SampledFrom([]string{"f", "g", "-"}).Draw(t, "function"), rapid.IntRange(1, 9).Draw(t, "score"), 0, i)))
+			if own := rapid.SampledFrom([]string{"h", "i", ""}).Draw(t, "headline"); own != "" {
+				list[i].Headline = &regression.Headline{Function: own, Own: true}
+			}
 		}
 		count := func(changes []Change) (ids []string) {
 			for _, c := range changes {
@@ -200,7 +203,34 @@ func TestGroupKeepsAll(t *testing.T) {
 		if got := count(Group(list)); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
+		causes := func(list []regression.Finding) (groups []string) {
+			for _, c := range Group(list) {
+				groups = append(groups, strings.Join(count([]Change{c}), ";"))
+			}
+			slices.Sort(groups)
+			return groups
+		}
+		if a, b := causes(list), causes(rapid.Permutation(list).Draw(t, "order")); !slices.Equal(a, b) {
+			t.Fatalf("in another order %q, not %q", b, a)
+		}
 	})
+}
+
+// TestGroupByHeadline: a call in the user's code is one cause, wherever in it the samples are.
+func TestGroupByHeadline(t *testing.T) {
+	of := func(benchmark, function, headline string) regression.Finding {
+		f := finding(benchmark + " regression confirmed " + function + " 9 0.3")
+		f.Headline = &regression.Headline{Function: headline, Calls: "lower", Own: true}
+		return f
+	}
+	for want, list := range map[int][]regression.Finding{
+		1: {of("a", "less", "less"), of("b", "lower", "less"), of("c", "lower", "sort")}, // less, which lower joins
+		2: {of("a", "less", "less"), of("c", "lower", "sort")},
+	} {
+		if got := Group(list); len(got) != want || len(got[0].All()) != len(list)-want+1 {
+			t.Errorf("%d changes, want %d: %+v", len(got), want, got)
+		}
+	}
 }
 
 // put stores a run of a benchmark in which main calls a, b, … with these values.
