@@ -124,7 +124,10 @@ func (res *Result) shareKnown(ctx context.Context, again func(i int, k *history.
 		sortFindings(other.Findings)
 		if by[0] != b.Benchmark {
 			for _, r := range other.held.Renamed {
-				other.Warnings = append(other.Warnings, fmt.Sprintf("%s%s to %s, as %s shows", renamedNote, r.Base, r.Head, by[0]))
+				note := fmt.Sprintf("%s%s to %s", renamedNote, r.Base, r.Head)
+				if !slices.ContainsFunc(other.Findings, func(f Finding) bool { return f.Kind == Moved && strings.HasPrefix(f.Note, note+" (") }) {
+					other.Warnings = append(other.Warnings, fmt.Sprintf("%s, as %s shows", note, by[0]))
+				}
 			}
 			for _, in := range other.held.Inlined {
 				other.Warnings = append(other.Warnings, fmt.Sprintf("inlined %s into %s, as %s shows", in.Callee, in.Caller, by[0]))
