@@ -1,12 +1,14 @@
-// Package recorded has the history of a small Go module with known changes, as its
-// benchmarks were really recorded: 24 runs of one commit, 6 of the next.
+// Package recorded has the histories of two small Go modules with known changes, as their
+// benchmarks were really recorded. Billing has 24 runs of one commit and 6 of the next; Jobs,
+// a pull request, 4 runs of either, in turns.
 //
-//   - testdata/base, testdata/head: the module, and the files that the second commit
-//     changed;
-//   - testdata/runs/NNN: of each run the CPU profiles of `dendro bench`, and the results
-//     that the benchmarks printed (commits.json has the commits);
-//   - testdata/truth.json: what changed;
-//   - record: the command that made testdata/runs.
+//   - base, head: the module, and the files that the second commit changed;
+//   - runs: of each run the CPU profiles of `dendro bench`, and the results that the
+//     benchmarks printed;
+//   - truth.json: what changed in Billing;
+//   - record: the command that made the runs.
+//
+// Those of Billing are in testdata, those of Jobs in testdata/rename.
 package recorded
 
 import (
@@ -18,32 +20,46 @@ import (
 	"strings"
 )
 
-// The runs of the two commits.
+// The runs of the two commits of Billing, and of each of Jobs.
 const (
 	BaseRuns = 24
 	HeadRuns = 6
+	TurnRuns = 4
 )
 
 // Commits are the two commits of a repository.
 type Commits struct{ Base, Head string }
 
+// Module is a module with two commits.
+type Module struct {
+	name     string
+	folder   string // in testdata
+	subjects [2]string
+}
+
+// The modules.
+var (
+	Billing = Module{"billing", ".", [2]string{"billing: invoices, stock, search, archive", "billing: stock numbers of any alphabet; tokens v1.1.0"}}
+	Jobs    = Module{"jobs", "rename", [2]string{"jobs: a heap of jobs", "jobs: names in any case; push is pushValue"}}
+)
+
 // Repository makes a git repository of the module in dir, which must not exist: the commit
 // before the changes, and the one with them. testdata is the directory of that name. The
 // commits have the same hashes always.
-func Repository(dir, testdata string) (c Commits, err error) {
+func (m *Module) Repository(dir, testdata string) (c Commits, err error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return c, err
 	}
 	if _, err := git(dir, "", "init", "--quiet", "--initial-branch=main"); err != nil {
 		return c, err
 	}
-	if _, err := git(dir, "", "remote", "add", "origin", "https://github.com/example/billing"); err != nil { // for links
+	if _, err := git(dir, "", "remote", "add", "origin", "https://github.com/example/"+m.name); err != nil { // for links
 		return c, err
 	}
-	if c.Base, err = commit(dir, filepath.Join(testdata, "base"), "2026-11-20T09:00:00Z", "billing: invoices, stock, search, archive"); err != nil {
+	if c.Base, err = commit(dir, filepath.Join(testdata, m.folder, "base"), "2026-11-20T09:00:00Z", m.subjects[0]); err != nil {
 		return c, err
 	}
-	c.Head, err = commit(dir, filepath.Join(testdata, "head"), "2026-11-23T09:00:00Z", "billing: stock numbers of any alphabet; tokens v1.1.0")
+	c.Head, err = commit(dir, filepath.Join(testdata, m.folder, "head"), "2026-11-23T09:00:00Z", m.subjects[1])
 	return c, err
 }
 

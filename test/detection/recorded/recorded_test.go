@@ -45,7 +45,7 @@ func stored(t *testing.T) []string {
 	}
 	dir := t.TempDir()
 	repository, store := filepath.Join(dir, "billing"), filepath.Join(dir, "dendro.duckdb")
-	c, err := Repository(repository, testdata)
+	c, err := Billing.Repository(repository, testdata)
 	if err != nil {
 		t.Fatal(err)
 	}
