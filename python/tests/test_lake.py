@@ -136,7 +136,7 @@ class File(unittest.TestCase):
         with duckdb.connect(self.store, read_only=True) as db:
             names = {row[0] for row in db.sql("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
             self.assertEqual(db.sql("SELECT count(*) > 0 FROM path JOIN functions f ON f.name = path.function").fetchone(), (True,))
-        self.assertEqual(names, {"profiles", "functions", "function_sample", "path", "sampled_segment", "stack"})
+        self.assertEqual(names, {"profiles", "functions", "function_sample", "path", "sampled_segment", "stack", "windows"})
 
     def test_served(self) -> None:
         """While a server has the file, a copy of it is read."""
