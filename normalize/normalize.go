@@ -34,7 +34,7 @@ import (
 
 // builtin is the version of the built-in rules. Increase it with every change of any normal
 // form.
-const builtin = "2"
+const builtin = "3"
 
 // maxName is the maximum length of a normal form in bytes. Longer names are cut and
 // get the hash of the whole name, so that they stay distinct.
@@ -52,7 +52,7 @@ type Normalizer struct {
 // New returns a normalizer; user may be nil.
 func New(user *Rules) *Normalizer { return &Normalizer{user: user} }
 
-// Version identifies the rules: "2", or "2+" and a hash of the user's rules.
+// Version identifies the rules: "3", or "3+" and a hash of the user's rules.
 func (n *Normalizer) Version() string {
 	if n.user.Len() == 0 {
 		return builtin
@@ -103,7 +103,7 @@ const maxPasses = 8
 
 // builtinName applies the built-in rules to the name of f until it does not change.
 func builtinName(f profile.Function) string {
-	name, of := f.Name, familyOf(f)
+	name, of := v8Name(&f), familyOf(f)
 	for range maxPasses {
 		if unresolved(name) {
 			return moduleName(f.Module)

@@ -310,6 +310,13 @@ func TestNamesWithAttributes(t *testing.T) {
 		{profile.Function{Name: "each", File: "cart.rb", Kind: profile.KindRuby}, "each (cart.rb)"},
 		{profile.Function{Name: "{closure}", File: "src/cart.phtml.inc"}, "{closure} (src/cart.phtml.inc)"},
 		{profile.Function{Name: "$Proxy12", File: "proxy.js", Kind: profile.KindJS}, "$Proxy12 (proxy.js)"},
+		// Pyroscope's SDK for Node.js:
+		{profile.Function{Name: "./src/cart.js:render:12", SystemName: "render", File: "/app/src/cart.js"}, "render (/app/src/cart.js)"},
+		{profile.Function{Name: "./src/cart.js:(anonymous:L#12:C#3):12", SystemName: "(anonymous:L#12:C#3)", File: "/app/src/cart.js"}, "(anonymous) (/app/src/cart.js)"},
+		{profile.Function{Name: "node:internal/util:get:615", SystemName: "get", File: "node:internal/util"}, "get (node:internal/util)"},
+		{profile.Function{Name: ":(idle):0", SystemName: "(idle)"}, "(idle)"},
+		{profile.Function{Name: "a:render:x", SystemName: "render", File: "a.js"}, "a:render:x (a.js)"},
+		{profile.Function{Name: "ns::render:12", SystemName: "_ZN2ns6renderE", Kind: cpp}, "ns::render:12"},
 		{profile.Function{Name: "main.main", File: "/src/main.go", Kind: golang}, "main.main"},
 		{profile.Function{Name: "main.main", File: "/src/main.go"}, "main.main"},
 		{profile.Function{Name: "a.b.C.m", File: "C.java", Kind: java}, "a.b.C.m"},

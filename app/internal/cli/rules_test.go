@@ -66,7 +66,7 @@ func TestRenormalizeVersion1(t *testing.T) {
 	if _, out, _ := runOn(t, "", "top", "-o", "tsv", "--type", "cpu-samples"); !strings.Contains(out, "h0123456789abcdef") {
 		t.Errorf("before:\n%s", out)
 	}
-	if status, _, said := runOn(t, "", "import", "--renormalize"); status != exitFine || !strings.Contains(said, `normalising the names of 2 profiles again: rules "1" → "2"`) {
+	if status, _, said := runOn(t, "", "import", "--renormalize"); status != exitFine || !strings.Contains(said, `normalising the names of 2 profiles again: rules "1" → "3"`) {
 		t.Fatalf("status %d: %s", status, said)
 	}
 	status, out, said := runOn(t, "", "top", "-o", "tsv", "--type", "cpu-samples")
