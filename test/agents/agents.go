@@ -2,10 +2,13 @@
 // for Go inside small programs: a shop in Python, one in Java and the Go agent's
 // example, each with an endpoint that takes a known time. Its tests let them report
 // to `dendro serve` and compare its answers with what the shops measured themselves.
+// Programs that Pyroscope's SDKs profile push to it, and what it acknowledged has to
+// be in its flame graphs.
 //
-// The tests of SkyWalking's agents run where DENDRO_TEST_REAL is set. They need
-// python3 with venv, and a JDK 17 or newer that the Java agent runs on (up to 24); the agents are
-// downloaded once, into package cache's folder.
+// The tests of SkyWalking's agents and of Pyroscope's SDKs run where DENDRO_TEST_REAL is
+// set. They need python3 with venv, Node.js with npm, and a JDK 17 or newer that
+// SkyWalking's agent runs on (up to 24); agents and SDKs are downloaded once, into package
+// cache's folder.
 package agents
 
 import (

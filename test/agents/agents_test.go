@@ -30,13 +30,18 @@ func TestMain(m *testing.M) {
 	os.Exit(program.Main(m.Run))
 }
 
-// needAgents skips tests where no real agents were asked for, and lets the others
-// run side by side: most of their time is that of a task.
-func needAgents(t *testing.T) {
+// needReal skips tests where no real agents were asked for.
+func needReal(t *testing.T) {
 	t.Helper()
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("needs real agents: make test-real")
 	}
+}
+
+// needAgents is needReal for tests that run side by side: most of their time is that of a task.
+func needAgents(t *testing.T) {
+	t.Helper()
+	needReal(t)
 	t.Parallel()
 }
 

@@ -14,7 +14,7 @@ import (
 // TestStartPage runs the commands of the page for operators, with a real agent.
 func TestStartPage(t *testing.T) {
 	needAgents(t)
-	venv, err := pythonVenv(t.Context())
+	venv, err := pythonVenv(t.Context(), pythonFolder, pythonAgent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,11 @@ import (
 	"github.com/dendroprof/dendro/test/cache"
 )
 
-// pythonAgent is the agent as pip names it.
-const pythonAgent = "apache-skywalking==1.2.0"
+// The agent as pip names it, and the folder of its environment.
+const (
+	pythonAgent  = "apache-skywalking==1.2.0"
+	pythonFolder = "skywalking-python-1.2.0"
+)
 
 //go:embed python/shop.py
 var pythonShop string
@@ -20,7 +23,7 @@ var pythonShop string
 // Python starts the shop in Python, whose agent reports to the server's gRPC
 // address. Its files lie in dir.
 func Python(ctx context.Context, dir, server, service string) (*Shop, error) {
-	venv, err := pythonVenv(ctx)
+	venv, err := pythonVenv(ctx, pythonFolder, pythonAgent)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +40,13 @@ func Python(ctx context.Context, dir, server, service string) (*Shop, error) {
 	return s, s.start(ctx, cmd)
 }
 
-// pythonVenv returns the folder of a Python environment with the agent.
-func pythonVenv(ctx context.Context) (string, error) {
-	return cache.Folder("skywalking-python-1.2.0", func(dir string) error {
+// pythonVenv returns a Python environment with a package, in the folder of that name of the cache.
+func pythonVenv(ctx context.Context, name, requirement string) (string, error) {
+	return cache.Folder(name, func(dir string) error {
 		if err := run(ctx, dir, "python3", "-m", "venv", "."); err != nil {
 			return err
 		}
-		return run(ctx, dir, "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", pythonAgent)
+		return run(ctx, dir, "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement)
 	})
 }
 

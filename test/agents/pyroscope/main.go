@@ -51,13 +51,14 @@ func main() {
 			mu.Unlock()
 		}
 	}()
-	pyroscope.TagWrapper(context.Background(), pyroscope.Labels("controller", "checkout"), func(context.Context) {
-		for !ended.Load() {
+	for !ended.Load() {
+		pyroscope.TagWrapper(context.Background(), pyroscope.Labels("controller", "checkout"), func(context.Context) {
 			computeTax()
 			mu.Lock()
 			mu.Unlock() //nolint:staticcheck // only the wait counts
-		}
-	})
+		})
+		renderPage()
+	}
 	p.Stop()
 }
 
@@ -71,4 +72,13 @@ func computeTax() {
 		regexp.MustCompile(`a+b`).MatchString("aaaaaaaaaaaaaab")
 	}
 	kept = append(kept[:min(len(kept), 100)], make([]byte, 10_000))
+}
+
+// renderPage takes the rest.
+//
+//go:noinline
+func renderPage() {
+	for range 30 {
+		regexp.MustCompile(`c+d`).MatchString("ccccccccccccccd")
+	}
 }
