@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -57,7 +58,19 @@ func openFile(dir string, create bool) (*catalog, error) {
 	// readers do not keep it from ending, such as a session of Spark with an open result.
 	address := url.URL{Scheme: "file", Path: file, RawQuery: "_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"}
 	db, err := sql.Open("sqlite", address.String())
-	return &catalog{db: db}, err
+	if err != nil {
+		return nil, err
+	}
+	// SQLite waits for locks, but not where a new file gets its log of changes.
+	for until := time.Now().Add(time.Minute); isBusy(db.Ping()) && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+	}
+	return &catalog{db: db}, nil
+}
+
+// isBusy reports whether another process has a lock.
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // openPostgres opens the catalog in a database.
