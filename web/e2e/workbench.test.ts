@@ -90,7 +90,7 @@ describe.skipIf(missing)('workbench', () => {
     await w.page.keyboard.press('Shift+F10');
     await w.page.getByRole('menuitem', { name: /Sandwich/ }).waitFor();
     await w.page.keyboard.press('Escape');
-    expect(await w.page.locator('[role=menu]').count()).toBe(0);
+    await w.page.locator('[role=menu]').waitFor({ state: 'detached' });
     const side = w.page.locator('.side');
     const width = await side.evaluate(e => e.clientWidth);
     await w.page.getByRole('separator', { name: 'Width of the list' }).focus();
