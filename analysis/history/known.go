@@ -19,11 +19,11 @@ type Rename struct{ Base, Head string }
 // samples are the caller's.
 type Inline struct{ Caller, Callee string }
 
-// With applies what is known to the matrix: each renamed function gets one name, and the
-// samples of inlined calls go to their callers. A rename applies if all samples of the old
-// name are from runs before the first one with the new name; an inlining applies if the callee
-// has no samples in the tested runs, which are the last. With also returns what it applied; it
-// returns m itself if that is nothing.
+// With applies renames and inlinings to the matrix: a renamed function gets one name, and the
+// samples of an inlined call count for its caller. A rename applies if no run has the old name
+// after the first run with the new one. An inlining applies if the callee has no samples in the
+// tested runs, which are the last. With also returns the renames and inlinings that it applied,
+// and m itself if there are none.
 func (m *Matrix) With(k *Known, tested int) (*Matrix, Known) {
 	held := Known{}
 	for _, r := range k.Renamed {

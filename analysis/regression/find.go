@@ -260,7 +260,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	b.Analyses = []*Analysis{newest}
 	b.Ranked = newest.Ranked
 	if k == most || n-most < leastHistory {
-		b.Findings = slices.Clone(newest.Findings) // what is accepted differs from request to request
+		b.Findings = slices.Clone(newest.Findings) // acceptances are marked in the list, per request
 		return nil
 	}
 	two, err := compare(n-2, n-2, n)

@@ -556,7 +556,7 @@ func (f *fit) withInlined(p *place) *place {
 }
 
 // innermost goes from a node down the calls that hold most of the rise of each. A call that
-// rose by more than what is above it took work from beside it.
+// rose by more than its caller did took over work of its siblings.
 func (f *fit) innermost(n int32) int32 {
 	total := func(n int32) float64 {
 		if slot := f.space.at(nodeTotal, n); slot != noRow {

@@ -29,8 +29,8 @@ type Request struct {
 	// finds it confirmed.
 	Acknowledged []Acknowledgement
 	Now          time.Time // for Acknowledged; zero: none has expired
-	// Memory keeps what was found for each benchmark, and Find judges only those that
-	// changed since; nil: all of them.
+	// Memory keeps the result of each benchmark. Find judges only benchmarks that it does
+	// not have; nil: all of them.
 	Memory *store.Memory
 }
 

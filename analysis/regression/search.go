@@ -36,7 +36,8 @@ func newSearch(st store.Reader, req *Request, list []history.Series, tested map[
 	return s
 }
 
-// recall finds what is in memory, and announces the profiles of the rest to the store.
+// recall reads results from memory. It announces the profiles of the other benchmarks to the
+// store.
 func (s *search) recall(ctx context.Context) (release func(), err error) {
 	if s.req.Memory != nil {
 		err := parallel(ctx, len(s.list), func(i int) error {
@@ -95,15 +96,15 @@ func (s *search) judge(ctx context.Context, i int, known *history.Known) (*Bench
 	return kept.of(&s.list[i], s.tested, s.req), nil
 }
 
-// withoutProfiles returns what is kept of a benchmark: not its profiles, which the next
-// request lists anyway, and which take more memory than all the rest.
+// withoutProfiles returns a copy without profiles, for the memory: profiles are large, and
+// every request lists them anyway.
 func (b *Benchmark) withoutProfiles() *Benchmark {
 	kept := *b
 	kept.Profiles, kept.Base, kept.Head = nil, nil, nil
 	return &kept
 }
 
-// of returns what is kept as the result for the profiles of a series.
+// of returns a result from memory with the profiles of a series.
 func (b *Benchmark) of(s *history.Series, tested map[store.ProfileID]bool, req *Request) *Benchmark {
 	out := newBenchmark(s, tested, req)
 	out.Warnings, out.Findings, out.Ranked = slices.Clone(b.Warnings), slices.Clone(b.Findings), slices.Clone(b.Ranked)
@@ -112,7 +113,8 @@ func (b *Benchmark) of(s *history.Series, tested map[store.ProfileID]bool, req *
 	return out
 }
 
-// bytes estimates the memory of what is kept. Names are those of the store.
+// bytes estimates the memory of a result. Names of functions are not counted, because the
+// store has them in memory already.
 func (b *Benchmark) bytes() int64 {
 	const benchmark, analysis, finding, text = 700, 400, 700, 16
 	n := int64(benchmark + 60*len(b.Ranked) + 120*len(b.Warnings))
