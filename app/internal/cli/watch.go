@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/webhook"
 	"github.com/dendroprof/dendro/profile"
@@ -24,22 +23,21 @@ import (
 type watching struct {
 	services []string
 	request  judge.MethodRequest
-	hook     *webhook.Hook
-	log      *webhook.Log
+	teller   webhook.Teller
 	every    time.Duration
 	once     bool
-	suspects bool
 }
 
 func newWatch(e *env) *cobra.Command {
-	var w watching
+	w := watching{teller: webhook.Teller{Out: e.out}}
+	param.Of(&w.request) // sets the defaults
 	var address, format, state string
 	c := &cobra.Command{
 		Use:   "watch [flags]",
 		Short: "Post each new regression to a webhook, once",
 		Long: `Search for regressions again and again, and post each confirmed one to a webhook the
-first time it is found: of benchmarks, or with --service of the releases of services whose
-profiles arrive by themselves.
+first time it is found: of benchmarks, or with --service of the releases of services that
+push profiles.
 
 The address of the webhook may hold a secret: set it in $DENDRO_WEBHOOK rather than with
 --webhook. A file (--state) remembers what was posted, also when the command is started
@@ -59,7 +57,7 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 	c.Flags().StringVar(&w.request.By, "by", "", "with --service: `label` whose values are releases")
 	c.Flags().DurationVar(&w.every, "every", 10*time.Minute, "time between two searches")
 	c.Flags().BoolVar(&w.once, "once", false, "search once and end")
-	c.Flags().BoolVar(&w.suspects, "suspects", false, "also post suspects")
+	c.Flags().BoolVar(&w.teller.Suspects, "suspects", false, "also post suspects")
 	c.Flags().StringVar(&state, "state", "", "`file` that remembers what was posted (default: dendro/posted.json in the user's cache)")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
 		if w.every < time.Second {
@@ -69,7 +67,7 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 			address = os.Getenv("DENDRO_WEBHOOK")
 		}
 		if address != "" {
-			if w.hook, err = webhook.New(address, webhook.Format(format)); err != nil {
+			if w.teller.Hook, err = webhook.New(address, webhook.Format(format)); err != nil {
 				return param.Errorf("--webhook: %w", err)
 			}
 		}
@@ -80,7 +78,7 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 			}
 			state = filepath.Join(dir, "dendro", "posted.json")
 		}
-		if w.log, err = webhook.ReadLog(state); err != nil {
+		if w.teller.Log, err = webhook.ReadLog(state); err != nil {
 			return err
 		}
 		if err := learn(&w.request.Facts); err != nil {
@@ -121,7 +119,7 @@ func (w *watching) search(ctx context.Context, e *env, a endpoint.Asker) error {
 	var failed error
 	for _, service := range services {
 		r := w.request
-		r.Service, r.MinShare = service, 0.001
+		r.Service = service
 		result, err := a.Ask(ctx, endpoint.Regressions.Of(&r))
 		if errors.Is(err, store.ErrNothing) {
 			fmt.Fprintf(e.err, "dendro: %v\n", err)
@@ -131,27 +129,7 @@ func (w *watching) search(ctx context.Context, e *env, a endpoint.Asker) error {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		found := result.(*judge.RegressionsResult).Findings
-		for i := range found {
-			failed = errors.Join(failed, w.post(ctx, e, &found[i]))
-		}
+		failed = errors.Join(failed, w.teller.Tell(ctx, result.(*judge.RegressionsResult).Findings, time.Now()))
 	}
 	return failed
-}
-
-// post posts a finding that is new.
-func (w *watching) post(ctx context.Context, e *env, f *regression.Finding) error {
-	if !f.Kind.Costs() || f.Acknowledged != nil || f.Status != regression.Confirmed && !w.suspects {
-		return nil
-	}
-	now := time.Now()
-	if !w.log.Has(f) {
-		if w.hook != nil {
-			if err := w.hook.Post(ctx, f, now); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintln(e.out, webhook.Text(f))
-	}
-	return w.log.Add(f, now)
 }

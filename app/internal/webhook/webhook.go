@@ -103,6 +103,42 @@ func (h *Hook) Post(ctx context.Context, f *regression.Finding, now time.Time) e
 	return nil
 }
 
+// Teller posts findings, each once.
+type Teller struct {
+	Hook     *Hook // nil: findings are printed only
+	Log      *Log
+	Suspects bool      // also those that are not confirmed
+	Out      io.Writer // gets a line for each
+}
+
+// Tell posts the regressions that are new and not accepted. It goes on after a failure; a
+// finding that could not be posted is new the next time too.
+func (t *Teller) Tell(ctx context.Context, findings []regression.Finding, now time.Time) error {
+	var failed error
+	for i := range findings {
+		f := &findings[i]
+		if !f.Kind.Costs() || f.Acknowledged != nil || f.Status != regression.Confirmed && !t.Suspects {
+			continue
+		}
+		failed = errors.Join(failed, t.tell(ctx, f, now))
+	}
+	return failed
+}
+
+func (t *Teller) tell(ctx context.Context, f *regression.Finding, now time.Time) error {
+	if !t.Log.Has(f) {
+		if t.Hook != nil {
+			if err := t.Hook.Post(ctx, f, now); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(t.Out, Text(f)); err != nil {
+			return err
+		}
+	}
+	return t.Log.Add(f, now)
+}
+
 // Text describes a finding in one line.
 func Text(f *regression.Finding) string {
 	what := cmp.Or(report.Label(f), words.Clean(f.Note), "the program")
