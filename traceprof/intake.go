@@ -3,10 +3,10 @@ package traceprof
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/groupcommit"
 )
 
 // IntakeOptions are the options of an Intake. Zero fields mean the defaults.
@@ -40,14 +40,9 @@ type Intake struct {
 	pending int64         // bytes of the batches that are not committed
 	room    chan struct{} // closed when pending falls; nil: no stream waits
 	closed  bool
-	next    time.Time // when the next commit of a wanted batch may begin
 	metrics IntakeMetrics
-	failed  error     // of the last commit; nil: it succeeded
-	tried   time.Time // when the last commit ended
-
-	wake chan struct{} // wakes the writer to check when the next commit is due
-	done chan struct{} // closed when the writer has ended
-	stop context.CancelFunc
+	pace    groupcommit.Pace
+	writer  *groupcommit.Writer
 }
 
 // IntakeMetrics counts what an Intake has done. Snapshots that the store had already
@@ -76,9 +71,8 @@ func NewIntake(st Store, o IntakeOptions) *Intake {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	in := &Intake{st: st, opts: o, stacks: newIntakeStacks(o.MaxStacks), wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop}
-	go in.write(ctx)
+	in := &Intake{st: st, opts: o, stacks: newIntakeStacks(o.MaxStacks)}
+	in.writer = groupcommit.New(in.due)
 	return in
 }
 
@@ -92,18 +86,11 @@ func (in *Intake) Metrics() IntakeMetrics {
 	return m
 }
 
-// unreadyFor is how long Err reports a failed commit. A server that is not ready gets
-// no more data from a load balancer, so without an end it would never commit again.
-const unreadyFor = 30 * time.Second
-
 // Err returns the error of the last commit if that failed less than 30 seconds ago.
 func (in *Intake) Err() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if time.Since(in.tried) > unreadyFor {
-		return nil
-	}
-	return in.failed
+	return in.pace.Err()
 }
 
 // Close accepts no more data, stores what is pending and returns. If the context ends
@@ -113,24 +100,7 @@ func (in *Intake) Close(ctx context.Context) error {
 	in.closed = true
 	in.makeRoom()
 	in.mu.Unlock()
-	in.nudge()
-	select {
-	case <-in.done:
-		in.stop()
-		return nil
-	case <-ctx.Done():
-		in.stop()
-		<-in.done
-		return ctx.Err()
-	}
-}
-
-// nudge makes the writer check again when a batch is due.
-func (in *Intake) nudge() {
-	select {
-	case in.wake <- struct{}{}:
-	default:
-	}
+	return in.writer.Close(ctx)
 }
 
 // makeRoom wakes the streams that wait for room. The caller holds the lock.
@@ -167,67 +137,40 @@ type partKey struct {
 func (in *Intake) current() *batch {
 	if in.open == nil {
 		in.open = &batch{first: time.Now(), parts: map[partKey]*Snapshots{}, instances: map[InstanceKey]*Instance{}, done: make(chan struct{})}
-		in.nudge()
+		in.writer.Nudge()
 	}
 	return in.open
 }
 
-// nextBatch returns a batch that is due, or how long to wait for one; less than 0:
-// until something arrives. A batch that a stream waits for is due as soon as commits
-// take at most a quarter of the time, any other after MaxDelay. The caller holds the lock.
-func (in *Intake) nextBatch(now time.Time) (*batch, time.Duration) {
+// due implements groupcommit.Next. A batch that a stream waits for is due at its pace, any
+// other after MaxDelay.
+func (in *Intake) due(now time.Time) (commit func(context.Context), wait time.Duration, closed bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	b := in.open
 	if b == nil {
-		return nil, -1
+		return nil, -1, in.closed
 	}
 	due := b.first.Add(in.opts.MaxDelay)
-	if b.wanted && in.next.Before(due) {
-		due = in.next
+	if b.wanted {
+		due = in.pace.Due(due)
 	}
-	if wait := due.Sub(now); wait > 0 && !in.closed && b.bytes < in.opts.MaxBytes/2 {
-		return nil, wait
+	if wait = due.Sub(now); wait > 0 && !in.closed && b.bytes < in.opts.MaxBytes/2 {
+		return nil, wait, in.closed
 	}
 	in.open = nil
-	return b, 0
-}
-
-// write commits batches until the Intake is closed and all are committed.
-func (in *Intake) write(ctx context.Context) {
-	defer close(in.done)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		in.mu.Lock()
-		b, wait := in.nextBatch(time.Now())
-		closed := in.closed
-		in.mu.Unlock()
-		switch {
-		case b != nil:
-			in.commit(ctx, b)
-			continue
-		case closed:
-			return
-		case wait < 0:
-			<-in.wake
-			continue
-		}
-		timer.Reset(wait)
-		select {
-		case <-in.wake:
-		case <-timer.C:
-		}
-	}
+	return func(ctx context.Context) { in.commit(ctx, b) }, 0, in.closed
 }
 
 // commit stores a batch and wakes the streams that wait for it.
 func (in *Intake) commit(ctx context.Context, b *batch) {
 	start := time.Now()
-	err := guarded(func() error { return b.store(ctx, in.st) })
+	err := groupcommit.Guarded(func() error { return b.store(ctx, in.st) })
 	took := time.Since(start)
 
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.next = start.Add(4 * took)
+	in.pace.Committed(start, took, err)
 	m := &in.metrics
 	m.Batches++
 	m.CommitTime += took
@@ -240,22 +183,10 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 		m.Instances += int64(len(b.instances))
 	}
 	in.pending -= b.bytes
-	in.failed, in.tried = err, time.Now()
 	in.makeRoom()
 	b.parts, b.order, b.instances, b.segments = nil, nil, nil, nil // idle streams may still refer to the batch
 	b.err = err
 	close(b.done)
-}
-
-// guarded calls do, and returns a panic as an error: a store that panics must not end the
-// process, which has the data of other agents.
-func guarded(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do()
 }
 
 // store writes the batch: instances, segments, then the snapshots that refer to them.

@@ -99,7 +99,7 @@ func (s *Stream) charge(b *batch, size int64) {
 	b.bytes += size
 	s.in.pending += size
 	if b.bytes >= s.in.opts.MaxBytes/2 {
-		s.in.nudge()
+		s.in.writer.Nudge()
 	}
 }
 
@@ -253,7 +253,7 @@ func (s *Stream) Wait(ctx context.Context) error {
 		s.in.mu.Lock()
 		b.wanted = true
 		s.in.mu.Unlock()
-		s.in.nudge()
+		s.in.writer.Nudge()
 		select {
 		case <-b.done:
 		case <-ctx.Done():

@@ -3,6 +3,8 @@ package traceprof
 import (
 	"context"
 	"sync"
+
+	"github.com/dendroprof/dendro/internal/groupcommit"
 )
 
 // journal appends lines to the logs of a store in groups: lines that arrive while one
@@ -53,7 +55,7 @@ func (j *journal) write(ctx context.Context) {
 		if g == nil {
 			return
 		}
-		g.err = guarded(func() error { return j.store.AppendLog(ctx, g.lines...) })
+		g.err = groupcommit.Guarded(func() error { return j.store.AppendLog(ctx, g.lines...) })
 		close(g.done)
 	}
 }

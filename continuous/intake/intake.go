@@ -22,12 +22,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/groupcommit"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -99,16 +99,11 @@ type Intake struct {
 	counts counts
 
 	mu      sync.Mutex
-	open    *batch    // being filled; nil: empty
-	pending int64     // bytes of the batches that are not committed
-	next    time.Time // when the next commit may begin
+	open    *batch // being filled; nil: empty
+	pending int64  // bytes of the batches that are not committed
 	closed  bool
-	failed  error     // of the last commit; nil: it succeeded
-	tried   time.Time // when the last commit ended
-
-	wake chan struct{} // wakes the writer to check when the next commit is due
-	done chan struct{} // closed when the writer has ended
-	stop context.CancelFunc
+	pace    groupcommit.Pace
+	writer  *groupcommit.Writer
 }
 
 // forest is the dictionary of paths that all workers share.
@@ -120,8 +115,7 @@ type forest struct {
 // New returns an Intake that stores in st. Close it before st.
 func New(st continuous.Store, o Options) *Intake {
 	o.withDefaults()
-	ctx, stop := context.WithCancel(context.Background())
-	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers), wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop}
+	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers)}
 	in.paths.current = &calltree.Forest{}
 	for range o.Workers {
 		w := &Worker{in: in}
@@ -129,7 +123,7 @@ func New(st continuous.Store, o Options) *Intake {
 		in.workers <- w
 	}
 	in.series.init(o.MaxSeries, o.MaxRate)
-	go in.write(ctx)
+	in.writer = groupcommit.New(in.due)
 	return in
 }
 
@@ -234,67 +228,34 @@ func (in *Intake) add(windows []*continuous.Window, size int64) (*batch, error) 
 	b.windows = append(b.windows, windows...)
 	b.bytes += size
 	in.pending += size
-	in.nudge()
+	in.writer.Nudge()
 	return b, nil
 }
 
-// nudge makes the writer check again when a batch is due.
-func (in *Intake) nudge() {
-	select {
-	case in.wake <- struct{}{}:
-	default:
-	}
-}
-
-// nextBatch returns a batch that is due, or how long to wait for one; less than 0: until
-// something arrives. A batch is due as soon as commits take at most a quarter of the time,
-// and after MaxDelay at the latest.
-func (in *Intake) nextBatch(now time.Time) (b *batch, wait time.Duration, closed bool) {
+// due implements groupcommit.Next. A batch is due at its pace, and after MaxDelay at the
+// latest.
+func (in *Intake) due(now time.Time) (commit func(context.Context), wait time.Duration, closed bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if b = in.open; b == nil {
+	b := in.open
+	if b == nil {
 		return nil, -1, in.closed
 	}
-	due := b.first.Add(in.opts.MaxDelay)
-	if in.next.Before(due) {
-		due = in.next
-	}
-	if wait = due.Sub(now); wait > 0 && !in.closed && b.bytes < in.opts.MaxBytes/2 {
+	if wait = in.pace.Due(b.first.Add(in.opts.MaxDelay)).Sub(now); wait > 0 && !in.closed && b.bytes < in.opts.MaxBytes/2 {
 		return nil, wait, in.closed
 	}
 	in.open = nil
-	return b, 0, in.closed
-}
-
-// write commits batches until the Intake is closed and all are committed.
-func (in *Intake) write(ctx context.Context) {
-	defer close(in.done)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		b, wait, closed := in.nextBatch(time.Now())
-		switch {
-		case b != nil:
-			in.commit(ctx, b)
-			continue
-		case closed:
-			return
-		case wait < 0:
-			<-in.wake
-			continue
-		}
-		timer.Reset(wait)
-		select {
-		case <-in.wake:
-		case <-timer.C:
-		}
-	}
+	return func(ctx context.Context) { in.commit(ctx, b) }, 0, in.closed
 }
 
 // commit stores a batch and wakes the pushes that wait for it.
 func (in *Intake) commit(ctx context.Context, b *batch) {
 	start := time.Now()
-	outcomes, err := in.put(ctx, b.windows)
+	var outcomes []continuous.Outcome
+	err := groupcommit.Guarded(func() (err error) {
+		outcomes, err = in.st.PutWindows(ctx, b.windows)
+		return err
+	})
 	took := time.Since(start)
 	in.counts.committed(outcomes, len(b.windows), took, err)
 	if err != nil {
@@ -302,9 +263,8 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.next = start.Add(4 * took)
+	in.pace.Committed(start, took, err)
 	in.pending -= b.bytes
-	in.failed, in.tried = err, time.Now()
 	b.windows, b.err = nil, err
 	close(b.done)
 }
@@ -312,28 +272,11 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 // retryStore is when a program whose push the store failed to write should try again.
 const retryStore = 10 * time.Second
 
-// put calls the store, and returns a panic as an error.
-func (in *Intake) put(ctx context.Context, list []*continuous.Window) (outcomes []continuous.Outcome, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return in.st.PutWindows(ctx, list)
-}
-
-// unreadyFor is how long Err reports a failed commit. A server that is not ready gets no
-// more data from a load balancer, so without an end it would never commit again.
-const unreadyFor = 30 * time.Second
-
 // Err returns the error of the last commit if that failed less than 30 seconds ago.
 func (in *Intake) Err() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if time.Since(in.tried) > unreadyFor {
-		return nil
-	}
-	return in.failed
+	return in.pace.Err()
 }
 
 // Close accepts no more pushes, stores what is pending and returns. If the context ends
@@ -342,14 +285,5 @@ func (in *Intake) Close(ctx context.Context) error {
 	in.mu.Lock()
 	in.closed = true
 	in.mu.Unlock()
-	in.nudge()
-	defer in.stop()
-	select {
-	case <-in.done:
-		return nil
-	case <-ctx.Done():
-		in.stop()
-		<-in.done
-		return ctx.Err()
-	}
+	return in.writer.Close(ctx)
 }
