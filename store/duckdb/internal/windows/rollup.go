@@ -35,11 +35,10 @@ func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Pol
 
 // prepared are sums of hours that the file has not yet, of the windows up to number seq.
 type prepared struct {
-	st       *state // whose forest the vectors are over
-	progress continuous.Progress
-	seq      int64
-	until    time.Time // to make hours up to
-	hours    []hourSums
+	st    *state // whose forest the vectors are over; only roll-ups change its progress
+	seq   int64
+	until time.Time // to make hours up to
+	hours []hourSums
 }
 
 type hourSums struct {
@@ -56,7 +55,7 @@ func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err er
 		return nil, err
 	}
 	err = s.file.Look(ctx, func(c *driver.Conn) error {
-		err := s.snapshot(ctx, c, func(st *state) { p = &prepared{st: st, progress: st.progress, seq: st.seq} })
+		err := s.snapshot(ctx, c, func(st *state) { p = &prepared{st: st, seq: st.seq} })
 		if err == nil {
 			err = p.fill(ctx, c, now)
 		}
@@ -71,8 +70,9 @@ func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err er
 // fill reads the windows of as many hours as one round may have.
 func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time) error {
 	p.until, p.hours = now, nil
-	next := p.progress.Advance(now, p.seq)
-	where := fmt.Sprintf("start >= %d AND start < %d AND seq <= %d", p.progress.Made[continuous.Hour], next.Made[continuous.Hour], p.seq)
+	was := &p.st.progress
+	next := was.Advance(now, p.seq)
+	where := fmt.Sprintf("start >= %d AND start < %d AND seq <= %d", was.Made[continuous.Hour], next.Made[continuous.Hour], p.seq)
 	groups, err := groupsOf(ctx, c, levelTables[continuous.Raw], continuous.Hour.Length(), where)
 	if err != nil || len(groups) == 0 {
 		return err
@@ -112,7 +112,7 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 			return err
 		}
 		if st != p.st { // the file was compacted meanwhile, so that paths have other numbers
-			p.st, p.progress, p.seq = st, st.progress, st.seq
+			p.st, p.seq = st, st.seq
 			if err := p.fill(ctx, c, now); err != nil {
 				return err
 			}
