@@ -1,5 +1,5 @@
-// Package continuous models profiles that arrive by themselves: programs push what they
-// sampled in the last seconds, and go on for months.
+// Package continuous models pushed profiles: programs send what they sampled in the last
+// seconds, and go on for months.
 //
 // A Series is what a service measures of one type under one set of labels. A Window is
 // what was sampled of a series in a span of time: a sparse vector of self values over the
@@ -148,6 +148,22 @@ func (s *Series) Label(name string) string {
 		return s.Type.PeriodUnit
 	}
 	return s.Labels.Get(name)
+}
+
+// Earlier returns the earlier of two times.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // Level is how long the windows of a sum are.

@@ -35,26 +35,6 @@ func ParseSelector(texts ...string) ([]Matcher, error) {
 	return list, nil
 }
 
-// FormatSelector returns conditions as a selector that ParseSelector reads.
-func FormatSelector(matchers []Matcher) string {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, m := range matchers {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if bareName(m.Name) == len(m.Name) && m.Name != "" {
-			b.WriteString(m.Name)
-		} else {
-			b.WriteString(strconv.Quote(m.Name))
-		}
-		b.WriteString(string(m.Op))
-		b.WriteString(strconv.Quote(m.Value))
-	}
-	b.WriteByte('}')
-	return b.String()
-}
-
 // shortened returns a text for an error, quoted and of limited length.
 func shortened(text string) string {
 	const most = 200

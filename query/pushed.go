@@ -167,12 +167,7 @@ func pushedService(list []continuous.Series) PushedService {
 		Series: len(list), Labels: []LabelValues{}, First: list[0].First, Last: list[0].Last}
 	values := map[string]map[string]bool{}
 	for i := range list {
-		if list[i].First.Before(s.First) {
-			s.First = list[i].First
-		}
-		if list[i].Last.After(s.Last) {
-			s.Last = list[i].Last
-		}
+		s.First, s.Last = continuous.Earlier(s.First, list[i].First), continuous.Later(s.Last, list[i].Last)
 		for _, l := range list[i].Labels {
 			if values[l.Name] == nil {
 				values[l.Name] = map[string]bool{}

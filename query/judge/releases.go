@@ -3,7 +3,7 @@ package judge
 import (
 	"context"
 
-	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/releases"
@@ -11,7 +11,7 @@ import (
 
 // Releases compares releases of a service in place of runs.
 type Releases struct {
-	Service string `param:"service" group:"Side" arg:"name" help:"compare the newest release of a service whose profiles arrive by themselves; with those that run beside it, or with the one before; --base and --head name others" json:"service,omitempty"`
+	Service string `param:"service" group:"Side" arg:"name" help:"compare releases of a service that pushes profiles; default: the newest, and those beside it or the one before; --base and --head name others" json:"service,omitempty"`
 	By      string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
 }
 
@@ -24,9 +24,9 @@ func (s Sides) open(ctx context.Context, st store.Store) (store.Store, Sides, []
 		}
 		return st, s, nil, nil
 	}
-	windows, ok := st.(continuous.Store)
-	if !ok {
-		return nil, s, nil, param.Errorf("--service %s: this store keeps no continuous profiles", s.Service)
+	windows, err := query.WindowsOf(st)
+	if err != nil {
+		return nil, s, nil, err
 	}
 	c, err := releases.Open(ctx, windows, releases.Options{Service: s.Service, Label: s.By, Base: s.Base, Head: s.Head})
 	if err != nil {

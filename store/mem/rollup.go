@@ -85,7 +85,7 @@ func (s *windows) sweep() int64 {
 	}
 	maps.DeleteFunc(s.series, func(_ string, of *series) bool { return !used[of] })
 	for of := range used {
-		of.First = later(of.First, time.UnixMilli(s.progress.Kept[continuous.Day]).UTC())
+		of.First = continuous.Later(of.First, time.UnixMilli(s.progress.Kept[continuous.Day]).UTC())
 	}
 	s.forest, s.translations = fresh, calltree.Translations{}
 	return int64(before - fresh.Paths.Len())

@@ -81,7 +81,7 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	if !start.Before(of.newest) {
 		of.newest, of.Facts = start, slices.Clone(w.Series.Facts)
 	}
-	of.First, of.Last = earlier(of.First, start), later(of.Last, start.Add(length))
+	of.First, of.Last = continuous.Earlier(of.First, start), continuous.Later(of.Last, start.Add(length))
 	s.seq++
 	added := &window{series: of, hash: w.Hash, seq: s.seq, Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum()}}
 	if w.Self.Len() > 0 {
@@ -89,20 +89,6 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	}
 	s.list = append(s.list, added)
 	return continuous.Stored
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // selected returns the windows of a selection and, in order, the series they are of. The
@@ -253,7 +239,7 @@ func (s *windows) WindowStats(ctx context.Context) (continuous.Stats, error) {
 		if stats.First.IsZero() {
 			stats.First = series.First
 		}
-		stats.First, stats.Last = earlier(stats.First, series.First), later(stats.Last, series.Last)
+		stats.First, stats.Last = continuous.Earlier(stats.First, series.First), continuous.Later(stats.Last, series.Last)
 	}
 	return stats, nil
 }

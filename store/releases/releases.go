@@ -196,20 +196,15 @@ func releasesOf(series []continuous.Series, label string, until time.Time) []rel
 	for i := range series {
 		s := &series[i]
 		last := s.Last
-		if !until.IsZero() && until.Before(last) {
-			last = until
+		if !until.IsZero() {
+			last = continuous.Earlier(last, until)
 		}
 		r := of[s.Labels.Get(label)]
 		if r == nil {
 			r = &release{s.Labels.Get(label), s.First, last}
 			of[r.version] = r
 		}
-		if s.First.Before(r.first) {
-			r.first = s.First
-		}
-		if last.After(r.last) {
-			r.last = last
-		}
+		r.first, r.last = continuous.Earlier(r.first, s.First), continuous.Later(r.last, last)
 	}
 	list := []release{}
 	for _, r := range of {
@@ -235,7 +230,7 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 	}
 	span := head.last.Sub(head.first)
 	for i, r := range all {
-		from, until := later(r.first, head.first), earlier(r.last, head.last)
+		from, until := continuous.Later(r.first, head.first), continuous.Earlier(r.last, head.last)
 		switch {
 		case i == at || o.Base != "" && r.version != o.Base:
 		case until.Sub(from) >= span/2:
@@ -338,7 +333,7 @@ func (b *builder) addBlocks(ctx context.Context, t continuous.Type, c *Compared,
 	}
 	if !c.Beside {
 		// The block in which both ran belongs to neither's steady state.
-		end = earlier(base[0].last, head.first.Truncate(c.Block)).Add(-1)
+		end = continuous.Earlier(base[0].last, head.first.Truncate(c.Block)).Add(-1)
 	}
 	first := base[0].first
 	if c.Beside {
@@ -430,18 +425,4 @@ func alternatives(values []string) string {
 		quoted[i] = regexp.QuoteMeta(v)
 	}
 	return strings.Join(quoted, "|")
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

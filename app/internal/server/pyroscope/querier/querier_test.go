@@ -246,7 +246,7 @@ func TestHostileLabels(t *testing.T) {
 	}
 	h := lab(t, list...)
 	for _, v := range hostile {
-		selector := continuous.FormatSelector([]continuous.Matcher{{Name: "service_name", Op: continuous.Equal, Value: v}, {Name: v, Op: continuous.Equal, Value: v}})
+		selector := fmt.Sprintf("{service_name=%q, %q=%q}", v, v, v)
 		for path, body := range map[string]map[string]any{
 			"SelectMergeStacktraces": {"profileTypeID": cpuType.String(), "labelSelector": selector},
 			"SelectSeries":           {"profileTypeID": cpuType.String(), "labelSelector": selector, "step": 15, "groupBy": []string{v}},
