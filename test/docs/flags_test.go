@@ -81,6 +81,35 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestEveryCommand compares the table of commands in README.md with `dendro --help`: neither
+// may have a command that the other does not have.
+func TestEveryCommand(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Commands\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var listed []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(table, -1) {
+		for _, name := range regexp.MustCompile("`([a-z]+)[^`]*`").FindAllStringSubmatch(row[1], -1) {
+			listed = append(listed, name[1])
+		}
+	}
+	help, _, _ := program.Run(t, t.TempDir(), "--help")
+	var known []string
+	for _, line := range regexp.MustCompile("(?m)^  ([a-z]+) +[A-Z][a-z]").FindAllStringSubmatch(help, -1) {
+		if line[1] != "help" {
+			known = append(known, line[1])
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(known)
+	if !slices.Equal(slices.Compact(listed), known) {
+		t.Errorf("the table in README.md has\n%q,\nthe help\n%q", listed, known)
+	}
+}
+
 // TestMakeTargets looks up the targets that pages name.
 func TestMakeTargets(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
