@@ -191,7 +191,16 @@ type Window struct {
 	Forest *calltree.Forest  // as in store.Record: a growing forest or a snapshot of it
 	Self   calltree.Vector   // over Forest
 	Hash   profile.Hash      // of the content. Series, Start, Length and Hash identify a window: a repeat is dropped
+
+	// Untimed windows have no time of their own: Start is when they arrived, which differs
+	// when they are sent again. Series, Length and Hash identify them, among the windows
+	// that start at most RepeatWithin apart.
+	Untimed bool
 }
+
+// RepeatWithin is how long after an untimed window a repeat of it is found: longer than
+// programs try to send it.
+const RepeatWithin = time.Hour
 
 // Matcher is one condition of a selector. The missing label has the empty value.
 type Matcher struct {

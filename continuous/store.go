@@ -27,7 +27,7 @@ const (
 type Store interface {
 	// PutWindows stores windows in one transaction, in any order of time. A window that
 	// Window.Check refuses is an error of the call. A repeat is found as long as the raw
-	// window is kept.
+	// window is kept, that of an untimed window within RepeatWithin.
 	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
 
 	// Series lists the series that match and have a window in the time, in order of

@@ -104,8 +104,11 @@ type Profile struct {
 	// Scale is what values of table i are multiplied by; nil: 1.
 	Scale func(i int) int64
 
-	ID    string // of the push, if it has one: pushes with different ids are never repeats
-	Bytes int64  // as received, for the rate
+	ID string // of the push, if it has one: pushes with different ids are never repeats
+	// Arrival says that Start is when the push arrived. With an ID it is found when it is
+	// sent again, see continuous.Window.Untimed; without one every push counts.
+	Arrival bool
+	Bytes   int64 // as received, for the rate
 }
 
 // Add makes windows of a profile: one of each of its types and of each set of labels of its
@@ -275,7 +278,7 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 		}
 		series := sets.list[rest[0].set]
 		series.Type = typ
-		list = append(list, &continuous.Window{Series: series, Start: p.Start, Length: p.Length, Type: valueType, Self: self, Hash: hash})
+		list = append(list, &continuous.Window{Series: series, Start: p.Start, Length: p.Length, Type: valueType, Self: self, Hash: hash, Untimed: p.Arrival && p.ID != ""})
 		rest = rest[n:]
 	}
 	return list, nil

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"math"
@@ -120,6 +121,10 @@ func (m *message) readProfile(msg []byte, f wire.Field) error {
 			p.periodType, err = readType(msg, g)
 		case 6:
 			p.period = int64(g.Value)
+		case 7:
+			if id := msg[g.Lo:g.Hi]; len(bytes.Trim(id, "\x00")) > 0 { // zeros are no id
+				p.id = string(id)
+			}
 		case 9:
 			p.originalFormat = valid(msg[g.Lo:g.Hi])
 		case 11:

@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"math"
+	"strings"
 
 	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/profile"
@@ -12,6 +13,7 @@ import (
 type Resource struct {
 	Attributes []profile.Label  // of the resource, then name and version of the scope
 	Profiles   int              // messages
+	IDs        string           // of all profiles, joined; empty if one has none
 	Profile    *profile.Profile // their sum; nil with an error
 	Err        error            // of this resource; the others may be right
 }
@@ -60,5 +62,19 @@ func (k *linker) apart(r *resource) {
 			out.Attributes = append(out.Attributes, l)
 		}
 	}
+	out.IDs = k.m.ids(r)
 	k.each(out)
+}
+
+// ids returns the ids of the profiles of a resource, joined; empty if one has none.
+func (m *message) ids(r *resource) string {
+	var all strings.Builder
+	for i := r.profiles.lo; i < r.profiles.hi; i++ {
+		id := m.profiles[i].id
+		if id == "" {
+			return ""
+		}
+		all.WriteString(id)
+	}
+	return all.String()
 }

@@ -103,7 +103,7 @@ var (
 		field{num: 4, name: "durationNano", kind: uint64s},
 		field{num: 5, name: "periodType", kind: nested, of: typeSchema},
 		field{num: 6, name: "period", kind: int64s},
-		field{num: 7, kind: ids},     // profileId
+		field{num: 7, name: "profileId", kind: ids},
 		field{num: 8, kind: uint64s}, // droppedAttributesCount
 		field{num: 9, name: "originalPayloadFormat", kind: texts},
 		field{num: 10, kind: bytes64}, // originalPayload

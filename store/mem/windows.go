@@ -69,7 +69,8 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	start, length := time.UnixMilli(w.Start.UnixMilli()).UTC(), w.Length.Truncate(time.Millisecond)
 	key := w.Series.Key()
 	for _, old := range s.list {
-		if old.Level == continuous.Raw && old.hash == w.Hash && old.Start.Equal(start) && old.Length == length && old.series.Key() == key {
+		near := old.Start.Equal(start) || w.Untimed && old.Start.Sub(start).Abs() <= continuous.RepeatWithin
+		if near && old.Level == continuous.Raw && old.hash == w.Hash && old.Length == length && old.series.Key() == key {
 			return continuous.Repeated
 		}
 	}

@@ -46,6 +46,7 @@ var windowTests = []struct {
 	{"SeriesIdentity", testSeriesIdentity},
 	{"FactsOfNewest", testFactsOfNewest},
 	{"Repeats", testRepeats},
+	{"UntimedRepeats", testUntimedRepeats},
 	{"Matchers", testMatchers},
 	{"Ranges", testRanges},
 	{"Types", testWindowTypes},

@@ -133,6 +133,40 @@ func testRepeats(l *windowLab) {
 	l.checkAll("repeats", continuous.Query{})
 }
 
+// testUntimedRepeats: a window that was sent again has another start if it has no time of its
+// own. It is found for an hour.
+func testUntimedRepeats(l *windowLab) {
+	w := func(minute int) *continuous.Window {
+		w := l.make.Window("shop", at(1, minute, 0), nil, stack("main", 1))
+		w.Untimed = true
+		return w
+	}
+	other := w(0)
+	other.Hash[3]++
+	longer := w(0)
+	longer.Length += time.Second
+	l.put(w(0), other, longer)
+	l.putAs(continuous.Repeated, w(1), w(60), w(-60))
+	timed := w(1)
+	timed.Untimed = false
+	l.put(timed)
+	l.reopen()
+	l.putAs(continuous.Repeated, w(2), w(61))
+	l.put(w(62))
+	l.putAs(continuous.Repeated, w(122))
+	early := w(-61)
+	l.put(early, l.make.Window("cart", at(1, 0, 0), nil, stack("main", 1)))
+	both := w(300)
+	l.put(both)
+	got, err := l.s.PutWindows(l.ctx, []*continuous.Window{w(500), w(501)})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.same("outcomes", got, []continuous.Outcome{continuous.Stored, continuous.Repeated})
+	l.have = append(l.have, w(500))
+	l.checkAll("repeats", continuous.Query{})
+}
+
 func testMatchers(l *windowLab) {
 	for i, labels := range [][]string{nil, {"pod", "a"}, {"pod", "b"}, {"pod", "ab"}, {"pod", "a\nb"}, {"service.version", "2"}, {"pod", "a", "service.version", "2"}} {
 		l.put(l.make.Window("shop", at(1, 0, i), labels, stack("main", 1<<i)))

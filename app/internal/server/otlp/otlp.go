@@ -12,6 +12,7 @@ package otlp
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -142,6 +143,7 @@ func response(r rejection) []byte {
 func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejected rejection, err error) {
 	err = o.in.Push(ctx, func(w *intake.Worker) error {
 		var list []otlp.Resource
+		digest := sha256.Sum256(request)
 		err := w.Read("otlp", int64(len(request)), func() profile.Decoder { return otlp.NewDecoder() },
 			func(d profile.Decoder, s *profile.Symbols, l profile.Limits) (err error) {
 				list, err = d.(*otlp.Decoder).DecodeEach(request, s, l)
@@ -153,7 +155,7 @@ func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejecte
 		for i := range list {
 			err := list[i].Err
 			if err == nil {
-				err = o.add(w, &list[i], name, int64(len(request)/len(list)))
+				err = o.add(w, &list[i], name, fmt.Sprintf("%x/%d", digest, i), int64(len(request)/len(list)))
 			}
 			if errors.Is(err, intake.ErrUnavailable) {
 				return err // the whole request may be sent again
@@ -169,12 +171,16 @@ func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejecte
 	return rejected, receiver.Status(err)
 }
 
-// add adds the profiles of a resource.
-func (o *OTLP) add(w *intake.Worker, r *otlp.Resource, name string, size int64) error {
-	out := &intake.Profile{Profile: r.Profile, Bytes: size}
+// add adds the profiles of a resource. Clients send a request again whose answer they did not
+// get: if its profiles have no time, its place in the bytes of the request tells them from others.
+func (o *OTLP) add(w *intake.Worker, r *otlp.Resource, name, place string, size int64) error {
+	out := &intake.Profile{Profile: r.Profile, ID: r.IDs, Bytes: size}
 	out.Service, out.Default, out.Labels = identity(r.Attributes, name)
 	out.Type, out.Scale = types(r.Profile)
-	out.Start, out.Length = receiver.Window(r.Profile.Start, r.Profile.Start.Add(r.Profile.Duration), r.Profile, o.now())
+	receiver.SetWindow(out, r.Profile.Start, r.Profile.Start.Add(r.Profile.Duration), o.now())
+	if out.Arrival && out.ID == "" {
+		out.ID = place
+	}
 	return w.Add(out)
 }
 

@@ -31,6 +31,7 @@ type world struct {
 	*testing.T
 	st *mem.Store
 	in *intake.Intake
+	o  *OTLP
 	s  *server.Server
 }
 
@@ -43,9 +44,9 @@ func newWorld(t *testing.T, o intake.Options) *world {
 		t.Fatal(err)
 	}
 	l.Close()
-	receiver := New(w.in, Options{})
-	receiver.now = func() time.Time { return time.Unix(1795622700, 0) }
-	if w.s, err = server.New(server.Options{GRPCListen: l.Addr().String(), AgentToken: "agents-of-this-test"}, receiver.Part()); err != nil {
+	w.o = New(w.in, Options{})
+	w.o.now = func() time.Time { return time.Unix(1795622700, 0) }
+	if w.s, err = server.New(server.Options{GRPCListen: l.Addr().String(), AgentToken: "agents-of-this-test"}, w.o.Part()); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -152,6 +153,32 @@ func TestJava(t *testing.T) {
 	}
 	if n := strings.Count(got, "\n"); n != 2 {
 		t.Errorf("%d windows:\n%s", n, got)
+	}
+}
+
+// TestSentAgain: a client that gets no answer sends its request again. Without a time of its own
+// it would have another one each time.
+func TestSentAgain(t *testing.T) {
+	w := newWorld(t, intake.Options{})
+	two := `{"stackIndex":1,"values":["2"]}`
+	untimed := request(resource("service.name=cart", sampled, "0", two), resource("service.name=cart", sampled, "1000", two))
+	ids := request(strings.Replace(resource("service.name=shop", sampled, at, two), `{"sampleType"`, `{"profileId":"01","sampleType"`, 1))
+	others := request(strings.Replace(resource("service.name=shop", sampled, at, two), `{"sampleType"`, `{"profileId":"02","sampleType"`, 1))
+	for range 3 {
+		for _, body := range [][]byte{untimed, ids, others} {
+			if out := w.post("/v1development/profiles", "application/json", body); out.Code != 200 || strings.Contains(out.Body.String(), "rejected") {
+				t.Fatalf("%d %s", out.Code, out.Body)
+			}
+		}
+		w.o.now = func() time.Time { return time.Unix(1795622700+60, 0) }
+	}
+	w.same(w.stored(), `
+process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="cart"} 2 facts, 2026-11-25 16:04:55 for 5s: 100000000
+process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="cart"} 2 facts, 2026-11-25 16:04:55 for 5s: 100000000
+process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"} 2 facts, 2026-11-25 15:53:20 for 5s: 100000000
+process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"} 2 facts, 2026-11-25 15:53:20 for 5s: 100000000`)
+	if m := w.in.Metrics(); m.Stored != 4 || m.Repeated != 8 {
+		t.Errorf("%d stored, %d repeated", m.Stored, m.Repeated)
 	}
 }
 

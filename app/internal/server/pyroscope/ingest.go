@@ -182,7 +182,7 @@ func (in *push) profile(p *profile.Profile, types func(int) (continuous.Type, bo
 	for _, part := range in.parts {
 		out.Bytes += int64(len(part))
 	}
-	out.Start, out.Length = receiver.Window(in.from, in.until, p, in.now)
+	receiver.SetWindow(out, in.from, in.until, in.now)
 	return out
 }
 

@@ -115,8 +115,7 @@ func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content [
 		service = unknownService
 	}
 	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id, Bytes: int64(len(content))}
-	now := p.now()
-	out.Start, out.Length = receiver.Window(decoded.Start, decoded.Start.Add(decoded.Duration), decoded, now)
+	receiver.SetWindow(out, decoded.Start, decoded.Start.Add(decoded.Duration), p.now())
 	return w.Add(out)
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
-	"github.com/dendroprof/dendro/profile"
 )
 
 // Status returns an error of a push as a gRPC status. What may succeed later is
@@ -61,23 +60,25 @@ func usable(t, now time.Time) bool {
 	return t.Year() >= 2000 && !t.After(now.Add(maxAhead))
 }
 
-// Window returns start and length of a window: from and until if both can be true, else
+// SetWindow sets start and length of a window: from and until if both can be true, else
 // those of the profile, else the time until now. Profiles of heaps have the time of the dump
 // and no duration, and some programs write the end where others write the start.
-func Window(from, until time.Time, p *profile.Profile, now time.Time) (start time.Time, length time.Duration) {
+func SetWindow(p *intake.Profile, from, until, now time.Time) {
 	if usable(from, now) && usable(until, now) && from.Before(until) && until.Sub(from) <= maxLength {
-		return from, until.Sub(from)
+		p.Start, p.Length = from, until.Sub(from)
+		return
 	}
-	if length = p.Duration; length < 0 || length > maxLength {
-		length = 0
+	if p.Length = p.Duration; p.Length < 0 || p.Length > maxLength {
+		p.Length = 0
 	}
 	switch {
-	case usable(p.Start, now):
-		return p.Start, length
+	case usable(p.Profile.Start, now):
+		p.Start = p.Profile.Start
 	case usable(from, now):
-		return from, length
+		p.Start = from
+	default:
+		p.Start, p.Arrival = now.Add(-p.Length), true
 	}
-	return now.Add(-length), length
 }
 
 // Plain returns content without gzip, if it has it. It fails beyond a limit of bytes.

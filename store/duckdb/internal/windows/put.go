@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -13,14 +14,15 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// key identifies a window in its series. Of the hash it has the first 64 bits.
+// key identifies windows of a series but for their starts. Of the hash it has the first 64
+// bits.
 type key struct {
-	series              string
-	start, length, hash int64
+	series       string
+	length, hash int64
 }
 
 func keyOf(w *continuous.Window) key {
-	return key{w.Series.Key(), w.Start.UnixMilli(), w.Length.Milliseconds(), shortHash(w.Hash)}
+	return key{w.Series.Key(), w.Length.Milliseconds(), shortHash(w.Hash)}
 }
 
 func shortHash(h profile.Hash) int64 { return int64(binary.LittleEndian.Uint64(h[:8])) }
@@ -57,21 +59,18 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 			return err
 		}
 		b = &batch{st: st, changed: map[string]*series{}, facts: map[int32]bool{}}
-		keys := make([]key, len(list))
-		for i, w := range list {
-			keys[i] = keyOf(w)
-		}
-		known, err := st.known(ctx, c, keys)
+		known, err := st.known(ctx, c, list)
 		if err != nil {
 			return err
 		}
 		for i, w := range list {
-			if known[keys[i]] {
+			k, start := keyOf(w), w.Start.UnixMilli()
+			if slices.ContainsFunc(known[k], func(at int64) bool { return max(at-start, start-at) <= around(w) }) {
 				outcomes[i] = continuous.Repeated
 				continue
 			}
-			known[keys[i]] = true
-			b.add(w, keys[i], g)
+			known[k] = append(known[k], start)
+			b.add(w, k, g)
 		}
 		return b.write(ctx, c)
 	}, func() { b.apply() })
@@ -81,20 +80,33 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 	return outcomes, nil
 }
 
-// known returns those windows that are stored. A window that starts after all of its series is
-// not.
-func (st *state) known(ctx context.Context, c *driver.Conn, keys []key) (map[key]bool, error) {
-	known := map[key]bool{}
-	var doubtful []key
-	for _, k := range keys {
-		if e := st.byKey[k.series]; e != nil && k.start <= e.newest {
-			doubtful = append(doubtful, k)
+// around returns how many milliseconds from a window its repeat may start.
+func around(w *continuous.Window) int64 {
+	if w.Untimed {
+		return continuous.RepeatWithin.Milliseconds()
+	}
+	return 0
+}
+
+// starts are starts of windows by their keys.
+type starts map[key][]int64
+
+// known returns the starts of stored windows that some of the list may repeat. A window that
+// starts after all of its series repeats none.
+func (st *state) known(ctx context.Context, c *driver.Conn, list []*continuous.Window) (starts, error) {
+	known := starts{}
+	var doubtful []*continuous.Window
+	for _, w := range list {
+		if e := st.byKey[w.Series.Key()]; e != nil && w.Start.UnixMilli()-around(w) <= e.newest {
+			doubtful = append(doubtful, w)
 		}
 	}
-	slices.SortFunc(doubtful, func(a, b key) int { return int(min(max(a.start-b.start, -1), 1)) })
+	slices.SortFunc(doubtful, func(a, b *continuous.Window) int {
+		return cmp.Or(cmp.Compare(around(a), around(b)), a.Start.Compare(b.Start))
+	})
 	for len(doubtful) > 0 {
 		n := 1
-		for n < len(doubtful) && doubtful[n].start-doubtful[n-1].start < neighbours.Milliseconds() {
+		for n < len(doubtful) && doubtful[n].Start.Sub(doubtful[n-1].Start) < neighbours && doubtful[n].Untimed == doubtful[0].Untimed {
 			n++
 		}
 		if err := st.look(ctx, c, doubtful[:n], known); err != nil {
@@ -109,18 +121,22 @@ func (st *state) known(ctx context.Context, c *driver.Conn, keys []key) (map[key
 // all rows between the first and the last.
 const neighbours = 10 * time.Minute
 
-// look adds those windows to known that are stored.
-func (st *state) look(ctx context.Context, c *driver.Conn, keys []key, known map[key]bool) error {
+// look adds the stored windows that some of a list, in order of starts, may repeat.
+func (st *state) look(ctx context.Context, c *driver.Conn, list []*continuous.Window, known starts) error {
 	var ids []int32
-	var starts []int64
-	for _, k := range keys {
-		ids, starts = append(ids, st.byKey[k.series].id), append(starts, k.start)
+	var at []int64
+	for _, w := range list {
+		ids, at = append(ids, st.byKey[w.Series.Key()].id), append(at, w.Start.UnixMilli())
 	}
-	if err := c.Append("temp", "chosen", len(ids), ids, starts); err != nil {
+	if err := c.Append("temp", "chosen", len(ids), ids, at); err != nil {
 		return err
 	}
-	sql := fmt.Sprintf(`SELECT series, start, length, hash FROM raw_window WHERE start BETWEEN %d AND %d AND (series, start) IN (SELECT (series, start) FROM chosen)`,
-		starts[0], starts[len(starts)-1])
+	columns := "(series, start)"
+	if list[0].Untimed {
+		columns = "series"
+	}
+	sql := fmt.Sprintf(`SELECT series, start, length, hash FROM raw_window WHERE start BETWEEN %d AND %d AND %[3]s IN (SELECT %[3]s FROM chosen)`,
+		at[0]-around(list[0]), at[len(at)-1]+around(list[0]), columns)
 	err := c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		start, length, hash := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
 		for i, id := range driver.Column[int32](ch, 0) {
@@ -128,7 +144,8 @@ func (st *state) look(ctx context.Context, c *driver.Conn, keys []key, known map
 			if !ok {
 				return driver.Corruptf("windows of series %d, which is missing", id)
 			}
-			known[key{e.Key(), start[i], length[i], hash[i]}] = true
+			k := key{e.Key(), length[i], hash[i]}
+			known[k] = append(known[k], start[i])
 		}
 		return nil
 	})
@@ -140,27 +157,28 @@ func (st *state) look(ctx context.Context, c *driver.Conn, keys []key, known map
 
 // add adds a window that is not stored yet.
 func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
+	start := w.Start.UnixMilli()
 	e := b.changed[k.series]
 	if e == nil {
 		if old := b.st.byKey[k.series]; old != nil {
 			copied := *old
 			e = &copied
 		} else {
-			e = &series{id: b.st.nextID + int32(len(b.added)), typ: w.Type, newest: k.start,
-				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(k.start), Last: timeOf(k.start)}}
+			e = &series{id: b.st.nextID + int32(len(b.added)), typ: w.Type, newest: start,
+				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(start), Last: timeOf(start)}}
 			b.added = append(b.added, e)
 		}
 		b.changed[k.series] = e
 	}
-	if k.start >= e.newest && !slices.Equal(w.Series.Facts, e.Facts) {
+	if start >= e.newest && !slices.Equal(w.Series.Facts, e.Facts) {
 		e.Facts = slices.Clone(w.Series.Facts)
 		if e.id < b.st.nextID {
 			b.facts[e.id] = true
 		}
 	}
-	e.extend(k.start, k.start, k.start+k.length)
+	e.extend(start, start, start+k.length)
 	r := &b.rows
-	r.series, r.start, r.length, r.hash = append(r.series, e.id), append(r.start, k.start), append(r.length, k.length), append(r.hash, k.hash)
+	r.series, r.start, r.length, r.hash = append(r.series, e.id), append(r.start, start), append(r.length, k.length), append(r.hash, k.hash)
 	r.seq = append(r.seq, b.st.seq+int64(len(r.seq))+1)
 	r.sum, r.paths = append(r.sum, w.Self.Sum()), append(r.paths, g.Encode(w.Forest, w.Self))
 }
