@@ -1,5 +1,7 @@
 package calltree
 
+import "slices"
+
 // effect is the result of a transform: the stacks with new parents, and where the
 // samples of each stack go.
 type effect struct {
@@ -287,6 +289,23 @@ func (s *stacks) collapseRecursion(f functionSet, direct bool, ok []bool) effect
 			run = none
 		}
 		caller[st] = run
+	}
+	return effect{s.withParent(parent), nil}
+}
+
+// collapseAllRecursion moves every call of a function that is on its stack already to
+// the caller of that call. A stack is as long as it has functions then, which bounds
+// the search for an earlier call.
+func (s *stacks) collapseAllRecursion() effect {
+	parent := slices.Clone(s.parent)
+	for st, p := range s.parent {
+		fn := s.fn(st)
+		for up := p; up >= 0; up = parent[up] {
+			if s.fn(int(up)) == fn {
+				parent[st] = parent[up]
+				break
+			}
+		}
 	}
 	return effect{s.withParent(parent), nil}
 }

@@ -15,7 +15,7 @@ func TestDeepViews(t *testing.T) {
 	p.Interval = 1
 	v := calltree.NewViewer(p)
 	for _, text := range []string{"merge-function:A", "merge-node:A;B;C", "drop-function:none", "focus-function:B", "focus-subtree:A;B",
-		"focus-subtree-inverted:A;C;B", "focus-self:A", "collapse-function:C", "collapse-direct-recursion:A", "collapse-recursion:B",
+		"focus-subtree-inverted:A;C;B", "focus-self:A", "collapse-function:C", "collapse-direct-recursion:A", "collapse-recursion:B", "collapse-recursion:*",
 		"filter:stack-prefix:A;B", "filter:stack-suffix:A", "filter:function-include:C"} {
 		s := mustShow(t, v, calltree.View{Transforms: transforms(text)})
 		check(t, s.Tree)

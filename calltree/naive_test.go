@@ -79,6 +79,8 @@ var drawTransform = rapid.Custom(func(t *rapid.T) calltree.Transform {
 		tr.Args = []string{rapid.SampledFrom([]string{"Other", "JS"}).Draw(t, "category")}
 	case calltree.CollapseResource:
 		tr.Args = []string{rapid.SampledFrom([]string{"xu", "li"}).Draw(t, "module")}
+	case calltree.CollapseRecursion:
+		tr.Args = []string{rapid.SampledFrom([]string{"a", "b", "c", "d", "e", calltree.EveryFunction}).Draw(t, "function")}
 	default:
 		tr.Args = []string{name.Draw(t, "function")}
 	}
@@ -153,6 +155,16 @@ func (p *naiveProfile) transform(tr calltree.Transform, s []naiveFrame) []naiveF
 	case calltree.CollapseDirectRecursion:
 		return p.collapse(s, ok, func(f naiveFrame) bool { return is(f, arg) })
 	case calltree.CollapseRecursion:
+		if arg == calltree.EveryFunction {
+			var out []naiveFrame
+			for _, f := range s {
+				if i := slices.IndexFunc(out, func(o naiveFrame) bool { return o.fn == f.fn }); i >= 0 {
+					out = out[:i]
+				}
+				out = append(out, f)
+			}
+			return out
+		}
 		if first >= 0 {
 			return slices.Concat(s[:first], s[last:])
 		}

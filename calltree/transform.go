@@ -39,7 +39,8 @@ const (
 	// CollapseDirectRecursion keeps one f of every run of calls of f by f; frames
 	// that are not ok do not interrupt a run.
 	CollapseDirectRecursion TransformKind = "collapse-direct-recursion"
-	// CollapseRecursion removes all frames from the outermost f to the innermost.
+	// CollapseRecursion removes all frames from the outermost f to the innermost. With
+	// the argument EveryFunction it does so for each function, from the root on.
 	CollapseRecursion TransformKind = "collapse-recursion"
 	// CollapseResource replaces the functions of a module by one, and keeps one frame
 	// of every run of it.
@@ -55,6 +56,9 @@ const (
 	// OutsideMarker keeps samples outside of these markers.
 	OutsideMarker TransformKind = "filter:outside-marker"
 )
+
+// EveryFunction is the argument of CollapseRecursion that stands for each function.
+const EveryFunction = "*"
 
 // transformKinds lists all kinds in the order of the documentation.
 var transformKinds = []TransformKind{MergeFunction, MergeNode, DropFunction, FocusFunction, FocusSubtree, FocusSubtreeInverted,

@@ -223,6 +223,18 @@ func TestTransforms(t *testing.T) {
 			    - D (total: 1, self: 1)
 			    - F (total: 1, self: 1)
 		`},
+		{"collapse-recursion of every function", `
+			A  A  A
+			B  B  B
+			A  C  C
+			C  B  C
+			   C  D
+			   A  B
+		`, "collapse-recursion:*", `
+			- A (total: 3, self: 1)
+			  - B (total: 1, self: 1)
+			  - C (total: 1, self: 1)
+		`},
 		{"collapse-resource", `
 			A          A          A
 			B[lib:xu]  B[lib:xu]  C[lib:xu]

@@ -339,6 +339,9 @@ func (s *Shown) apply(at *step, t Transform) (*step, error) {
 	case CollapseDirectRecursion:
 		do = func(p functionPath) effect { return at.collapseRecursion(p[0], true, ok) }
 	case CollapseRecursion:
+		if t.Args[0] == EveryFunction {
+			return at.then(t.String(), at.collapseAllRecursion), nil
+		}
 		do = func(p functionPath) effect { return at.collapseRecursion(p[0], false, nil) }
 	case StackPrefix:
 		do = func(p functionPath) effect { return at.stackPrefix(p) }

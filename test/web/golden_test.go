@@ -113,7 +113,7 @@ func views(a, b, c string) [][]string {
 	}
 	transforms := []string{"merge-function:" + b, "merge-node:" + path, "drop-function:" + b, "focus-function:" + b, "focus-subtree:" + path,
 		"focus-subtree-inverted:" + b + ";" + a, "focus-self:" + b, "collapse-function:" + b, "collapse-direct-recursion:" + b,
-		"collapse-recursion:" + b, "filter:stack-prefix:" + path, "filter:stack-suffix:" + b, "filter:function-include:" + b + ";" + c}
+		"collapse-recursion:" + b, "collapse-recursion:*", "filter:stack-prefix:" + path, "filter:stack-suffix:" + b, "filter:function-include:" + b + ";" + c}
 	for _, t := range transforms {
 		list = append(list, []string{"--transform", t}, []string{"--transform", "merge-function:" + c, "--transform", t, "--invert"})
 	}

@@ -71,6 +71,7 @@ describe('transforms', () => {
         'drop-function:p1/q.f4',
         'focus-function:p1/q.f4',
         'collapse-recursion:p1/q.f4',
+        'collapse-recursion:*',
         'collapse-function:p1/q.f4',
       ]) {
         const x = parseTransform(text)!;

@@ -20,6 +20,9 @@ export const treeKinds = [
   'filter:stack-suffix',
   'filter:function-include',
 ] as const;
+/** The argument of collapse-recursion that stands for each function. */
+export const everyFunction = '*';
+
 export type TreeKind = (typeof treeKinds)[number];
 
 export interface Transform {
@@ -163,6 +166,7 @@ function apply(s: Stacks, x: Transform): Stacks {
       return moved(s, s.parent, st => to[st]!);
     }
     case 'collapse-recursion':
+      if (x.args[0] === everyFunction) return collapseAll(s);
       return collapse(s, set(), false, null);
     case 'collapse-direct-recursion':
       return collapse(s, set(), true, ok);
@@ -286,6 +290,19 @@ function collapse(s: Stacks, f: Uint8Array, direct: boolean, ok: boolean[] | nul
     else if (run !== noRun && f[fn] && passes) parent[st] = run;
     else if (direct && passes) run = noRun;
     caller[st] = run;
+  });
+  return moved(s, parent, st => st);
+}
+
+/** Moves every call of a function that is on its stack already to the caller of that call. */
+function collapseAll(s: Stacks): Stacks {
+  const parent = s.parent.slice();
+  s.parent.forEach((p, st) => {
+    for (let up = p; up >= 0; up = parent[up]!)
+      if (s.fn[up] === s.fn[st]) {
+        parent[st] = parent[up]!;
+        break;
+      }
   });
   return moved(s, parent, st => st);
 }
