@@ -16,7 +16,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-many web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,7 +101,7 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
 
-nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-many ## everything that is too slow for every change; hours
+nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run
@@ -174,6 +174,9 @@ web-test: ## types, lint and tests of the web pages (Node 20)
 
 web-e2e: build ## the pages in a browser, against the binary (Node 20, chromium)
 	cd web && npm ci --no-audit --no-fund && DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
+
+web-all: build ## the whole of web-e2e, with 10,000 benchmarks and the steps of speedscope (minutes)
+	cd web && npm ci --no-audit --no-fund && DENDRO_ALL=1 DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
 
 web-many: build ## the first page of a store of 10,000 benchmarks in a browser; prints times (minutes)
 	cd web && npm ci --no-audit --no-fund && DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e many

@@ -116,7 +116,7 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     await w.page.mouse.down();
     await w.page.mouse.move(x + width - 1, y + 5);
     await w.page.mouse.up();
-    await w.page.locator('.crumbs', { hasText: 'time in ms' }).waitFor();
+    await w.page.locator('.crumbs', { hasText: 'time: ' }).waitFor();
     await w.settled();
     expect((await w.page.locator('.side .tr .name').allInnerTexts()).sort()).toEqual(['late', 'main']);
     expect(await w.page.locator('.track-rows > i').count()).toBe(1);

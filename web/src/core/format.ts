@@ -82,3 +82,6 @@ export const counted = (n: number, word: string): string => `${count(n)} ${word}
 export function visible(s: string): string {
   return /^[ -~]*$/.test(s) ? s : s.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
+
+/** A range of time in words. */
+export const rangeTitle = (range: string): string => `${range.split('..').map(t => number(Number(t))).join(' – ')} ms`;

@@ -1,7 +1,7 @@
 // The difference of two selections of profiles.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { amount, commit, counted, instant, relative, visible } from '../core/format';
+import { amount, commit, counted, instant, rangeTitle, relative, visible } from '../core/format';
 import { keepFile } from '../core/files';
 import { decode, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
@@ -15,7 +15,7 @@ import { Await, useAnswer } from '../ui/Load';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
-import { DiffChart, rangeTitle } from '../view/Chart';
+import { DiffChart } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';

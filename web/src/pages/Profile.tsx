@@ -72,8 +72,8 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
   const scope = useScope(['group', 'benchmark']);
   const notes = notesOf(wire.notes);
   const activity = useActivity(params, wire.profiles === 1 && !isPushed(params));
-  const several = !!activity && activity.rows.length > 1;
-  const parts = useTracks(several || !!activity?.markers);
+  const timed = !!activity && activity.rows.length > 0 && activity.to > activity.from;
+  const parts = useTracks(timed || !!activity?.markers);
   const count = typeof wire.profiles === 'number' ? wire.profiles : 0;
   const file = source.value.file.bind(source.value);
   return (
@@ -93,7 +93,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         skip={serverTransforms(params)}
         title={name}
         {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
-        {...(parts && several ? { tracks: <parts.Tracks of={activity} /> } : {})}
+        {...(parts && timed ? { tracks: <parts.Tracks of={activity} /> } : {})}
         {...(parts && activity?.markers ? { markers: () => <parts.Markers params={params} zero={activity.zero ?? 0} /> } : {})}
         menus={typeMenu(types, wire.type)}
         downloads={

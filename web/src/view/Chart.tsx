@@ -84,13 +84,13 @@ export function Chart({ params }: { params: URLSearchParams }) {
           if (threads.length < 2)
             return (
               <>
-                <Range alone />
+                <Hint />
                 <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />
               </>
             );
           return (
             <>
-              <Range alone />
+              <Hint />
               <Most of={threads}>{t => <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />}</Most>
             </>
           );
@@ -133,7 +133,7 @@ export function DiffChart({ params }: { params: URLSearchParams }) {
           if (both.length < 2) return <Pair title={visible(both[0]?.name ?? '')} answer={answer} range={range} unit={unit} />;
           return (
             <>
-              <Range />
+              <Hint />
               <Most of={both}>{t => <ThreadPair key={t.name} name={t.name} params={params} range={range} unit={unit} />}</Most>
               {threads.length > both.length && (
                 <p class="note">{counted(threads.length - both.length, 'thread')} that only one side has not shown.</p>
@@ -203,43 +203,9 @@ function ThreadLane({ thread, params, range, unit }: { thread: Thread; params: U
   );
 }
 
-/** The range of time that is chosen, to widen it or to compare it with another one. */
-function Range({ alone = false }: { alone?: boolean }) {
-  const { params } = place.value;
-  const chosen = params.get('range');
-  const base = params.get('against-range');
-  if (base)
-    return (
-      <p class="note" role="status">
-        {`Base: ${rangeTitle(base)}. Drag over the time to compare with it. `}
-        <button type="button" onClick={() => update({ 'against-range': null }, true)}>
-          Cancel
-        </button>
-      </p>
-    );
-  return (
-    <p class="note">
-      {chosen ? (
-        <>
-          {rangeTitle(chosen)}{' '}
-          <button type="button" onClick={() => update({ range: null }, true)}>
-            Whole time
-          </button>
-          {alone && (
-            <button type="button" onClick={() => update({ 'against-range': chosen, range: null }, true)}>
-              Compare with another time…
-            </button>
-          )}
-        </>
-      ) : (
-        'Drag over a chart to choose a range of time for all views.'
-      )}
-    </p>
-  );
-}
-
-/** A range of time in words. */
-export const rangeTitle = (range: string): string => `${range.split('..').map(t => number(Number(t))).join(' – ')} ms`;
+/** What to do in a chart; what was chosen is above the views. */
+const Hint = () =>
+  !place.value.params.has('range') && !place.value.params.has('against-range') && <p class="note">Drag over a chart to choose a range of time for all views.</p>;
 
 /** Shows what was dragged over, or its difference from the range that was chosen before. */
 export function choose(range: string): void {

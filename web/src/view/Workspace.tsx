@@ -1,7 +1,7 @@
 // The views of one tree or diff: one search, one selection, one list of transforms.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { counted, percent, visible } from '../core/format';
+import { counted, percent, rangeTitle, visible } from '../core/format';
 import { callers, Inverted, type Nodes, path, Upright } from '../core/nodes';
 import { functionRows, type Tree } from '../core/profile';
 import { search } from '../core/search';
@@ -10,7 +10,7 @@ import { remembered } from '../core/settings';
 import { source } from '../core/source';
 import { none } from '../core/table';
 import { threadsOf } from '../core/threads';
-import { callees, formatPath, parseTransform, transform } from '../core/transforms';
+import { callees, everyFunction, formatPath, parseTransform, transform } from '../core/transforms';
 import { carried } from '../core/scope';
 import { href, link, place, update } from '../core/url';
 import type { Colouring } from '../flame/palette';
@@ -165,8 +165,8 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     {
       key: 'r',
       label: 'Collapse recursion',
-      help: 'collapse recursion of the selected function',
-      run: () => withFunction('collapse-recursion'),
+      help: 'collapse recursion of the selected function, without a selection of every function',
+      run: () => add('collapse-recursion', fn === none ? everyFunction : name(fn)),
     },
     {
       key: 'C',
@@ -301,10 +301,11 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     case 'markers':
       content = markers?.();
   }
+  const against = params.get('against-range');
   const filters = (
     [
       ['thread', 'thread'],
-      ['range', 'time in ms'],
+      ['range', 'time'],
       ['search', 'stacks with'],
       ['kind', 'kind'],
     ] as const
@@ -391,7 +392,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
         </div>
       </Toolbar>
       <div class="under">
-      {(texts.length > 0 || zoomed !== none || filters.length > 0) && (
+      {(texts.length > 0 || zoomed !== none || filters.length > 0 || against) && (
       <nav class="crumbs" aria-label="Transforms and zoom">
         <button
           type="button"
@@ -417,7 +418,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
         {filters.map(([name, label, value]) => (
           <span key={name + value} class="chip">
             <button type="button" disabled>
-              {label}: {visible(value)}
+              {label}: {name === 'range' ? rangeTitle(value) : visible(value)}
             </button>
             <button
               type="button"
@@ -429,6 +430,19 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
             </button>
           </span>
         ))}
+        {params.has('range') && !tree.isDiff && (
+          <button type="button" onClick={() => update({ 'against-range': params.get('range'), range: null }, true)}>
+            Compare with another time…
+          </button>
+        )}
+        {against && (
+          <span class="chip" role="status">
+            {`Base: ${rangeTitle(against)}. Drag over the time to compare with it.`}
+            <button type="button" aria-label="Cancel" title="Cancel" onClick={() => update({ 'against-range': null }, true)}>
+              ×
+            </button>
+          </span>
+        )}
         {zoomed !== none &&
           path(upright, zoomed)
             .slice(-4)
@@ -514,7 +528,7 @@ function focusView(e: HTMLElement | null): boolean {
 function words(text: string): string {
   const x = parseTransform(text);
   if (!x) return visible(text);
-  const last = x.args[x.args.length - 1]!;
+  const last = x.args[x.args.length - 1]!.replace(/^\*$/, 'every function');
   return visible(
     `${x.kind.replace('filter:', '').replace(/-/g, ' ')}${x.only ? ` (${x.only})` : ''}: ${last.slice(last.lastIndexOf('/') + 1)}`,
   );
