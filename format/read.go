@@ -190,7 +190,7 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 		decoder = f.NewDecoder()
 		w.decoders[f.Name] = decoder
 	}
-	w.symbols.Limit(w.limits.Frames)
+	w.symbols.Limit(w.limits.Frames, 0)
 	p, err := decoder.Decode(in, w.symbols, w.limits)
 	if w.symbols.Full() {
 		err = w.tooManyFrames()

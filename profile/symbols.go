@@ -41,8 +41,8 @@ type Symbols struct {
 	// Item a FrameID.
 	Stacks PrefixTree
 
-	room struct{ functions, frames int } // lengths that the tables may reach; 0: any
-	full bool                            // something found no room
+	room struct{ functions, frames, stacks int } // lengths that the tables may reach; 0: any
+	full bool                                    // something found no room
 
 	functions  intern.Index // of Functions, by all but their Kind
 	frames     intern.Index // of Frames
@@ -142,11 +142,14 @@ func (s *Symbols) Grow(functions, frames int) {
 	s.frames.Grow(frames)
 }
 
-// Limit gives the tables of functions and frames room for n further entries each. What
-// finds no room becomes another entry, and Full reports it: the profile that was being
-// read is of no use then.
-func (s *Symbols) Limit(n int) {
+// Limit gives the tables of functions and frames room for n further entries each, and that
+// of stacks, unless that is 0, for so many. What finds no room becomes another entry, and
+// Full reports it: the profile that was being read is of no use then.
+func (s *Symbols) Limit(n, stacks int) {
 	s.room.functions, s.room.frames, s.full = len(s.Functions)+n, len(s.Frames)+n, false
+	if s.room.stacks = 0; stacks > 0 {
+		s.room.stacks = s.Stacks.Len() + stacks
+	}
 }
 
 // Full reports whether something has found no room since Limit.
@@ -219,7 +222,20 @@ func (s *Symbols) Category(c Category) CategoryID {
 
 // Stack interns the stack that calls frame from parent (NoStack: outermost).
 func (s *Symbols) Stack(parent StackID, frame FrameID) StackID {
+	if s.room.stacks != 0 && s.Stacks.Len() >= s.room.stacks {
+		return s.knownStack(parent, frame)
+	}
 	return StackID(s.Stacks.Child(int32(parent), int32(frame)))
+}
+
+// knownStack is Stack when there is no room for others.
+func (s *Symbols) knownStack(parent StackID, frame FrameID) StackID {
+	id, ok := s.Stacks.Find(int32(parent), int32(frame))
+	if !ok {
+		s.full = true
+		return 0
+	}
+	return StackID(id)
 }
 
 // Parent returns the stack without its innermost frame.

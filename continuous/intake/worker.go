@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,16 +28,26 @@ type Worker struct {
 	projection *calltree.Projection
 	depth      []int32                   // of each stack of symbols
 	cuts       map[profile.StackID]int32 // paths of stacks deeper than MaxDepth
-	windows    []*continuous.Window      // of the push
-	bytes      int64                     // about as many as they are
-	rows       []row                     // scratch
+	names      int                       // bytes of names in symbols, of the first counted functions
+	counted    int
+	windows    []*continuous.Window // of the push
+	bytes      int64                // about as many as they are
+	rows       []row                // scratch
 }
 
-// maxWarmStacks and maxWarmFunctions bound the tables of raw names: about 50 bytes per stack
-// and 800 per function.
+// maxWarmStacks, maxWarmFunctions and maxWarmNames bound the tables of raw names: about 50 bytes
+// per stack and 800 per function, and bytes of long names.
 const (
 	maxWarmStacks    = 1 << 19
 	maxWarmFunctions = 1 << 16
+	maxWarmNames     = 64 << 20
+)
+
+// maxNewFrames and maxNewStacks bound what one push may add to them: a stack takes one byte of
+// it and a hundred of memory.
+const (
+	maxNewFrames = 1 << 20
+	maxNewStacks = 1 << 21
 )
 
 func (w *Worker) reset() {
@@ -46,7 +57,11 @@ func (w *Worker) reset() {
 // cool drops the tables if they are too large, and what refers to the last push.
 func (w *Worker) cool() {
 	w.windows = nil
-	if w.symbols.Stacks.Len() > maxWarmStacks || len(w.symbols.Functions) > maxWarmFunctions {
+	for ; w.counted < len(w.symbols.Functions); w.counted++ {
+		f := &w.symbols.Functions[w.counted]
+		w.names += len(f.Name) + len(f.SystemName) + len(f.Module) + len(f.File) + len(f.Language)
+	}
+	if w.symbols.Stacks.Len() > maxWarmStacks || len(w.symbols.Functions) > maxWarmFunctions || w.names > maxWarmNames {
 		w.reset()
 	}
 	if cap(w.rows) > maxWarmStacks {
@@ -79,16 +94,31 @@ func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decode
 	if size > limits.Message {
 		return &Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: size, Max: limits.Message, Flag: "--continuous-max-profile"}
 	}
-	w.symbols.Limit(limits.Frames)
+	w.symbols.Limit(maxNewFrames, maxNewStacks)
 	err := read(d, w.symbols, limits)
 	if w.symbols.Full() {
-		err = profile.TooLarge("different functions or frames:", int64(limits.Frames), "--max-frames")
+		err = fmt.Errorf("%w: a push has at most %d functions and frames, and %d call paths", profile.ErrTooLarge, maxNewFrames, maxNewStacks)
 		windows, bytes := w.windows, w.bytes
 		w.reset()
 		w.windows, w.bytes = windows, bytes
 	}
+	if err != nil && errors.Is(err, profile.ErrTooLarge) {
+		return &tooLarge{err}
+	}
 	return err
 }
+
+// tooLarge is an error of a reader. It names the flag of this server, where that has one, in
+// place of that of the importer.
+type tooLarge struct{ error }
+
+func (e *tooLarge) Unwrap() error { return e.error }
+
+// Error returns the text of the error.
+func (e *tooLarge) Error() string { return pushFlags.Replace(e.error.Error()) }
+
+var pushFlags = strings.NewReplacer("--max-message", "--continuous-max-profile", "--max-size", "--continuous-max-profile",
+	" (raise it with --max-depth)", "", " (raise it with --max-frames)", "", " (raise it with --max-line)", "")
 
 // Profile is a decoded profile to add.
 type Profile struct {
@@ -169,9 +199,24 @@ func (w *Worker) follow() {
 	if w.forest != paths.current {
 		w.forest, w.cuts = paths.current, map[profile.StackID]int32{}
 		w.projection = calltree.NewProjection(w.symbols, w.forest, calltree.NoNode, func(f profile.Function) int32 {
-			return w.forest.Function(w.in.opts.Normalizer.Function(f))
+			return w.function(f)
 		})
 	}
+}
+
+// maxText is the maximum of bytes of what a function has besides its name, which the
+// normalizer cuts.
+const maxText = 4 << 10
+
+// function returns the forest's function of one as it was pushed.
+func (w *Worker) function(f profile.Function) int32 {
+	f = w.in.opts.Normalizer.Function(f)
+	for _, text := range []*string{&f.SystemName, &f.Module, &f.File, &f.Language} {
+		if len(*text) > maxText {
+			*text = strings.Clone(strings.ToValidUTF8((*text)[:maxText], ""))
+		}
+	}
+	return w.forest.Function(f)
 }
 
 // sets are the series of a profile without their types, by the labels of samples. Index 0
@@ -358,7 +403,7 @@ func (w *Worker) path(st profile.StackID) int32 {
 	frames := make([]int32, 0, w.in.opts.MaxDepth)
 	for x := st; len(frames) < w.in.opts.MaxDepth; x = w.symbols.Parent(x) {
 		fn := w.symbols.Functions[w.symbols.Frames[w.symbols.Leaf(x)].Function]
-		frames = append(frames, w.forest.Function(w.in.opts.Normalizer.Function(fn)))
+		frames = append(frames, w.function(fn))
 	}
 	path := w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: Truncated, Kind: profile.KindLabel}))
 	for _, fn := range slices.Backward(frames) {

@@ -52,6 +52,7 @@ func shortKey(indices []int32, link int32) (key uint64, ok bool) {
 // newWho makes thread and labels of the attributes and the link of a sample.
 func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 	var th profile.Thread
+	work := size(k.common)
 	labels := make([]profile.Label, 0, len(indices)+2)
 	for _, i := range indices {
 		a, ok := k.attribute(i)
@@ -59,6 +60,7 @@ func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 			continue
 		}
 		l := k.label(k.m.text(a.key), k.m.text(a.unit), &a.value)
+		work += 1 + size([]profile.Label{l})
 		if !lift(&th, l) {
 			labels = append(labels, l)
 		}
@@ -73,5 +75,16 @@ func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 		k.notes.references++
 	}
 	labels = append(labels, k.common...)
-	return who{k.facts.Thread(th), k.facts.Labels(labels)}, k.spend(len(labels)+len(indices), s.at)
+	if err := k.spend(len(indices)+work, s.at); err != nil {
+		return who{}, err
+	}
+	return who{k.facts.Thread(th), k.facts.Labels(labels)}, nil
+}
+
+// size returns how many bytes the texts of labels have, which many samples may share.
+func size(labels []profile.Label) (n int) {
+	for i := range labels {
+		n += len(labels[i].Key) + len(labels[i].Text) + len(labels[i].Unit)
+	}
+	return n
 }

@@ -181,7 +181,11 @@ func (k *linker) separate() error {
 		k.p.Comments = slices.DeleteFunc(k.p.Comments, func(c string) bool { return c == comment })
 	}
 	sets := slices.Clone(k.p.LabelSets)
-	if err := k.spend(len(sets)*(1+len(k.resource)), 0); err != nil || len(k.resource) == 0 {
+	work := len(sets) * (1 + size(k.resource))
+	for _, set := range sets {
+		work += size(set)
+	}
+	if err := k.spend(work, 0); err != nil || len(k.resource) == 0 {
 		return err
 	}
 	renamed := make([]profile.LabelsID, len(sets))
@@ -238,6 +242,9 @@ func (k *linker) linkMappings() {
 		}
 		name := mod.Path[strings.LastIndexAny(mod.Path, `/\`)+1:]
 		k.modules[i] = module{name: name, kernel: kernelModule(name)}
+		if k.work -= len(mod.Path) + len(mod.BuildID); k.work < 0 {
+			return // spend fails from now on
+		}
 		if mod != (profile.Module{Path: name}) {
 			k.modules[i].id = k.symbols.Module(mod)
 		}
@@ -336,6 +343,10 @@ func (k *linker) function(i int32, mod module, kind profile.Kind) (profile.Funct
 	x := &k.m.functions[i]
 	fn.SystemName, fn.File, fn.StartLine = k.m.text(x.systemName), k.m.text(x.file), k.number(x.startLine)
 	name, suffix := cutSuffix(k.m.text(x.name))
+	// Many functions may share a long text; each hashes it.
+	if k.work -= len(fn.SystemName) + len(fn.File) + len(fn.Module) + len(name); k.work < 0 {
+		return 0, profile.FrameUnknown // spend fails from now on
+	}
 	if name != "" {
 		fn.Name = name
 	} else if fn.SystemName != "" {
