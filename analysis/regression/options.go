@@ -8,6 +8,11 @@ type Options struct {
 	MinGrowth float64 // minimum relative growth of the place itself; default 0.03
 	MaxShare  float64 // maximum share of the program of a place; default 0.9
 
+	// Service is set if runs are profiles of a service's instances, which have so many
+	// samples that their noise alone says which changes count: the other minimums have
+	// far smaller defaults.
+	Service bool
+
 	// Own are the packages or source directories of the user's own code, which headlines
 	// name; empty: package own decides.
 	Own []string
@@ -16,18 +21,34 @@ type Options struct {
 	SkipOwnHistory bool // do not test the history's own runs
 }
 
-// Defaults of Options.
+// minimums are the defaults of Options that say which changes count.
+type minimums struct {
+	share, impact, growth float64
+	jitter                float64 // relative deviation of a function, when sizes of runs are estimated
+}
+
+var (
+	ofBenchmarks = minimums{share: 0.001, impact: 0.75, growth: 0.03, jitter: 0.05}
+	// ofServices only keep rounding errors from being changes.
+	ofServices = minimums{share: 1e-5, impact: 0.01, growth: 1e-4, jitter: 0.003}
+)
+
+// Other defaults of Options.
 const (
 	defaultAlphaOne  = 0.0025
 	defaultAlphaMore = 0.01
-	defaultMinShare  = 0.001
-	defaultImpact    = 0.75
-	defaultMinGrowth = 0.03
 	defaultMaxShare  = 0.9
 )
 
 // leastHistory is the minimum number of history runs for a verdict.
 const leastHistory = 3
+
+func (o *Options) least() minimums {
+	if o.Service {
+		return ofServices
+	}
+	return ofBenchmarks
+}
 
 func (o Options) withDefaults() Options {
 	set := func(v *float64, d float64) {
@@ -35,9 +56,10 @@ func (o Options) withDefaults() Options {
 			*v = d
 		}
 	}
-	set(&o.MinShare, defaultMinShare)
-	set(&o.Impact, defaultImpact)
-	set(&o.MinGrowth, defaultMinGrowth)
+	least := o.least()
+	set(&o.MinShare, least.share)
+	set(&o.Impact, least.impact)
+	set(&o.MinGrowth, least.growth)
 	set(&o.MaxShare, defaultMaxShare)
 	return o
 }

@@ -336,8 +336,12 @@ func (f *fit) measuredSlower() bool {
 }
 
 // limitToPower makes a confirmed regression a suspect if it is smaller than the change that
-// the comparison is said to detect.
+// the comparison is said to detect. The threshold alone decides for a service: one that is
+// watched has no next run that confirms.
 func (r *reporter) limitToPower(f *Finding) {
+	if r.options.Service {
+		return
+	}
 	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns)
 	if f.Status == Confirmed && f.Kind == Regression && math.Max(f.Delta.Gross, f.Delta.Share) < detects {
 		f.Status = Suspect

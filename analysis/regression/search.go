@@ -152,7 +152,7 @@ func (s *search) key(i int, known *history.Known) store.MemoryKey {
 	for _, x := range []float64{o.Alpha, o.MinShare, o.Impact, o.MinGrowth, o.MaxShare} {
 		b = store.AppendNumbers(b, int64(math.Float64bits(x)))
 	}
-	b = store.AppendBools(b, o.SkipOwnHistory, req.Scan, req.History != nil, req.AnyBranch)
+	b = store.AppendBools(b, o.Service, o.SkipOwnHistory, req.Scan, req.History != nil, req.AnyBranch)
 	b = store.AppendNumbers(b, s.age, int64(req.K), int64(req.Window), int64(o.types), int64(len(o.Own)))
 	for _, text := range o.Own {
 		b = store.AppendText(b, text)

@@ -138,12 +138,12 @@ func trimmedMean(items []stat.Weighted, c float64) float64 {
 
 // The constants of the size factor of a tested run.
 const (
-	searchBelow  = 1.6  // log range searched below the sample total, and below what the metric expects
-	searchAbove  = 0.9  //
-	searchStep   = 0.02 //
-	jitterFloor  = 0.05 // relative standard deviation of any function
-	outlierShare = 0.25 // of functions that changed by any factor
-	metricFloor  = 0.04 // relative standard deviation of any metric
+	searchBelow  = 1.6   // log range searched below the sample total, and below what the metric expects
+	searchAbove  = 0.9   //
+	searchStep   = 0.02  //
+	searchEnd    = 0.001 // maximum error of the search; less, where more samples tell more
+	outlierShare = 0.25  // of functions that changed by any factor
+	metricFloor  = 0.04  // relative standard deviation of any metric
 	speedLimit   = 1.5
 )
 
@@ -161,6 +161,7 @@ func (f *fit) testedFactors() {
 		return
 	}
 	expected, prior := f.metricPrior()
+	jitter := f.options.least().jitter
 	for _, t := range f.head {
 		total := f.space.matrix.Runs[t].Total
 		if !(total > 0) {
@@ -169,7 +170,7 @@ func (f *fit) testedFactors() {
 		}
 		terms := make([]term, len(votes))
 		for i, v := range votes {
-			terms[i] = term{v.x[t], v.mean, math.Max(v.relative-1/v.mean, 0) + jitterFloor*jitterFloor, outlierShare / (3 * (v.mean + 5))}
+			terms[i] = term{v.x[t], v.mean, math.Max(v.relative-1/v.mean, 0) + jitter*jitter, outlierShare / (3 * (v.mean + 5))}
 		}
 		like := func(g float64) float64 { return likelihood(terms, g) + prior(t, g) }
 		c := math.Log(total / f.meanTotal)
@@ -187,7 +188,7 @@ func (f *fit) testedFactors() {
 				best, at = l, g
 			}
 		}
-		for h := searchStep / 2; h > 0.001; h /= 2 {
+		for h := searchStep / 2; h > math.Min(searchEnd, 1/math.Sqrt(total)); h /= 2 {
 			from := at
 			for _, g := range [2]float64{from - h, from + h} {
 				if l := like(g); l > best {

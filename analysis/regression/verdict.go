@@ -144,7 +144,7 @@ func (f *fit) lasts(p *place) bool {
 	}
 	end := 1
 	if k > 3 {
-		end = 2
+		end = max(2, k/3)
 	}
 	x := f.space.values(p.slot)
 	rise := func(runs []int) float64 {

@@ -32,7 +32,7 @@ type Judging struct {
 	History   []string    `param:"history" arg:"key=value" help:"condition on the runs of the history (branch, machine, commit, run, attr.KEY, since, until); repeatable (default: the branch and machine of the tested run)" json:"history,omitempty"`
 	AnyBranch bool        `param:"any-branch" help:"runs of every branch are history" json:"anyBranch,omitempty"`
 	Window    int         `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
-	MinShare  query.Share `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
+	MinShare  query.Share `param:"min-share" arg:"share" help:"minimum change, as a share of the program (default 0.1%; of releases what their noise allows)" json:"minShare,omitempty"`
 	Impact    float64     `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
 	Scan      bool        `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
 	Alpha     float64     `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
@@ -214,11 +214,10 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err := r.Sides.check(&r.Judging, ""); err != nil {
 		return nil, err
 	}
-	st, sides, about, err := r.Sides.open(ctx, st)
+	st, sides, about, err := r.Sides.open(ctx, st, &req)
 	if err != nil {
 		return nil, err
 	}
-	req.Memory = store.MemoryOf(st) // of the store that is judged, which may be that of releases
 	list, err := query.ProfilesOf(ctx, st, q)
 	if err != nil {
 		return nil, err

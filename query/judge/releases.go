@@ -1,8 +1,11 @@
 package judge
 
 import (
+	"cmp"
 	"context"
+	"math"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
@@ -16,14 +19,16 @@ type Releases struct {
 }
 
 // open returns the store to judge, and its sides: that of the runs, or one with the runs of
-// releases.
-func (s Sides) open(ctx context.Context, st store.Store) (store.Store, Sides, []string, error) {
+// releases, all of which are compared.
+func (s Sides) open(ctx context.Context, st store.Store, req *regression.Request) (store.Store, Sides, []string, error) {
 	if s.Service == "" {
+		req.Memory = store.MemoryOf(st)
 		if s.By != "" {
 			return nil, s, nil, param.Errorf("--by needs --service")
 		}
 		return st, s, nil, nil
 	}
+	req.Service, req.Window = true, cmp.Or(req.Window, math.MaxInt32)
 	windows, err := query.WindowsOf(st)
 	if err != nil {
 		return nil, s, nil, err
@@ -34,5 +39,6 @@ func (s Sides) open(ctx context.Context, st store.Store) (store.Store, Sides, []
 	}
 	const side = "attr." + releases.SideAttribute + "="
 	s.Base, s.Head = side+releases.Base, side+releases.Head
+	req.Memory = store.MemoryOf(c)
 	return c, s, []string{c.String()}, nil
 }

@@ -180,11 +180,10 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	st, sides, about, err := r.Sides.open(ctx, st)
+	st, sides, about, err := r.Sides.open(ctx, st, &req)
 	if err != nil {
 		return nil, err
 	}
-	req.Memory = store.MemoryOf(st) // of the store that is judged, which may be that of releases
 	list, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err

@@ -45,9 +45,11 @@ const (
 
 // Limits of what is compared.
 const (
-	headRuns       = 8  // of the newest release
-	baseRuns       = 30 // as many as a history has
-	leastInstances = 4  // of each side, so that runs are instances
+	headRuns       = 8   // blocks of the newest release
+	baseRuns       = 30  // and of the one before: as many as a history has
+	headSpread     = 16  // runs of instances of the newest release
+	baseSpread     = 120 // and of those beside it
+	leastInstances = 4   // of each side, so that runs are instances
 	// longest is what is read of the newest release, from its first window on: a month of
 	// a release says no more than its first days.
 	longest = 4 * 24 * time.Hour
@@ -134,7 +136,8 @@ func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error
 	b := &builder{st: st, to: c.Store, forest: new(calltree.Forest), service: o.Service, label: c.Label}
 	for _, t := range typesOf(series) {
 		if c.Instance != "" {
-			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{head}, spread[0], headRuns), b.addSpread(ctx, t, c, Base, base, spread[1], baseRuns))
+			each := (len(spread[0]) + headSpread - 1) / headSpread
+			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{head}, spread[0], each), b.addSpread(ctx, t, c, Base, base, spread[1], each))
 		} else {
 			err = b.addBlocks(ctx, t, c, head, base)
 		}
@@ -307,10 +310,11 @@ type builder struct {
 	service, label string
 }
 
-// addSpread makes runs of a side of a type that have some of the instances each.
-func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared, side string, of []release, values []string, most int) error {
-	runs := min(most, len(values))
-	for i := range runs {
+// addSpread makes runs of a side of a type that have about each of the instances: as many
+// on both sides, so that the noise between runs of the base is that of the head's.
+func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared, side string, of []release, values []string, each int) error {
+	runs := max(1, len(values)/each)
+	for i := range min(runs, baseSpread) {
 		var some []string
 		for at := i; at < len(values); at += runs {
 			some = append(some, values[at])

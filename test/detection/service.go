@@ -1,6 +1,7 @@
 package detection
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -23,7 +24,11 @@ type Service struct {
 	Canary    int     // instances of the new version; 0: all, on the second day
 	Nodes     int     // of the program, about
 	Hours     int     // of each version
+	Step      int     // hours of a window; 0: 1
+	Jitter    float64 // deviation of a function's cost between instances; 0: 2 to 10%
+	Share     float64 // of the function that changes, about; 0: 1 to 10%
 	Impact    float64 // cost of the change, as a share of the program
+	Slower    float64 // the same as a share of the function, in place of Impact
 }
 
 // The noise of services.
@@ -51,18 +56,21 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 	}
 	instance := make([][]float64, s.Instances)
 	for i := range instance {
-		instance[i] = append([]float64{logNormal(r, loadNoise)}, noises(r, p, func(f *simFunction) float64 { return f.jitter })...)
+		instance[i] = append([]float64{logNormal(r, loadNoise)}, noises(r, p, func(f *simFunction) float64 { return cmp.Or(s.Jitter, f.jitter) })...)
 	}
 	module := make([]float64, simModules+1)
 	for i := range module {
 		module[i] = dayMix * r.NormFloat64()
 	}
-	self := p.selfs()
+	grown, step := s.Slower, max(1, s.Step)
+	if grown == 0 {
+		grown = s.Impact / p.selfs()[fn]
+	}
 	versions := 2
 	if s.Canary > 0 {
 		versions = 1
 	}
-	for hour := range s.Hours * versions {
+	for hour := 0; hour < s.Hours*versions; hour += step {
 		mix := noises(r, p, func(*simFunction) float64 { return mixNoise })
 		day := math.Sin(2 * math.Pi * float64(hour) / 24)
 		for f := range mix {
@@ -71,13 +79,13 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 		var list []*continuous.Window
 		for i := range s.Instances {
 			isNew := i < s.Canary || s.Canary == 0 && hour >= s.Hours
-			load := 100 * 3600 * coresInUse * (1 + dayLoad*day) * instance[i][0]
+			load := 100 * 3600 * float64(step) * coresInUse * (1 + dayLoad*day) * instance[i][0]
 			w := s.window(i, hour, isNew)
 			w.Forest = forest
 			for n, node := range p.nodes {
 				cost := node.cost * mix[node.fn] * instance[i][1+node.fn]
 				if isNew && node.fn == fn {
-					cost *= 1 + s.Impact/self[fn]
+					cost *= 1 + grown
 				}
 				if x := poisson(r, load*cost); x > 0 {
 					w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, paths[n]), append(w.Self.Self, x*10_000_000)
@@ -93,8 +101,18 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 	return p.fns[fn].name, nil
 }
 
-// choose returns a function of the program's own that has between 1 and 10% of it.
+// choose returns a function of the program's own: the one whose share is nearest to Share, or
+// any that has between 1 and 10%.
 func (s *Service) choose(r *rand.Rand, p *simProgram) int {
+	if s.Share > 0 {
+		nearest, by := 0, math.Inf(1)
+		for fn, share := range p.selfs() {
+			if d := math.Abs(math.Log(share / s.Share)); p.own(fn) && d < by {
+				nearest, by = fn, d
+			}
+		}
+		return nearest
+	}
 	var can []int
 	for fn, share := range p.selfs() {
 		if p.own(fn) && share > 0.01 && share < 0.1 {
@@ -124,7 +142,7 @@ func (s *Service) window(i, hour int, isNew bool) *continuous.Window {
 	w := &continuous.Window{
 		Series: continuous.Series{Service: "shop", Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"},
 			Labels: continuous.Labels{{Name: "pod", Value: fmt.Sprintf("shop-%d", i)}, {Name: "service_version", Value: version}}},
-		Start: time.Date(2026, 11, 2, hour, 0, 0, 0, time.UTC), Length: time.Hour,
+		Start: time.Date(2026, 11, 2, hour, 0, 0, 0, time.UTC), Length: time.Duration(max(1, s.Step)) * time.Hour,
 		Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Period: 10_000_000, PeriodUnit: "nanoseconds"},
 	}
 	binary.LittleEndian.PutUint32(w.Hash[:], uint32(hour*s.Instances+i))

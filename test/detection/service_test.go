@@ -2,62 +2,109 @@ package detection_test
 
 import (
 	"flag"
+	"fmt"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/detection"
 )
 
+var power = flag.Bool("power", false, "simulate all rows of TestPower")
+
 var days = flag.Int("days", 3, "simulated days of a service, clean ones and ones with a change each")
+
+// judged counts what a search finds in simulated days.
+type judged struct{ found, beside, clean int }
+
+// search judges simulated days of a service, a clean one and one with a change each.
+func search(t *testing.T, s detection.Service, days int) (n judged) {
+	t.Helper()
+	changed := s
+	s.Impact, s.Slower = 0, 0
+	for day := range days {
+		for _, s := range []detection.Service{s, changed} {
+			s.Seed = uint64(day)
+			st := mem.New()
+			slower, err := s.Push(t.Context(), st)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &judge.RegressionsRequest{}
+			r.Service = "shop"
+			res, err := judge.Regressions(t.Context(), st, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			isClean := s.Impact+s.Slower == 0
+			for _, f := range res.Findings {
+				if !f.Kind.Costs() {
+					continue
+				}
+				if testing.Verbose() {
+					t.Logf("day %d, clean %v, %s: %s of %s by %+.4f%%, score %.1f %s", day, isClean, slower, f.Status, f.Function, 100*f.Delta.Share, f.Score, f.Note)
+				}
+				if f.Status != regression.Confirmed {
+					continue
+				}
+				switch {
+				case isClean:
+					n.clean++
+				case f.Function == slower || f.Headline != nil && f.Headline.Function == slower:
+					n.found++
+				default:
+					n.beside++
+				}
+			}
+		}
+	}
+	t.Logf("%d days: found %d, beside %d, false findings of clean days %d", days, n.found, n.beside, n.clean)
+	return n
+}
 
 // TestReleases lets a service of 200 instances run for a day, with a new version on some
 // of them or on all of them the next day, and expects the slower function and nothing
-// else. Run with -days 100 for the figures of docs/method/releases.md.
+// else. Run with -days 60 for the figures of docs/method/releases.md.
 func TestReleases(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		canary int
 	}{{"canary", 20}, {"half", 100}, {"next day", 0}} {
 		t.Run(x.name, func(t *testing.T) {
-			found, wrong, clean := 0, 0, 0
-			for day := range *days {
-				for _, impact := range []float64{0, 0.005} {
-					s := &detection.Service{Seed: uint64(day), Instances: 200, Canary: x.canary, Nodes: 300, Hours: 24, Impact: impact}
-					st := mem.New()
-					slower, err := s.Push(t.Context(), st)
-					if err != nil {
-						t.Fatal(err)
-					}
-					r := &judge.RegressionsRequest{}
-					r.Service = "shop"
-					r.MinShare = 0.001
-					res, err := judge.Regressions(t.Context(), st, r)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, f := range res.Findings {
-						if !f.Kind.Costs() {
-							continue
-						}
-						if testing.Verbose() {
-							t.Logf("day %d, impact %.3f in %s: %s %s %s %+.4f score %.1f %s %s", day, impact, slower, f.Status, f.Kind, f.Function, f.Delta.Share, f.Score, f.Headline.Function, f.Note)
-						}
-						switch {
-						case impact == 0:
-							clean++
-						case f.Function == slower || f.Headline != nil && f.Headline.Function == slower:
-							found++
-						default:
-							wrong++
-						}
-					}
-				}
-			}
-			t.Logf("%d days: found %d, beside %d, false findings of clean days %d", *days, found, wrong, clean)
-			if least := *days * 6 / 10; found < least || clean*20 > *days || wrong*20 > *days {
-				t.Errorf("of %d days the change is found in %d (least %d), with %d findings beside it and %d on clean days", *days, found, least, wrong, clean)
+			n := search(t, detection.Service{Instances: 200, Canary: x.canary, Nodes: 300, Hours: 24, Impact: 0.005}, *days)
+			if least := *days * 6 / 10; n.found < least || n.clean*20 > *days || n.beside*20 > *days {
+				t.Errorf("of %d days the change is found in %d (least %d), with %d findings beside it and %d on clean days", *days, n.found, least, n.beside, n.clean)
 			}
 		})
+	}
+}
+
+// TestPower finds functions that are slower by little themselves, for the table of
+// docs/method/releases.md (-days 60 -power); by default one of its rows.
+func TestPower(t *testing.T) {
+	type row struct {
+		instances, canary int
+		share, jitter     float64
+	}
+	rows, changes := []row{{200, 100, 0.05, 0.005}}, []float64{0.005}
+	if *power {
+		for _, jitter := range []float64{0.01, 0.02, 0.05} {
+			rows = append(rows, row{200, 100, 0.05, jitter})
+		}
+		rows = append(rows, row{200, 100, 0.01, 0.01}, row{200, 100, 0.15, 0.01}, row{200, 20, 0.05, 0.01}, row{40, 20, 0.05, 0.01}, row{1000, 500, 0.05, 0.01})
+		changes = []float64{0.0025, 0.005, 0.01, 0.02, 0.05}
+	}
+	for _, x := range rows {
+		for _, slower := range changes {
+			name := fmt.Sprintf("%d of %d instances, %g%% between them, %g%% slower of %g%%", x.canary, x.instances, 100*x.jitter, 100*slower, 100*x.share)
+			t.Run(name, func(t *testing.T) {
+				s := detection.Service{Instances: x.instances, Canary: x.canary, Nodes: 300, Hours: 24, Step: 6, Jitter: x.jitter, Share: x.share, Slower: slower}
+				n := search(t, s, *days)
+				if n.clean*20 > *days || !*power && n.found < *days/2 {
+					t.Errorf("of %d days the change is found in %d, with %d findings on clean days", *days, n.found, n.clean)
+				}
+			})
+		}
 	}
 }
