@@ -68,6 +68,59 @@ func TestPushDuringRollUp(t *testing.T) {
 	}
 }
 
+// TestPushDuringDay stores windows of a day whose hours are added up, before the reading and
+// after it: they are in its sum and in those of their hours, once.
+func TestPushDuringDay(t *testing.T) {
+	s, m := openTables(t).(*Store), storetest.NewWindowMaker()
+	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 2, hour, minute, 0, 0, time.UTC) }
+	put := func(hour, minute int, value int64) {
+		t.Helper()
+		w := m.Window("shop", at(hour, minute), nil, storetest.Sample{Stack: []string{"main", fmt.Sprint("f", value)}, Value: value})
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := at(25, 10)
+	round := func(meanwhile func()) (levels []continuous.Level) {
+		t.Helper()
+		p, err := s.prepare(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sum := range p.sums {
+			levels = append(levels, sum.level)
+		}
+		meanwhile()
+		if _, err := s.rollUp(t.Context(), p, now, continuous.Policy{}); err != nil {
+			t.Fatal(err)
+		}
+		return levels
+	}
+	put(10, 10, 1)
+	put(11, 10, 2)
+	hours := round(func() { put(10, 20, 4) })
+	put(11, 20, 8)
+	days := round(func() { put(10, 30, 16); put(12, 30, 32) })
+	if fmt.Sprint(hours, days) != fmt.Sprint([]continuous.Level{continuous.Hour, continuous.Hour}, []continuous.Level{continuous.Day}) {
+		t.Errorf("prepared beside pushes: levels %v, then %v", hours, days)
+	}
+	for _, when := range []string{"with late windows", "with sums"} {
+		for step, want := range []int{6, 3, 1} { // windows and, at first, late ones
+			totals, err := s.Totals(t.Context(), continuous.Query{}, continuous.Level(step).Length())
+			sum, parts := int64(0), int64(0)
+			for _, w := range totals.Totals {
+				sum, parts = sum+w.Sum, parts+w.Parts
+			}
+			if err != nil || sum != 63 || parts != 6 || when == "with sums" && len(totals.Totals) != want {
+				t.Errorf("%s, level %d: %d windows of %d pushes, sum %d, %v", when, step, len(totals.Totals), parts, sum, err)
+			}
+		}
+		if _, err := s.RollUp(t.Context(), now, continuous.Policy{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // openTables opens a new file with the tables that windows need.
 func openTables(t testing.TB) continuous.Store {
 	file, err := driver.NewFile(filepath.Join(t.TempDir(), "windows.duckdb"), driver.Options{})

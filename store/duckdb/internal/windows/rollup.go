@@ -11,9 +11,10 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// RollUp implements continuous.Store. Hours are added up beside pushes, which wait only for
-// the transaction that stores the sums. Many hours at once are several such rounds, each
-// complete. Paths that nothing uses any more stay until Compact.
+// RollUp implements continuous.Store. Hours and days are added up beside pushes, which wait
+// only for the transaction that stores the sums. A roll-up is several such rounds, each
+// complete: one of hours, then one of the days that consist of them, more if there is much to
+// read. Paths that nothing uses any more stay until Compact.
 func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Policy) (rolled continuous.Rolled, err error) {
 	s.rolling.Lock()
 	defer s.rolling.Unlock()
@@ -27,29 +28,33 @@ func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Pol
 			return continuous.Rolled{}, err
 		}
 		rolled.Made, rolled.Expired = rolled.Made+round.Made, rolled.Expired+round.Expired
-		if !p.until.Before(now) {
+		if p.next.Made == p.next.Advance(now, 0).Made {
 			return rolled, nil
 		}
 	}
 }
 
-// prepared are sums of hours that the file has not yet, of the windows up to number seq.
+// prepared are sums that the file has not yet, of the windows up to number seq.
 type prepared struct {
-	st    *state // whose forest the vectors are over; only roll-ups change its progress
-	seq   int64
-	until time.Time // to make hours up to
-	hours []hourSums
+	st   *state // whose forest the vectors are over; only roll-ups change its progress
+	seq  int64
+	next continuous.Progress // with these sums
+	sums []levelSums
 }
 
-type hourSums struct {
+// levelSums are the sums of one level and start.
+type levelSums struct {
+	level continuous.Level
 	start int64
 	rows  sumRows
 }
 
-// preparedBytes is how many bytes of vectors, before they are added up, one round reads.
+// preparedBytes is how many bytes of vectors, before they are added up, one round reads of a
+// level.
 var preparedBytes = int64(256 << 20)
 
-// prepare adds up the windows of hours that ended before now.
+// prepare adds up the windows of hours that ended before now, and the hours of days whose hours
+// the file has.
 func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err error) {
 	if err := s.file.Writable(); err != nil {
 		return nil, err
@@ -67,15 +72,33 @@ func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err er
 	return p, err
 }
 
-// fill reads the windows of as many hours as one round may have.
-func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time) error {
-	p.until, p.hours = now, nil
-	was := &p.st.progress
-	next := was.Advance(now, p.seq)
-	where := fmt.Sprintf("start >= %d AND start < %d AND seq <= %d", was.Made[continuous.Hour], next.Made[continuous.Hour], p.seq)
-	groups, err := groupsOf(ctx, c, levelTables[continuous.Raw], continuous.Hour.Length(), where)
+// fill reads the windows of as many hours and days as one round may have.
+func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time) (err error) {
+	was := p.st.progress
+	p.next, p.sums = was.Advance(now, p.seq), nil
+	p.next.Made[continuous.Day] = max(was.Made[continuous.Day], min(p.next.Made[continuous.Day], continuous.Day.Begin(was.Made[continuous.Hour])))
+	for _, l := range []continuous.Level{continuous.Hour, continuous.Day} {
+		if p.next.Made[l], err = p.level(ctx, c, l, was.Made[l], p.next.Made[l]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// level adds up the windows of the sums of a level from one time until another, and returns
+// the end of what one round may have of them.
+func (p *prepared) level(ctx context.Context, c *driver.Conn, to continuous.Level, from, until int64) (end int64, err error) {
+	where := fmt.Sprintf("start >= %d AND start < %d", from, until)
+	if to == continuous.Hour {
+		where += fmt.Sprint(" AND seq <= ", p.seq)
+	}
+	groups, err := groupsOf(ctx, c, levelTables[to-1], to.Length(), where)
 	if err != nil || len(groups) == 0 {
-		return err
+		return until, err
+	}
+	sum, err := profiles.NewVectorSum(ctx, c)
+	if err != nil {
+		return 0, err
 	}
 	bytes := int64(0)
 	for i, g := range groups {
@@ -83,24 +106,20 @@ func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time) erro
 			for groups[i-1].start == g.start {
 				i--
 			}
-			p.until, groups = timeOf(g.start), groups[:i]
+			until, groups = g.start, groups[:i]
 			break
 		}
 	}
-	sum, err := profiles.NewVectorSum(ctx, c)
-	if err != nil {
-		return err
-	}
 	for len(groups) > 0 {
 		n := together(groups)
-		rows, err := addUp(ctx, c, sum, sumSQL(continuous.Raw, continuous.Hour, where, groups[:n])+" ORDER BY series")
+		rows, err := addUp(ctx, c, sum, sumSQL(to-1, to, where, groups[:n])+" ORDER BY series")
 		if err != nil {
-			return err
+			return 0, err
 		}
-		p.hours = append(p.hours, hourSums{groups[0].start, rows})
+		p.sums = append(p.sums, levelSums{to, groups[0].start, rows})
 		groups = groups[n:]
 	}
-	return nil
+	return until, nil
 }
 
 // rollUp stores what was prepared and does the rest, in one transaction.
@@ -117,7 +136,7 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 				return err
 			}
 		}
-		r = &roller{c: c, st: st, prepared: p, next: st.progress.Advance(p.until, p.seq)}
+		r = &roller{c: c, st: st, prepared: p, next: p.next}
 		for _, step := range []func(context.Context) error{r.sums, func(ctx context.Context) error { return r.expire(ctx, now, &policy) }, r.removeSeries, r.writeTimes, r.writeProgress} {
 			if err := step(ctx); err != nil {
 				return err
@@ -142,35 +161,30 @@ type roller struct {
 	gone     map[int32]bool // series without windows
 }
 
-// sums adds windows to the sums of hours and days that continuous.Progress.Sums has. If there
-// are none, the number of the last window stays too, so that a roll-up writes nothing.
+// sums stores the sums that were prepared, and adds late windows to those of their hours and
+// days. If there are none, the number of the last window stays too, so that a roll-up writes
+// nothing.
 func (r *roller) sums(ctx context.Context) error {
 	was := &r.st.progress
-	for _, h := range r.prepared.hours {
-		r.rolled.Made += int64(len(h.rows.series))
-		if err := h.rows.append(r.c, "", continuous.Hour, h.start); err != nil {
+	for _, s := range r.prepared.sums {
+		r.rolled.Made += int64(len(s.rows.series))
+		if err := s.rows.append(r.c, "", s.level, s.start); err != nil {
 			return err
 		}
 	}
-	// Windows that were stored since are late for the next roll-up.
-	late := fmt.Sprintf("seq > %d AND seq <= %d AND start < ", was.Seq, r.prepared.seq)
-	for _, step := range []struct {
-		from, to continuous.Level
-		where    string
-		isNew    bool // no sum exists yet
-	}{
-		{continuous.Raw, continuous.Hour, late + fmt.Sprint(was.Made[continuous.Hour]), false},
-		{continuous.Raw, continuous.Day, late + fmt.Sprint(was.Made[continuous.Day]), false},
-		{continuous.Hour, continuous.Day, fmt.Sprintf("start >= %d AND start < %d", was.Made[continuous.Day], r.next.Made[continuous.Day]), true}, // with the sums of before
-	} {
-		groups, err := groupsOf(ctx, r.c, levelTables[step.from], step.to.Length(), step.where)
+	// The hours of which days were prepared are without these. Windows that were stored since
+	// are late for the next roll-up.
+	before := [...]int64{continuous.Hour: was.Made[continuous.Hour], continuous.Day: r.next.Made[continuous.Day]}
+	for _, to := range []continuous.Level{continuous.Hour, continuous.Day} {
+		where := fmt.Sprintf("seq > %d AND seq <= %d AND start < %d", was.Seq, r.prepared.seq, before[to])
+		groups, err := groupsOf(ctx, r.c, levelTables[continuous.Raw], to.Length(), where)
 		if err != nil {
 			return err
 		}
 		r.rolled.Made += int64(len(groups))
 		for len(groups) > 0 {
 			n := together(groups)
-			if err := r.add(ctx, step.from, step.to, step.where, groups[:n], step.isNew); err != nil {
+			if err := r.add(ctx, to, where, groups[:n]); err != nil {
 				return err
 			}
 			groups = groups[n:]
@@ -234,43 +248,33 @@ func sumSQL(from, to continuous.Level, where string, groups []group) string {
 		parts, levelTables[from], first.series, last.series, first.start, first.start+to.Length().Milliseconds(), where)
 }
 
-// add adds the windows of groups of one time to their sums.
-func (r *roller) add(ctx context.Context, from, to continuous.Level, where string, groups []group, isNew bool) (err error) {
+// add adds late windows of groups of one time to their sums.
+func (r *roller) add(ctx context.Context, to continuous.Level, where string, groups []group) (err error) {
 	if r.sum == nil {
 		if r.sum, err = profiles.NewVectorSum(ctx, r.c); err != nil {
 			return err
 		}
 	}
-	first := groups[0]
-	sql := sumSQL(from, to, where, groups)
-	if !isNew {
-		ids, starts := make([]int32, len(groups)), make([]int64, len(groups))
-		for i, g := range groups {
-			ids[i], starts[i] = g.series, g.start
-		}
-		if err := r.c.Append("temp", "chosen", len(ids), ids, starts); err != nil {
-			return err
-		}
-		have := fmt.Sprintf("FROM %s WHERE start = %d AND series IN (SELECT series FROM chosen)", levelTables[to], first.start)
-		sql += " UNION ALL SELECT series, parts, covered, sum, paths " + have
-		sql = "SELECT * FROM (" + sql + ") ORDER BY series"
-		rows, err := addUp(ctx, r.c, r.sum, sql)
-		if err != nil {
-			return err
-		}
-		if err := r.c.Query(ctx, "DELETE "+have, nil, nil); err != nil {
-			return err
-		}
-		if err := r.c.Exec("DELETE FROM chosen"); err != nil {
-			return err
-		}
-		return rows.append(r.c, "", to, first.start)
+	ids, starts := make([]int32, len(groups)), make([]int64, len(groups))
+	for i, g := range groups {
+		ids[i], starts[i] = g.series, g.start
 	}
-	rows, err := addUp(ctx, r.c, r.sum, sql+" ORDER BY series")
+	if err := r.c.Append("temp", "chosen", len(ids), ids, starts); err != nil {
+		return err
+	}
+	have := fmt.Sprintf("FROM %s WHERE start = %d AND series IN (SELECT series FROM chosen)", levelTables[to], groups[0].start)
+	sql := sumSQL(continuous.Raw, to, where, groups) + " UNION ALL SELECT series, parts, covered, sum, paths " + have
+	rows, err := addUp(ctx, r.c, r.sum, "SELECT * FROM ("+sql+") ORDER BY series")
 	if err != nil {
 		return err
 	}
-	return rows.append(r.c, "", to, first.start)
+	if err := r.c.Query(ctx, "DELETE "+have, nil, nil); err != nil {
+		return err
+	}
+	if err := r.c.Exec("DELETE FROM chosen"); err != nil {
+		return err
+	}
+	return rows.append(r.c, "", to, groups[0].start)
 }
 
 // sumRows are rows of a table of sums.
