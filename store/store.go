@@ -43,6 +43,13 @@ type Store interface {
 	io.Closer
 }
 
+// RowWriter is implemented by engines that can write what they compute from the vectors of
+// profiles: rows of functions, which Compact writes too. Queries give the same answers before.
+type RowWriter interface {
+	// WriteRows does a part of the work, about a second, and reports whether there is more.
+	WriteRows(ctx context.Context) (more bool, err error)
+}
+
 // Reader runs queries.
 type Reader interface {
 	// Info describes the store and counts its content.

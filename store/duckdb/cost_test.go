@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -37,17 +38,30 @@ func TestTablesRead(t *testing.T) {
 
 	var reads []string
 	s.Close()
-	open := func() { s = mustOpen(t, path, Options{ReadOnly: true}) }
+	imported := filepath.Join(t.TempDir(), "imported.duckdb")
+	if err := copyFile(path, imported); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path, Options{})
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	total := func() error { _, err := store.TotalFunctions(t.Context(), s, store.Query{}); return err }
+	find := func() error { _, err := store.Find(t.Context(), s, store.Query{}, "B"); return err }
 	for _, c := range []struct {
 		name string
 		do   func() error
 		want string
+		path string // other than the compacted store
 	}{
-		{"open", func() error { return nil }, ""},
-		{"Profiles", func() error { _, err := s.Profiles(t.Context(), store.Query{}); return err }, ""},
-		{"TotalFunctions", func() error { _, err := store.TotalFunctions(t.Context(), s, store.Query{}); return err }, "fn fn_sample"},
-		{"Find", func() error { _, err := store.Find(t.Context(), s, store.Query{}, "B"); return err }, "fn fn_sample"},
-		{"MergeTrees", func() error { _, _, err := store.MergeTrees(t.Context(), s, store.Query{}); return err }, "fn call_path call_path tree"},
+		{"open", func() error { return nil }, "", ""},
+		{"Profiles", func() error { _, err := s.Profiles(t.Context(), store.Query{}); return err }, "", ""},
+		{"TotalFunctions", total, "fn fn_sample", ""},
+		{"Find", find, "fn fn_sample", ""},
+		{"TotalFunctions, not compacted", total, "fn tree call_path call_path", imported},
+		{"Find, not compacted", find, "fn tree call_path call_path", imported},
+		{"MergeTrees", func() error { _, _, err := store.MergeTrees(t.Context(), s, store.Query{}); return err }, "fn call_path call_path tree", ""},
 		{"Trees of each benchmark", func() error {
 			release, err := store.Preload(t.Context(), s, slices.Concat(ids["b1"], ids["b2"], ids["b3"]))
 			if err != nil {
@@ -71,7 +85,7 @@ func TestTablesRead(t *testing.T) {
 				}
 			}
 			return nil
-		}, "tree fn call_path call_path"},
+		}, "tree fn call_path call_path", ""},
 	} {
 		reads = nil
 		stop := driver.Observe(func(sql string) {
@@ -81,7 +95,7 @@ func TestTablesRead(t *testing.T) {
 				}
 			}
 		})
-		open()
+		s = mustOpen(t, cmp.Or(c.path, path), Options{ReadOnly: true})
 		err := c.do()
 		stop()
 		if err != nil {

@@ -66,6 +66,11 @@ func child(role, path string) error {
 	}
 	im := storetest.NewImporter()
 	for i := 0; role != "hold"; i++ {
+		if role == "rows" && i%2 == 1 {
+			if _, err := s.WriteRows(context.Background()); err != nil {
+				return err
+			}
+		}
 		if role == "compact" && i%3 == 2 {
 			if err := s.Compact(context.Background()); err != nil {
 				return err
@@ -132,10 +137,10 @@ func startChild(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, lines
 }
 
-// TestKill kills a process while it puts, or puts and compacts, at some moment
+// TestKill kills a process while it puts, or puts and writes rows or compacts, at some moment
 // later each time, and requires all that was acknowledged and nothing by halves.
 func TestKill(t *testing.T) {
-	for _, role := range []string{"put", "compact"} {
+	for _, role := range []string{"put", "rows", "compact"} {
 		t.Run(role, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.duckdb")
 			for round := range 12 {
@@ -167,6 +172,7 @@ func checkSurvivor(t *testing.T, path string, acknowledged int) {
 	if n := len(list); n%6 != 0 || n < 6*(acknowledged+1) || n > 6*(acknowledged+2) {
 		t.Fatalf("%d Puts of 6 profiles were acknowledged, %d profiles are there", acknowledged+1, n)
 	}
+	rows := 0
 	for _, p := range list {
 		tree, _, err := store.MergeTrees(context.Background(), s, store.Query{Profiles: []store.ProfileID{p.ID}})
 		if err != nil {
@@ -176,6 +182,10 @@ func checkSurvivor(t *testing.T, path string, acknowledged int) {
 		if err != nil || tree.RootTotal() != p.Sum || tree.Len() != p.Nodes || len(set.Functions) == 0 {
 			t.Fatalf("profile %+v: %v", p, err)
 		}
+		rows += len(set.Functions)
+	}
+	if n, err := ask(t, s, "SELECT count(*) FROM function_sample"); err != nil || n != fmt.Sprintln(rows) {
+		t.Errorf("function_sample has %s rows, want %d: %v", n, rows, err)
 	}
 	put(t, s, crashFile(storetest.NewImporter(), 50_000, 0, false))
 }
@@ -347,7 +357,11 @@ func TestFileNames(t *testing.T) {
 }
 
 // dropWindows makes a store one of schema 8, but for its number.
-const dropWindows = "DELETE FROM meta WHERE key = 'views'; DROP VIEW windows; DROP TABLE series; DROP TABLE raw_window; DROP TABLE hour_window; DROP TABLE day_window"
+const dropWindows = withProfiles + "DROP VIEW windows; DROP TABLE series; DROP TABLE raw_window; DROP TABLE hour_window; DROP TABLE day_window"
+
+// withProfiles makes a store one of schema 9, but for its number.
+const withProfiles = "DELETE FROM meta WHERE key = 'views'; ALTER TABLE profile DROP COLUMN slot; ALTER TABLE profile DROP COLUMN divisor; " +
+	"DROP TABLE fn_sample; CREATE TABLE fn_sample(bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT); "
 
 // TestMigrate opens a file of a made-up older version.
 func TestMigrate(t *testing.T) {

@@ -39,6 +39,11 @@ var migrations = []func(context.Context, *driver.Conn) error{
 	statements("CREATE TABLE accepted(finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR)"),
 	// 9: windows of continuous profiles.
 	statements(windows.Create),
+	// 10: rows of functions are of slots of benchmarks, and Compact writes them.
+	func(_ context.Context, c *driver.Conn) error {
+		c.DropAppenders() // or the table cannot be dropped
+		return c.Exec(profiles.DropRows)
+	},
 }
 
 func statements(sql string) func(context.Context, *driver.Conn) error {

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -16,7 +17,7 @@ import (
 
 // schemaVersion is the version of the tables and blobs that this program writes.
 // docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 9
+const schemaVersion = 10
 
 // The keys of table meta.
 const (
@@ -64,7 +65,7 @@ func storeViews(ctx context.Context, c *driver.Conn) error {
 	sql := ""
 	for _, v := range views {
 		if v.Stored {
-			sql += "CREATE OR REPLACE VIEW " + v.Name + " AS " + v.SQL + ";"
+			sql += "CREATE OR REPLACE VIEW " + v.Name + " AS " + cmp.Or(v.StoredSQL, v.SQL) + ";"
 		}
 	}
 	hash := fnv.New64a()

@@ -93,6 +93,9 @@ func (h *history) step() string {
 		i := h.r.IntN(len(h.importers))
 		h.importers[i] = historyImporter()
 		return fmt.Sprintf("importer %d starts anew", i)
+	case n < 90:
+		h.each((*lab).writeRows)
+		return "write rows"
 	default:
 		q := h.query()
 		h.each(func(l *lab) { l.checkSelection(q, l.profiles(store.Query{})) })

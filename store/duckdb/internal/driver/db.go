@@ -200,4 +200,5 @@ type Table struct{ Name, Columns string }
 type View struct {
 	Name, SQL string
 	Stored    bool
+	StoredSQL string // the statement in the file, where a session's has more; empty: SQL
 }

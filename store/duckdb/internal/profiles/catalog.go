@@ -36,7 +36,8 @@ type listing struct {
 	profiles []store.Profile           // by date, run, import: the order of store.Query.Filter
 	at       map[store.ProfileID]int32 // places in profiles
 	seqs     []int32                   // ids of the rows of all profiles, ascending
-	ofBench  map[testrun.Benchmark][]int32
+	rows     map[int32]rowKey          // of the ids of profiles that have rows of functions
+	slots    map[int32][]int32         // of each benchmark, those with rows, ascending
 }
 
 // of returns the profiles that a query selects. A query that only names profiles, as an
@@ -81,12 +82,23 @@ type runEntry struct {
 // pair identifies metrics: ids of a benchmark and a run.
 type pair struct{ bench, run int32 }
 
+// rowKey is how the rows of functions of a profile are stored.
+type rowKey struct {
+	bench, slot int32
+	divisor     int64 // of all values
+}
+
+// noSlot is the slot of a profile whose rows of functions are not written.
+const noSlot = int32(-1)
+
 // entry is a stored profile. P.Run has only the key, and p.Metrics is empty: both
 // belong to the run and may change. P.Seq is the dense id of the profile's rows.
 type entry struct {
 	p          store.Profile
 	bench, run int32
 	source     int32 // id in table source, or noSource
+	slot       int32 // of its rows of functions, or noSlot
+	divisor    int64 // of their values
 }
 
 const noSource = int32(-1)
@@ -101,7 +113,7 @@ func (cat *catalog) listing() *listing {
 		return cat.made
 	}
 	n := len(cat.profiles)
-	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n), ofBench: map[testrun.Benchmark][]int32{}}
+	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n), rows: map[int32]rowKey{}, slots: map[int32][]int32{}}
 	runs := cat.runsByID()
 	for _, e := range cat.profiles {
 		p := e.p
@@ -109,6 +121,10 @@ func (cat *catalog) listing() *listing {
 		p.Measure(cat.metrics[pair{e.bench, e.run}])
 		l.profiles = append(l.profiles, p)
 		l.seqs = append(l.seqs, e.id())
+		if e.slot != noSlot {
+			l.rows[e.id()] = rowKey{e.bench, e.slot, e.divisor}
+			l.slots[e.bench] = append(l.slots[e.bench], e.slot)
+		}
 	}
 	slices.Sort(l.seqs)
 	slices.SortFunc(l.profiles, func(a, b store.Profile) int {
@@ -117,10 +133,9 @@ func (cat *catalog) listing() *listing {
 	for i := range l.profiles {
 		p := &l.profiles[i]
 		l.at[p.ID] = int32(i)
-		l.ofBench[p.Benchmark] = append(l.ofBench[p.Benchmark], int32(p.Seq))
 	}
-	for _, ids := range l.ofBench {
-		slices.Sort(ids)
+	for _, slots := range l.slots {
+		slices.Sort(slots)
 	}
 	cat.made = l
 	return l
@@ -163,18 +178,6 @@ func (cat *catalog) count(info *store.Info) {
 	defer cat.mu.Unlock()
 	info.Rules = cat.rules
 	info.Benchmarks, info.Runs, info.Profiles = int64(len(cat.benches)), int64(len(cat.runs)), int64(len(cat.profiles))
-}
-
-// benchIDs returns the ids of benchmarks, ascending.
-func (cat *catalog) benchIDs(benches map[testrun.Benchmark]bool) []int32 {
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	var ids []int32
-	for b := range benches {
-		ids = append(ids, cat.benches[b])
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // entry returns a stored profile, or nil.
@@ -240,7 +243,7 @@ func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error 
 		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch driver.Chunk) error { return cat.loadRuns(ch, keys) }},
 		{"SELECT bench, run, name, mean, unit, better, n, is_primary, samples, error FROM metric", cat.loadMetrics},
 		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
-			duration, samples, sum, nodes, hash, file, source, parts, is_default FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
+			duration, samples, sum, nodes, hash, file, source, parts, is_default, slot, divisor FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
 	} {
 		if err := c.Query(ctx, q.sql, nil, q.each); err != nil {
 			return err
@@ -308,14 +311,14 @@ func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benc
 	profilers, versions, durations := ch.Texts(11), ch.Texts(12), driver.Column[int64](ch, 13)
 	samples, sums, nodes := driver.Column[int64](ch, 14), driver.Column[int64](ch, 15), driver.Column[int32](ch, 16)
 	hashes, files, sources, parts := ch.Texts(17), ch.Texts(18), driver.Column[int32](ch, 19), ch.Texts(20)
-	defaults := driver.Column[bool](ch, 21)
+	defaults, slots, divisors := driver.Column[bool](ch, 21), driver.Column[int32](ch, 22), driver.Column[int64](ch, 23)
 	for i, id := range driver.Column[int32](ch, 0) {
 		b, ok := benches[bench[i]]
 		key, is := runs[run[i]]
 		if !ok || !is {
 			return driver.Corruptf("profile %s has no benchmark or run", uids[i])
 		}
-		e := &entry{bench: bench[i], run: run[i], source: sources[i], p: store.Profile{
+		e := &entry{bench: bench[i], run: run[i], source: sources[i], slot: slots[i], divisor: divisors[i], p: store.Profile{
 			ID: store.ProfileID(uids[i]), Benchmark: b, Run: testrun.Run{Key: key},
 			Type: profile.ValueType{Name: types[i], Unit: units[i], Scale: int(scales[i]), Period: periods[i],
 				PeriodUnit: periodUnits[i], PeriodName: periodNames[i], Original: originals[i]},

@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,19 +21,18 @@ type Vectors interface {
 }
 
 // Copy copies all profiles and the vectors of others into the tables of an attached, empty
-// catalog: paths and functions numbered densely, and the rows of functions ordered by
-// benchmark, function and profile.
+// catalog: paths and functions numbered densely, and the rows of functions of all profiles.
 func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others Vectors) error {
 	v, err := s.dict.reader(ctx, c)
 	if err != nil {
 		return err
 	}
-	r := &rewriter{c: c, v: v, others: others, catalog: catalog, catalogSQL: `"` + catalog + `".`}
+	r := &rewriter{s: s, c: c, v: v, others: others, catalog: catalog, catalogSQL: `"` + catalog + `".`}
 	for _, p := range s.catalog.listing().profiles {
 		r.profiles = append(r.profiles, int32(p.Seq))
 	}
 	slices.Sort(r.profiles)
-	for _, step := range []func(context.Context) error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees, r.writeOthers} {
+	for _, step := range []func(context.Context) error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.writeRows, r.copyRawNames, r.writeTrees, r.writeOthers} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -44,6 +42,7 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others 
 
 // rewriter copies profiles into an attached database.
 type rewriter struct {
+	s          *Store
 	c          *driver.Conn
 	v          *view
 	catalog    string // that is attached, and its prefix in SQL
@@ -98,30 +97,6 @@ func (r *rewriter) number(ctx context.Context) error {
 	}
 	r.path, r.oldPaths = renumber(paths, len(parent))
 	r.fn, r.oldFuncs = renumber(functions, len(r.v.functions))
-	return r.sortFunctions(ctx)
-}
-
-// sortFunctions numbers functions by their largest total, so that values of similar
-// size are neighbours in fn_sample: a block of thousands of values takes the bits of
-// its largest one, and most are small.
-func (r *rewriter) sortFunctions(ctx context.Context) error {
-	largest := make([]int64, len(r.fn)) // by old id
-	err := r.c.Query(ctx, "SELECT fn, max(abs(total)) FROM fn_sample GROUP BY fn", nil, func(ch driver.Chunk) error {
-		totals := driver.Column[int64](ch, 1)
-		for i, fn := range driver.Column[int32](ch, 0) {
-			if uint(fn) < uint(len(largest)) {
-				largest[fn] = totals[i]
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(r.oldFuncs, func(a, b int32) int { return cmp.Compare(largest[b], largest[a]) })
-	for id, old := range r.oldFuncs {
-		r.fn[old] = int32(id)
-	}
 	return nil
 }
 
@@ -141,7 +116,6 @@ func (r *rewriter) copyTables(context.Context) error {
 	return r.c.Exec(strings.ReplaceAll(`INSERT INTO fresh.benchmark SELECT * FROM benchmark ORDER BY id;
 		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
 		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
-		INSERT INTO fresh.profile SELECT * FROM profile ORDER BY id;
 		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;
 		INSERT INTO fresh.accepted SELECT * FROM accepted ORDER BY finding;`, "fresh.", r.catalogSQL))
 }
@@ -180,50 +154,49 @@ func (r *rewriter) writePaths(context.Context) error {
 	return r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth, rec, recd)
 }
 
-// copyByFunction copies the rows that refer to functions, with the new ids.
-func (r *rewriter) copyByFunction(ctx context.Context) error {
-	if err := r.c.Exec("CREATE TEMP TABLE renumbered(old INTEGER, new INTEGER)"); err != nil {
-		return err
-	}
-	ids := make([]int32, len(r.oldFuncs))
-	for i := range ids {
-		ids[i] = int32(i)
-	}
-	defer r.c.Exec("DROP TABLE renumbered")
-	if err := r.c.Append("temp", "renumbered", len(ids), r.oldFuncs, ids); err != nil {
-		return err
-	}
-	benches, err := r.benchRanges(ctx)
-	if err != nil {
-		return err
-	}
-	for _, b := range benches {
-		if err := r.c.Query(ctx, fmt.Sprintf(`INSERT INTO %sfn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn
-			WHERE bench BETWEEN %d AND %d ORDER BY bench, new, profile`, r.catalogSQL, b[0], b[1]), nil, nil); err != nil {
+// writeRows writes the rows of functions of all profiles, and then the profiles, which have
+// the keys of the rows.
+func (r *rewriter) writeRows(ctx context.Context) error {
+	list := r.s.catalog.byBenchmark(func(*entry) bool { return true })
+	w := rowWriter{c: r.c, catalog: r.catalog, v: r.v, fn: r.fn, next: map[int32]int32{}}
+	for rest := list; len(rest) > 0; {
+		part := someNodes(rest, manyNodes/2)
+		rest = rest[len(part):]
+		vs, err := r.s.vectorsOf(ctx, r.c, r.v, part)
+		if err != nil {
+			return err
+		}
+		if err := w.write(ctx, vs, part); err != nil {
 			return err
 		}
 	}
-	return r.c.Query(ctx, `INSERT INTO `+r.catalogSQL+`raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`, nil, nil)
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := w.showKeys(list); err != nil {
+		return err
+	}
+	return r.c.Exec(`INSERT INTO ` + r.catalogSQL + `profile SELECT p.* REPLACE (k.slot AS slot, k.divisor AS divisor) FROM profile p JOIN row_key k USING (id) ORDER BY id;
+		DELETE FROM row_key`)
 }
 
-// sortedRows is the number of rows of fn_sample that are sorted at once, about 300 MB,
-// if no benchmark has more.
-var sortedRows = int64(1 << 22)
-
-// benchRanges returns ranges of benchmarks, ascending, by their rows in fn_sample.
-func (r *rewriter) benchRanges(ctx context.Context) (ranges [][2]int32, err error) {
-	rows := sortedRows
-	err = r.c.Query(ctx, "SELECT bench, count(*) FROM fn_sample GROUP BY bench ORDER BY bench", nil, func(ch driver.Chunk) error {
-		count := driver.Column[int64](ch, 1)
-		for i, bench := range driver.Column[int32](ch, 0) {
-			if rows += count[i]; rows > sortedRows {
-				ranges, rows = append(ranges, [2]int32{bench}), count[i]
+// copyRawNames copies the names with the new ids of their functions.
+func (r *rewriter) copyRawNames(ctx context.Context) error {
+	var groups, names []string
+	var fns []int32
+	err := r.c.Query(ctx, "SELECT grp, fn, name FROM raw_name ORDER BY ALL", nil, func(ch driver.Chunk) error {
+		group, name := ch.Texts(0), ch.Texts(2)
+		for i, fn := range driver.Column[int32](ch, 1) {
+			if uint(fn) < uint(len(r.fn)) && r.fn[fn] >= 0 {
+				groups, fns, names = append(groups, group[i]), append(fns, r.fn[fn]), append(names, name[i])
 			}
-			ranges[len(ranges)-1][1] = bench
 		}
 		return nil
 	})
-	return ranges, err
+	if err != nil {
+		return err
+	}
+	return r.c.Append(r.catalog, "raw_name", len(fns), groups, fns, names)
 }
 
 // recoder translates encoded vectors to the new ids.

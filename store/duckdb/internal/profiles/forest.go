@@ -43,6 +43,8 @@ type view struct {
 	forest *calltree.Forest // without hash tables: it can be cut, not grown
 	rec    []int32
 	sums   sync.Pool // of *pathSum over this forest
+
+	derivers sync.Pool // of *deriver over this forest
 }
 
 // index sorts the functions at the first call.

@@ -22,26 +22,60 @@ func small[T any](t *testing.T, limit *T, value T) {
 	t.Cleanup(func() { *limit = was })
 }
 
-// several fills a store with the runs of three benchmarks.
-func several(t *testing.T) *Store {
+// several fills a store with the runs of three benchmarks. Rows of functions are in the file
+// for none, for some (1), or for all of them (2).
+func several(t *testing.T, written int) *Store {
 	s, im := open(t), storetest.NewImporter()
 	for i := range 12 {
+		if written == 1 && i == 7 || written == 2 && i > 0 {
+			writeRows(t, s)
+		}
 		f := im.File("g", fmt.Sprint("b", i%3), fmt.Sprint("r", i), profile.CPUSamples, fmt.Sprintf("×%d  ×2  ×3\nA  A  f%d\nB  C  D", i+1, i))
 		if out, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: storetest.Rules}); err != nil || out[0].Err != nil {
 			t.Fatal(err, out)
 		}
 	}
+	if written == 2 {
+		writeRows(t, s)
+	}
 	s.cache.reset(0)
 	return s
 }
 
-// TestParts reads a selection in many parts: the answers do not change.
+// writeRows writes all rows of functions.
+func writeRows(t *testing.T, s *Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.WriteRows(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestParts reads a selection in many parts, with rows of functions in the file for none,
+// some or all of the profiles: the answers do not change.
 func TestParts(t *testing.T) {
-	s := several(t)
-	queries := []store.Query{{}, {Benchmarks: []string{"b1"}}, {Runs: []string{"r0", "r4", "r5", "r11"}}}
+	was, scanned := manyNodes, scannedRows
 	var want []string
+	for written := range 3 {
+		manyNodes, scannedRows = was, scanned
+		want = testParts(t, several(t, written), want)
+	}
+}
+
+// testParts compares the answers of a store with those wanted, or returns them.
+func testParts(t *testing.T, s *Store, want []string) []string {
+	queries := []store.Query{{}, {Benchmarks: []string{"b1"}}, {Runs: []string{"r0", "r4", "r5", "r11"}}}
+	var whole []string
 	for _, q := range queries {
-		want = append(want, answers(t, s, q))
+		whole = append(whole, answers(t, s, q))
+	}
+	if want == nil {
+		want = whole
+	}
+	if !slices.Equal(whole, want) {
+		t.Errorf("%q, want %q", whole, want)
 	}
 	small(t, &manyNodes, 2)
 	small(t, &scannedRows, 5)
@@ -63,49 +97,54 @@ func TestParts(t *testing.T) {
 			t.Errorf("limit %d: the rows of %d profiles were kept", limit, kept)
 		}
 	}
+	return want
 }
 
-// TestCopyInRanges copies the rows of functions benchmark by benchmark: all of them, and
-// in one order.
-func TestCopyInRanges(t *testing.T) {
-	s := several(t)
-	small(t, &sortedRows, 30)
-	err := s.file.With(func(c *driver.Conn) error {
-		sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh;"
-		for _, table := range Tables {
-			sql += "CREATE TABLE fresh." + table.Name + "(" + table.Columns + ");"
-		}
-		if err := c.Exec(sql); err != nil {
-			return err
-		}
-		ranges, err := (&rewriter{c: c}).benchRanges(t.Context())
-		if err != nil || fmt.Sprint(ranges) != "[[0 0] [1 1] [2 2]]" {
-			t.Errorf("ranges %v, %v", ranges, err)
-		}
-		if err := Copy(t.Context(), s, c, "fresh", noVectors{}); err != nil {
-			return err
-		}
-		rows := func(from string) (lines []string) {
-			err := c.Query(t.Context(), "SELECT concat_ws(' ', bench, profile, name, self, total) FROM "+from, nil, func(ch driver.Chunk) error {
-				lines = append(lines, ch.Texts(0)...)
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
+// TestCopiedRows compares the rows of functions in a copy, which is written in small parts,
+// with those computed from the vectors, and expects each benchmark's in the order of kinds.
+func TestCopiedRows(t *testing.T) {
+	for written := range 3 {
+		s := several(t, written)
+		small(t, &manyNodes, 20)
+		small(t, &sortedNodes, 10)
+		err := s.file.With(func(c *driver.Conn) error {
+			sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh;"
+			for _, table := range Tables {
+				sql += "CREATE TABLE fresh." + table.Name + "(" + table.Columns + ");"
 			}
-			return lines
+			if err := c.Exec(sql); err != nil {
+				return err
+			}
+			if err := Copy(t.Context(), s, c, "fresh", noVectors{}); err != nil {
+				return err
+			}
+			if err := ShowForest(t.Context(), s, c); err != nil {
+				return err
+			}
+			rows := func(sql string) (lines []string) {
+				err := c.Query(t.Context(), sql, nil, func(ch driver.Chunk) error {
+					lines = append(lines, ch.Texts(0)...)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				return lines
+			}
+			got := rows("SELECT concat_ws(' ', p.id, name, self * divisor, (self + callees) * divisor) FROM fresh.fn_sample s JOIN fresh.fn f ON f.id = fn JOIN fresh.profile p ON p.bench = s.bench AND p.slot = s.slot ORDER BY ALL")
+			want := rows("SELECT concat_ws(' ', profile, name, n.self, n.total) FROM (SELECT profile, unnest(dendro_functions(paths)) AS n FROM tree) JOIN fn ON id = n.fn ORDER BY ALL")
+			if !slices.Equal(got, want) || len(got) == 0 {
+				t.Errorf("%q, want %q", got, want)
+			}
+			const kind = "(CASE WHEN self = 0 THEN 0 WHEN callees = 0 THEN 1 ELSE 2 END)"
+			if n, err := c.Number(t.Context(), "SELECT count(*) FROM (SELECT (bench, "+kind+") < lag((bench, "+kind+")) OVER (ORDER BY rowid) AS falls FROM fresh.fn_sample) WHERE falls"); err != nil || n > 12 {
+				t.Errorf("%d rows are out of order, %v", n, err) // one for each part
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		got := rows("fresh.fn_sample JOIN fresh.fn ON id = fn ORDER BY bench, profile, name")
-		if want := rows("fn_sample JOIN fn ON id = fn ORDER BY bench, profile, name"); strings.Join(got, "\n") != strings.Join(want, "\n") || len(got) == 0 {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if n, err := c.Number(t.Context(), "SELECT count(*) FROM (SELECT (bench, fn, profile) < lag((bench, fn, profile)) OVER (ORDER BY rowid) AS falls FROM fresh.fn_sample) WHERE falls"); err != nil || n != 0 {
-			t.Errorf("%d rows are out of order, %v", n, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -2,7 +2,7 @@
 //
 // All profiles share one forest of call paths: a profile is a sparse vector of self
 // values over it, encoded as one blob (table tree). The self and total value of each
-// function in each profile are rows (table fn_sample). There are no indexes and no
+// function in each profile are derived from it, and rows (table fn_sample) after Compact or WriteRows. There are no indexes and no
 // primary keys: this package keeps identities unique, and scans of columns were
 // faster than look-ups at every size measured. docs/schema/duckdb.md documents every
 // table and every byte.
@@ -71,7 +71,7 @@ func (s *Store) Version() uint64 {
 // and users must not see them.
 
 // Session is the SQL that a connection needs before this package can use it.
-const Session = selectedTable
+const Session = selectedTables + "; " + keysTable
 
 // Load reads the catalogs of a database that was just opened.
 func Load(ctx context.Context, s *Store, c *driver.Conn) error {
@@ -127,54 +127,85 @@ func ShowForest(ctx context.Context, s *Store, c *driver.Conn) error {
 //
 //	dendro_self(blob)   STRUCT(path INTEGER, self BIGINT)[]
 //	dendro_nodes(blob)  STRUCT(path INTEGER, self BIGINT, total BIGINT)[], ancestors included
+//	dendro_functions(blob)  STRUCT(fn INTEGER, self BIGINT, total BIGINT)[]
 func RegisterDecoders(s *Store, c *driver.Conn) error {
 	fields := []driver.Field{{Name: "path", Type: bind.TypeInteger}, {Name: "self", Type: bind.TypeBigInt}, {Name: "total", Type: bind.TypeBigInt}}
 	blob := []bind.Type{bind.TypeBlob}
-	decode := func(nodes bool) func(driver.Chunk, *driver.Lists) error {
-		return func(in driver.Chunk, out *driver.Lists) error {
+	functions := append([]driver.Field{{Name: "fn", Type: bind.TypeInteger}}, fields[1:]...)
+	for _, d := range []struct {
+		name   string
+		fields []driver.Field
+		fill   func(*view, *sweeper, calltree.Vector, func(n int) *driver.Lists)
+	}{
+		{"dendro_self", fields[:2], (*view).fillSelf},
+		{"dendro_nodes", fields, (*view).fillNodes},
+		{"dendro_functions", functions, (*view).fillFunctions},
+	} {
+		decode := func(in driver.Chunk, out *driver.Lists) error {
 			v := s.decoded.Load()
 			if v == nil {
 				return errors.New("the forest is not loaded")
 			}
-			return v.decode(in, out, nodes)
+			blobs, valid := driver.Column[driver.Text](in, 0), in.Valid(0)
+			var vector calltree.Vector
+			var sw sweeper
+			for row := range blobs {
+				if !valid.At(row) {
+					continue
+				}
+				var err error
+				if vector, err = decodeVector(blobs[row].Bytes(), len(v.rec), vector); err != nil {
+					return err
+				}
+				d.fill(v, &sw, vector, func(n int) *driver.Lists {
+					out.Grow(row, n)
+					return out
+				})
+			}
+			return nil
 		}
-	}
-	if err := c.Register(driver.Decoder{Name: "dendro_self", Parameters: blob, Fields: fields[:2], Decode: decode(false)}); err != nil {
-		return err
-	}
-	return c.Register(driver.Decoder{Name: "dendro_nodes", Parameters: blob, Fields: fields, Decode: decode(true)})
-}
-
-// decode fills lists with the entries of blobs.
-func (v *view) decode(in driver.Chunk, out *driver.Lists, nodes bool) error {
-	blobs, valid := driver.Column[driver.Text](in, 0), in.Valid(0)
-	var vector calltree.Vector
-	var sw sweeper
-	for row := range blobs {
-		if !valid.At(row) {
-			continue
-		}
-		var err error
-		if vector, err = decodeVector(blobs[row].Bytes(), len(v.rec), vector); err != nil {
+		if err := c.Register(driver.Decoder{Name: d.name, Parameters: blob, Fields: d.fields, Decode: decode}); err != nil {
 			return err
 		}
-		if !nodes {
-			out.Grow(row, len(vector.Nodes))
-			copy(driver.FieldOf[int32](out, 0), vector.Nodes)
-			copy(driver.FieldOf[int64](out, 1), vector.Self)
-			continue
-		}
-		sw.grow(len(v.rec), len(v.functions))
-		sw.add(vector)
-		sw.finish(v.forest.Paths.Parent)
-		sw.functions(&v.forest.Paths, v.rec)
-		out.Grow(row, len(sw.touched))
-		copy(driver.FieldOf[int32](out, 0), sw.touched)
-		selfs, totals := driver.FieldOf[int64](out, 1), driver.FieldOf[int64](out, 2)
-		for i, p := range sw.touched {
-			selfs[i], totals[i] = sw.self[p], sw.total[p]
-		}
-		sw.reset()
 	}
 	return nil
+}
+
+// fillSelf fills the list of length n that grow returns with the entries of a vector.
+func (v *view) fillSelf(_ *sweeper, vector calltree.Vector, grow func(n int) *driver.Lists) {
+	out := grow(len(vector.Nodes))
+	copy(driver.FieldOf[int32](out, 0), vector.Nodes)
+	copy(driver.FieldOf[int64](out, 1), vector.Self)
+}
+
+// fillNodes is fillSelf for all call nodes.
+func (v *view) fillNodes(sw *sweeper, vector calltree.Vector, grow func(n int) *driver.Lists) {
+	v.sweep(sw, vector)
+	defer sw.reset()
+	out := grow(len(sw.touched))
+	copy(driver.FieldOf[int32](out, 0), sw.touched)
+	selfs, totals := driver.FieldOf[int64](out, 1), driver.FieldOf[int64](out, 2)
+	for i, p := range sw.touched {
+		selfs[i], totals[i] = sw.self[p], sw.total[p]
+	}
+}
+
+// fillFunctions is fillSelf for the rows of functions.
+func (v *view) fillFunctions(sw *sweeper, vector calltree.Vector, grow func(n int) *driver.Lists) {
+	v.sweep(sw, vector)
+	defer sw.reset()
+	var rows columns
+	sw.rows(&rows, 0)
+	out := grow(len(rows.fn))
+	copy(driver.FieldOf[int32](out, 0), rows.fn)
+	copy(driver.FieldOf[int64](out, 1), rows.self)
+	copy(driver.FieldOf[int64](out, 2), rows.total)
+}
+
+// sweep computes the nodes and functions of a vector.
+func (v *view) sweep(sw *sweeper, vector calltree.Vector) {
+	sw.grow(len(v.rec), len(v.functions))
+	sw.add(vector)
+	sw.finish(v.forest.Paths.Parent)
+	sw.functions(&v.forest.Paths, v.rec)
 }

@@ -174,7 +174,7 @@ func (b *batch) accept(f *store.File, run testrun.Run, runChanged bool, changed 
 		if before := b.profiles[p.p.ID]; before != nil {
 			before.dropped = true
 		}
-		p.bench, p.run = at.bench, at.run
+		p.bench, p.run, p.slot, p.divisor = at.bench, at.run, noSlot, 1
 		if p.p.HasSource {
 			p.source = source
 		}

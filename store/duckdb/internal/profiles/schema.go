@@ -19,14 +19,37 @@ var Tables = []driver.Table{
 	{Name: "metric", Columns: `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN, samples VARCHAR, error DOUBLE`},
 	{Name: "profile", Columns: `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
 		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
-		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR, is_default BOOLEAN`},
+		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR, is_default BOOLEAN,
+		slot INTEGER, divisor BIGINT`},
 	{Name: "call_path", Columns: `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER, recd INTEGER`},
 	{Name: "tree", Columns: `profile INTEGER, paths BLOB`},
 	{Name: "tree_mode", Columns: `profile INTEGER, mode UTINYINT, paths BLOB`},
-	{Name: "fn_sample", Columns: `bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT`},
+	{Name: "fn_sample", Columns: rowColumns},
 	{Name: "raw_name", Columns: `grp VARCHAR, fn INTEGER, name VARCHAR`},
 	{Name: "source", Columns: `id INTEGER, data BLOB`},
 	{Name: "accepted", Columns: `finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR`},
+}
+
+// rowColumns are the columns of fn_sample: the profile is that of a slot of the benchmark,
+// the values are divided by its divisor, and the total is that of the callees and self.
+// So numbers are small, and many are zero.
+const rowColumns = `bench INTEGER, slot INTEGER, fn INTEGER, self BIGINT, callees BIGINT`
+
+// DropRows is the SQL that brings profiles and rows of functions of schema 9 to schema 10:
+// the rows are derived, and Compact writes them again. DuckDB cannot add a column to a table
+// that the same transaction updated.
+const DropRows = `CREATE TABLE with_slots AS SELECT *, -1::INTEGER AS slot, 1::BIGINT AS divisor FROM profile; DROP TABLE profile;
+	ALTER TABLE with_slots RENAME TO profile; DROP TABLE fn_sample; CREATE TABLE fn_sample(` + rowColumns + `)`
+
+// storedRows has the rows of functions that are in the file.
+const storedRows = `SELECT p.uid, p.id AS profile, p.sum AS whole, s.fn, s.self * p.divisor AS self, (s.self + s.callees) * p.divisor AS total
+	FROM fn_sample s JOIN profile p ON p.bench = s.bench AND p.slot = s.slot`
+
+// functionSample is the SQL of view function_sample over rows of functions.
+func functionSample(rows string) string {
+	return `SELECT s.uid AS profile_key, s.profile, f.name AS function, s.self, s.total,
+		s.self / nullif(s.whole, 0) AS self_share, s.total / nullif(s.whole, 0) AS total_share
+	FROM (` + rows + `) s JOIN fn f ON f.id = s.fn`
 }
 
 // metricsOfRuns has for each benchmark and run its own primary metric and those that may
@@ -66,16 +89,16 @@ var Views = []driver.View{
 	{Name: "profiles", Stored: true, SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
 		r.key AS run, r.date, r.commit_id, r.branch, r.repository, r.machine, r.attributes,
 		p.type, p.is_default, p.unit, p.scale, p.period, p.period_unit, p.metric.name AS metric, p.metric.mean AS metric_mean,
-		p.metric.unit AS metric_unit, p.metric.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file
+		p.metric.unit AS metric_unit, p.metric.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file, p.slot >= 0 AS has_rows
 	FROM (SELECT p.*, ` + judging + ` AS metric FROM (` + timed + `) p LEFT JOIN (` + metricsOfRuns + `) m ON m.bench = p.bench AND m.run = p.run) p
 	JOIN benchmark b ON b.id = p.bench JOIN run r ON r.id = p.run`},
 
 	{Name: "functions", Stored: true, SQL: `SELECT id, name, list_extract(['java', 'native', 'cpp', 'kernel', 'vm', 'stub', 'go', 'go-runtime', 'python', 'js',
 		'ruby', 'dotnet', 'php', 'rust', 'class', 'label', 'js-label'], kind) AS kind, module, file, start_line, start_column, language, system_name FROM fn`},
 
-	{Name: "function_sample", Stored: true, SQL: `SELECT p.uid AS profile_key, s.profile, f.name AS function, s.self, s.total,
-		s.self / nullif(p.sum, 0) AS self_share, s.total / nullif(p.sum, 0) AS total_share
-	FROM fn_sample s JOIN profile p ON p.id = s.profile JOIN fn f ON f.id = s.fn`},
+	{Name: "function_sample", Stored: true, SQL: functionSample(storedRows + ` UNION ALL SELECT uid, profile, whole, n.fn, n.self, n.total
+	FROM (SELECT p.uid, p.id AS profile, p.sum AS whole, unnest(dendro_functions(t.paths)) AS n FROM tree t JOIN profile p ON p.id = t.profile WHERE p.slot < 0)`),
+		StoredSQL: functionSample(storedRows)},
 
 	{Name: "path", Stored: true, SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, c.recd AS distance
 	FROM call_path c JOIN fn f ON f.id = c.fn`},

@@ -116,6 +116,16 @@ func (s *sweeper) sortHits() {
 	clear(set)
 }
 
+// rows appends, after functions, the rows of the profile at a position.
+func (s *sweeper) rows(r *columns, profile int32) {
+	for _, fn := range s.fn {
+		if s.isListed[fn] {
+			r.profile, r.fn = append(r.profile, profile), append(r.fn, fn)
+			r.self, r.total = append(r.self, s.fnSelf[fn]), append(r.total, s.fnTotal[fn])
+		}
+	}
+}
+
 // functions computes, after finish, the rows of functions that calltree's FunctionRows
 // lists. Rec holds for each path its nearest ancestor of the same function: a path is
 // outermost in its function if it has none.
@@ -146,8 +156,10 @@ func (s *sweeper) reset() {
 	for _, p := range s.hits {
 		s.self[p] = 0
 	}
-	for _, p := range s.touched {
-		s.total[p] = 0
+	if len(s.total) > 0 {
+		for _, p := range s.touched {
+			s.total[p] = 0
+		}
 	}
 	clear(s.isTouched)
 	for _, fn := range s.fn {

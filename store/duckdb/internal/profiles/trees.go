@@ -50,8 +50,10 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		}
 	}
 	if len(missing) > 0 {
-		if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep && !sel.once {
-			vs.keep, vs.epoch = &s.cache, epoch
+		if !sel.once {
+			if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep {
+				vs.keep, vs.epoch = &s.cache, epoch
+			}
 		}
 		if err := s.part(sel, missing).readRows(ctx, c, "SELECT profile, paths FROM tree", "", vs.setBlobs); err != nil {
 			return nil, err
@@ -66,6 +68,11 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		return vs, nil
 	}
 	return vs, sel.readRows(ctx, c, "SELECT profile, paths, mode FROM tree_mode", " ORDER BY profile, mode", vs.setModes)
+}
+
+// part returns the vectors at some positions, without modes.
+func (vs *vectors) part(from, to int) *vectors {
+	return &vectors{ids: vs.ids[from:to], limit: vs.limit, blob: vs.blob[from:to], ready: vs.ready[from:to], keep: vs.keep, epoch: vs.epoch}
 }
 
 // preloadedNodes is the maximum number of call nodes of profiles that Preload reads. Their
@@ -99,7 +106,7 @@ func (s *Store) Preload(ctx context.Context, ids []store.ProfileID) (release fun
 // are the id of the profile, whose position at returns, and a blob.
 func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string, f func(ch driver.Chunk, at func(id int32) int32)) error {
 	pos := sel.positions()
-	return sel.query(ctx, c, sql, keyedByProfile, order, func(ch driver.Chunk) error {
+	return sel.query(ctx, c, sql, order, func(ch driver.Chunk) error {
 		f(ch, func(id int32) int32 { return pos[id-sel.lo] })
 		return nil
 	})
@@ -107,8 +114,8 @@ func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order s
 
 // query calls f with the result of a statement over the rows of the selected profiles in a
 // table. The statement ends where its condition begins.
-func (sel *selection) query(ctx context.Context, c *driver.Conn, sql string, order keyed, end string, f func(driver.Chunk) error) error {
-	where, join := sel.condition(order, exact)
+func (sel *selection) query(ctx context.Context, c *driver.Conn, sql, end string, f func(driver.Chunk) error) error {
+	where, join := sel.condition()
 	read := func() error { return c.Query(ctx, sql+" WHERE "+where+end, nil, f) }
 	if !join {
 		return read()

@@ -25,18 +25,12 @@ type rows struct {
 		mode    []uint8
 		blob    [][]byte
 	}
-	sample struct {
-		bench, profile, fn []int32
-		self, total        []int64
-	}
 	paths []int32 // translated
 }
 
 func (r *rows) reset() {
 	r.tree.profile, r.tree.blob = r.tree.profile[:0], r.tree.blob[:0]
 	r.mode.profile, r.mode.mode, r.mode.blob = r.mode.profile[:0], r.mode.mode[:0], r.mode.blob[:0]
-	s := &r.sample
-	s.bench, s.profile, s.fn, s.self, s.total = s.bench[:0], s.profile[:0], s.fn[:0], s.self[:0], s.total[:0]
 }
 
 // commitBatch writes a batch in one transaction and applies it to the catalog. After
@@ -134,18 +128,9 @@ func (s *Store) encode(ctx context.Context, c *driver.Conn, w *writer, p *pendin
 		}
 		return []calltree.Vector{rec.Self}
 	})
-	sw.functions(&w.paths, w.rec)
 	id := p.id()
 	r.tree.profile = append(r.tree.profile, id)
 	r.tree.blob = append(r.tree.blob, s.vectors.encode(sw.nodes, sw.values))
-	for _, fn := range sw.fn {
-		if !sw.isListed[fn] {
-			continue
-		}
-		d := &r.sample
-		d.bench, d.profile, d.fn = append(d.bench, p.bench), append(d.profile, id), append(d.fn, fn)
-		d.self, d.total = append(d.self, sw.fnSelf[fn]), append(d.total, sw.fnTotal[fn])
-	}
 	p.p.Sum, p.p.Nodes = int64(sw.sum), len(sw.touched)
 	for mode := range profile.FrameType(profile.FrameTypes) {
 		if !modes[mode] {
@@ -177,11 +162,11 @@ func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pic
 				continue
 			}
 			s.rows.paths = w.translations.Of(rec.Forest, w).Paths(rec.Forest, v.Nodes, s.rows.paths)
-			s.sweeper.grow(w.paths.Len(), len(w.functions))
+			s.sweeper.growVector(w.paths.Len())
 			s.sweeper.add(calltree.Vector{Nodes: s.rows.paths, Self: v.Self})
 		}
 	}
-	s.sweeper.grow(w.paths.Len(), len(w.functions))
+	s.sweeper.growVector(w.paths.Len())
 	s.sweeper.add(old)
 	s.sweeper.finish(w.paths.Parent)
 }
@@ -248,11 +233,7 @@ func (r *rows) write(c *driver.Conn) error {
 	if err := c.Append("", "tree", len(r.tree.profile), r.tree.profile, r.tree.blob); err != nil {
 		return err
 	}
-	if err := c.Append("", "tree_mode", len(r.mode.profile), r.mode.profile, r.mode.mode, r.mode.blob); err != nil {
-		return err
-	}
-	d := &r.sample
-	return c.Append("", "fn_sample", len(d.fn), d.bench, d.profile, d.fn, d.self, d.total)
+	return c.Append("", "tree_mode", len(r.mode.profile), r.mode.profile, r.mode.mode, r.mode.blob)
 }
 
 func (b *batch) writeRuns(ctx context.Context, c *driver.Conn) error {
@@ -338,6 +319,8 @@ var profileColumns = []struct {
 	{"source", of(func(p *pending) int32 { return p.source })},
 	{"parts", of(func(p *pending) string { return strings.Join(p.p.Parts, " ") })},
 	{"is_default", of(func(p *pending) bool { return p.p.Default })},
+	{"slot", of(func(p *pending) int32 { return p.slot })},
+	{"divisor", of(func(p *pending) int64 { return p.divisor })},
 }
 
 // of makes a column of one value of each profile.
@@ -499,10 +482,14 @@ func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*en
 		return nil
 	}
 	ids := make([]int32, len(entries))
+	var keys []rowKey
 	gone := map[int32]bool{}
 	for i, e := range entries {
 		ids[i] = e.id()
 		gone[e.id()] = true
+		if e.slot != noSlot {
+			keys = append(keys, rowKey{e.bench, e.slot, e.divisor})
+		}
 	}
 	sources := map[int32]bool{}
 	for _, e := range entries {
@@ -520,7 +507,15 @@ func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*en
 	if err := selectIDs(c, ids, false); err != nil {
 		return err
 	}
-	for _, t := range []string{"tree", "tree_mode", "fn_sample"} {
+	if len(keys) > 0 {
+		if err := selectRows(c, keys); err != nil {
+			return err
+		}
+		if err := c.Query(ctx, "DELETE FROM fn_sample WHERE "+inSelectedRows, nil, nil); err != nil {
+			return err
+		}
+	}
+	for _, t := range []string{"tree", "tree_mode"} {
 		if err := c.Query(ctx, fmt.Sprintf("DELETE FROM %s WHERE profile IN (SELECT id FROM selected)", t), nil, nil); err != nil {
 			return err
 		}
@@ -533,5 +528,5 @@ func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*en
 			return err
 		}
 	}
-	return c.Exec("DELETE FROM selected")
+	return c.Exec("DELETE FROM selected; DELETE FROM selected_row")
 }

@@ -1,0 +1,297 @@
+package profiles
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// The numbers of call nodes whose rows one call of WriteRows writes, and that are in memory
+// at once, in 20 bytes for each row. Variables for tests.
+var (
+	writtenNodes = 1 << 23
+	sortedNodes  = 1 << 21
+)
+
+// WriteRows writes the rows of functions of profiles that have none in the file, as many as
+// take about a second, in one transaction. It reports whether others have none. Compact
+// writes all of them, in a better order.
+func (s *Store) WriteRows(ctx context.Context) (more bool, err error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return false, err
+	}
+	defer s.file.Leave()
+	all := s.catalog.byBenchmark(func(e *entry) bool { return e.slot == noSlot })
+	list := someNodes(all, writtenNodes)
+	if len(list) == 0 {
+		return false, nil
+	}
+	if err := s.file.With(func(c *driver.Conn) error { return s.commitRows(ctx, c, list) }); err != nil {
+		return false, fmt.Errorf("function rows: %w", err)
+	}
+	return len(list) < len(all), nil
+}
+
+func (s *Store) commitRows(ctx context.Context, c *driver.Conn, list []*entry) error {
+	v, err := s.dict.reader(ctx, c)
+	if err != nil {
+		return err
+	}
+	vs, err := s.vectorsOf(ctx, c, v, list)
+	if err != nil {
+		return err
+	}
+	next := map[int32]int32{} // slot of each benchmark
+	for bench, slots := range s.catalog.listing().slots {
+		next[bench] = slots[len(slots)-1] + 1
+	}
+	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+		return err
+	}
+	w := rowWriter{c: c, v: v, next: next}
+	err = w.write(ctx, vs, list)
+	if err == nil {
+		err = w.flush()
+	}
+	if err == nil {
+		err = w.showKeys(list)
+	}
+	if err == nil {
+		err = c.Query(ctx, "UPDATE profile SET slot = k.slot, divisor = k.divisor FROM row_key k WHERE profile.id = k.id", nil, nil)
+	}
+	if err == nil {
+		err = c.Exec("DELETE FROM row_key")
+	}
+	if err == nil {
+		s.removal.Lock() // or a query that began before would find rows of profiles that had none
+		defer s.removal.Unlock()
+		err = c.Exec("COMMIT")
+	}
+	if err != nil {
+		c.Exec("ROLLBACK")
+		return err
+	}
+	s.catalog.change(func() {
+		for i, e := range list {
+			with := *e
+			with.slot, with.divisor = w.keys[i].slot, w.keys[i].divisor
+			s.catalog.profiles[e.p.ID] = &with
+		}
+	})
+	return nil
+}
+
+// byBenchmark lists profiles in the order of rows of functions: by benchmark, type and id.
+func (cat *catalog) byBenchmark(pick func(*entry) bool) (list []*entry) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	for _, e := range cat.profiles {
+		if pick(e) {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.bench, b.bench), cmp.Compare(a.p.Type.Name, b.p.Type.Name), cmp.Compare(a.id(), b.id()))
+	})
+	return list
+}
+
+// someNodes returns the first profiles of a list, those that have about so many call nodes.
+func someNodes(list []*entry, limit int) []*entry {
+	nodes := 0
+	for i, e := range list {
+		if nodes += e.p.Nodes; nodes > limit && i > 0 {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+// vectorsOf reads the vectors of profiles.
+func (s *Store) vectorsOf(ctx context.Context, c *driver.Conn, v *view, list []*entry) (*vectors, error) {
+	profiles := make([]store.Profile, len(list))
+	for i, e := range list {
+		profiles[i] = e.p
+	}
+	sel := s.selectionOf(profiles)
+	sel.once = true
+	vs, err := s.readVectors(ctx, c, sel, false)
+	if err == nil {
+		vs.limit = len(v.rec)
+	}
+	return vs, err
+}
+
+// rowWriter appends rows of functions to fn_sample. Those of a benchmark and type are
+// ordered so that DuckDB, which gives the values of some thousand rows the bits that the
+// largest one needs, has little to store: first functions of which only callees have
+// values, then those without callees, and functions with large values before others.
+type rowWriter struct {
+	c       *driver.Conn
+	catalog string
+	v       *view
+	fn      []int32         // new ids of functions; nil: as they are
+	next    map[int32]int32 // slot of each benchmark
+
+	keys []rowKey // of the profiles written so far
+
+	series []rowSeries // by function and kind
+	order  []int32     // those with rows, of one benchmark and type
+	out    struct {
+		bench, slot, fn []int32
+		self, callees   []int64
+	}
+}
+
+// rowSeries are the rows of one function and kind.
+type rowSeries struct {
+	count, at int32 // rows, and the place of the next one
+	largest   uint64
+}
+
+// The kinds of rows.
+const (
+	calleesOnly = iota
+	selfOnly
+	selfAndCallees
+	rowKinds
+)
+
+// write appends the rows of profiles, which are in the order of byBenchmark.
+func (w *rowWriter) write(ctx context.Context, vs *vectors, list []*entry) error {
+	for from := 0; from < len(list); {
+		part := someNodes(list[from:], sortedNodes)
+		rows, divisors := make([]columns, len(part)), make([]int64, len(part))
+		err := w.v.deriveEach(ctx, vs.part(from, from+len(part)), func(_, i int, d *deriver) {
+			divisors[i], _ = divisor(d.buf.Self)
+			d.of(w.v, d.buf, 0)
+			rows[i] = d.rows.clone()
+		})
+		if err != nil {
+			return err
+		}
+		from += len(part)
+		for len(part) > 0 {
+			n := 1
+			for n < len(part) && part[n].bench == part[0].bench && part[n].p.Type.Name == part[0].p.Type.Name {
+				n++
+			}
+			if err := w.group(part[0].bench, rows[:n], divisors[:n]); err != nil {
+				return err
+			}
+			part, rows, divisors = part[n:], rows[n:], divisors[n:]
+		}
+	}
+	return nil
+}
+
+// group appends the rows of profiles of one benchmark and type, in order of their slots.
+func (w *rowWriter) group(bench int32, rows []columns, divisors []int64) error {
+	g, _ := divisor(divisors)
+	if w.series == nil {
+		w.series = make([]rowSeries, rowKinds*len(w.v.functions))
+	}
+	for i := range rows {
+		w.count(&rows[i])
+	}
+	slices.SortFunc(w.order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(a%rowKinds, b%rowKinds), cmp.Compare(w.series[b].largest, w.series[a].largest), cmp.Compare(a, b))
+	})
+	o := &w.out
+	n := int32(len(o.fn))
+	for _, id := range w.order {
+		w.series[id].at = n
+		n += w.series[id].count
+	}
+	o.bench, o.slot, o.fn = slices.Grow(o.bench, int(n))[:n], slices.Grow(o.slot, int(n))[:n], slices.Grow(o.fn, int(n))[:n]
+	o.self, o.callees = slices.Grow(o.self, int(n))[:n], slices.Grow(o.callees, int(n))[:n]
+	for i := range rows {
+		slot := w.next[bench]
+		w.next[bench]++
+		w.keys = append(w.keys, rowKey{bench, slot, g})
+		for k, fn := range rows[i].fn {
+			self, callees := quotient(rows[i].self[k], g), quotient(rows[i].total[k]-rows[i].self[k], g)
+			s := &w.series[seriesOf(fn, self, callees)]
+			o.bench[s.at], o.slot[s.at], o.fn[s.at] = bench, slot, w.idOf(fn)
+			o.self[s.at], o.callees[s.at] = self, callees
+			s.at++
+		}
+	}
+	for _, id := range w.order {
+		w.series[id] = rowSeries{}
+	}
+	w.order = w.order[:0]
+	if n < rowGroup {
+		return nil
+	}
+	return w.append(int(n / rowGroup * rowGroup))
+}
+
+// rowGroup is the number of rows that DuckDB stores together. Appended by so many, they are
+// written once.
+const rowGroup = 122_880
+
+// count counts rows.
+func (w *rowWriter) count(rows *columns) {
+	for k, fn := range rows.fn {
+		self, callees := rows.self[k], rows.total[k]-rows.self[k]
+		id := seriesOf(fn, self, callees)
+		s := &w.series[id]
+		if s.count == 0 {
+			w.order = append(w.order, id)
+		}
+		s.count++
+		value := callees
+		if id%rowKinds == selfOnly {
+			value = self
+		}
+		s.largest = max(s.largest, magnitude(value))
+	}
+}
+
+func seriesOf(fn int32, self, callees int64) int32 {
+	switch {
+	case self == 0:
+		return fn*rowKinds + calleesOnly
+	case callees == 0:
+		return fn*rowKinds + selfOnly
+	}
+	return fn*rowKinds + selfAndCallees
+}
+
+func (w *rowWriter) idOf(fn int32) int32 {
+	if w.fn == nil {
+		return fn
+	}
+	return w.fn[fn]
+}
+
+// append appends the first n rows.
+func (w *rowWriter) append(n int) error {
+	o := &w.out
+	err := w.c.Append(w.catalog, "fn_sample", n, o.bench[:n], o.slot[:n], o.fn[:n], o.self[:n], o.callees[:n])
+	o.bench, o.slot, o.fn = slices.Delete(o.bench, 0, n), slices.Delete(o.slot, 0, n), slices.Delete(o.fn, 0, n)
+	o.self, o.callees = slices.Delete(o.self, 0, n), slices.Delete(o.callees, 0, n)
+	return err
+}
+
+// flush appends what is left.
+func (w *rowWriter) flush() error { return w.append(len(w.out.fn)) }
+
+// keysTable creates the table that showKeys fills.
+const keysTable = `CREATE TEMP TABLE row_key(id INTEGER, slot INTEGER, divisor BIGINT)`
+
+// showKeys adds the keys of the profiles to table row_key, for statements that join it.
+func (w *rowWriter) showKeys(list []*entry) error {
+	ids, slots, divisors := make([]int32, len(list)), make([]int32, len(list)), make([]int64, len(list))
+	for i, e := range list {
+		ids[i], slots[i], divisors[i] = e.id(), w.keys[i].slot, w.keys[i].divisor
+	}
+	return w.c.Append("temp", "row_key", len(list), ids, slots, divisors)
+}
