@@ -1,9 +1,11 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -50,7 +52,7 @@ const (
 
 // copyTo fills the database next.
 func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
-	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL); err != nil {
+	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL + " (STORAGE_VERSION '" + driver.StorageVersion + "')"); err != nil {
 		return err
 	}
 	defer c.Exec("DETACH " + freshSQL)
@@ -67,5 +69,25 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 	if err := traces.Copy(ctx, s.traceStore, c, fresh); err != nil {
 		return err
 	}
+	if err := viewsIn(ctx, c, freshSQL); err != nil {
+		return err
+	}
 	return c.Exec("CHECKPOINT " + freshSQL)
+}
+
+// viewsIn puts the views into an attached database, so that whoever opens it need not write.
+func viewsIn(ctx context.Context, c *driver.Conn, catalog string) error {
+	name := ""
+	err := c.Query(ctx, "SELECT current_database()", nil, func(ch driver.Chunk) error {
+		name = ch.Texts(0)[0]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.Exec("USE " + catalog); err != nil {
+		return err
+	}
+	err = storeViews(ctx, c)
+	return cmp.Or(c.Exec(`USE "`+strings.ReplaceAll(name, `"`, `""`)+`"`), err)
 }

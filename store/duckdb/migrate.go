@@ -42,7 +42,7 @@ var migrations = []func(context.Context, *driver.Conn) error{
 	// 10: rows of functions are of slots of benchmarks, and Compact writes them.
 	func(_ context.Context, c *driver.Conn) error {
 		c.DropAppenders() // or the table cannot be dropped
-		return c.Exec(profiles.DropRows)
+		return c.Exec(profiles.DropDerived)
 	},
 }
 

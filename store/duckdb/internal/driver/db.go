@@ -52,6 +52,10 @@ func OpenDB(path string, opts Options, session string) (*DB, error) {
 // Spare is the file beside the one at path that its database may attach and fill.
 func Spare(path string) string { return path + ".compact" }
 
+// StorageVersion is the oldest DuckDB that reads new files. Files for older ones have 3 kB
+// more for each column, for an estimate of the number of its distinct values.
+const StorageVersion = "v1.2.0"
+
 // OpenMemory opens a database in memory whose statements can read and write files in
 // some directories and nothing else.
 func OpenMemory(directories []string, opts Options, session string) (*DB, error) {
@@ -76,7 +80,8 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 		{"allow_community_extensions", "false"},
 		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
 		{"default_block_size", "65536"}, // of new files: even a small table takes a block
-		{"perfect_ht_threshold", "18"},  // bits of keys that GROUP BY takes as indexes of an array: functions
+		{"storage_compatibility_version", StorageVersion},
+		{"perfect_ht_threshold", "18"}, // bits of keys that GROUP BY takes as indexes of an array: functions
 	}
 	if opts.ReadOnly {
 		settings = append(settings, [2]string{"access_mode", "READ_ONLY"})

@@ -130,11 +130,11 @@ func (r *rewriter) writeFunctions(context.Context) error {
 
 func (r *rewriter) writePaths(context.Context) error {
 	n := len(r.oldPaths)
-	cols := make([][]int32, 6)
+	cols := make([][]int32, 5)
 	for i := range cols {
 		cols[i] = make([]int32, n)
 	}
-	id, parent, fn, depth, rec, recd := cols[0], cols[1], cols[2], cols[3], cols[4], cols[5]
+	id, parent, fn, depth, rec := cols[0], cols[1], cols[2], cols[3], cols[4]
 	of := func(old int32) int32 {
 		if old == calltree.NoNode {
 			return old
@@ -147,11 +147,8 @@ func (r *rewriter) writePaths(context.Context) error {
 		if parent[i] >= 0 {
 			depth[i] = depth[parent[i]] + 1
 		}
-		if rec[i] >= 0 {
-			recd[i] = depth[i] - depth[rec[i]]
-		}
 	}
-	return r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth, rec, recd)
+	return r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth, rec)
 }
 
 // writeRows writes the rows of functions of all profiles, and then the profiles, which have

@@ -21,7 +21,7 @@ var Tables = []driver.Table{
 		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
 		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR, is_default BOOLEAN,
 		slot INTEGER, divisor BIGINT`},
-	{Name: "call_path", Columns: `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER, recd INTEGER`},
+	{Name: "call_path", Columns: `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER`},
 	{Name: "tree", Columns: `profile INTEGER, paths BLOB`},
 	{Name: "tree_mode", Columns: `profile INTEGER, mode UTINYINT, paths BLOB`},
 	{Name: "fn_sample", Columns: rowColumns},
@@ -35,11 +35,11 @@ var Tables = []driver.Table{
 // So numbers are small, and many are zero.
 const rowColumns = `bench INTEGER, slot INTEGER, fn INTEGER, self BIGINT, callees BIGINT`
 
-// DropRows is the SQL that brings profiles and rows of functions of schema 9 to schema 10:
-// the rows are derived, and Compact writes them again. DuckDB cannot add a column to a table
+// DropDerived is the SQL that brings the tables of schema 9 to schema 10: distances are
+// differences of depths; the rows of functions are derived too, and Compact writes them again. DuckDB cannot add a column to a table
 // that the same transaction updated.
-const DropRows = `CREATE TABLE with_slots AS SELECT *, -1::INTEGER AS slot, 1::BIGINT AS divisor FROM profile; DROP TABLE profile;
-	ALTER TABLE with_slots RENAME TO profile; DROP TABLE fn_sample; CREATE TABLE fn_sample(` + rowColumns + `)`
+const DropDerived = `CREATE TABLE with_slots AS SELECT *, -1::INTEGER AS slot, 1::BIGINT AS divisor FROM profile; DROP TABLE profile;
+	ALTER TABLE with_slots RENAME TO profile; ALTER TABLE call_path DROP COLUMN recd; DROP TABLE fn_sample; CREATE TABLE fn_sample(` + rowColumns + `)`
 
 // storedRows has the rows of functions that are in the file.
 const storedRows = `SELECT p.uid, p.id AS profile, p.sum AS whole, s.fn, s.self * p.divisor AS self, (s.self + s.callees) * p.divisor AS total
@@ -100,8 +100,8 @@ var Views = []driver.View{
 	FROM (SELECT p.uid, p.id AS profile, p.sum AS whole, unnest(dendro_functions(t.paths)) AS n FROM tree t JOIN profile p ON p.id = t.profile WHERE p.slot < 0)`),
 		StoredSQL: functionSample(storedRows)},
 
-	{Name: "path", Stored: true, SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, c.recd AS distance
-	FROM call_path c JOIN fn f ON f.id = c.fn`},
+	{Name: "path", Stored: true, SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, coalesce(c.depth - r.depth, 0) AS distance
+	FROM call_path c JOIN fn f ON f.id = c.fn LEFT JOIN call_path r ON r.id = c.rec`},
 
 	{Name: "sample", SQL: `SELECT uid AS profile_key, profile, n.path AS path, n.self AS self
 	FROM (SELECT p.uid, t.profile, unnest(dendro_self(t.paths)) AS n FROM tree t JOIN profile p ON p.id = t.profile)`},
@@ -117,6 +117,6 @@ var Views = []driver.View{
 	{Name: "invokes", SQL: `SELECT n.profile::BIGINT * 4294967296 + c.parent AS caller, n.profile::BIGINT * 4294967296 + n.path AS callee, n.profile_key, n.profile
 	FROM node n JOIN call_path c ON c.id = n.path WHERE c.parent >= 0`},
 
-	{Name: "recurs", SQL: `SELECT n.profile::BIGINT * 4294967296 + c.rec AS u, n.profile::BIGINT * 4294967296 + n.path AS v, c.recd AS distance, n.profile_key, n.profile
-	FROM node n JOIN call_path c ON c.id = n.path WHERE c.rec >= 0`},
+	{Name: "recurs", SQL: `SELECT n.profile::BIGINT * 4294967296 + c.rec AS u, n.profile::BIGINT * 4294967296 + n.path AS v, c.depth - r.depth AS distance, n.profile_key, n.profile
+	FROM node n JOIN call_path c ON c.id = n.path JOIN call_path r ON r.id = c.rec`},
 }

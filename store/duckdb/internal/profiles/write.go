@@ -391,7 +391,7 @@ func appendFunctions(c *driver.Conn, catalog string, ids []int32, function func(
 // writePaths writes the new paths.
 func (w *writer) writePaths(c *driver.Conn) error {
 	n := w.paths.Len() - w.committed
-	ids, depth, distance := make([]int32, n), make([]int32, n), make([]int32, n)
+	ids, depth := make([]int32, n), make([]int32, n)
 	for i := range ids {
 		p := int32(w.committed + i)
 		ids[i] = p
@@ -403,17 +403,8 @@ func (w *writer) writePaths(c *driver.Conn) error {
 			depth[i] = depth[int(up)-w.committed] + 1
 		}
 	}
-	for i := range ids {
-		if rec := w.rec[ids[i]]; rec != calltree.NoNode {
-			if int(rec) < w.committed {
-				distance[i] = depth[i] - w.depth(rec)
-			} else {
-				distance[i] = depth[i] - depth[int(rec)-w.committed]
-			}
-		}
-	}
 	from := w.committed
-	return c.Append("", "call_path", n, ids, w.paths.Parent[from:], w.paths.Item[from:], depth, w.rec[from:], distance)
+	return c.Append("", "call_path", n, ids, w.paths.Parent[from:], w.paths.Item[from:], depth, w.rec[from:])
 }
 
 // writeRawNames adds the functions of the records and writes an example of a raw name
