@@ -37,7 +37,7 @@ type Report struct {
 	Verdict    *gate.Verdict // nil: no gate
 	Changes    []Change      // in the order of gate.Group
 	Benchmarks []Benchmark   // in the order of the result
-	Steady     int           // benchmarks that OnlyChanged left out
+	Steady     int           // benchmarks that OnlyChanged left out, in all their value types
 	Metrics    *metrics.Table
 	Notes      []string // about the comparison as a whole
 	Version    string   // of the program, for SARIF; may be empty
@@ -151,9 +151,18 @@ func New(res *regression.Result, ev []evidence.Evidence, changes []gate.Change, 
 // OnlyChanged leaves out what did not change: benchmarks that were compared and have no
 // finding, and metrics without a significant change.
 func (r *Report) OnlyChanged() {
-	all := len(r.Benchmarks)
-	r.Benchmarks = slices.DeleteFunc(r.Benchmarks, func(b Benchmark) bool { return b.Reason == "" && len(b.Findings) == 0 })
-	r.Steady += all - len(r.Benchmarks)
+	unjudged := map[testrun.Benchmark]bool{} // in one of their value types
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; b.Reason != "" {
+			unjudged[b.Benchmark.Benchmark] = true
+		}
+	}
+	all, _ := r.judged()
+	r.Benchmarks = slices.DeleteFunc(r.Benchmarks, func(b Benchmark) bool {
+		return b.Reason == "" && len(b.Findings) == 0 && !unjudged[b.Benchmark.Benchmark]
+	})
+	kept, _ := r.judged()
+	r.Steady += all - kept
 	r.Metrics.Rows = slices.DeleteFunc(r.Metrics.Rows, func(m metrics.Row) bool { return !m.Significant && !m.Fails })
 }
 
@@ -281,12 +290,7 @@ func (r *Report) Headline() string {
 	if r.Verdict != nil {
 		add(r.Verdict.FailingMetrics, "metric worse", "metrics worse")
 	}
-	judged := r.Steady
-	for i := range r.Benchmarks {
-		if r.Benchmarks[i].Reason == "" {
-			judged++
-		}
-	}
+	judged, left := r.judged()
 	text := "no change found"
 	if len(parts) > 0 {
 		text = strings.Join(parts, ", ")
@@ -295,7 +299,7 @@ func (r *Report) Headline() string {
 	if judged == 0 && len(parts) == 0 {
 		text = "nothing tested"
 	}
-	if left := r.Steady + len(r.Benchmarks) - judged; left > 0 {
+	if left > 0 {
 		text += fmt.Sprintf("; %d %s without enough history", left, words.Plural(left, "benchmark"))
 	}
 	switch {
@@ -305,6 +309,21 @@ func (r *Report) Headline() string {
 		return "failed: " + text
 	}
 	return "passed: " + text
+}
+
+// judged counts the benchmarks with a verdict, of any value type, and those without one.
+func (r *Report) judged() (judged, left int) {
+	known := map[testrun.Benchmark]bool{}
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		known[b.Benchmark.Benchmark] = known[b.Benchmark.Benchmark] || b.Reason == ""
+	}
+	for _, verdict := range known {
+		if verdict {
+			judged++
+		}
+	}
+	return r.Steady + judged, len(known) - judged
 }
 
 // what returns status and kind of a change: "confirmed regression".

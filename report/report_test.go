@@ -222,6 +222,10 @@ func TestHeadline(t *testing.T) {
 	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without enough history" {
 		t.Error(got)
 	}
+	res.Benchmarks = append(res.Benchmarks, regression.Benchmark{Type: profile.ValueType{Name: "alloc"}, Reason: "too few runs"})
+	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without enough history" {
+		t.Errorf("a benchmark of two value types: %s", got)
+	}
 	res.Benchmarks[0].Reason = ""
 	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
 		t.Error(got)
@@ -392,10 +396,10 @@ func TestBriefHidden(t *testing.T) {
 
 // TestOnlyChanged: what is left out is still counted, also after a trip over HTTP.
 func TestOnlyChanged(t *testing.T) {
-	of := func(reason string, findings int) Benchmark {
-		return Benchmark{Benchmark: &regression.Benchmark{Reason: reason, Findings: make([]regression.Finding, findings)}}
+	of := func(name, reason string, findings int) Benchmark {
+		return Benchmark{Benchmark: &regression.Benchmark{Benchmark: testrun.Benchmark{Name: name}, Reason: reason, Findings: make([]regression.Finding, findings)}}
 	}
-	r := &Report{Benchmarks: []Benchmark{of("", 0), of("", 1), of("too few runs", 0), of("", 0)},
+	r := &Report{Benchmarks: []Benchmark{of("a", "", 0), of("a", "", 0), of("b", "", 1), of("c", "too few runs", 0), of("d", "", 0)},
 		Metrics: &metrics.Table{Rows: []metrics.Row{{Metric: "a"}, {Metric: "b", Significant: true}, {Metric: "c", Fails: true}}}}
 	before := r.Headline()
 	r.OnlyChanged()
