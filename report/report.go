@@ -113,6 +113,7 @@ type CodeCommit struct {
 	Commit  string `json:"commit"`
 	Author  string `json:"author"`
 	Subject string `json:"subject"`
+	Link    string `json:"link,omitempty"` // a web page of the commit
 }
 
 // CodeLine is a changed line.

@@ -107,7 +107,7 @@ func sample() *Report {
 		if path[0] == "regexp.MustCompile" {
 			return Place{At: "pricing.rule", File: "pricing/rule 1.go", Line: 29, Owners: []string{"@acme/pricing", "p@example.com", "@<b>"},
 				Link: "https://github.com/acme/shop/blob/c2/pricing/rule%201.go#L29", Code: &Code{From: "c1", To: "c2", Link: "https://github.com/acme/shop/compare/c1...c2",
-					Commits: []CodeCommit{{"579d7113d2aa", "A", hostile}}, MoreCommits: 2, MoreLines: 3,
+					Commits: []CodeCommit{{"579d7113d2aa", "A", hostile, ""}}, MoreCommits: 2, MoreLines: 3,
 					Lines: []CodeLine{{"pricing/rule 1.go", 29, "-", "\tre := compiled"}, {"pricing/rule 1.go", 29, "+", "\t```" + hostile}}}}
 		}
 		return Place{At: path[0]}
@@ -318,7 +318,7 @@ func TestCommentOfSevenBenchmarks(t *testing.T) {
 
 // codeOf is changed code of n lines.
 func codeOf(n int) *Code {
-	c := &Code{From: "c1", To: "c2", Commits: []CodeCommit{{"579d7113d2aa", "A", "a subject"}}}
+	c := &Code{From: "c1", To: "c2", Commits: []CodeCommit{{"579d7113d2aa", "A", "a subject", ""}}}
 	for i := range n {
 		c.Lines = append(c.Lines, CodeLine{"pricing/rule.go", i, "+", strings.Repeat("x", 80)})
 	}

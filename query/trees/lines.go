@@ -43,6 +43,7 @@ type FunctionLines struct {
 	Total    document.Number `json:"total"`
 	Self     document.Number `json:"self"`
 	Lines    []LineRow       `json:"lines"`
+	Link     string          `json:"link,omitempty"` // a web page of the file
 }
 
 // LineRow is a line: self of samples taken in it, total of these and of what it called.
@@ -157,7 +158,7 @@ func (sum functionSum) sorted() []calltree.FunctionLines {
 
 // row returns a function with its lines.
 func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
-	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, document.Whole(f.Total, scale), document.Whole(f.Self, scale), nil}
+	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, document.Whole(f.Total, scale), document.Whole(f.Self, scale), nil, ""}
 	for _, l := range f.Lines {
 		out.Lines = append(out.Lines, LineRow{l.Line, document.Whole(l.Total, scale), document.Whole(l.Self, scale), ""})
 	}
@@ -165,11 +166,13 @@ func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
 }
 
 // AddSource adds the source text of lines, and the lines around them. Text returns the lines
-// of the file that a function is in; nil without one.
-func (r *LinesResult) AddSource(text func(*profile.Function) []string) {
+// of the file that a function is in, and a web page of it; nil and empty without one.
+func (r *LinesResult) AddSource(text func(*profile.Function) (lines []string, link string)) {
 	for i := range r.Rows {
 		f := &r.Rows[i]
-		f.addSource(text(&profile.Function{Name: f.Function, File: f.File, Module: f.Module}))
+		lines, link := text(&profile.Function{Name: f.Function, File: f.File, Module: f.Module})
+		f.addSource(lines)
+		f.Link = link
 	}
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Boxes, chartBoxes, flameBoxes } from '../src/core/boxes';
 import { Inverted, type Nodes, Upright } from '../src/core/nodes';
 import { decode, functionRows, Tree } from '../src/core/profile';
+import { commitPage } from '../src/core/repository';
 import { pattern, search } from '../src/core/search';
 import { named, none, parts } from '../src/core/table';
 import { callees, formatTransform, parseTransform, transform, treeKinds } from '../src/core/transforms';
@@ -235,4 +236,20 @@ describe('diffs', () => {
   it('name the base name of what was renamed', () => {
     expect(forms({ ...func('b/db.fetch'), baseName: 'a/store.load' })).toEqual(['b/db.fetch (was a/store.load)', 'b/db.fetch', 'db.fetch', 'fetch']);
   });
+});
+
+it('commits are links where the address of the repository is known', () => {
+  const hash = '579d7113d22a';
+  for (const [repository, page] of [
+    ['https://github.com/acme/shop', `https://github.com/acme/shop/commit/${hash}`],
+    ['git@github.com:acme/shop.git', `https://github.com/acme/shop/commit/${hash}`],
+    ['ssh://git@gitlab.acme.org:2222/a/b/shop.git/', `https://gitlab.acme.org/a/b/shop/-/commit/${hash}`],
+    ['https://user:secret@github.com/acme/shop', `https://github.com/acme/shop/commit/${hash}`],
+    ['https://example.org/acme/shop', ''],
+    ['javascript:alert(1)//github.com/x', ''],
+    ['/srv/github/shop', ''],
+    ['', ''],
+  ])
+    expect(commitPage(repository, hash), repository).toBe(page);
+  expect(commitPage('https://github.com/acme/shop', '"><script>')).toBe('');
 });

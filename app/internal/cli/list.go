@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -54,7 +55,7 @@ imported with --keep-source.`,
 				return err
 			}
 			if sources != nil {
-				result.AddSource(sources.Lines)
+				result.AddSource(func(fn *profile.Function) ([]string, string) { return sources.Lines(fn), "" })
 			}
 			return out.print(e, result)
 		}

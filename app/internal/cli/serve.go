@@ -300,7 +300,17 @@ func (c codeOnServer) AddSource(ctx context.Context, lines *trees.LinesResult) e
 	if err != nil {
 		return err
 	}
-	lines.AddSource(sources.Lines)
+	head, err := gitlog.ReadHead(ctx, c.dir)
+	if err != nil {
+		head = gitlog.Head{} // text without links
+	}
+	page := gitlog.WebOf(head.Origin)
+	lines.AddSource(func(fn *profile.Function) (lines []string, link string) {
+		if file := sources.File(fn); file != "" {
+			return sources.Lines(fn), page.File(head.Commit, file, 0)
+		}
+		return nil, ""
+	})
 	return sources.Close()
 }
 

@@ -193,7 +193,7 @@ func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string,
 	code := newCode(web, c.From, c.To)
 	code.MoreCommits, code.MoreLines = c.More, c.MoreLines
 	for _, x := range c.Commits {
-		code.Commits = append(code.Commits, report.CodeCommit(x))
+		code.Commits = append(code.Commits, report.CodeCommit{Commit: x.Commit, Author: x.Author, Subject: x.Subject, Link: web.Commit(x.Commit)})
 	}
 	for _, l := range c.Lines {
 		code.Lines = append(code.Lines, report.CodeLine(l))

@@ -210,5 +210,8 @@ func (w Web) File(commit, file string, line int) string {
 	return address
 }
 
+// Commit returns the address of a commit.
+func (w Web) Commit(hash string) string { return w.page("commit/" + hash) }
+
 // Compare returns the address of the changes between two commits.
 func (w Web) Compare(from, to string) string { return w.page("compare/" + from + "..." + to) }

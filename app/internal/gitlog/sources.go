@@ -75,27 +75,36 @@ func walkSources(root *os.Root, files map[string]int64) error {
 // Close closes the directory.
 func (s *Sources) Close() error { return s.root.Close() }
 
+// File returns the path in the repository of the file that a function is in; empty if no
+// file, or more than one, has the path of the profile.
+func (s *Sources) File(fn *profile.Function) string {
+	_, file := place(fn)
+	if file == "" {
+		return ""
+	}
+	if found := s.index.bySuffix(file); len(found) == 1 {
+		return found[0]
+	}
+	return ""
+}
+
 // Lines returns the lines of the file that a function is in, by the path in the profile;
 // nil if no file, or more than one, has such a path. Files outside of the directory are
 // never read, whatever links and paths say.
 func (s *Sources) Lines(fn *profile.Function) []string {
-	_, file := place(fn)
-	if file == "" {
+	name := s.File(fn)
+	if name == "" {
 		return nil
 	}
-	found := s.index.bySuffix(file)
-	if len(found) != 1 {
-		return nil
-	}
-	lines, ok := s.read[found[0]]
+	lines, ok := s.read[name]
 	if !ok {
-		if text, err := plainfile.ReadIn(s.root, filepath.FromSlash(found[0]), maxSource); err == nil {
+		if text, err := plainfile.ReadIn(s.root, filepath.FromSlash(name), maxSource); err == nil {
 			lines = slices.Collect(strings.Lines(string(text)))
 		}
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], "\r\n")
 		}
-		s.read[found[0]] = lines
+		s.read[name] = lines
 	}
 	return lines
 }

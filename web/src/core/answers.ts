@@ -5,6 +5,7 @@ export interface Run {
   date?: string;
   commit?: string;
   branch?: string;
+  repository?: string;
   machine?: string;
   attributes?: Record<string, string>;
 }
@@ -131,10 +132,11 @@ export interface Change extends Finding {
   link?: string;
   code?: {
     link?: string;
-    commits: { commit: string; author: string; subject: string }[];
+    commits: { commit: string; author: string; subject: string; link?: string }[];
     moreCommits?: number;
     lines: { file: string; line: number; sign: string; text: string }[];
     moreLines?: number;
+    dependencies?: { name: string; base?: string; head?: string; file: string }[];
   };
   fails: boolean;
   also: Finding[];

@@ -1,10 +1,11 @@
 // A number over runs: its plot with band and lasting changes, and the list of them.
 import { useMemo } from 'preact/hooks';
 import type { HistorySeries } from '../core/answers';
-import { commit, instant, percent, relative, visible } from '../core/format';
+import { instant, percent, relative, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
 import { href } from '../core/url';
 import { Band, type Mark } from './Band';
+import { Commit } from './Commit';
 
 export const valueOf = (s: HistorySeries) => (v: number) => (s.unit === 'share' ? percent(v) : metric(v, s.unit));
 
@@ -88,7 +89,7 @@ export function Steps({ s, type }: { s: HistorySeries; type: string }) {
                   {visible(x.run)} <small class="dim">{x.date ? instant(x.date) : ''}</small>
                 </td>
                 <td>
-                  <code>{commit(x.commit ?? '')}</code>
+                  <Commit of={{ ...s.runs.find(r => r.run === x.run), ...x }} />
                 </td>
                 <td>
                   <a href={href('diff', between(x, i))}>Diff of the runs before and after</a>

@@ -1,6 +1,6 @@
 // The lines of a function with self and total beside their text, where the original files
 // were kept.
-import { amount, count, counted, visible } from '../core/format';
+import { amount, counted, visible } from '../core/format';
 import { signal } from '@preact/signals';
 import { Await, useAnswer } from './Load';
 
@@ -10,6 +10,8 @@ interface FunctionLines {
   module: string;
   total: number;
   self: number;
+  /** A web page of the file. */
+  link?: string;
   lines: { line: number; total: number; self: number; source?: string }[];
 }
 
@@ -58,6 +60,7 @@ function withText(lines: FunctionLines['lines'], text: readonly string[]): Funct
 function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
   const most = Math.max(...f.lines.map(l => Math.abs(l.total)), 1);
   const name = nameOf(f.file);
+  const link = /^https?:\/\//.test(f.link ?? '') ? f.link : '';
   const mine = opened.value[f.file];
   const lines = mine && f.lines.some(l => l.line > 0) ? withText(f.lines, mine) : f.lines;
   const text = lines.some(l => l.source !== undefined);
@@ -71,7 +74,14 @@ function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
       }}
     >
       <figcaption>
-        {visible(f.file || f.module)} <small class="dim">{`${counted(f.lines.length, 'line')}, self ${amount(f.self, unit)}, total ${amount(f.total, unit)}`}</small>
+        {link ? (
+          <a href={link} target="_blank" rel="noreferrer">
+            {visible(f.file || f.module)}
+          </a>
+        ) : (
+          visible(f.file || f.module)
+        )}{' '}
+        <small class="dim">{`${counted(f.lines.length, 'line')}, self ${amount(f.self, unit)}, total ${amount(f.total, unit)}`}</small>
       </figcaption>
       {!text && (
         <p class="dim">
@@ -108,7 +118,15 @@ function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
                 <td class="num cellbar" style={{ '--share': `${(100 * Math.abs(l.total)) / most}%` }}>
                   {l.total ? amount(l.total, unit) : ''}
                 </td>
-                <td class="num dim">{l.line ? count(l.line) : '?'}</td>
+                <td class="num dim">
+                  {link && l.line ? (
+                    <a href={`${link}#L${l.line}`} target="_blank" rel="noreferrer">
+                      {l.line}
+                    </a>
+                  ) : (
+                    l.line || '?'
+                  )}
+                </td>
                 <td>
                   <code>{visible((l.source ?? '').replace(/\t/g, '    '))}</code>
                 </td>
