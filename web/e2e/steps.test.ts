@@ -122,7 +122,7 @@ const tasks: Task[] = [
       await p.w.page.locator('[role=row], tbody tr').filter({ hasText: 'slower' }).first().dblclick();
       await p.at(/diff\?/);
     } },
-  { name: 'a function over all runs', from: profile, do: async p => (await p.box(2, 0.3, 'right'), await p.click(/This function over time/, 'menuitem'), await p.at(/function\?/)) },
+  { name: 'a function over all runs', from: profile, do: async p => (await p.box(2, 0.3, 'right'), await p.click(/History of this function/, 'menuitem'), await p.at(/function\?/)) },
   { name: 'dark or light', from: profile, do: async p => {
       const before = await p.w.page.evaluate(() => document.documentElement.outerHTML.slice(0, 200));
       await p.key('t');

@@ -83,6 +83,17 @@ describe.skipIf(missing)('triage', () => {
     await w.close();
   });
 
+  test('a cost per operation is one, or there is none', async () => {
+    for (let i = 0; i < 8; i++)
+      world.dendro('import', '--store', base, '--run', `plain-${i}`, '--date', `2026-10-${10 + i}`, '--branch', 'main', '--group', 'java', '--benchmark', 'plain', '--progress', 'none', world.write('p.folded', `com/acme/Shop.main;com/acme/Shop.list ${i < 6 ? 300 + i : 1200 + i}\ncom/acme/Shop.main;com/acme/Cart.add ${900 + i}\ncom/acme/Shop.main;com/acme/Db.query ${1800 + i}\ncom/acme/Shop.main;java/lang/String.equals ${400 - i}\ncom/acme/Shop.main;java/util/Arrays.sort ${700 + i}\n`));
+    const w = await world.page();
+    await w.open(`${base}/?group=java`);
+    const cell = w.page.locator('.triage .tr', { hasText: 'plain' }).locator('[role=gridcell]').nth(2);
+    expect(await cell.innerText()).toBe('–');
+    expect(await cell.locator('span').getAttribute('title')).toMatch(/^\+\d+ samples per run; no metric/);
+    await w.close();
+  });
+
   test('every page has pickers, and charts have one branch', async () => {
     const w = await world.page();
     await w.open(`${base}/function?function=regexp.MustCompile&type=cpu`);

@@ -88,7 +88,19 @@ describe.skipIf(missing)('workbench', () => {
     expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/com\.acme\.Shop|clone3|call_run|list|sort/);
     await w.page.locator('.flame').focus();
     await w.page.keyboard.press('Shift+F10');
-    await w.page.getByRole('menuitem', { name: /Sandwich/ }).waitFor();
+    await w.page.getByRole('menuitem', { name: /Callers and callees/ }).waitFor();
+    expect(await w.page.locator('.tip').count()).toBe(0); // it would cover the menu
+    for (const name of ['Focus on function', 'Hide function', 'Collapse callees', 'Copy name', 'Copy call path', 'Search for it', 'Show source', 'History of this function'])
+      expect(await w.page.getByRole('menuitem', { name }).getAttribute('title'), name).not.toBe('');
+    await w.page.keyboard.press('Escape');
+    await w.page.locator('[role=menu]').waitFor({ state: 'detached' });
+    const row = w.page.getByRole('grid', { name: 'functions' });
+    await row.locator('.tr', { hasText: 'Shop.list' }).click({ button: 'right' });
+    await w.page.getByRole('menuitem', { name: /Hide function/ }).click();
+    await w.page.getByRole('button', { name: 'remove merge function: com.acme.Shop.list' }).click();
+    await row.focus();
+    await w.page.keyboard.press('ContextMenu');
+    await w.page.getByRole('menuitem', { name: /Drop samples with it/ }).waitFor();
     await w.page.keyboard.press('Escape');
     await w.page.locator('[role=menu]').waitFor({ state: 'detached' });
     const side = w.page.locator('.side');
@@ -258,6 +270,32 @@ describe.skipIf(missing)('workbench', () => {
     await w.close();
   });
 
+  test('the list of profiles has pickers and a search, and the merged profile of what they leave', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile`);
+    await w.page.getByLabel('Group').selectOption('java');
+    await w.page.waitForURL(/list=true.*group=java/);
+    await w.settled();
+    const rows = w.page.getByRole('grid', { name: 'profiles' }).locator('.tr');
+    expect((await rows.allInnerTexts()).every(r => r.startsWith('java / list'))).toBe(true);
+    await w.page.keyboard.press('/');
+    await w.page.keyboard.type('jvm-5');
+    await w.page.waitForFunction(() => document.querySelectorAll('.tr').length === 1);
+    await w.page.getByRole('link', { name: 'Merged profile' }).click();
+    await w.settled();
+    expect(await w.page.locator('h1').innerText()).toMatch(/^java, [67] runs, jvm-1 … jvm-[67]$/);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('functions of the same short name are told apart', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=shop&benchmark=checkout&type=cpu&last=1`);
+    const names = (await w.page.getByRole('grid', { name: 'functions' }).locator('.tr .name').allInnerTexts()).filter(n => n.endsWith('(*Template).Execute'));
+    expect(names.sort()).toEqual(['html/template.(*Template).Execute', 'text/template.(*Template).Execute']);
+    await w.close();
+  });
+
   test('bottlenecks begin with the user’s own code; the runtime is a section of its own', async () => {
     const w = await world.page();
     await w.open(`${base}/bottlenecks?type=cpu-samples`); // of two sampling periods
@@ -265,9 +303,13 @@ describe.skipIf(missing)('workbench', () => {
     await w.open(`${base}/bottlenecks?group=java&type=cpu-samples`);
     const headings = await w.page.locator('main h2').allInnerTexts();
     expect(headings[0]).toBe('Your own code');
+    expect(await w.page.locator('.sub').first().innerText()).not.toMatch(/branch$/);
     expect(headings.at(-1)).toMatch(/^Runtime/);
     expect(await w.page.locator('section', { hasText: 'Your own code' }).first().innerText()).toContain('com.acme');
     expect(await w.page.locator('section.findings', { has: w.page.getByRole('heading', { name: /^Runtime/ }) }).innerText()).toContain('Compile::Compile');
+    await w.page.locator('.evidence .name a').first().click(); // a call path
+    await w.settled();
+    expect(await w.page.locator('aside.sidebar').innerText()).toMatch(/This call path/);
     expect(w.faults).toEqual([]);
     await w.close();
   });

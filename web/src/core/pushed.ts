@@ -83,6 +83,9 @@ export function timeOf(s: PushedSeries, at: number): { since: string; until: str
   return { since: text(at - s.step + 1), until: text(at + 1) };
 }
 
+/** The type that a page shows without a choice: processor time, else the first. */
+export const mainType = (rows: readonly PushedService[]): PushedService => rows.find(r => r.type.split(':')[1] === 'cpu') ?? rows[0]!;
+
 /** "cpu of process_cpu": the type in words. */
 export function typeName(id: string): string {
   const [name = '', sample = ''] = id.split(':');

@@ -53,6 +53,9 @@ export function parseSelection(functions: readonly Func[], text: string | null):
   return { fn: last, path: how === 'u' && whole ? list : null, inverted: null };
 }
 
+/** Writes a call path by its names; empty without one. */
+export const formatNames = (path: readonly string[]): string => (path.length > 0 ? `p.${path.map(f => f.replace(/[\\;]/g, '\\$&')).join(';')}` : '');
+
 /** Reads a call path of names, as links from findings have it: "A;B", with "\\;" in names. */
 function named(functions: readonly Func[], text: string): Selection | null {
   const names = (text.match(/(\\.|[^;\\])+/g) ?? []).map(n => n.replace(/\\(.)/g, '$1'));

@@ -1,10 +1,11 @@
 // A benchmark over its runs: the metric with its band, lasting changes, and the runs.
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
-import { commit, counted, instant, percent, rounded, signed, visible } from '../core/format';
+import { counted, instant, percent, rounded, signed, visible } from '../core/format';
 import { benchmarkName, change, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { go, href, place, update } from '../core/url';
+import { Commit } from '../ui/Commit';
 import { HistoryPlot, Steps } from '../ui/History';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
@@ -171,7 +172,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       cell: i => <a href={href('profile', { group: s.group, benchmark: s.benchmark, type, run: rows[i]!.run })}>{visible(rows[i]!.run)}</a>,
     },
     { id: 'date', title: 'Date', width: 140, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
-    { id: 'commit', title: 'Commit', width: 110, cell: i => <code>{commit(rows[i]!.commit ?? '')}</code> },
+    { id: 'commit', title: 'Commit', width: 110, cell: i => <Commit of={rows[i]!} /> },
   ];
   const values: Column[] = [
     {
@@ -213,17 +214,16 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
           )}
         </div>
       </div>
-      <div class="tall">
-        <Table
-          label="Runs"
-          rows={rows.length}
-          columns={s.metric ? [...columns, ...values] : columns}
-          rowKey={i => rows[i]!.run}
-          selected={selected}
-          onSelect={select}
-          onOpen={i => open(rows[i]!.i)}
-        />
-      </div>
+      <Table
+        fitted
+        label="Runs"
+        rows={rows.length}
+        columns={s.metric ? [...columns, ...values] : columns}
+        rowKey={i => rows[i]!.run}
+        selected={selected}
+        onSelect={select}
+        onOpen={i => open(rows[i]!.i)}
+      />
     </>
   );
 }

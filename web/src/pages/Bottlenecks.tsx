@@ -2,8 +2,10 @@
 // its call paths and its values in all runs.
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
-import { benchmarkName, metric } from '../core/metric';
+import { benchmarkName, metric, shortName } from '../core/metric';
 import { notesOf } from '../core/request';
+import { carried } from '../core/scope';
+import { formatNames } from '../core/selection';
 import { source } from '../core/source';
 import { href, place, update } from '../core/url';
 import { Band } from '../ui/Band';
@@ -40,7 +42,7 @@ function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
   if (!asked.has('type') && scope.choices.types.length > 1) asked.set('type', preferred(scope.choices.types));
   const answer = useTyped<Ranking>('bottlenecks', asked);
   const { offline } = source.value;
-  const selected = [...params].filter(([k]) => k !== 'by').map(([k, v]) => `${k} ${v}`);
+  const selected = [...params].filter(([k, v]) => k !== 'by' && v).map(([k, v]) => `${k} ${v}`);
   return (
     <Page
       title="Bottlenecks"
@@ -135,7 +137,7 @@ function Rows({ r, rows, open }: { r: Ranking; rows: readonly BottleneckRow[]; o
                   {x.contexts.map(c => (
                     <tr key={c.path.join(';')}>
                       <td>
-                        <span class="name">{visible(c.path.join(' → '))}</span>
+                        <Path r={r} x={x} path={c.path} />
                       </td>
                       <td class="num">{percent(c.share)}</td>
                     </tr>
@@ -143,11 +145,32 @@ function Rows({ r, rows, open }: { r: Ranking; rows: readonly BottleneckRow[]; o
                 </tbody>
               </table>
             )}
-            {!source.value.offline && <a href={href('function', { function: x.function, type: r.type.name })}>Over time</a>}
+            {!source.value.offline && (
+              <p class="actions">
+                <a class="button" href={href('function', { ...carried(), function: x.function, type: r.type.name })}>
+                  History of this function
+                </a>
+                <a class="button" href={href('function', { ...carried(), function: x.function, type: r.type.name, lines: true })}>
+                  Show source
+                </a>
+              </p>
+            )}
           </div>
         </details>
       ))}
     </section>
+  );
+}
+
+/** A call path, outermost first; a click selects it in the merged profile. */
+function Path({ r, x, path }: { r: Ranking; x: BottleneckRow; path: readonly string[] }) {
+  const text = visible(path.map(shortName).join(' → '));
+  const of = x.benchmarks === 1 && x.plots?.[0] ? { group: x.plots[0].group, benchmark: x.plots[0].benchmark } : {};
+  const title = visible(path.join('\n'));
+  return (
+    <span class="name" title={title}>
+      {source.value.offline ? text : <a href={href('profile', { ...carried(), ...of, type: r.type.name, sel: formatNames(path) })}>{text}</a>}
+    </span>
   );
 }
 

@@ -1,13 +1,14 @@
 // What the store holds: benchmarks with their last result, services, and what changed.
 import { useState } from 'preact/hooks';
-import type { Overview } from '../core/answers';
-import { count, counted, instant, visible } from '../core/format';
+import type { Overview, Service } from '../core/answers';
+import { counted, instant, visible } from '../core/format';
 import { ago } from '../core/metric';
+import { mainType, type PushedService, typeName } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { href, place, update } from '../core/url';
 import { useKeys } from '../ui/Keys';
-import { Await, useAnswer } from '../ui/Load';
+import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { branchOf, Pickers, useScope } from '../ui/Pickers';
 import { Upload } from '../ui/Upload';
@@ -17,6 +18,8 @@ import '../pages.css';
 export default function Home() {
   const [version, again] = useState(0);
   const answer = useAnswer<Overview>('overview', version ? { quick: true, points: 30, rows: 1 } : { quick: true, rows: 1 });
+  const pushes = useAnswer<{ rows: PushedService[] }>('pushed/services');
+  const pushed = pushes.value?.rows ?? [];
   const scope = useScope(selection, true);
   const o = answer.value;
   const words = place.value.params.get('q') ?? '';
@@ -47,7 +50,7 @@ export default function Home() {
       <Await of={answer} what="the store">
         {store => {
           const services = store.services.filter(s => fits(s.service));
-          if (store.benchmarks.length === 0 && store.services.length === 0) return <Empty />;
+          if (store.benchmarks.length === 0 && store.services.length === 0 && pushed.length === 0) return pushes.value || pushes.error ? <Empty /> : <Waiting />;
           return (
             <>
               {store.running > 0 && (
@@ -64,40 +67,63 @@ export default function Home() {
                   <Changes scope={scope} version={version} />
                 </section>
               )}
-              {services.length > 0 && (
-                <section class="findings">
-                  <h2>Services</h2>
-                  <div class="scroll">
-                    <table class="plain">
-                      <thead>
-                        <tr>
-                          <th>Service</th>
-                          <th class="num">Instances</th>
-                          <th>Last seen</th>
-                          <th>Profile a slow endpoint</th>
-                        </tr>
-                      </thead>
-                      <tbody>
-                        {services.map(s => (
-                          <tr key={s.service}>
-                            <td>
-                              <a href={href('tasks', { service: s.service })}>{visible(s.service)}</a>
-                            </td>
-                            <td class="num">{count(s.instances)}</td>
-                            <td title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
-                            <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>New task</a>}</td>
-                          </tr>
-                        ))}
-                      </tbody>
-                    </table>
-                  </div>
-                </section>
-              )}
+              <Services traced={services} pushed={pushed.filter(p => fits(p.service))} />
             </>
           );
         }}
       </Await>
     </Page>
+  );
+}
+
+/** Services that agents trace, and services that push profiles. */
+function Services({ traced, pushed }: { traced: readonly Service[]; pushed: readonly PushedService[] }) {
+  if (traced.length + pushed.length === 0) return null;
+  const names = [...new Set(pushed.map(p => p.service))];
+  return (
+    <section class="findings">
+      <h2>Services</h2>
+      <div class="scroll">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>Service</th>
+              <th>Sends</th>
+              <th>Last seen</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {traced.map(s => (
+              <tr key={`traced ${s.service}`}>
+                <td>
+                  <a href={href('tasks', { service: s.service })}>{visible(s.service)}</a>
+                </td>
+                <td>{`traces of ${counted(s.instances, 'instance')}`}</td>
+                <td title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
+                <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>Profile a slow endpoint</a>}</td>
+              </tr>
+            ))}
+            {names.map(name => {
+              const of = pushed.filter(p => p.service === name);
+              const last = of.map(p => p.last).sort().at(-1)!;
+              return (
+                <tr key={`pushed ${name}`}>
+                  <td>
+                    <a href={href('services', { service: name })}>{visible(name)}</a>
+                  </td>
+                  <td>{`profiles: ${visible(of.map(p => typeName(p.type)).join(', '))}`}</td>
+                  <td title={instant(last)}>{ago(Date.parse(last))}</td>
+                  <td>
+                    <a href={href('profile', { service: name, type: mainType(of).type, since: '1h' })}>Flame graph of the last hour</a>
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 

@@ -4,9 +4,11 @@ import { amount, commit, counted, instant, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
-import { everyBranch } from '../core/scope';
+import { carried, everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
-import { type Changes, href, place } from '../core/url';
+import { type Changes, href, place, update } from '../core/url';
+import { Commit } from '../ui/Commit';
+import { useKeys } from '../ui/Keys';
 import { Await, useAnswer } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
@@ -24,6 +26,7 @@ export interface Run {
   date?: string;
   commit?: string;
   branch?: string;
+  repository?: string;
   types?: string[];
 }
 
@@ -39,7 +42,7 @@ export const benchmarksText = (p: URLSearchParams): string => visible([...p.getA
 
 export default function Profile() {
   const { params } = place.value;
-  return source.value.offline || [...selectionParams(params).keys()].length > 0 ? <Selected params={params} /> : <Choose />;
+  return source.value.offline || (!params.has('list') && [...selectionParams(params).keys()].length > 0) ? <Selected params={params} /> : <Choose />;
 }
 
 function Selected({ params }: { params: URLSearchParams }) {
@@ -141,20 +144,48 @@ interface ProfileRow {
 
 /** What to open, if the address does not say. */
 function Choose() {
-  const answer = useAnswer<{ rows: ProfileRow[] }>('profiles', { last: 5 });
+  const { params } = place.value;
+  const scope = useScope([]);
+  const asked = dataParams(params);
+  asked.set('last', '5');
+  const answer = useAnswer<{ rows: ProfileRow[] }>('profiles', asked);
+  const words = (params.get('q') ?? '').toLowerCase().split(/\s+/);
+  const fits = (r: ProfileRow) => {
+    const text = [r.benchmark.group, r.benchmark.name, r.run.run, r.run.commit, r.run.branch].join(' ').toLowerCase();
+    return words.every(w => text.includes(w));
+  };
+  useKeys([{ keys: '/', help: 'search', run: () => document.getElementById('search')?.focus() }]);
   return (
     <Page
       title="Profiles"
       sub="The newest runs of every benchmark. A benchmark's page has all of its runs."
+      actions={
+        <>
+          <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} branch={everyBranch} also={{ list: true }} />
+          <input
+            id="search"
+            type="search"
+            placeholder="Search benchmarks, runs, commits  /"
+            aria-label="Search benchmarks, runs, commits"
+            value={params.get('q') ?? ''}
+            onInput={e => update({ q: e.currentTarget.value })}
+          />
+          {params.has('list') && [...selectionParams(params).keys()].length > 0 && (
+            <a class="button" href={href('profile', { ...carried(), group: params.getAll('group'), type: params.get('type') })}>
+              Merged profile
+            </a>
+          )}
+        </>
+      }
     >
       <Await of={answer} what="profiles">
-        {({ rows }) => <ProfileList rows={[...rows].reverse()} />}
+        {({ rows }) => <ProfileList rows={rows.filter(fits).reverse()} filtered={!!words[0]} />}
       </Await>
     </Page>
   );
 }
 
-function ProfileList({ rows }: { rows: ProfileRow[] }) {
+function ProfileList({ rows, filtered }: { rows: ProfileRow[]; filtered: boolean }) {
   const address = (r: ProfileRow): Changes => ({
     group: r.benchmark.group,
     benchmark: r.benchmark.name,
@@ -162,28 +193,27 @@ function ProfileList({ rows }: { rows: ProfileRow[] }) {
     type: r.type.name,
   });
   return (
-    <div class="tall">
-      <Table
-        label="profiles"
-        rows={rows.length}
-        columns={[
-          {
-            id: 'name',
-            title: 'Benchmark',
-            cell: i => (
-              <a href={href('profile', address(rows[i]!))}>
-                {visible([rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / '))}
-              </a>
-            ),
-          },
-          { id: 'run', title: 'Run', width: 160, cell: i => visible(rows[i]!.run.run) },
-          { id: 'date', title: 'Date (UTC)', width: 140, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
-          { id: 'commit', title: 'Commit', width: 110, cell: i => <code>{commit(rows[i]!.run.commit ?? '')}</code> },
-          { id: 'type', title: 'Type', width: 120, cell: i => visible(rows[i]!.type.name) },
-          { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
-        ]}
-        empty="The store has no profiles. Import some: dendro import FILE"
-      />
-    </div>
+    <Table
+      fitted
+      label="profiles"
+      rows={rows.length}
+      columns={[
+        {
+          id: 'name',
+          title: 'Benchmark',
+          cell: i => (
+            <a href={href('profile', address(rows[i]!))}>
+              {visible([rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / '))}
+            </a>
+          ),
+        },
+        { id: 'run', title: 'Run', width: 160, cell: i => visible(rows[i]!.run.run) },
+        { id: 'date', title: 'Date (UTC)', width: 140, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
+        { id: 'commit', title: 'Commit', width: 110, cell: i => <Commit of={rows[i]!.run} /> },
+        { id: 'type', title: 'Type', width: 120, cell: i => visible(rows[i]!.type.name) },
+        { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
+      ]}
+      empty={filtered ? 'No profile fits.' : 'The selection has no profiles. Import some: dendro import FILE'}
+    />
   );
 }

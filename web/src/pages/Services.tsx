@@ -2,7 +2,7 @@
 import type { Finding, ReportDocument } from '../core/answers';
 import { amount, instant, percent, signed, visible } from '../core/format';
 import { change, shortName } from '../core/metric';
-import { gridOf, hoursOf, labelsOf, type PushedLine, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../core/pushed';
+import { gridOf, hoursOf, labelsOf, mainType, type PushedLine, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { notesOf } from '../core/request';
 import { type Changes, go, href, place, update } from '../core/url';
 import { Band } from '../ui/Band';
@@ -74,30 +74,29 @@ function List() {
       </div>
       <Await of={answer} what="services">
         {({ rows }) => (
-          <div class="tall">
-            <Table
-              label="services"
-              rows={rows.length}
-              columns={[
-                {
-                  id: 'service',
-                  title: 'Service',
-                  cell: i => <a href={href('services', { ...range, service: rows[i]!.service, type: rows[i]!.type })}>{visible(rows[i]!.service)}</a>,
-                },
-                { id: 'type', title: 'Type', width: 200, cell: i => visible(typeName(rows[i]!.type)) },
-                { id: 'series', title: 'Series', width: 80, numeric: true, cell: i => String(rows[i]!.series) },
-                { id: 'labels', title: 'Labels', width: 260, optional: 1, cell: i => visible(rows[i]!.labels.map(l => l.name).join(', ')) },
-                { id: 'first', title: 'Since (UTC)', width: 140, optional: 2, cell: i => instant(rows[i]!.first) },
-                { id: 'last', title: 'Until (UTC)', width: 140, cell: i => instant(rows[i]!.last) },
-              ]}
-              empty={
-                <>
-                  No service pushed a profile in this time. Start <code>dendro serve --continuous</code>, and set its address in a Pyroscope SDK or an
-                  OpenTelemetry exporter.
-                </>
-              }
-            />
-          </div>
+          <Table
+            fitted
+            label="services"
+            rows={rows.length}
+            columns={[
+              {
+                id: 'service',
+                title: 'Service',
+                cell: i => <a href={href('services', { ...range, service: rows[i]!.service, type: rows[i]!.type })}>{visible(rows[i]!.service)}</a>,
+              },
+              { id: 'type', title: 'Type', width: 200, cell: i => visible(typeName(rows[i]!.type)) },
+              { id: 'series', title: 'Series', width: 80, numeric: true, cell: i => String(rows[i]!.series) },
+              { id: 'labels', title: 'Labels', width: 260, optional: 1, cell: i => visible(rows[i]!.labels.map(l => l.name).join(', ')) },
+              { id: 'first', title: 'Since (UTC)', width: 140, optional: 2, cell: i => instant(rows[i]!.first) },
+              { id: 'last', title: 'Until (UTC)', width: 140, cell: i => instant(rows[i]!.last) },
+            ]}
+            empty={
+              <>
+                No service pushed a profile in this time. Start <code>dendro serve --continuous</code>, and set its address in a Pyroscope SDK or an
+                OpenTelemetry exporter.
+              </>
+            }
+          />
         )}
       </Await>
     </Page>
@@ -138,7 +137,7 @@ function One({ service }: { service: string }) {
 
 function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
   const { params } = place.value;
-  const now = rows.find(r => r.type === params.get('type')) ?? rows.find(r => r.type.split(':')[1] === 'cpu') ?? rows[0]!;
+  const now = rows.find(r => r.type === params.get('type')) ?? mainType(rows);
   const chosen = labelsOf(params.get('labels'));
   const what = selected(service, now.type);
   const fn = params.get('function') ?? '';

@@ -459,9 +459,7 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
                 {visible(n)}
               </p>
             ))}
-            <div class="tall">
-              <DumpTree a={a} />
-            </div>
+            <DumpTree a={a} />
           </>
         )}
       </Await>
@@ -536,6 +534,7 @@ function DumpTree({ a }: { a: Analysis }) {
   ];
   return (
     <Table
+      fitted
       label="Merged tree"
       rows={shown.length}
       columns={columns}

@@ -5,6 +5,7 @@ import { amount, commit, counted, percent, signed, visible } from '../core/forma
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
+import { formatNames } from '../core/selection';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
@@ -42,11 +43,8 @@ export function diffLink(c: Change, b: JudgedBenchmark | undefined): string | un
   const to = diffOf(c, b);
   const s = source.value;
   if (s instanceof Embedded && !s.has('diff', withChanges(new URLSearchParams(), to))) return undefined;
-  return href('diff', { ...to, sel: pathText(c.path ?? []) });
+  return href('diff', { ...to, sel: formatNames(c.path ?? []) });
 }
-
-/** A call path by names, as core/selection.ts reads it. */
-const pathText = (path: readonly string[]): string => (path.length > 0 ? `p.${path.map(f => f.replace(/[\\;]/g, '\\$&')).join(';')}` : '');
 
 /** The change in the user's own code, as text. */
 function label(c: Change, name: (function_: string) => string): string {
@@ -92,7 +90,7 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
         )}
         {name && !offline && (
           <a class="button" href={href('function', { ...carried(), function: name, type: c.type })}>
-            Function over time
+            History of this function
           </a>
         )}
         {!offline && (
@@ -211,12 +209,30 @@ function Facts({ c }: { c: Change }) {
         <a key="c" href={c.link} target="_blank" rel="noreferrer">
           {text}
         </a>
-      ) : (
+      ) : source.value.offline ? (
         text
+      ) : (
+        <a key="c" href={href('function', { ...carried(), function: c.at ?? c.function ?? '', group: c.group, benchmark: c.benchmark, type: c.type, lines: true })} title="its lines, with self and total">
+          {text}
+        </a>
       ),
     ]);
   }
-  for (const x of c.code?.commits ?? []) rows.push(['commit', visible(`${commit(x.commit)} ${x.subject} (${x.author})`)]);
+  for (const d of c.code?.dependencies ?? []) rows.push(['bumped', visible(`${d.name} ${d.base || 'none'} → ${d.head || 'none'} (${d.file})`)]);
+  for (const x of c.code?.commits ?? [])
+    rows.push([
+      'commit',
+      <>
+        {x.link && web(x.link) ? (
+          <a href={x.link} target="_blank" rel="noreferrer">
+            {commit(x.commit)}
+          </a>
+        ) : (
+          commit(x.commit)
+        )}
+        {visible(` ${x.subject} (${x.author})`)}
+      </>,
+    ]);
   if (c.code?.moreCommits) rows.push(['', counted(c.code.moreCommits, 'more commit')]);
   if (c.code?.link && web(c.code.link))
     rows.push([

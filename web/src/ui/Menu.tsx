@@ -7,6 +7,8 @@ export interface Item {
   href?: string;
   run?: () => void;
   hint?: string;
+  /** What it does, in a sentence. */
+  title?: string;
   checked?: boolean;
 }
 
@@ -112,7 +114,7 @@ function List({
           </>
         );
         return item.href ? (
-          <a key={item.label} role={role} tabIndex={-1} href={item.href} onClick={() => close(false)}>
+          <a key={item.label} role={role} tabIndex={-1} title={item.title} href={item.href} onClick={() => close(false)}>
             {content}
           </a>
         ) : (
@@ -121,6 +123,7 @@ function List({
             type="button"
             role={role}
             tabIndex={-1}
+            title={item.title}
             aria-checked={item.checked}
             onClick={() => {
               close(true);

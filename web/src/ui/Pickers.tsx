@@ -2,7 +2,7 @@
 import { visible } from '../core/format';
 import { type Choices, everyBranch, noChoices, scoped } from '../core/scope';
 import { queryOf, source } from '../core/source';
-import { place, update } from '../core/url';
+import { type Changes, place, update } from '../core/url';
 import { useLoad } from './Load';
 
 type Name = 'branch' | 'group' | 'type' | 'metric' | 'machine' | 'since';
@@ -45,10 +45,12 @@ interface Props {
   sides?: boolean;
   /** The branch without a choice; the base branch. */
   branch?: string;
+  /** What a choice sets besides. */
+  also?: Changes;
 }
 
 /** Shows those of the choices that have more than one. */
-export function Pickers({ scope, show, type, sides = false, branch = scope.choices.base ?? '' }: Props) {
+export function Pickers({ scope, show, type, sides = false, branch = scope.choices.base ?? '', also }: Props) {
   const { choices } = scope;
   const { params } = place.value;
   if (source.value.offline) return null;
@@ -81,7 +83,7 @@ export function Pickers({ scope, show, type, sides = false, branch = scope.choic
         return (
           <label key={name}>
             {titles[name]}
-            <select value={chosen} onChange={e => update({ [name]: e.currentTarget.value === now[name] ? null : e.currentTarget.value }, true)}>
+            <select value={chosen} onChange={e => update({ ...also, [name]: e.currentTarget.value === now[name] ? null : e.currentTarget.value }, true)}>
               {!list.some(([v]) => v === chosen) && <option value={chosen}>{visible(chosen)}</option>}
               {list.map(([value, label]) => (
                 <option key={value} value={value}>

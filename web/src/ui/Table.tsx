@@ -33,6 +33,10 @@ interface Props {
   /** Enter or a double click. */
   onOpen?: (row: number) => void;
   onHover?: (row: number, event?: MouseEvent) => void;
+  /** The right button, or the menu key on the selected row; at a point of the window. */
+  onMenu?: ((row: number, x: number, y: number) => void) | undefined;
+  /** It is as high as its rows, up to what a window shows, with a border around it. */
+  fitted?: boolean;
   rowClass?: (row: number) => string;
   /** Makes a treegrid: the attributes of a row, and its left and right keys. */
   tree?: {
@@ -112,6 +116,13 @@ export function Table(p: Props) {
       ArrowRight: () => selected >= 0 && p.tree && (p.tree.toggle(selected, true) || at(selected + 1)),
       ArrowLeft: () => selected >= 0 && p.tree && (p.tree.toggle(selected, false) || at(p.tree.parent(selected))),
     };
+    if (p.onMenu && selected >= 0 && (e.key === 'ContextMenu' || (e.key === 'F10' && e.shiftKey))) {
+      const box = document.getElementById(rowId(p.label, selected))?.getBoundingClientRect();
+      if (box) p.onMenu(selected, box.left + 40, box.bottom);
+      e.preventDefault();
+      e.stopPropagation();
+      return;
+    }
     if (e.ctrlKey || e.metaKey || e.altKey || !moves[e.key]?.()) return;
     e.preventDefault();
     e.stopPropagation();
@@ -122,7 +133,7 @@ export function Table(p: Props) {
     rows.push(
       <div
         key={p.rowKey?.(row) ?? row}
-        id={`${p.label}-${row}`.replace(/\s+/g, '-')}
+        id={rowId(p.label, row)}
         role="row"
         aria-rowindex={row + 2}
         aria-selected={p.onSelect ? row === selected : undefined}
@@ -133,6 +144,7 @@ export function Table(p: Props) {
         onClick={() => p.onSelect?.(row)}
         onDblClick={() => p.onOpen?.(row)}
         onMouseMove={p.onHover && (e => p.onHover!(row, e))}
+        onContextMenu={p.onMenu && (e => (e.preventDefault(), p.onMenu!(row, e.clientX, e.clientY)))}
       >
         {columns.map(c => (
           <div
@@ -147,14 +159,14 @@ export function Table(p: Props) {
       </div>,
     );
   }
-  return (
+  const table = (
     <div
       ref={ref}
       class="table"
       role={p.tree ? 'treegrid' : 'grid'}
       aria-label={p.label}
       aria-rowcount={p.rows + 1}
-      aria-activedescendant={selected >= from && selected < to ? `${p.label}-${selected}`.replace(/\s+/g, '-') : undefined}
+      aria-activedescendant={selected >= from && selected < to ? rowId(p.label, selected) : undefined}
       tabIndex={0}
       onKeyDown={key}
       onMouseLeave={p.onHover && (() => p.onHover!(-1))}
@@ -188,4 +200,14 @@ export function Table(p: Props) {
       {p.rows === 0 && p.empty && <div class="empty">{p.empty}</div>}
     </div>
   );
+  if (!p.fitted) return table;
+  return (
+    <div class="fitted" style={{ '--rows': p.rows || leastRows }}>
+      {table}
+    </div>
+  );
 }
+
+const leastRows = 6; // room for what an empty table says
+
+const rowId = (label: string, row: number): string => `${label}-${row}`.replace(/\s+/g, '-');

@@ -133,24 +133,23 @@ export function Triage({ doc, benchmarks, params }: Props) {
     <section class="triage" aria-label="What changed">
       <Filters doc={doc} />
       <div class={`split ${row ? 'open' : ''}`}>
-        <div class="fitted" style={{ '--rows': rows.length }}>
-          <Table
-            label="What changed"
-            rows={rows.length}
-            columns={columns(rows, unfolded, fold)}
-            rowKey={rowKey}
-            sort={sort}
-            onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : ['cost', 'share', 'time'].includes(id) }))}
-            selected={at}
-            onSelect={i => (rows[i]!.is === 'fold' ? undefined : select(rowKey(i)))}
-            onOpen={open}
-            rowClass={i => {
-              const r = rows[i]!;
-              return r.is === 'change' && r.c.acknowledged ? 'accepted' : r.is === 'fold' ? 'fold' : '';
-            }}
-            empty="No finding fits the filters."
-          />
-        </div>
+        <Table
+          fitted
+          label="What changed"
+          rows={rows.length}
+          columns={columns(rows, unfolded, fold)}
+          rowKey={rowKey}
+          sort={sort}
+          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : ['cost', 'share', 'time'].includes(id) }))}
+          selected={at}
+          onSelect={i => (rows[i]!.is === 'fold' ? undefined : select(rowKey(i)))}
+          onOpen={open}
+          rowClass={i => {
+            const r = rows[i]!;
+            return r.is === 'change' && r.c.acknowledged ? 'accepted' : r.is === 'fold' ? 'fold' : '';
+          }}
+          empty="No finding fits the filters."
+        />
         {row && row.is !== 'fold' && <Panel key={rowKey(at)} row={row} doc={doc} params={params} close={() => select(null)} />}
       </div>
       <div class="print" ref={host} />
@@ -208,7 +207,14 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
       optional: 4,
       cell: i => {
         const r = rows[i]!;
-        if (r.is === 'change') return r.c.delta.time ? change(r.c.delta.time.value, r.c.delta.time.unit) : `${signed(r.c.delta.samples, v => v.toFixed(0))} samples`;
+        if (r.is === 'change')
+          return r.c.delta.time ? (
+            change(r.c.delta.time.value, r.c.delta.time.unit)
+          ) : (
+            <span class="dim" title={`${signed(r.c.delta.samples, v => v.toFixed(0))} samples per run; no metric or number of operations was imported with these runs`}>
+              –
+            </span>
+          );
         return r.is === 'quiet' && r.metric ? <span class="dim">{metric(r.metric.last, r.metric.unit)}</span> : null;
       },
     },

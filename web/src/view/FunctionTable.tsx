@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { amount, counted, percent, relative } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
 import { type Column, Table } from '../ui/Table';
-import { deltaText, Name, tone, verdict } from './describe';
+import { deltaText, Name, namesakes, tone, verdict } from './describe';
 
 interface Props {
   t: Tree;
@@ -12,6 +12,8 @@ interface Props {
   selected: number;
   onSelect: (fn: number) => void;
   onOpen: (fn: number) => void;
+  /** The right button or the menu key, at a point of the window. */
+  onMenu: (fn: number, x: number, y: number) => void;
   narrow: boolean;
 }
 
@@ -23,7 +25,7 @@ const groups = ['your own code', 'libraries and runtime', 'within the noise'];
 const groupOf = (t: Tree, r: FunctionRow): number =>
   t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1;
 
-export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narrow }: Props) {
+export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMenu, narrow }: Props) {
   const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : narrow ? 'total' : 'self', descending: true });
   const [which, setWhich] = useState<Which>('all');
   const counts = useMemo(() => {
@@ -38,6 +40,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     return { slower, faster };
   }, [rows]);
   const last = t.sides - 1;
+  const twins = useMemo(() => namesakes(rows.map(r => t.table.functions[r.fn]!)), [rows]);
   const list = useMemo(() => {
     const kept = rows.filter(r => {
       if (found && !found[r.fn]) return false;
@@ -106,7 +109,10 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     id: 'name',
     title: counted(list.length, 'function'),
     sortable: true,
-    cell: i => <Name f={t.table.functions[list[i]!.fn]!} />,
+    cell: i => {
+      const f = t.table.functions[list[i]!.fn]!;
+      return <Name f={f} apart={twins.has(f)} />;
+    },
   };
   const state: Column = {
     id: 'rank',
@@ -208,6 +214,10 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
         onOpen={k => {
           const r = rowOf(k);
           if (r) onOpen(r.fn);
+        }}
+        onMenu={(k, x, y) => {
+          const r = rowOf(k);
+          if (r) onMenu(r.fn, x, y);
         }}
         rowClass={k => {
           const r = rowOf(k);

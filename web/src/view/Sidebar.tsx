@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { amount, counted, percent, signed, visible } from '../core/format';
 import { callers, type Nodes, path, Upright } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
+import { carried } from '../core/scope';
 import { source } from '../core/source';
 import { none } from '../core/table';
 import { callees } from '../core/transforms';
@@ -117,7 +118,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       {list(t.isDiff ? 'Callees, by change' : 'Callees', around.callees)}
       {!source.value.offline && (
         <p>
-          <a href={href('function', { function: f.name })}>This function over time</a>
+          <a href={href('function', { ...carried(), function: f.name })}>History of this function</a>
         </p>
       )}
       <section class="acts">

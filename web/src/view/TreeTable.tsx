@@ -14,11 +14,13 @@ interface Props {
   selected: number;
   onSelect: (node: number) => void;
   onOpen: (node: number) => void;
+  /** The right button or the menu key, at a point of the window. */
+  onMenu: (node: number, x: number, y: number) => void;
 }
 
 const mostAtOnce = 10_000;
 
-export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: Props) {
+export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onMenu }: Props) {
   const t = nodes.tree;
   const [open, setOpen] = useState(() => likely(nodes));
   const [of, setOf] = useState(nodes);
@@ -161,6 +163,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
       selected={selected === none ? none : rows.indexOf(selected)}
       onSelect={i => onSelect(rows[i]!)}
       onOpen={i => onOpen(rows[i]!)}
+      onMenu={(i, x, y) => onMenu(rows[i]!, x, y)}
       rowClass={i =>
         found?.[nodes.fn(rows[i]!)] ? 'hit' : t.isDiff && changed(rows[i]!) === 0 ? 'quiet' : ''
       }

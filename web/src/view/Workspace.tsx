@@ -17,7 +17,7 @@ import type { Colouring } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
 import { type Group, type Item, Popup } from '../ui/Menu';
 import { Panel } from '../ui/Panel';
-import { say } from '../ui/Tip';
+import { say, showTip } from '../ui/Tip';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph, large } from './Graph';
@@ -127,6 +127,10 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       () => say(`The browser does not let pages copy the ${what}`),
     );
   const [menu, setMenu] = useState<{ x: number; y: number } | null>(null);
+  const openMenu = (x: number, y: number) => {
+    showTip(0, 0, null); // it would cover the menu
+    setMenu({ x, y });
+  };
 
   const step = (by: number) => {
     if (!found || found.count === 0) return;
@@ -150,37 +154,37 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
   const transforms: { key: string; label: string; help: string; run: () => unknown }[] = [
     {
       key: 'f',
-      label: 'Focus',
-      help: 'focus the selected function: only what is in or below it',
+      label: 'Focus on function',
+      help: 'show only the selected function and what it calls',
       run: () => withFunction('focus-function'),
     },
     {
       key: 'F',
-      label: 'Focus path',
-      help: 'focus the selected call path',
+      label: 'Focus on call path',
+      help: 'show only the selected call path and what is below it',
       run: () => node !== none && add(view === 'inverted' ? 'focus-subtree-inverted' : 'focus-subtree', pathNames(node, nodes)),
     },
-    { key: 'm', label: 'Merge', help: 'merge the selected function into its callers', run: () => withFunction('merge-function') },
-    { key: 'd', label: 'Drop', help: 'drop samples with the selected function', run: () => withFunction('drop-function') },
+    { key: 'm', label: 'Hide function', help: 'hide the selected function: its time counts for its callers', run: () => withFunction('merge-function') },
+    { key: 'd', label: 'Drop samples with it', help: 'leave out all samples with the selected function', run: () => withFunction('drop-function') },
     {
       key: 'r',
       label: 'Collapse recursion',
-      help: 'collapse recursion of the selected function, without a selection of every function',
+      help: 'show calls of the selected function to itself as one call; without a selection, of every function',
       run: () => add('collapse-recursion', fn === none ? everyFunction : name(fn)),
     },
     {
       key: 'C',
       label: 'Collapse callees',
-      help: 'collapse everything below the selected function into it',
+      help: 'count everything that the selected function calls as its own time',
       run: () => withFunction('collapse-function'),
     },
     {
       key: 'R',
       label: 'Collapse module',
-      help: 'collapse the module of the selected function into one frame',
+      help: 'show consecutive frames of its module as one',
       run: () => fn !== none && functions[fn]!.module && add('collapse-resource', formatPath([functions[fn]!.module])),
     },
-    { key: 'x', label: 'Sandwich', help: 'callers and callees of the selected function', run: () => fn !== none && show('sandwich') },
+    { key: 'x', label: 'Callers and callees', help: 'callers above, callees below the selected function (sandwich)', run: () => fn !== none && show('sandwich') },
   ];
   const keys: Key[] = [
     { keys: '/', help: 'search', run: () => searchBox.current?.select() },
@@ -225,7 +229,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       onZoom={options.onZoom ?? (n => n !== none && selectFunction(v.fn(n)))}
       onMenu={(n, x, y) => {
         (options.onSelect ?? (k => selectFunction(v.fn(k))))(n);
-        setMenu({ x, y });
+        openMenu(x, y);
       }}
       overview={options.overview ?? false}
     />
@@ -241,6 +245,10 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       onOpen={f => {
         selectFunction(f);
         show('sandwich');
+      }}
+      onMenu={(f, x, y) => {
+        selectFunction(f);
+        openMenu(x, y);
       }}
       narrow={narrow}
     />
@@ -272,6 +280,10 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
           found={found?.functions ?? null}
           selected={node}
           onSelect={selectNode}
+          onMenu={(n, x, y) => {
+            selectNode(n);
+            openMenu(x, y);
+          }}
           onOpen={n => {
             if (view === 'inverted') return;
             update({ zoom: formatSelection(functions, selectionOf(upright, n)), view: null }, true);
@@ -473,15 +485,15 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
           close={() => setMenu(null)}
           items={[
             ...(node !== none && view !== 'inverted' ? [{ label: 'Zoom', hint: 'Enter', run: () => zoom(node) }] : []),
-            ...transforms.map(t => ({ label: t.label, hint: t.key, run: () => void t.run() })),
-            { label: 'Search', hint: '/', run: () => update({ q: functions[fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') }) },
+            ...transforms.map(t => ({ label: t.label, hint: t.key, title: t.help, run: () => void t.run() })),
+            { label: 'Search for it', hint: '/', title: 'mark all boxes of this function', run: () => update({ q: functions[fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') }) },
             { label: 'Copy name', hint: 'c', run: () => copy(functions[fn]!.name, 'name') },
             ...(node !== none ? [{ label: 'Copy call path', hint: 'p', run: () => copy(pathNames(node, nodes), 'call path') }] : []),
             ...(source.value.offline
               ? []
               : [
-                  { label: 'This function over time', href: href('function', { ...carried(), function: functions[fn]!.name }) },
-                  { label: 'Show its source lines', href: href('function', { ...carried(), function: functions[fn]!.name, type: place.value.params.get('type'), lines: true }) },
+                  { label: 'History of this function', title: 'its share and cost over all runs', href: href('function', { ...carried(), function: functions[fn]!.name }) },
+                  { label: 'Show source', title: 'its lines with self and total beside their text', href: href('function', { ...carried(), function: functions[fn]!.name, type: place.value.params.get('type'), lines: true }) },
                 ]),
           ]}
         />

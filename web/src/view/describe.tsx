@@ -3,14 +3,30 @@ import { amount, percent, relative, rounded, signed, visible } from '../core/for
 import type { Tree } from '../core/profile';
 import { type Func, parts } from '../core/table';
 
-/** A function's name: its package is dim. The folders of the package are in the title only, in tables of narrow windows all but the method. */
-export function Name({ f, short = true }: { f: Func; short?: boolean }) {
+/** The functions that have the short name of another one: "template.(*Template).Execute" of two packages. */
+export function namesakes(functions: readonly Func[]): ReadonlySet<Func> {
+  const first = new Map<string, Func>();
+  const found = new Set<Func>();
+  for (const f of functions) {
+    const name = parts(f).slice(1).join('');
+    const other = first.get(name);
+    if (!other) first.set(name, f);
+    else found.add(f).add(other);
+  }
+  return found;
+}
+
+/**
+ * A function's name: its package is dim. The folders of the package are in the title only, in tables of narrow windows all
+ * but the method; told apart, the last folder is before the package.
+ */
+export function Name({ f, short = true, apart = false }: { f: Func; short?: boolean; apart?: boolean }) {
   const [folders, pkg, symbol] = parts(f);
   const method = symbol.replace(/^\(\*?[^)]*\)\./, '');
   return (
     <span class="name" title={short ? [f.name, f.baseName && `renamed: ${f.baseName} in the base`, placeOf(f)].filter(Boolean).join('\n') : undefined}>
       <span class="pkg">
-        {!short && visible(folders)}
+        {visible(short ? (apart ? (/[^/.]*[/.]?$/.exec(folders)?.[0] ?? '') : '') : folders)}
         {visible(pkg)}
       </span>
       <span class="receiver">{visible(symbol.slice(0, symbol.length - method.length))}</span>
