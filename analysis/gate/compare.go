@@ -16,6 +16,9 @@ import (
 type Sides struct {
 	Base []store.Profile // the history
 	Head []store.Profile // the tested runs
+	// Beside are runs of both sides of benchmarks that are not compared. What they show of
+	// renamed and inlined functions holds for the compared ones too.
+	Beside [2][]store.Profile // base, head
 }
 
 // Comparison is the result of Compare.
@@ -37,11 +40,16 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	if len(sides.Head) == 0 {
 		return nil, fmt.Errorf("the head: %w", store.ErrNothing)
 	}
-	s := choose(sides)
+	s, beside := choose(sides.Base, sides.Head), choose(sides.Beside[0], sides.Beside[1])
 	view := &ordered{Reader: st, profiles: slices.Concat(s.base, s.head)}
 	head := store.Query{Profiles: store.IDs(s.head)}
 	req.Scan, req.History, req.K = false, &store.Query{}, mostHeadRuns
-	res, err := regression.Find(ctx, view, head, req)
+	all := view
+	if len(beside.head) > 0 {
+		all = &ordered{Reader: st, profiles: slices.Concat(s.base, beside.base, s.head, beside.head)}
+		req.Wide = &store.Query{Profiles: slices.Concat(head.Profiles, store.IDs(beside.head))}
+	}
+	res, err := regression.Find(ctx, all, head, req)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +79,7 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 	if len(own) == 0 {
 		return nil
 	}
-	req.K, req.Scan, req.Acknowledged = 0, true, nil
+	req.K, req.Scan, req.Acknowledged, req.Wide = 0, true, nil, nil
 	req.Alpha = 0 // the default: findings of the base fail nothing
 	before, err := regression.Find(ctx, &ordered{Reader: st, profiles: own}, store.Query{}, req)
 	if err != nil {
@@ -113,15 +121,16 @@ type chosen struct {
 
 // choose keeps the benchmarks of the head, and the runs of both sides that compare with
 // the newest run of the head.
-func choose(sides Sides) *chosen {
+func choose(base, head []store.Profile) *chosen {
 	last := store.Query{Last: mostHeadRuns}
-	head := last.Filter(slices.Clone(sides.Head))
+	all := head
+	head = last.Filter(slices.Clone(all))
 	isHead, tested := map[store.ProfileID]bool{}, map[history.Key]bool{}
-	for i := range sides.Head {
-		isHead[sides.Head[i].ID] = true
-		tested[history.KeyOf(&sides.Head[i])] = true
+	for i := range all {
+		isHead[all[i].ID] = true
+		tested[history.KeyOf(&all[i])] = true
 	}
-	base := slices.DeleteFunc(slices.Clone(sides.Base), func(p store.Profile) bool { return isHead[p.ID] || !tested[history.KeyOf(&p)] })
+	base = slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return isHead[p.ID] || !tested[history.KeyOf(&p)] })
 	out := &chosen{left: map[history.Key][]history.LeftOut{}}
 	for _, s := range history.Choose(inOrder(base, head), history.Options{Window: len(base) + len(head), AnyBranch: true}) {
 		out.left[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = s.LeftOut

@@ -52,7 +52,9 @@ type Benchmark struct {
 
 // Find compares, for every benchmark of a selection, its newest selected runs with the
 // runs before them. The selection must not be empty; each value type is analysed on its
-// own, but for those that repeat another one (history.Distinct). Benchmarks are loaded and compared in parallel, with the same result.
+// own, but for those that repeat another one (history.Distinct). Benchmarks are loaded and
+// compared in parallel, with the same result. What other benchmarks of the same version show
+// of functions holds too (Request.Wide).
 func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
 	tests := req.Tests()
 	list, tested, err := tests.Series(ctx, st, q, req.runs(&tests))
@@ -60,21 +62,16 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 		return nil, err
 	}
 	search := newSearch(st, &req, list, tested)
-	release, err := search.recall(ctx)
+	judged, release, err := search.all(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	res := &Result{Benchmarks: make([]Benchmark, len(list))}
-	err = parallel(ctx, len(list), func(i int) error {
-		b, err := search.judge(ctx, i, nil)
-		if err == nil {
-			res.Benchmarks[i] = *b
-		}
-		return err
-	})
+	res := &Result{Benchmarks: judged}
+	proofs, err := search.siblings(ctx, q, res)
 	if err == nil {
-		err = res.shareKnown(ctx, func(i int, known *history.Known) (*Benchmark, error) { return search.judge(ctx, i, known) })
+		proofs = append(proofsOf(res.Benchmarks), proofs...)
+		err = res.shareKnown(ctx, proofs, func(i int, known *history.Known) (*Benchmark, error) { return search.judge(ctx, i, known) })
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -80,12 +81,25 @@ func (f *fit) expected(fn int32) float64 {
 }
 
 // versionOf returns what tells the newest run's version of a program; empty without runs.
-func versionOf(b *Benchmark) string {
-	if len(b.Profiles) == 0 {
+func versionOf(runs []store.Profile) string {
+	if len(runs) == 0 {
 		return ""
 	}
-	run := b.Profiles[len(b.Profiles)-1].Run
+	run := runs[len(runs)-1].Run
 	return cmp.Or(run.Commit, run.Key)
+}
+
+// proofsOf lists what benchmarks show.
+func proofsOf(list []Benchmark) (proofs []proof) {
+	for i := range list {
+		b := &list[i]
+		for _, a := range b.Analyses {
+			if len(a.known.Renamed)+len(a.known.Inlined) > 0 {
+				proofs = append(proofs, proof{b.Benchmark, versionOf(b.Profiles), len(a.Tested), a.known})
+			}
+		}
+	}
+	return proofs
 }
 
 // renamedNote begins the notes of renamed functions.
@@ -93,16 +107,7 @@ const renamedNote = "renamed "
 
 // shareKnown compares the benchmarks again whose findings name a function that benchmarks of
 // the same version show to be renamed or, other ones, to be inlined.
-func (res *Result) shareKnown(ctx context.Context, again func(i int, k *history.Known) (*Benchmark, error)) error {
-	var proofs []proof
-	for i := range res.Benchmarks {
-		b := &res.Benchmarks[i]
-		for _, a := range b.Analyses {
-			if len(a.known.Renamed)+len(a.known.Inlined) > 0 {
-				proofs = append(proofs, proof{b.Benchmark, versionOf(b), len(a.Tested), a.known})
-			}
-		}
-	}
+func (res *Result) shareKnown(ctx context.Context, proofs []proof, again func(i int, k *history.Known) (*Benchmark, error)) error {
 	if len(proofs) == 0 {
 		return nil
 	}
@@ -147,7 +152,7 @@ func concerning(b *Benchmark, proofs []proof) (*history.Known, []testrun.Benchma
 	}
 	known := &history.Known{}
 	var by []testrun.Benchmark
-	version := versionOf(b)
+	version := versionOf(b.Profiles)
 	for _, p := range proofs {
 		if p.version != version || p.by == b.Benchmark && p.tested < 2 { // one run is too little to rely on alone
 			continue

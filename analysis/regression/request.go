@@ -24,6 +24,9 @@ type Request struct {
 	// profiler stay the same, except for machines that it names.
 	History   *store.Query
 	AnyBranch bool // runs of every branch compare
+	// Wide selects the benchmarks whose renamed and inlined functions hold for the selected
+	// ones too; nil: the selection without its conditions on benchmarks.
+	Wide *store.Query
 	// Acknowledged marks findings as accepted. The history of a benchmark starts anew
 	// at an accepted change: at Acknowledgement.Since, else where a scan of the history
 	// finds it confirmed.

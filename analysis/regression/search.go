@@ -61,6 +61,64 @@ func (s *search) recall(ctx context.Context) (release func(), err error) {
 	return store.Preload(ctx, s.st, ids)
 }
 
+// all judges all benchmarks. The caller releases what was announced to the store.
+func (s *search) all(ctx context.Context) (list []Benchmark, release func(), err error) {
+	if release, err = s.recall(ctx); err != nil {
+		return nil, nil, err
+	}
+	list = make([]Benchmark, len(s.list))
+	err = parallel(ctx, len(list), func(i int) error {
+		b, err := s.judge(ctx, i, nil)
+		if err == nil {
+			list[i] = *b
+		}
+		return err
+	})
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return list, release, nil
+}
+
+// siblings returns what benchmarks beside the selected ones show of the functions of versions
+// that have findings.
+func (s *search) siblings(ctx context.Context, q store.Query, res *Result) ([]proof, error) {
+	wide := s.req.Wide
+	if wide == nil {
+		if len(q.Groups)+len(q.Benchmarks)+len(q.Params) == 0 {
+			return nil, nil
+		}
+		q.Groups, q.Benchmarks, q.Params = nil, nil, nil
+		wide = &q
+	}
+	versions, selected := map[string]bool{}, map[history.Key]bool{}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		selected[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = true
+		if len(b.Findings) > 0 {
+			versions[versionOf(b.Profiles)] = true
+		}
+	}
+	if len(versions) == 0 {
+		return nil, nil
+	}
+	tests := s.req.Tests()
+	list, tested, err := tests.Series(ctx, s.st, *wide, s.req.runs(&tests))
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(o history.Series) bool {
+		return selected[history.Key{Benchmark: o.Benchmark, Type: o.Type.Name}] || !versions[versionOf(o.Profiles)]
+	})
+	others, release, err := newSearch(s.st, s.req, list, tested).all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	release()
+	return proofsOf(others), nil
+}
+
 func (s *search) get(key store.MemoryKey) *Benchmark {
 	b, _ := s.req.Memory.Get(key)
 	kept, _ := b.(*Benchmark)

@@ -233,13 +233,13 @@ func TestTouchedAreJudgedAgain(t *testing.T) {
 }
 
 // TestKeyOfRequest: every field of a request makes another key, but for those that choose the
-// runs and the time, which the runs and the acceptances have.
+// runs and the time, which the runs, the acceptances and what others show have.
 func TestKeyOfRequest(t *testing.T) {
 	series := []history.Series{{Profiles: []store.Profile{{}}}}
 	key := func(req Request) store.MemoryKey {
 		return newSearch(nil, &req, series, map[store.ProfileID]bool{}).key(0, nil)
 	}
-	none := map[string]bool{"Now": true, "Memory": true, "types": true}
+	none := map[string]bool{"Now": true, "Memory": true, "types": true, "Wide": true}
 	for _, at := range []func(*Request) reflect.Value{
 		func(r *Request) reflect.Value { return reflect.ValueOf(r).Elem() },
 		func(r *Request) reflect.Value { return reflect.ValueOf(&r.Options).Elem() },

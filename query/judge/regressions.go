@@ -255,7 +255,7 @@ func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, sides
 	if len(r.Types) == 0 {
 		list = history.Distinct(list)
 	}
-	c, s, err := (&chooser{sides, &r.Facts, false}).compare(ctx, st, list, r.Last, req)
+	c, s, err := (&chooser{sides, &r.Facts, false}).compare(ctx, st, r.Selection, list, r.Last, req)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -205,7 +205,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	} else {
 		var s *chosenSides
 		var c *gate.Comparison
-		if c, s, err = (&chooser{sides, &r.Facts, r.Files}).compare(ctx, st, list, k, req); err == nil {
+		if c, s, err = (&chooser{sides, &r.Facts, r.Files}).compare(ctx, st, q, list, k, req); err == nil {
 			res, runs = c.Result, c.Runs
 			notes = append(append(about, s.notes...), onBase(c.OnBase)...)
 			params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})

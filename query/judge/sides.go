@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Sides names the two sides of a comparison; regressions, reports and checks have it.
@@ -55,16 +56,47 @@ type chosenSides struct {
 	notes              []string
 }
 
-// compare compares the sides in a list of profiles in the order of time. Of the head the
-// newest last runs of each benchmark are tested; 0: all.
-func (r *chooser) compare(ctx context.Context, st store.Reader, list []store.Profile, last int, req regression.Request) (*gate.Comparison, *chosenSides, error) {
+// compare compares the sides in a selection, whose profiles are a list in the order of time.
+// Of the head the newest last runs of each benchmark are tested; 0: all.
+func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, list []store.Profile, last int, req regression.Request) (*gate.Comparison, *chosenSides, error) {
 	s, err := r.sides(ctx, list, last)
 	if err := r.Unmet(err); err != nil {
 		return nil, nil, err
 	}
+	if len(q.Groups)+len(q.Benchmarks)+len(q.Params) > 0 && !r.files {
+		q.Groups, q.Benchmarks, q.Params, q.Last = nil, nil, nil, 0
+		all, err := st.Profiles(ctx, q)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.addBeside(all)
+	}
 	req.K = 0
 	c, err := gate.Compare(ctx, st, s.Sides, req)
 	return c, s, err
+}
+
+// addBeside adds the runs of other benchmarks that are of the commits, or runs, of a side.
+func (s *chosenSides) addBeside(all []store.Profile) {
+	type key struct{ branch, commit, run string }
+	of := func(p *store.Profile) key {
+		if p.Run.Commit == "" {
+			return key{run: p.Run.Key}
+		}
+		return key{branch: p.Run.Branch, commit: p.Run.Commit}
+	}
+	compared, side := map[testrun.Benchmark]bool{}, map[key]int{}
+	for i, list := range [][]store.Profile{s.Base, s.Head} {
+		for k := range list {
+			compared[list[k].Benchmark] = true
+			side[of(&list[k])] = i
+		}
+	}
+	for i := range all {
+		if at, ok := side[of(&all[i])]; ok && !compared[all[i].Benchmark] {
+			s.Beside[at] = append(s.Beside[at], all[i])
+		}
+	}
 }
 
 // suggestBase adds to the reason why a benchmark has no history which other branch has

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -228,6 +231,41 @@ func TestRenameInFewRuns(t *testing.T) {
 				}
 				sayOnlyRenamed(t, doc)
 			})
+		}
+	}
+}
+
+// TestRenameOfOneBenchmark checks each benchmark alone: what the others of the two commits
+// show holds for it too.
+func TestRenameOfOneBenchmark(t *testing.T) {
+	for _, base := range [][]int{{1, 2, 3}, {2, 3, 4}, {1, 2, 3, 4}} {
+		for _, head := range [][]int{{1}, {4}, {3, 4}} {
+			st := importJobs(t, base, head)
+			all, err := judge.Regressions(t.Context(), st, &judge.RegressionsRequest{Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range all.Benchmarks {
+				q := query.Selection{Benchmarks: []string{b.Benchmark}}
+				one, err := judge.Regressions(t.Context(), st, &judge.RegressionsRequest{Selection: q, Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				doc, err := judge.Check(t.Context(), st, &judge.CheckRequest{FailOn: "regression:0",
+					ReportRequest: judge.ReportRequest{Selection: q, Method: "default", Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(one.Benchmarks) != 1 || len(doc.Benchmarks) != 1 {
+					t.Fatalf("%d and %d benchmarks instead of one", len(one.Benchmarks), len(doc.Benchmarks))
+				}
+				sayOnlyRenamed(t, doc)
+				for _, got := range []report.Outcome{one.Benchmarks[0].Outcome, doc.Benchmarks[0].Outcome} {
+					if d := cmp.Diff(b.Outcome, got); d != "" {
+						t.Errorf("%v %v %s: alone it differs from all together:\n%s", base, head, b.Benchmark, d)
+					}
+				}
+			}
 		}
 	}
 }
