@@ -68,7 +68,7 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 		}
 		if address != "" {
 			if w.teller.Hook, err = webhook.New(address, webhook.Format(format)); err != nil {
-				return param.Errorf("--webhook: %w", err)
+				return param.Errorf("the webhook: %w", err)
 			}
 		}
 		if state == "" {

@@ -22,7 +22,8 @@ type Log struct {
 // it is still found.
 const forgotten = 180 * 24 * time.Hour
 
-// ReadLog reads a file, which need not exist yet.
+// ReadLog reads a file, which need not exist yet. It fails if the file cannot be written:
+// what was posted would be posted again in every search.
 func ReadLog(name string) (*Log, error) {
 	l := &Log{name, map[string]time.Time{}}
 	text, err := os.ReadFile(name)
@@ -38,7 +39,7 @@ func ReadLog(name string) (*Log, error) {
 	if l.posted == nil {
 		l.posted = map[string]time.Time{}
 	}
-	return l, nil
+	return l, l.write()
 }
 
 // key identifies a finding since a version: the same function slower again in a later
@@ -59,6 +60,10 @@ func (l *Log) Add(f *regression.Finding, now time.Time) error {
 			delete(l.posted, k)
 		}
 	}
+	return l.write()
+}
+
+func (l *Log) write() error {
 	text, err := json.MarshalIndent(l.posted, "", "  ")
 	if err != nil {
 		return err

@@ -63,6 +63,11 @@ const timeout = 20 * time.Second
 
 // New returns the hook of an address. An empty format is FormatOf's.
 func New(address string, f Format) (*Hook, error) {
+	switch f {
+	case "", Slack, Alertmanager, JSON:
+	default:
+		return nil, fmt.Errorf("unknown format %q: use slack, alertmanager or json", f)
+	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the address of the webhook is not http://… or https://…")
@@ -163,10 +168,8 @@ func (h *Hook) body(f *regression.Finding, now time.Time) ([]byte, error) {
 			"annotations": map[string]string{"summary": Text(f), "path": strings.Join(words.CleanAll(f.Path), ";")},
 			"startsAt":    now.UTC().Format(time.RFC3339), "endsAt": now.Add(lasting).UTC().Format(time.RFC3339),
 		}})
-	case JSON:
-		return json.Marshal(map[string]any{"text": Text(f), "finding": f})
 	}
-	return nil, fmt.Errorf("unknown format %q of a webhook: use slack, alertmanager or json", h.format)
+	return json.Marshal(map[string]any{"text": Text(f), "finding": f})
 }
 
 // escape writes a text for Slack, in which <, > and & are syntax.

@@ -98,6 +98,9 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q is an address", address)
 		}
 	}
+	if _, err := New("https://hooks.slack.com/x", "teams"); err == nil {
+		t.Error("a format that is none is found only when there is something to post")
+	}
 }
 
 func TestLog(t *testing.T) {
@@ -109,6 +112,9 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		return l
+	}
+	if _, err := ReadLog(filepath.Join("/dev/null", "posted.json")); err == nil {
+		t.Error("a log that cannot be written is read")
 	}
 	f, later := finding(), finding()
 	later.Since.Commit = "1.4"
