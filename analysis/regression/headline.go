@@ -188,7 +188,7 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 		return 0
 	case !f.whole(slot):
 		return sign * f.score[slot]
-	case f.rate.known && (len(f.head) == 1 || sign*f.rateScore() < carriedRate):
+	case f.rate.exact && (len(f.head) == 1 || sign*f.rateScore() < carriedRate):
 		return sign * f.rateScore()
 	case len(f.head) > 1:
 		return stat.MaxScore
@@ -258,7 +258,7 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 // where that tells less than the places: where its interval holds no change, and the change d
 // of the places, which the machine's speed does not blur, is as large within its error.
 func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
-	if !r.rate.known {
+	if !r.rate.exact {
 		return false
 	}
 	slot := r.space.at(functionTotal, fn)
@@ -285,7 +285,7 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 // or of the program if that is larger. If neither rose, the cost stays as it is.
 func (r *reporter) limited(fn int32, cost float64) float64 {
 	slot := r.space.at(functionTotal, fn)
-	if !r.rate.known || slot == noRow {
+	if !r.rate.exact || slot == noRow {
 		return cost
 	}
 	x := r.space.values(slot)

@@ -22,6 +22,7 @@ const (
 // rate is the samples per operation of the whole program on both sides.
 type rate struct {
 	known       bool
+	exact       bool    // it measures single functions too: not that of a service, whose load varies
 	operations  float64 // of a mean history run
 	before, now float64 // samples of so many operations
 	spread      float64 // relative deviation of a run
@@ -46,7 +47,7 @@ func (f *fit) rates() (r rate) {
 		r.operations += f.run(t).Operations / f.baseRuns
 		samples += (f.run(t).Total + f.run(t).Environment) / f.baseRuns
 	}
-	r.known = true
+	r.known, r.exact = true, !f.options.Service
 	r.before, r.now = f.perOperation(r.operations, func(t int) float64 { return f.run(t).Total + f.run(t).Environment })
 	ss := 0.0
 	for _, t := range f.base {

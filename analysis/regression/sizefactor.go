@@ -176,7 +176,7 @@ func (f *fit) testedFactors() {
 		c := math.Log(total / f.meanTotal)
 		below := searchBelow + searchStep*math.Ceil(math.Max(0, c-expected(t))/searchStep)
 		above := searchAbove
-		if f.rate.known {
+		if f.rate.exact {
 			c = expected(t)
 			below = speedLimit * f.rate.spread
 			above = below
