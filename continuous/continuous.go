@@ -58,6 +58,10 @@ func (t Type) Gauge() bool {
 		t.Name == "goroutine" || t.Name == "goroutines"
 }
 
+// Requests reports whether windows of the type count the requests that a service answered:
+// they are no profile, but what costs are divided by.
+func (t Type) Requests() bool { return t.SampleType == "requests" }
+
 // Label is a name and a value, both UTF-8. Names may have dots.
 type Label struct {
 	Name  string `json:"name"`

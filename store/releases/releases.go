@@ -5,8 +5,9 @@
 //
 // A release is all series of a service with one value of a label, such as service_version.
 // The newest release is compared with the ones that ran beside it (a canary and the rest),
-// or, if none did, with the one before. Each type is a benchmark (group: the service), and
-// an operation is a second of one instance.
+// or, if none did, with the one before. Each type is a benchmark (group: the service). An
+// operation is a request, if the service pushes how many it answered, or a second of one
+// instance.
 //
 // Of releases that ran at the same time, a run is some of the instances, all the time: what
 // changes over the day changes for both sides alike, and the noise between runs is that
@@ -77,7 +78,15 @@ type Compared struct {
 	Instance    string   // label whose values are spread over the runs; empty: runs are blocks of time
 	Block       time.Duration
 	From, Until time.Time // of the head
+	Operation   string    // "a request", or "a second of one instance"
+	Uncounted   string    // the first run whose requests are unknown, though others have some
 }
+
+// The operations of runs.
+const (
+	perRequest = "a request"
+	perSecond  = "a second of one instance"
+)
 
 const clock = "2006-01-02 15:04"
 
@@ -94,8 +103,12 @@ func (c *Compared) String() string {
 	if n := len(c.Base); n > 1 {
 		base = fmt.Sprintf("%d other releases", n)
 	}
-	return fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation a second of one instance",
-		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", base, how, run)
+	text := fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation %s",
+		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", base, how, run, c.Operation)
+	if c.Uncounted != "" {
+		text += fmt.Sprintf(" (the number of requests of run %s is unknown)", c.Uncounted)
+	}
+	return text
 }
 
 // spoken writes the length of a block.
@@ -133,8 +146,9 @@ func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error
 	if c.Beside {
 		c.Instance, spread = instances(series, c.Label, c.Head, c.Base)
 	}
-	b := &builder{st: st, to: c.Store, forest: new(calltree.Forest), service: o.Service, label: c.Label}
-	for _, t := range typesOf(series) {
+	types, requests := typesOf(series)
+	b := &builder{st: st, to: c.Store, forest: new(calltree.Forest), service: o.Service, label: c.Label, requests: requests}
+	for _, t := range types {
 		if c.Instance != "" {
 			each := (len(spread[0]) + headSpread - 1) / headSpread
 			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{head}, spread[0], each), b.addSpread(ctx, t, c, Base, base, spread[1], each))
@@ -145,7 +159,7 @@ func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error
 			return nil, err
 		}
 	}
-	return c, nil
+	return c, b.store(ctx, c)
 }
 
 // noService returns the error of a service without windows; it names those that have some.
@@ -179,18 +193,23 @@ func versionLabel(series []continuous.Series) string {
 }
 
 // typesOf returns the types of series, in order of their text, without numbers of samples
-// beside the time that is those times a constant.
-func typesOf(series []continuous.Series) []continuous.Type {
+// beside the time that is those times a constant, and the type that counts requests; zero if
+// none does.
+func typesOf(series []continuous.Series) (list []continuous.Type, requests continuous.Type) {
 	types := map[continuous.Type]bool{}
 	for i := range series {
-		types[series[i].Type] = true
+		if t := series[i].Type; t.Requests() {
+			requests = t
+		} else {
+			types[t] = true
+		}
 	}
 	maps.DeleteFunc(types, func(t continuous.Type, _ bool) bool {
 		timed := t
 		timed.SampleType, timed.SampleUnit = t.PeriodType, t.PeriodUnit
 		return t.SampleType == "samples" && types[timed]
 	})
-	return slices.SortedFunc(maps.Keys(types), func(a, b continuous.Type) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(types), func(a, b continuous.Type) int { return cmp.Compare(a.String(), b.String()) }), requests
 }
 
 // releasesOf returns the releases of series, oldest first window first.
@@ -308,6 +327,14 @@ type builder struct {
 	to             *mem.Store
 	forest         *calltree.Forest
 	service, label string
+	requests       continuous.Type // that counts requests; zero: none
+	runs           []built
+}
+
+// built is a run before it is known what its operations are.
+type built struct {
+	*store.File
+	seconds, requests float64 // 0: unknown
 }
 
 // addSpread makes runs of a side of a type that have about each of the instances: as many
@@ -351,7 +378,7 @@ func (b *builder) addBlocks(ctx context.Context, t continuous.Type, c *Compared,
 	return nil
 }
 
-// run adds up windows of releases and stores the sum as a run, unless there is none.
+// run adds up windows of releases to a run, unless there is none.
 func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from time.Time, length time.Duration, name string, only ...continuous.Matcher) error {
 	versions := make([]string, len(of))
 	for i, r := range of {
@@ -376,21 +403,68 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 			Attributes: map[string]string{VersionAttribute: version, SideAttribute: side}},
 		Records: []*store.Record{rec},
 	}
+	made := built{File: f}
 	if t.Gauge() {
 		for i := range rec.Self.Self {
 			rec.Self.Self[i] /= merged.Parts
 		}
 		rec.Self = nonzero(rec.Self)
-	} else if merged.Covered > 0 {
-		f.Metrics = []testrun.Metric{testrun.NewOperations(merged.Covered.Seconds(), false)}
+	} else {
+		made.seconds = merged.Covered.Seconds()
+		if made.requests, err = b.counted(ctx, q); err != nil {
+			return err
+		}
 	}
-	// Two types of one name that measure the same quantity are one value type: the
-	// first counts.
-	out, err := b.to.Put(ctx, []*store.File{f}, store.PutOptions{Conflict: store.Refuse})
-	if err == nil && !errors.Is(out[0].Err, store.ErrConflict) {
-		err = out[0].Err
+	b.runs = append(b.runs, made)
+	return nil
+}
+
+// counted returns the number of requests in the time of a selection, 0 if it is unknown.
+func (b *builder) counted(ctx context.Context, q continuous.Query) (sum float64, err error) {
+	if b.requests == (continuous.Type{}) {
+		return 0, nil
 	}
-	return err
+	q.Type = b.requests
+	merged, err := b.st.Tree(ctx, q)
+	if err != nil || merged.Parts == 0 {
+		return 0, err
+	}
+	for _, x := range merged.Tree.Self {
+		sum += float64(x)
+	}
+	return sum, nil
+}
+
+// store stores the runs. An operation is a request if the requests of all runs are known.
+func (b *builder) store(ctx context.Context, c *Compared) error {
+	c.Operation = perSecond
+	if b.requests != (continuous.Type{}) {
+		c.Operation = perRequest
+	}
+	for _, of := range b.runs {
+		if of.seconds > 0 && of.requests == 0 && c.Operation == perRequest {
+			c.Operation, c.Uncounted = perSecond, of.Run.Key
+		}
+	}
+	for _, of := range b.runs {
+		operations := of.seconds
+		if c.Operation == perRequest {
+			operations = of.requests
+		}
+		if operations > 0 {
+			of.Metrics = []testrun.Metric{testrun.NewOperations(operations, false)}
+		}
+		// Two types of one name that measure the same quantity are one value type: the
+		// first counts.
+		out, err := b.to.Put(ctx, []*store.File{of.File}, store.PutOptions{Conflict: store.Refuse})
+		if err == nil && !errors.Is(out[0].Err, store.ErrConflict) {
+			err = out[0].Err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // vector returns the self values of a tree over the builder's forest.

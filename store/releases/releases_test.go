@@ -16,9 +16,10 @@ import (
 )
 
 var (
-	cpu  = continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"}
-	heap = continuous.Type{Name: "memory", SampleType: "inuse_space", SampleUnit: "bytes", PeriodType: "space", PeriodUnit: "bytes"}
-	noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	cpu      = continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"}
+	heap     = continuous.Type{Name: "memory", SampleType: "inuse_space", SampleUnit: "bytes", PeriodType: "space", PeriodUnit: "bytes"}
+	requests = continuous.Type{Name: "requests", SampleType: "requests", SampleUnit: "count"}
+	noon     = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
 
 // pusher pushes windows of a minute.
@@ -168,6 +169,43 @@ func TestInstances(t *testing.T) {
 	if c.Instance != "pod" || len(head) != 13 || len(base) != 53 || sum(head) != 40*4*10 || sum(base) != 160*4*10 {
 		t.Errorf("instances %q, head %v, base %v", c.Instance, head, base)
 	}
+}
+
+// TestRequests compares per request where every run has some, and per second else.
+func TestRequests(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	minute := 0
+	push := func(minutes int, version string, counted bool) {
+		for range minutes {
+			at := noon.Add(time.Duration(minute) * time.Minute)
+			p.push(cpu, version, "a", at, map[string]int64{"main": 600})
+			if counted {
+				p.push(requests, version, "a", at, map[string]int64{"requests": 30})
+			}
+			minute++
+		}
+	}
+	push(10, "1.0", true)
+	push(10, "1.1", true)
+	check := func(operation string, perMinute float64) {
+		t.Helper()
+		c := open(t, p.st, releases.Options{Service: "shop"})
+		if !strings.Contains(c.String(), "an operation "+operation) {
+			t.Errorf("%s: want an operation to be %s", c, operation)
+		}
+		list, err := c.Profiles(t.Context(), store.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			if n, _ := r.Operations(); r.Benchmark.Name != cpu.Name || n != perMinute*c.Block.Minutes() {
+				t.Errorf("run %s of %s: %g operations, want %g a minute", r.Run.Key, r.Benchmark, n, perMinute)
+			}
+		}
+	}
+	check("a request", 30)
+	push(10, "1.2", false)
+	check("a second of one instance (the number of requests of run 1.2@", 60)
 }
 
 func TestNothingToCompare(t *testing.T) {

@@ -46,6 +46,7 @@ var textTypes = map[string]textType{
 	"lock_duration":              newTextType("block", "delay", "nanoseconds", profile.Lock),
 	"live":                       newTextType("memory", "live", "count", profile.LiveSamples),
 	"exceptions":                 newTextType("exceptions", "exceptions", "count", "exceptions"),
+	"requests":                   newTextType("requests", "requests", "count", "requests"),
 	"seconds":                    newTextType("wall", "wall", "seconds", profile.Wall),
 	"milliseconds":               newTextType("wall", "wall", "milliseconds", profile.Wall),
 	"microseconds":               newTextType("wall", "wall", "microseconds", profile.Wall),

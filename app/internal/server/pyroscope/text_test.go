@@ -47,6 +47,9 @@ memory:alloc_space:bytes::{service_name="my.app",a="b",pyroscope_spy="x"}
 		{"unknown type", "name=my.app&sampleRate=1000000000", "", "a;b 3\n", `
 process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="my.app",pyroscope_spy="x"}
   a;b 3`},
+		{"requests", "name=app.requests", "", "requests 1200\n", `
+requests:requests:count::{service_name="app",pyroscope_spy="x"}
+  requests 1200`},
 		{"tree", "name=app.mutex_duration&format=tree", "", string(preorder("", 0, 2, "a", 1, 1, "b", 2, 0, "c", 4, 0)), `
 mutex:delay:nanoseconds::{service_name="app",pyroscope_spy="x"}
   a 1
