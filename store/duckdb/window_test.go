@@ -2,6 +2,7 @@ package duckdb
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -111,5 +112,53 @@ func TestIdleRollUpWritesNothing(t *testing.T) {
 	rolled, err := s.RollUp(t.Context(), firstPush.Add(110*time.Minute), policy)
 	if err != nil || rolled != (continuous.Rolled{}) || writes != 0 {
 		t.Errorf("%+v, %v, %d statements that write", rolled, err, writes)
+	}
+}
+
+// TestSweepPaths pushes windows of a service whose functions change with each day, and removes what
+// is old: Compact removes the call paths that no window has any more.
+func TestSweepPaths(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	m := storetest.NewWindowMaker()
+	day := 24 * time.Hour
+	policy := continuous.Policy{Keep: [3]time.Duration{continuous.Raw: day, continuous.Hour: 2 * day, continuous.Day: 4 * day}}
+	paths := func() (n int) {
+		t.Helper()
+		text, err := ask(t, s, "SELECT count(*) FROM path")
+		if _, scan := fmt.Sscan(text, &n); err != nil || scan != nil {
+			t.Fatal(text, err, scan)
+		}
+		return n
+	}
+	const days, stacks = 12, 50
+	for i := range days {
+		start := firstPush.Truncate(day).Add(time.Duration(i) * day)
+		var samples []storetest.Sample
+		for k := range stacks {
+			samples = append(samples, storetest.Sample{Stack: []string{"main", fmt.Sprintf("f%d of day %d", k, i)}, Value: int64(i + 1)})
+		}
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{m.Window("shop", start.Add(time.Hour), nil, samples...)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.RollUp(t.Context(), start.Add(day), policy); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := paths(); n != 1+days*stacks {
+		t.Errorf("%d call paths before compact", n)
+	}
+	want, err := s.Tree(t.Context(), continuous.Query{})
+	if err != nil || want.Parts != 4 {
+		t.Fatalf("%d windows are left, %v", want.Parts, err)
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := paths(); n != 1+4*stacks {
+		t.Errorf("%d call paths after compact, want those of four days", n)
+	}
+	got, err := s.Tree(t.Context(), continuous.Query{})
+	if err != nil || got.Tree.RootTotal() != want.Tree.RootTotal() || got.Tree.Len() != 1+4*stacks {
+		t.Errorf("the tree has a total of %d in %d nodes, %v", got.Tree.RootTotal(), got.Tree.Len(), err)
 	}
 }
