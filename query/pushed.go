@@ -69,7 +69,7 @@ func FindType(list []continuous.Series, text string) (t continuous.Type, others 
 			types = append(types, list[i].Type)
 		}
 	}
-	named := slices.DeleteFunc(slices.Clone(types), func(t continuous.Type) bool { return !isNamed(t, text) })
+	named := namedTypes(types, text)
 	if text == "" {
 		if named = types; len(types) > 1 {
 			cpu := slices.DeleteFunc(slices.Clone(types), func(t continuous.Type) bool { return t.SampleType != "cpu" })
@@ -78,24 +78,41 @@ func FindType(list []continuous.Series, text string) (t continuous.Type, others 
 			}
 		}
 	}
-	var names []string
-	for _, t := range types {
-		names = append(names, words.Clean(t.String()))
-	}
+	names := typeNames(types)
 	switch {
 	case len(types) == 0:
 		return t, nil, fmt.Errorf("%w: no profile was pushed by this selection (list: dendro services)", store.ErrNothing)
 	case len(named) == 0:
 		return t, nil, param.Errorf("--type %s: the pushed profiles have %s", words.Clean(text), strings.Join(names, ", "))
 	case len(named) > 1:
-		return t, nil, param.Errorf("the pushed profiles have several types: give one --type of %s", strings.Join(names, ", "))
+		return t, nil, param.Errorf("the pushed profiles have several types: give one --type of %s", strings.Join(typeNames(named), ", "))
 	}
 	return named[0], slices.DeleteFunc(names, func(name string) bool { return name == words.Clean(named[0].String()) }), nil
 }
 
-// isNamed reports whether a text is the id of a type, its beginning, or its sample type.
-func isNamed(t continuous.Type, text string) bool {
-	return t.String() == text || t.SampleType == text || strings.HasPrefix(t.String(), text+":")
+// namedTypes returns the types that a text names: as their id, as their sample type, or, if none
+// of them, as the beginning of their ids. So `wall` is the wall time of Node.js, and not the
+// samples and the CPU time that it pushes under that name too.
+func namedTypes(types []continuous.Type, text string) []continuous.Type {
+	for _, names := range []func(continuous.Type) bool{
+		func(t continuous.Type) bool { return t.String() == text },
+		func(t continuous.Type) bool { return t.SampleType == text },
+		func(t continuous.Type) bool { return strings.HasPrefix(t.String(), text+":") },
+	} {
+		named := slices.DeleteFunc(slices.Clone(types), func(t continuous.Type) bool { return !names(t) })
+		if len(named) > 0 {
+			return named
+		}
+	}
+	return nil
+}
+
+// typeNames returns the ids of types for a message.
+func typeNames(types []continuous.Type) (names []string) {
+	for _, t := range types {
+		names = append(names, words.Clean(t.String()))
+	}
+	return names
 }
 
 // PushedServicesRequest asks for the services that push profiles.
