@@ -73,7 +73,7 @@ func TestReleases(t *testing.T) {
 	}{{"canary", 20}, {"half", 100}, {"next day", 0}} {
 		t.Run(x.name, func(t *testing.T) {
 			n := search(t, detection.Service{Instances: 200, Canary: x.canary, Nodes: 300, Hours: 24, Impact: 0.005}, *days)
-			if least := *days * 6 / 10; n.found < least || n.clean*20 > *days || n.beside*20 > *days {
+			if least := *days * 8 / 10; n.found < least || n.clean*20 > *days || n.beside*20 > *days {
 				t.Errorf("of %d days the change is found in %d (least %d), with %d findings beside it and %d on clean days", *days, n.found, least, n.beside, n.clean)
 			}
 		})
