@@ -28,6 +28,7 @@ type HistoryRequest struct {
 	Function        string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
 	Self            bool            `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
 	Metric          string          `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
+	Amount          bool            `param:"amount" group:"View" help:"amount of the value type per operation, or per run where operations are unknown, instead of a metric" json:"amount,omitempty"`
 	Window          int             `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
 	query.Newest    `group:"Limit"` // of each series
 	facts.Facts     `json:"facts,omitzero"`
@@ -102,6 +103,9 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	if r.Function != "" && r.Metric != "" {
 		return nil, param.Errorf("--function and --metric exclude each other")
 	}
+	if r.Amount && (r.Function != "" || r.Metric != "") {
+		return nil, param.Errorf("--amount is of the whole program: leave out --function and --metric")
+	}
 	if r.Self && r.Function == "" {
 		return nil, param.Errorf("--self is of a function: give --function")
 	}
@@ -121,7 +125,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		out.Notes = append(out.Notes, otherTypes(list, main)...)
 	}
 	var of map[testrun.Benchmark]report.Outcome
-	if r.Function == "" {
+	if r.Function == "" && !r.Amount {
 		if of, err = outcomes(ctx, st, r.Selection, &r.Facts); err != nil {
 			return nil, err
 		}
@@ -248,9 +252,40 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 			s.CostUnit = t.Name
 		}
 	case perOperation:
-		s.CostUnit = map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B", "count": t.Name}[t.Unit] + "/op"
+		s.CostUnit = unitPerOperation(t)
 	}
 	return values, has
+}
+
+// ofProgram puts the amounts of whole profiles in the place of the metric's values: per
+// operation, if the operations of all runs are known.
+func (s *HistorySeries) ofProgram(compared map[string]*store.Profile) []float64 {
+	t := s.typ
+	values, perOperation := make([]float64, len(s.Runs)), !t.Momentary()
+	for i := range s.Runs {
+		n, _ := compared[s.Runs[i].Key].Operations()
+		perOperation = perOperation && n > 0
+	}
+	for i := range s.Runs {
+		p := compared[s.Runs[i].Key]
+		values[i] = float64(p.Sum) / math.Pow10(t.Scale)
+		if perOperation {
+			n, _ := p.Operations()
+			values[i] /= n
+		}
+	}
+	s.Metric, s.Unit, s.Better = t.Name, t.Unit, testrun.Lower
+	if t.Unit == "count" {
+		s.Unit = t.Name
+	}
+	if perOperation {
+		s.Metric, s.Unit = t.Name+"/op", unitPerOperation(t)
+	}
+	return values
+}
+
+func unitPerOperation(t profile.ValueType) string {
+	return map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B", "count": t.Name}[t.Unit] + "/op"
 }
 
 // series returns the series of one benchmark; false if it has no value.
@@ -271,8 +306,11 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[stor
 	for i, run := range kept.runs {
 		out.Runs[i].Run = run[0].Run
 	}
-	if r.Function != "" {
+	switch {
+	case r.Function != "":
 		values, has = out.ofFunction(compared, values, of)
+	case r.Amount:
+		values, has = out.ofProgram(compared), true
 	}
 	if !has {
 		return out, false

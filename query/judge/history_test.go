@@ -38,3 +38,29 @@ func TestHistoryOfFunctionHasAmounts(t *testing.T) {
 		}
 	}
 }
+
+// The amount of a value type is per operation where the operations are known.
+func TestHistoryOfAmounts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run  runtest.Run
+		want string
+	}{
+		"a heap":              {runtest.Run{Type: "live", Stacks: "main 400", Metric: 8, Operations: 5}, "live 400 bytes"},
+		"bytes per operation": {runtest.Run{Type: "alloc", Stacks: "main 400", Metric: 8, Operations: 100}, "alloc/op 4 B/op"},
+		"bytes per run":       {runtest.Run{Type: "alloc", Stacks: "main 400"}, "alloc 400 bytes"},
+		"a count":             {runtest.Run{Type: "goroutines", Stacks: "main 4"}, "goroutines 4 goroutines"},
+	} {
+		tt.run.Benchmark = "a"
+		res, err := History(t.Context(), runtest.Store(t, tt.run), &HistoryRequest{Amount: true, Window: 10})
+		if err != nil || len(res.Series) != 1 {
+			t.Fatalf("%s: %v, %+v", name, err, res)
+		}
+		s := &res.Series[0]
+		if got := fmt.Sprintf("%s %v %s", s.Metric, *s.Runs[0].Value, s.Unit); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	if _, err := History(t.Context(), runtest.Store(t, runtest.Run{Benchmark: "a", Type: "cpu", Stacks: "main 1"}), &HistoryRequest{Amount: true, Function: "main"}); err == nil {
+		t.Error("a function beside the whole program is accepted")
+	}
+}

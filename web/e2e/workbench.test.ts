@@ -267,6 +267,10 @@ describe.skipIf(missing)('workbench', () => {
     expect(await w.page.locator('.pickers select').count()).toBeGreaterThan(0);
     await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
     expect(await w.page.getByRole('grid', { name: 'Runs' }).innerText()).toMatch(/[+−][\d.]+ \S+\/op, [+−][\d.]+%/); // an amount beside the share
+    world.dendro('import', '--store', base, '--run', 'jvm-7', '--group', 'java', '--benchmark', 'list', '--branch', 'side', '--machine', 'm2', '--type', 'alloc', world.write('alloc.folded', 'com/acme/Shop.main 2048\n'));
+    await w.open(`${base}/benchmark?group=java&benchmark=list&branch=side`);
+    const panels = w.page.locator('section', { has: w.page.getByRole('heading', { name: 'Amounts of the profiles' }) });
+    expect(await panels.locator('figcaption').allInnerTexts()).toEqual(expect.arrayContaining([expect.stringMatching(/^alloc 2 KiB/)]));
     await w.close();
   });
 

@@ -1,4 +1,5 @@
 // A benchmark over its runs: the metric with its band, lasting changes, and the runs.
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
 import { counted, instant, percent, rounded, signed, visible } from '../core/format';
@@ -41,13 +42,18 @@ function Chosen({ title, scope, asked }: { title: string; scope: Scope; asked: U
       <Await of={answer} what="the runs">
         {h =>
           h.series.length === 0 ? (
-            <NoMetric params={asked} />
+            <NoMetric params={asked} types={scope.choices.types} />
           ) : (
             <>
               {h.series.map(s => (
                 <One key={benchmarkName(s)} s={s} alone={h.series.length === 1} />
               ))}
-              {h.series.length === 1 && <Others names={scope.choices.metrics.filter(m => m !== h.series[0]!.metric)} params={asked} />}
+              {h.series.length === 1 && (
+                <>
+                  <Others names={scope.choices.metrics.filter(m => m !== h.series[0]!.metric)} params={asked} />
+                  <Amounts types={amounts(scope.choices.types).filter(t => `${t}/op` !== h.series[0]!.metric)} params={asked} />
+                </>
+              )}
             </>
           )
         }
@@ -64,7 +70,11 @@ function Others({ names, params }: { names: readonly string[]; params: URLSearch
       <h2>Other metrics</h2>
       <div class="plots">
         {names.slice(0, 12).map(name => (
-          <Other key={name} name={name} params={params} />
+          <Other key={name} name={name} params={params} of={{ metric: name }}>
+            <button type="button" class="plainbutton" onClick={() => update({ metric: name }, true)}>
+              {visible(name)}
+            </button>
+          </Other>
         ))}
       </div>
       {names.length > 12 && <p class="dim">{`${names.length - 12} more: choose one above.`}</p>}
@@ -72,9 +82,33 @@ function Others({ names, params }: { names: readonly string[]; params: URLSearch
   );
 }
 
-function Other({ name, params }: { name: string; params: URLSearchParams }) {
+/** The value types without those that only count the samples of another one. */
+const amounts = (types: readonly string[]): string[] => types.filter(type => !['cpu', 'wall'].some(t => type === `${t}-samples` && types.includes(t)));
+
+/** What the benchmark used of each value type, per operation where operations are known. */
+function Amounts({ types, params }: { types: readonly string[]; params: URLSearchParams }) {
+  if (types.length === 0) return null;
+  const of = { group: params.get('group'), benchmark: params.get('benchmark') };
+  return (
+    <section class="findings">
+      <h2>Amounts of the profiles</h2>
+      <div class="plots">
+        {types.slice(0, 12).map(type => (
+          <Other key={type} name={type} params={params} of={{ type, amount: 'true', metric: '' }}>
+            <a href={href('profile', { ...carried(), ...of, type })} title={`the merged profile of ${visible(type)}`}>
+              {visible(type)}
+            </a>
+          </Other>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** A number over the runs, small: a metric, or the amount of a value type. */
+function Other({ name, params, of, children }: { name: string; params: URLSearchParams; of: Record<string, string>; children: ComponentChildren }) {
   const q = new URLSearchParams(params);
-  q.set('metric', name);
+  for (const [k, v] of Object.entries(of)) v ? q.set(k, v) : q.delete(k);
   const answer = useAnswer<History>('history', q);
   return (
     <figure class="card">
@@ -86,10 +120,7 @@ function Other({ name, params }: { name: string; params: URLSearchParams }) {
           return (
             <>
               <figcaption>
-                <button type="button" class="plainbutton" onClick={() => update({ metric: name }, true)}>
-                  {visible(name)}
-                </button>{' '}
-                <b>{metric(last.value!, s.unit)}</b>{' '}
+                {children} <b>{metric(last.value!, s.unit)}</b>{' '}
                 <span class={tone(s, s.runs.indexOf(last))}>{against(s, last)}</span>
               </figcaption>
               <HistoryPlot s={s} height={120} />
@@ -243,7 +274,7 @@ function tone(s: HistorySeries, i: number): string {
 }
 
 /** Benchmarks without a metric still have runs with profiles. */
-function NoMetric({ params }: { params: URLSearchParams }) {
+function NoMetric({ params, types }: { params: URLSearchParams; types: readonly string[] }) {
   const answer = useAnswer<{ rows: { benchmark: { group: string; name: string }; run: Run; type: { name: string } }[] }>('profiles', params);
   return (
     <>
@@ -251,6 +282,7 @@ function NoMetric({ params }: { params: URLSearchParams }) {
         No run has a metric. Import one with the profile: <code>dendro import --metric time/op=7.4ms/op …</code>, or let <code>dendro import</code> read Go
         benchmark text or JMH results beside the profiles.
       </p>
+      {params.has('benchmark') && <Amounts types={amounts(types)} params={params} />}
       <Await of={answer} what="the runs">
         {({ rows }) =>
           [...new Set(rows.map(r => JSON.stringify(r.benchmark)))].map(name => {
