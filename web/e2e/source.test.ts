@@ -1,6 +1,6 @@
 // From a finding to the changed line of code: a server that was started for a repository.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { missing, World } from './world';
@@ -87,6 +87,75 @@ describe.skipIf(missing)('source', () => {
     expect(await w.page.locator('.source tbody tr').count()).toBe(7); // three lines around it
     await w.page.getByRole('button', { name: 'Close it' }).click();
     await w.page.getByText('Drop main.go here or open it').waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  /** A repository with a commit per list of changed files; returns their hashes. */
+  const repository = (name: string, ...states: ((dir: string) => void)[]) => {
+    const dir = join(world.dir, name);
+    mkdirSync(dir);
+    const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-C', dir, ...args], { encoding: 'utf8' }).trim();
+    git('init', '-q', '-b', 'main');
+    git('remote', 'add', 'origin', 'git@github.com:acme/shop.git');
+    const commits = states.map((change, i) => {
+      change(dir);
+      git('add', '.');
+      git('commit', '-q', '-m', i === 0 ? 'first' : 'second');
+      return git('rev-parse', 'HEAD');
+    });
+    return { dir, commits };
+  };
+  const project = join(import.meta.dirname, '../..');
+
+  test('from Home to the changed line of the demo it is one click, and one more to its page', async () => {
+    const workload = join(project, 'test/demo/workload');
+    const { dir, commits } = repository(
+      'demo',
+      d => cpSync(workload, d, { recursive: true }),
+      d => {
+        const file = join(d, 'pricing/rule.go');
+        writeFileSync(file, readFileSync(file, 'utf8').replace('pattern := cache.lookup(r.pattern)', 'pattern := (*regexp.Regexp)(nil)'));
+      },
+    );
+    const profiles = join(project, 'app/internal/demo/profiles');
+    const list = JSON.parse(readFileSync(join(profiles, 'manifest.json'), 'utf8')).profiles ?? JSON.parse(readFileSync(join(profiles, 'manifest.json'), 'utf8'));
+    for (const r of (list as { file: string; run: string; benchmark: string; date: string; operations: number; metric: { mean: number } }[]).filter(r => r.benchmark === 'checkout').slice(-10))
+      world.dendro('import', '--store', 'demo.duckdb', '--run', r.run, '--date', r.date, '--branch', 'main', '--commit', commits[r.run > 'run-016' ? 1 : 0]!, '--repository', 'https://github.com/acme/shop', '--group', 'shop', '--benchmark', 'checkout', '--metric', `time/op=${r.metric.mean}ns/op`, '--progress', 'none', join(profiles, r.file));
+    const { http } = await world.serve('--store', 'demo.duckdb', '--code', dir);
+    const w = await world.page();
+    await w.open(`${http}/?type=cpu`);
+    await w.page.locator('.triage .tr', { hasText: 'pricing.matchRule' }).locator('[role=gridcell]').first().click();
+    const panel = w.page.locator('.panel');
+    await panel.locator('.changed .removed', { hasText: 'cache.lookup' }).waitFor();
+    await panel.locator('.changed .added', { hasText: '(*regexp.Regexp)(nil)' }).waitFor();
+    expect(await panel.getByRole('link', { name: commits[1]!.slice(0, 10), exact: true }).getAttribute('href')).toBe(`https://github.com/acme/shop/commit/${commits[1]}`);
+    expect(await panel.locator('dd a', { hasText: 'rule.go' }).getAttribute('href')).toContain(`/blob/${commits[1]}/pricing/rule.go#L`);
+    await panel.getByRole('link', { name: 'Benchmark' }).click();
+    await w.settled();
+    expect(await w.page.getByRole('grid', { name: 'Runs' }).locator('a', { hasText: commits[1]!.slice(0, 10) }).first().getAttribute('href')).toBe(`https://github.com/acme/shop/commit/${commits[1]}`);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('from Home to the line that bumped a dependency it is two clicks: the branch, and its finding', async () => {
+    const pair = join(project, 'test/detection/public/testdata/hcver');
+    const { dir, commits } = repository(
+      'bump',
+      d => cpSync(join(pair, 'caller'), d, { recursive: true }),
+      d => cpSync(join(d, 'head.mod'), join(d, 'go.mod')),
+    );
+    ['repo-1', 'head-1', 'repo-2', 'head-2', 'repo-3', 'repo-4'].forEach((run, i) => {
+      const head = run.startsWith('head');
+      world.dendro('import', '--store', 'bump.duckdb', '--run', run, '--date', `2026-10-0${i + 1}`, '--branch', head ? 'bump' : 'main', '--commit', commits[head ? 1 : 0]!, '--group', 'acme', '--machine', 'm', '--metrics', join(pair, `${run}.txt`), '--progress', 'none', join(pair, `${run}.pb.gz`));
+    });
+    const { http } = await world.serve('--store', 'bump.duckdb', '--code', dir);
+    const w = await world.page();
+    await w.open(http);
+    await w.page.getByLabel('Branch').selectOption({ label: 'bump against main (newest)' });
+    await w.page.locator('.triage .tr', { hasText: 'slower' }).locator('[role=gridcell]').first().click();
+    await w.page.locator('.panel .changed .added', { hasText: 'hashicorp/go-version' }).waitFor();
+    expect(await w.page.locator('.panel .facts').innerText()).toMatch(/bumped\s+github\.com\/hashicorp\/go-version v1\.9\.0 → v1\.7\.0 \(go\.mod\)/);
     expect(w.faults).toEqual([]);
     await w.close();
   });
