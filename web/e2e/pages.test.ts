@@ -375,7 +375,7 @@ describe.skipIf(missing)('tasks', () => {
       )
       .toBeGreaterThan(0);
     await w.open(http);
-    await w.page.getByRole('link', { name: 'New task' }).click();
+    await w.page.getByRole('link', { name: 'Profile a slow endpoint' }).click();
     const endpoint = w.page.getByLabel('Endpoint');
     await endpoint.fill('check');
     await w.page.locator('#endpoints option[value="GET:/checkout"]').waitFor({ state: 'attached' });
@@ -389,6 +389,16 @@ describe.skipIf(missing)('tasks', () => {
     const tree = w.page.getByRole('treegrid', { name: 'Merged tree' });
     await tree.getByText('computeTax').first().waitFor({ timeout: 20_000 });
     expect(await w.barriers()).toEqual([]);
+    const top = async (name: string) => (await w.page.getByRole('heading', { name }).boundingBox())!.y;
+    expect(await top('Where the requests spent their time')).toBeLessThan(await top('Sampled requests')); // the answer comes first
+    expect(await top('Sampled requests')).toBeLessThan(await top('Instances'));
+    const second = await world.page();
+    await second.open(`${http}/tasks?create=true&service=shop&endpoint=GET:/checkout`);
+    await second.page.getByRole('button', { name: 'Create' }).click();
+    await second.page.getByText('A task of this service runs already').waitFor();
+    await second.page.getByRole('link', { name: 'see the task' }).click();
+    await second.page.getByRole('button', { name: 'Stop' }).waitFor();
+    await second.close();
     const rows = Number(await tree.getAttribute('aria-rowcount'));
     request();
     request();

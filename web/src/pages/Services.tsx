@@ -1,14 +1,17 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
-import type { Finding, ReportDocument } from '../core/answers';
+import type { ReportDocument } from '../core/answers';
 import { amount, instant, percent, signed, visible } from '../core/format';
-import { change, shortName } from '../core/metric';
+import { change } from '../core/metric';
 import { gridOf, hoursOf, labelsOf, mainType, type PushedLine, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { notesOf } from '../core/request';
+import { formatNames } from '../core/selection';
 import { type Changes, go, href, place, update } from '../core/url';
 import { Band } from '../ui/Band';
+import { Title } from '../ui/Evidence';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Table } from '../ui/Table';
+import { shownChanges, tone, verdict } from '../ui/Triage';
 import '../pages.css';
 
 const times: [value: string, label: string][] = [
@@ -198,60 +201,110 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
       <Await of={series} what="the profiles over time">
         {s => <Lines s={s} by={by} fn={fn} what={what} />}
       </Await>
-      {releases(now) && <Release service={service} what={what} by={releases(now)!.name} />}
+      {releases(now) && <Release service={now} what={what} of={releases(now)!} />}
     </>
   );
 }
 
-/** What the newest release made slower, or faster. */
-function Release({ service, what, by }: { service: string; what: Changes; by: string }) {
-  const report = useAnswer<ReportDocument>('report', { service, candidates: 0, 'max-depth': 0, changed: true });
+/** What the newest release made slower, or faster: each with the history of its function, and the diff of the releases. */
+function Release({ service, what, of }: { service: PushedService; what: Changes; of: NonNullable<ReturnType<typeof releases>> }) {
+  const report = useAnswer<ReportDocument>('report', { service: service.service, candidates: 0, 'max-depth': 0, changed: true });
   const doc = report.value;
   if (!doc) return report.error ? null : <p class="sub">comparing the newest release …</p>;
+  const rows = shownChanges(doc, new URLSearchParams());
+  const diff = compared(service, of);
   return (
-    <section class="card" aria-label="Newest release">
-      <h2>{doc.changes.length === 0 ? 'The newest release changed nothing that shows' : 'What the newest release changed'}</h2>
+    <section class="findings" aria-label="Newest release">
+      <h2>{rows.length === 0 ? 'The newest release changed nothing that shows' : 'What the newest release changed'}</h2>
       {doc.notes.map(n => (
         <p key={n} class="sub">
           {visible(n)}
         </p>
       ))}
-      <ul>
-        {doc.changes.map(c => (
-          <li key={c.id}>
-            {c.status} {c.kind}, {c.delta.time ? change(c.delta.time.value, c.delta.time.unit) : `${signed(c.delta.share, percent)} of the program`}:{' '}
-            {c.function ? (
-              <a href={href('services', { ...what, function: c.function, by })}>{visible(named(c))}</a>
-            ) : (
-              visible(c.note ?? 'the whole program')
-            )}
-          </li>
-        ))}
-      </ul>
+      {rows.length > 0 && (
+        <div class="scroll">
+          <table class="plain">
+            <thead>
+              <tr>
+                <th>Verdict</th>
+                <th class="num">Change</th>
+                <th class="num">Per second</th>
+                <th>Function of yours, and its call</th>
+                <th>What grew</th>
+                <th>Source</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(c => (
+                <tr key={c.id}>
+                  <td class={tone(c)}>
+                    {verdict(c)}
+                    <small>, {c.status}</small>
+                  </td>
+                  <td class={`num ${tone(c)}`}>
+                    <b>{signed(c.delta.share, percent)}</b>
+                  </td>
+                  <td class="num">{c.delta.time ? change(c.delta.time.value, c.delta.time.unit.replace(/\/op$/, '/s')) : '–'}</td>
+                  <td>
+                    {c.function ? (
+                      <a href={href('services', { ...what, function: c.headline?.function ?? c.function, by: of.name })} title="over time, a line for each release">
+                        <Title c={c} short />
+                      </a>
+                    ) : (
+                      visible(c.note ?? 'the whole program')
+                    )}
+                  </td>
+                  <td>
+                    <a href={href('diff', { ...diff, sel: formatNames(c.path ?? []) })}>Diff of the releases</a>
+                  </td>
+                  <td title={c.file && visible(c.file)}>
+                    <Place c={c} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
     </section>
   );
 }
 
-const named = (c: Finding): string =>
-  c.headline ? [c.headline.function, c.headline.calls].filter(Boolean).map(n => shortName(n!)).join(' → ') : shortName(c.function!);
+/** File and line of a change; a link where the address of the repository is known. */
+function Place({ c }: { c: ReportDocument['changes'][number] }) {
+  const text = c.file && visible(`${c.file.replace(/.*[/\\]/, '')}${c.line ? `:${c.line}` : ''}`);
+  if (!text || !/^https?:\/\//.test(c.link ?? '')) return <>{text || '–'}</>;
+  return (
+    <a href={c.link!} target="_blank" rel="noreferrer">
+      {text}
+    </a>
+  );
+}
+
+/** The two newest releases as sides of a diff. */
+function compared(service: PushedService, { name, values }: NonNullable<ReturnType<typeof releases>>): Changes {
+  const [before, newest] = values.slice(-2);
+  return { service: service.service, type: service.type, 'base-labels': selectorOf({ [name]: before! }), 'new-labels': selectorOf({ [name]: newest! }) };
+}
 
 /** Links to the diff with the time before, and of the two newest releases. */
 function Comparisons({ service, what }: { service: PushedService; what: Changes }) {
   const { params } = place.value;
-  const hours = params.has('until') ? 0 : hoursOf(params.get('since') ?? '');
+  // Without a choice today is compared with yesterday.
+  const hours = params.has('until') ? 0 : params.get('since') ? hoursOf(params.get('since')!) : 24;
+  const enough = Date.now() - Date.parse(service.first) > hours * 3_600_000;
   const versions = releases(service);
   const whole = { service: service.service, type: service.type, labels: params.get('labels') };
-  const side = (value: string) => selectorOf({ [versions!.name]: value });
   const [before, newest] = versions ? versions.values.slice(-2) : [];
   return (
     <>
-      {hours > 0 && (
+      {hours > 0 && enough && (
         <a class="button" href={href('diff', { ...whole, 'base-since': `${2 * hours}h`, 'base-until': `${hours}h`, 'new-since': `${hours}h` })}>
-          Compare with the time before
+          {params.get('since') ? 'Compare with the time before' : 'Compare the last 24 hours with the 24 before'}
         </a>
       )}{' '}
       {before !== undefined && newest !== undefined && (
-        <a class="button" href={href('diff', { ...what, 'base-labels': side(before), 'new-labels': side(newest) })}>
+        <a class="button" href={href('diff', { ...what, ...compared(service, versions!) })}>
           Compare {visible(before)} → {visible(newest)}
         </a>
       )}

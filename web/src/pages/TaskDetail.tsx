@@ -47,8 +47,8 @@ export default function TaskDetail() {
           <>
             <Progress t={task} />
             {task.causes.length > 0 && <Causes list={task.causes} running={task.state === 'running'} />}
-            {(logs.value?.rows ?? []).length > 0 && <Instances lines={logs.value!.rows!} coverage={task.coverage?.segments ?? []} />}
             {task.kind === 'trace' && (task.coverage?.received ?? 0) > 0 && <Sampled t={task} interval={interval} />}
+            {(logs.value?.rows ?? []).length > 0 && <Instances lines={logs.value!.rows!} coverage={task.coverage?.segments ?? []} />}
             {task.kind !== 'trace' && (
               <p>
                 Its profiles are runs of the store:{' '}

@@ -35,13 +35,14 @@ const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presenc
 const keyOf = (b: Named): string => JSON.stringify([b.group ?? '', b.benchmark]);
 
 /** What a finding is, in a word. */
-function verdict(c: Change): string {
+export function verdict(c: Change): string {
   if (c.status === 'transient') return 'past';
   if (costs(c)) return 'slower';
   return c.kind === 'improvement' ? 'faster' : kinds[c.kind];
 }
 
-const tone = (c: Change): string => (c.acknowledged || past(c) ? 'dim' : costs(c) ? 'more' : c.kind === 'improvement' ? 'less' : 'dim');
+/** The class of its colour. */
+export const tone = (c: Change): string => (c.acknowledged || past(c) ? 'dim' : costs(c) ? 'more' : c.kind === 'improvement' ? 'less' : 'dim');
 
 const sorts: Record<string, (c: Change) => string | number> = {
   cost: c => (c.acknowledged ? -2 : costs(c) ? 1 : -1) * 1e6 + Math.abs(c.delta.share),
