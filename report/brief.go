@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -40,6 +41,15 @@ func (r *Report) Brief(changes int) *Brief {
 	all, _ := r.shown(0)
 	if n := len(r.Changes) - len(all); n > 0 {
 		b.Notes = append(b.Notes, fmt.Sprintf("%d moved or transient %s not shown (-o json)", n, words.Plural(n, "change")))
+	}
+	unsized := 0
+	for _, c := range shown {
+		if t := c.Delta.Time; t != nil && t.Low <= 0 && t.Value > 0 && c.Kind == regression.Regression {
+			unsized++
+		}
+	}
+	if unsized > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("the interval of %d %s includes 0: it costs more by the shares of functions, how much is uncertain (--full)", unsized, words.Plural(unsized, "change")))
 	}
 	for _, c := range shown {
 		in, more := c.where()

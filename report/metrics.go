@@ -48,7 +48,10 @@ func (r *Report) metricsSummary() string {
 	}
 	n, all := len(r.significant()), len(r.Metrics.Rows)
 	text := fmt.Sprintf("%d of %d changed significantly", n, all)
-	if few > 0 {
+	switch {
+	case few > 0 && few == all:
+		text = "too few values to tell"
+	case few > 0:
 		text += fmt.Sprintf("; too few values to tell for %d", few)
 	}
 	if needed > 0 {

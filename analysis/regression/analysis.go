@@ -96,7 +96,7 @@ type Analysis struct {
 // Change is the change of the benchmark's metric as a time, and what the findings explain
 // of it.
 type Change struct {
-	Before float64 `json:"before"` // mean of the history
+	Before float64 `json:"before"` // of the history
 	Now    float64 `json:"now"`
 	Found  float64 `json:"found"` // sum of the costs and improvements
 	Unit   string  `json:"unit"`

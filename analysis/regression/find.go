@@ -304,14 +304,14 @@ const sameFrames = 6
 
 // SameAs reports whether two findings are one change: the same kind, and the same
 // function, headline, a caller and its callee, or places close to each other on one path. A
-// slowdown without a place is the change of any place.
+// change without a place is the change of any place.
 func (f Finding) SameAs(g Finding) bool {
 	switch {
 	case f.Kind != g.Kind && !(f.Kind.Costs() && g.Kind.Costs()):
 		return false
 	case f.ID == g.ID, f.Function == g.Function, f.Kind == Slowdown && g.Kind == Slowdown:
 		return true
-	case f.Kind.Costs() && (f.Function == "" || g.Function == ""):
+	case f.Function == "" || g.Function == "":
 		return true
 	case f.Headline != nil && g.Headline != nil && f.Headline.Own && g.Headline.Own && f.Headline.Function == g.Headline.Function && f.Headline.Calls == g.Headline.Calls:
 		return true

@@ -25,6 +25,7 @@ type rate struct {
 	exact       bool    // it measures single functions too: not that of a service, whose load varies
 	operations  float64 // of a mean history run
 	before, now float64 // samples of so many operations
+	mean        float64 // ratio of the means, which is tested
 	spread      float64 // relative deviation of a run
 	dof         float64
 }
@@ -49,9 +50,16 @@ func (f *fit) rates() (r rate) {
 	}
 	r.known, r.exact = true, !f.options.Service
 	r.before, r.now = f.perOperation(r.operations, func(t int) float64 { return f.run(t).Total + f.run(t).Environment })
-	ss := 0.0
+	ss, means := 0.0, [2]float64{}
 	for _, t := range f.base {
-		d := f.run(t).Rate()*r.operations/r.before - 1
+		means[0] += f.run(t).Rate() * r.operations / f.baseRuns
+	}
+	for _, t := range f.head {
+		means[1] += f.run(t).Rate() * r.operations / f.headRuns
+	}
+	r.mean = means[1] / means[0]
+	for _, t := range f.base {
+		d := f.run(t).Rate()*r.operations/means[0] - 1
 		ss += d * d
 	}
 	r.dof = ratePrior + f.baseRuns - 1
@@ -59,16 +67,23 @@ func (f *fit) rates() (r rate) {
 	return r
 }
 
-// perOperation returns the mean of a value over the history and over the tested runs, each
-// run scaled to so many operations.
+// perOperation returns a value of a history run and of a tested one, scaled to so many
+// operations: the part of the program that it is on each side, at the level of the side's
+// median run. So sizes add up, and agree with the medians of the metric.
 func (f *fit) perOperation(operations float64, value func(t int) float64) (before, now float64) {
-	for _, t := range f.base {
-		before += value(t) * operations / f.run(t).Operations / f.baseRuns
+	of := func(runs []int) float64 {
+		var rates []float64
+		sum, all := 0.0, 0.0
+		for _, t := range runs {
+			scale := operations / f.run(t).Operations
+			rate := (f.run(t).Total + f.run(t).Environment) * scale
+			rates = append(rates, rate)
+			sum, all = sum+value(t)*scale, all+rate
+		}
+		median := stat.Median(rates)
+		return sum * median / all
 	}
-	for _, t := range f.head {
-		now += value(t) * operations / f.run(t).Operations / f.headRuns
-	}
-	return before, now
+	return of(f.base), of(f.head)
 }
 
 // change returns by how much the program's samples per operation changed, relative to the
@@ -81,7 +96,7 @@ func (f *fit) rateScore() float64 {
 	if !(r.now > 0) {
 		return 0
 	}
-	return stat.StudentScore(math.Log(r.now/r.before)/(r.spread*math.Sqrt(1/f.baseRuns+1/f.headRuns)), r.dof)
+	return stat.StudentScore(math.Log(r.mean)/(r.spread*math.Sqrt(1/f.baseRuns+1/f.headRuns)), r.dof)
 }
 
 // rateError returns the standard error of a change of before to now samples: the spread of

@@ -21,7 +21,7 @@ type reporter struct {
 	*verdict
 	series *history.Series
 	all    float64 // samples of the whole program in a mean history run
-	time   float64 // mean metric of the history; 0 if unknown
+	time   float64 // metric of the history; 0 if unknown
 	unit   string
 	// carriers counts the changes that a function of the user carries.
 	carriers map[int32]int
@@ -36,9 +36,7 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 		r.all = v.rate.before
 	}
 	if v.hasMetric {
-		for _, t := range v.base {
-			r.time += v.space.matrix.Runs[t].Metric / v.baseRuns
-		}
+		r.time = v.metricLevel(v.base)
 		m, _ := history.Metric(v.run(v.head[0]).Profile)
 		r.unit = history.MetricUnit(m)
 	}
@@ -59,6 +57,19 @@ func (r *reporter) finding(k Kind) Finding {
 	return f
 }
 
+// metricLevel returns the metric of runs: of the median run where samples per operation are
+// known, as their level is, else the mean.
+func (f *fit) metricLevel(runs []int) float64 {
+	var values []float64
+	for _, t := range runs {
+		values = append(values, f.run(t).Metric)
+	}
+	if f.rate.known {
+		return stat.Median(values)
+	}
+	return stat.Mean(values)
+}
+
 // explained compares the metric with what findings explain of it; nil without a metric.
 func (r *reporter) explained(findings []Finding) *Change {
 	if r.time <= 0 {
@@ -66,9 +77,7 @@ func (r *reporter) explained(findings []Finding) *Change {
 	}
 	c := &Change{Before: r.time, Unit: r.unit}
 	_, c.Score = r.metricChange()
-	for _, t := range r.head {
-		c.Now += r.run(t).Metric / r.headRuns
-	}
+	c.Now = r.metricLevel(r.head)
 	for i := range findings {
 		if f := &findings[i]; f.Delta.Time != nil && (f.Kind.Costs() || f.Kind == Improvement) {
 			c.Found += f.Delta.Time.Value
@@ -169,7 +178,7 @@ func (r *reporter) change(k Kind, c *change) Finding {
 	f := r.grouped(k, c)
 	if k.Costs() {
 		f.RuledOut = r.ruleOut(&f)
-		f.Note = cmp.Or(f.Note, r.disagreement())
+		f.Note = cmp.Or(f.Note, r.doubts(&f))
 	}
 	return f
 }
@@ -293,6 +302,7 @@ func (r *reporter) findings() []Finding {
 	for _, c := range gains {
 		list = append(list, r.change(Improvement, c))
 	}
+	list = append(list, r.faster(list)...)
 	for _, p := range r.moved {
 		if p.d > 0 {
 			f := r.place(Moved, p)
@@ -458,8 +468,12 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 	return []Finding{f}
 }
 
-// slowerShare is the minimum change of a program of which no place is known.
-const slowerShare = 0.1
+// slowerShare is the minimum change of a program of which no place is known; one that
+// doubles is a suspect however noisy its history is.
+const (
+	slowerShare   = 0.1
+	doubledChange = 0.9
+)
 
 // slower returns the finding that the program takes more samples per operation, if the
 // costs of places do not explain half of it. If the profile shows that the code changed, and
@@ -469,14 +483,13 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
-	for _, t := range r.head { // every run shows it
-		if r.run(t).Rate()*r.rate.operations/r.rate.before-1 < lastingShare*change {
-			return nil
-		}
+	doubled := change >= doubledChange
+	if !doubled && !r.everyRunShows(change) {
+		return nil
 	}
 	node := r.carrying()
 	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head)))
-	if !alone && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
+	if !alone && !doubled && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -486,10 +499,40 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	f.Score = z
 	f.Delta = r.program()
 	f.Note = "slower; place not certain"
+	if !alone && doubled {
+		f.Note += fmt.Sprintf(", and runs of the history differ by %.0f%%", 100*r.rate.spread)
+	}
 	if node != calltree.NoNode {
 		f.Path = r.space.table.Path(node)
 		f.Headline = r.headlineAt(node)
 	}
+	f.setID()
+	return []Finding{f}
+}
+
+// everyRunShows reports whether each tested run has most of a change of the samples per
+// operation.
+func (r *reporter) everyRunShows(change float64) bool {
+	for _, t := range r.head {
+		if (r.run(t).Rate()*r.rate.operations/r.rate.before-1)/change < lastingShare {
+			return false
+		}
+	}
+	return true
+}
+
+// faster returns the finding that the program takes fewer samples per operation, if no place
+// is known.
+func (r *reporter) faster(list []Finding) []Finding {
+	is := func(f Finding) bool { return f.Kind == Improvement }
+	if !r.rate.known || r.rate.change() > -slowerShare || -r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
+		!r.everyRunShows(r.rate.change()) || slices.ContainsFunc(list, is) {
+		return nil
+	}
+	f := r.finding(Improvement)
+	f.Score = r.rateScore()
+	f.Delta = r.program()
+	f.Note = "faster; place not certain"
 	f.setID()
 	return []Finding{f}
 }

@@ -3,6 +3,7 @@ package regression
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // believableSpeed is the factor of a machine's speed beyond which "within noise" means that
@@ -20,7 +21,7 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 	if g, spread, ok := r.speed(); ok && math.Abs(math.Log(g)) < math.Min(spread, math.Log(believableSpeed)) {
 		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as before; runs of the history differ by %.0f%%", g, 100*spread)})
 	}
-	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 {
+	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 && r.environmentPart() < visible {
 		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel threads: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
 	}
 	if r.blocks > 0 && r.noisy < blocksLeast {
@@ -67,9 +68,39 @@ func (r *reporter) disagreement() string {
 	if !r.rate.known {
 		return ""
 	}
-	g := r.machine()
+	g, more := r.machine(), "more"
 	if math.Abs(math.Log(g)) < r.rate.spread {
 		return ""
 	}
-	return fmt.Sprintf("functions that seem unchanged take %.2f times the samples per operation of the history, whose runs differ by %.0f%%: the size does not use that", g, 100*r.rate.spread)
+	if g < 1 {
+		more = "fewer"
+	}
+	return fmt.Sprintf("code that seems unchanged takes %.0f%% %s samples per operation than in the history, whose runs differ by %.0f%%: the size is not corrected for it", 100*math.Abs(g-1), more, 100*r.rate.spread)
+}
+
+// environmentPart returns the part of the program's change of samples per operation that
+// collector, compiler and kernel threads have; 0 if it is unknown.
+func (r *reporter) environmentPart() float64 {
+	if !r.rate.known || r.rate.now <= r.rate.before {
+		return 0
+	}
+	before, now, _ := r.environmentShare()
+	return (now*r.rate.now - before*r.rate.before) / (r.rate.now - r.rate.before)
+}
+
+// doubts says what a reader of a cost should know of its size: that most of it has no caller,
+// that the shares of functions contradict it, or that its interval includes 0.
+func (r *reporter) doubts(f *Finding) string {
+	var list []string
+	if r.environmentPart() >= visible {
+		before, now, _ := r.environmentShare()
+		list = append(list, fmt.Sprintf("most of the rise is work of collector, compiler and kernel threads (%.1f%% of all samples before, %.1f%% now), which no function calls", 100*before, 100*now))
+	}
+	if text := r.disagreement(); text != "" {
+		list = append(list, text)
+	}
+	if t := f.Delta.Time; t != nil && r.rate.known && f.Kind == Regression && t.Low <= 0 {
+		list = append(list, fmt.Sprintf("the interval includes 0, because runs of the history differ by %.0f%%: that it costs more is known from the shares of functions (score %.1f)", 100*r.rate.spread, f.Score))
+	}
+	return strings.Join(list, "; ")
 }
