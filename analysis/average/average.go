@@ -42,11 +42,6 @@ const (
 	P90    Statistic = "p90"
 )
 
-// Statistics returns the names of all statistics, for help and completion.
-func Statistics() []string {
-	return []string{string(Mean), string(Median), string(P10), string(P90)}
-}
-
 // Spread describes the values of all runs at one place, in the value type's unit. P10 ≤
 // Median ≤ P90; Deviation is the sample standard deviation, 0 for one run.
 type Spread struct {
