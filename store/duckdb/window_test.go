@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/mem"
@@ -160,5 +161,34 @@ func TestSweepPaths(t *testing.T) {
 	got, err := s.Tree(t.Context(), continuous.Query{})
 	if err != nil || got.Tree.RootTotal() != want.Tree.RootTotal() || got.Tree.Len() != 1+4*stacks {
 		t.Errorf("the tree has a total of %d in %d nodes, %v", got.Tree.RootTotal(), got.Tree.Len(), err)
+	}
+}
+
+// TestPushesAndImports stores windows and profiles by turns in one process: both write with the
+// same arrays over the forest, which each of them makes longer.
+func TestPushesAndImports(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	m := storetest.NewWindowMaker()
+	for i := range 5 {
+		var samples []storetest.Sample
+		var outer, inner strings.Builder // columns of stacks
+		for k := range 20 << i {         // more than what the arrays have in reserve
+			samples = append(samples, storetest.Sample{Stack: []string{"main", fmt.Sprint("w", i, k)}, Value: 1})
+			fmt.Fprintf(&outer, "%-10s", "main")
+			fmt.Fprintf(&inner, "%-10s", fmt.Sprintf("p%d-%d", i, k))
+		}
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{m.Window("shop", firstPush.Add(time.Duration(i)*time.Minute), nil, samples...)}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			file := storetest.File("g", fmt.Sprint("b", i), fmt.Sprint("r", i), profile.CPUSamples, outer.String()+"\n"+inner.String())
+			if out, err := s.Put(t.Context(), []*store.File{file}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+				t.Fatal(err, out)
+			}
+		}
+	}
+	merged, err := s.Tree(t.Context(), continuous.Query{})
+	if err != nil || merged.Parts != 5 || merged.Tree.RootTotal() != 20*31 {
+		t.Errorf("%d windows with a total of %d, %v", merged.Parts, merged.Tree.RootTotal(), err)
 	}
 }

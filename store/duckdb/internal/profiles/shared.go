@@ -79,7 +79,7 @@ func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector) []byte {
 	}
 	g.s.rows.paths = g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
 	sw := &g.s.sweeper
-	sw.grow(g.w.paths.Len(), len(g.w.functions))
+	sw.growVector(g.w.paths.Len())
 	sw.add(calltree.Vector{Nodes: g.s.rows.paths, Self: v.Self})
 	sw.takeVector()
 	return g.s.vectors.encode(sw.nodes, sw.values)
