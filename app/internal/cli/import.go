@@ -35,6 +35,7 @@ type importOptions struct {
 	types                        []string
 	byThread, keepSource, dryRun bool
 	replace, add, renormalize    bool
+	compact                      bool
 	workers                      int
 	limits                       profile.Limits
 	symbols                      symbolFiles
@@ -102,12 +103,14 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the labels of every file, and store nothing")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
+	f.BoolVar(&o.compact, "compact", false, "then compact the store: queries read it faster, and other programs find rows of functions")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	addLimits(c, &o.limits)
 	o.symbols.addFlag(c)
 	addProgressFlag(c, &o.progress)
 	o.output.addFlag(c, "text", "json")
 	c.MarkFlagsMutuallyExclusive("replace", "add")
+	c.MarkFlagsMutuallyExclusive("compact", "dry-run")
 	return c
 }
 
@@ -215,7 +218,10 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if closeErr := closeStore(); err == nil {
 		err = closeErr
 	}
-	return err
+	if err != nil || !o.compact {
+		return err
+	}
+	return e.compact(ctx, e.err)
 }
 
 // destination opens the store to import into. A dry run reads it, and makes none.

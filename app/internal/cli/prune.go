@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -69,25 +70,29 @@ func newCompact(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact",
 		Short: "Reclaim disk space and optimise the store",
-		Long: `Delete the call paths and functions that no profile uses, and rewrite the store in the
-order that queries read fastest. Results do not change. A file of an older version of
+		Long: `Delete the call paths and functions that no profile uses, write the rows of functions that
+follow from call trees, and rewrite the store in the order that queries read fastest.
+Results do not change. A file of an older version of
 Dendro is migrated first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			began := time.Now()
-			return e.asking(c.Context(), engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
-				r, err := endpoint.Answer[query.CompactResult](c.Context(), a, endpoint.Compact.Of(&struct{}{}))
-				if err != nil {
-					return err
-				}
-				size := func(bytes int64) string { text, _ := words.Amount(float64(bytes), "bytes"); return text }
-				if r.Before.Bytes > 0 { // a graph does not know
-					fmt.Fprintf(e.out, "%s → %s, ", size(r.Before.Bytes), size(r.After.Bytes))
-				}
-				_, err = fmt.Fprintf(e.out, "%s → %s paths, in %s\n", words.Count(r.Before.Paths), words.Count(r.After.Paths), rounded(time.Since(began)))
-				return err
-			})
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return e.compact(c.Context(), e.out) },
 	}
+}
+
+// compact compacts the store and reports to a writer.
+func (e *env) compact(ctx context.Context, out io.Writer) error {
+	began := time.Now()
+	return e.asking(ctx, engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
+		r, err := endpoint.Answer[query.CompactResult](ctx, a, endpoint.Compact.Of(&struct{}{}))
+		if err != nil {
+			return err
+		}
+		size := func(bytes int64) string { text, _ := words.Amount(float64(bytes), "bytes"); return text }
+		if r.Before.Bytes > 0 { // a graph does not know
+			fmt.Fprintf(out, "%s → %s, ", size(r.Before.Bytes), size(r.After.Bytes))
+		}
+		_, err = fmt.Fprintf(out, "%s → %s paths, in %s\n", words.Count(r.Before.Paths), words.Count(r.After.Paths), rounded(time.Since(began)))
+		return err
+	})
 }

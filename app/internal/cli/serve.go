@@ -335,6 +335,9 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	if answers.Windows != nil {
 		parts = append(parts, querier.Part(answers.Windows))
 	}
+	if rows, ok := rowsPart(st, o.Log, quietTime); ok {
+		parts = append(parts, rows)
+	}
 	if traces != nil {
 		questions.Dispatcher = traces.Dispatcher
 		parts = append(parts, traces.Parts...)

@@ -77,14 +77,20 @@ func (s *Store) commitRows(ctx context.Context, c *driver.Conn, list []*entry) e
 		c.Exec("ROLLBACK")
 		return err
 	}
-	s.catalog.change(func() {
-		for i, e := range list {
-			with := *e
-			with.slot, with.divisor = w.keys[i].slot, w.keys[i].divisor
-			s.catalog.profiles[e.p.ID] = &with
-		}
-	})
+	s.catalog.takeKeys(list, w.keys)
 	return nil
+}
+
+// takeKeys applies the commit of rows. Answers stay the same, and so does the version.
+func (cat *catalog) takeKeys(list []*entry, keys []rowKey) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	for i, e := range list {
+		with := *e
+		with.slot, with.divisor = keys[i].slot, keys[i].divisor
+		cat.profiles[e.p.ID] = &with
+	}
+	cat.made = nil
 }
 
 // byBenchmark lists profiles in the order of rows of functions: by benchmark, type and id.

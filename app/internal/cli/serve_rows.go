@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/store"
+)
+
+// quietTime is how long a store must be unchanged before its rows of functions are written,
+// so that an import does not wait for it again and again.
+const quietTime = 10 * time.Second
+
+// rowsPart returns the part of the server that writes what queries would compute from call
+// trees, and whether the store has such a thing.
+func rowsPart(st store.Store, log *slog.Logger, quiet time.Duration) (server.Part, bool) {
+	writer, ok := st.(store.RowWriter)
+	content, versioned := st.(store.Versioned)
+	return server.Part{Name: "rows", Run: func(ctx context.Context) error {
+		writeRows(ctx, writer, content, log, quiet)
+		return nil
+	}}, ok && versioned
+}
+
+// writeRows writes rows whenever the content did not change for some time, until the context
+// ends. Failures are logged once in a row, because a full disk stays full for long.
+func writeRows(ctx context.Context, writer store.RowWriter, content store.Versioned, log *slog.Logger, quiet time.Duration) {
+	seen, failing := uint64(0), false
+	tick := time.NewTicker(quiet)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		version := content.Version()
+		unchanged := version == seen && !first
+		if seen = version; !unchanged {
+			continue
+		}
+		more, err := true, error(nil)
+		for more && err == nil && ctx.Err() == nil && content.Version() == seen {
+			more, err = writer.WriteRows(ctx)
+		}
+		if err != nil && !failing && ctx.Err() == nil {
+			log.Error("cannot write the rows of functions; queries compute them, trying again", "error", err)
+		}
+		failing = err != nil
+	}
+}
