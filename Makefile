@@ -16,7 +16,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -178,6 +178,9 @@ web-e2e: build ## the pages in a browser, against the binary (Node 20, chromium)
 
 web-all: build ## the whole of web-e2e, with 10,000 benchmarks and the steps of speedscope (minutes)
 	cd web && npm ci --no-audit --no-fund && DENDRO_ALL=1 DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
+
+bench-page: build ## the page beside speedscope and d3-flame-graph, 100,000 and a million nodes (minutes)
+	cd web && npm ci --no-audit --no-fund && DENDRO_BENCH=1 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e bench-page
 
 web-many: build ## the first page of a store of 10,000 benchmarks in a browser; prints times (minutes)
 	cd web && npm ci --no-audit --no-fund && DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e many

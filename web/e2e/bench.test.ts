@@ -7,57 +7,11 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, test } from 'vitest';
 import { flameBoxes } from '../src/core/boxes';
 import { Upright } from '../src/core/nodes';
-import { decode, functionRows, type Wire } from '../src/core/profile';
+import { decode, functionRows } from '../src/core/profile';
+import { profile } from './made';
 import { missing, World } from './world';
 
 const wanted = process.env.DENDRO_BENCH;
-
-/** A random walk in a call graph, merged: names by Zipf, the rows in display order as the server writes them. */
-function profile(n: number, sides = 1): Wire {
-  let seed = 7;
-  const random = () => {
-    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
-    return seed / 2 ** 32;
-  };
-  const functions = Math.max(50, Math.min(20_000, n / 40));
-  const parent: number[] = [];
-  const fn: number[] = [];
-  const values: number[][] = Array.from({ length: sides }, () => []);
-  const used: Set<number>[] = [new Set()];
-  const open = [-1];
-  while (parent.length < n) {
-    let depth = random() < 0.62 && open.length < 70 ? open.length : 1 + Math.floor(random() * open.length);
-    if (used[depth - 1]!.size > functions / 2) depth = open.length; // its siblings would run out of functions
-    open.length = depth;
-    used.length = depth;
-    let f: number;
-    do f = Math.floor(functions * random() ** 3);
-    while (used[depth - 1]!.has(f));
-    used[depth - 1]!.add(f);
-    open.push(parent.length);
-    used.push(new Set());
-    parent.push(open[depth - 1]!);
-    fn.push(f);
-    for (const v of values) v.push(random() < 0.6 ? Math.floor(1 / (random() + 1e-3)) : 0);
-  }
-  return {
-    profiles: 1,
-    type: 'cpu',
-    unit: 'count',
-    columns: {
-      parent,
-      function: fn,
-      ...(sides === 1 ? { self: values[0]! } : { baseSelf: values[0]!, newSelf: values[1]!, noisePerValue: [4, 4] }),
-      functions: Array.from({ length: functions }, (_, i) => ({
-        function: `github.com/acme/shop/pkg${i % 97}.(*Type${i % 13}).method${i}`,
-        file: '',
-        module: '',
-        language: 'go',
-        kind: 'go',
-      })),
-    },
-  };
-}
 
 const median = (list: number[]) => [...list].sort((a, b) => a - b)[list.length >> 1]!;
 

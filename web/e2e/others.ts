@@ -27,3 +27,19 @@ export interface Served {
 
 /** The app of speedscope. */
 export const speedscope = (): Promise<Served> => serve(join(modules, 'speedscope/dist/release'));
+
+/** A page that draws a nested profile that is dropped on it with d3-flame-graph, without boxes below a pixel. */
+export const d3FlameGraph = (): Promise<Served> => {
+  const script = (...names: string[]) => names.map(name => `<script src="/${name}"></script>`).join('');
+  const parts = ['array', 'color', 'dispatch', 'ease', 'format', 'hierarchy', 'interpolate', 'path', 'selection', 'time', 'time-format', 'timer', 'scale', 'transition'];
+  return serve(modules, {
+    '/index.html': `<!doctype html><link rel="stylesheet" href="/d3-flame-graph/dist/d3-flamegraph.css"><input type="file"><div id="chart"></div>
+${script(...parts.filter(p => existsSync(join(modules, `d3-${p}`))).map(p => `d3-${p}/dist/d3-${p}.min.js`), 'd3-flame-graph/dist/d3-flamegraph.umd.min.js')}
+<script>
+document.querySelector('input').addEventListener('change', async e => {
+  const data = JSON.parse(await e.target.files[0].text());
+  d3.select('#chart').datum(data).call(flamegraph.default().width(innerWidth - 20).cellHeight(19).minFrameSize(1));
+});
+</script>`,
+  });
+};
