@@ -10,6 +10,8 @@ import { missing, World } from './world';
 
 const rounds = Number(process.env.DENDRO_ROUNDS ?? 3);
 
+const sizes = [100_000, 1_000_000];
+
 interface Program {
   name: string;
   /** The page that is open before. */
@@ -38,22 +40,25 @@ describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', 
   const others: Served[] = [];
   let base = '';
   beforeAll(async () => {
+    for (const n of sizes) {
+      const wire = profile(n);
+      world.write(`${n}.speedscope.json`, asSpeedscope(wire));
+      world.write(`${n}.nested.json`, asNested(wire));
+      world.dendro('import', '--benchmark', `b${n}`, '--run', 'r', `${n}.speedscope.json`);
+      world.dendro('export', '--benchmark', `b${n}`, '--format', 'pprof', '-o', `${n}.pb.gz`);
+    }
+    base = (await world.serve()).http;
     others.push(await speedscope(), await d3FlameGraph());
-  });
+  }, 300_000);
   afterAll(async () => {
     for (const o of others) o.server.close();
     await world.close();
   });
 
-  for (const n of [100_000, 1_000_000])
+  for (const n of sizes)
     test(`${n} nodes`, async () => {
-      const wire = profile(n);
-      world.write(`${n}.speedscope.json`, asSpeedscope(wire));
-      const nested = world.write(`${n}.nested.json`, asNested(wire));
-      world.dendro('import', '--benchmark', `b${n}`, '--run', 'r', `${n}.speedscope.json`);
-      world.dendro('export', '--benchmark', `b${n}`, '--format', 'pprof', '-o', `${n}.pb.gz`);
       const file = join(world.dir, `${n}.pb.gz`);
-      base ||= (await world.serve()).http;
+      const nested = join(world.dir, `${n}.nested.json`);
       const programs: Program[] = [
         { name: 'Dendro, dropped', url: () => base, file, ...dendro },
         { name: 'Dendro, from the store', url: () => `${base}/profile?benchmark=b${n}&last=1`, ...dendro },
@@ -123,7 +128,7 @@ async function measured(world: World, p: Program): Promise<{ ready: number; fram
   await page.goto(p.url(), { waitUntil: p.file ? 'networkidle' : 'commit' });
   if (p.file) await page.setInputFiles('input[type=file]', p.file);
   const state = () => page.evaluate(() => (window as unknown as { bench: { begin: number; end: number } }).bench);
-  await page.waitForFunction(() => (window as unknown as { bench: { end: number } }).bench.end > 0, undefined, { timeout: 100_000, polling: 50 });
+  await page.waitForFunction(() => (window as unknown as { bench: { end: number } }).bench.end > 0, undefined, { timeout: 300_000, polling: 50 });
   const { begin, end } = await state();
   await page.waitForTimeout(1500); // what follows, as the rest of the boxes
   const frames = await page.evaluate<number[]>(`new Promise(done => {

@@ -133,7 +133,7 @@ export class Watched {
     await this.page.waitForFunction(() => !document.querySelector('.loading'), undefined, { timeout: 20_000 });
   }
 
-  /** Serious faults of accessibility, as text. */
+  /** Faults of accessibility, also minor ones, as text. */
   async barriers(): Promise<string[]> {
     await this.page.evaluate(axe);
     const found = await this.page.evaluate(async () => {
@@ -147,7 +147,7 @@ export class Watched {
         nodes: v.nodes.slice(0, 3).map(n => `${n.html.slice(0, 160)} ${n.failureSummary.replace(/\s+/g, ' ').slice(0, 200)}`),
       }));
     });
-    return found.filter(v => v.impact === 'serious' || v.impact === 'critical').map(v => `${v.id}: ${v.nodes.join('; ')}`);
+    return found.map(v => `${v.impact} ${v.id}: ${v.nodes.join('; ')}`);
   }
 
   async close(): Promise<void> {

@@ -90,7 +90,7 @@ function Services({ traced, pushed }: { traced: readonly Service[]; pushed: read
               <th>Service</th>
               <th>Sends</th>
               <th>Last seen</th>
-              <th />
+              <th><span class="hidden">Actions</span></th>
             </tr>
           </thead>
           <tbody>

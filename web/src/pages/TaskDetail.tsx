@@ -263,7 +263,7 @@ function Segments({ list, chosen, of }: { list: TaskSegment[]; chosen: string; o
               <th>Instance</th>
               <th>Start</th>
               <th class="num">Latency</th>
-              <th class="wide" />
+              <th class="wide"><span class="hidden">Latency as a bar</span></th>
               <th class="num">Dumps</th>
               <th class="num">Covered</th>
             </tr>

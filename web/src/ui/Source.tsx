@@ -108,7 +108,7 @@ function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
               <th class="num">Self</th>
               <th class="num">Total</th>
               <th class="num">Line</th>
-              <th>{text ? 'Text' : ''}</th>
+              <th>{text ? 'Text' : <span class="hidden">Share</span>}</th>
             </tr>
           </thead>
           <tbody>

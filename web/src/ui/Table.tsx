@@ -188,7 +188,7 @@ export function Table(p: Props) {
                   {sorted && <span aria-hidden="true">{p.sort!.descending ? ' ↓' : ' ↑'}</span>}
                 </button>
               ) : (
-                c.title
+                c.title || <span class="hidden">{c.hint}</span>
               )}
             </div>
           );

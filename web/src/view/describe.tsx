@@ -100,7 +100,7 @@ export function Numbers({
           <tr>
             {['', 'base', 'new', 'delta', 'relative'].map(h => (
               <th key={h} scope="col">
-                {h}
+                {h || <span class="hidden">Value</span>}
               </th>
             ))}
           </tr>
