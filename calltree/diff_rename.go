@@ -27,14 +27,7 @@ const (
 //
 // A function that replaces another of the same cost looks like a renamed one.
 func (d *Diff) Renames() []Rename {
-	m := &renamer{Diff: d, root: d.RootTotal(), gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)), partner: make(map[int32]int32)}
-	for n, fn := range d.Func {
-		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
-		m.fresh[fn] = m.fresh[fn] || d.New.Total[n] != 0
-	}
-	for fn := range m.gone {
-		m.gone[fn], m.fresh[fn] = m.gone[fn] && !m.fresh[fn], m.fresh[fn] && !m.gone[fn]
-	}
+	m := d.newRenamer()
 	if !slices.Contains(m.gone, true) || !slices.Contains(m.fresh, true) {
 		return nil
 	}
@@ -50,6 +43,19 @@ func (d *Diff) Renames() []Rename {
 		m.callees(last[0], last[1])
 	}
 	return m.renames()
+}
+
+// newRenamer tells which functions vanished and which are new.
+func (d *Diff) newRenamer() *renamer {
+	m := &renamer{Diff: d, root: d.RootTotal(), gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)), partner: make(map[int32]int32)}
+	for n, fn := range d.Func {
+		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
+		m.fresh[fn] = m.fresh[fn] || d.New.Total[n] != 0
+	}
+	for fn := range m.gone {
+		m.gone[fn], m.fresh[fn] = m.gone[fn] && !m.fresh[fn], m.fresh[fn] && !m.gone[fn]
+	}
+	return m
 }
 
 type renamer struct {

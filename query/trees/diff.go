@@ -270,13 +270,16 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 	if err := c.compare(trees, sides); err != nil {
 		return nil, err
 	}
-	renames, err := c.renames(ctx, st)
-	if err == nil && len(renames) > 0 {
-		err = c.applyRenames(trees, sides, renames)
-	}
+	wide, err := c.siblings(ctx, st)
 	if err != nil {
 		return nil, err
 	}
+	if renames := c.renames(wide); len(renames) > 0 {
+		if err := c.applyRenames(trees, sides, renames); err != nil {
+			return nil, err
+		}
+	}
+	c.noteInlined(wide)
 	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err
 	}

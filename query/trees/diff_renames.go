@@ -14,14 +14,13 @@ import (
 // renamed functions.
 const mostSiblings = 400
 
-// renames returns the functions that were renamed: those that the comparison shows, and those
-// that all benchmarks of the two sides together show, of which one alone may have too few
-// samples.
-func (c *comparison) renames(ctx context.Context, st store.Store) ([]calltree.Rename, error) {
-	own := c.Renames()
+// siblings compares all benchmarks of the two sides together, or returns nil where the
+// comparison has them all, or they are too many. One benchmark alone may have too few samples
+// to show what changed its functions' names.
+func (c *comparison) siblings(ctx context.Context, st store.Store) (*calltree.Diff, error) {
 	r := c.r
 	if r.inputs() || r.Against != "" || len(r.Benchmarks)+len(r.Params) == 0 || !r.Base.chosen() || !r.New.chosen() {
-		return own, nil
+		return nil, nil
 	}
 	q := r.Selection
 	q.Benchmarks, q.Params, q.Types = nil, nil, []string{c.Type.Name}
@@ -34,7 +33,7 @@ func (c *comparison) renames(ctx context.Context, st store.Store) ([]calltree.Re
 		}
 		count[i] = len(list)
 		if len(list) == 0 || count[0]+count[1] > mostSiblings {
-			return own, nil
+			return nil, nil
 		}
 		t, _, err := store.MergeTrees(ctx, st, q)
 		if err != nil {
@@ -43,31 +42,72 @@ func (c *comparison) renames(ctx context.Context, st store.Store) ([]calltree.Re
 		side[i] = []*calltree.Tree{t}
 	}
 	wide, err := calltree.Compare(side[0], side[1])
-	if err != nil {
-		return nil, err
+	if err == nil {
+		wide.PerUnit(float64(count[0]), float64(count[1]))
 	}
-	wide.PerUnit(float64(count[0]), float64(count[1]))
+	return wide, err
+}
+
+// renames returns the functions that were renamed: those that the comparison shows, and those
+// that all benchmarks together show.
+func (c *comparison) renames(wide *calltree.Diff) []calltree.Rename {
+	own := c.Renames()
+	if wide == nil {
+		return own
+	}
 	for _, x := range wide.Renames() {
 		if c.onlyOn(x) && !slices.ContainsFunc(own, func(k calltree.Rename) bool { return k.Base.Name == x.Base.Name || k.New.Name == x.New.Name }) {
 			own = append(own, x)
 		}
 	}
-	return own, nil
+	return own
+}
+
+// noteInlined notes the functions that were inlined: their rows have vanished, and the rise
+// of their callers' own time is no cost.
+func (c *comparison) noteInlined(wide *calltree.Diff) {
+	own := c.Inlined()
+	if wide != nil {
+		for _, x := range wide.Inlined() {
+			if !slices.Contains(own, x) && c.only(x.Callee.Name, true) {
+				own = append(own, x)
+			}
+		}
+	}
+	if len(own) > 0 {
+		var names []string
+		for _, x := range own {
+			names = append(names, x.Callee.Name+" into "+x.Caller.Name)
+		}
+		c.note("inlined (vanished, and the caller's self rose by as much): %s", first(names))
+	}
+}
+
+// first joins the first names, and the number of the others.
+func first(names []string) string {
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // onlyOn reports whether the comparison has the old name of a function on the base side only,
 // and the new one on the new side only.
 func (c *comparison) onlyOn(x calltree.Rename) bool {
-	var old, fresh calltree.Pair
+	return c.only(x.Base.Name, true) && c.only(x.New.Name, false)
+}
+
+// only reports whether the base side alone, or the new side alone, has a function.
+func (c *comparison) only(name string, base bool) bool {
+	var sum calltree.Pair
 	for n := range int32(c.Len()) {
-		switch p := c.Total(n); c.Name(n) {
-		case x.Base.Name:
-			old.Base, old.New = old.Base+p.Base, old.New+p.New
-		case x.New.Name:
-			fresh.Base, fresh.New = fresh.Base+p.Base, fresh.New+p.New
+		if c.Name(n) == name {
+			p := c.Total(n)
+			sum.Base, sum.New = sum.Base+p.Base, sum.New+p.New
 		}
 	}
-	return old.Base != 0 && old.New == 0 && fresh.New != 0 && fresh.Base == 0
+	return (sum.Base != 0) == base && (sum.New != 0) != base
 }
 
 // applyRenames compares the sides under the new names of functions, and notes them.
@@ -82,10 +122,6 @@ func (c *comparison) applyRenames(trees [2][]*calltree.Tree, sides [2][]Input, r
 		c.renamed[r.New.Name] = r.Base.Name
 		names = append(names, r.Base.Name+" → "+r.New.Name)
 	}
-	const most = 3
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", more))
-	}
-	c.note("renamed (same callers, similar values): %s", strings.Join(names, ", "))
+	c.note("renamed (same callers, similar values): %s", first(names))
 	return nil
 }

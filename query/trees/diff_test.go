@@ -78,6 +78,30 @@ func TestDiffKnowsRenamesOfSiblings(t *testing.T) {
 	}
 }
 
+// TestDiffKnowsInlinedOfSiblings: a function that another benchmark of the same sides shows to
+// be inlined is so in a benchmark with few samples, and where nothing vanished nothing is said.
+func TestDiffKnowsInlinedOfSiblings(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "small", Branch: "main", Stacks: "main;sort 9, main;sort;less 3"},
+		runtest.Run{Benchmark: "small", Branch: "pull", Stacks: "main;sort 12"},
+		runtest.Run{Benchmark: "other", Branch: "main", Stacks: "main;read 30"},
+		runtest.Run{Benchmark: "other", Branch: "pull", Stacks: "main;read 40"},
+		runtest.Run{Benchmark: "large", Branch: "main", Stacks: "main;sort 500, main;sort;less 400"},
+		runtest.Run{Benchmark: "large", Branch: "pull", Stacks: "main;sort 910"},
+	)
+	for benchmark, want := range map[string]bool{"small": true, "large": true, "other": false} {
+		r := &DiffRequest{Base: Side{Branches: []string{"main"}}, New: Side{Branches: []string{"pull"}}}
+		r.Benchmarks = []string{benchmark}
+		d, err := Diff(t.Context(), st, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(d.Notes, "\n"), "less into sort"); got != want {
+			t.Errorf("%s: notes %q", benchmark, d.Notes)
+		}
+	}
+}
+
 // TestDiffOfTheFirstRun has nothing to compare with: that is no failure of a server.
 func TestDiffOfTheFirstRun(t *testing.T) {
 	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "main 5"})
