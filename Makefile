@@ -189,9 +189,9 @@ web-fresh: web # web/dist is what its sources build
 	git diff --exit-code --stat web/dist
 	@test -z "$$(git status --porcelain web/dist)" || { git status --short web/dist; exit 1; }
 
-pictures: build ## write docs/pictures from the demo
+pictures: build ## write docs/pictures, and every page at three widths and two themes to bin/pictures, to be looked at
 	$(GO) test ./test/docs -run TestPictures -update
-	cd web && npm ci --no-audit --no-fund && DENDRO_PICTURES=$(CURDIR)/docs/pictures npm run e2e pictures
+	cd web && npm ci --no-audit --no-fund && DENDRO_PICTURES=$(CURDIR)/docs/pictures DENDRO_GALLERY=$(CURDIR)/bin/pictures DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e pictures gallery
 
 golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update

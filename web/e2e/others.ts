@@ -31,10 +31,10 @@ export const speedscope = (): Promise<Served> => serve(join(modules, 'speedscope
 /** A page that draws a nested profile that is dropped on it with d3-flame-graph, without boxes below a pixel. */
 export const d3FlameGraph = (): Promise<Served> => {
   const script = (...names: string[]) => names.map(name => `<script src="/${name}"></script>`).join('');
-  const parts = ['array', 'color', 'dispatch', 'ease', 'format', 'hierarchy', 'interpolate', 'path', 'selection', 'time', 'time-format', 'timer', 'scale', 'transition'];
+  const parts = ['array', 'color', 'dispatch', 'ease', 'format', 'hierarchy', 'interpolate', 'selection', 'time', 'time-format', 'timer', 'scale', 'transition'];
   return serve(modules, {
     '/index.html': `<!doctype html><link rel="stylesheet" href="/d3-flame-graph/dist/d3-flamegraph.css"><input type="file"><div id="chart"></div>
-${script(...parts.filter(p => existsSync(join(modules, `d3-${p}`))).map(p => `d3-${p}/dist/d3-${p}.min.js`), 'd3-flame-graph/dist/d3-flamegraph.umd.min.js')}
+${script(...parts.map(p => `d3-${p}/dist/d3-${p}.min.js`), 'd3-flame-graph/dist/d3-flamegraph.umd.min.js')}
 <script>
 document.querySelector('input').addEventListener('change', async e => {
   const data = JSON.parse(await e.target.files[0].text());

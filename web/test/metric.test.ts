@@ -28,6 +28,8 @@ test.each([
   ['std::vector<a::b>::push_back(int)', 'std::'],
   ['pipeline.work[go.shape.*uint8]', 'pipeline.'],
   ['main', ''],
+  ['finish_task_switch.isra.0', ''],
+  ['com.acme.Shop.pay.part.1.cold', 'com.acme.Shop.'],
 ])('%s: its package', (name, pkg) => {
   expect(splitName(name)).toEqual([pkg, name.slice(pkg.length)]);
 });

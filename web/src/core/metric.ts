@@ -73,7 +73,7 @@ export function splitName(name: string): [pkg: string, symbol: string] {
   const cut = name.search(/[<([]/);
   const method = name.indexOf('.(*');
   const end = method >= 0 ? method : cut > 0 ? cut : name.length;
-  const head = name.slice(0, end);
+  const head = name.slice(0, end).replace(/(\.(cold|constprop|isra|lto_priv|part)(\.\d+)?)+$/, ''); // what GCC adds to a name
   const from = head.lastIndexOf('/') + 1;
   const colons = head.lastIndexOf('::');
   const dot = head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head) ? head.indexOf('.', from) : head.lastIndexOf('.');

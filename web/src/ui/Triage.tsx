@@ -171,7 +171,13 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
       },
       cell: i => {
         const r = rows[i]!;
-        if (r.is === 'fold') return null;
+        if (r.is === 'fold') // it reaches over the whole row
+          return (
+            <button type="button" class="plainbutton" aria-expanded={unfolded} onClick={e => (e.stopPropagation(), fold())}>
+              {`${unfolded ? '▾' : '▸'} ${counted(r.quiet - r.unknown, 'benchmark')} without a change`}
+              {r.unknown > 0 && `, ${count(r.unknown)} with too few runs`}
+            </button>
+          );
         if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{status(r.o)}</span>;
         return (
           <span title={r.c.fails ? 'fails the check' : undefined}>
@@ -236,12 +242,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
             </>
           );
         if (r.is === 'quiet') return <span class="dim">{visible(withoutFlags(r.o.reason ?? ''))}</span>;
-        return (
-          <button type="button" class="plainbutton" aria-expanded={unfolded} onClick={e => (e.stopPropagation(), fold())}>
-            {`${unfolded ? '▾' : '▸'} ${counted(r.quiet - r.unknown, 'benchmark')} without a change`}
-            {r.unknown > 0 && `, ${count(r.unknown)} with too few runs`}
-          </button>
-        );
+        return null;
       },
     },
     {

@@ -97,7 +97,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
     class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
   });
   const bar = (of: (r: FunctionRow) => readonly number[]) => (i: number) => (t.root[0] ? Math.abs(of(list[i]!)[0]! / t.root[0]!) : 0);
-  const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 84): Column => ({
+  const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 96): Column => ({
     id,
     title,
     width,
@@ -146,13 +146,13 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
       ? [name, difference('total', 'Δ total', r => r.total), relativeColumn, difference('self', 'Δ self', r => r.self)]
       : [
           name,
-          state,
-          number('baseTotal', 'Base total', r => value(r.total[0]!)),
-          number('newTotal', 'New total', r => value(r.total[1]!)),
+          { ...state, optional: 1 },
+          { ...number('baseTotal', 'Base total', r => value(r.total[0]!)), optional: 3 },
+          { ...number('newTotal', 'New total', r => value(r.total[1]!)), optional: 3 },
           difference('total', 'Δ total', r => r.total),
-          relativeColumn,
-          number('baseSelf', 'Base self', r => value(r.self[0]!)),
-          number('newSelf', 'New self', r => value(r.self[1]!)),
+          { ...relativeColumn, optional: 2 },
+          { ...number('baseSelf', 'Base self', r => value(r.self[0]!)), optional: 4 },
+          { ...number('newSelf', 'New self', r => value(r.self[1]!)), optional: 4 },
           difference('self', 'Δ self', r => r.self),
         ];
   else
@@ -164,14 +164,15 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
         ]
       : [
           name,
-          number('total', 'Total', r => value(r.total[0]!), 96),
+          { ...number('total', 'Total', r => value(r.total[0]!)), optional: 1 },
           { ...number('totalShare', 'Total %', r => share(r.total[0]!), 72), bar: bar(r => r.total) },
-          number('self', 'Self', r => value(r.self[0]!), 96),
+          { ...number('self', 'Self', r => value(r.self[0]!)), optional: 2 },
           { ...number('selfShare', 'Self %', r => share(r.self[0]!), 72), bar: bar(r => r.self) },
           {
             id: 'place',
             title: 'Where',
             width: 260,
+            optional: 3,
             cell: (i: number) => (
               <span class="dim">
                 {[t.table.functions[list[i]!.fn]!.module, t.table.functions[list[i]!.fn]!.file.replace(/^.*\/(?=[^/]*$)/, '')]

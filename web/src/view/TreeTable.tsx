@@ -97,7 +97,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
       );
     },
   };
-  const number = (id: string, title: string, of: (n: number) => string, width = 84): Column => ({
+  const number = (id: string, title: string, of: (n: number) => string, width = 96): Column => ({
     id,
     title,
     width,
@@ -126,15 +126,16 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
           id: 'state',
           title: 'Change',
           width: 104,
+          optional: 1,
           cell: i => {
             const v = verdict(t, nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1), nodes.outside(rows[i]!));
             return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
           },
         },
-        number('base', 'Base total', n => value(nodes.total(n, 0))),
-        number('new', 'New total', n => value(nodes.total(n, 1))),
+        { ...number('base', 'Base total', n => value(nodes.total(n, 0))), optional: 3 },
+        { ...number('new', 'New total', n => value(nodes.total(n, 1))), optional: 3 },
         difference('total', 'Δ total', (n, s) => nodes.total(n, s)),
-        number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1), t.noise(nodes.total(n, 0), nodes.total(n, 1))) || '–'),
+        { ...number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1), t.noise(nodes.total(n, 0), nodes.total(n, 1))) || '–'), optional: 2 },
         difference('self', 'Δ self', (n, s) => nodes.self(n, s)),
       ]
     : [
@@ -145,13 +146,14 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
                 id: 'category',
                 title: 'Category',
                 width: 110,
+                optional: 3,
                 cell: (i: number) => <span class="dim">{category[nodes.category(rows[i]!)]?.name}</span>,
               },
             ]
           : []),
-        number('total', 'Total', n => value(nodes.total(n, 0)), 96),
+        { ...number('total', 'Total', n => value(nodes.total(n, 0))), optional: 1 },
         { ...number('totalShare', 'Total %', n => share(nodes.total(n, 0), 0), 72), bar: i => part(nodes.total(rows[i]!, 0)) },
-        number('self', 'Self', n => value(nodes.self(n, 0)), 96),
+        { ...number('self', 'Self', n => value(nodes.self(n, 0))), optional: 2 },
         { ...number('selfShare', 'Self %', n => share(nodes.self(n, 0), 0), 72), bar: i => part(nodes.self(rows[i]!, 0)) },
       ];
   return (

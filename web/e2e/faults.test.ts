@@ -1,0 +1,90 @@
+// What the pages once did wrong, and no other test of a page would notice.
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { missing, World } from './world';
+
+const formats = resolve(import.meta.dirname, '../../format');
+const rtl = '\u202etxt\u200bname';
+const long = 'n'.repeat(300);
+
+describe.skipIf(missing)('faults', () => {
+  const world = new World();
+  let base = '';
+  beforeAll(async () => {
+    const store = ['--store', 'f.duckdb'];
+    world.dendro('demo', ...store);
+    const one = world.write('one.folded', 'main;work 10\n');
+    for (const benchmark of [rtl, long]) world.dendro('import', ...store, '--group', 'odd', '--benchmark', benchmark, '--run', `${rtl}-1`, one);
+    world.dendro('import', ...store, '--group', 'dumps', '--benchmark', 'jstack', '--run', 'd1', join(formats, 'threaddump/testdata/jstack-jdk17.txt.gz'));
+    base = (await world.serve(...store)).http;
+  });
+  afterAll(() => world.close());
+
+  test('Home and the page of a benchmark name one onset', async () => {
+    const w = await world.page();
+    await w.open(base);
+    const onset = /run-\d+/.exec(await w.page.locator('.triage .tr', { hasText: 'checkout' }).first().innerText())![0];
+    await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
+    const text = await w.page.locator('main').innerText();
+    expect(text).toMatch(new RegExp(`slower.*since ${onset} at`));
+    expect(text).toMatch(new RegExp(`% slower[^%]*${onset}`)); // the lasting change
+    await w.close();
+  });
+
+  test('Home does not jump when what changed arrives', async () => {
+    const w = await world.page();
+    await w.page.addInitScript(() => {
+      const seen = { shift: 0 };
+      Object.assign(window, { seen });
+      new PerformanceObserver(list => {
+        for (const e of list.getEntries()) seen.shift += (e as unknown as { value: number }).value;
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await w.open(base);
+    await w.page.locator('.triage .tr').first().waitFor();
+    await w.page.waitForTimeout(300);
+    expect(await w.page.evaluate(() => (window as unknown as { seen: { shift: number } }).seen.shift)).toBeLessThan(0.1);
+    await w.close();
+  });
+
+  test('names with invisible characters are shown as such, long ones push nothing out of the page', async () => {
+    const w = await world.page({ viewport: { width: 1280, height: 720 } });
+    for (const page of ['/?quiet=true', '/profile', '/regressions?quiet=true']) {
+      await w.open(base + page);
+      await w.page.getByText('nnnnnnnn').first().waitFor();
+      expect(await w.page.locator('body').innerText(), page).not.toMatch(/[\u200b\u202e]/);
+      expect(await w.page.evaluate(() => document.documentElement.scrollWidth), page).toBeLessThanOrEqual(1280);
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);
+    const text = await w.page.locator('main').innerText();
+    expect(text).not.toMatch(/undo a transform/);
+    expect(text).toMatch(/time/);
+    expect(w.faults.filter(f => !/404/.test(f))).toEqual([]); // the server says what there is not
+    await w.close();
+  });
+
+  test('a second task of a service links the one that runs', async () => {
+    const w = await world.page();
+    const create = async () => {
+      await w.open(`${base}/tasks?create=true`);
+      await w.page.getByLabel('Service').fill('shop');
+      await w.page.getByLabel('Endpoint').fill('/checkout');
+      await w.page.getByRole('button', { name: 'Create' }).click();
+    };
+    await create();
+    await w.page.waitForURL(/\/task\?/);
+    await create();
+    const alert = w.page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.innerText()).not.toMatch(/dendro task/);
+    await alert.getByRole('link').click();
+    await w.page.getByRole('heading', { name: '/checkout' }).waitFor();
+    await w.close();
+  });
+});
