@@ -83,29 +83,40 @@ type entry struct {
 	Machine    string            `json:"machine"`
 	Type       string            `json:"type"`
 	Operations float64           `json:"operations"` // that the profile covers
-	Metric     *testrun.Metric   `json:"metric"`
-	Metrics    []testrun.Metric  `json:"metrics"`
+	Metric     *entryMetric      `json:"metric"`
+	Metrics    []entryMetric     `json:"metrics"`
 	Attributes map[string]string `json:"attributes"`
 }
 
+// entryMetric is a metric whose mean may be missing, which is no mean of 0.
+type entryMetric struct {
+	testrun.Metric
+	Mean *float64 `json:"mean"`
+}
+
 func (e *entry) label() (Label, error) {
+	metrics := e.Metrics
+	if e.Metric != nil {
+		metrics = append([]entryMetric{*e.Metric}, metrics...)
+	}
 	l := Label{
 		Group: e.Group, Benchmark: e.Benchmark, Type: e.Type,
 		Run: testrun.Run{Key: e.Run, Commit: e.Commit, Branch: e.Branch, Repository: e.Repository,
 			Machine: e.Machine, Attributes: e.Attributes},
-		Metrics: e.Metrics,
 	}
-	if e.Metric != nil {
-		l.Metrics = append([]testrun.Metric{*e.Metric}, l.Metrics...)
-	}
-	for i := range l.Metrics {
-		m := &l.Metrics[i]
+	for i := range metrics {
+		m := &metrics[i].Metric
+		if metrics[i].Mean == nil {
+			return l, fmt.Errorf(`metric %q has no "mean"`, m.Name)
+		}
+		m.Mean = *metrics[i].Mean
 		if m.Better == "" {
 			m.Better = testrun.BetterOf(m.Unit)
 		}
 		if err := m.Check(); err != nil {
 			return l, err
 		}
+		l.Metrics = append(l.Metrics, *m)
 	}
 	if len(l.Metrics) > 0 {
 		l.Metrics[0].Primary = true

@@ -169,6 +169,22 @@ func TestManifestAndSidecar(t *testing.T) {
 	}
 }
 
+// TestMetricWithoutMean: a misspelt key is no measurement of 0.
+func TestMetricWithoutMean(t *testing.T) {
+	for _, text := range []string{
+		`{"metric": {"name": "time", "value": 3, "unit": "ms"}}`,
+		`{"metrics": [{"name": "time", "mean": 3, "unit": "ms"}, {"name": "size", "unit": "B"}]}`,
+	} {
+		if _, err := ParseLabel("x.json", []byte(text)); err == nil || !strings.Contains(err.Error(), `has no "mean"`) {
+			t.Errorf("%s: error %v", text, err)
+		}
+	}
+	l, err := ParseLabel("x.json", []byte(`{"metric": {"name": "misses", "mean": 0, "unit": "misses"}}`))
+	if err != nil || len(l.Metrics) != 1 || !l.Metrics[0].Primary {
+		t.Errorf("a mean of 0: %+v, %v", l.Metrics, err)
+	}
+}
+
 func TestParseMetric(t *testing.T) {
 	for text, want := range map[string]testrun.Metric{
 		"time=12.3ms":      {Name: "time", Mean: 12.3, Unit: "ms", Better: testrun.Lower},
