@@ -41,7 +41,7 @@ Profiles that the target already has are skipped. Repeat the command to continue
 interrupted copy, or to copy new profiles later. A profile that exists with different
 content is reported and skipped, or replaced with --replace. Without a selection,
 metrics that have no profile yet are copied too. Windows of continuous profiles are
-not copied.`,
+not copied. A copy in a DuckDB file has the rows of functions that other programs read.`,
 		Example: `  dendro copy --from dendro.duckdb --to neo4j+s://neo4j@graph.example:7687
   dendro copy --to archive.duckdb --until 90d
   dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
@@ -219,6 +219,12 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 		p.copied(c)
 	}
 	err := store.CopyFrom(ctx, dst, src, opts)
+	if writer, ok := dst.(store.RowWriter); ok && err == nil {
+		// A copy of a served store is often there for other programs, which need them.
+		for more := true; more && err == nil; {
+			more, err = writer.WriteRows(ctx)
+		}
+	}
 	p.end()
 	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {
 		return err
