@@ -26,7 +26,7 @@ check("profiles in the file", db.sql("SELECT count(*) FROM profile").fetchone()[
 check("functions have rows", db.sql("SELECT count(*) > 0 FROM fn_sample").fetchone()[0], True)
 orphans = db.sql("SELECT count(*) FROM call_path WHERE parent >= id").fetchone()[0]
 check("parents come first", orphans, 0)
-selfs = dict(db.sql("SELECT p.uid, sum(s.self)::BIGINT FROM fn_sample s JOIN profile p ON p.id = s.profile GROUP BY ALL").fetchall())
+selfs = dict(db.sql("SELECT p.uid, sum(s.self * p.divisor)::BIGINT FROM fn_sample s JOIN profile p ON p.bench = s.bench AND p.slot = s.slot GROUP BY ALL").fetchall())
 for p in profiles:
     check(f"self of {p['id']}", selfs.get(p["id"], 0), p["sum"])
 db.close()
