@@ -345,9 +345,9 @@ func (f *fit) measuredSlower() bool {
 	return z >= least
 }
 
-// limitToPower makes a confirmed regression a suspect if it is smaller than the change that
-// the comparison is said to detect. The threshold alone decides for a service: one that is
-// watched has no next run that confirms.
+// limitToPower makes a confirmed regression of a benchmark a suspect if it is smaller than the
+// change that the report says its runs detect. The next run can confirm a suspect; a release of
+// a service has no next run, so there the threshold of the score decides alone.
 func (r *reporter) limitToPower(f *Finding) {
 	if r.options.Service {
 		return

@@ -61,7 +61,8 @@ func (s *search) recall(ctx context.Context) (release func(), err error) {
 	return store.Preload(ctx, s.st, ids)
 }
 
-// all judges all benchmarks. The caller releases what was announced to the store.
+// all judges every benchmark of the search. The caller calls release when it has used the
+// result: until then the store keeps the profiles that recall announced.
 func (s *search) all(ctx context.Context) (list []Benchmark, release func(), err error) {
 	if release, err = s.recall(ctx); err != nil {
 		return nil, nil, err

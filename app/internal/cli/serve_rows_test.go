@@ -14,9 +14,9 @@ import (
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
-// TestServeWritesRows expects a server to write the rows of functions of what was imported,
-// without a change of the version that answers have.
-func TestServeWritesRows(t *testing.T) {
+// TestRows: some time after an import, the server writes the rows of functions. Answers that
+// clients have cached stay valid, so the version of the store does not change.
+func TestRows(t *testing.T) {
 	st, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "store.duckdb"), duckdb.Options{})
 	if err != nil {
 		t.Fatal(err)

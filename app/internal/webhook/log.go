@@ -22,8 +22,8 @@ type Log struct {
 // it is still found.
 const forgotten = 180 * 24 * time.Hour
 
-// ReadLog reads a file, which need not exist yet. It fails if the file cannot be written:
-// what was posted would be posted again in every search.
+// ReadLog reads a file, which need not exist yet. It fails if the file cannot be written,
+// because then every search would post the same findings again.
 func ReadLog(name string) (*Log, error) {
 	l := &Log{name, map[string]time.Time{}}
 	text, err := os.ReadFile(name)

@@ -293,8 +293,8 @@ func gzipped(content []byte) []byte {
 	return b.Bytes()
 }
 
-// TestHostile pushes what nobody should, to every endpoint: the answer says what is wrong, nothing
-// is stored, and memory stays in proportion.
+// TestHostile sends hostile requests to every endpoint. The answer says what is wrong, nothing
+// is stored, and the server allocates little.
 func TestHostile(t *testing.T) {
 	w := newWorld(t)
 	many := make([][2]string, 10_000)
