@@ -54,7 +54,7 @@ func (d *Diff) Inlined() []Inline {
 	var list []Inline
 	for fn := range int32(len(d.Functions)) {
 		c := callers[fn]
-		if c == nil || !m.enoughGone(c.callee) || d.Delta(c.self) <= d.Noise(c.self) {
+		if c == nil || c.callee == 0 || !m.enough(Pair{Base: c.callee}) || d.Delta(c.self) <= d.Noise(c.self) {
 			continue
 		}
 		both := Pair{c.self.Base + c.callee, c.self.New}
@@ -66,13 +66,4 @@ func (d *Diff) Inlined() []Inline {
 		}
 	}
 	return list
-}
-
-// enoughGone reports whether it is no chance that the new side has none of a value of the base.
-func (m *renamer) enoughGone(base int64) bool {
-	if m.sample[0] == 0 || m.sample[1] == 0 {
-		return math.Abs(float64(base))*100 >= renameShare*float64(m.root.Base)
-	}
-	value, _ := m.Values(Pair{Base: base})
-	return math.Abs(value)*m.New.Divisor/m.sample[1] >= renameSamples
 }

@@ -129,21 +129,25 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 // fits reports whether node b of the new side is about as large as node a of the base.
 func (m *renamer) fits(a, b int32) bool {
 	total := Pair{m.Base.Total[a], m.New.Total[b]}
-	if m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind || !m.enough(total) {
+	if total.Base == 0 || total.New == 0 || m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind || !m.enough(total) {
 		return false
 	}
 	limit := max(renameChange*m.Larger(total), m.Noise(total))
 	return math.Abs(m.Delta(total)) <= limit && math.Abs(m.Delta(Pair{m.Base.Self[a], m.New.Self[b]})) <= limit
 }
 
-// enough reports whether it is no chance that each side misses the other's function.
+// enough reports whether it is no chance that each side misses the other's function; a value
+// of 0 is no function.
 func (m *renamer) enough(p Pair) bool {
 	if m.sample[0] == 0 || m.sample[1] == 0 {
-		return math.Abs(float64(p.Base))*100 >= renameShare*float64(m.root.Base) && math.Abs(float64(p.New))*100 >= renameShare*float64(m.root.New)
+		large := func(value, root int64) bool {
+			return value == 0 || math.Abs(float64(value))*100 >= renameShare*float64(root)
+		}
+		return large(p.Base, m.root.Base) && large(p.New, m.root.New)
 	}
 	base, new := m.Values(p)
 	missed := math.Abs(base)*m.New.Divisor/m.sample[1] + math.Abs(new)*m.Base.Divisor/m.sample[0]
-	return p.Base != 0 && p.New != 0 && missed >= renameSamples
+	return missed >= renameSamples
 }
 
 func (m *renamer) vote(a, b int32) {
