@@ -35,24 +35,36 @@ func (s *Store) commitDelete(ctx context.Context, c *driver.Conn, gone map[store
 	for _, e := range gone {
 		list, ids = append(list, e), append(ids, e.id())
 	}
-	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
-		return err
-	}
-	err := removeUnused(ctx, c, ids)
-	if err == nil {
-		err = removeRows(ctx, c, &s.catalog, list)
-	}
-	if err == nil {
-		s.removal.Lock()
-		defer s.removal.Unlock()
-		err = c.Exec("COMMIT")
-	}
+	err := s.commitAlone(c, func() { s.catalog.change(func() { s.catalog.remove(gone) }) },
+		func() error { return removeUnused(ctx, c, ids) },
+		func() error { return removeRows(ctx, c, &s.catalog, list) })
 	if err != nil {
-		c.Exec("ROLLBACK")
 		return fmt.Errorf("delete: %w", err)
 	}
-	s.catalog.change(func() { s.catalog.remove(gone) })
 	return nil
+}
+
+// commitAlone runs steps in one transaction, and commits and applies them to memory while no
+// query reads: one that began before would find other rows than its catalog says.
+func (s *Store) commitAlone(c *driver.Conn, apply func(), steps ...func() error) error {
+	alone := false
+	err := c.WriteTx(func() error {
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		s.removal.Lock()
+		alone = true
+		return nil
+	})
+	if alone {
+		defer s.removal.Unlock()
+	}
+	if err == nil {
+		apply()
+	}
+	return err
 }
 
 // removeUnused removes the metrics, benchmarks and runs that only the profiles of the

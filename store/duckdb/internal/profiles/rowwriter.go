@@ -51,34 +51,15 @@ func (s *Store) commitRows(ctx context.Context, c *driver.Conn, list []*entry) e
 	for bench, slots := range s.catalog.listing().slots {
 		next[bench] = slots[len(slots)-1] + 1
 	}
-	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
-		return err
-	}
 	w := rowWriter{c: c, v: v, next: next}
-	err = w.write(ctx, vs, list)
-	if err == nil {
-		err = w.flush()
-	}
-	if err == nil {
-		err = w.showKeys(list)
-	}
-	if err == nil {
-		err = c.Query(ctx, "UPDATE profile SET slot = k.slot, divisor = k.divisor FROM row_key k WHERE profile.id = k.id", nil, nil)
-	}
-	if err == nil {
-		err = c.Exec("DELETE FROM row_key")
-	}
-	if err == nil {
-		s.removal.Lock() // or a query that began before would find rows of profiles that had none
-		defer s.removal.Unlock()
-		err = c.Exec("COMMIT")
-	}
-	if err != nil {
-		c.Exec("ROLLBACK")
-		return err
-	}
-	s.catalog.takeKeys(list, w.keys)
-	return nil
+	return s.commitAlone(c, func() { s.catalog.takeKeys(list, w.keys) },
+		func() error { return w.write(ctx, vs, list) },
+		w.flush,
+		func() error { return w.showKeys(list) },
+		func() error {
+			return c.Query(ctx, "UPDATE profile SET slot = k.slot, divisor = k.divisor FROM row_key k WHERE profile.id = k.id", nil, nil)
+		},
+		func() error { return c.Exec("DELETE FROM row_key") })
 }
 
 // takeKeys applies the commit of rows. Answers stay the same, and so does the version.
