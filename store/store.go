@@ -50,6 +50,18 @@ type RowWriter interface {
 	WriteRows(ctx context.Context) (more bool, err error)
 }
 
+// WriteRows writes all rows of functions, if an engine can.
+func WriteRows(ctx context.Context, engine any) error {
+	writer, ok := engine.(RowWriter)
+	for ok {
+		more, err := writer.WriteRows(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
 // Reader runs queries.
 type Reader interface {
 	// Info describes the store and counts its content.

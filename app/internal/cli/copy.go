@@ -219,11 +219,8 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 		p.copied(c)
 	}
 	err := store.CopyFrom(ctx, dst, src, opts)
-	if writer, ok := dst.(store.RowWriter); ok && err == nil {
-		// A copy of a served store is often there for other programs, which need them.
-		for more := true; more && err == nil; {
-			more, err = writer.WriteRows(ctx)
-		}
+	if err == nil { // a copy of a served store is often there for other programs, which need them
+		err = store.WriteRows(ctx, dst)
 	}
 	p.end()
 	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {

@@ -23,6 +23,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/pages"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope/querier"
 	"github.com/dendroprof/dendro/app/internal/server/tracing"
+	"github.com/dendroprof/dendro/app/internal/server/upkeep"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
@@ -335,7 +336,7 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	if answers.Windows != nil {
 		parts = append(parts, querier.Part(answers.Windows))
 	}
-	if rows, ok := rowsPart(st, o.Log, quietTime); ok {
+	if rows, ok := upkeep.Part(st, o.Log, upkeep.Quiet); ok {
 		parts = append(parts, rows)
 	}
 	if traces != nil {

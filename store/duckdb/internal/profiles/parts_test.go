@@ -45,11 +45,8 @@ func several(t *testing.T, written int) *Store {
 // writeRows writes all rows of functions.
 func writeRows(t *testing.T, s *Store) {
 	t.Helper()
-	for more := true; more; {
-		var err error
-		if more, err = s.WriteRows(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	if err := store.WriteRows(t.Context(), s); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package upkeep
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	part, ok := rowsPart(st, slog.New(slog.DiscardHandler), time.Millisecond)
+	part, ok := Part(st, slog.New(slog.DiscardHandler), time.Millisecond)
 	if !ok {
 		t.Fatal("the store writes no rows")
 	}

@@ -1,4 +1,10 @@
-package cli
+// Package upkeep does the work of a served store that can wait until nothing is imported: it
+// writes the rows of functions that queries would compute from call trees otherwise.
+//
+// A store is quiet when its version has not changed for some time. The package knows no engine:
+// those that have nothing to write have no part here. Roll-ups and the removal of pushed profiles
+// are the work of package pushes.
+package upkeep
 
 import (
 	"context"
@@ -9,13 +15,13 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// quietTime is how long a store must be unchanged before its rows of functions are written,
-// so that an import does not wait for it again and again.
-const quietTime = 10 * time.Second
+// Quiet is how long a store must be unchanged before its rows of functions are written, so
+// that an import does not wait for it again and again.
+const Quiet = 10 * time.Second
 
-// rowsPart returns the part of the server that writes what queries would compute from call
+// Part returns the part of the server that writes what queries would compute from call
 // trees, and whether the store has such a thing.
-func rowsPart(st store.Store, log *slog.Logger, quiet time.Duration) (server.Part, bool) {
+func Part(st store.Store, log *slog.Logger, quiet time.Duration) (server.Part, bool) {
 	writer, ok := st.(store.RowWriter)
 	content, versioned := st.(store.Versioned)
 	return server.Part{Name: "rows", Run: func(ctx context.Context) error {
