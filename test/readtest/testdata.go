@@ -55,6 +55,15 @@ func File(t testing.TB, name string) []byte {
 	return content
 }
 
+// Gzip compresses a text or bytes.
+func Gzip[T string | []byte](content T) T {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write([]byte(content)) // a buffer does not fail
+	w.Close()
+	return T(b.Bytes())
+}
+
 // Golden compares a text with a file in testdata, which the flag -update rewrites.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()

@@ -13,11 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // line is a line of the answer to an import.
@@ -75,14 +74,6 @@ func zipOf(files ...[2]string) []byte {
 	return b.Bytes()
 }
 
-func zipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	io.WriteString(w, text)
-	w.Close()
-	return b.String()
-}
-
 func TestImport(t *testing.T) {
 	const good, other = "main;a 3\nmain;b 2\n", "main;a 3\nmain;c 9\n"
 	for _, test := range []struct {
@@ -92,7 +83,7 @@ func TestImport(t *testing.T) {
 		{name: "labels", query: "?run=r1&group=g&benchmark=b&commit=abc&attr=k=v&metric=time=3ms", body: good, want: "upload stored g/b r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "the name says the benchmark", query: "?run=r1&name=shop/cart.folded", body: good, want: "shop/cart.folded stored shop/cart r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "layout", query: "?name=r7/g/b.folded&layout=%7Brun%7D/%7Bgroup%7D/%7Bbenchmark%7D.%7Bext%7D", body: good, want: "r7/g/b.folded stored g/b r7\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
-		{name: "compressed file", query: "?run=r1&name=a.folded.gz", body: zipped(good), want: "a.folded.gz stored /a r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
+		{name: "compressed file", query: "?run=r1&name=a.folded.gz", body: readtest.Gzip(good), want: "a.folded.gz stored /a r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "archive", query: "?run=r1&name=all.zip", body: string(zipOf([2]string{"a.folded", good}, [2]string{"README.md", "# words"}, [2]string{"b.folded", "main;x y z\n"})),
 			want: "all.zip: a.folded stored all.zip/a r1\nall.zip: README.md skipped / \nall.zip: b.folded failed /  unreadable-profile\n{Files:1 Profiles:1 Unchanged:0 Skipped:1 Failed:1}\n"},
 		{name: "dry run", query: "?run=r1&dry-run", body: good, want: "upload stored /upload r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
@@ -137,7 +128,7 @@ func TestImportForm(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	// A file that is damaged is no upload that broke off: the next one is taken.
-	damaged := zipped(strings.Repeat("main;a 1\n", 100))
+	damaged := readtest.Gzip(strings.Repeat("main;a 1\n", 100))
 	body, contentType = form([3]string{"file", "d.folded.gz", damaged[:len(damaged)-12]}, [3]string{"file", "e.folded", "main;e 1\n"})
 	want = "d.folded.gz failed /  unreadable-profile\ne.folded stored /e r9\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:1}\n"
 	if got := drawn(importLines(t, l.post("/api/v1/import?run=r9", contentType, body))); got != want {
@@ -164,7 +155,7 @@ func TestImportLimits(t *testing.T) {
 	if !strings.Contains(got.Body.String(), "too-large") {
 		t.Errorf("endless: %d %s", got.Code, got.Body)
 	}
-	r = httptest.NewRequest("POST", "/api/v1/import?run=r", strings.NewReader(zipped(strings.Repeat(big, 10))))
+	r = httptest.NewRequest("POST", "/api/v1/import?run=r", strings.NewReader(readtest.Gzip(strings.Repeat(big, 10))))
 	r.Header.Set("Content-Encoding", "gzip")
 	if got := l.serve(r); !strings.Contains(got.Body.String(), "too-large") {
 		t.Errorf("bomb: %d %s", got.Code, got.Body)

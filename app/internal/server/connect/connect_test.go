@@ -3,7 +3,6 @@ package connect
 import (
 	"bytes"
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 var schema = MustSchema(`
@@ -68,7 +67,7 @@ func TestUnary(t *testing.T) {
 		{"version", "Content-Type: application/proto|Connect-Protocol-Version: 1", message, 200, message},
 		{"JSON", "Content-Type: application/json; charset=utf-8", `{"name":"x","rawProfile":"AQI=","profileTypeID":"7","unknown":[1],"mood":"BAD","points":[{"value":1.5,"timestamp":"2"}]}`, 200,
 			`{"name":"x","points":[{"value":1.5,"timestamp":"2"}],"rawProfile":"AQI=","mood":"BAD","profileTypeID":"7"}`},
-		{"gzip", "Content-Type: application/proto|Content-Encoding: gzip", zipped(message), 200, message},
+		{"gzip", "Content-Type: application/proto|Content-Encoding: gzip", readtest.Gzip(message), 200, message},
 		{"error", "Content-Type: application/proto|X-Mood: bad", message, 400, `{"code":"invalid_argument","message":"a bad mood"}`},
 		{"busy", "Content-Type: application/proto|X-Mood: busy", message, 503, `{"code":"unavailable","message":"busy"}`},
 		{"late", "Content-Type: application/proto|X-Mood: slow|Connect-Timeout-Ms: 1", message, 504, `{"code":"deadline_exceeded","message":"context deadline exceeded"}`},
@@ -104,14 +103,6 @@ func TestUnary(t *testing.T) {
 			}
 		})
 	}
-}
-
-func zipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	io.WriteString(w, text)
-	w.Close()
-	return b.String()
 }
 
 // raw is a codec of bytes.

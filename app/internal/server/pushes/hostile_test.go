@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
@@ -25,6 +24,7 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // world is a server with all endpoints for pushes, over a store in memory.
@@ -285,14 +285,6 @@ var endpoints = []endpoint{
 	{"OTLP in JSON", nil, func(w *world, body []byte) (int, string) { return w.post(otlpPath, "application/json", body) }},
 }
 
-func gzipped(content []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	z.Write(content)
-	z.Close()
-	return b.Bytes()
-}
-
 // TestHostile sends hostile requests to every endpoint. The answer says what is wrong, nothing
 // is stored, and the server allocates little.
 func TestHostile(t *testing.T) {
@@ -319,7 +311,7 @@ func TestHostile(t *testing.T) {
 		{"random bytes", nil, bytes.Repeat([]byte{0xfe, 0x01, 0x77}, 1000), "malformed|damaged|invalid|expected"},
 		{"a page", nil, []byte("<html><script>alert(1)</script>"), "malformed|damaged|invalid|expected|pprof"},
 		{"JSON of a million levels", nil, bytes.Repeat([]byte(`{"series":[`), 1<<19), "malformed|damaged|invalid|expected|depth"},
-		{"zeros in gzip", nil, gzipped(make([]byte, 200<<20)), "malformed|damaged|invalid|expected|--continuous-max-profile"},
+		{"zeros in gzip", nil, readtest.Gzip(make([]byte, 200<<20)), "malformed|damaged|invalid|expected|--continuous-max-profile"},
 	}
 	for _, e := range endpoints {
 		for _, a := range attacks {

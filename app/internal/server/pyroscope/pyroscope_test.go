@@ -17,13 +17,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	pprofile "github.com/google/pprof/profile"
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // world is a server over a store in memory.
@@ -292,7 +292,7 @@ func TestPush(t *testing.T) {
 	good := message(1, label("__name__", "process_cpu"), label("service_name", "rec.py"), label("region", "eu"), label("process.pid", "7"), sample(cpu, "id-1"))
 	bad := message(1, label("service_name", "other"), sample([]byte("\x0a\xff\xff"), "id-2"))
 	const path = "/push.v1.PusherService/Push"
-	w.accepted(w.post(path, "application/proto", gzipped(good), "Content-Encoding", "gzip"))
+	w.accepted(w.post(path, "application/proto", readtest.Gzip(good), "Content-Encoding", "gzip"))
 	w.accepted(w.post(path, "application/proto", good)) // the same id
 	if out := w.post(path, "application/proto", append(bad, good...)); out.Code != 400 || !strings.Contains(out.Body.String(), `"code":"invalid_argument"`) ||
 		!strings.Contains(out.Body.String(), "1 of 2 profiles were refused") {
@@ -314,14 +314,6 @@ process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="unknown_service",regio
 `)
 }
 
-func gzipped(content []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	z.Write(content)
-	z.Close()
-	return b.Bytes()
-}
-
 // TestRefused: hostile pushes get a status that says why, store nothing and are counted.
 func TestRefused(t *testing.T) {
 	w := newWorld(t, intake.Options{MaxSeries: 8})
@@ -330,7 +322,7 @@ func TestRefused(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("k%d=v", i)
 	}
-	bomb := gzipped(make([]byte, 200<<20))
+	bomb := readtest.Gzip(make([]byte, 200<<20))
 	for _, c := range []struct {
 		name, uri, contentType string
 		body                   []byte
@@ -453,7 +445,7 @@ func TestHostilePush(t *testing.T) {
 	for i := range 10_000 {
 		many = append(many, label(fmt.Sprint("l", i), "v"))
 	}
-	bomb := message(2, wire.AppendBytes(nil, 1, gzipped(make([]byte, 200<<20))))
+	bomb := message(2, wire.AppendBytes(nil, 1, readtest.Gzip(make([]byte, 200<<20))))
 	for name, c := range map[string]struct {
 		series []byte
 		want   string

@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // preorder encodes nodes: name, value, children.
@@ -111,7 +112,7 @@ func TestJava(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recorded(t, "java")[0]
-	contentType, body := form("jfr", string(recording), "labels", string(gzipped(snapshot())))
+	contentType, body := form("jfr", string(recording), "labels", string(readtest.Gzip(snapshot())))
 	w.accepted(w.post("/ingest?"+query(r), contentType, body))
 	got := w.stored()
 	for _, want := range []string{
