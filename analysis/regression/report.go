@@ -345,11 +345,15 @@ func (f *fit) measuredSlower() bool {
 	return z >= least
 }
 
-// limitToPower makes a confirmed regression of a benchmark a suspect if it is smaller than the
-// change that the report says its runs detect. The next run can confirm a suspect; a release of
-// a service has no next run, so there the threshold of the score decides alone.
+// manySamples is how many samples of a run of a service are so many that the spread of runs
+// says all about the noise.
+const manySamples = 10_000
+
+// limitToPower makes a confirmed regression a suspect if it is smaller than the change that the
+// report says its runs detect. The next run of a benchmark can confirm a suspect; a release of
+// a service has no next run, so there, if runs have many samples, the score decides alone.
 func (r *reporter) limitToPower(f *Finding) {
-	if r.options.Service {
+	if r.options.Service && r.fit.program >= manySamples {
 		return
 	}
 	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns)
@@ -476,7 +480,7 @@ const (
 )
 
 // slower returns the finding that the program takes more samples per operation, if the
-// costs of places do not explain half of it. If the profile shows that the code changed, and
+// costs of places do not explain half of it. Of a service, that would be its load. If the profile shows that the code changed, and
 // a rise beside code that did not change, the rate alone has to show less.
 func (r *reporter) slower(costs []Finding) []Finding {
 	change, z, explained := r.rate.change(), r.rateScore(), 0.0
@@ -484,7 +488,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 		explained += costs[i].Delta.Samples
 	}
 	doubled := change >= doubledChange
-	if !doubled && !r.everyRunShows(change) {
+	if !r.rate.exact || !doubled && !r.everyRunShows(change) {
 		return nil
 	}
 	node := r.carrying()
@@ -522,10 +526,10 @@ func (r *reporter) everyRunShows(change float64) bool {
 }
 
 // faster returns the finding that the program takes fewer samples per operation, if no place
-// is known.
+// is known. Of a service, that would be its load.
 func (r *reporter) faster(list []Finding) []Finding {
 	is := func(f Finding) bool { return f.Kind == Improvement }
-	if !r.rate.known || r.rate.change() > -slowerShare || -r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
+	if !r.rate.exact || r.rate.change() > -slowerShare || -r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
 		!r.everyRunShows(r.rate.change()) || slices.ContainsFunc(list, is) {
 		return nil
 	}

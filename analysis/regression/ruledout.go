@@ -65,7 +65,7 @@ func (r *reporter) speed() (g, spread float64, ok bool) {
 // disagreement says that the shares of functions that seem unchanged contradict the samples
 // per operation; empty if they agree within the spread of the runs.
 func (r *reporter) disagreement() string {
-	if !r.rate.known {
+	if !r.rate.exact {
 		return ""
 	}
 	g, more := r.machine(), "more"
