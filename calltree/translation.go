@@ -56,6 +56,15 @@ func (t *Translation) of(from *Forest, p int32) int32 {
 	return t.paths[p] - 1
 }
 
+// Vector translates a vector over from. The result ascends.
+func (t *Translation) Vector(from *Forest, v Vector) Vector {
+	w := Vector{Nodes: t.Paths(from, v.Nodes, nil), Self: slices.Clone(v.Self)}
+	if len(w.Nodes) > 0 {
+		sortWith(w.Nodes, w.Self, int(slices.Max(w.Nodes))+1)
+	}
+	return w
+}
+
 // Function returns the translation of function fn, if a path with it was translated.
 func (t *Translation) Function(fn int32) (id int32, ok bool) {
 	if int(fn) >= len(t.functions) {

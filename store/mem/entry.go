@@ -57,9 +57,9 @@ func (e *entry) functions(f *calltree.Forest) []functionRow {
 
 // over returns the entry translated from one forest into another.
 func (e *entry) over(tr *calltree.Translation, from *calltree.Forest) *entry {
-	moved := &entry{profile: e.profile, self: translated(tr, from, e.self)}
+	moved := &entry{profile: e.profile, self: tr.Vector(from, e.self)}
 	for _, m := range e.modes {
-		moved.modes = append(moved.modes, store.ModeVector{Mode: m.Mode, Vector: translated(tr, from, m.Vector)})
+		moved.modes = append(moved.modes, store.ModeVector{Mode: m.Mode, Vector: tr.Vector(from, m.Vector)})
 	}
 	return moved
 }

@@ -103,10 +103,10 @@ func (s *Store) newEntry(f *store.File, r *store.Record) *entry {
 		return e // and there may be no Forest
 	}
 	tr := s.translations.Of(r.Forest, interner{s.forest, &s.memory})
-	e.self = translated(tr, r.Forest, r.Self)
+	e.self = tr.Vector(r.Forest, r.Self)
 	for _, m := range r.Modes {
 		if m.Len() > 0 {
-			e.modes = append(e.modes, store.ModeVector{Mode: m.Mode, Vector: translated(tr, r.Forest, m.Vector)})
+			e.modes = append(e.modes, store.ModeVector{Mode: m.Mode, Vector: tr.Vector(r.Forest, m.Vector)})
 		}
 	}
 	e.measure(s.forest)

@@ -81,7 +81,7 @@ func (s *windows) sweep() int64 {
 	tr := calltree.NewTranslation(interner{fresh, nil})
 	for _, w := range s.list {
 		used[w.series] = true
-		w.self = translated(tr, s.forest, w.self)
+		w.self = tr.Vector(s.forest, w.self)
 	}
 	maps.DeleteFunc(s.series, func(_ string, of *series) bool { return !used[of] })
 	for of := range used {

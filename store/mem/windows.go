@@ -86,7 +86,7 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	s.seq++
 	added := &window{series: of, hash: w.Hash, seq: s.seq, Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum()}}
 	if w.Self.Len() > 0 {
-		added.self = translated(s.translations.Of(w.Forest, interner{s.forest, nil}), w.Forest, w.Self)
+		added.self = s.translations.Of(w.Forest, interner{s.forest, nil}).Vector(w.Forest, w.Self)
 	}
 	s.list = append(s.list, added)
 	return continuous.Stored

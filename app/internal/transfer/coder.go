@@ -268,6 +268,20 @@ func (c *coder) textMap(v *map[string]string) {
 	}
 }
 
+// list codes the elements of a slice with a function of their own.
+func list[T any](c *coder, v *[]T, element func(*T)) {
+	n := c.count(len(*v))
+	if c.reading {
+		*v = nil
+	}
+	for i := 0; i < n && c.err == nil; i++ {
+		if c.reading {
+			*v = append(*v, *new(T))
+		}
+		element(&(*v)[i])
+	}
+}
+
 // column codes integers as they are.
 func column[T ~int16 | ~int32 | ~int64](c *coder, v *[]T) {
 	n := c.count(len(*v))

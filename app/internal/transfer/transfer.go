@@ -26,6 +26,7 @@
 //	4  values coded by their types
 //	5  segments and snapshots have the time of their arrival
 //	6  only files, what became of them, and what was sampled
+//	7  a forest grows with the files that use it, as stacks do with their snapshots
 package transfer
 
 import (
@@ -40,7 +41,7 @@ import (
 )
 
 // Version is the version of the format that this package writes and reads.
-const Version = 6
+const Version = 7
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"
@@ -83,7 +84,6 @@ const (
 	frameFailure      // an error that ended the message
 	frameHead         // what comes before a stream or files, or all of a message
 	frameChunk        // a part of a stream
-	frameForest       // of files: functions and call paths
 	frameFile         // of files: one
 )
 
