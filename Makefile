@@ -75,7 +75,7 @@ race: ## the concurrent packages under the race detector
 
 # Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
 # skip; `make nightly` runs nearly all of them under it.
-SEQUENTIAL = ^Test(ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Damage|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded|RulesThatMultiply)$$
+SEQUENTIAL = ^Test(Hostile|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Damage|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded|RulesThatMultiply)$$
 
 race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep|RulesThatMultiply)$$' ./...
