@@ -77,6 +77,9 @@ func Reserve(r *http.Request, b *Budget) (body io.Reader, release func()) {
 	return &counted{r.Body, r.Context(), held}, func() { held.release(math.MaxInt64) }
 }
 
+// inflation is how many times as large what was sent may be after decompression.
+const inflation = 8
+
 // decompress makes a request's body return the decompressed content.
 func decompress(r *http.Request, limit int64) *Problem {
 	in := r.Body

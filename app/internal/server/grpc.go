@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(l.Message),
 		grpc.ForceServerCodecV2(newCodec()),
+		grpc.RPCDecompressor(asSent{}), //lint:ignore SA1019 the others are of the process, not of a server
 		grpc.MaxConcurrentStreams(l.Streams),
 		grpc.InitialWindowSize(smallMessage), // fixed: what a call may send before its handler reads
 		grpc.InitialConnWindowSize(1 << 20),
@@ -81,7 +83,9 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		defer release()
 		return handle(srv, watch)
 	}
-	return handle(srv, decodingStream{ss})
+	held := s.holding(ss.Context())
+	defer held.release(math.MaxInt64)
+	return handle(srv, decodingStream{ss, s, held})
 }
 
 // beginCall takes a place for a call; end frees it. Each call may hold smallMessage in memory.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -143,6 +144,46 @@ func TestUndecodable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGzip: messages may have gzip, as those of OpenTelemetry's collectors have; what they grow to
+// is bounded, in each and in all of them.
+func TestGzip(t *testing.T) {
+	s, _ := start(t, Options{Limits: Limits{Message: 1 << 20, Messages: 32 << 20}},
+		Part{Name: "moody", GRPC: func(r grpc.ServiceRegistrar) { r.RegisterService(&moody, nil) }})
+	s.messages.wait = 300 * time.Millisecond
+	conn := asCaller(t, s, "127.0.0.1")
+	send := func(streaming bool, mood string) error {
+		return call(t.Context(), conn, streaming, &healthpb.HealthCheckRequest{Service: mood}, grpc.UseCompressor(gzip.Name))
+	}
+	bomb := strings.Repeat("x", 9<<20)
+	for _, streaming := range []bool{false, true} {
+		if err := send(streaming, "not found"); status.Code(err) != codes.NotFound {
+			t.Errorf("a message, streaming %v: %v", streaming, err)
+		}
+		if err := send(streaming, bomb[:7<<20]); status.Code(err) != codes.Internal { // the mood of the service: it was handled
+			t.Errorf("seven times the limit, streaming %v: %.200v", streaming, err)
+		}
+		if err := send(streaming, bomb); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--max-inflated") || RetryAfter(err) != 0 {
+			t.Errorf("nine times the limit, streaming %v: %.200v", streaming, err)
+		}
+		if err := call(t.Context(), conn, streaming, []byte("\x1f\x8bbroken"), grpc.ForceCodec(rawCodec{})); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("damaged, streaming %v: %v", streaming, err)
+		}
+	}
+	if err := s.messages.Acquire(t.Context(), "127.0.0.2", 16<<20, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.messages.Acquire(t.Context(), "127.0.0.1", 15<<20, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := send(false, bomb[:2<<20]); status.Code(err) != codes.Unavailable || RetryAfter(err) == 0 {
+		t.Errorf("without memory: %.200v", err)
+	}
+	if err := send(false, "not found"); status.Code(err) != codes.NotFound {
+		t.Errorf("a small message: %v", err)
+	}
+	eventually(t, "memory is freed", func() bool { return s.messages.Used() == 31<<20 })
 }
 
 func TestAgentToken(t *testing.T) {

@@ -360,7 +360,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		limit = s.opts.Limits.Upload
 	}
 	if inflated == 0 {
-		inflated = 8 * limit
+		inflated = inflation * limit
 		if e.Upload {
 			inflated = 16 << 30
 		}

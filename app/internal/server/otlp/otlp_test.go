@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -239,8 +240,10 @@ func TestGRPC(t *testing.T) {
 		t.Errorf("without a token: %v", err)
 	}
 	with := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer agents-of-this-test")
-	if err := conn.Invoke(with, method, &body, &answer); err != nil || !bytes.Contains(answer, []byte("stack 9 of 3")) {
-		t.Errorf("%q, %v", answer, err)
+	for _, o := range []grpc.CallOption{grpc.UseCompressor(gzip.Name), grpc.UseCompressor("identity")} { // collectors send gzip
+		if err := conn.Invoke(with, method, &body, &answer, o); err != nil || !bytes.Contains(answer, []byte("stack 9 of 3")) {
+			t.Errorf("%q, %v", answer, err)
+		}
 	}
 	wrong := []byte{0xff}
 	if err := conn.Invoke(with, method, &wrong, &answer); status.Code(err) != codes.InvalidArgument {
