@@ -16,6 +16,9 @@ describe.skipIf(missing)('faults', () => {
     const one = world.write('one.folded', 'main;work 10\n');
     for (const benchmark of [rtl, long]) world.dendro('import', ...store, '--group', 'odd', '--benchmark', benchmark, '--run', `${rtl}-1`, one);
     world.dendro('import', ...store, '--group', 'dumps', '--benchmark', 'jstack', '--run', 'd1', join(formats, 'threaddump/testdata/jstack-jdk17.txt.gz'));
+    // Recordings with threads and markers: one has several value types.
+    for (const [benchmark, file] of [['jfr', 'jfr/testdata/ap46-multi.jfr.gz'], ['firefox', 'firefox/testdata/firefox-153-raw.json.gz']] as const)
+      world.dendro('import', ...store, '--keep-source', '--group', 'recordings', '--benchmark', benchmark, '--run', 'r1', join(formats, file));
     base = (await world.serve(...store)).http;
   });
   afterAll(() => world.close());
@@ -28,6 +31,45 @@ describe.skipIf(missing)('faults', () => {
     const text = await w.page.locator('main').innerText();
     expect(text).toMatch(new RegExp(`slower.*since ${onset} at`));
     expect(text).toMatch(new RegExp(`% slower[^%]*${onset}`)); // the lasting change
+    await w.close();
+  });
+
+  test('a recording of several value types has its threads over time before one chooses a type', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=recordings&benchmark=jfr`);
+    await w.page.locator('.tracks').waitFor();
+    await w.close();
+  });
+
+  test('the stack chart has the times of the rows above it, and the colours of the graph', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=recordings&benchmark=firefox&view=stack-chart`);
+    await w.page.locator('.tracks').waitFor();
+    await w.page.locator('.lane canvas').first().waitFor();
+    const last = (axis: string) => w.page.locator(axis).first().evaluate(e => Math.max(...(e.textContent!.match(/[\d,]+(?= ms)/g) ?? []).map(t => Number(t.replace(/,/g, '')))));
+    expect(await last('.lane .axis-line')).toBeLessThanOrEqual(500);
+    expect(await last('.tracks .axis-line')).toBeLessThanOrEqual(500);
+    await w.open(`${base}/profile?group=recordings&benchmark=jfr&view=stack-chart`);
+    await w.page.locator('.lane canvas').first().waitFor();
+    expect(await w.page.locator('.legend').innerText()).toContain('your own code');
+    await w.close();
+  });
+
+  test('what a second request cannot change is not offered', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=odd&last=1&view=stack-chart`);
+    await w.page.getByRole('heading', { name: 'The original was not kept' }).waitFor();
+    expect(await w.page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await w.close();
+  });
+
+  test('the onset of a finding is marked in the chart of its benchmark, also of one run', async () => {
+    for (let i = 0; i < 9; i++)
+      world.dendro('import', '--store', base, '--group', 'one', '--benchmark', 'new', '--run', `one-${i}`, '--date', `2026-10-${10 + i}`, '--branch', 'main', '--metric', `time/op=${1000 + (i % 3) + (i === 8 ? 600 : 0)}ns/op`, '--progress', 'none', world.write('n.folded', `com/acme/Shop.main;com/acme/Shop.list ${600 + (i % 4) + (i === 8 ? 900 : 0)}\ncom/acme/Shop.main;com/acme/Cart.add ${900 + (i % 3)}\n`));
+    const w = await world.page();
+    await w.open(`${base}/benchmark?group=one&benchmark=new`);
+    expect(await w.page.locator('main').innerText()).toMatch(/slower[\s\S]*since one-8/);
+    expect(await w.page.locator('.band .at').count()).toBe(1);
     await w.close();
   });
 

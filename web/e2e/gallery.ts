@@ -3,7 +3,7 @@
 // heaps, a dump, and a trace task.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { World } from './world';
+import { push, type World } from './world';
 
 const root = resolve(import.meta.dirname, '../..');
 const real = join(root, 'test/detection/testdata/real');
@@ -62,8 +62,11 @@ export async function gallery(world: World): Promise<string> {
     ['firefox', 'firefox/testdata/firefox-153-raw.json.gz'],
     ['dump', 'threaddump/testdata/jstack-jdk17.txt.gz'],
   ] as const)
-    world.dendro('import', ...store, '--group', 'recordings', '--benchmark', benchmark, '--run', 'r1', join(root, 'format', file));
-  return (await world.serve(...store)).http;
+    world.dendro('import', ...store, '--keep-source', '--group', 'recordings', '--benchmark', benchmark, '--run', 'r1', join(root, 'format', file));
+  const base = (await world.serve('--continuous', ...store)).http;
+  const now = Math.floor(Date.now() / 1000);
+  for (let hours = 30; hours > 0; hours--) await push(base, `run-${String(hours > 2 ? 1 + (hours % 16) : 17).padStart(3, '0')}`, hours > 2 ? '1.2.3' : '1.3.0', now - hours * 3600);
+  return base;
 }
 
 const demo = 'group=shop&benchmark=checkout';
@@ -97,6 +100,7 @@ export const pages: Record<string, string> = {
   bottlenecks: '/bottlenecks',
   'all-functions': '/function',
   services: '/services',
+  service: '/services?service=shop.api',
   tasks: '/tasks',
   'new-task': '/tasks?create=true',
   unknown: '/nosuch',

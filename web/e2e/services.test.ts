@@ -1,26 +1,15 @@
 // Services that push profiles: from Home to two times and two releases compared.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { missing, World } from './world';
+import { missing, push, World } from './world';
 
 describe.skipIf(missing)('services', () => {
   const world = new World();
-  const profiles = join(import.meta.dirname, '../../app/internal/demo/profiles');
   let base = '';
-  /** Pushes a profile of the demo as an SDK does. */
-  const push = async (run: string, version: string, at: number) => {
-    const form = new FormData();
-    form.set('profile', new Blob([readFileSync(join(profiles, run, 'checkout.pb.gz'))]), 'profile.pprof');
-    const name = `shop.api{service_version=${version}}`;
-    const answer = await fetch(`${base}/ingest?${new URLSearchParams({ name, from: String(at), until: String(at + 15), format: 'pprof', spyName: 'gospy' })}`, { method: 'POST', body: form });
-    expect(answer.status).toBe(200);
-  };
   beforeAll(async () => {
     base = (await world.serve('--store', 's.duckdb', '--continuous')).http;
     const now = Math.floor(Date.now() / 1000);
-    for (let hours = 30; hours > 2; hours--) await push(`run-${String(1 + (hours % 16)).padStart(3, '0')}`, '1.2.3', now - hours * 3600);
-    for (let quarters = 8; quarters > 0; quarters--) await push(quarters % 2 ? 'run-017' : 'run-018', '1.3.0', now - quarters * 900);
+    for (let hours = 30; hours > 2; hours--) await push(base, `run-${String(1 + (hours % 16)).padStart(3, '0')}`, '1.2.3', now - hours * 3600);
+    for (let quarters = 8; quarters > 0; quarters--) await push(base, quarters % 2 ? 'run-017' : 'run-018', '1.3.0', now - quarters * 900);
   });
   afterAll(() => world.close());
 

@@ -106,6 +106,15 @@ export class World {
   }
 }
 
+/** Pushes a profile of the demo as an SDK does. */
+export async function push(base: string, run: string, version: string, at: number): Promise<void> {
+  const form = new FormData();
+  form.set('profile', new Blob([readFileSync(join(root, 'app/internal/demo/profiles', run, 'checkout.pb.gz'))]), 'profile.pprof');
+  const q = new URLSearchParams({ name: `shop.api{service_version=${version}}`, from: String(at), until: String(at + 15), format: 'pprof', spyName: 'gospy' });
+  const answer = await fetch(`${base}/ingest?${q}`, { method: 'POST', body: form });
+  if (!answer.ok) throw new Error(`push: ${answer.status}: ${await answer.text()}`);
+}
+
 /** A page whose faults are noted. */
 export class Watched {
   readonly faults: string[] = [];

@@ -17,9 +17,6 @@ export class Problem extends Error {
   ) {
     super(detail);
   }
-  get temporary(): boolean {
-    return this.status === 0 || this.status >= 500;
-  }
 }
 
 export interface Options {

@@ -60,6 +60,9 @@ export const shades = 4;
 /** The bucket of a function by whose code it is. */
 export const ownerBucket = (f: Func): number => (f.own ? 0 : f.runtime ? 2 : 1) * shades + (packageBucket(f) % shades);
 
+/** The buckets of the colourings that depend on the function alone. */
+export const functionBucket: Partial<Record<Colouring, (f: Func) => number>> = { kind: kindBucket, owner: ownerBucket, package: packageBucket };
+
 /** The bucket of a change, from -1 (vanished) to 1 (new); 0 is grey. */
 export const diffBucket = (change: number): number => Math.round(Math.max(-1, Math.min(1, change)) * diffSteps) + diffSteps;
 

@@ -164,7 +164,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
         </p>
       )}
       <div class="card">
-        <HistoryPlot s={s} onSelect={open} />
+        <HistoryPlot s={s} outcome={s.outcome} onSelect={open} />
       </div>
       <Steps s={s} type={type} />
       {alone && <Runs s={s} type={type} open={open} />}
@@ -202,8 +202,8 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       title: 'Run',
       cell: i => <a href={href('profile', { group: s.group, benchmark: s.benchmark, type, run: rows[i]!.run })}>{visible(rows[i]!.run)}</a>,
     },
-    { id: 'date', title: 'Date', width: 140, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
-    { id: 'commit', title: 'Commit', width: 110, cell: i => <Commit of={rows[i]!} /> },
+    { id: 'date', title: 'Date', width: 140, optional: 1, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
+    { id: 'commit', title: 'Commit', width: 110, optional: 2, cell: i => <Commit of={rows[i]!} /> },
   ];
   const values: Column[] = [
     {

@@ -74,7 +74,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
   const types = [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
   const notes = notesOf(wire.notes);
-  const activity = useActivity(params, wire.profiles === 1 && !isPushed(params));
+  const activity = useActivity(params, wire.type, wire.profiles === 1 && !isPushed(params));
   const timed = !!activity && activity.rows.length > 0 && activity.to > activity.from;
   const parts = useTracks(timed || !!activity?.markers);
   const count = typeof wire.profiles === 'number' ? wire.profiles : 0;
@@ -208,9 +208,9 @@ function ProfileList({ rows, filtered }: { rows: ProfileRow[]; filtered: boolean
           ),
         },
         { id: 'run', title: 'Run', width: 160, cell: i => visible(rows[i]!.run.run) },
-        { id: 'date', title: 'Date (UTC)', width: 140, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
-        { id: 'commit', title: 'Commit', width: 110, cell: i => <Commit of={rows[i]!.run} /> },
-        { id: 'type', title: 'Type', width: 120, cell: i => visible(rows[i]!.type.name) },
+        { id: 'date', title: 'Date (UTC)', width: 140, optional: 2, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
+        { id: 'commit', title: 'Commit', width: 110, optional: 3, cell: i => <Commit of={rows[i]!.run} /> },
+        { id: 'type', title: 'Type', width: 120, optional: 1, cell: i => visible(rows[i]!.type.name) },
         { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
       ]}
       empty={filtered ? 'No profile fits.' : 'The selection has no profiles. Import some: dendro import FILE'}

@@ -1,6 +1,6 @@
 // A number over runs: its plot with band and lasting changes, and the list of them.
 import { useMemo } from 'preact/hooks';
-import type { HistorySeries } from '../core/answers';
+import type { HistorySeries, Outcome } from '../core/answers';
 import { instant, percent, relative, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
 import { href } from '../core/url';
@@ -9,13 +9,17 @@ import { Commit } from './Commit';
 
 export const valueOf = (s: HistorySeries) => (v: number) => (s.unit === 'share' ? percent(v) : metric(v, s.unit));
 
-export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; onSelect?: (run: number) => void; height?: number }) {
+/** Plots a series; with an outcome its onset is marked too, which need not be a lasting change yet. */
+export function HistoryPlot({ s, outcome, onSelect, height = 260 }: { s: HistorySeries; outcome?: Outcome | undefined; onSelect?: (run: number) => void; height?: number }) {
   const { series, names, marks } = useMemo(() => {
     const marks: Mark[] = s.steps.map(x => ({
       index: s.runs.findIndex(r => r.run === x.run),
       label: `${relative(x.before, x.after)} since ${x.run}`,
       kind: x.status === 'slower' ? 'worse' : 'better',
     }));
+    const onset = s.runs.findIndex(r => r.run === outcome?.since?.run);
+    if (onset >= 0 && !marks.some(m => m.index === onset))
+      marks.push({ index: onset, label: `${outcome!.status} since ${outcome!.since!.run}`, kind: outcome!.status === 'slower' ? 'worse' : 'better' });
     return {
       series: {
         x: s.runs.map((_, i) => i),
@@ -27,7 +31,7 @@ export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; o
       names: s.runs.map(r => visible(r.run)),
       marks,
     };
-  }, [s]);
+  }, [s, outcome]);
   return (
     <Band
       label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs`}

@@ -74,12 +74,15 @@ export function Await<T>({ of, what, children }: { of: Loading<T>; what: string;
   );
 }
 
+/** Statuses of a request that is answered in the same way when it is sent again. */
+const lasting = [400, 404, 422, 501];
+
 export function Failure({ error, retry, what }: { error: Error; retry?: () => void; what: string }) {
   return (
     <div class="failure" role="alert">
       <h2>{error instanceof Problem ? error.title : `Could not show ${what}`}</h2>
       <p>{visible(withoutFlags(error.message))}</p>
-      {retry && (
+      {retry && !(error instanceof Problem && lasting.includes(error.status)) && (
         <button type="button" onClick={retry}>
           Try again
         </button>

@@ -1,6 +1,6 @@
 // The stack chart: what every thread did over time, one chart per thread over one axis.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useContext, useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
 import { readFunctions, type WireFunction } from '../core/profile';
@@ -10,11 +10,12 @@ import { idOf, parseSelection } from '../core/selection';
 import { none } from '../core/table';
 import { type Changes, go, place, update } from '../core/url';
 import { row } from '../flame/icicle';
-import { packageBucket } from '../flame/palette';
+import { functionBucket } from '../flame/palette';
 import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';
 import { Name, placeOf } from './describe';
 import { Canvas } from './Graph';
+import { Shown } from './Legend';
 
 interface Thread {
   name: string;
@@ -241,10 +242,12 @@ function Lane({
 }) {
   const { boxes, from, to } = useMemo(() => chartBoxes(answer, range), [answer, range[0], range[1]]);
   const functions = useMemo(() => readFunctions(answer.columns.functions), [answer]);
+  const shownColours = useContext(Shown);
+  const colouring = functionBucket[shownColours] ? shownColours : 'package'; // the others are of call nodes
   const bucket = useMemo(() => {
-    const of = functions.map(packageBucket);
+    const of = functions.map(functionBucket[colouring]!);
     return (i: number) => of[boxes.fn[i]!]!;
-  }, [functions, boxes]);
+  }, [functions, boxes, colouring]);
   const { params } = place.value;
   const query = params.get('q') ?? '';
   const found = useMemo(() => (query ? matches(functions, query).functions : null), [functions, query]);
@@ -252,8 +255,8 @@ function Lane({
   const [box, setBox] = useState(none);
   const [zoomed, setZoomed] = useState(none);
   const shown = box !== none && box < boxes.n && boxes.fn[box] === selected?.fn ? box : selected ? boxes.fn.indexOf(selected.fn) : none;
-  const zero = answer.zero ?? 0;
-  const time = (at: number) => from + at * (to - from);
+  const zero = unit === 'ms' ? (answer.zero ?? 0) : 0;
+  const time = (at: number) => from - zero + at * (to - from);
   const [view, setView] = useState<[number, number]>([0, 1]);
   const text = (i: number) =>
     `${visible(functions[boxes.fn[i]!]!.name)}, from ${number(time(boxes.start[i]!))} to ${number(time(boxes.end[i]!))} ${unit}`;
@@ -276,7 +279,7 @@ function Lane({
           functions={functions}
           bucket={bucket}
           flipped={false}
-          colouring="package"
+          colouring={colouring}
           found={found}
           selected={shown}
           zoomed={zoomed}
@@ -287,7 +290,7 @@ function Lane({
           onZoom={setZoomed}
           onMoved={(a, b) => setView([a, b])}
           {...(unit === 'ms'
-            ? { onRange: (a: number, b: number) => choose(rangeText(time(a) - zero, time(b) - zero)) }
+            ? { onRange: (a: number, b: number) => choose(rangeText(time(a), time(b))) }
             : {})}
           tip={i => (
             <>

@@ -7,7 +7,7 @@ import { dark } from '../core/settings';
 import { type Func, none } from '../core/table';
 import { Icicle, paintOverview, type Scene } from '../flame/icicle';
 import { threadsOf } from '../core/threads';
-import { type Colouring, diffBucket, kindBucket, ownerBucket, packageBucket, palette } from '../flame/palette';
+import { type Colouring, diffBucket, functionBucket, palette } from '../flame/palette';
 import { Axis } from '../ui/Axis';
 import { showTip } from '../ui/Tip';
 import { Name, Numbers, placeOf } from './describe';
@@ -91,7 +91,7 @@ export function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (bo
       return diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
     };
   }
-  const bucket = { kind: kindBucket, owner: ownerBucket, package: packageBucket }[colouring];
+  const bucket = functionBucket[colouring]!;
   const of: (number | undefined)[] = []; // of the functions that were drawn
   return i => {
     const f = boxes.fn[i]!;

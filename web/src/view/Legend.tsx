@@ -1,10 +1,14 @@
 // What colours mean: one line for every way to colour.
+import { createContext } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { visible } from '../core/format';
 import type { Tree } from '../core/profile';
 import { dark } from '../core/settings';
 import { threadClasses, threadsOf } from '../core/threads';
 import { type Colouring, kindBucket, kindNames, ownerBucket, owners, palette, shades } from '../flame/palette';
+
+/** The colouring of the workspace, for views that its page draws. */
+export const Shown = createContext<Colouring>('package');
 
 /** The colours that occur, each with its name. */
 export function Legend({ t, colouring }: { t: Tree; colouring: Colouring }) {

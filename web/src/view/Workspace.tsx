@@ -13,7 +13,7 @@ import { threadsOf } from '../core/threads';
 import { callees, everyFunction, formatPath, parseTransform, transform } from '../core/transforms';
 import { carried } from '../core/scope';
 import { href, link, place, update } from '../core/url';
-import type { Colouring } from '../flame/palette';
+import { type Colouring, functionBucket } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
 import { type Group, type Item, Popup } from '../ui/Menu';
 import { Panel } from '../ui/Panel';
@@ -22,7 +22,7 @@ import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph, large } from './Graph';
 import { Sidebar } from './Sidebar';
-import { Legend } from './Legend';
+import { Legend, Shown } from './Legend';
 import { Toolbar } from './Toolbar';
 import { TreeTable } from './TreeTable';
 
@@ -308,7 +308,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       );
       break;
     case 'stack-chart':
-      content = chart?.();
+      content = <Shown.Provider value={colouring}>{chart?.()}</Shown.Provider>;
       break;
     case 'markers':
       content = markers?.();
@@ -474,7 +474,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
             ))}
       </nav>
       )}
-      {colouring === 'diff' ? legend : ['icicle', 'flame', 'sandwich'].includes(view) && <Legend t={shown} colouring={colouring} />}
+      {colouring === 'diff' ? legend : (['icicle', 'flame', 'sandwich'].includes(view) || (view === 'stack-chart' && functionBucket[colouring])) && <Legend t={shown} colouring={colouring} />}
       </div>
       {tracksShown.value && tracks}
       {menu && fn !== none && (

@@ -12,9 +12,10 @@ export interface Activity {
   rows: { name: string; id: string; process: string; samples: number; use: number[] }[];
 }
 
-/** The activity of the threads of one profile, whatever of it is chosen; undefined: there is none to show. */
-export function useActivity(params: URLSearchParams, one: boolean): Activity | undefined {
+/** The activity of the threads of one profile of a type, whatever of it is chosen; undefined: there is none to show. */
+export function useActivity(params: URLSearchParams, type: string, one: boolean): Activity | undefined {
   const q = dataParams(params);
+  if (!params.has('file')) q.set('type', type);
   for (const name of ['thread', 'range', 'search', 'kind', 'form']) q.delete(name);
   q.set('view', 'activity');
   q.set('no-idle', 'true');
@@ -23,8 +24,7 @@ export function useActivity(params: URLSearchParams, one: boolean): Activity | u
     if (!one || s.offline) return undefined;
     if (!params.has('file')) {
       const of = selectionParams(params);
-      const type = params.get('type');
-      if (type) of.set('type', type);
+      of.set('type', type);
       const { rows } = await s.get<{ rows: { hasSource?: boolean }[] }>('profiles', of, options);
       if (rows.length !== 1 || !rows[0]!.hasSource) return undefined;
     }
