@@ -1,6 +1,7 @@
 // What the pages once did wrong, and no other test of a page would notice.
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decode, functionRows, type Wire } from '../src/core/profile';
 import { missing, World } from './world';
 
 const formats = resolve(import.meta.dirname, '../../format');
@@ -19,6 +20,11 @@ describe.skipIf(missing)('faults', () => {
     // Recordings with threads and markers: one has several value types.
     for (const [benchmark, file] of [['jfr', 'jfr/testdata/ap46-multi.jfr.gz'], ['firefox', 'firefox/testdata/firefox-153-raw.json.gz']] as const)
       world.dendro('import', ...store, '--keep-source', '--group', 'recordings', '--benchmark', benchmark, '--run', 'r1', join(formats, file));
+    // A machine whose collector takes ten times as much, and code that is as it was.
+    for (let i = 0; i < 10; i++) {
+      const file = world.write('gc.folded', `com/acme/Shop.main;com/acme/Shop.list ${600 + (i % 4)}\ncom/acme/Shop.main;com/acme/Cart.add ${400 + (i % 3)}\nclone3;Thread::call_run;WorkerThread::run;G1EvacuateRegionsTask::work ${i < 8 ? 20 + (i % 3) : 260}\n`);
+      world.dendro('import', ...store, '--group', 'java', '--benchmark', 'gc', '--run', `gc-${i}`, '--date', `2026-10-${10 + i}`, '--branch', 'main', '--metric', `time/op=${1000 + (i % 3)}ns/op`, '--progress', 'none', file);
+    }
     base = (await world.serve(...store)).http;
   });
   afterAll(() => world.close());
@@ -31,6 +37,34 @@ describe.skipIf(missing)('faults', () => {
     const text = await w.page.locator('main').innerText();
     expect(text).toMatch(new RegExp(`slower.*since ${onset} at`));
     expect(text).toMatch(new RegExp(`% slower[^%]*${onset}`)); // the lasting change
+    await w.close();
+  });
+
+  test('a change of self within the noise is grey, also where the band of a history decides on totals', async () => {
+    const selection = 'group=shop&benchmark=checkout&type=cpu&last=1&against=history';
+    const tree = decode((await (await fetch(`${base}/api/v1/diff?${selection}&form=columns`)).json()) as Wire);
+    const noisy = functionRows(tree).find(r => r.outside && r.self[0] !== r.self[1] && Math.abs(r.self[1]! - r.self[0]!) <= tree.noise(r.self[0]!, r.self[1]!))!;
+    const name = tree.table.functions[noisy.fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    const w = await world.page();
+    await w.open(`${base}/diff?${selection}&view=functions&q=${encodeURIComponent(`^${name}$`)}`);
+    const row = w.page.locator('.tr[aria-rowindex]').last().locator('[role=gridcell]');
+    const classes = await row.evaluateAll(cells => cells.map(c => c.className));
+    const titles = await w.page.locator('[role=columnheader]').allInnerTexts();
+    expect(classes[titles.indexOf('Δ total')]).toMatch(/more|less/);
+    expect(classes[titles.indexOf('Δ self')]).not.toMatch(/more|less/);
+    await w.close();
+  });
+
+  test('a finding of the machine leads to its runs, not to a call path', async () => {
+    const w = await world.page();
+    await w.open(`${base}/?group=java`);
+    await w.page.locator('.triage .tr', { hasText: 'outside of the program' }).locator('[role=gridcell]').first().click();
+    const actions = w.page.locator('.panel .actions').first();
+    const link = actions.getByRole('link', { name: 'Compare the runs' });
+    await link.waitFor();
+    expect(await actions.innerText()).not.toMatch(/what grew|call path|History of this function/);
+    expect(await link.getAttribute('href')).not.toMatch(/sel=/);
+    expect(w.faults).toEqual([]);
     await w.close();
   });
 
@@ -57,7 +91,7 @@ describe.skipIf(missing)('faults', () => {
 
   test('what a second request cannot change is not offered', async () => {
     const w = await world.page();
-    await w.open(`${base}/profile?group=odd&last=1&view=stack-chart`);
+    await w.open(`${base}/profile?group=java&benchmark=gc&last=1&view=stack-chart`);
     await w.page.getByRole('heading', { name: 'The original was not kept' }).waitFor();
     expect(await w.page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await w.close();

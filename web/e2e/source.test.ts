@@ -138,6 +138,31 @@ describe.skipIf(missing)('source', () => {
     await w.close();
   });
 
+  test('the commit in a report has blanks for tabs, and its files above the lines; the tabs of the report fit', async () => {
+    world.dendro('report', '--store', base, '--repo', repo, '--type', 'cpu', '--write', 'commit.html');
+    const w = await world.page({ viewport: { width: 1280, height: 720 } });
+    await w.open(`file://${join(world.dir, 'commit.html')}`);
+    await w.page.locator('.triage .tr', { hasText: 'main.slow' }).locator('[role=gridcell]').first().click();
+    const line = w.page.locator('.panel .changed .added', { hasText: 'again()' });
+    await line.waitFor();
+    expect(await line.innerText()).toMatch(/\+ {5}once\(\); again\(\)/);
+    expect(await w.page.locator('.panel .changed').innerText()).not.toMatch(/[\t\ufffd]/);
+    const [label, code] = await w.page.locator('.panel .changed').evaluate(e => [e.querySelector('figcaption')!, e.querySelector('pre')!].map(x => x.getBoundingClientRect()).map(r => [r.top, r.bottom]));
+    expect(label![1]).toBeLessThanOrEqual(code![0]!);
+    const tabs = w.page.locator('header nav a');
+    expect(await tabs.count()).toBeGreaterThan(1);
+    for (const width of [1280, 390]) {
+      await w.page.setViewportSize({ width, height: 800 });
+      const ends = await tabs.evaluateAll(list => list.map(a => [a.getBoundingClientRect().right, a.getBoundingClientRect().height]));
+      for (const [right, height] of ends) {
+        expect(right).toBeLessThanOrEqual(width);
+        expect(height).toBeLessThan(40); // one line
+      }
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('from Home to the line that bumped a dependency it is two clicks: the branch, and its finding', async () => {
     const pair = join(project, 'test/detection/public/testdata/hcver');
     const { dir, commits } = repository(
