@@ -27,12 +27,10 @@ func (s *Store) Compact(ctx context.Context) error {
 	next := driver.Spare(s.file.Path)
 	removeDatabase(next)
 	defer removeDatabase(next)
-	err := s.file.With(func(c *driver.Conn) error {
-		if err := c.Exec("CHECKPOINT"); err != nil {
-			return err
-		}
-		return s.copyTo(ctx, c, next)
-	})
+	written := make(chan error, 1) // back from the log
+	go func() { written <- s.file.With(func(c *driver.Conn) error { return c.Exec("CHECKPOINT") }) }()
+	err := s.file.With(func(c *driver.Conn) error { return s.copyTo(ctx, c, next) })
+	err = cmp.Or(err, <-written)
 	s.file.Leave()
 	if errors.Is(err, store.ErrNoSpace) {
 		return fmt.Errorf("compact: the store is unchanged; it needs up to %d MB of free space for the new file: %w", s.bytes()/1e6+1, err)
@@ -52,7 +50,7 @@ const (
 
 // copyTo fills the database next.
 func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
-	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL + " (STORAGE_VERSION '" + driver.StorageVersion + "')"); err != nil {
+	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL + " (STORAGE_VERSION '" + driver.StorageVersion + "', RECOVERY_MODE 'NO_WAL_WRITES')"); err != nil {
 		return err
 	}
 	defer c.Exec("DETACH " + freshSQL)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/profile"
@@ -32,12 +34,25 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others 
 		r.profiles = append(r.profiles, int32(p.Seq))
 	}
 	slices.Sort(r.profiles)
-	for _, step := range []func(context.Context) error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.writeRows, r.copyRawNames, r.writeTrees, r.writeOthers} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := r.number(ctx); err != nil {
+		return err
 	}
-	return nil
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.writeRows(ctx) })
+	g.Go(func() error {
+		return s.file.With(func(c *driver.Conn) error {
+			defer c.DropAppenders() // they keep the new database attached
+			r := *r
+			r.c = c
+			for _, step := range []func(context.Context) error{r.copyTables, r.writeFunctions, r.writePaths, r.copyRawNames, r.writeTrees, r.writeOthers} {
+				if err := step(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	return g.Wait()
 }
 
 // rewriter copies profiles into an attached database.
@@ -129,27 +144,33 @@ func (r *rewriter) writeFunctions(context.Context) error {
 }
 
 func (r *rewriter) writePaths(context.Context) error {
-	n := len(r.oldPaths)
-	cols := make([][]int32, 5)
-	for i := range cols {
-		cols[i] = make([]int32, n)
-	}
-	id, parent, fn, depth, rec := cols[0], cols[1], cols[2], cols[3], cols[4]
+	depth := make([]int32, len(r.oldPaths))
+	var id, parent, fn, rec []int32 // of a part
 	of := func(old int32) int32 {
 		if old == calltree.NoNode {
 			return old
 		}
 		return r.path[old]
 	}
-	for i, old := range r.oldPaths {
-		id[i], parent[i], rec[i] = int32(i), of(r.v.forest.Paths.Parent[old]), of(r.v.rec[old])
-		fn[i] = r.fn[r.v.forest.Paths.Item[old]]
-		if parent[i] >= 0 {
-			depth[i] = depth[parent[i]] + 1
+	for from := 0; from < len(depth); from += len(id) {
+		n := min(pathGroups*rowGroup, len(depth)-from)
+		id, parent, fn, rec = sized(id, n), sized(parent, n), sized(fn, n), sized(rec, n)
+		for i, old := range r.oldPaths[from : from+n] {
+			id[i], parent[i], rec[i] = int32(from+i), of(r.v.forest.Paths.Parent[old]), of(r.v.rec[old])
+			fn[i] = r.fn[r.v.forest.Paths.Item[old]]
+			if parent[i] >= 0 {
+				depth[from+i] = depth[parent[i]] + 1
+			}
+		}
+		if err := r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth[from:from+n], rec); err != nil {
+			return err
 		}
 	}
-	return r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth, rec)
+	return nil
 }
+
+// pathGroups is the number of groups of rows that writePaths appends at once.
+const pathGroups = 8
 
 // writeRows writes the rows of functions of all profiles, and then the profiles, which have
 // the keys of the rows.
