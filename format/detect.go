@@ -22,6 +22,11 @@ func detect(formats []Format, prefix []byte) (*Format, error) {
 	if len(prefix) == 0 {
 		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: it is empty", profile.ErrUnrecognized)}
 	}
+	for i := range formats {
+		if formats[i].Certain != nil && formats[i].Certain(prefix) {
+			return &formats[i], nil
+		}
+	}
 	if err := refuse(prefix); err != nil {
 		return nil, err
 	}

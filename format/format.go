@@ -73,6 +73,9 @@ type Format struct {
 	// Sniff reports whether content that begins with prefix is of this format.
 	// A prefix shorter than PrefixSize is all of the content.
 	Sniff func(prefix []byte) bool
+	// Certain reports content of this format that no other one is like, which is asked
+	// before all Sniffs; nil: there is none, or Sniff costs little.
+	Certain func(prefix []byte) bool
 	// NewDecoder returns a decoder for one goroutine; nil for a format that is
 	// only written.
 	NewDecoder func() Decoder
@@ -294,7 +297,7 @@ func All() []Format {
 		{
 			Name: "folded", Title: "folded (collapsed) stacks",
 			Extensions: []string{".folded", ".collapsed", ".txt"},
-			Sniff:      folded.Sniff, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode, Single: true,
+			Sniff:      folded.Sniff, Certain: folded.Certain, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode, Single: true,
 		},
 		{
 			Name: "folded-diff", Title: "differential folded stacks (two counts a line: base and new)",
