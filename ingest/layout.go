@@ -61,6 +61,15 @@ func ParseLayout(text string) (*Layout, error) {
 	return l, nil
 }
 
+// UnmarshalText parses a layout.
+func (l *Layout) UnmarshalText(text []byte) error {
+	parsed, err := ParseLayout(string(text))
+	if err == nil {
+		*l = *parsed
+	}
+	return err
+}
+
 // extensionPattern matches one or two known extensions, a format's and a
 // compression's, or nothing else.
 func extensionPattern() string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,10 +75,10 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	f.StringVar(&o.Profiler, "profiler", "", "`name` of the profiler, or name=FILE: "+strings.Join(bench.Profilers(), ", ")+" (default: the best one that is found)")
 	f.BoolVar(&o.Memory, "memory", false, "go test, java: record allocations too")
 	f.BoolVar(&o.Threads, "threads", false, "keep threads apart: the thread name becomes the outermost function")
-	f.StringVar(&o.label.Benchmark, "benchmark", "", "`name` of the benchmark of a plain command (default: the name of the program)")
-	f.BoolVar(&o.keepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
+	f.StringVar(&o.Benchmark, "benchmark", "", "`name` of the benchmark of a plain command (default: the name of the program)")
+	f.BoolVar(&o.KeepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
 	f.StringVar(&o.keep, "keep", "", "`directory` to keep the profiles in (default: they are removed after the import)")
-	o.addRunFlags(f)
+	addRequest(c, &o.RunRequest)
 	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI, else the time)"
 	return c
 }
@@ -105,16 +106,16 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 		return usagef("--count %d: at least 1", o.count)
 	case o.base == "" && (o.head != "HEAD" || o.build != ""):
 		return usagef("--head and --build need --base, the commit to compare with")
-	case o.base != "" && (o.label.Run.Commit != "" || o.label.Run.Branch != ""):
+	case o.base != "" && (o.RunRequest.Commit != "" || o.RunRequest.Branch != ""):
 		return usagef("--commit and --branch are those of --base and --head")
 	}
-	o.Results, o.Talk, o.byThread = e.out, e.err, o.Threads
+	o.Results, o.Talk, o.ByThread = e.out, e.err, o.Threads
 	scratch, err := os.MkdirTemp("", "dendro-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(scratch)) }()
-	key := cmp.Or(o.label.Run.Key, ingest.FromCI(os.Getenv).Run.Key, time.Now().UTC().Format("2006-01-02T15:04:05Z"))
+	key := cmp.Or(o.Run, ingest.FromCI(os.Getenv).Run.Key, time.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	sides, err := o.sides(ctx, e, args, key, scratch)
 	if err != nil {
 		if errors.As(err, new(bench.UsageError)) {
@@ -188,10 +189,14 @@ func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, sc
 	var like *bench.Session
 	for i, name := range []string{"base", "head"} {
 		s := &benchSide{name: name, tree: trees[i], options: o.importOptions}
-		run := &s.options.label.Run
+		run := &s.options.RunRequest
 		run.Commit, run.Branch = s.tree.Commit, s.tree.Branch
 		run.Repository = cmp.Or(run.Repository, s.tree.Repository)
-		s.options.attrs = append(slices.Clone(o.attrs), strings.TrimPrefix(o.sideOf(key, name), "attr."))
+		run.Attributes = maps.Clone(o.Attributes)
+		if run.Attributes == nil {
+			run.Attributes = map[string]string{}
+		}
+		run.Attributes["side"] = key + "-" + name
 		s.options.environment = &ingest.Environment{}
 		fmt.Fprintf(e.err, "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
 		err := s.in(func() (err error) {
@@ -225,7 +230,7 @@ func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, k
 			if o.count > 1 {
 				run += "-" + strconv.Itoa(n)
 			}
-			s.options.label.Run.Key = run
+			s.options.Run = run
 			fmt.Fprintf(e.err, "run %s (%d of %d)\n", words.Clean(run), n, o.count)
 			folder := filepath.Join(dir, s.name, strconv.Itoa(n))
 			var list []bench.Recorded
@@ -273,14 +278,14 @@ func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.
 				return err
 			}
 			label := r.Label
-			if o.label.Benchmark != "" && len(list) == 1 {
-				label.Benchmark = o.label.Benchmark
+			if o.Benchmark != "" && len(list) == 1 {
+				label.Benchmark = o.Benchmark
 			}
 			files, o.recorded[file] = append(files, filepath.Join(dir, file)), label
 		}
-		o.results, o.types = r.Metrics.Join(o.results), r.Types
+		o.results, o.Types = r.Metrics.Join(o.results), r.Types
 	}
-	o.label.Benchmark = ""
+	o.Benchmark = ""
 	least, most := int64(0), int64(0)
 	o.each = func(r ingest.Result) {
 		if least == 0 || r.Taken < least {

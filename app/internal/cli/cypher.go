@@ -133,16 +133,17 @@ func (o *cypherOptions) print(e *env, answer *store.CypherAnswer) error {
 
 // cypherParams parses name=value; a value that is not JSON is a text.
 func cypherParams(texts []string) (map[string]any, error) {
-	list, err := pairs("--param", texts)
-	if err != nil {
-		return nil, err
-	}
 	params := map[string]any{}
-	for name, text := range list {
+	for _, pair := range texts {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("--param %q is not key=value", pair)
+		}
 		dec := json.NewDecoder(strings.NewReader(text))
 		dec.UseNumber()
 		var v any
-		if err := dec.Decode(&v); err != nil || len(bytes.TrimSpace([]byte(text)[dec.InputOffset():])) > 0 {
+		err := dec.Decode(&v)
+		if err != nil || len(bytes.TrimSpace([]byte(text)[dec.InputOffset():])) > 0 {
 			params[strings.TrimPrefix(name, "$")] = text
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/dendroprof/dendro/app/internal/github"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
@@ -26,20 +25,15 @@ import (
 
 // importOptions are the flags of `dendro import`.
 type importOptions struct {
-	label                        ingest.Label
-	date                         string
-	attrs, metrics               []string
-	operations                   float64
-	metricsFiles, manifests      []string
-	layout, rules, progress      string
-	types                        []string
-	byThread, keepSource, dryRun bool
-	replace, add, renormalize    bool
-	compact                      bool
-	workers                      int
-	limits                       profile.Limits
-	symbols                      symbolFiles
-	output                       outputFormat
+	ingest.Request
+	metricsFiles, manifests   []string
+	rules, progress           string
+	replace, add, renormalize bool
+	compact                   bool
+	workers                   int
+	limits                    profile.Limits
+	symbols                   symbolFiles
+	output                    outputFormat
 
 	within   string                  // directory that names of files are stored without
 	recorded map[string]ingest.Label // nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
@@ -87,20 +81,11 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()
-	o.addRunFlags(f)
-	f.StringVar(&o.label.Group, "group", "", "benchmark `group`")
-	f.StringVar(&o.label.Benchmark, "benchmark", "", "benchmark `name`")
-	f.StringArrayVar(&o.metrics, "metric", nil, "metric of the benchmark, `name=12.3ms`; repeatable, the first is the primary metric")
-	f.Float64Var(&o.operations, "operations", 0, "`number` of operations (iterations, requests) that the profile covers, for amounts per operation")
+	addRequest(c, &o.Request)
 	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, JMH JSON or CSV; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
-	f.StringVar(&o.layout, "layout", "", "`pattern` of paths: {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}")
-	f.StringArrayVar(&o.types, "type", nil, "value `type` to import; names the type of folded text; repeatable (default: all)")
-	f.BoolVar(&o.byThread, "by-thread", false, "make the normalised thread name the outermost function")
-	f.BoolVar(&o.keepSource, "keep-source", false, "also store the original file, compressed")
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
 	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print the labels of every file, and store nothing")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
 	f.BoolVar(&o.compact, "compact", false, "then compact the store: queries read it faster, and other programs find rows of functions")
@@ -129,17 +114,6 @@ func unmatched(e *env, m *ingest.Metrics) {
 			fmt.Fprintf(e.err, "dendro: warning: %s %s%s\n", part.text, strings.Join(words.CleanAll(words.First(part.names, 5)), ", "), more)
 		}
 	}
-}
-
-// addRunFlags adds the flags that describe a test run.
-func (o *importOptions) addRunFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.label.Run.Key, "run", "", "`key` of the test run")
-	f.StringVar(&o.date, "date", "", "`date` of the run (RFC 3339 or 2026-11-21)")
-	f.StringVar(&o.label.Run.Commit, "commit", "", "`commit` under test")
-	f.StringVar(&o.label.Run.Branch, "branch", "", "`branch` under test")
-	f.StringVar(&o.label.Run.Repository, "repository", "", "`repository` under test")
-	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` of the run")
-	f.StringArrayVar(&o.attrs, "attr", nil, "attribute of the run, `key=value`; repeatable")
 }
 
 // formatList lists the formats that are read, in lines.
@@ -231,7 +205,7 @@ func (o *importOptions) destination(ctx context.Context, e *env) (store.Destinat
 		return nil, nil, err
 	}
 	access := engines.Write
-	if o.dryRun {
+	if o.DryRun {
 		access = engines.Read
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) && !strings.Contains(where, ":") {
 			where = "mem:"
@@ -291,33 +265,11 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 }
 
 func (o *importOptions) ingestOptions() (ingest.Options, error) {
-	opts := ingest.Options{Limits: o.limits, Workers: o.workers, Defaults: o.label, Types: o.types,
-		ByThread: o.byThread, KeepSource: o.keepSource, DryRun: o.dryRun, Finish: o.symbols.finish()}
-	var err error
-	run := &opts.Defaults.Run
-	if run.Attributes, err = pairs("--attr", o.attrs); err != nil {
-		return opts, err
+	opts, err := o.Request.Options()
+	if err != nil {
+		return opts, usageError{err}
 	}
-	if run.Date, err = dateFlag("--date", o.date); err != nil {
-		return opts, err
-	}
-	for i, text := range o.metrics {
-		m, err := ingest.ParseMetric(text)
-		if err != nil {
-			return opts, usageError{err}
-		}
-		m.Primary = i == 0
-		opts.Defaults.Metrics = append(opts.Defaults.Metrics, m)
-	}
-	if o.operations < 0 {
-		return opts, usageError{fmt.Errorf("--operations %v is not a number above 0", o.operations)}
-	}
-	opts.Defaults = opts.Defaults.WithOperations(o.operations)
-	if o.layout != "" {
-		if opts.Layout, err = ingest.ParseLayout(o.layout); err != nil {
-			return opts, usageError{err}
-		}
-	}
+	opts.Limits, opts.Workers, opts.Finish = o.limits, o.workers, o.symbols.finish()
 	opts.Metrics = o.results
 	for _, name := range o.metricsFiles {
 		if opts.Metrics, err = readMetrics(name, opts.Metrics); err != nil {
@@ -390,7 +342,7 @@ func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]i
 // importInto imports and reports; it returns errReported when a file failed.
 func (o *importOptions) importInto(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	p := newProgress(e, o.progress, sources)
-	p.dryRun, p.certain = o.dryRun, o.recorded != nil
+	p.dryRun, p.certain = o.DryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
 		p.report(r)
 		if o.each != nil {
@@ -404,20 +356,20 @@ func (o *importOptions) importInto(ctx context.Context, e *env, st store.Destina
 	unmatched(e, opts.Metrics)
 	if o.output == "json" {
 		doc := map[string]any{"summary": sum, "failures": p.failures}
-		if o.dryRun {
+		if o.DryRun {
 			doc["rows"] = p.labels
 		}
 		if err := e.writeJSON(doc); err != nil {
 			return err
 		}
-	} else if o.dryRun && o.progress != "json" {
+	} else if o.DryRun && o.progress != "json" {
 		if err := render.Labels(e.rendering("text"), p.labels); err != nil {
 			return err
 		}
 	}
 	if o.output != "json" && o.progress != "json" {
 		verb := "stored"
-		if o.dryRun {
+		if o.DryRun {
 			verb = "read"
 		}
 		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,

@@ -9,14 +9,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // labelBytes bounds the part of a form that labels the files behind it.
@@ -30,11 +28,12 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 	if err := readAddress(r, &request, &struct{}{}); err != nil {
 		return err
 	}
-	o, err := request.options()
+	o, err := request.Options()
 	if err != nil {
-		return err
+		return mistake(err)
 	}
 	o.Limits, o.Normalizer, o.Workers = a.Limits, a.Normalizer, a.Workers
+	o.Conflict = map[string]store.Conflict{"refuse": store.Refuse, "replace": store.Replace, "add": store.Add}[request.Conflict]
 	runs, done := a.importing.begin()
 	defer done()
 	o.Runs = runs
@@ -75,54 +74,11 @@ func (i *importing) begin() (runs *ingest.Runs, done func()) {
 	}
 }
 
-// importRequest is what holds for all files of an upload; the fields are those of
-// `dendro import`.
+// importRequest is an upload; the fields of ingest.Request are those of `dendro import`.
 type importRequest struct {
-	Types      []string          `param:"type" help:"value type to import; repeatable"`
-	ByThread   bool              `param:"by-thread" help:"make the thread the outermost frame"`
-	KeepSource bool              `param:"keep-source" help:"keep the original files"`
-	DryRun     bool              `param:"dry-run" help:"report what would be stored; store nothing"`
-	Conflict   string            `param:"conflict" choices:"refuse,replace,add" help:"if a profile exists with different content: refuse it, replace the stored one, or add to it"`
-	Group      string            `param:"group" help:"benchmark group"`
-	Benchmark  string            `param:"benchmark" help:"benchmark"`
-	Run        string            `param:"run" help:"key of the run"`
-	Commit     string            `param:"commit" help:"commit of the run"`
-	Branch     string            `param:"branch" help:"branch of the run"`
-	Repository string            `param:"repository" help:"repository of the run"`
-	Machine    string            `param:"machine" help:"machine of the run"`
-	Attributes map[string]string `param:"attr" help:"attribute of the run; repeatable"`
-	Date       time.Time         `param:"date" help:"date of the run"`
-	Metrics    []string          `param:"metric" help:"metric, NAME=VALUE[UNIT]; repeatable, the first is the primary one"`
-	Operations float64           `param:"operations" help:"number of operations that the profile covers, for amounts per operation"`
-	Layout     string            `param:"layout" help:"pattern of paths"`
-	Name       string            `param:"name" default:"upload" help:"name of the file, in messages"`
-}
-
-func (r *importRequest) options() (ingest.Options, error) {
-	o := ingest.Options{Types: r.Types, ByThread: r.ByThread, KeepSource: r.KeepSource, DryRun: r.DryRun,
-		Conflict: map[string]store.Conflict{"refuse": store.Refuse, "replace": store.Replace, "add": store.Add}[r.Conflict]}
-	l := &o.Defaults
-	l.Group, l.Benchmark = r.Group, r.Benchmark
-	l.Run = testrun.Run{Key: r.Run, Date: r.Date, Commit: r.Commit, Branch: r.Branch, Repository: r.Repository, Machine: r.Machine, Attributes: r.Attributes}
-	for i, text := range r.Metrics {
-		m, err := ingest.ParseMetric(text)
-		if err != nil {
-			return o, mistakef("metric: %w", err)
-		}
-		m.Primary = i == 0
-		l.Metrics = append(l.Metrics, m)
-	}
-	if r.Operations < 0 {
-		return o, mistakef("operations: %v is not a number above 0", r.Operations)
-	}
-	*l = l.WithOperations(r.Operations)
-	var err error
-	if r.Layout != "" {
-		if o.Layout, err = ingest.ParseLayout(r.Layout); err != nil {
-			err = mistakef("layout: %w", err)
-		}
-	}
-	return o, err
+	ingest.Request
+	Conflict string `param:"conflict" choices:"refuse,replace,add" help:"if a profile exists with different content: refuse it, replace the stored one, or add to it"`
+	Name     string `param:"name" default:"upload" help:"name of the file, in messages"`
 }
 
 // upload is one import under way.
