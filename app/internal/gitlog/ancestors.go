@@ -3,9 +3,7 @@ package gitlog
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -23,37 +21,24 @@ type Ancestors struct {
 
 // ReadAncestors lists the ancestors of a revision of the repository at dir.
 func ReadAncestors(ctx context.Context, dir, revision string) (*Ancestors, error) {
-	r, err := open(ctx, dir)
+	a := &Ancestors{commits: map[string]bool{}}
+	err := with(ctx, dir, func(r *repository) (err error) {
+		if a.Commit, err = r.commit(revision); err != nil {
+			return err
+		}
+		if a.Shallow, err = r.isShallow(); err != nil {
+			return err
+		}
+		return r.stream(func(out *bufio.Reader) error {
+			lines := bufio.NewScanner(out)
+			for lines.Scan() {
+				a.commits[lines.Text()] = true
+			}
+			return lines.Err()
+		}, "rev-list", fmt.Sprintf("--max-count=%d", mostAncestors), a.Commit)
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer r.close()
-	commit, err := r.commit(revision)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	a := &Ancestors{Commit: commit, commits: map[string]bool{}}
-	shallow, err := r.text("rev-parse", "--is-shallow-repository")
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	a.Shallow = shallow == "true"
-	err = r.stream(func(out *bufio.Reader) error {
-		for {
-			line, err := out.ReadString('\n')
-			if line = strings.TrimSpace(line); line != "" {
-				a.commits[line] = true
-			}
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}, "rev-list", fmt.Sprintf("--max-count=%d", mostAncestors), commit)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
 	}
 	return a, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/url"
@@ -52,35 +51,33 @@ type Line struct {
 // the lines for which keep is true (nil: all). It is nil if the repository does not have
 // one of the commits, or no line changed.
 func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep func(Line) bool) (*Changes, error) {
-	r, err := open(ctx, dir)
-	if err != nil {
+	if from == "" || to == "" || len(files) == 0 {
+		return nil, nil
+	}
+	c := &Changes{Commits: []Commit{}, Lines: []Line{}}
+	err := with(ctx, dir, func(r *repository) (err error) {
+		if c.From, err = r.commit(from); err != nil {
+			return err
+		}
+		if c.To, err = r.commit(to); err != nil {
+			return err
+		}
+		return c.read(r, files, keep)
+	})
+	if errors.As(err, new(noCommitError)) || len(c.Lines) == 0 && err == nil {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
-	defer r.close()
-	c := &Changes{Commits: []Commit{}, Lines: []Line{}}
-	for _, side := range []struct {
-		name string
-		full *string
-	}{{from, &c.From}, {to, &c.To}} {
-		if side.name == "" {
-			return nil, nil
-		}
-		if *side.full, err = r.commit(side.name); errors.As(err, new(noCommitError)) {
-			return nil, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("repository %s: %w", dir, err)
-		}
-	}
-	if c.From == c.To || len(files) == 0 {
-		return nil, nil
-	}
+	return c, nil
+}
+
+// read reads what changed in files.
+func (c *Changes) read(r *repository, files []string, keep func(Line) bool) error {
 	d := diff{c, keep, map[string]bool{}}
-	err = r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	if len(c.Lines) == 0 {
-		return nil, nil
+	err := r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
+	if err != nil || len(c.Lines) == 0 {
+		return err
 	}
 	n := 0
 	err = r.stream(fields(func(field string) error {
@@ -90,11 +87,8 @@ func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep
 		n++
 		return nil
 	}), append([]string{"log", "-z", "--no-notes", "--format=%H%n%an%n%s", c.From + ".." + c.To, "--"}, literal(slices.Sorted(maps.Keys(d.files)))...)...)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
 	c.More = n - len(c.Commits)
-	return c, nil
+	return err
 }
 
 // literal returns files as git's arguments.

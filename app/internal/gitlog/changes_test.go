@@ -9,13 +9,11 @@ import (
 // resolve returns the full hash of a revision.
 func resolve(t *testing.T, dir, revision string) string {
 	t.Helper()
-	r, err := open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	hash, err := r.commit(revision)
-	if err != nil {
+	var hash string
+	if err := with(t.Context(), dir, func(r *repository) (err error) {
+		hash, err = r.commit(revision)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return hash

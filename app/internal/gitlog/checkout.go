@@ -2,12 +2,10 @@ package gitlog
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
-	"time"
 )
 
 // Checkout writes the files of a commit of the repository at dir to an empty directory, and
@@ -15,30 +13,21 @@ import (
 // files that pass through a filter (Git LFS) stay as they are committed, and submodules are
 // empty directories.
 func Checkout(ctx context.Context, dir, revision, to string) (h Head, err error) {
-	r, err := open(ctx, dir)
-	if err != nil {
-		return h, err
-	}
-	defer r.close()
-	if h, err = r.checkout(revision, to); err != nil {
-		return h, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	return h, nil
+	err = with(ctx, dir, func(r *repository) error {
+		h, err = r.checkout(revision, to)
+		return err
+	})
+	return h, err
 }
 
 func (r *repository) checkout(revision, to string) (h Head, err error) {
 	if h.Commit, err = r.commit(revision); err != nil {
 		return h, err
 	}
-	text, err := r.text("log", "-1", "--format=%ct", h.Commit, "--")
-	if err != nil {
+	if h.Date, err = r.date(h.Commit); err != nil {
 		return h, err
 	}
-	unix, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return h, fmt.Errorf("git log: %w", err)
-	}
-	h.Date, h.Origin = time.Unix(unix, 0).UTC(), password.ReplaceAllString(r.origin, "$1")
+	h.Origin = password.ReplaceAllString(r.origin, "$1")
 	if err := r.count(h.Commit); err != nil {
 		return h, err
 	}
@@ -65,33 +54,27 @@ func (r *repository) count(commit string) error {
 
 // MergeBase returns the newest commit that two revisions of the repository at dir have in
 // common; the first of them if they have none.
-func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
-	r, err := open(ctx, dir)
-	if err != nil {
-		return "", err
-	}
-	defer r.close()
-	first, err := r.commit(a)
-	if err != nil {
-		return "", fmt.Errorf("repository %s: %w", dir, err)
-	}
-	second, err := r.commit(b)
-	if err != nil {
-		return "", fmt.Errorf("repository %s: %w", dir, err)
-	}
-	if common, err := r.text("merge-base", first, second); err == nil && common != "" {
-		return common, nil
-	}
-	return first, nil
+func MergeBase(ctx context.Context, dir, a, b string) (commit string, err error) {
+	err = with(ctx, dir, func(r *repository) error {
+		first, err := r.commit(a)
+		if err != nil {
+			return err
+		}
+		second, err := r.commit(b)
+		if err != nil {
+			return err
+		}
+		common, _ := r.text("merge-base", first, second) // fails if there is none
+		commit = cmp.Or(common, first)
+		return nil
+	})
+	return commit, err
 }
 
 // IsBranch reports whether the repository at dir has a branch of that name.
 func IsBranch(ctx context.Context, dir, name string) bool {
-	r, err := open(ctx, dir)
-	if err != nil {
-		return false
-	}
-	defer r.close()
-	_, err = r.text("show-ref", "--verify", "--quiet", "--", "refs/heads/"+name)
-	return err == nil
+	return with(ctx, dir, func(r *repository) error {
+		_, err := r.text("show-ref", "--verify", "--quiet", "--", "refs/heads/"+name)
+		return err
+	}) == nil
 }

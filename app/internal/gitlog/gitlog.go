@@ -27,7 +27,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -75,35 +74,30 @@ func Read(ctx context.Context, dir, revision, cache string) (*Log, error) {
 	if revision == "" {
 		revision = "HEAD"
 	}
-	r, err := open(ctx, dir)
+	var k kept
+	err := with(ctx, dir, func(r *repository) error {
+		commit, err := r.commit(revision)
+		if err != nil {
+			return err
+		}
+		name := ""
+		if cache != "" {
+			key := sha256.Sum256([]byte(r.git))
+			name = filepath.Join(cache, hex.EncodeToString(key[:8])+"-"+commit+".json")
+			var ok bool
+			if k, ok = load(name, commit); ok {
+				return nil
+			}
+		}
+		if k, err = r.walk(commit); err == nil && name != "" {
+			save(name, k)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
-	commit, err := r.commit(revision)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	name := ""
-	if cache != "" {
-		key := sha256.Sum256([]byte(r.git))
-		name = filepath.Join(cache, hex.EncodeToString(key[:8])+"-"+commit+".json")
-		if k, ok := load(name, commit); ok {
-			return newLog(k), nil
-		}
-	}
-	k, err := r.walk(commit)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	if name != "" {
-		save(name, k)
-	}
-	return newLog(*k), nil
-}
-
-func newLog(k kept) *Log {
-	return &Log{Commit: k.Commit, Date: time.Unix(k.Date, 0).UTC(), kept: k}
+	return &Log{Commit: k.Commit, Date: time.Unix(k.Date, 0).UTC(), kept: k}, nil
 }
 
 // LastChange returns when the code of a function was changed last, and in which
@@ -124,26 +118,24 @@ func (l *Log) LastChange(fn *profile.Function) (when time.Time, file string, kno
 }
 
 // walk reads the files of a commit and when each was touched last.
-func (r *repository) walk(commit string) (*kept, error) {
-	k := &kept{Version: cacheVersion, Commit: commit, Files: map[string]int64{}, Modules: map[string]string{}}
+func (r *repository) walk(commit string) (kept, error) {
+	k := kept{Version: cacheVersion, Commit: commit, Files: map[string]int64{}, Modules: map[string]string{}}
 	err := r.stream(paths(func(name string) { k.Files[name] = 0 }), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
 	if err != nil {
-		return nil, err
+		return k, err
 	}
-	shallow, err := r.text("rev-parse", "--is-shallow-repository")
+	shallow, err := r.isShallow()
 	if err != nil {
-		return nil, err
+		return k, err
 	}
+	made, err := r.date(commit)
+	if err != nil {
+		return k, err
+	}
+	k.Date = made.Unix()
 	// The first commit of a cut history would touch every file.
-	roots := strconv.FormatBool(shallow != "true")
+	roots := strconv.FormatBool(!shallow)
 	// With -z a commit is a line of the format, and a NUL behind it and each name.
-	text, err := r.text("log", "-1", "--format=%ct", commit, "--")
-	if err == nil {
-		k.Date, err = strconv.ParseInt(text, 10, 64)
-	}
-	if err != nil {
-		return nil, err
-	}
 	args := []string{"-c", "log.showRoot=" + roots, "log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--ignore-submodules=dirty", "--format=" + commitMark + "%ct"}
 	since := k.Date - int64(Horizon/time.Second)
 	if since > 0 {
@@ -162,9 +154,9 @@ func (r *repository) walk(commit string) (*kept, error) {
 		return nil
 	}), append(args, commit, "--")...)
 	if err != nil {
-		return nil, err
+		return k, err
 	}
-	return k, r.modules(k)
+	return k, r.modules(&k)
 }
 
 // commitMark begins the field of a commit; no path begins like that.
@@ -207,7 +199,7 @@ func load(name, commit string) (k kept, ok bool) {
 const cacheAge = 30 * 24 * time.Hour
 
 // save writes a cache file beside its name and renames it, and removes old ones.
-func save(name string, k *kept) {
+func save(name string, k kept) {
 	dir := filepath.Dir(name)
 	data, err := json.Marshal(k)
 	if err != nil || os.MkdirAll(dir, 0o755) != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -33,15 +32,10 @@ const headTime = 15 * time.Second
 func ReadHead(ctx context.Context, dir string) (h Head, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, headTime, fmt.Errorf("no answer within %s", headTime))
 	defer cancel()
-	r, err := open(ctx, dir)
-	if err != nil {
-		return h, err
-	}
-	defer r.close()
-	h, err = r.head()
-	if err != nil {
-		err = fmt.Errorf("repository %s: %w", dir, err)
-	}
+	err = with(ctx, dir, func(r *repository) error {
+		h, err = r.head()
+		return err
+	})
 	return h, err
 }
 
@@ -51,15 +45,9 @@ func (r *repository) head() (h Head, err error) {
 	} else if err != nil {
 		return h, err
 	}
-	text, err := r.text("log", "-1", "--format=%ct", h.Commit, "--")
-	if err != nil {
+	if h.Date, err = r.date(h.Commit); err != nil {
 		return Head{}, err
 	}
-	unix, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return Head{}, fmt.Errorf("git log: %w", err)
-	}
-	h.Date = time.Unix(unix, 0).UTC()
 	h.Branch, _ = r.text("symbolic-ref", "--short", "-q", "HEAD") // fails if there is none
 	h.Origin = password.ReplaceAllString(r.origin, "$1")
 	h.Dirty, err = r.dirty()

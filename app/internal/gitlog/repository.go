@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,19 +57,28 @@ type repository struct {
 	memory  uint64 // bytes that a command may allocate
 }
 
-// open finds the repository that dir is in. A bare repository is found only if dir is its
-// directory and nothing around it is a repository.
-func open(ctx context.Context, dir string) (*repository, error) {
+// with opens the repository that dir is in, and does something with it. Errors of both have
+// the name of the directory.
+func with(ctx context.Context, dir string, do func(r *repository) error) error {
 	r := &repository{ctx: ctx, memory: maxMemory}
-	err := r.locate(dir)
+	defer r.close()
+	err := r.open(dir)
 	if err == nil {
-		err = r.makeView()
+		err = do(r)
 	}
 	if err != nil {
-		r.close()
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
+		return fmt.Errorf("repository %s: %w", dir, err)
 	}
-	return r, nil
+	return nil
+}
+
+// open finds the repository that dir is in. A bare repository is found only if dir is its
+// directory and nothing around it is a repository.
+func (r *repository) open(dir string) error {
+	if err := r.locate(dir); err != nil {
+		return err
+	}
+	return r.makeView()
 }
 
 // close removes the view.
@@ -372,6 +382,25 @@ func (r *repository) differs(args ...string) (bool, error) {
 		return true, nil
 	}
 	return false, err
+}
+
+// date returns the date of a commit.
+func (r *repository) date(commit string) (time.Time, error) {
+	text, err := r.text("log", "-1", "--format=%ct", commit, "--")
+	if err != nil {
+		return time.Time{}, err
+	}
+	unix, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("git log: %w", err)
+	}
+	return time.Unix(unix, 0).UTC(), nil
+}
+
+// isShallow reports whether the clone lacks the beginning of the history.
+func (r *repository) isShallow() (bool, error) {
+	text, err := r.text("rev-parse", "--is-shallow-repository")
+	return text == "true", err
 }
 
 // commit returns the full hash of a revision; noCommitError if there is none.

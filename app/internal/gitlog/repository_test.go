@@ -258,13 +258,12 @@ func TestBombInHistory(t *testing.T) {
 	if _, err := Read(ctx, x.dir, "", ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	r, err := open(t.Context(), x.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	r.memory = 64 << 20
-	if _, err := r.walk(x.git(x.dir, "rev-parse", "HEAD")); err == nil || runtime.GOOS == "linux" && !strings.Contains(err.Error(), "memory") {
+	err := with(t.Context(), x.dir, func(r *repository) error {
+		r.memory = 64 << 20
+		_, err := r.walk(x.git(x.dir, "rev-parse", "HEAD"))
+		return err
+	})
+	if err == nil || runtime.GOOS == "linux" && !strings.Contains(err.Error(), "memory") {
 		t.Errorf("git had as much memory as it liked: %v", err)
 	}
 }

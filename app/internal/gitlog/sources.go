@@ -48,12 +48,9 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 
 // listSources lists the files that git tracks, or would.
 func listSources(ctx context.Context, dir string, files map[string]int64) error {
-	r, err := open(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer r.close()
-	return r.run(r.inTree(dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), paths(func(path string) { files[path] = 0 }))
+	return with(ctx, dir, func(r *repository) error {
+		return r.run(r.inTree(dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), paths(func(path string) { files[path] = 0 }))
+	})
 }
 
 func walkSources(root *os.Root, files map[string]int64) error {

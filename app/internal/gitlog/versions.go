@@ -3,7 +3,6 @@ package gitlog
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -30,19 +29,39 @@ func ReadVersions(ctx context.Context, dir, from, to string, wanted func(path st
 	if from == "" || to == "" {
 		return nil, nil
 	}
-	r, err := open(ctx, dir)
+	var list []Versions
+	err := with(ctx, dir, func(r *repository) (err error) {
+		for _, revision := range []*string{&from, &to} {
+			if *revision, err = r.commit(*revision); err != nil {
+				return err
+			}
+		}
+		if list, err = r.changed(from, to, wanted); err != nil {
+			return err
+		}
+		for i := range list {
+			v := &list[i]
+			if content, _ := wanted(v.Path); !content {
+				continue
+			}
+			if err := r.file(from, v.Path, &v.Base); err != nil {
+				return err
+			}
+			if err := r.file(to, v.Path, &v.Head); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
-	for _, revision := range []*string{&from, &to} {
-		hash, err := r.commit(*revision)
-		if err != nil {
-			return nil, fmt.Errorf("repository %s: %w", dir, err)
-		}
-		*revision = hash
-	}
-	var list []Versions
+	slices.SortFunc(list, func(a, b Versions) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+// changed lists the files of ReadVersions, with empty contents.
+func (r *repository) changed(from, to string, wanted func(path string) (content, ok bool)) (list []Versions, err error) {
 	status := ""
 	err = r.stream(fields(func(field string) error {
 		if status == "" {
@@ -64,33 +83,18 @@ func ReadVersions(ctx context.Context, dir, from, to string, wanted func(path st
 		list = append(list, v)
 		return nil
 	}), "diff", "-z", "--name-status", "--no-ext-diff", "--no-renames", from, to, "--")
-	for i := range list {
-		if content, _ := wanted(list[i].Path); !content || err != nil {
-			continue
-		}
-		for _, side := range []struct {
-			commit string
-			to     *[]byte
-		}{{from, &list[i].Base}, {to, &list[i].Head}} {
-			if *side.to == nil {
-				continue
-			}
-			err = r.stream(func(out *bufio.Reader) error {
-				data, err := io.ReadAll(io.LimitReader(out, largestFile))
-				if err == nil {
-					_, err = io.Copy(io.Discard, out)
-				}
-				*side.to = data
-				return err
-			}, "cat-file", "blob", side.commit+":"+list[i].Path)
-			if err != nil {
-				break
-			}
-		}
+	return list, err
+}
+
+// file reads a file of a commit, unless content is nil: it does not exist there.
+func (r *repository) file(commit, path string, content *[]byte) error {
+	if *content == nil {
+		return nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	slices.SortFunc(list, func(a, b Versions) int { return strings.Compare(a.Path, b.Path) })
-	return list, nil
+	return r.stream(func(out *bufio.Reader) (err error) {
+		if *content, err = io.ReadAll(io.LimitReader(out, largestFile)); err == nil {
+			_, err = io.Copy(io.Discard, out)
+		}
+		return err
+	}, "cat-file", "blob", commit+":"+path)
 }
