@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -66,7 +67,7 @@ func (t *stackTable) find(sum uint64, check uint32) (*stackSlot, profile.StackID
 
 func (t *stackTable) grow() {
 	old := t.slots
-	t.slots = make([]stackSlot, max(64, 2*len(old)))
+	t.slots = intern.Table[stackSlot](max(64, 2*len(old)))
 	t.used = 0
 	mask := uint64(len(t.slots) - 1)
 	for _, slot := range old {

@@ -90,7 +90,7 @@ func (x *Index) Grow(n int) {
 
 func (x *Index) resize(size int) {
 	old := x.slots
-	x.slots = make([]slot, size)
+	x.slots = Table[slot](size)
 	for _, s := range old {
 		if s.number != 0 {
 			x.put(s)

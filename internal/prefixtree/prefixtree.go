@@ -114,7 +114,7 @@ func (t *Tree) rehash(n int) {
 	for size < n*3 {
 		size *= 2
 	}
-	t.slots = make([]slot, size)
+	t.slots = intern.Table[slot](size)
 	t.mask = uint64(size - 1)
 	for n := range t.Parent {
 		k := key(t.Parent[n], t.Item[n])
