@@ -131,15 +131,14 @@ type Importer struct {
 }
 
 // New returns an importer into st.
-func New(ctx context.Context, st store.Destination, o Options) (*Importer, error) {
+func New(st store.Destination, o Options) *Importer {
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	w, err := newWriter(ctx, st, o)
-	return &Importer{o: o, writer: w, at: map[string]int{}}, err
+	return &Importer{o: o, writer: newWriter(st, o), at: map[string]int{}}
 }
 
 // Import imports sources and calls report once per result, from one goroutine, in the
@@ -273,11 +272,7 @@ func (o outlet) send(b *batch) bool {
 
 // Run imports sources into st with an importer of its own.
 func Run(ctx context.Context, st store.Destination, sources []Source, o Options, report func(Result)) (Summary, error) {
-	im, err := New(ctx, st, o)
-	if err != nil {
-		return Summary{}, err
-	}
-	return im.Import(ctx, sources, report)
+	return New(st, o).Import(ctx, sources, report)
 }
 
 // job is one source for a worker; index is its position.
@@ -323,22 +318,32 @@ type writer struct {
 	report  func(Result)
 	sum     Summary
 	runs    *Runs         // that are known
+	loaded  bool          // the store's runs are among them
 	current currentSource // the source whose results are reported
 }
 
-func newWriter(ctx context.Context, st store.Destination, o Options) (*writer, error) {
+func newWriter(st store.Destination, o Options) *writer {
 	w := &writer{st: st, o: o, runs: o.Runs}
 	if w.runs == nil {
 		w.runs = &Runs{}
 	}
-	profiles, err := st.Profiles(ctx, store.Query{})
+	return w
+}
+
+// loadRuns adds the runs of the store to those that are known.
+func (w *writer) loadRuns(ctx context.Context) error {
+	if w.loaded {
+		return nil
+	}
+	profiles, err := w.st.Profiles(ctx, store.Query{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range profiles {
 		w.runs.add(profiles[i].Run)
 	}
-	return w, nil
+	w.loaded = true
+	return nil
 }
 
 // run stores batches in order until done is closed, and releases the tokens of
@@ -410,6 +415,9 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 
 // put commits the files of some batches in one transaction and reports them.
 func (w *writer) put(ctx context.Context, batches []*batch) error {
+	if err := w.loadRuns(ctx); err != nil {
+		return err
+	}
 	var files []*store.File
 	for _, b := range batches {
 		for i := range b.items {

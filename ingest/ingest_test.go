@@ -357,10 +357,7 @@ func TestCancel(t *testing.T) {
 func TestWarmImporter(t *testing.T) {
 	ctx := context.Background()
 	warm, cold := mem.New(), mem.New()
-	im, err := New(ctx, warm, Options{Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := New(warm, Options{Workers: 2})
 	for i := range 20 {
 		s := text(fmt.Sprintf("b%d.folded", i), fmt.Sprintf("m;f;g%d 2\nm;f 1\nm;X$$Lambda$%d/0x00007f%04x;g 1\n", i%5, i, i))
 		s.Label.Run.Key = "r"

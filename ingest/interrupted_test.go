@@ -25,10 +25,7 @@ func (f failing) Put(ctx context.Context, files []*store.File, opts store.PutOpt
 
 // TestInterrupted reports the files that were stored, and one error for all others.
 func TestInterrupted(t *testing.T) {
-	im, err := New(t.Context(), failing{mem.New()}, Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := New(failing{mem.New()}, Options{Workers: 1})
 	var list []Source
 	for i := range 5 {
 		s := MemorySource(fmt.Sprint("run", i), []byte("main;f 1\n"))
@@ -37,7 +34,7 @@ func TestInterrupted(t *testing.T) {
 		list = append(list, s)
 	}
 	var reported []Result
-	_, err = im.Import(t.Context(), list, func(r Result) { reported = append(reported, r) })
+	_, err := im.Import(t.Context(), list, func(r Result) { reported = append(reported, r) })
 	if err == nil || !strings.Contains(err.Error(), "no server answers; ") || !strings.Contains(err.Error(), "are not stored: repeat the import") {
 		t.Errorf("%v", err)
 	}

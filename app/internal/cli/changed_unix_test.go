@@ -61,10 +61,7 @@ func BenchmarkWhatChanged(b *testing.B) {
 						sources = append(sources, suiteRun(n, run, size.paths))
 					}
 				}
-				im, err := ingest.New(b.Context(), st, ingest.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				im := ingest.New(st, ingest.Options{})
 				if _, err := im.Import(b.Context(), sources, func(r ingest.Result) {
 					if r.Err != nil {
 						b.Fatal(r.Err)

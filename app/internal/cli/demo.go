@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/engines"
 )
 
 const demoStore = "dendro-demo.duckdb"
@@ -60,14 +58,9 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 			return err
 		}
 	}
-	st, closeStore, err := e.destinationAt(ctx, e.store, engines.Write)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
 	o := importOptions{progress: "none"}
-	err = o.importInto(ctx, e, st, sources, opts, false)
-	if err = errors.Join(err, closeStore()); err != nil {
+	if err := o.importInto(ctx, e, sources, opts, false); err != nil {
 		return err
 	}
 	if err := e.again(ctx, []string{"regressions", "--benchmark", "checkout", "--type", "cpu"}); err != nil {

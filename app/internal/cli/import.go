@@ -184,15 +184,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		}
 	}
 	defer spendMemory(heapMemory)()
-	st, closeStore, err := o.destination(ctx, e)
-	if err != nil {
-		return err
-	}
-	err = o.importInto(ctx, e, st, sources, opts, listErr != nil)
-	if closeErr := closeStore(); err == nil {
-		err = closeErr
-	}
-	if err != nil || !o.compact {
+	if err := o.importInto(ctx, e, sources, opts, listErr != nil); err != nil || !o.compact {
 		return err
 	}
 	return e.compact(ctx, e.err)
@@ -339,8 +331,20 @@ func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]i
 	return sources, err
 }
 
-// importInto imports and reports; it returns errReported when a file failed.
-func (o *importOptions) importInto(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options, failed bool) error {
+// importInto opens the store, imports and closes it.
+func (o *importOptions) importInto(ctx context.Context, e *env, sources []ingest.Source, opts ingest.Options, failed bool) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	st := openWhile(func() (store.Destination, func() error, error) { return o.destination(ctx, e) }, stop)
+	err := o.importAll(ctx, e, st, sources, opts, failed)
+	if closeErr := st.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// importAll imports and reports; it returns errReported when a file failed.
+func (o *importOptions) importAll(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	p := newProgress(e, o.progress, sources)
 	p.dryRun, p.certain = o.DryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {

@@ -50,7 +50,7 @@ func TestImportOnFullDisk(t *testing.T) {
 	var out, errOut bytes.Buffer
 	e := &env{out: &out, err: &errOut}
 	opts := ingest.Options{Normalizer: normalize.New(nil), Workers: 1}
-	err = (&importOptions{}).importInto(context.Background(), e, &fullStore{st, 1}, sources, opts, false)
+	err = (&importOptions{}).importAll(context.Background(), e, &fullStore{st, 1}, sources, opts, false)
 	list, listErr := st.Profiles(context.Background(), store.Query{})
 	if listErr != nil {
 		t.Fatal(listErr)

@@ -21,10 +21,7 @@ func BenchmarkOverview(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	im, err := ingest.New(b.Context(), st, ingest.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	im := ingest.New(st, ingest.Options{})
 	var sources []ingest.Source
 	for run := range 200 {
 		for n := range 25 {

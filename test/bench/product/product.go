@@ -47,8 +47,8 @@ func open(o bench.Options) (bench.Engine, error) {
 	if e.st, err = duckdb.Open(context.Background(), e.path, duckdb.Options{}); err != nil {
 		return nil, err
 	}
-	e.importer, err = ingest.New(context.Background(), e.st, ingest.Options{Workers: o.Workers})
-	return e, err
+	e.importer = ingest.New(e.st, ingest.Options{Workers: o.Workers})
+	return e, nil
 }
 
 // Import implements bench.Engine.

@@ -37,10 +37,7 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 	runs, done := a.importing.begin()
 	defer done()
 	o.Runs = runs
-	im, err := ingest.New(r.Context(), a.Store, o)
-	if err != nil {
-		return err
-	}
+	im := ingest.New(a.Store, o)
 	a.imports.Inc()
 	defer a.imports.Dec()
 	up := &upload{api: a, im: im, r: r, lines: newLines(w)}

@@ -130,10 +130,7 @@ func (b *bench) load(rounds int) (err error) {
 		return err
 	}
 	defer st.Close()
-	im, err := ingest.New(b.ctx, st, ingest.Options{})
-	if err != nil {
-		return err
-	}
+	im := ingest.New(st, ingest.Options{})
 	var p *paper
 	if rounds > 0 {
 		if p, err = newPaper(b.ctx); err != nil {
