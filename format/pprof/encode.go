@@ -123,13 +123,12 @@ func (e *encoder) writeTypes(table int) {
 
 // periodTable returns the table whose period the file gets, or nil.
 func (e *encoder) periodTable(table int) *profile.Samples {
+	list := e.tables
 	if table == -1 {
-		if t := &e.p.Tables[e.p.Default]; t.Type.Period != 0 {
-			return t
-		}
+		list = append([]*profile.Samples{&e.p.Tables[e.p.Default]}, list...)
 	}
-	for _, t := range e.tables {
-		if t.Type.Period != 0 {
+	for _, t := range list {
+		if t.Type.Period != 0 || t.Type.PeriodName != "" { // sums of windows have a type and no length of it
 			return t
 		}
 	}

@@ -2,9 +2,13 @@ package querier
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +17,14 @@ import (
 
 	oracle "github.com/google/pprof/profile"
 
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/continuous"
-	"github.com/dendroprof/dendro/format/pprof"
+	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/mem"
 )
 
 // decodeFlame reads bars as Grafana does: each lies in the range of one bar of the level
@@ -192,34 +200,28 @@ func goFiles(t *testing.T) (files [][]byte) {
 	return files
 }
 
-// TestEqualsGooglePprof: the flame graph, the tree and the pprof message of windows are what
-// google/pprof merges from the same files.
+// TestEqualsGooglePprof: the flame graph, the tree and the pprof message of pushed files, without a
+// limit that folds anything, are what google/pprof merges from the same files.
 func TestEqualsGooglePprof(t *testing.T) {
-	var list []*continuous.Window
+	st := mem.New()
+	in := intake.New(st, intake.Options{})
+	defer in.Close(context.Background())
+	s, err := server.New(server.Options{}, pyroscope.New(in).Part(), Part(st))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var parsed []*oracle.Profile
 	for i, data := range goFiles(t) {
-		raw, err := oracle.ParseData(data)
+		p, err := oracle.ParseData(data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed = append(parsed, raw)
-		var plain bytes.Buffer
-		if err := raw.WriteUncompressed(&plain); err != nil {
-			t.Fatal(err)
-		}
-		p, err := pprof.NewDecoder().Decode(&plain, nil, profile.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for table := range p.Tables {
-			if p.Tables[table].Type.Original != "cpu" {
-				continue
-			}
-			forest := new(calltree.Forest)
-			projection := calltree.NewProjection(p.Symbols, forest, calltree.NoNode, forest.Function)
-			w := &continuous.Window{Series: continuous.Series{Service: "go", Type: cpuType}, Start: begin.Add(time.Duration(i) * time.Second), Length: time.Second,
-				Type: p.Tables[table].Type, Forest: forest, Self: projection.Vector(&p.Tables[table], nil)}
-			list = append(list, w)
+		parsed = append(parsed, p)
+		from := begin.Add(time.Duration(i) * 15 * time.Second).Unix()
+		r := httptest.NewRequest("POST", fmt.Sprintf("http://localhost/ingest?name=go&format=pprof&from=%d&until=%d", from, from+15), bytes.NewReader(data))
+		w := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatal(w.Code, w.Body)
 		}
 	}
 	merged, err := oracle.Merge(parsed)
@@ -227,19 +229,27 @@ func TestEqualsGooglePprof(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := oracleValues(merged)
-	if len(list) != 2 || len(want) < 50 {
-		t.Fatalf("%d windows, %d stacks", len(list), len(want))
+	if len(want) < 50 {
+		t.Fatalf("%d stacks", len(want))
 	}
-	q := New(storeOf(t, list...))
-	m, err := q.merge(t.Context(), &treeRequest{query: continuous.Query{Type: cpuType}})
+	ask := func(format int) *fields {
+		body := wire.AppendInt(wire.AppendInt(wire.AppendBytes(nil, 1, cpuType.String()), 5, maxNodes), 6, uint64(format))
+		r, w := httptest.NewRequest("POST", "http://localhost/querier.v1.QuerierService/SelectMergeStacktraces", bytes.NewReader(body)), httptest.NewRecorder()
+		r.Header.Set("Content-Type", "application/proto")
+		if s.Handler().ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatal(w.Code, w.Body)
+		}
+		answer, err := read(&wire.Shape{1: text, 2: text, 5: text}, w.Body.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	message, err := read(&wire.Shape{1: text}, ask(formatPprof).text(5))
 	if err != nil {
 		t.Fatal(err)
 	}
-	message, err := m.pprof()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := oracle.ParseData(message)
+	again, err := oracle.ParseData([]byte(message.text(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,27 +259,45 @@ func TestEqualsGooglePprof(t *testing.T) {
 	if got := oracleValues(again); !maps.Equal(got, want) {
 		t.Errorf("the pprof message has %d stacks, google/pprof %d", len(got), len(want))
 	}
-	f, err := m.fold()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := decodeTree(treeBytes(f)); err != nil || !maps.Equal(got, want) {
+	if got, err := decodeTree([]byte(ask(formatTree).text(2))); err != nil || !maps.Equal(got, want) {
 		t.Errorf("the tree has %d stacks, google/pprof %d (%v)", len(got), len(want), err)
 	}
-	g := newFlameGraph(f)
-	if got, err := decodeFlame(g.names, g.levels, 1, 0); err != nil || !maps.Equal(got, want) {
+	names, levels := decodeMessage(t, ask(formatFlame).text(1))
+	if got, err := decodeFlame(names, levels, 1, 0); err != nil || !maps.Equal(got, want) {
 		t.Errorf("the flame graph has %d stacks, google/pprof %d (%v)", len(got), len(want), err)
 	}
 }
 
-// oracleValues returns the values of the last type by stack.
+// decodeMessage returns the names and levels of a FlameGraph.
+func decodeMessage(t *testing.T, msg string) (names []string, levels [][]int64) {
+	t.Helper()
+	graph, err := read(&wire.Shape{1: text, 2: text}, msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range graph.list[2] {
+		bars, err := read(&wire.Shape{1: text}, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values []int64
+		for b := []byte(bars.text(1)); len(b) > 0; {
+			v, n := binary.Uvarint(b)
+			values, b = append(values, int64(v)), b[n:]
+		}
+		levels = append(levels, values)
+	}
+	return graph.list[1], levels
+}
+
+// oracleValues returns the values of the last type by stack, of functions as Dendro calls them.
 func oracleValues(p *oracle.Profile) map[string]int64 {
-	values := map[string]int64{}
+	values, rules := map[string]int64{}, normalize.New(nil)
 	for _, s := range p.Sample {
 		var names []string
 		for i := len(s.Location) - 1; i >= 0; i-- {
 			for j := len(s.Location[i].Line) - 1; j >= 0; j-- {
-				names = append(names, s.Location[i].Line[j].Function.Name)
+				names = append(names, rules.Function(profile.Function{Name: s.Location[i].Line[j].Function.Name}).Name)
 			}
 		}
 		if v := s.Value[len(s.Value)-1]; v != 0 {

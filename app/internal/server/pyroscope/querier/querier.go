@@ -259,30 +259,38 @@ func (q *Querier) series(ctx context.Context, f *fields) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, all := unique(f.list[2]), takesUTF8(ctx)
+	wanted, all := distinct(f.list[2]), takesUTF8(ctx)
 	var sets []string
 	for i := range list {
 		names := wanted
 		if len(names) == 0 {
 			names = unique(namesOf(&list[i], all))
 		}
-		var labels continuous.Labels
+		var labels continuous.Labels // in the order of the request, which Explore Profiles relies on
 		for _, name := range names {
 			if v := list[i].Label(name); v != "" {
 				labels = append(labels, continuous.Label{Name: name, Value: v})
 			}
 		}
-		sets = append(sets, string(appendLabels(nil, labels)))
-	}
-	seen := map[string]bool{}
-	var b []byte
-	for _, set := range sets { // the store's order: by service and type
-		if !seen[set] {
-			seen[set] = true
-			b = wire.AppendBytes(b, 2, set)
+		if len(labels) > 0 {
+			sets = append(sets, string(appendLabels(nil, labels)))
 		}
 	}
+	var b []byte
+	for _, set := range distinct(sets) { // the store's order: by service and type
+		b = wire.AppendBytes(b, 2, set)
+	}
 	return b, nil
+}
+
+// distinct returns the texts of a list, each where it is first.
+func distinct(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(slices.Clone(list), func(text string) bool {
+		known := seen[text]
+		seen[text] = true
+		return known
+	})
 }
 
 // appendLabels appends labels as field 1.

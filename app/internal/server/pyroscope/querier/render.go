@@ -122,12 +122,16 @@ func (q *Querier) render(w http.ResponseWriter, r *http.Request) {
 // addTimelines adds the series of the selection, and of the values of a label.
 func (q *Querier) addTimelines(ctx context.Context, d *flamebearer, r *treeRequest, v url.Values) error {
 	step := timelineStep(r.query.Until.Sub(r.query.From))
-	c := &continuous.Chart{Step: step, Start: r.query.From.Truncate(step), End: r.query.Until.Truncate(step).Add(-time.Millisecond), Mean: v.Get("aggregation") == "avg"}
-	totals, err := q.store.Totals(ctx, c.Query(r.query), step)
+	// A window belongs to the step that it starts in, so the last step may begin at the end.
+	c := &continuous.Chart{Step: step, Start: r.query.From.Truncate(step), Mean: v.Get("aggregation") == "avg"}
+	c.End = r.query.Until.Add(step - 2*time.Millisecond).Truncate(step)
+	query := c.Query(r.query)
+	query.Until = r.query.Until
+	totals, err := q.store.Totals(ctx, query, step)
 	if err != nil {
 		return err
 	}
-	count := int(max(0, r.query.Until.Truncate(step).Sub(c.Start)/step))
+	count := int(c.End.Sub(c.Start)/step) + 1
 	whole := continuous.Line{}
 	for _, l := range c.Lines(totals) {
 		whole = l
