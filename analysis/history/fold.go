@@ -38,11 +38,14 @@ type folded struct {
 //     removes, fold into their caller.
 //   - Go: a stack ends with its last frame that is not the runtime's and one
 //     runtime frame, so that runtime.mallocgc stays visible as a callee.
-//     Preemption and write barriers fold into their caller with all below.
+//     Preemption, and what the collector makes the program's goroutines do, fold
+//     into their caller with all below. In a service the latter is environment,
+//     like what the collector's own goroutines do: how much it is depends on the
+//     heap and on the machine's load, which no benchmark keeps equal there.
 //   - others: a stack ends before its kernel frames.
 //
 // A stack without a frame of the program is environment.
-func fold(t *calltree.Table, lang Language, wall bool) *folded {
+func fold(t *calltree.Table, lang Language, wall, service bool) *folded {
 	f := &folded{forest: &calltree.Forest{}, own: make([]int32, t.Len())}
 	f.forest.Paths.Grow(t.Len())
 	roles := make([]role, len(t.Functions))
@@ -65,8 +68,10 @@ func fold(t *calltree.Table, lang Language, wall bool) *folded {
 		full[n], f.own[n], closed[n] = up, caller, shut
 		switch r := roles[fn]; {
 		case shut || r == glue:
-		case r == absorbing:
+		case r == absorbing, r == collecting && !service:
 			closed[n] = true
+		case r == collecting:
+			f.own[n], closed[n] = environment, true
 		case r == parked:
 			f.own[n] = idle
 		case r == program:
@@ -88,12 +93,13 @@ func fold(t *calltree.Table, lang Language, wall bool) *folded {
 type role uint8
 
 const (
-	program   role = iota // code of the program and its libraries
-	foreign               // kernel, VM, C: kept above the program, cut below it
-	runtime               // Go's runtime: one frame of it is kept below the program
-	glue                  // folds into its caller
-	absorbing             // folds into its caller with all its callees
-	parked                // waits: idle in a wall-clock profile
+	program    role = iota // code of the program and its libraries
+	foreign                // kernel, VM, C: kept above the program, cut below it
+	runtime                // Go's runtime: one frame of it is kept below the program
+	glue                   // folds into its caller
+	absorbing              // folds into its caller with all its callees
+	collecting             // work of the collector on the program's goroutines
+	parked                 // waits: idle in a wall-clock profile
 )
 
 // roleOf returns the role of a function from its kind and from its name, because text
@@ -133,12 +139,32 @@ func jvmRole(fn *profile.Function) role {
 
 func goRole(name string) role {
 	switch {
-	case !isGoRuntime(name):
+	case !isGoRuntime(name) && name != "gcWriteBarrier": // of assembly, without a package
 		return program
-	case strings.HasPrefix(name, "runtime.asyncPreempt"), strings.HasPrefix(name, "runtime.gcWriteBarrier"), strings.HasPrefix(name, "runtime.wbBufFlush"):
+	case strings.HasPrefix(name, "runtime.asyncPreempt"):
 		return absorbing
+	case isCollector(name):
+		return collecting
 	}
 	return runtime
+}
+
+// isCollector reports whether a function of Go's runtime runs only because the collector
+// marks or sweeps, on whatever goroutine: write barriers, assists of allocations, the start
+// of a cycle, and sweeping.
+func isCollector(name string) bool {
+	name = strings.TrimPrefix(name, "runtime.")
+	switch name {
+	case "wbMove", "wbZero", "gcStart", "gcMarkDone", "gcParkAssist", "gcmarknewobject", "gcMarkTinyAllocs", "deductAssistCredit",
+		"deductSweepCredit", "sweepone", "(*sweepLocked).sweep", "(*mheap).reclaim":
+		return true
+	}
+	for _, prefix := range []string{"gcWriteBarrier", "wbBufFlush", "(*wbBuf).", "bulkBarrierPreWrite", "gcAssistAlloc"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func isGoRuntime(name string) bool {

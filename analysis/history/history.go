@@ -42,6 +42,7 @@ type Series struct {
 	Type      profile.ValueType
 	Profiles  []store.Profile // at most one per run
 	LeftOut   []LeftOut       // runs of the benchmark that do not compare, by reason
+	Service   bool            // see Options.Service
 }
 
 // Key identifies a Series.
@@ -122,6 +123,9 @@ type Options struct {
 	Extra  int // number of newest runs that are tested and do not count against Window
 	// What may differ from the newest run, because the caller has chosen the runs.
 	AnyMachine, AnyProfiler, AnyBranch bool
+	// Service is set if runs are profiles of a service: what the collector makes the
+	// program's goroutines do counts as its own work then.
+	Service bool
 }
 
 // Choose groups the profiles of a selection, in the order of store.Query.Filter, by
@@ -149,7 +153,7 @@ func Choose(profiles []store.Profile, o Options) []Series {
 
 func newSeries(list []store.Profile, o Options) Series {
 	newest := list[len(list)-1]
-	s := Series{Benchmark: newest.Benchmark, Type: newest.Type}
+	s := Series{Benchmark: newest.Benchmark, Type: newest.Type, Service: o.Service}
 	reasons := map[string]int{}
 	for i := range list {
 		if r := differs(&list[i], &newest, o); r != "" {

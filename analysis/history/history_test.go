@@ -15,7 +15,7 @@ import (
 
 // matrix makes a matrix of one run from lines "stack count"; a frame is a name,
 // with its kind behind a `!`: k kernel, v VM, n native, s stub, j Java.
-func matrix(typ string, lines string) *Matrix {
+func matrix(typ, lines string, service bool) *Matrix {
 	kinds := map[string]profile.Kind{"k": profile.KindKernel, "v": profile.KindVM, "n": profile.KindNative, "s": profile.KindStub, "j": profile.KindJava}
 	forest := &calltree.Forest{}
 	sums := map[int32]int64{}
@@ -43,7 +43,7 @@ func matrix(typ string, lines string) *Matrix {
 		n, _ := cut.Node(p)
 		v.Nodes, v.Self = append(v.Nodes, n), append(v.Self, sums[p])
 	}
-	return NewMatrix(cut.Table, []store.Profile{{Type: profile.NamedType(typ)}}, []calltree.Vector{v})
+	return newMatrix(cut.Table, []store.Profile{{Type: profile.NamedType(typ)}}, []calltree.Vector{v}, service)
 }
 
 // text writes a matrix back as sorted lines, and the environment.
@@ -81,12 +81,18 @@ environment 6`},
 			runtime.main;main.main;main.work;runtime.mallocgc;runtime.nextFree 2
 			runtime.main;main.main;main.work;runtime.asyncPreempt;runtime.asyncPreempt2 3
 			runtime.main;main.main;main.work;runtime.gcWriteBarrier1;runtime.wbBufFlush;runtime.systemstack 4
+			runtime.main;main.main;main.work;gcWriteBarrier;runtime.wbBufFlush;runtime.systemstack;runtime.wbBufFlush1 2
+			runtime.main;main.main;main.work;runtime.growslice;runtime.bulkBarrierPreWriteSrcOnly;runtime.typePointers.next 1
+			runtime.main;main.main;main.work;runtime.mallocgc;runtime.deductAssistCredit;runtime.gcAssistAlloc;runtime.systemstack;runtime.gcDrainN 3
+			runtime.main;main.main;main.work;runtime.mallocgc;runtime.(*mcache).refill;runtime.(*mcentral).cacheSpan;runtime.(*sweepLocked).sweep 1
+			runtime.main;main.main;main.work;runtime.growslice;runtime.mallocgc;runtime.gcStart;runtime.systemstack 1
 			runtime.main;main.main;main.work;runtime.asyncPreempt;main.handler 1
 			runtime.gcBgMarkWorker;runtime.gcDrain 5
 			encoding/json.Marshal!j;main.(*T).MarshalJSON 6`,
 			`encoding/json.Marshal;main.(*T).MarshalJSON 6
-runtime.main;main.main;main.work 18
-runtime.main;main.main;main.work;runtime.mallocgc 3
+runtime.main;main.main;main.work 20
+runtime.main;main.main;main.work;runtime.growslice 2
+runtime.main;main.main;main.work;runtime.mallocgc 7
 environment 5`},
 		{"native", profile.CPUSamples, `
 			main;work 10
@@ -100,8 +106,17 @@ environment 3`},
 			A.run!j;jdk.internal.misc.Unsafe.park!j;futex!k 80`,
 			`A.run;B.do 10
 environment 0`},
+		{"service", profile.CPUSamples, `
+			runtime.main;main.main;main.work;runtime.gcWriteBarrier1;runtime.wbBufFlush;runtime.systemstack 4
+			runtime.main;main.main;main.work;gcWriteBarrier;runtime.wbBufFlush;runtime.systemstack;runtime.wbBufFlush1 2
+			runtime.main;main.main;main.work;runtime.mallocgc;runtime.deductAssistCredit;runtime.gcAssistAlloc 3
+			runtime.main;main.main;main.work;runtime.mallocgc;runtime.(*mcache).refill;runtime.(*mcentral).cacheSpan;runtime.(*sweepLocked).sweep 1
+			runtime.main;main.main;main.work;runtime.mallocgc 8
+			runtime.gcBgMarkWorker;runtime.gcDrain 5`,
+			`runtime.main;main.main;main.work;runtime.mallocgc 8
+environment 15`},
 	} {
-		if got := text(matrix(c.typ, c.in)); got != c.want {
+		if got := text(matrix(c.typ, c.in, c.name == "service")); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}

@@ -34,14 +34,18 @@ func Load(ctx context.Context, st store.Reader, s *Series) (*Matrix, error) {
 			vectors[i] = calltree.Vector{Nodes: slices.Clone(v.Nodes), Self: slices.Clone(v.Self)}
 		}
 	}
-	return NewMatrix(set.Table, s.Profiles, vectors), nil
+	return newMatrix(set.Table, s.Profiles, vectors, s.Service), nil
 }
 
-// NewMatrix folds vectors over a table, one per profile in order of time, into a
-// Matrix. Negative values count as zero.
+// NewMatrix folds vectors over a table, one per profile of a benchmark in order of time,
+// into a Matrix. Negative values count as zero.
 func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.Vector) *Matrix {
+	return newMatrix(t, profiles, vectors, false)
+}
+
+func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.Vector, service bool) *Matrix {
 	lang := languageOf(t)
-	f := fold(t, lang, isWall(profiles))
+	f := fold(t, lang, isWall(profiles), service)
 	unit, weighted := unitOf(profiles, vectors)
 	m := &Matrix{Unit: unit, Weighted: weighted, Language: lang, Runs: make([]Run, len(profiles))}
 	counts := make([]float64, f.forest.Paths.Len()) // of one run, by path of the forest

@@ -693,7 +693,7 @@ func (r *reporter) environment() []Finding {
 	f := r.finding(Environment)
 	f.Score = z
 	f.Delta = Delta{Share: now - before, Before: before}
-	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel threads): %.0f%% → %.0f%%", 100*before, 100*now)
+	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel): %.0f%% → %.0f%%", 100*before, 100*now)
 	f.setID()
 	return []Finding{f}
 }

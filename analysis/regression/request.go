@@ -53,7 +53,7 @@ func (req *Request) Tests() history.Tests {
 // runs returns which runs of a benchmark compare, and how many are needed.
 func (req *Request) runs(t *history.Tests) history.Options {
 	o := t.Options(max(2, req.K))
-	o.Window = req.window()
+	o.Window, o.Service = req.window(), req.Service
 	if req.Scan {
 		o.Extra = oldestAge
 	}

@@ -22,7 +22,7 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as before; runs of the history differ by %.0f%%", g, 100*spread)})
 	}
 	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 && r.environmentPart() < visible {
-		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel threads: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
+		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
 	}
 	if r.blocks > 0 && r.noisy < blocksLeast {
 		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d comparisons within the history have findings", r.noisy, r.blocks)})
@@ -79,7 +79,7 @@ func (r *reporter) disagreement() string {
 }
 
 // environmentPart returns the part of the program's change of samples per operation that
-// collector, compiler and kernel threads have; 0 if it is unknown.
+// collector, compiler and kernel have; 0 if it is unknown.
 func (r *reporter) environmentPart() float64 {
 	if !r.rate.known || r.rate.now <= r.rate.before {
 		return 0
@@ -94,7 +94,7 @@ func (r *reporter) doubts(f *Finding) string {
 	var list []string
 	if r.environmentPart() >= visible {
 		before, now, _ := r.environmentShare()
-		list = append(list, fmt.Sprintf("most of the rise is work of collector, compiler and kernel threads (%.1f%% of all samples before, %.1f%% now), which no function calls", 100*before, 100*now))
+		list = append(list, fmt.Sprintf("most of the rise is work of collector, compiler and kernel (%.1f%% of all samples before, %.1f%% now), which belongs to no function", 100*before, 100*now))
 	}
 	if text := r.disagreement(); text != "" {
 		list = append(list, text)
