@@ -77,18 +77,12 @@ func (p *progress) next(ctx context.Context, s *Store) (step traceprof.Expiry, e
 
 // nextBefore returns the time before which the next step removes, or 0.
 func (p *progress) nextBefore(ctx context.Context, c *driver.Conn, s *Store) (before int64, err error) {
-	number := func(sql string) (n int64, err error) {
-		return n, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			n = driver.Column[int64](ch, 0)[0]
-			return nil
-		})
-	}
 	const most = math.MaxInt64
 	last := cmp.Or(p.before, math.MinInt64)
 	if last >= p.whole.Before {
 		return 0, nil
 	}
-	due, err := number(fmt.Sprintf(`SELECT least((SELECT coalesce(min(arrived), %[1]d) FROM segment), (SELECT coalesce(min(last_seen), %[1]d) FROM instance),
+	due, err := c.Number(ctx, fmt.Sprintf(`SELECT least((SELECT coalesce(min(arrived), %[1]d) FROM segment), (SELECT coalesce(min(last_seen), %[1]d) FROM instance),
 		(SELECT coalesce(min(newest), %[1]d) FROM snapshot), (SELECT coalesce(min(time), %[1]d) FROM task_log WHERE task NOT IN (SELECT id FROM task)))::BIGINT`, most))
 	if err != nil {
 		return 0, err
@@ -100,7 +94,7 @@ func (p *progress) nextBefore(ctx context.Context, c *driver.Conn, s *Store) (be
 		return 0, nil
 	}
 	p.before = p.whole.Before
-	cut, err := number(fmt.Sprintf(`SELECT coalesce((SELECT arrived FROM segment WHERE arrived >= %d AND arrived < %d ORDER BY arrived LIMIT 1 OFFSET %d), %[2]d)::BIGINT`,
+	cut, err := c.Number(ctx, fmt.Sprintf(`SELECT coalesce((SELECT arrived FROM segment WHERE arrived >= %d AND arrived < %d ORDER BY arrived LIMIT 1 OFFSET %d), %[2]d)::BIGINT`,
 		last, p.whole.Before, stepSegments))
 	if cut > last {
 		p.before = cut
@@ -196,11 +190,8 @@ func (x *remover) StoredTasks() ([]traceprof.StoredTask, error) {
 
 // count runs a statement that changes rows and returns n plus their number.
 func (x *remover) count(n int, sql string) (int, error) {
-	err := x.c.Query(x.ctx, sql, nil, func(ch driver.Chunk) error {
-		n += int(driver.Column[int64](ch, 0)[0])
-		return nil
-	})
-	return n, err
+	changed, err := x.c.Number(x.ctx, sql)
+	return n + int(changed), err
 }
 
 func (x *remover) RemoveBefore(before int64) (err error) {
@@ -265,12 +256,8 @@ func (x *remover) RemoveTasks(list []traceprof.StoredTask) (freed int64, err err
 
 func (x *remover) SegmentBytes() (int64, error) { return x.sum("SELECT sum(size) FROM segment") }
 
-func (x *remover) sum(sql string) (n int64, err error) {
-	err = x.c.Query(x.ctx, "SELECT coalesce(("+sql+"), 0)::BIGINT", nil, func(ch driver.Chunk) error {
-		n = driver.Column[int64](ch, 0)[0]
-		return nil
-	})
-	return n, err
+func (x *remover) sum(sql string) (int64, error) {
+	return x.c.Number(x.ctx, "SELECT coalesce(("+sql+"), 0)::BIGINT")
 }
 
 // RemoveLoose finds the time up to which segments are removed in two steps, about a
