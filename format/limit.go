@@ -105,7 +105,7 @@ func (w *walk) damage(kind string, err error) error {
 	case errors.Is(err, xz.ErrMemlimit) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return fmt.Errorf("%s: %w: %v", kind, profile.ErrTooLarge, err)
 	}
-	return fmt.Errorf("%w: %s: %v", profile.ErrMalformed, kind, err)
+	return profile.Malformed("%s: %v", kind, err)
 }
 
 // classified reports whether err says already what it is.

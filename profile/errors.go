@@ -140,3 +140,11 @@ func heap() int64 {
 func TooLarge(what string, limit int64, option string) error {
 	return fmt.Errorf("%s than %d: %w (raise it with %s)", what, limit, ErrTooLarge, option)
 }
+
+// TooDeep returns the ErrTooLarge of a stack of more frames than the limit.
+func TooDeep(limit int) error { return TooLarge("stack deeper", int64(limit), "--max-depth") }
+
+// Malformed returns an ErrMalformed that says what is wrong.
+func Malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
+}

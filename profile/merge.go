@@ -68,7 +68,7 @@ func (m *Merger) Add(p *Profile) error {
 				abs[key] = old.abs
 			}
 			if abs[key] += absTotal(t.Value); abs[key] > math.MaxInt64 {
-				return fmt.Errorf("%w: the sum of %s exceeds 63 bits", ErrMalformed, t.Type.Name)
+				return Malformed("the sum of %s exceeds 63 bits", t.Type.Name)
 			}
 		}
 	}

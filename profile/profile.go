@@ -246,10 +246,10 @@ func (p *Profile) Warnf(format string, args ...any) {
 func (p *Profile) Check() error {
 	if len(p.Threads) == 0 || len(p.LabelSets) == 0 || len(p.States) == 0 ||
 		p.Threads[0] != (Thread{}) || p.LabelSets[0] != nil || p.States[0] != "" {
-		return fmt.Errorf("%w: index 0 of threads, labels and states is not empty", ErrMalformed)
+		return Malformed("index 0 of threads, labels and states is not empty")
 	}
 	if len(p.Tables) > 0 && (p.Default < 0 || p.Default >= len(p.Tables)) {
-		return fmt.Errorf("%w: default value type %d of %d", ErrMalformed, p.Default, len(p.Tables))
+		return Malformed("default value type %d of %d", p.Default, len(p.Tables))
 	}
 	for i := range p.Tables {
 		if err := p.checkTable(&p.Tables[i]); err != nil {
@@ -258,7 +258,7 @@ func (p *Profile) Check() error {
 	}
 	for i := range p.Markers {
 		if t := p.Markers[i].Thread; t < 0 || int(t) >= len(p.Threads) {
-			return fmt.Errorf("%w: marker %d is on thread %d of %d", ErrMalformed, i, t, len(p.Threads))
+			return Malformed("marker %d is on thread %d of %d", i, t, len(p.Threads))
 		}
 	}
 	return nil
@@ -284,35 +284,35 @@ func (p *Profile) checkTable(s *Samples) error {
 		{"content", len(s.Content), s.Content == nil},
 	} {
 		if col.len != n && !col.absent {
-			return fmt.Errorf("%w: %d samples but %d in column %s", ErrMalformed, n, col.len, col.name)
+			return Malformed("%d samples but %d in column %s", n, col.len, col.name)
 		}
 	}
 	var sum uint64
 	stacks := StackID(p.Symbols.Stacks.Len())
 	for i, v := range s.Value {
 		if st := s.Stack[i]; st < NoStack || st >= stacks {
-			return fmt.Errorf("%w: sample %d has stack %d of %d", ErrMalformed, i, st, stacks)
+			return Malformed("sample %d has stack %d of %d", i, st, stacks)
 		}
 		if v < 0 {
 			v = -v // the smallest int64 stays negative and is far over the limit below
 		}
 		if sum += uint64(v); sum > math.MaxInt64 {
-			return fmt.Errorf("%w: the sum of the values exceeds 63 bits at sample %d", ErrMalformed, i)
+			return Malformed("the sum of the values exceeds 63 bits at sample %d", i)
 		}
 	}
 	for _, id := range s.Thread {
 		if id < 0 || int(id) >= len(p.Threads) {
-			return fmt.Errorf("%w: thread %d of %d", ErrMalformed, id, len(p.Threads))
+			return Malformed("thread %d of %d", id, len(p.Threads))
 		}
 	}
 	for _, id := range s.Labels {
 		if id < 0 || int(id) >= len(p.LabelSets) {
-			return fmt.Errorf("%w: label set %d of %d", ErrMalformed, id, len(p.LabelSets))
+			return Malformed("label set %d of %d", id, len(p.LabelSets))
 		}
 	}
 	for _, id := range s.State {
 		if id < 0 || int(id) >= len(p.States) {
-			return fmt.Errorf("%w: state %d of %d", ErrMalformed, id, len(p.States))
+			return Malformed("state %d of %d", id, len(p.States))
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"fmt"
 	"strconv"
 )
 
@@ -103,7 +102,7 @@ const (
 // Pow10 returns 10^scale for the scales that fit an int64 (0 to 18).
 func Pow10(scale int) (int64, error) {
 	if scale < 0 || scale > 18 {
-		return 0, fmt.Errorf("%w: scale 10^%d does not fit a 63-bit value", ErrMalformed, scale)
+		return 0, Malformed("scale 10^%d does not fit a 63-bit value", scale)
 	}
 	v := int64(1)
 	for range scale {

@@ -13,7 +13,6 @@ package austin
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -180,21 +179,18 @@ func (f *file) readText(m *stacktext.Memory, r io.Reader, l profile.Limits) erro
 			}
 			continue
 		}
-		malformed := func(format string, args ...any) error {
-			return in.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
-		}
 		at := bytes.LastIndexByte(line, ' ')
 		process, rest, ok := bytes.Cut(line[:max(at, 0)], []byte(";"))
 		if !ok || len(process) < 2 || process[0] != 'P' {
-			return malformed("no sample of a process: %.60q", line)
+			return in.Malformed("no sample of a process: %.60q", line)
 		}
 		id, rest, _ := bytes.Cut(rest, []byte(";"))
 		if len(id) < 2 || id[0] != 'T' {
-			return malformed("no sample of a thread: %.60q", line)
+			return in.Malformed("no sample of a thread: %.60q", line)
 		}
 		s := sample{thread: f.thread(process[1:], id[1:])}
 		if !f.metrics(&s, string(line[at+1:])) {
-			return malformed("%q is no value of mode %s", line[at+1:], f.mode)
+			return in.Malformed("%q is no value of mode %s", line[at+1:], f.mode)
 		}
 		frames = frames[:0]
 		for len(rest) > 0 {
@@ -211,11 +207,11 @@ func (f *file) readText(m *stacktext.Memory, r io.Reader, l profile.Limits) erro
 				m.Frames.Add(text, fr)
 			}
 			if frames = append(frames, fr); len(frames) > f.depth {
-				return in.At(profile.TooLarge("stack deeper", int64(f.depth), "--max-depth"))
+				return in.At(profile.TooDeep(f.depth))
 			}
 		}
 		if s.stack = f.rec.Stack(frames); !f.add(s) {
-			return malformed("the values add up to more than 63 bits")
+			return in.Malformed("the values add up to more than 63 bits")
 		}
 	}
 	return in.Err()

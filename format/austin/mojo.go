@@ -157,7 +157,7 @@ func (m *mojo) push(fr profile.FrameID) {
 	case !m.open:
 		m.malformed("a frame without a sample")
 	case len(m.frames) == m.depth:
-		m.fail(profile.TooLarge("stack deeper", int64(m.depth), "--max-depth"), "")
+		m.fail(profile.TooDeep(m.depth), "")
 	default:
 		m.frames = append(m.frames, fr)
 	}
@@ -193,7 +193,7 @@ func position(v int64) int32 {
 }
 
 func (m *mojo) malformed(format string, args ...any) {
-	m.fail(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...), "")
+	m.fail(profile.Malformed(format, args...), "")
 }
 
 func (m *mojo) fail(err error, hint string) {

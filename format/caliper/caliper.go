@@ -16,7 +16,6 @@ package caliper
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,10 +100,6 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	return nil
 }
 
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...))
-}
-
 // table returns the table of a value: its own, or a new one. It is nil for values that do
 // not add up to those of the program.
 func (f *file) table(name, unit string) *table {
@@ -162,7 +157,7 @@ func (t *table) add(v jsonscan.Decimal, stack profile.StackID, tags profile.Tags
 	if t.digits != notTime {
 		ns, err := v.Fixed(t.digits)
 		if err != nil {
-			return malformed("%s: %v", t.name, err)
+			return profile.Malformed("%s: %v", t.name, err)
 		}
 		v = jsonscan.Decimal{Digits: ns}
 	}
@@ -170,7 +165,7 @@ func (t *table) add(v jsonscan.Decimal, stack profile.StackID, tags profile.Tags
 		return nil
 	}
 	if err := t.Values.Add(v); err != nil {
-		return malformed("%s: %v", t.name, err)
+		return profile.Malformed("%s: %v", t.name, err)
 	}
 	t.Stack, t.Thread, t.Labels = append(t.Stack, stack), append(t.Thread, tags.Thread), append(t.Labels, tags.Labels)
 	if len(t.Stack)%profile.SumRows == 0 {
@@ -186,7 +181,7 @@ func (f *file) finish() error {
 		f.p.Tables = append(f.p.Tables, t.Done())
 	}
 	if len(f.tables) == 0 {
-		return malformed("no column is the sum of a region's own values")
+		return profile.Malformed("no column is the sum of a region's own values")
 	}
 	return nil
 }
@@ -277,7 +272,7 @@ func (f *file) path() int {
 func (f *file) link() error {
 	path := f.path()
 	if path < 0 {
-		return malformed("no column of regions")
+		return profile.Malformed("no column of regions")
 	}
 	stacks, err := f.stacks(f.columns[path].name)
 	if err != nil {
@@ -296,7 +291,7 @@ func (f *file) link() error {
 	for _, end := range f.ends {
 		row := f.cells[from:end]
 		if from = end; len(row) != len(f.columns) {
-			return malformed("a row of %d values of %d columns", len(row), len(f.columns))
+			return profile.Malformed("a row of %d values of %d columns", len(row), len(f.columns))
 		}
 		stack, labels, tags := profile.NoStack, []profile.Label(nil), profile.Tags{}
 		for i, c := range row {
@@ -307,7 +302,7 @@ func (f *file) link() error {
 				tags.Thread = f.facts.Thread(profile.Thread{Name: "rank " + strconv.FormatInt(n, 10), ID: strconv.FormatInt(n, 10)})
 			case f.columns[i].isValue:
 			case err != nil || n < 0 || n >= int64(len(f.nodes)):
-				return malformed("node %d of %d", n, len(f.nodes))
+				return profile.Malformed("node %d of %d", n, len(f.nodes))
 			case i == path:
 				stack = stacks[n]
 			default:
@@ -348,7 +343,7 @@ func (f *file) stacks(column string) ([]profile.StackID, error) {
 	for i, n := range f.nodes {
 		stacks[i] = profile.NoStack
 		if n.parent >= int64(i) || n.parent < -1 {
-			return nil, malformed("node %d is in node %d, which comes later", i, n.parent)
+			return nil, profile.Malformed("node %d is in node %d, which comes later", i, n.parent)
 		}
 		if n.parent >= 0 {
 			stacks[i], depths[i] = stacks[n.parent], depths[n.parent]
@@ -357,7 +352,7 @@ func (f *file) stacks(column string) ([]profile.StackID, error) {
 			continue
 		}
 		if depths[i]++; depths[i] > f.limits.Depth {
-			return nil, profile.TooLarge("stack deeper", int64(f.limits.Depth), "--max-depth")
+			return nil, profile.TooDeep(f.limits.Depth)
 		}
 		stacks[i] = f.push(stacks[i], n.label)
 	}

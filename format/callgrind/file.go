@@ -68,10 +68,6 @@ func newFile(in *stacktext.Lines, p *profile.Profile) *file {
 	return f
 }
 
-func (f *file) malformed(format string, args ...any) error {
-	return f.in.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
-}
-
 func (f *file) read() error {
 	for f.in.Next() {
 		line := bytes.TrimSpace(f.in.Text())
@@ -86,10 +82,10 @@ func (f *file) read() error {
 		return err
 	}
 	if f.isCall {
-		return f.malformed("the file ends behind a call")
+		return f.in.Malformed("the file ends behind a call")
 	}
 	if len(f.events) == 0 {
-		return f.malformed("no line says which events are counted")
+		return f.in.Malformed("no line says which events are counted")
 	}
 	return nil
 }
@@ -104,7 +100,7 @@ func (f *file) line(line []byte) error {
 	if i := bytes.IndexByte(key, ':'); !isPosition || i >= 0 {
 		key, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
-			return f.malformed("neither costs nor a position: %.60q", line)
+			return f.in.Malformed("neither costs nor a position: %.60q", line)
 		}
 		return f.headLine(string(key), stacktext.Clean(bytes.TrimSpace(value)))
 	}
@@ -137,7 +133,7 @@ func (f *file) headLine(key, value string) error {
 			f.positions++
 		}
 		if f.positions == 0 || f.positions > 2 {
-			return f.malformed("positions %q", value)
+			return f.in.Malformed("positions %q", value)
 		}
 	case "events":
 		f.columns = f.columns[:0]
@@ -148,12 +144,12 @@ func (f *file) headLine(key, value string) error {
 				f.events = append(f.events, name)
 			}
 			if slices.Contains(f.columns, i) {
-				return f.malformed("event %q twice", name)
+				return f.in.Malformed("event %q twice", name)
 			}
 			f.columns = append(f.columns, i)
 		}
 		if len(f.columns) == 0 || len(f.events) > maxEvents {
-			return f.malformed("%d events", len(f.events))
+			return f.in.Malformed("%d events", len(f.events))
 		}
 	}
 	return nil // desc, pid, summary, totals, event, target and what comes after version 1
@@ -217,7 +213,7 @@ func (f *file) positionLine(key string, value []byte) (err error) {
 		f.hasObject, f.hasFile = false, false
 	case "calls":
 		if f.called == callgraph.None || f.function == callgraph.None {
-			return f.malformed("a call without a function that calls and one that is called")
+			return f.in.Malformed("a call without a function that calls and one that is called")
 		}
 		f.isCall = true
 	case "jump", "jcnd":
@@ -227,7 +223,7 @@ func (f *file) positionLine(key string, value []byte) (err error) {
 			_, err = f.name(map[string]int{"jfi": files, "jfn": functions, "job": objects}[key], value)
 		}
 	default:
-		return f.malformed("an unknown position %q", stacktext.Clean([]byte(key)))
+		return f.in.Malformed("an unknown position %q", stacktext.Clean([]byte(key)))
 	}
 	return err
 }
@@ -238,12 +234,12 @@ func (f *file) name(kind int, text []byte) (string, error) {
 		if end := bytes.IndexByte(text, ')'); end > 1 && stacktext.Digits(text[1:end]) == end-1 {
 			n, err := strconv.Atoi(string(text[1:end]))
 			if err != nil {
-				return "", f.malformed("a name's number %.60q", text)
+				return "", f.in.Malformed("a name's number %.60q", text)
 			}
 			if end+1 == len(text) {
 				name, ok := f.names[kind][n]
 				if !ok {
-					return "", f.malformed("name (%d) was not given before", n)
+					return "", f.in.Malformed("name (%d) was not given before", n)
 				}
 				return name, nil
 			}
@@ -258,7 +254,7 @@ func (f *file) name(kind int, text []byte) (string, error) {
 // costLine reads positions and costs.
 func (f *file) costLine(line []byte) error {
 	if len(f.columns) == 0 {
-		return f.malformed("costs in front of the line that says which events are counted")
+		return f.in.Malformed("costs in front of the line that says which events are counted")
 	}
 	for i := range f.positions {
 		word, rest := cutWord(line)
@@ -272,14 +268,14 @@ func (f *file) costLine(line []byte) error {
 		return nil
 	}
 	if f.function == callgraph.None {
-		return f.malformed("costs in front of the first function")
+		return f.in.Malformed("costs in front of the first function")
 	}
 	f.costs = f.costs[:0]
 	for len(line) > 0 {
 		word, rest := cutWord(line)
 		v, ok := stacktext.Uint(word)
 		if !ok || len(f.costs) == len(f.columns) {
-			return f.malformed("%d events are counted, not these: %.60q", len(f.columns), line)
+			return f.in.Malformed("%d events are counted, not these: %.60q", len(f.columns), line)
 		}
 		f.costs = append(f.costs, v)
 		line = rest
@@ -298,7 +294,7 @@ func (f *file) costLine(line []byte) error {
 		ok = f.graph.graph.AddSelf(f.function, at, f.row()...)
 	}
 	if !ok {
-		return f.malformed("the costs add up to more than 63 bits")
+		return f.in.Malformed("the costs add up to more than 63 bits")
 	}
 	return nil
 }
@@ -317,7 +313,7 @@ func (f *file) row() []int64 {
 // the same.
 func (f *file) position(i int, word []byte) error {
 	if len(word) == 0 {
-		return f.malformed("%d positions are missing", f.positions-i)
+		return f.in.Malformed("%d positions are missing", f.positions-i)
 	}
 	if len(word) == 1 && word[0] == '*' {
 		return nil
@@ -331,7 +327,7 @@ func (f *file) position(i int, word []byte) error {
 		v, err = strconv.ParseUint(string(digits), 10, 64) // no octal numbers
 	}
 	if err != nil {
-		return f.malformed("a position %.60q", word)
+		return f.in.Malformed("a position %.60q", word)
 	}
 	switch sign {
 	case '+':

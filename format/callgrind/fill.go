@@ -29,11 +29,11 @@ func (f *file) fill(l profile.Limits) error {
 			g.graph.Samples(&t, event, event, l.Depth)
 			for n := from; n < t.Len(); n++ {
 				if uint64(t.Value[n]) > uint64(math.MaxInt64/factor) {
-					return f.malformed("the costs of %s exceed 63 bits", name)
+					return f.in.Malformed("the costs of %s exceed 63 bits", name)
 				}
 				t.Value[n] *= factor
 				if sum += uint64(t.Value[n]); sum > math.MaxInt64 {
-					return f.malformed("the costs of %s add up to more than 63 bits", name)
+					return f.in.Malformed("the costs of %s add up to more than 63 bits", name)
 				}
 				if len(f.p.Threads) > 1 {
 					t.Thread = append(t.Thread, threads[i])

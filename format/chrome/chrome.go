@@ -88,7 +88,7 @@ func (f *file) read() error {
 		}
 		return f.trace.link()
 	case f.profile.nodes == nil:
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: neither trace events nor the nodes of a profile", profile.ErrMalformed)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("neither trace events nor the nodes of a profile")}
 	case f.heap:
 		return f.linkHeap()
 	}

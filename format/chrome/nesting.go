@@ -51,7 +51,7 @@ func (n *nesting) run(events []duration) error {
 			n.end(d)
 		}
 		if len(n.open) > n.limits.Depth {
-			return &profile.ParseError{Offset: -1, Err: profile.TooLarge("stack deeper", int64(n.limits.Depth), "--max-depth")}
+			return &profile.ParseError{Offset: -1, Err: profile.TooDeep(n.limits.Depth)}
 		}
 	}
 	n.expire(math.MaxInt64 - 1)

@@ -1,7 +1,6 @@
 package chrome
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -193,7 +192,7 @@ func fromZero(n int64) int32 {
 }
 
 func (v *v8Profile) malformed(format string, args ...any) error {
-	return &profile.ParseError{Offset: v.at, Err: fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...))}
+	return &profile.ParseError{Offset: v.at, Err: profile.Malformed(format, args...)}
 }
 
 // stacks returns the stack of each node.
@@ -237,7 +236,7 @@ func (v *v8Profile) stacks(p *profile.Profile, l profile.Limits) ([]profile.Stac
 			nd := &v.nodes[path[j]]
 			if !nd.root {
 				if d++; int(d) > l.Depth {
-					return nil, &profile.ParseError{Offset: v.at, Err: profile.TooLarge("stack deeper", int64(l.Depth), "--max-depth")}
+					return nil, &profile.ParseError{Offset: v.at, Err: profile.TooDeep(l.Depth)}
 				}
 				stack = p.Symbols.Stack(stack, p.Symbols.Frame(profile.Frame{Function: nd.function, Line: nd.line, Column: nd.column}))
 			}

@@ -86,7 +86,7 @@ func (f *file) checkVersion() error {
 	case f.isRaw():
 		return nil
 	case v == 0 && len(f.threads) == 0 && !f.shared.seen():
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: neither meta.preprocessedProfileVersion nor threads", profile.ErrMalformed)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("neither meta.preprocessedProfileVersion nor threads")}
 	case v == 0:
 		return unsupported("is it cut out of a larger file?", "without meta.preprocessedProfileVersion")
 	case v < oldest:

@@ -319,7 +319,7 @@ func (k *linker) stacks(t *symbolTables, frames []profile.FrameID, strings *text
 			above, depth[row] = stacks[parent], depth[parent]
 		}
 		if depth[row]++; int(depth[row]) > k.limits.Depth {
-			return nil, &profile.ParseError{Offset: frame.at, Err: profile.TooLarge("stack deeper", int64(k.limits.Depth), "--max-depth")}
+			return nil, &profile.ParseError{Offset: frame.at, Err: profile.TooDeep(k.limits.Depth)}
 		}
 		stacks[row] = k.p.Symbols.Stack(above, frames[fr])
 	}

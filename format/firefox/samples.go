@@ -1,7 +1,6 @@
 package firefox
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
@@ -122,7 +121,7 @@ func (k *linker) addRows(to *sampleTable, from *table, id profile.ThreadID, stac
 func addWeights(to *sampleTable, from *table, n int) error {
 	weight := from.col("weight")
 	if weight.seen && weight.len() != n {
-		err := fmt.Errorf("%w: %d samples with %d weights in %s", profile.ErrMalformed, n, weight.len(), from.name)
+		err := profile.Malformed("%d samples with %d weights in %s", n, weight.len(), from.name)
 		return &profile.ParseError{Offset: weight.at, Err: err}
 	}
 	to.Values.Values = slices.Grow(to.Values.Values, n)
@@ -135,7 +134,7 @@ func addWeights(to *sampleTable, from *table, n int) error {
 		err = to.Values.Add(d)
 	}
 	if err != nil {
-		return &profile.ParseError{Offset: weight.at, Err: fmt.Errorf("%w: %v", profile.ErrMalformed, err)}
+		return &profile.ParseError{Offset: weight.at, Err: profile.Malformed("%v", err)}
 	}
 	return nil
 }

@@ -278,7 +278,7 @@ func (t *table) readRows(s *jsonscan.Scanner) {
 
 // errorf makes an error about a row of a column.
 func (t *table) errorf(c *column, row int, format string, args ...any) error {
-	err := fmt.Errorf("%w: %s.%s[%d] %s", profile.ErrMalformed, t.name, c.name, row, fmt.Sprintf(format, args...))
+	err := profile.Malformed("%s.%s[%d] %s", t.name, c.name, row, fmt.Sprintf(format, args...))
 	return &profile.ParseError{Offset: c.at, Err: err}
 }
 

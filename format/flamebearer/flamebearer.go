@@ -97,7 +97,7 @@ func (f *file) readLevels() {
 	s := f.scanner
 	for range s.Array() {
 		if len(f.levels) > f.depth {
-			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth")})
+			s.TooDeep(f.depth)
 			return
 		}
 		boxes := jsonscan.Ints[int64](s, nil, 0)
@@ -146,7 +146,7 @@ type box struct {
 // link makes the tables of the levels.
 func (f *file) link(p *profile.Profile) error {
 	if f.levels == nil {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no levels", profile.ErrMalformed)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("no levels")}
 	}
 	if f.start > 0 && f.start < 1<<33 {
 		p.Start = time.Unix(f.start, 0).UTC()
@@ -184,7 +184,7 @@ const noFrame = profile.FrameID(-1)
 // linkLevel adds the boxes of one level and returns them.
 func (f *file) linkLevel(p *profile.Profile, l level, width, depth int, above []box, frames []profile.FrameID) ([]box, error) {
 	malformed := func(format string, args ...any) ([]box, error) {
-		return nil, &profile.ParseError{Offset: l.at, Err: fmt.Errorf("%w: level %d: %s", profile.ErrMalformed, depth, fmt.Sprintf(format, args...))}
+		return nil, &profile.ParseError{Offset: l.at, Err: profile.Malformed("level %d: %s", depth, fmt.Sprintf(format, args...))}
 	}
 	if len(l.boxes)%width != 0 {
 		return malformed("%d numbers, which is no multiple of %d", len(l.boxes), width)

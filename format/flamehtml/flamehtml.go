@@ -141,7 +141,7 @@ func parse(b []byte, l profile.Limits) (*graph, error) {
 			Hint: "read the JFR recording that it was made from",
 		}
 	default:
-		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no flame graph is in the page", profile.ErrMalformed)}
+		return nil, &profile.ParseError{Offset: -1, Err: profile.Malformed("no flame graph is in the page")}
 	}
 	return g, err
 }
@@ -150,6 +150,6 @@ func parse(b []byte, l profile.Limits) (*graph, error) {
 func malformed(b []byte, at int, format string, args ...any) error {
 	return &profile.ParseError{
 		Line: 1 + bytes.Count(b[:at], []byte("\n")), Offset: int64(at),
-		Err: fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...)),
+		Err: profile.Malformed(format, args...),
 	}
 }

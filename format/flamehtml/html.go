@@ -258,7 +258,7 @@ func (r *htmlReader) box(call byte) error {
 // add adds a box where the reader stands.
 func (r *htmlReader) add(text int64, kind int) error {
 	if r.level > int64(r.limits.Depth) {
-		return profile.TooLarge("stack deeper", int64(r.limits.Depth), "--max-depth")
+		return profile.TooDeep(r.limits.Depth)
 	}
 	if r.level < 0 || r.left < 0 || r.left > math.MaxInt64/2 || r.width < 0 || r.width > math.MaxInt64/2 {
 		return errPlace

@@ -1,7 +1,6 @@
 package flamehtml
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dendroprof/dendro/format/internal/framename"
@@ -10,7 +9,7 @@ import (
 
 // errNoParent is that of a box with nothing below it.
 func errNoParent(b *box, texts []string) error {
-	return fmt.Errorf("%w: nothing calls %q on level %d", profile.ErrMalformed, texts[b.text], b.level)
+	return profile.Malformed("nothing calls %q on level %d", texts[b.text], b.level)
 }
 
 // cutThread reads a name that stands for a thread: `[name tid=7]`, `[tid=7]`, or

@@ -130,7 +130,7 @@ func (g *graph) setLevels(boxes []svgBox) error {
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
 	if len(rows) > g.limits.Depth {
-		return &profile.ParseError{Offset: -1, Err: profile.TooLarge("stack deeper", int64(g.limits.Depth), "--max-depth")}
+		return &profile.ParseError{Offset: -1, Err: profile.TooDeep(g.limits.Depth)}
 	}
 	hangs := g.hangs(boxes, rows)
 	for i := range boxes {

@@ -57,7 +57,7 @@ func (g *graph) treeBox(b []byte, at int, line []byte, names map[string]int32) e
 		return malformed(b, at, "a level or number is impossible: %.60q", line)
 	}
 	if level >= int64(g.limits.Depth) {
-		return &profile.ParseError{Offset: int64(at), Err: profile.TooLarge("stack deeper", int64(g.limits.Depth), "--max-depth")}
+		return &profile.ParseError{Offset: int64(at), Err: profile.TooDeep(g.limits.Depth)}
 	}
 	name := html.UnescapeString(string(m[5]))
 	text, ok := names[name]

@@ -2,7 +2,6 @@ package folded
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -66,7 +65,7 @@ func (r *run) tooLong(pos int) error {
 }
 
 func (r *run) tooDeep() error {
-	return profile.TooLarge("stack deeper", int64(r.limits.Depth), "--max-depth")
+	return profile.TooDeep(r.limits.Depth)
 }
 
-func malformed(err error) error { return fmt.Errorf("%w: %w", profile.ErrMalformed, err) }
+func malformed(err error) error { return profile.Malformed("%w", err) }

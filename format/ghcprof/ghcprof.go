@@ -8,7 +8,6 @@ package ghcprof
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -140,17 +139,13 @@ func readText(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 		return err
 	}
 	if t.module == 0 {
-		return t.malformed("no tree of cost centres")
+		return t.in.Malformed("no tree of cost centres")
 	}
 	t.fill()
 	if !t.values {
 		p.Warnf("values are computed from percentages with one decimal; for exact ones record with +RTS -P")
 	}
 	return nil
-}
-
-func (t *text) malformed(format string, args ...any) error {
-	return t.in.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
 }
 
 // total reads the totals: `total time = 0.02 secs (19 ticks @ 1000 us, 1 processor)` and
@@ -182,7 +177,7 @@ func (t *text) head(line string) error {
 	t.values = strings.HasSuffix(line, "bytes")
 	t.module, t.src = strings.Index(line, "MODULE"), max(0, strings.Index(line, "SRC"))
 	if t.module <= 0 {
-		return t.malformed("the tree has no column MODULE")
+		return t.in.Malformed("the tree has no column MODULE")
 	}
 	return nil
 }
@@ -191,7 +186,7 @@ func (t *text) head(line string) error {
 func (t *text) row(line string, maxDepth int) error {
 	cells := []rune(line)
 	if len(cells) < max(t.module, t.src) {
-		return t.malformed("no row of the tree: %.60q", line)
+		return t.in.Malformed("no row of the tree: %.60q", line)
 	}
 	name := string(cells[:t.module])
 	module, rest := "", string(cells[t.module:])
@@ -204,7 +199,7 @@ func (t *text) row(line string, maxDepth int) error {
 		numbers = 8
 	}
 	if len(words) < numbers {
-		return t.malformed("%d numbers in a row of the tree, want %d", len(words), numbers)
+		return t.in.Malformed("%d numbers in a row of the tree, want %d", len(words), numbers)
 	}
 	place := strings.Join(words[:len(words)-numbers], " ")
 	words = words[len(words)-numbers:]
@@ -212,17 +207,17 @@ func (t *text) row(line string, maxDepth int) error {
 		module, place = place, ""
 	}
 	if _, ok := stacktext.Uint([]byte(words[0])); !ok {
-		return t.malformed("%.30q is no number of a cost centre", words[0])
+		return t.in.Malformed("%.30q is no number of a cost centre", words[0])
 	}
 	var own [2]int64
 	for i, total := range []int64{t.ticks, t.bytes} {
 		switch v, err := strconv.ParseFloat(words[2+i], 64); {
 		case err != nil || !(v >= 0 && v <= 1000):
-			return t.malformed("a percentage %.30q", words[2+i])
+			return t.in.Malformed("a percentage %.30q", words[2+i])
 		case t.values:
 			var ok bool
 			if own[i], ok = stacktext.Uint([]byte(words[6+i])); !ok {
-				return t.malformed("a number %.30q", words[6+i])
+				return t.in.Malformed("a number %.30q", words[6+i])
 			}
 		default:
 			own[i] = int64(min(math.Round(v/100*float64(total)), 1<<62))
@@ -231,9 +226,9 @@ func (t *text) row(line string, maxDepth int) error {
 	depth := len(name) - len(strings.TrimLeft(name, " "))
 	switch {
 	case depth > len(t.path):
-		return t.malformed("a row %d levels deep below one of %d", depth, len(t.path))
+		return t.in.Malformed("a row %d levels deep below one of %d", depth, len(t.path))
 	case depth >= maxDepth:
-		return t.in.At(profile.TooLarge("stack deeper", int64(maxDepth), "--max-depth"))
+		return t.in.At(profile.TooDeep(maxDepth))
 	}
 	parent := profile.NoStack
 	if depth > 0 {
@@ -242,7 +237,7 @@ func (t *text) row(line string, maxDepth int) error {
 	stack := t.p.Symbols.Stack(parent, t.frame(strings.TrimSpace(name), module, place))
 	t.path = append(t.path[:depth], stack)
 	if !t.add(stack, own[0], own[1]) {
-		return t.malformed(tooMuch)
+		return t.in.Malformed(tooMuch)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package ghcprof
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -65,7 +64,7 @@ func readJSON(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		return err
 	}
 	if nodes == nil {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no tree of cost centres", profile.ErrMalformed)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("no tree of cost centres")}
 	}
 	stacks := make([]profile.StackID, len(nodes))
 	for i, n := range nodes {
@@ -75,11 +74,11 @@ func readJSON(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		}
 		fr, ok := frames[n.id]
 		if !ok {
-			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: cost centre %d is not listed", profile.ErrMalformed, n.id)}
+			return &profile.ParseError{Offset: -1, Err: profile.Malformed("cost centre %d is not listed", n.id)}
 		}
 		stacks[i] = p.Symbols.Stack(parent, fr)
 		if !c.add(stacks[i], n.ticks, n.bytes) {
-			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: %s", profile.ErrMalformed, tooMuch)}
+			return &profile.ParseError{Offset: -1, Err: profile.Malformed("%s", tooMuch)}
 		}
 	}
 	c.fill()
@@ -94,7 +93,7 @@ func readTree(s *jsonscan.Scanner, maxDepth int) (nodes []node) {
 		}
 		nodes = append(nodes, n)
 		if o.depth > maxDepth {
-			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(maxDepth), "--max-depth")})
+			s.TooDeep(maxDepth)
 		}
 		return o
 	}, func(o *openNode, key string) {

@@ -166,7 +166,7 @@ func (c *counter) line(text []byte) error {
 			return c.attribute(string(bytes.Trim(key, " ")), bytes.Trim(value, " "))
 		}
 	}
-	return c.place(fmt.Errorf("%w: not a record of a %s profile", profile.ErrMalformed, c.kind.name))
+	return c.place(profile.Malformed("not a record of a %s profile", c.kind.name))
 }
 
 // attribute reads `cycles/second=2100000000`. Of `sampling period` there are two
@@ -178,7 +178,7 @@ func (c *counter) attribute(key string, value []byte) error {
 	case key != "cycles/second" && key != "sampling period":
 		return nil
 	case !ok:
-		return c.place(fmt.Errorf("%w: %s is not a number", profile.ErrMalformed, key))
+		return c.place(profile.Malformed("%s is not a number", key))
 	case key == "cycles/second" && n > 0:
 		c.gigahertz = float64(n) / 1e9
 	case key == "sampling period" && c.kind.name == "contention":
@@ -208,7 +208,7 @@ func (c *counter) record(numbers, addresses []byte) error {
 		n++
 	}
 	if n != want {
-		return c.place(fmt.Errorf("%w: not %d numbers before the @", profile.ErrMalformed, want))
+		return c.place(profile.Malformed("not %d numbers before the @", want))
 	}
 	c.open = true
 	c.addresses = append(c.addresses[:0], addresses...)
@@ -248,13 +248,13 @@ func (c *counter) frame(text []byte) error {
 func (c *counter) addAddress(text []byte) error {
 	address, ok := stacktext.Hex(text)
 	if !ok {
-		return c.place(fmt.Errorf("%w: not an address", profile.ErrMalformed))
+		return c.place(profile.Malformed("not an address"))
 	}
 	if address == 0 {
 		return nil
 	}
 	if len(c.frames) >= c.limits.Depth {
-		return c.place(profile.TooLarge("stack deeper", int64(c.limits.Depth), "--max-depth"))
+		return c.place(profile.TooDeep(c.limits.Depth))
 	}
 	s := c.Profile.Symbols
 	fn := s.Function(profile.Function{Name: fmt.Sprintf("%#x", address)})

@@ -28,7 +28,6 @@ package goroutine
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -81,20 +80,20 @@ func (t *reader) read(r io.Reader) error {
 	if err := t.in.Err(); err != nil {
 		return err
 	}
-	return t.in.At(fmt.Errorf("%w: neither a traceback nor a profile of Go is in it", profile.ErrMalformed))
+	return t.in.Malformed("neither a traceback nor a profile of Go is in it")
 }
 
 // place returns err at the line in work.
 func (t *reader) place(err error) error { return t.in.At(err) }
 
 // errSum is the error of values that do not fit.
-var errSum = fmt.Errorf("%w: the values up to here add up to more than 63 bits", profile.ErrMalformed)
+var errSum = profile.Malformed("the values up to here add up to more than 63 bits")
 
 // addFrame adds the next frame, going outwards, of the stack in work: a function
 // at a `file:line`.
 func (t *reader) addFrame(function, place []byte, mode profile.FrameType) error {
 	if len(t.frames) >= t.limits.Depth {
-		return t.place(profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth"))
+		return t.place(profile.TooDeep(t.limits.Depth))
 	}
 	t.key = append(append(t.key[:0], byte(mode)), function...)
 	t.key = append(append(t.key, 0), place...)

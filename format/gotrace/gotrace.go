@@ -48,7 +48,7 @@ func (decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profi
 	case errors.As(err, &pe):
 		return nil, pe
 	case err != nil:
-		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: %w", profile.ErrMalformed, err)}
+		return nil, &profile.ParseError{Offset: -1, Err: profile.Malformed("%w", err)}
 	}
 	return p.Checked()
 }
@@ -106,7 +106,7 @@ func read(r io.Reader, p *profile.Profile, l profile.Limits) (err error) {
 		frames = frames[:0]
 		for f := range event.Stack().Frames() {
 			if frames = append(frames, frame(p.Symbols, f)); len(frames) > l.Depth {
-				return &profile.ParseError{Offset: -1, Err: profile.TooLarge("stack deeper", int64(l.Depth), "--max-depth")}
+				return &profile.ParseError{Offset: -1, Err: profile.TooDeep(l.Depth)}
 			}
 		}
 		name, id := "goroutine", int64(event.Goroutine())

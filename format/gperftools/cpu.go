@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"time"
@@ -94,7 +93,7 @@ func (c *cpu) read() error {
 	head, _ := c.in.Peek(8 * headWords)
 	var ok bool
 	if c.words, ok = wordsOf(head); !ok {
-		return fmt.Errorf("%w: not the head of a CPU profile", profile.ErrMalformed)
+		return profile.Malformed("not the head of a CPU profile")
 	}
 	c.period = int64(c.words.at(head[3*c.words.size:])) * 1000
 	if err := c.skip(headWords); err != nil {
@@ -153,7 +152,7 @@ func (c *cpu) word() (uint64, error) {
 	b, err := c.in.Peek(c.words.size)
 	if err != nil {
 		if err == io.EOF {
-			err = fmt.Errorf("%w: %w within the samples", profile.ErrMalformed, io.ErrUnexpectedEOF)
+			err = profile.Malformed("%w within the samples", io.ErrUnexpectedEOF)
 		}
 		return 0, err
 	}

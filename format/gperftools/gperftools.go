@@ -104,7 +104,7 @@ func addTo(t *stacktext.Table, stack profile.StackID, value int64) error {
 	return nil
 }
 
-var errSum = fmt.Errorf("%w: the values up to here add up to more than 63 bits", profile.ErrMalformed)
+var errSum = profile.Malformed("the values up to here add up to more than 63 bits")
 
 // lines reads the mappings that end the text of r.
 func (a *addresses) lines(in *stacktext.Lines, r io.Reader) error {

@@ -2,7 +2,6 @@ package gperftools
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -82,7 +81,7 @@ func readHeap(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 		text := bytes.TrimSpace(in.Text())
 		switch rate, head := heapHead(text); {
 		case h.rate == 0 && !head:
-			return in.At(fmt.Errorf("%w: not the first line of a heap profile", profile.ErrMalformed))
+			return in.Malformed("not the first line of a heap profile")
 		case h.rate == 0:
 			h.rate = rate
 		case bytes.Equal(text, []byte("MAPPED_LIBRARIES:")), bytes.HasPrefix(text, []byte("--- Memory map:")):
@@ -99,7 +98,7 @@ func readHeap(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 		return err
 	}
 	if h.rate == 0 {
-		return in.At(fmt.Errorf("%w: it is empty", profile.ErrMalformed))
+		return in.Malformed("it is empty")
 	}
 	h.finish()
 	return nil
@@ -149,7 +148,7 @@ func (h *heap) line(text []byte) error {
 	for field := range bytes.FieldsSeq(stack) {
 		address, ok := stacktext.Hex(field)
 		if !ok {
-			return fmt.Errorf("%w: %.40q is not an address", profile.ErrMalformed, field)
+			return profile.Malformed("%.40q is not an address", field)
 		}
 		if address == 0 {
 			continue
@@ -165,7 +164,7 @@ func (h *heap) line(text []byte) error {
 	return h.add(numbers)
 }
 
-var errRecord = fmt.Errorf("%w: not a record of a heap profile", profile.ErrMalformed)
+var errRecord = profile.Malformed("not a record of a heap profile")
 
 // add adds `50: 150000 [50: 150000]`, objects and bytes that are live and of all
 // allocations, to the stack in work.

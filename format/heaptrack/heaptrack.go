@@ -84,7 +84,7 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 			continue
 		}
 		if in.Number() == 1 && text[0] != 'v' {
-			return in.At(fmt.Errorf("%w: not the first line of a recording", profile.ErrMalformed))
+			return in.Malformed("not the first line of a recording")
 		}
 		rest, _ := bytes.CutPrefix(text[1:], []byte(" "))
 		if err := t.line(text[0], rest); err != nil {
@@ -95,7 +95,7 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		return err
 	}
 	if t.version == 0 {
-		return in.At(fmt.Errorf("%w: it is empty", profile.ErrMalformed))
+		return in.Malformed("it is empty")
 	}
 	if err := t.fill(); err != nil {
 		return in.At(err)
@@ -122,7 +122,7 @@ func (t *reader) line(letter byte, text []byte) error {
 	for field := range bytes.FieldsSeq(text) {
 		n, ok := stacktext.Hex(field)
 		if !ok {
-			return fmt.Errorf("%w: %.40q is not a hexadecimal number", profile.ErrMalformed, field)
+			return profile.Malformed("%.40q is not a hexadecimal number", field)
 		}
 		t.numbers = append(t.numbers, n)
 	}
@@ -131,12 +131,12 @@ func (t *reader) line(letter byte, text []byte) error {
 		least = 2
 	}
 	if len(t.numbers) < least {
-		return fmt.Errorf("%w: %d numbers behind %c", profile.ErrMalformed, len(t.numbers), letter)
+		return profile.Malformed("%d numbers behind %c", len(t.numbers), letter)
 	}
 	switch letter {
 	case 'v':
 		if t.version != 0 {
-			return fmt.Errorf("%w: a second recording begins here; split the file", profile.ErrMalformed)
+			return profile.Malformed("a second recording begins here; split the file")
 		}
 		t.version = t.numbers[1]
 		t.p.ProfilerVersion = fmt.Sprintf("%d.%d.%d", t.numbers[0]>>16, t.numbers[0]>>8&0xff, t.numbers[0]&0xff)
@@ -162,8 +162,8 @@ func (t *reader) line(letter byte, text []byte) error {
 }
 
 var (
-	errRange = fmt.Errorf("%w: a number of the line is outside its table", profile.ErrMalformed)
-	errSum   = fmt.Errorf("%w: the values up to here add up to more than 63 bits", profile.ErrMalformed)
+	errRange = profile.Malformed("a number of the line is outside its table")
+	errSum   = profile.Malformed("the values up to here add up to more than 63 bits")
 )
 
 func at[T any](list []T, i uint64) (v T, ok bool) {
@@ -178,7 +178,7 @@ func (t *reader) addString(text []byte) error {
 	if t.version >= 3 {
 		_, rest, ok := bytes.Cut(text, []byte(" "))
 		if !ok {
-			return fmt.Errorf("%w: a string without its length", profile.ErrMalformed)
+			return profile.Malformed("a string without its length")
 		}
 		text = rest
 	}
@@ -240,7 +240,7 @@ func (t *reader) addTrace() error {
 	}
 	depth := t.depths[t.numbers[1]] + len(frames)
 	if depth > t.limits.Depth {
-		return profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth")
+		return profile.TooDeep(t.limits.Depth)
 	}
 	for _, f := range frames {
 		stack = t.p.Symbols.Stack(stack, f)
@@ -262,7 +262,7 @@ func (t *reader) allocate(begin bool) error {
 	}
 	if !begin {
 		if a.live--; a.live < 0 {
-			return fmt.Errorf("%w: more ends than allocations of kind %x", profile.ErrMalformed, kind)
+			return profile.Malformed("more ends than allocations of kind %x", kind)
 		}
 		if t.last == kind {
 			a.temporary++

@@ -169,10 +169,6 @@ func (f *file) line(line []byte) error {
 	return nil
 }
 
-func (f *file) malformed(format string, args ...any) error {
-	return f.Lines.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
-}
-
 // between returns the text behind one and before another, or nil.
 func between(line []byte, from, to string) []byte {
 	_, rest, _ := bytes.Cut(line, []byte(from))
@@ -188,7 +184,7 @@ func (f *file) trace(line []byte) error {
 	number, rest, _ := bytes.Cut(line, []byte(":"))
 	id, ok := stacktext.Uint(number)
 	if !ok || id == 0 {
-		return f.malformed("a stack without a number: %.60q", line)
+		return f.Lines.Malformed("a stack without a number: %.60q", line)
 	}
 	at := trace{stack: profile.NoStack}
 	if thread := between(rest, "thread=", ")"); thread != nil {
@@ -206,10 +202,10 @@ func (f *file) frame(text []byte) error {
 	}
 	frame, ok := f.Frames.Java(text, stacktext.ParseJavaFrame)
 	if !ok {
-		return f.malformed("not a frame: %.60q", text)
+		return f.Lines.Malformed("not a frame: %.60q", text)
 	}
 	if f.frames = append(f.frames, frame); len(f.frames) > f.limits.Depth {
-		return f.Lines.At(profile.TooLarge("stack deeper", int64(f.limits.Depth), "--max-depth"))
+		return f.Lines.At(profile.TooDeep(f.limits.Depth))
 	}
 	return nil
 }
@@ -242,20 +238,20 @@ func (f *file) row(line []byte) error {
 		return nil // the names of the columns
 	}
 	if len(fields) <= f.kind.trace {
-		return f.malformed("a row without a stack: %.60q", line)
+		return f.Lines.Malformed("a row without a stack: %.60q", line)
 	}
 	id, _ := stacktext.Uint(fields[f.kind.trace])
 	at, ok := f.traces[id]
 	if !ok {
-		return f.malformed("stack %.20s is not above", fields[f.kind.trace])
+		return f.Lines.Malformed("stack %.20s is not above", fields[f.kind.trace])
 	}
 	for i, value := range f.kind.values {
 		v, ok := f.number(fields[value.column])
 		if !ok {
-			return f.malformed("not a number: %.60q", fields[value.column])
+			return f.Lines.Malformed("not a number: %.60q", fields[value.column])
 		}
 		if v > 0 && !f.table[i].Add(stacktext.Row{Stack: at.stack, Thread: at.thread, Value: v}) {
-			return f.malformed("the values add up to more than 63 bits")
+			return f.Lines.Malformed("the values add up to more than 63 bits")
 		}
 		if i == 0 {
 			f.sum += v

@@ -45,7 +45,7 @@ func (h *header) check() error {
 	case h.features&compressedIntegers == 0:
 		return fmt.Errorf("integers that are not compressed: %w", profile.ErrUnsupported)
 	case h.ticksPerSecond <= 0:
-		return fmt.Errorf("%w: %d ticks a second", profile.ErrMalformed, h.ticksPerSecond)
+		return profile.Malformed("%d ticks a second", h.ticksPerSecond)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (ch *chunk) followHeader() error {
 			break
 		}
 		if at += delta; delta > 0 {
-			err = fmt.Errorf("%w: constants are not in order", profile.ErrMalformed)
+			err = profile.Malformed("constants are not in order")
 		}
 	}
 	if err != nil {
@@ -153,7 +153,7 @@ const (
 // header does not say where they are. An error is that there is no metadata.
 func (ch *chunk) search() error {
 	var constants []int
-	found := fmt.Errorf("%w: the chunk has no description of its events", profile.ErrMalformed)
+	found := profile.Malformed("the chunk has no description of its events")
 	for at := headerSize; at < len(ch.b); {
 		size, _, class := eventHead(ch.b, at)
 		if size == 0 {
@@ -198,11 +198,11 @@ func eventHead(b []byte, at int) (size, body int, class uint64) {
 // eventAt returns the event at a place of the header's.
 func (ch *chunk) eventAt(at int64) (cursor, error) {
 	if at < headerSize || at >= int64(len(ch.b)) {
-		return cursor{}, fmt.Errorf("%w: no event at byte %d of a chunk of %d", profile.ErrMalformed, at, len(ch.b))
+		return cursor{}, profile.Malformed("no event at byte %d of a chunk of %d", at, len(ch.b))
 	}
 	size, _, _ := eventHead(ch.b, int(at))
 	if size == 0 {
-		return cursor{}, fmt.Errorf("%w: the event at byte %d of the chunk is damaged", profile.ErrMalformed, at)
+		return cursor{}, profile.Malformed("the event at byte %d of the chunk is damaged", at)
 	}
 	return cursor{b: ch.b[:int(at)+size], i: int(at)}, nil
 }

@@ -2,7 +2,6 @@ package jfr
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -135,7 +134,7 @@ func (ch *chunk) indexConstants(c *cursor) (delta int64, err error) {
 		}
 	}
 	if c.bad {
-		return 0, fmt.Errorf("%w: %w", profile.ErrMalformed, errConstants)
+		return 0, profile.Malformed("%w", errConstants)
 	}
 	return delta, nil
 }
@@ -148,7 +147,7 @@ func indexPool(c *cursor, table *idTable, count uint64, skip program) error {
 		id := c.varint()
 		at := c.i
 		if skip.run(c, &none); c.bad {
-			return fmt.Errorf("%w: %w", profile.ErrMalformed, errConstants)
+			return profile.Malformed("%w", errConstants)
 		}
 		if table != nil {
 			table.put(id, int64(at)+1)

@@ -73,10 +73,10 @@ func (r *recording) readChunks(in *input) error {
 func (r *recording) readChunk(in *input) (size int, damage, err error) {
 	if !bytes.HasPrefix(in.buf, []byte(magic)) {
 		size, err = in.fillToMagic(1)
-		return size, fmt.Errorf("%w: no chunk begins here", profile.ErrMalformed), err
+		return size, profile.Malformed("no chunk begins here"), err
 	}
 	if len(in.buf) < headerSize {
-		return len(in.buf), fmt.Errorf("%w: the file ends in the header of a chunk", profile.ErrMalformed), nil
+		return len(in.buf), profile.Malformed("the file ends in the header of a chunk"), nil
 	}
 	h := parseHeader(in.buf)
 	if damage = h.check(); damage != nil {

@@ -47,7 +47,7 @@ func (ch *chunk) readStack(at int) profile.StackID {
 	c.i = int(r[slotFrames])
 	n := c.varint()
 	if n > uint64(ch.limits.Depth) {
-		ch.stop(at, profile.TooLarge("stack deeper", int64(ch.limits.Depth), "--max-depth"))
+		ch.stop(at, profile.TooDeep(ch.limits.Depth))
 		return profile.NoStack
 	}
 	leaf := ch.path.leaf[:0]

@@ -94,7 +94,7 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		return in.At(err)
 	}
 	if !seen {
-		return in.At(fmt.Errorf("%w: no call graph is in it", profile.ErrMalformed))
+		return in.Malformed("no call graph is in it")
 	}
 	p.Tables = []profile.Samples{t.table.Samples(t.typ, false, 0)}
 	if t.short > 0 {
@@ -138,7 +138,7 @@ func (t *reader) line(text []byte) error {
 	count, ok := stacktext.Uint(text[column : column+n])
 	rest := text[column+n:]
 	if !ok || len(rest) < 2 || rest[0] != ' ' {
-		return fmt.Errorf("%w: not a count and a function", profile.ErrMalformed)
+		return profile.Malformed("not a count and a function")
 	}
 	if err := t.closeTo(column); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (t *reader) line(text []byte) error {
 		t.beginThread(rest[1:])
 	} else {
 		if k > t.limits.Depth {
-			return profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth")
+			return profile.TooDeep(t.limits.Depth)
 		}
 		up := &t.open[k-1]
 		if count > math.MaxInt64-up.children {
@@ -161,7 +161,7 @@ func (t *reader) line(text []byte) error {
 	return nil
 }
 
-var errSum = fmt.Errorf("%w: the counts up to here add up to more than 63 bits", profile.ErrMalformed)
+var errSum = profile.Malformed("the counts up to here add up to more than 63 bits")
 
 // closeTo ends the lines that are not left of a column.
 func (t *reader) closeTo(column int) error {

@@ -283,7 +283,7 @@ func (k *linker) stack(i int32, at int) (profile.StackID, error) {
 			return 0, err
 		}
 		if depth += len(frames); depth > k.limits.Depth {
-			return 0, &profile.ParseError{Offset: int64(at), Err: profile.TooLarge("stack deeper", int64(k.limits.Depth), "--max-depth")}
+			return 0, &profile.ParseError{Offset: int64(at), Err: profile.TooDeep(k.limits.Depth)}
 		}
 		for _, fr := range frames {
 			st = k.symbols.Stack(st, fr)

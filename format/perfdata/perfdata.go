@@ -17,7 +17,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -79,10 +78,6 @@ func read(_ *stacktext.Memory, in io.Reader, p *profile.Profile, l profile.Limit
 	return err
 }
 
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...))
-}
-
 // take reads the next n bytes.
 func (r *reader) take(n uint64) ([]byte, error) {
 	if n > uint64(r.limits.Message) {
@@ -106,7 +101,7 @@ func (r *reader) take(n uint64) ([]byte, error) {
 
 func short(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("%w: %w", profile.ErrMalformed, io.ErrUnexpectedEOF)
+		return profile.Malformed("%w", io.ErrUnexpectedEOF)
 	}
 	return err
 }
@@ -131,7 +126,7 @@ func (r *reader) read() error {
 	size := le.Uint64(head[8:])
 	switch {
 	case string(head[:8]) != string(magic):
-		return malformed("not the head of a perf.data file")
+		return profile.Malformed("not the head of a perf.data file")
 	case size == streamHead:
 		if err := r.records(1<<63, true); err != nil {
 			return err
@@ -145,7 +140,7 @@ func (r *reader) read() error {
 			return err
 		}
 	default:
-		return malformed("a head of %d bytes", size)
+		return profile.Malformed("a head of %d bytes", size)
 	}
 	return r.finish()
 }
@@ -156,7 +151,7 @@ func (r *reader) file(head []byte) error {
 	attrs, data := sectionAt(head, 24), sectionAt(head, 40)
 	size := uint64(len(head))
 	if data.offset < size {
-		return malformed("records at byte %d of the head", data.offset)
+		return profile.Malformed("records at byte %d of the head", data.offset)
 	}
 	rest, err := r.take(data.offset - size)
 	if err != nil {
@@ -164,12 +159,12 @@ func (r *reader) file(head []byte) error {
 	}
 	front := append(head, rest...)
 	if attrSize < leastAttr+16 || attrs.offset > uint64(len(front)) || attrs.size > uint64(len(front))-attrs.offset {
-		return malformed("attributes of %d bytes at byte %d, behind the records", attrs.size, attrs.offset)
+		return profile.Malformed("attributes of %d bytes at byte %d, behind the records", attrs.size, attrs.offset)
 	}
 	for b := front[attrs.offset:][:attrs.size]; uint64(len(b)) >= attrSize; b = b[attrSize:] {
 		ids := sectionAt(b, int(attrSize)-16)
 		if ids.offset > uint64(len(front)) || ids.size > uint64(len(front))-ids.offset {
-			return malformed("ids of %d bytes at byte %d, behind the records", ids.size, ids.offset)
+			return profile.Malformed("ids of %d bytes at byte %d, behind the records", ids.size, ids.offset)
 		}
 		if err := r.addEvent(b[:attrSize-16], front[ids.offset:][:ids.size]); err != nil {
 			return err
@@ -193,7 +188,7 @@ func (r *reader) records(n uint64, stream bool) error {
 		}
 		typ, misc, size := le.Uint32(head), le.Uint16(head[4:]), uint64(le.Uint16(head[6:]))
 		if size < 8 || size > n {
-			return malformed("a record of %d bytes", size)
+			return profile.Malformed("a record of %d bytes", size)
 		}
 		if cap(r.record) < int(size) {
 			r.record = make([]byte, 1<<16)
@@ -207,7 +202,7 @@ func (r *reader) records(n uint64, stream bool) error {
 			return err
 		}
 		if more > n-size {
-			return malformed("%d bytes behind a record", more)
+			return profile.Malformed("%d bytes behind a record", more)
 		}
 		r.offset += int64(size)
 		if err := r.skip(more); err != nil {

@@ -93,7 +93,7 @@ const maxEvents = 1000
 
 func (r *recording) addEvent(attr, ids []byte) error {
 	if len(attr) < leastAttr || len(r.events) == maxEvents {
-		return malformed("an attribute of %d bytes, or more than %d events", len(attr), maxEvents)
+		return profile.Malformed("an attribute of %d bytes, or more than %d events", len(attr), maxEvents)
 	}
 	e := &event{typ: uint64(le.Uint32(attr)), config: le.Uint64(attr[8:]), sample: le.Uint64(attr[24:]), format: le.Uint64(attr[32:])}
 	e.Event = perf.NewEvent(eventName(e.typ, e.config), r.limits)
@@ -181,7 +181,7 @@ func (r *recording) handle(typ uint32, misc uint16, b []byte) (more uint64, err 
 			size = int(min(le.Uint32(b[4:]), math.MaxUint16))
 		}
 		if size < leastAttr || size > len(b) {
-			return 0, malformed("an attribute of %d bytes", size)
+			return 0, profile.Malformed("an attribute of %d bytes", size)
 		}
 		return 0, r.addEvent(b[:size], b[size:])
 	case recordFeature:
@@ -318,7 +318,7 @@ func (r *recording) addSample(f fields) error {
 		return err
 	}
 	if f.bad {
-		return malformed("a sample that ends within its fields")
+		return profile.Malformed("a sample that ends within its fields")
 	}
 	row.Stack, row.Labels = r.stacks.End(), r.Labels(&r.labels)
 	if has(hasTID) {
@@ -330,12 +330,12 @@ func (r *recording) addSample(f fields) error {
 	return nil
 }
 
-var errSum = malformed("the periods up to here add up to more than 63 bits")
+var errSum = profile.Malformed("the periods up to here add up to more than 63 bits")
 
 // eventOf returns the event of a sample: by its id, if there are several.
 func (r *recording) eventOf(b []byte) (*event, error) {
 	if len(r.events) == 0 {
-		return nil, malformed("a sample without an event")
+		return nil, profile.Malformed("a sample without an event")
 	}
 	if len(r.events) == 1 {
 		return r.events[0], nil
@@ -349,11 +349,11 @@ func (r *recording) eventOf(b []byte) (*event, error) {
 		}
 	}
 	if len(b) < at+8 || r.sample&(identified|hasID) == 0 {
-		return nil, malformed("a sample without an id, of %d events", len(r.events))
+		return nil, profile.Malformed("a sample without an id, of %d events", len(r.events))
 	}
 	e, ok := r.byID[le.Uint64(b[at:])]
 	if !ok {
-		return nil, malformed("a sample of the unknown event %d", le.Uint64(b[at:]))
+		return nil, profile.Malformed("a sample of the unknown event %d", le.Uint64(b[at:]))
 	}
 	return e, nil
 }

@@ -110,7 +110,7 @@ func (r *run) read() error {
 // skip leaves out a line that fits nowhere.
 func (r *run) skip(format string, line []byte) {
 	if r.odd++; r.odd == 1 {
-		r.firstOdd = r.malformed(format, excerpt(line))
+		r.firstOdd = r.in.Malformed(format, excerpt(line))
 	}
 	r.notes.Add("a line that is neither the head of a sample nor a frame was left out", "lines that are neither heads of samples nor frames were left out", r.in.Number())
 }
@@ -160,7 +160,7 @@ func (r *run) begin(h header) error {
 	r.strong = r.strong || h.strong()
 	r.usual = r.usual || h.usual()
 	if h.period > 1<<63-1 {
-		return r.malformed("a period of more than 63 bits")
+		return r.in.Malformed("a period of more than 63 bits")
 	}
 	if !h.hasPeriod && len(r.periods) > 0 {
 		h.period, h.hasPeriod = r.periods[string(h.event)]
@@ -168,7 +168,7 @@ func (r *run) begin(h header) error {
 	r.head = h
 	r.head.who = r.who(h.front)
 	if r.head.of = r.events.find(h.event, h.hasPeriod); r.head.of == nil {
-		return r.malformed("more than %d different events", maxEvents)
+		return r.in.Malformed("more than %d different events", maxEvents)
 	}
 	if frameShaped(h.rest) {
 		r.inHead = true
@@ -244,7 +244,7 @@ func (r *run) close() error {
 	}
 	h := &r.head
 	if !h.strong() && !h.hasThread && len(r.pieces) == 0 {
-		return r.malformed("a sample without time, event, thread or stack")
+		return r.in.Malformed("a sample without time, event, thread or stack")
 	}
 	if len(r.pieces) == 0 && len(h.event) > 0 && !h.hasPeriod && !h.usual() {
 		r.open = false // a message that ends its first word in a colon
@@ -258,7 +258,7 @@ func (r *run) close() error {
 	if value != 0 {
 		h.of.HasTime = h.of.HasTime || h.hasTime
 		if !h.of.Add(stacktext.Row{Stack: stack, Value: value, Time: h.time, Thread: h.who.thread, Labels: h.who.labels}, h.period) {
-			return r.malformed("the periods of %s add up to more than 63 bits", h.event)
+			return r.in.Malformed("the periods of %s add up to more than 63 bits", h.event)
 		}
 	}
 	r.samples++
@@ -334,7 +334,7 @@ func (r *run) extend(at *mark, text []byte, inlined bool) error {
 		}
 	}
 	if at.depth > r.limits.Depth {
-		return r.in.At(profile.TooLarge("stack deeper", int64(r.limits.Depth), "--max-depth"))
+		return r.in.At(profile.TooDeep(r.limits.Depth))
 	}
 	return nil
 }
@@ -343,10 +343,6 @@ func (r *run) push(at *mark, frame profile.FrameID) {
 	at.stack = r.symbols.Stack(at.stack, frame)
 	at.frame = frame
 	at.depth++
-}
-
-func (r *run) malformed(format string, args ...any) error {
-	return r.in.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
 }
 
 func excerpt(line []byte) string {

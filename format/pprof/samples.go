@@ -339,7 +339,7 @@ func (s *samples) checkDepth(ids []int32, at int) error {
 		depth += max(1, int(l.linesEnd-l.lines))
 	}
 	if depth > s.limits.Depth {
-		err := profile.TooLarge("stack deeper", int64(s.limits.Depth), "--max-depth")
+		err := profile.TooDeep(s.limits.Depth)
 		return &profile.ParseError{Offset: int64(at), Err: err}
 	}
 	return nil

@@ -3,7 +3,6 @@ package pprof
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	googlepprof "github.com/google/pprof/profile"
@@ -73,7 +72,7 @@ func (d *textDecoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) 
 		err = parsed.WriteUncompressed(&message)
 	}
 	if err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: %v", profile.ErrMalformed, err)}
+		return nil, &profile.ParseError{Offset: -1, Err: profile.Malformed("%v", err)}
 	}
 	p, err := d.Decoder.Decode(&message, s, l)
 	if err != nil {

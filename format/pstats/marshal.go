@@ -3,7 +3,6 @@ package pstats
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -48,7 +47,7 @@ func newMarshal(r io.Reader, l profile.Limits) *marshal {
 }
 
 func (m *marshal) malformed(format string, args ...any) {
-	m.fail(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
+	m.fail(profile.Malformed(format, args...))
 }
 
 func (m *marshal) fail(err error) {

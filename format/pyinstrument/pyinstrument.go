@@ -13,7 +13,6 @@
 package pyinstrument
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		return err
 	}
 	if f.nodes == nil {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no root_frame", profile.ErrMalformed)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("no root_frame")}
 	}
 	f.link()
 	return nil
@@ -106,7 +105,7 @@ func (f *file) readTree() {
 		}
 		f.nodes = append(f.nodes, n)
 		if o.depth > f.depth {
-			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth")})
+			s.TooDeep(f.depth)
 		}
 		return o
 	}, f.readField, f.close)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
-	"github.com/dendroprof/dendro/profile"
 )
 
 // readJSON reads an array of threads:
@@ -83,7 +82,7 @@ func (t *reader) frameObject(s *jsonscan.Scanner) {
 		short = file
 	}
 	if len(t.frames) >= t.limits.Depth {
-		s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth")})
+		s.TooDeep(t.limits.Depth)
 		return
 	}
 	t.frames = append(t.frames, t.newFrame(name, short, line))

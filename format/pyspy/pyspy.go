@@ -20,7 +20,6 @@ package pyspy
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -89,13 +88,13 @@ func (t *reader) readText(in *stacktext.Lines, r io.Reader) error {
 	}
 	t.close()
 	if t.table.Len() == 0 {
-		return in.At(fmt.Errorf("%w: there is no thread in it", profile.ErrMalformed))
+		return in.Malformed("there is no thread in it")
 	}
 	return nil
 }
 
 // errNoFrame says that a line is none.
-var errNoFrame = fmt.Errorf("%w: not a frame", profile.ErrMalformed)
+var errNoFrame = profile.Malformed("not a frame")
 
 // indent is what stands before a frame. Variables of the frame have twice as
 // much.
@@ -188,7 +187,7 @@ func (t *reader) close() {
 // library and no line.
 func (t *reader) frame(text []byte) error {
 	if len(t.frames) >= t.limits.Depth {
-		return profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth")
+		return profile.TooDeep(t.limits.Depth)
 	}
 	frame, ok := t.known.Find(text)
 	if !ok {

@@ -55,7 +55,7 @@ func readVTune(r *report) error {
 		}
 		value, ok := decimal(fields[time], 1e9)
 		if !ok {
-			return r.malformed("not a time: %.40q", fields[time])
+			return r.Lines.Malformed("not a time: %.40q", fields[time])
 		}
 		var err error
 		if path, err = r.call(path, column, r.frame(name, library, nil, 0, kindOf(name))); err != nil {
@@ -99,7 +99,7 @@ func readDeepCopy(r *report) error {
 		size := map[string]float64{"min": 60e9, "s": 1e9, "ms": 1e6, "µs": 1e3, "us": 1e3, "ns": 1}[string(unit)]
 		value, ok := decimal(amount, size)
 		if !ok || size == 0 {
-			return r.malformed("not a time: %.40q", fields[1])
+			return r.Lines.Malformed("not a time: %.40q", fields[1])
 		}
 		name := bytes.TrimLeft(fields[3], " ")
 		var err error
@@ -156,7 +156,7 @@ func readXctrace(r *report) error {
 		case errors.Is(err, profile.ErrTooLarge):
 			return &profile.ParseError{Offset: in.InputOffset(), Err: err}
 		default:
-			return &profile.ParseError{Offset: in.InputOffset(), Err: fmt.Errorf("%w: %v", profile.ErrMalformed, err)}
+			return &profile.ParseError{Offset: in.InputOffset(), Err: profile.Malformed("%v", err)}
 		}
 	}
 }
@@ -253,7 +253,7 @@ func (x *xctrace) begin(in *xml.Decoder, e xml.StartElement) error {
 			return fmt.Errorf("there is no frame %.40q", ref)
 		}
 		if x.path = append(x.path, frame); len(x.path) > x.limits.Depth {
-			return profile.TooLarge("stack deeper", int64(x.limits.Depth), "--max-depth")
+			return profile.TooDeep(x.limits.Depth)
 		}
 	}
 	return nil

@@ -56,21 +56,21 @@ func readGprof(r *report) error {
 			self, ok := decimal(m[2], scale)
 			caller = r.gprofNode(graph, m[4])
 			if blocks++; !ok || !graph.AddSelf(caller, 0, self) {
-				return r.malformed("not a time, or too much of it: %.60q", line)
+				return r.Lines.Malformed("not a time, or too much of it: %.60q", line)
 			}
 		case inGraph && caller != callgraph.None:
 			if m := gprofCallee.FindSubmatch(line); m != nil {
 				self, ok := decimal(m[1], scale)
 				below, ok2 := decimal(m[2], scale)
 				if !ok || !ok2 || !graph.AddCall(caller, r.gprofNode(graph, m[3]), self+below) {
-					return r.malformed("not a time, or too much of it: %.60q", line)
+					return r.Lines.Malformed("not a time, or too much of it: %.60q", line)
 				}
 			}
 		case inFlat:
 			if m := gprofFlat.FindSubmatch(line); m != nil {
 				self, ok := decimal(m[1], scale)
 				if !ok {
-					return r.malformed("not a time: %.60q", line)
+					return r.Lines.Malformed("not a time: %.60q", line)
 				}
 				frame := r.frame(m[2], nil, nil, 0, kindOf(m[2]))
 				if err := r.add(flat, stacktext.Row{Stack: r.rec.Stack([]profile.FrameID{frame}), Value: self}); err != nil {

@@ -95,7 +95,7 @@ func (h *hotReport) line(line []byte) error {
 		return nil
 	}
 	if h.frames = append(h.frames, frame); len(h.frames) > h.limits.Depth {
-		return h.Lines.At(profile.TooLarge("stack deeper", int64(h.limits.Depth), "--max-depth"))
+		return h.Lines.At(profile.TooDeep(h.limits.Depth))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (h *hotReport) begin(amount, unit, of string, thread []byte) error {
 	nanos := map[string]float64{"nanos": 1, "micros": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9}[unit]
 	var ok bool
 	if h.time, ok = decimal([]byte(amount), nanos); !ok {
-		return h.malformed("not a time: %.40q", amount)
+		return h.Lines.Malformed("not a time: %.40q", amount)
 	}
 	if h.table = h.types[of]; h.table == nil {
 		typ := profile.ValueType{Name: of, Unit: "nanoseconds"}

@@ -78,7 +78,7 @@ func readPerf(r *report) error {
 		return err
 	}
 	if len(p.events) == 0 {
-		return r.malformed("a report of perf without a row")
+		return r.Lines.Malformed("a report of perf without a row")
 	}
 	perf.Fill(r.rec.Profile, p.events)
 	return nil
@@ -159,7 +159,7 @@ func (p *perfReport) begin(line []byte) error {
 		case "Overhead", "Self":
 			share, ok := decimal(field, 100)
 			if !ok {
-				return p.malformed("not a share: %.40q", field)
+				return p.Lines.Malformed("not a share: %.40q", field)
 			}
 			row.share = share
 		case "Command":
@@ -242,7 +242,7 @@ func (p *perfReport) endRow() error {
 		return nil
 	}
 	if len(p.events) == 0 {
-		return p.malformed("a row without an event")
+		return p.Lines.Malformed("a row without an event")
 	}
 	inside := make([]int64, len(branches)+1) // shares of the branches of each; of the row the last
 	parent := func(b branch) int {
@@ -308,13 +308,13 @@ func (p *perfReport) sample(row perfRow, branches []branch, of int, share int64)
 			continue
 		}
 		if len(frames) >= p.limits.Depth {
-			return p.Lines.At(profile.TooLarge("stack deeper", int64(p.limits.Depth), "--max-depth"))
+			return p.Lines.At(profile.TooDeep(p.limits.Depth))
 		}
 		frames = append(frames, p.frame(name, nil, nil, 0, kindOf(name)))
 	}
 	value := int64(float64(p.count) * float64(share) / 10_000)
 	if value > 0 && !p.events[len(p.events)-1].Add(stacktext.Row{Stack: p.rec.Stack(frames), Value: value, Thread: row.thread}, 0) {
-		return p.malformed("the values add up to more than 63 bits")
+		return p.Lines.Malformed("the values add up to more than 63 bits")
 	}
 	return nil
 }

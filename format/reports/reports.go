@@ -16,7 +16,6 @@ package reports
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -81,7 +80,7 @@ func read(m *stacktext.Memory, in io.Reader, p *profile.Profile, l profile.Limit
 		}
 		return nil
 	}
-	return m.Lines.At(fmt.Errorf("%w: not a report that is known", profile.ErrMalformed))
+	return m.Lines.Malformed("not a report that is known")
 }
 
 // report is the reading of one report.
@@ -107,14 +106,10 @@ func (r *report) table(typ profile.ValueType) *table {
 	return t
 }
 
-func (r *report) malformed(format string, args ...any) error {
-	return r.Lines.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
-}
-
 // add adds a sample.
 func (r *report) add(t *table, row stacktext.Row) error {
 	if row.Value < 0 || row.Value > 0 && !t.Add(row) {
-		return r.malformed("the values add up to more than 63 bits")
+		return r.Lines.Malformed("the values add up to more than 63 bits")
 	}
 	return nil
 }
@@ -149,7 +144,7 @@ func (r *report) call(path []open, column int, frame profile.FrameID) ([]open, e
 		path = path[:len(path)-1]
 	}
 	if len(path) >= r.limits.Depth {
-		return nil, r.Lines.At(profile.TooLarge("stack deeper", int64(r.limits.Depth), "--max-depth"))
+		return nil, r.Lines.At(profile.TooDeep(r.limits.Depth))
 	}
 	parent := profile.NoStack
 	if len(path) > 0 {

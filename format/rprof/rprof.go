@@ -12,7 +12,6 @@ package rprof
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -85,7 +84,7 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		return err
 	}
 	if in.Number() == 0 {
-		return f.malformed("no head")
+		return f.Lines.Malformed("no head")
 	}
 	t := profile.NamedType(profile.CPUSamples)
 	if p.Interval > 0 {
@@ -98,16 +97,12 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 	return nil
 }
 
-func (f *file) malformed(format string, args ...any) error {
-	return f.Lines.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
-}
-
 // head reads the first line.
 func (f *file) head(line []byte) error {
 	_, value, ok := bytes.Cut(line, []byte(intervalKey))
 	micros, number := stacktext.Uint(bytes.TrimSpace(value))
 	if !ok || !number || micros > math.MaxInt64/1000 {
-		return f.malformed("the first line has no interval: %.60q", line)
+		return f.Lines.Malformed("the first line has no interval: %.60q", line)
 	}
 	f.p.Interval = time.Duration(micros) * time.Microsecond
 	return nil
@@ -118,7 +113,7 @@ func (f *file) file(text []byte) error {
 	number, name, ok := bytes.Cut(text, []byte(": "))
 	n, isNumber := stacktext.Uint(number)
 	if !ok || !isNumber {
-		return f.malformed("a source file %.60q", text)
+		return f.Lines.Malformed("a source file %.60q", text)
 	}
 	f.files[n] = stacktext.Clean(name)
 	return nil
@@ -148,7 +143,7 @@ func (f *file) sample(line []byte, memory bool) error {
 		}
 		name, rest, ok := quoted(line)
 		if !ok {
-			return f.malformed("no name in quotes: %.60q", line)
+			return f.Lines.Malformed("no name in quotes: %.60q", line)
 		}
 		line = rest
 		f.key = append(append(append(f.key[:0], place...), ' '), name...)
@@ -158,7 +153,7 @@ func (f *file) sample(line []byte, memory bool) error {
 			f.known[string(f.key)] = fr
 		}
 		if f.frames = append(f.frames, fr); len(f.frames) > f.depth {
-			return f.Lines.At(profile.TooLarge("stack deeper", int64(f.depth), "--max-depth"))
+			return f.Lines.At(profile.TooDeep(f.depth))
 		}
 	}
 	if len(f.frames) == 0 {
@@ -170,7 +165,7 @@ func (f *file) sample(line []byte, memory bool) error {
 		ok = f.growth.Add(row)
 	}
 	if !ok {
-		return f.malformed("the values add up to more than 63 bits")
+		return f.Lines.Malformed("the values add up to more than 63 bits")
 	}
 	return nil
 }
@@ -183,7 +178,7 @@ func (f *file) memory(line []byte) (grown int64, rest []byte, err error) {
 		number, after, ok := bytes.Cut(bytes.TrimPrefix(rest, []byte(":")), []byte(":"))
 		n, isNumber := stacktext.Uint(number)
 		if !ok || !isNumber || n > 1<<50 {
-			return 0, nil, f.malformed("no memory in use: %.60q", line)
+			return 0, nil, f.Lines.Malformed("no memory in use: %.60q", line)
 		}
 		rest = after
 		if i == 3 {

@@ -7,8 +7,6 @@
 package safari
 
 import (
-	"math"
-
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
@@ -96,7 +94,7 @@ func (f *file) readSample() {
 		case "stackFrames":
 			for range s.Array() {
 				if f.frames = append(f.frames, f.readFrame()); len(f.frames) > f.depth {
-					s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth")})
+					s.TooDeep(f.depth)
 				}
 			}
 		}
@@ -117,16 +115,16 @@ func (f *file) readFrame() profile.FrameID {
 		case "url":
 			fn.File = s.Scalar()
 		case "line":
-			fn.StartLine = position(s)
+			fn.StartLine = s.Place()
 		case "column":
-			fn.Column = position(s)
+			fn.Column = s.Place()
 		case "expressionLocation":
 			for key := range s.Object() {
 				switch string(key) {
 				case "line":
-					fr.Line = position(s)
+					fr.Line = s.Place()
 				case "column":
-					fr.Column = position(s)
+					fr.Column = s.Place()
 				}
 			}
 		}
@@ -139,12 +137,4 @@ func (f *file) readFrame() profile.FrameID {
 	}
 	fr.Function = f.p.Symbols.Function(fn)
 	return f.p.Symbols.Frame(fr)
-}
-
-// position reads a line or column; -1 is unknown.
-func position(s *jsonscan.Scanner) int32 {
-	if v := s.Fixed(0); v > 0 && v <= math.MaxInt32 {
-		return int32(v)
-	}
-	return 0
 }

@@ -7,7 +7,6 @@
 package scalene
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -114,7 +113,7 @@ func (f *file) readStack() {
 				}
 				fr.Function = f.p.Symbols.Function(fn)
 				if depth++; depth > f.depth {
-					s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth")})
+					s.TooDeep(f.depth)
 				}
 				stack = f.p.Symbols.Stack(stack, f.p.Symbols.Frame(fr))
 			}
@@ -212,7 +211,7 @@ func (f *file) fill(l profile.Limits) error {
 		}
 	}
 	if !ok {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: shares of more than all", profile.ErrMalformed)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("shares of more than all")}
 	}
 	f.p.Tables = append(f.p.Tables, wall.Samples(profile.NamedType(profile.Wall), false, 0))
 	if alloc.Len() > 0 {

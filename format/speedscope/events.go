@@ -99,7 +99,7 @@ func (n *nesting) event(e event) *profile.ParseError {
 	switch {
 	case e.open:
 		if len(n.open) > n.depth {
-			return &profile.ParseError{Offset: n.p.at, Err: profile.TooLarge("stack deeper", int64(n.depth), "--max-depth")}
+			return &profile.ParseError{Offset: n.p.at, Err: profile.TooDeep(n.depth)}
 		}
 		n.opened[e.frame]++
 		n.open = append(n.open, tree.Child(n.open[len(n.open)-1], e.frame))

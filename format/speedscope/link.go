@@ -1,7 +1,6 @@
 package speedscope
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -58,7 +57,7 @@ func (k *linker) link() error {
 	f, p := k.file, k.p
 	p.Profiler, p.ProfilerVersion, _ = strings.Cut(f.exporter, "@")
 	if len(f.frames) <= int(f.largest) && f.usesFrames() {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: a stack in frame %d of %d", profile.ErrMalformed, f.largest, len(f.frames))}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("a stack in frame %d of %d", f.largest, len(f.frames))}
 	}
 	if err := k.span(); err != nil {
 		return err
@@ -221,7 +220,7 @@ func (k *linker) span() error {
 }
 
 func (p *oneProfile) malformed(format string, args ...any) *profile.ParseError {
-	return &profile.ParseError{Offset: p.at, Err: fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...))}
+	return &profile.ParseError{Offset: p.at, Err: profile.Malformed(format, args...)}
 }
 
 // profile adds the samples of one profile.

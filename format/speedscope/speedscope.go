@@ -130,21 +130,13 @@ func (f *file) readFrames() {
 			case "file":
 				fr.file = s.Scalar()
 			case "line":
-				fr.line = place(s)
+				fr.line = s.Place()
 			case "col":
-				fr.column = place(s)
+				fr.column = s.Place()
 			}
 		}
 		f.frames = append(f.frames, fr)
 	}
-}
-
-// place reads a line or column number; 0 for one that cannot be.
-func place(s *jsonscan.Scanner) int32 {
-	if v := s.Fixed(0); v > 0 && v < 1<<31 {
-		return int32(v)
-	}
-	return 0
 }
 
 func (f *file) readProfile(p *oneProfile) {
@@ -191,7 +183,7 @@ func (f *file) readStack() int32 {
 	stack := jsonscan.Ints(s, f.scratch[:0], -1)
 	f.scratch = f.last
 	if len(stack) > f.depth {
-		f.tooDeep()
+		f.scanner.TooDeep(f.depth)
 		return prefixtree.Root
 	}
 	node, same := prefixtree.Root, 0
@@ -211,12 +203,6 @@ func (f *file) readStack() int32 {
 	}
 	f.last = stack
 	return node
-}
-
-func (f *file) tooDeep() {
-	f.scanner.Fail(&profile.ParseError{
-		Offset: f.scanner.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth"),
-	})
 }
 
 // readIndex reads the index of a frame; the largest is compared with the number of

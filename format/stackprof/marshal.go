@@ -3,7 +3,6 @@ package stackprof
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -80,7 +79,7 @@ func (m *marshal) finish() {
 }
 
 func (m *marshal) malformed(format string, args ...any) {
-	m.fail(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
+	m.fail(profile.Malformed(format, args...))
 }
 
 func (m *marshal) fail(err error) {

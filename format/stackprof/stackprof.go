@@ -10,7 +10,6 @@ package stackprof
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -154,9 +153,7 @@ func (f *file) readFrames() {
 			case "file":
 				fr.fn.File = s.Scalar()
 			case "line":
-				if line := s.Fixed(0); line > 0 && line <= math.MaxInt32 {
-					fr.fn.StartLine = int32(line)
-				}
+				fr.fn.StartLine = s.Place()
 			case "samples":
 				fr.self = s.Int()
 			case "lines":
@@ -221,10 +218,6 @@ func (f *file) valueType() profile.ValueType {
 	return t
 }
 
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...)
-}
-
 // fill makes the sample table, of stacks if there are any.
 func (f *file) fill(t *profile.Samples) error {
 	if f.raw != nil {
@@ -246,7 +239,7 @@ func (f *file) fill(t *profile.Samples) error {
 			}
 		}
 		if rest < 0 {
-			return malformed("%d samples of frame %d", rest, id)
+			return profile.Malformed("%d samples of frame %d", rest, id)
 		}
 		ok = ok && g.AddSelf(nodes[id], 0, rest)
 		for _, c := range fr.calls {
@@ -256,7 +249,7 @@ func (f *file) fill(t *profile.Samples) error {
 		}
 	}
 	if !ok {
-		return malformed("the samples add up to more than 63 bits")
+		return profile.Malformed("the samples add up to more than 63 bits")
 	}
 	g.Samples(t, 0, 0, f.limits.Depth)
 	callgraph.Warn(f.p, g.Pairs())
@@ -281,15 +274,15 @@ func (f *file) fillRaw(t *profile.Samples) error {
 		n := f.raw[raw]
 		switch {
 		case n < 0 || n >= int64(len(f.raw)-raw-1):
-			return malformed("element %d of raw has a stack of %d frames in %d elements", raw, n, len(f.raw))
+			return profile.Malformed("element %d of raw has a stack of %d frames in %d elements", raw, n, len(f.raw))
 		case n > int64(f.limits.Depth):
-			return profile.TooLarge("stack deeper", int64(f.limits.Depth), "--max-depth")
+			return profile.TooDeep(f.limits.Depth)
 		}
 		stack := profile.NoStack
 		for i := raw + 1; i <= raw+int(n); i++ {
 			fn, ok := functions[f.raw[i]]
 			if !ok {
-				return malformed("element %d of raw is a frame that is not listed: %d", i, f.raw[i])
+				return profile.Malformed("element %d of raw is a frame that is not listed: %d", i, f.raw[i])
 			}
 			fr := profile.Frame{Function: fn}
 			if f.rawLines != nil && f.rawLines[i] > 0 && f.rawLines[i] <= math.MaxInt32 {
@@ -301,7 +294,7 @@ func (f *file) fillRaw(t *profile.Samples) error {
 		count := f.raw[raw]
 		raw++
 		if count < 0 {
-			return malformed("element %d of raw is a stack with %d samples", raw-1, count)
+			return profile.Malformed("element %d of raw is a stack with %d samples", raw-1, count)
 		}
 		if count > int64(len(f.times)-at) {
 			t.Append(stack, count, 0, profile.Tags{})
@@ -309,7 +302,7 @@ func (f *file) fillRaw(t *profile.Samples) error {
 		}
 		for ; count > 0 && at < len(f.times); count, at = count-1, at+1 {
 			if f.times[at]-first > math.MaxInt64/1000 || f.times[at]-first < 0 {
-				return malformed("a time of %d microseconds", f.times[at])
+				return profile.Malformed("a time of %d microseconds", f.times[at])
 			}
 			t.Append(stack, 1, (f.times[at]-first)*1000, profile.Tags{})
 		}

@@ -2,7 +2,6 @@ package threaddump
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -248,7 +247,7 @@ func (c *Collector) addCPU(r *row) {
 func (c *Collector) addFrame(text []byte) error {
 	t := &c.thread
 	if len(t.frames) >= c.limits.Depth {
-		return profile.TooLarge("stack deeper", int64(c.limits.Depth), "--max-depth")
+		return profile.TooDeep(c.limits.Depth)
 	}
 	frame, ok := c.frames.Java(text, c.parse)
 	if !ok {
@@ -352,4 +351,4 @@ func (c *Collector) vm(name, version string) {
 	}
 }
 
-var errNoFrame = fmt.Errorf("%w: not a frame", profile.ErrMalformed)
+var errNoFrame = profile.Malformed("not a frame")

@@ -2,7 +2,6 @@ package threaddump
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -42,7 +41,7 @@ func readJavacore(c *Collector, lines *stacktext.Lines, r io.Reader) error {
 	}
 	t.end()
 	if t.found == 0 {
-		return t.in.At(fmt.Errorf("%w: there are no threads in it", profile.ErrMalformed))
+		return t.in.Malformed("there are no threads in it")
 	}
 	return nil
 }

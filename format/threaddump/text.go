@@ -2,12 +2,10 @@ package threaddump
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
-	"github.com/dendroprof/dendro/profile"
 )
 
 // section is the part of a text that a line is in.
@@ -59,7 +57,7 @@ func readText(c *Collector, lines *stacktext.Lines, r io.Reader) error {
 	t.dropTorn()
 	t.end()
 	if t.found == 0 {
-		return t.in.At(fmt.Errorf("%w: there is no thread dump in it", profile.ErrMalformed))
+		return t.in.Malformed("there is no thread dump in it")
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (t *reader) finish() error {
 		return err
 	}
 	if t.rows == 0 {
-		return t.in.At(fmt.Errorf("%w: no stack with a count is in it", profile.ErrMalformed))
+		return t.in.Malformed("no stack with a count is in it")
 	}
 	p := t.Profile
 	for i, name := range t.names {
@@ -113,7 +113,7 @@ func (t *reader) add(name string, count int64) error {
 		i++
 	}
 	if i == maxTables {
-		return t.in.At(fmt.Errorf("%w: more than %d maps", profile.ErrMalformed, maxTables))
+		return t.in.Malformed("more than %d maps", maxTables)
 	}
 	if i == len(t.names) {
 		t.names, t.tables = append(t.names, name), append(t.tables, stacktext.NewTable(t.limits))
@@ -122,7 +122,7 @@ func (t *reader) add(name string, count int64) error {
 		t.rows++
 	}
 	if !t.tables[i].Add(stacktext.Row{Stack: t.Stack(t.frames), Value: count, Labels: t.Labels(&t.labels)}) {
-		return t.in.At(fmt.Errorf("%w: the counts up to here add up to more than 63 bits", profile.ErrMalformed))
+		return t.in.Malformed("the counts up to here add up to more than 63 bits")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (t *reader) key(text []byte) {
 // frame adds the next frame going outwards.
 func (t *reader) frame(text []byte) error {
 	if len(t.frames) >= t.limits.Depth {
-		return t.in.At(profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth"))
+		return t.in.At(profile.TooDeep(t.limits.Depth))
 	}
 	text = bytes.TrimSpace(text)
 	id, ok := t.known.Find(text)

@@ -132,7 +132,7 @@ func (d *dhat) fill(p *profile.Profile) error {
 	}
 	for _, f := range d.points.Places {
 		if int(f) >= len(d.frames) && f != noFrame {
-			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: frame %d of %d", profile.ErrMalformed, f, len(d.frames))}
+			return &profile.ParseError{Offset: -1, Err: profile.Malformed("frame %d of %d", f, len(d.frames))}
 		}
 	}
 	d.points.Link(p.Tables, func(parent profile.StackID, n int32) profile.StackID {

@@ -2,7 +2,6 @@ package valgrind
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -62,7 +61,7 @@ func readMassif(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.
 	switch {
 	case t.best != nil:
 	case t.snapshots == 0:
-		return in.At(fmt.Errorf("%w: no snapshot is in it", profile.ErrMalformed))
+		return in.Malformed("no snapshot is in it")
 	default:
 		t.best = stacktext.NewTable(l)
 		p.Warnf("none of the %d snapshots has a tree", t.snapshots)
@@ -103,10 +102,10 @@ func (t *massif) node(depth int, text []byte) error {
 	number, name, _ := bytes.Cut(rest, []byte(" "))
 	total, ok := stacktext.Uint(number)
 	if !ok || len(name) == 0 || depth > len(t.open) || depth == 0 && t.total > 0 {
-		return fmt.Errorf("%w: not a line of a tree", profile.ErrMalformed)
+		return profile.Malformed("not a line of a tree")
 	}
 	if depth > t.limits.Depth {
-		return profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth")
+		return profile.TooDeep(t.limits.Depth)
 	}
 	if err := t.closeTo(depth); err != nil {
 		return err

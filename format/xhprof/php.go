@@ -2,7 +2,6 @@ package xhprof
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -61,7 +60,7 @@ func readPHP(r io.Reader, f *file) error {
 
 func (p *php) malformed(format string, args ...any) {
 	if p.err == nil {
-		p.err = &profile.ParseError{Offset: p.offset, Err: fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...)}
+		p.err = &profile.ParseError{Offset: p.offset, Err: profile.Malformed(format, args...)}
 	}
 }
 

@@ -199,7 +199,7 @@ func (f *file) fill() error {
 		}
 	}
 	if f.err != nil {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: %w", profile.ErrMalformed, f.err)}
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("%w", f.err)}
 	}
 	for event, t := range []profile.ValueType{
 		profile.NamedType(profile.Wall), profile.NamedType(profile.CPU), {Name: "memory", Unit: "bytes", Original: "mu"},

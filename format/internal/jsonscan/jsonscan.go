@@ -28,7 +28,6 @@
 package jsonscan
 
 import (
-	"fmt"
 	"io"
 	"iter"
 
@@ -121,8 +120,11 @@ func (s *Scanner) Depth() int { return s.depth }
 // Errorf makes an error of what the format forbids, at the value that was asked
 // for last. It does nothing after an error.
 func (s *Scanner) Errorf(format string, args ...any) {
-	s.fail(s.at, fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...)))
+	s.fail(s.at, profile.Malformed(format, args...))
 }
+
+// TooDeep makes it an error that a stack has more frames than the limit.
+func (s *Scanner) TooDeep(limit int) { s.fail(s.at, profile.TooDeep(limit)) }
 
 // Fail makes err the error, unless there is one already.
 func (s *Scanner) Fail(err *profile.ParseError) {
@@ -140,12 +142,12 @@ func (s *Scanner) unexpected(want string) {
 	at := s.offset(s.pos)
 	switch {
 	case s.pos < s.end:
-		s.fail(at, fmt.Errorf("%w: %q where %s is expected", profile.ErrMalformed, s.buf[s.pos], want))
+		s.fail(at, profile.Malformed("%q where %s is expected", s.buf[s.pos], want))
 	case s.readErr != nil:
 		s.fail(at, s.readErr)
 	default:
 		s.Fail(&profile.ParseError{
-			Offset: at, Err: fmt.Errorf("%w: %w where %s is expected", profile.ErrMalformed, io.ErrUnexpectedEOF, want),
+			Offset: at, Err: profile.Malformed("%w where %s is expected", io.ErrUnexpectedEOF, want),
 			Hint: "the file may have been cut off",
 		})
 	}

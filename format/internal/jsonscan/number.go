@@ -2,7 +2,6 @@ package jsonscan
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -12,8 +11,8 @@ import (
 )
 
 var (
-	errEscape   = fmt.Errorf("%w: an escape sequence that does not exist", profile.ErrMalformed)
-	errOverflow = fmt.Errorf("%w: the number does not fit 63 bits", profile.ErrMalformed)
+	errEscape   = profile.Malformed("an escape sequence that does not exist")
+	errOverflow = profile.Malformed("the number does not fit 63 bits")
 )
 
 // MaxDecimals is how many decimals of a number Decimal keeps.
@@ -50,7 +49,7 @@ func (s *Scanner) number() []byte {
 		}
 		read := p - s.pos
 		if read > maxDigits {
-			s.fail(s.offset(s.pos), fmt.Errorf("%w: a number of more than %d digits", profile.ErrMalformed, maxDigits))
+			s.fail(s.offset(s.pos), profile.Malformed("a number of more than %d digits", maxDigits))
 			return nil
 		}
 		s.more(s.pos)
@@ -300,6 +299,14 @@ func (s *Scanner) Fixed(decimals int) int64 {
 	return v
 }
 
+// Place reads a line or a column, which count from 1; 0 for what is none.
+func (s *Scanner) Place() int32 {
+	if v := s.Fixed(0); v > 0 && v <= math.MaxInt32 {
+		return int32(v)
+	}
+	return 0
+}
+
 // Decimal reads a number as it is spelled. Decimals beyond MaxDecimals are
 // rounded, halves away from zero.
 func (s *Scanner) Decimal() Decimal {
@@ -328,7 +335,7 @@ func (s *Scanner) Float() float64 {
 	// ParseFloat keeps nothing of its argument, and the conversion saves copying it.
 	f, err := strconv.ParseFloat(unsafe.String(&token[0], len(token)), 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		s.fail(s.at, fmt.Errorf("%w: %v", profile.ErrMalformed, err))
+		s.fail(s.at, profile.Malformed("%v", err))
 	}
 	return f
 }

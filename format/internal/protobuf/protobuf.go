@@ -7,7 +7,6 @@
 package protobuf
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
@@ -54,6 +53,6 @@ func Place(err error) error {
 func Malformed(at int, format string, args ...any) error {
 	return &profile.ParseError{
 		Offset: int64(at),
-		Err:    fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...),
+		Err:    profile.Malformed(format, args...),
 	}
 }

@@ -35,7 +35,7 @@ func (s *LateStacks[Place]) Innermost() Place { return s.Places[s.path[0]] }
 // Push adds the next place, going outwards. The error says that the stack is too deep.
 func (s *LateStacks[Place]) Push(at Place) error {
 	if len(s.path) >= s.depth {
-		return profile.TooLarge("stack deeper", int64(s.depth), "--max-depth")
+		return profile.TooDeep(s.depth)
 	}
 	n, ok := s.number[at]
 	if !ok {

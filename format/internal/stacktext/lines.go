@@ -67,6 +67,11 @@ func (l *Lines) At(err error) error {
 	return &profile.ParseError{Line: l.number, Offset: l.start, Err: err}
 }
 
+// Malformed returns a profile.ErrMalformed at the beginning of the line.
+func (l *Lines) Malformed(format string, args ...any) error {
+	return l.At(profile.Malformed(format, args...))
+}
+
 // Next goes to the next line, if there is one. Lines end in LF or CRLF.
 func (l *Lines) Next() bool {
 	searched := 0
