@@ -35,6 +35,15 @@ func (r *Refusal) Error() string {
 	return text
 }
 
+// Of returns an error of a push that says which service was refused; nil if err is.
+func Of(service string, err error) error {
+	var r *Refusal
+	if err == nil || errors.As(err, &r) && (r.Series != "" || r.Reason == "queue") || Reason(err) == "canceled" {
+		return err
+	}
+	return fmt.Errorf("%w; refused: %s", err, shorten(service))
+}
+
 // Is makes a refusal that ends by itself ErrUnavailable.
 func (r *Refusal) Is(target error) bool { return target == ErrUnavailable && r.Retry > 0 }
 

@@ -118,6 +118,13 @@ func infoOf(ctx context.Context) *requestInfo {
 	return a
 }
 
+// Explain says in the log entry of a request why it fails, or what of it did.
+func Explain(ctx context.Context, detail string) {
+	if a := infoOf(ctx); a != nil {
+		a.problem = &Problem{Detail: detail}
+	}
+}
+
 // Shown returns a text as the client of a request may see it: without the directory of the
 // store. Files of the store keep their names.
 func Shown(ctx context.Context, text string) string {
@@ -302,13 +309,16 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	switch {
 	case status >= 500, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
-	case a.agent && status < 400, route == "GET /healthz", route == "GET /readyz", route == "GET /metrics":
+	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /metrics":
 		level = slog.LevelDebug
 	}
 	attrs := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,
 		"bytes", rec.written, "duration", took.Round(time.Microsecond).String(), "remote", r.RemoteAddr}
 	if p := a.problem; p != nil {
-		attrs = append(attrs, "problem", p.Type, "detail", cmp.Or(p.Detail, p.Title))
+		if p.Type != "" {
+			attrs = append(attrs, "problem", p.Type)
+		}
+		attrs = append(attrs, "detail", cmp.Or(p.Detail, p.Title))
 	}
 	if a.broken {
 		attrs = append(attrs, "broken", true)

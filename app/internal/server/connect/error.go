@@ -104,6 +104,7 @@ type failure struct {
 }
 
 func write(w http.ResponseWriter, r *http.Request, status int, name, message string) {
+	server.Explain(r.Context(), message)
 	body, err := json.Marshal(failure{name, server.Shown(r.Context(), message)})
 	if err != nil {
 		body = []byte(`{"code":"internal"}`)

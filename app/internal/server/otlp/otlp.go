@@ -62,6 +62,7 @@ func (o *OTLP) Part() server.Part {
 		part.Routes = append(part.Routes, server.Route{Pattern: "POST " + prefix + "/v1development/profiles", Agents: true,
 			Handler: http.HandlerFunc(o.post), Problem: writeProblem})
 	}
+	receiver.CountRefused(o.in, part.Routes)
 	return part
 }
 
@@ -102,6 +103,7 @@ func (o *OTLP) post(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		if p := server.BodyProblem(err); p != nil {
+			o.in.Refuse(receiver.Refused(p))
 			writeProblem(w, r, p)
 			return
 		}
@@ -116,6 +118,9 @@ func (o *OTLP) post(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		writeError(w, r, err)
 		return
+	}
+	if rejected.profiles > 0 {
+		server.Explain(r.Context(), rejected.text())
 	}
 	write(w, r, http.StatusOK, "Response", response(rejected))
 }
@@ -134,9 +139,13 @@ func response(r rejection) []byte {
 	if r.profiles == 0 {
 		return nil
 	}
-	text := errors.Join(r.errs[:min(len(r.errs), maxErrors)]...).Error()
 	partial := wire.AppendInt(nil, 1, uint64(r.profiles))
-	return wire.AppendBytes(nil, 1, wire.AppendBytes(partial, 2, text))
+	return wire.AppendBytes(nil, 1, wire.AppendBytes(partial, 2, r.text()))
+}
+
+// text returns why something was not stored.
+func (r rejection) text() string {
+	return errors.Join(r.errs[:min(len(r.errs), maxErrors)]...).Error()
 }
 
 // export stores the profiles of a request. An error is a status: nothing is stored then.
@@ -161,6 +170,8 @@ func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejecte
 				return err // the whole request may be sent again
 			}
 			if err != nil {
+				service, _, _ := identity(list[i].Attributes, name)
+				err = intake.Of(service, err)
 				o.in.Refuse(err)
 				rejected.profiles += max(1, list[i].Profiles)
 				rejected.errs = append(rejected.errs, err)
@@ -229,6 +240,7 @@ func codeOf(status int) codes.Code {
 
 // writeStatus answers with a google.rpc.Status.
 func writeStatus(w http.ResponseWriter, r *http.Request, httpStatus int, code codes.Code, message string) {
+	server.Explain(r.Context(), message)
 	msg := wire.AppendInt(nil, 1, uint64(code))
 	write(w, r, httpStatus, "Status", wire.AppendBytes(msg, 2, server.Shown(r.Context(), message)))
 }

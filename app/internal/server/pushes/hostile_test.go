@@ -22,7 +22,9 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/readtest"
 )
@@ -311,7 +313,7 @@ func TestHostile(t *testing.T) {
 		{"random bytes", nil, bytes.Repeat([]byte{0xfe, 0x01, 0x77}, 1000), "malformed|damaged|invalid|expected"},
 		{"a page", nil, []byte("<html><script>alert(1)</script>"), "malformed|damaged|invalid|expected|pprof"},
 		{"JSON of a million levels", nil, bytes.Repeat([]byte(`{"series":[`), 1<<19), "malformed|damaged|invalid|expected|depth"},
-		{"zeros in gzip", nil, readtest.Gzip(make([]byte, 200<<20)), "malformed|damaged|invalid|expected|--continuous-max-profile"},
+		{"zeros in gzip", nil, readtest.Gzip(make([]byte, 200<<20)), "malformed|damaged|invalid|expected|--continuous-max-profile|--max-inflated"},
 	}
 	for _, e := range endpoints {
 		for _, a := range attacks {
@@ -348,6 +350,55 @@ func TestHostile(t *testing.T) {
 	}
 	if stats, err := w.st.WindowStats(t.Context()); err != nil || stats != (continuous.Stats{}) {
 		t.Errorf("stored: %+v, %v", stats, err)
+	}
+}
+
+// TestRefusedAreNamed: whatever refuses a push, it is counted, and the log says of which service it
+// was and why.
+func TestRefusedAreNamed(t *testing.T) {
+	var log bytes.Buffer
+	p, err := New(mem.New(), Options{Log: slog.Default(), Intake: intake.Options{Limits: profile.Limits{Message: 1000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	s, err := server.New(server.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), HTTPToken: "people-of-this-test"}, p.Parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := push{service: "shop", labels: [][2]string{{"zone", strings.Repeat("z", 2000)}}}
+	for _, c := range []struct {
+		uri, contentType, token string
+		body                    []byte
+		status                  int
+		reason                  string
+		log                     []string
+	}{
+		{"/ingest?name=shop&format=pprof", "", "people-of-this-test", readtest.Gzip(make([]byte, 5000)), 400, "size", []string{"--continuous-max-profile", "refused: shop"}},
+		{"/ingest?name=shop&format=pprof", "", "people-of-this-test", []byte("<html>"), 400, "invalid", []string{"pprof", "refused: shop"}},
+		{"/push.v1.PusherService/Push", "application/proto", "people-of-this-test", message(1, message(1, text(1, "service_name"), text(2, "shop")), message(2, text(1, "\xff\xff"))), 400, "invalid", []string{"pprof", "refused: shop"}},
+		{otlpPath, "application/x-protobuf", "people-of-this-test", large.otlp(), 400, "size", []string{"--continuous-max-profile"}},
+		{"/ingest?name=shop", "", "people-of-this-test", make([]byte, 17<<20), 413, "size", []string{"--max-body"}},
+		{"/push.v1.PusherService/Push", "application/proto", "people-of-this-test", make([]byte, 17<<20), 413, "size", []string{"--max-body"}},
+		{otlpPath, "application/x-protobuf", "people-of-this-test", make([]byte, 17<<20), 413, "size", []string{"--max-body"}},
+		{"/ingest?name=shop", "", "wrong", nil, 401, "token", nil},
+		{otlpPath, "application/json", "wrong", nil, 401, "token", nil},
+	} {
+		log.Reset()
+		before := p.in.Metrics().Refused[c.reason]
+		r := httptest.NewRequest("POST", "http://localhost"+c.uri, bytes.NewReader(c.body))
+		r.Header.Set("Content-Type", c.contentType)
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		out := httptest.NewRecorder()
+		s.Handler().ServeHTTP(out, r)
+		if n := p.in.Metrics().Refused[c.reason]; out.Code != c.status || n != before+1 {
+			t.Errorf("%s: %d %.300s, counted %d times as %s, want %d and once", c.uri, out.Code, out.Body, n-before, c.reason, c.status)
+		}
+		for _, want := range c.log {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%s: no %q in the log: %s", c.uri, want, &log)
+			}
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous"
@@ -26,6 +27,9 @@ func (p *Pyroscope) ingest() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
+			if problem := server.BodyProblem(err); problem != nil {
+				p.in.Refuse(receiver.Refused(problem))
+			}
 			connect.WriteBodyError(w, r, err)
 			return
 		}
@@ -33,7 +37,7 @@ func (p *Pyroscope) ingest() http.Handler {
 		if err != nil {
 			p.in.Refuse(err)
 		} else {
-			err = p.in.Push(r.Context(), push.fill)
+			err = intake.Of(push.app, p.in.Push(r.Context(), push.fill))
 		}
 		if err != nil {
 			connect.WriteError(w, r, receiver.Status(err))

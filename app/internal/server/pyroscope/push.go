@@ -1,6 +1,7 @@
 package pyroscope
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,8 @@ func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []e
 		}
 		profiles++
 		if err := p.sample(w, intake.Labels(labels), raw, string(id)); err != nil {
-			errs = append(errs, err)
+			service := intake.Labels(labels).Get(continuous.ServiceLabel)
+			errs = append(errs, intake.Of(cmp.Or(service, unknownService), err))
 		}
 	}
 	return profiles, errs, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
+	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous/intake"
 )
 
@@ -33,6 +34,7 @@ func (p *Pyroscope) Part() server.Part {
 	for _, path := range []string{"/ingest", "/pyroscope/ingest"} {
 		part.Routes = append(part.Routes, server.Route{Pattern: "POST " + path, Handler: p.ingest(), Agents: true, Problem: connect.WriteProblem})
 	}
+	receiver.CountRefused(p.in, part.Routes)
 	return part
 }
 

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -46,6 +47,32 @@ func Status(err error) error {
 		return server.TryLater(codes.Unavailable, err.Error(), pause)
 	}
 	return status.Error(codes.InvalidArgument, err.Error())
+}
+
+// Refused returns, for the intake's counts, what the server refused before a receiver read it.
+func Refused(p *server.Problem) error {
+	reason := "invalid"
+	switch p.Status {
+	case http.StatusRequestEntityTooLarge:
+		reason = "size"
+	case http.StatusUnauthorized, http.StatusForbidden:
+		reason = "token"
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		reason = "unavailable"
+	}
+	return &intake.Refusal{Reason: reason}
+}
+
+// CountRefused lets an intake count what the server refuses of routes, such as a body that is too
+// large, with what the intake itself refuses.
+func CountRefused(in *intake.Intake, routes []server.Route) {
+	for i := range routes {
+		answer := routes[i].Problem
+		routes[i].Problem = func(w http.ResponseWriter, r *http.Request, p *server.Problem) {
+			in.Refuse(Refused(p))
+			answer(w, r, p)
+		}
+	}
 }
 
 // Bounds of the time of a window.
