@@ -139,7 +139,7 @@ type Info struct {
 	Windows int64 `json:"windows,omitempty"`
 
 	// Slow lists the kinds of queries that the engine answers by reading every row, see
-	// package function Slow.
+	// the function Slow.
 	Slow []string `json:"slow,omitempty"`
 }
 

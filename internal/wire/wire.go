@@ -8,9 +8,8 @@
 // nothing recurses: whoever knows the schema goes down into its messages.
 //
 // Groups, the wire types 3 and 4, are refused: no format that is read here has
-// them and skipping them needs recursion. What a Decoder needs around it is here
-// too: reading a message whole, and errors as package profile has them. The package
-// knows no schema, no names of fields and no defaults.
+// them and skipping them needs recursion. The package knows no schema, no names of
+// fields and no defaults.
 package wire
 
 import (

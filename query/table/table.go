@@ -72,7 +72,7 @@ type Table struct {
 	Empty   string   // what to say instead of a table without rows; default: the heading is written
 	Remarks []string // what to say after the table
 
-	// Of a table that is printed in pieces (stream.go): the widths of columns so
+	// Of a table that is printed in pieces (Stream): the widths of columns so
 	// far, and whether the heading is out.
 	width  []int
 	headed bool

@@ -3,7 +3,7 @@
 //
 // Names of series and types are those that Pyroscope gives them, so that queries and
 // dashboards for it work. A push is answered after its commit, with status 200 and an empty
-// body: some SDKs take any other status for a failure. docs/protocol/pyroscope.md says what
+// body: some SDKs take any other status for a failure. docs/continuous.md says what
 // is received and where Dendro differs.
 //
 // The package translates; package continuous/intake checks limits and stores.
