@@ -168,10 +168,13 @@ func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {
 
 // Profile returns the tree as a profile with one sample per node that has a self value,
 // to encode it or to apply transforms. It has the functions that have a node, in the
-// order of the tree.
-func (t *Tree) Profile() *profile.Profile {
+// order of the tree. Other trees over the same Table become further tables of samples.
+func (t *Tree) Profile(others ...*Tree) *profile.Profile {
+	trees := append([]*Tree{t}, others...)
 	p := profile.New(nil)
-	p.Tables = []profile.Samples{{Type: t.Type}}
+	for _, of := range trees {
+		p.Tables = append(p.Tables, profile.Samples{Type: of.Type})
+	}
 	used := make([]bool, len(t.Functions))
 	for _, fn := range t.Func {
 		used[fn] = true
@@ -196,8 +199,10 @@ func (t *Tree) Profile() *profile.Profile {
 			parent = stacks[up]
 		}
 		stacks[n] = p.Symbols.Stack(parent, p.Symbols.Frame(frame))
-		if t.Self[n] != 0 {
-			p.Tables[0].Add(stacks[n], t.Self[n])
+		for i, of := range trees {
+			if of.Self[n] != 0 {
+				p.Tables[i].Add(stacks[n], of.Self[n])
+			}
 		}
 	}
 	return p

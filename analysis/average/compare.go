@@ -258,26 +258,8 @@ func (c *Comparison) Trees(what Statistic) (band, run *calltree.Tree) {
 // encoders of differential formats.
 func (c *Comparison) Profile(what Statistic) *profile.Profile {
 	base, run := c.Trees(what)
-	p := profile.New(nil)
-	for _, name := range []string{profile.Base, profile.NewValue} {
-		p.Tables = append(p.Tables, profile.Samples{Type: profile.ValueType{Name: name, Unit: base.Type.Unit, Scale: base.Type.Scale}})
+	for name, t := range map[string]*calltree.Tree{profile.Base: base, profile.NewValue: run} {
+		t.Type = profile.ValueType{Name: name, Unit: t.Type.Unit, Scale: t.Type.Scale}
 	}
-	functions := make([]profile.FunctionID, len(base.Functions))
-	for i := range functions {
-		functions[i] = p.Symbols.Function(base.Functions[i])
-	}
-	stacks := make([]profile.StackID, base.Len())
-	for n, up := range base.Parent {
-		parent := profile.NoStack
-		if up != calltree.NoNode {
-			parent = stacks[up]
-		}
-		stacks[n] = p.Symbols.Stack(parent, p.Symbols.Frame(profile.Frame{Function: functions[base.Func[n]]}))
-		for i, t := range []*calltree.Tree{base, run} {
-			if t.Self[n] != 0 {
-				p.Tables[i].Add(stacks[n], t.Self[n])
-			}
-		}
-	}
-	return p
+	return base.Profile(run)
 }
