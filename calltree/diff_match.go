@@ -28,7 +28,7 @@ import (
 // another name. So functions of one name in different files or modules stay apart. The
 // rules are symmetric. They cost time n log n.
 func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32, seen matched) {
-	m := &matcher{partner: filled(len(a), -1), taken: make([]bool, len(b))}
+	m := &matcher{partner: slices.Repeat([]int32{-1}, len(a)), taken: make([]bool, len(b))}
 	m.a, m.b = sideOf(a), sideOf(b)
 	groups := m.groups()
 	if m.alignModules(groups) {
@@ -245,7 +245,7 @@ func (m *matcher) union() (functions []profile.Function, fa, fb []int32) {
 		}
 		functions = append(functions, f)
 	}
-	fb = filled(len(m.b.functions), -1)
+	fb = slices.Repeat([]int32{-1}, len(m.b.functions))
 	for j := range m.b.functions {
 		if !m.taken[j] {
 			fb[j] = int32(len(functions))
@@ -357,14 +357,6 @@ func identicalFunctions(a, b []profile.Function) (functions []profile.Function, 
 // puts in place of a module's.
 func standsForModule(f *profile.Function) bool {
 	return f.Name == f.Module && *f == profile.Function{Name: f.Name, Module: f.Module, Kind: f.Kind}
-}
-
-func filled(n int, v int32) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = v
-	}
-	return s
 }
 
 // numbers returns 0, 1, … n-1.

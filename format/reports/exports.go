@@ -58,7 +58,7 @@ func readVTune(r *report) error {
 			return r.Lines.Malformed("not a time: %.40q", fields[time])
 		}
 		var err error
-		if path, err = r.call(path, column, r.frame(name, library, nil, 0, kindOf(name))); err != nil {
+		if path, err = r.call(path, column, r.frame(name, library, kindOf(name))); err != nil {
 			return err
 		}
 		if err := r.add(t, stacktext.Row{Stack: path[len(path)-1].stack, Value: value}); err != nil {
@@ -103,7 +103,7 @@ func readDeepCopy(r *report) error {
 		}
 		name := bytes.TrimLeft(fields[3], " ")
 		var err error
-		if path, err = r.call(path, len(fields[3])-len(name), r.frame(name, nil, nil, 0, kindOf(name))); err != nil {
+		if path, err = r.call(path, len(fields[3])-len(name), r.frame(name, nil, kindOf(name))); err != nil {
 			return err
 		}
 		if err := r.add(t, stacktext.Row{Stack: path[len(path)-1].stack, Value: value}); err != nil {
@@ -246,7 +246,7 @@ func (x *xctrace) begin(in *xml.Decoder, e xml.StartElement) error {
 		x.id, x.path = id, x.path[:0]
 	case "frame":
 		if ref == "" {
-			x.frames[id], ref = x.frame([]byte(name), nil, nil, 0, kindOf([]byte(name))), id
+			x.frames[id], ref = x.frame([]byte(name), nil, kindOf([]byte(name))), id
 		}
 		frame, ok := x.frames[ref]
 		if !ok {

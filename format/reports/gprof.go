@@ -72,7 +72,7 @@ func readGprof(r *report) error {
 				if !ok {
 					return r.Lines.Malformed("not a time: %.60q", line)
 				}
-				frame := r.frame(m[2], nil, nil, 0, kindOf(m[2]))
+				frame := r.frame(m[2], nil, kindOf(m[2]))
 				if err := r.add(flat, stacktext.Row{Stack: r.rec.Stack([]profile.FrameID{frame}), Value: self}); err != nil {
 					return err
 				}
@@ -95,6 +95,6 @@ func readGprof(r *report) error {
 // gprofNode returns the function of a name, which ends in its cycle if it is in one.
 func (r *report) gprofNode(g *callgraph.Graph, name []byte) int32 {
 	name = gprofCycle.ReplaceAll(name, nil)
-	frame := r.frame(name, nil, nil, 0, kindOf(name))
+	frame := r.frame(name, nil, kindOf(name))
 	return g.Node(r.rec.Profile.Symbols.Frames[frame], 0)
 }

@@ -179,7 +179,7 @@ func (p *perfReport) begin(line []byte) error {
 	if kernel {
 		kind = profile.KindKernel
 	}
-	row.frame = p.frame(symbol, nil, nil, 0, kind) // calls have no library
+	row.frame = p.frame(symbol, nil, kind) // calls have no library
 	if len(process) > 0 {
 		row.thread = p.rec.Thread(process, nil, nil)
 	}
@@ -310,7 +310,7 @@ func (p *perfReport) sample(row perfRow, branches []branch, of int, share int64)
 		if len(frames) >= p.limits.Depth {
 			return p.Lines.At(profile.TooDeep(p.limits.Depth))
 		}
-		frames = append(frames, p.frame(name, nil, nil, 0, kindOf(name)))
+		frames = append(frames, p.frame(name, nil, kindOf(name)))
 	}
 	value := int64(float64(p.count) * float64(share) / 10_000)
 	if value > 0 && !p.events[len(p.events)-1].Add(stacktext.Row{Stack: p.rec.Stack(frames), Value: value, Thread: row.thread}, 0) {

@@ -114,18 +114,17 @@ func (r *report) add(t *table, row stacktext.Row) error {
 	return nil
 }
 
-// frame returns the frame of a function in a module, at a file and line or without.
-func (r *report) frame(name, module, file []byte, line int32, kind profile.Kind) profile.FrameID {
-	r.key = append(append(append(append(append(r.key[:0], name...), 0), module...), 0), file...)
-	r.key = strconv.AppendInt(append(r.key, 0, byte(kind)), int64(line), 10)
+// frame returns the frame of a function in a module.
+func (r *report) frame(name, module []byte, kind profile.Kind) profile.FrameID {
+	r.key = append(append(append(append(r.key[:0], name...), 0), module...), 0, byte(kind))
 	frame, ok := r.Frames.Find(r.key)
 	if !ok {
 		s := r.rec.Profile.Symbols
-		fn := profile.Function{Name: stacktext.Clean(name), Module: stacktext.Clean(module), File: stacktext.Clean(file), Kind: kind}
+		fn := profile.Function{Name: stacktext.Clean(name), Module: stacktext.Clean(module), Kind: kind}
 		if fn.Name == "" {
 			fn.Name = profile.NoName
 		}
-		frame = s.Frame(profile.Frame{Function: s.Function(fn), Line: line})
+		frame = s.Frame(profile.Frame{Function: s.Function(fn)})
 		r.Frames.Add(r.key, frame)
 	}
 	return frame

@@ -81,14 +81,14 @@ func (p *progress) reads(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.read += int64(n); time.Since(p.began) > patience {
-		p.draw(false)
+		p.draw()
 	}
 }
 
 // copied counts what store.Copy has told.
 func (p *progress) copied(c store.Copied) {
 	p.files, p.allFiles = c.Done, c.All
-	p.draw(false)
+	p.draw()
 }
 
 // report is called once per result, after its commit.
@@ -113,7 +113,7 @@ func (p *progress) report(r ingest.Result) {
 	if r.Last {
 		p.files++
 		p.bytes += r.Bytes
-		p.draw(false)
+		p.draw()
 	}
 }
 
@@ -156,8 +156,8 @@ func (p *progress) say(file string, err error) {
 
 const barWidth = 28
 
-func (p *progress) draw(last bool) {
-	if !p.bar || !last && time.Since(p.drawn) < 100*time.Millisecond {
+func (p *progress) draw() {
+	if !p.bar || time.Since(p.drawn) < 100*time.Millisecond {
 		return
 	}
 	p.drawn = time.Now()
