@@ -361,7 +361,7 @@ func TestRefused(t *testing.T) {
 	if got := w.stored(); got != "" {
 		t.Errorf("stored:\n%s", got)
 	}
-	if n := w.in.Metrics().Refused; n["labels"] != 1 || n["label-bytes"] != 1 || n["size"] != 1 || n["invalid"] < 8 {
+	if n := w.in.Metrics().Refused; n["labels"] != 1 || n["label-bytes"] != 1 || n["size"] != 2 || n["invalid"] < 8 {
 		t.Errorf("counted: %v", n)
 	}
 	for i := range 9 {
