@@ -153,7 +153,7 @@ func (r *rewriter) writePaths(context.Context) error {
 		return r.path[old]
 	}
 	for from := 0; from < len(depth); from += len(id) {
-		n := min(pathGroups*rowGroup, len(depth)-from)
+		n := min(rowGroup, len(depth)-from)
 		id, parent, fn, rec = sized(id, n), sized(parent, n), sized(fn, n), sized(rec, n)
 		for i, old := range r.oldPaths[from : from+n] {
 			id[i], parent[i], rec[i] = int32(from+i), of(r.v.forest.Paths.Parent[old]), of(r.v.rec[old])
@@ -168,9 +168,6 @@ func (r *rewriter) writePaths(context.Context) error {
 	}
 	return nil
 }
-
-// pathGroups is the number of groups of rows that writePaths appends at once.
-const pathGroups = 8
 
 // writeRows writes the rows of functions of all profiles, and then the profiles, which have
 // the keys of the rows.
