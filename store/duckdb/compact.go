@@ -27,10 +27,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	next := driver.Spare(s.file.Path)
 	removeDatabase(next)
 	defer removeDatabase(next)
-	written := make(chan error, 1) // back from the log
-	go func() { written <- s.file.With(func(c *driver.Conn) error { return c.Exec("CHECKPOINT") }) }()
 	err := s.file.With(func(c *driver.Conn) error { return s.copyTo(ctx, c, next) })
-	err = cmp.Or(err, <-written)
 	s.file.Leave()
 	if errors.Is(err, store.ErrNoSpace) {
 		return fmt.Errorf("compact: the store is unchanged; it needs up to %d MB of free space for the new file: %w", s.bytes()/1e6+1, err)
@@ -54,23 +51,32 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 		return err
 	}
 	defer c.Exec("DETACH " + freshSQL)
-	defer c.DropAppenders() // they keep the new database attached
 	if err := createTables(c, freshSQL+"."); err != nil {
 		return err
 	}
 	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews + "'"); err != nil {
 		return err
 	}
-	if err := profiles.Copy(ctx, s.profileStore, c, fresh, windows.Vectors{}); err != nil {
+	beside := make(chan error, 1)
+	go func() { beside <- s.file.With(func(c *driver.Conn) error { return s.copyBeside(ctx, c) }) }()
+	err := profiles.Copy(ctx, s.profileStore, c, fresh, windows.Vectors{})
+	if err = cmp.Or(err, <-beside); err != nil {
+		return err
+	}
+	return c.Exec("CHECKPOINT " + freshSQL)
+}
+
+// copyBeside does what needs no profiles: it writes back the log of the store, and fills the
+// other tables of the new database.
+func (s *Store) copyBeside(ctx context.Context, c *driver.Conn) error {
+	defer c.DropAppenders() // they keep the new database attached
+	if err := c.Exec("CHECKPOINT"); err != nil {
 		return err
 	}
 	if err := traces.Copy(ctx, s.traceStore, c, fresh); err != nil {
 		return err
 	}
-	if err := viewsIn(ctx, c, freshSQL); err != nil {
-		return err
-	}
-	return c.Exec("CHECKPOINT " + freshSQL)
+	return viewsIn(ctx, c, freshSQL)
 }
 
 // viewsIn puts the views into an attached database, so that whoever opens it need not write.

@@ -38,19 +38,25 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others 
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.writeRows(ctx) })
-	g.Go(func() error {
-		return s.file.With(func(c *driver.Conn) error {
-			defer c.DropAppenders() // they keep the new database attached
-			r := *r
-			r.c = c
-			for _, step := range []func(context.Context) error{r.copyTables, r.writeFunctions, r.writePaths, r.copyRawNames, r.writeTrees, r.writeOthers} {
-				if err := step(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
+	// DuckDB fills blocks better with all that one transaction writes.
+	write := func(f func(c *driver.Conn) error) {
+		g.Go(func() error {
+			return s.file.With(func(c *driver.Conn) error {
+				defer c.DropAppenders() // they keep the new database attached
+				return c.WriteTx(func() error { return f(c) })
+			})
 		})
+	}
+	write(func(c *driver.Conn) error { return r.writeRows(ctx, c) })
+	write(func(c *driver.Conn) error {
+		r := *r
+		r.c = c
+		for _, step := range []func(context.Context) error{r.copyTables, r.writeFunctions, r.writePaths, r.copyRawNames, r.writeTrees, r.writeOthers} {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return g.Wait()
 }
@@ -169,11 +175,11 @@ func (r *rewriter) writePaths(context.Context) error {
 	return nil
 }
 
-// writeRows writes the rows of functions of all profiles, and then the profiles, which have
-// the keys of the rows.
-func (r *rewriter) writeRows(ctx context.Context) error {
+// writeRows writes the rows of functions of all profiles through c, and then the profiles,
+// which have the keys of the rows.
+func (r *rewriter) writeRows(ctx context.Context, c *driver.Conn) error {
 	list := r.s.catalog.byBenchmark(func(*entry) bool { return true })
-	w := rowWriter{c: r.c, catalog: r.catalog, v: r.v, fn: r.fn, next: map[int32]int32{}}
+	w := rowWriter{c: c, catalog: r.catalog, v: r.v, fn: r.fn, next: map[int32]int32{}}
 	for rest := list; len(rest) > 0; {
 		part := someNodes(rest, manyNodes/2)
 		rest = rest[len(part):]
@@ -191,7 +197,7 @@ func (r *rewriter) writeRows(ctx context.Context) error {
 	if err := w.showKeys(list); err != nil {
 		return err
 	}
-	return r.c.Exec(`INSERT INTO ` + r.catalogSQL + `profile SELECT p.* REPLACE (k.slot AS slot, k.divisor AS divisor) FROM profile p JOIN row_key k USING (id) ORDER BY id;
+	return c.Exec(`INSERT INTO ` + r.catalogSQL + `profile SELECT p.* REPLACE (k.slot AS slot, k.divisor AS divisor) FROM profile p JOIN row_key k USING (id) ORDER BY id;
 		DELETE FROM row_key`)
 }
 
