@@ -40,17 +40,11 @@ type Endpoint[Request any] struct {
 	About
 	view func(*Request) query.View[Request]
 	// traces answers from trace profiling, in place of view.
-	traces func(*Request) tracesView[Request]
+	traces func(*Request) query.ViewIn[traceprof.Store, Request]
 	// file answers with a file, in place of view.
 	file func(ctx context.Context, l *Local, r *Request) (*File, error)
 	// ready completes a request, before it is answered.
 	ready func(l *Local, r *Request)
-}
-
-// tracesView is a query.View of a store of trace profiling.
-type tracesView[Request any] struct {
-	answer func(ctx context.Context, st traceprof.Store, r *Request) (any, error)
-	empty  func() any
 }
 
 // Any is an Endpoint of any request.
@@ -95,9 +89,9 @@ func (e *Endpoint[Request]) Of(r *Request) Question {
 			if l.Traces == nil {
 				return nil, ErrNoTraces
 			}
-			return e.traces(r).answer(ctx, l.Traces, r)
+			return e.traces(r).Answer(ctx, l.Traces, r)
 		}
-		q.empty = func() any { return e.traces(r).empty() }
+		q.empty = func() any { return e.traces(r).New() }
 	default:
 		q.answer = func(ctx context.Context, l *Local) (any, error) {
 			ready(l)

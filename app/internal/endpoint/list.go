@@ -153,26 +153,16 @@ func change[Request any](e *Endpoint[Request]) *Endpoint[Request] {
 
 // traced is an endpoint of trace profiling.
 func traced[Request, Result any](id, path, summary string, answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
-	return &Endpoint[Request]{About: about(id, "traces", path, summary, *new(Result)), traces: func(*Request) tracesView[Request] { return tracesViewOf(answer) }}
-}
-
-func tracesViewOf[Request, Result any](answer func(context.Context, traceprof.Store, *Request) (*Result, error)) tracesView[Request] {
-	return tracesView[Request]{empty: func() any { return new(Result) }, answer: func(ctx context.Context, st traceprof.Store, r *Request) (any, error) {
-		result, err := answer(ctx, st, r)
-		if err != nil {
-			return nil, err // and no pointer to a result
-		}
-		return result, nil
-	}}
+	return &Endpoint[Request]{About: about(id, "traces", path, summary, *new(Result)), traces: func(*Request) query.ViewIn[traceprof.Store, Request] { return query.ViewOf(answer) }}
 }
 
 func taskSegments() *Endpoint[tasks.TaskSegmentsRequest] {
 	return &Endpoint[tasks.TaskSegmentsRequest]{About: about("taskSegments", "traces", "/api/v1/tasks/{task}/segments", "List the segments that a task sampled, newest first, with their coverage, or with their spans.",
-		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}), traces: func(r *tasks.TaskSegmentsRequest) tracesView[tasks.TaskSegmentsRequest] {
+		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}), traces: func(r *tasks.TaskSegmentsRequest) query.ViewIn[traceprof.Store, tasks.TaskSegmentsRequest] {
 		if r.Spans {
-			return tracesViewOf(tasks.TaskSpans)
+			return query.ViewOf(tasks.TaskSpans)
 		}
-		return tracesViewOf(tasks.TaskSegments)
+		return query.ViewOf(tasks.TaskSegments)
 	}}
 }
 
