@@ -71,7 +71,7 @@ describe.skipIf(missing)('compare', () => {
       await w.page.mouse.down();
       await w.page.mouse.move(box.x + to * box.width, box.y + 8, { steps: 8 });
       await w.page.mouse.up();
-      await w.page.waitForTimeout(400);
+      await w.drawn();
     };
     await drag(0.02, 0.45);
     await w.page.getByRole('button', { name: 'Compare with another time…' }).click();

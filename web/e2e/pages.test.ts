@@ -47,7 +47,7 @@ describe.skipIf(missing)('pages', () => {
       expect(await w.barriers()).toEqual([]);
       await w.page.emulateMedia({ colorScheme: 'dark' });
       await w.page.setViewportSize({ width: 390, height: 844 });
-      await w.page.waitForTimeout(200);
+      await w.drawn();
       if (coloured.includes(name)) expect(await w.barriers(), 'dark').toEqual([]);
       expect(await w.page.evaluate(() => document.documentElement.scrollWidth), 'wider than the window').toBeLessThanOrEqual(390);
       expect(w.faults).toEqual([]);
@@ -232,39 +232,19 @@ describe.skipIf(missing)('hostile names', () => {
   afterAll(() => world.close());
 
   test('are text on every page and in files', async () => {
-    for (let i = 0; i < 8; i++) {
-      const slow = i >= 6 ? 900 : 300;
-      world.write(
-        'p.folded',
-        `${hostile('root')};${hostile('fast')} ${1000 + i}\n${hostile('root')};${hostile('slow')} ${slow + (i % 3)}\n`,
-      );
-      world.dendro(
-        'import',
-        '--store',
-        'x.duckdb',
-        '--group',
-        hostile('group'),
-        '--benchmark',
-        hostile('benchmark'),
-        '--run',
-        `${hostile('run')} ${i}`,
-        '--date',
-        `2026-01-0${i + 1}`,
-        '--commit',
-        hostile('commit'),
-        '--branch',
-        hostile('branch'),
-        '--machine',
-        hostile('machine'),
-        '--attr',
-        `a=${hostile('attr')}`,
-        '--metric',
-        `time/op=${100 + (i >= 6 ? 60 : i)}ms`,
-        '--progress',
-        'none',
-        'p.folded',
-      );
-    }
+    const runs = Array.from({ length: 8 }, (_, i) => ({
+      file: world.write(`p${i}.folded`, `${hostile('root')};${hostile('fast')} ${1000 + i}\n${hostile('root')};${hostile('slow')} ${(i >= 6 ? 900 : 300) + (i % 3)}\n`),
+      group: hostile('group'),
+      benchmark: hostile('benchmark'),
+      run: `${hostile('run')} ${i}`,
+      date: `2026-01-0${i + 1}T00:00:00Z`,
+      commit: hostile('commit'),
+      branch: hostile('branch'),
+      machine: hostile('machine'),
+      attributes: { a: hostile('attr') },
+      metrics: [{ name: 'time/op', mean: 100 + (i >= 6 ? 60 : i), unit: 'ms' }],
+    }));
+    world.dendro('import', '--store', 'x.duckdb', '--manifest', world.write('manifest.json', JSON.stringify(runs)));
     const { http } = await world.serve('--store', 'x.duckdb');
     const w = await world.page();
     const at = new URLSearchParams({ group: hostile('group'), benchmark: hostile('benchmark') });

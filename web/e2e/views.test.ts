@@ -31,10 +31,7 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     const param = (name: string) => new URL(p.url()).searchParams.getAll(name);
     // The address follows after a moment, on a busy machine a longer one.
     const params = (name: string) => expect.poll(() => param(name), { timeout: 10_000 });
-    const key = async (k: string) => {
-      await p.keyboard.press(k);
-      await p.waitForTimeout(250);
-    };
+    const key = (k: string) => p.keyboard.press(k);
     await key('/');
     await p.keyboard.type('regexp\\.Compile');
     await key('Enter');
@@ -54,7 +51,6 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     await key('Control+z');
     await params('transform').toEqual([]);
     await p.goBack();
-    await p.waitForTimeout(300);
     await params('transform').toEqual(['focus-function:regexp.Compile']);
     expect(w.faults).toEqual([]);
     await w.close();
@@ -66,12 +62,10 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     const p = w.page;
     await p.locator('.flame').focus();
     for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await p.keyboard.press(key);
-    await p.waitForTimeout(400);
-    expect(new URL(p.url()).searchParams.get('zoom')).not.toBeNull();
+    await p.waitForURL(/zoom=/);
     expect(await p.locator('.graph [role=status]').textContent()).toMatch(/total, .+ self, depth 2/);
     await p.keyboard.press('Escape');
-    await p.waitForTimeout(300);
-    expect(new URL(p.url()).searchParams.get('zoom')).toBeNull();
+    await p.waitForURL(url => !url.searchParams.has('zoom'));
     expect(w.faults).toEqual([]);
     await w.close();
   });

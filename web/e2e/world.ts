@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const root = resolve(import.meta.dirname, '../..');
 const binary = process.env.DENDRO_TEST_BINARY ?? join(root, 'bin/dendro');
@@ -23,10 +23,27 @@ export const hostile = (field: string): string => `<img src=x onerror=alert('${f
 
 const axe = readFileSync(resolve(import.meta.dirname, '../node_modules/axe-core/axe.min.js'), 'utf8');
 
+/** The browser of all files of a worker; it ends with the worker. */
+let browser: Promise<Browser> | undefined;
+
+const launch = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: browserPath!,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+
 export class World {
   readonly dir = mkdtempSync(join(tmpdir(), 'dendro-e2e-'));
   private readonly processes: ChildProcess[] = [];
-  private browser: Browser | undefined;
+  private readonly contexts: BrowserContext[] = [];
 
   /** Runs a command of the binary. */
   dendro(...args: string[]): string {
@@ -83,24 +100,13 @@ export class World {
   }
 
   async page(options: BrowserContextOptions = {}): Promise<Watched> {
-    this.browser ??= await chromium.launch({
-      executablePath: browserPath!,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--no-first-run',
-      ],
-    });
-    const context = await this.browser.newContext({ viewport: { width: 1600, height: 900 }, ...options });
+    const context = await (await (browser ??= launch())).newContext({ viewport: { width: 1600, height: 900 }, ...options });
+    this.contexts.push(context);
     return new Watched(await context.newPage());
   }
 
   async close(): Promise<void> {
-    await this.browser?.close();
+    for (const c of this.contexts) await c.close();
     for (const p of this.processes) p.kill('SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
   }
@@ -140,6 +146,11 @@ export class Watched {
   async settled(): Promise<void> {
     await this.page.waitForSelector('h1');
     await this.page.waitForFunction(() => !document.querySelector('.loading'), undefined, { timeout: 20_000 });
+  }
+
+  /** Waits until what has changed is drawn. */
+  async drawn(): Promise<void> {
+    await this.page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
 
   /** Faults of accessibility, also minor ones, as text. */
