@@ -209,12 +209,19 @@ func absTotal(values []int64) uint64 {
 }
 
 // Rename returns the profile over new Symbols in which every function is what
-// rename makes of it. Samples are not united.
+// rename makes of it: the profile itself if that changes none. Samples are not united.
 func (p *Profile) Rename(rename func(Function) Function) *Profile {
 	from, to := p.Symbols, NewSymbols()
-	functions := make([]FunctionID, len(from.Functions))
-	for i := range functions {
-		functions[i] = to.Function(rename(from.Functions[i]))
+	names := make([]Function, len(from.Functions))
+	for i, f := range from.Functions {
+		names[i] = rename(f)
+	}
+	if slices.Equal(names, from.Functions) {
+		return p
+	}
+	functions := make([]FunctionID, len(names))
+	for i, f := range names {
+		functions[i] = to.Function(f)
 	}
 	modules := make([]ModuleID, len(from.Modules))
 	for i := range modules {

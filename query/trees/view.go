@@ -307,6 +307,9 @@ type visible[R any] struct {
 // shares are of.
 func cut[R any](c *Cut, v Nodes[R], root, whole float64, at func(R) (depth int32, size, counts float64)) *visible[R] {
 	out := &visible[R]{}
+	if all, ok := v.(interface{ Len() int }); ok && *c == (Cut{}) {
+		out.rows, out.parent = make([]R, 0, all.Len()), make([]int32, 0, all.Len())
+	}
 	var open []int32 // the row at each depth
 	left := 0.0
 	v.Walk(func(n int32) bool {
