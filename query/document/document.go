@@ -79,6 +79,9 @@ type Form struct {
 	// Columns writes rows as an object `columns` with an array per field: the form for
 	// programs that read a million rows.
 	Columns bool
+	// Compact leaves out the columns that follow from the others, for programs that derive
+	// them while they read, as the web page: half of a large tree.
+	Compact bool
 	// Client adds the fields that only the program itself needs to print a result:
 	// those with the tag client.
 	Client bool
@@ -226,6 +229,14 @@ func (w *Writer) Numbers(name string, n int, at func(i int) Number) {
 		_, w.err = w.w.Write(at(i).append(b))
 	}
 	w.text("]")
+}
+
+// Derived writes a member with n numbers that follow from the members around it, unless the
+// form is compact.
+func (w *Writer) Derived(name string, n int, at func(i int) Number) {
+	if !w.form.Compact {
+		w.Numbers(name, n, at)
+	}
 }
 
 // fields writes the members of a struct as encoding/json does, lists one row at a time.

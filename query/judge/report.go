@@ -70,7 +70,7 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 			return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
 		}
 		var body bytes.Buffer
-		if err := document.Write(&body, diff, document.Form{Columns: true}); err != nil {
+		if err := document.Write(&body, diff, document.Form{Columns: true, Compact: true}); err != nil {
 			return err
 		}
 		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})

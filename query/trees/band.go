@@ -169,12 +169,13 @@ func bandColumns(w *document.Writer, c *average.Comparison, what average.Statist
 		}
 		return 0
 	})
-	for _, x := range []struct {
-		name string
-		of   []int64
-	}{{"baseTotal", base.Total}, {"newTotal", run.Total}, {"baseSelf", base.Self}, {"newSelf", run.Self}} {
-		w.Numbers(x.name, n, func(i int) document.Number { return document.Whole(x.of[i], base.Type.Scale) })
+	values := func(of []int64) func(i int) document.Number {
+		return func(i int) document.Number { return document.Whole(of[i], base.Type.Scale) }
 	}
+	w.Derived("baseTotal", n, values(base.Total))
+	w.Derived("newTotal", n, values(run.Total))
+	w.Numbers("baseSelf", n, values(base.Self))
+	w.Numbers("newSelf", n, values(run.Self))
 	noise := c.NoisePerValue()
 	w.Array("noisePerValue", 2, func(side int) any { return noise[side] / by })
 	functions.write(w)

@@ -535,19 +535,14 @@ func (c *comparison) rows() (*DiffResult, error) {
 		functions.tell(c.Table, c.Base.Self, c.New.Self)
 		functions.renamed = c.renamed
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
-		w.Numbers("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
+		w.Derived("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
 		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(at(i).Depth), 0) })
 		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(at(i).Func), 0) })
-		for _, x := range []struct {
-			name string
-			of   func(i int) document.Number
-		}{
-			{"baseTotal", func(i int) document.Number { return c.changeOf(at(i).Total).Base }}, {"newTotal", func(i int) document.Number { return c.changeOf(at(i).Total).New }},
-			{"baseSelf", func(i int) document.Number { return c.changeOf(at(i).Self).Base }}, {"newSelf", func(i int) document.Number { return c.changeOf(at(i).Self).New }},
-			{"noise", func(i int) document.Number { return document.Fraction(c.Noise(at(i).Total), c.scale) }},
-		} {
-			w.Numbers(x.name, n, func(i int) document.Number { return x.of(i) })
-		}
+		w.Derived("baseTotal", n, func(i int) document.Number { return c.changeOf(at(i).Total).Base })
+		w.Derived("newTotal", n, func(i int) document.Number { return c.changeOf(at(i).Total).New })
+		w.Numbers("baseSelf", n, func(i int) document.Number { return c.changeOf(at(i).Self).Base })
+		w.Numbers("newSelf", n, func(i int) document.Number { return c.changeOf(at(i).Self).New })
+		w.Derived("noise", n, func(i int) document.Number { return document.Fraction(c.Noise(at(i).Total), c.scale) })
 		if v == diffNodes(c.Diff) && c.Category != nil {
 			writeCategories(w, c.Categories, n, func(i int) profile.CategoryID { return c.Category[at(i).Node] })
 		}

@@ -167,7 +167,7 @@ func pageView(view string, inverted bool) string {
 // answer adds a result to a page, in columns.
 func answer(page *web.Report, path, query string, result any) error {
 	var b bytes.Buffer
-	if err := document.Write(&b, result, document.Form{Columns: true}); err != nil {
+	if err := document.Write(&b, result, document.Form{Columns: true, Compact: true}); err != nil {
 		return err
 	}
 	page.Answers = append(page.Answers, web.Answer{Path: path, Query: query, Body: bytes.TrimSpace(b.Bytes())})

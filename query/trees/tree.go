@@ -395,10 +395,10 @@ func (s *scope) rows() (*TreeResult, error) {
 		n, scale := len(list.rows), s.tree.Type.Scale
 		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		functions.tell(s.tree.Table, s.tree.Self)
-		w.Numbers("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
+		w.Derived("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
 		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(list.rows[i].Depth), 0) })
 		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(list.rows[i].Func), 0) })
-		w.Numbers("total", n, func(i int) document.Number { return document.Whole(list.rows[i].Total, scale) })
+		w.Derived("total", n, func(i int) document.Number { return document.Whole(list.rows[i].Total, scale) })
 		w.Numbers("self", n, func(i int) document.Number { return document.Whole(list.rows[i].Self, scale) })
 		writeCategories(w, s.tree.Categories, n, func(i int) profile.CategoryID { return list.rows[i].Category })
 		functions.write(w)

@@ -50,7 +50,8 @@ export function profile(n: number, sides = 1): Wire {
 
 /** Calls visit for every stack with samples, root first, and their value; the list is used again. */
 function stacks(wire: Wire, visit: (stack: number[], value: number) => void): void {
-  const { parent, function: fn, self } = wire.columns;
+  const { function: fn, self } = wire.columns;
+  const parent = wire.columns.parent!;
   const stack: number[] = [];
   const depth: number[] = [];
   parent.forEach((p, row) => {
@@ -76,7 +77,8 @@ export function asSpeedscope(wire: Wire): string {
 
 /** The profile nested, as d3-flame-graph takes it: values are totals. */
 export function asNested(wire: Wire): string {
-  const { parent, function: fn, self, functions } = wire.columns;
+  const { function: fn, self, functions } = wire.columns;
+  const parent = wire.columns.parent!;
   const n = parent.length;
   const total = [...self!];
   const children: number[][] = Array.from({ length: n }, () => []);

@@ -22,7 +22,7 @@ type Remote struct{ Client *client.Client }
 
 // Form is how a result is encoded; every query has its parameters.
 type Form struct {
-	Form   string `param:"form" arg:"what" choices:"rows,columns,tsv,csv" help:"rows of objects, columns (an array per field), or the table as tsv or csv" group:"Output"`
+	Form   string `param:"form" arg:"what" choices:"rows,columns,compact,tsv,csv" help:"rows of objects, columns (an array per field; compact: without those that follow from others), or the table as tsv or csv" group:"Output"`
 	Client bool   `param:"client" help:"add the fields with which the command line prints the result" group:"Output"`
 }
 

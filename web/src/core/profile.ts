@@ -28,7 +28,9 @@ export interface Wire {
   notes?: string[];
   omitted?: { rows: number; share?: number };
   columns: {
-    parent: number[];
+    /** The row of the caller, or -1; rows that are depth first may have their depth only. */
+    parent?: number[];
+    depth?: number[];
     function: number[];
     self?: number[];
     baseSelf?: number[];
@@ -143,12 +145,24 @@ function totals(table: Table, self: Float64Array): Float64Array {
   return total;
 }
 
+/** The row of the caller of each row, of rows depth first: the last one that is less deep. */
+function callersOf(depth: readonly number[]): Int32Array {
+  const parent = new Int32Array(depth.length);
+  const last: number[] = []; // of each depth
+  for (let i = 0; i < depth.length; i++) {
+    const d = depth[i]!;
+    parent[i] = d === 0 ? none : last[d - 1]!;
+    last[d] = i;
+  }
+  return parent;
+}
+
 /** Reads an answer in columns. */
 export function decode(w: Wire): Tree {
   const c = w.columns;
   const functions = readFunctions(c.functions ?? []);
   const rows: Rows = {
-    parent: new Int32Array(c.parent),
+    parent: c.parent ? new Int32Array(c.parent) : callersOf(c.depth!),
     fn: new Int32Array(c.function),
     category: c.category ? new Int32Array(c.category) : null,
     functions,

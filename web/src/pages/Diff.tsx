@@ -39,7 +39,7 @@ export default function Diff() {
 function Selected({ params }: { params: URLSearchParams }) {
   const query = dataParams(params);
   const asked = query.toString();
-  query.set('form', 'columns');
+  query.set('form', 'compact');
   const answer = useTyped<Wire>('diff', query);
   useChosenType(params, answer.type);
   useRunKeys(params);

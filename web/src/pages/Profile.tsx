@@ -119,7 +119,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
 
 function withForm(q: URLSearchParams): URLSearchParams {
   const p = new URLSearchParams(q);
-  p.set('form', 'columns');
+  p.set('form', 'compact');
   return p;
 }
 
