@@ -288,7 +288,7 @@ func (c *counter) end() error {
 			continue
 		}
 		if row.Value < 0 || !c.tables[i].Add(row) {
-			return c.place(errSum)
+			return c.place(stacktext.ErrSum)
 		}
 	}
 	return nil

@@ -86,9 +86,6 @@ func (t *reader) read(r io.Reader) error {
 // place returns err at the line in work.
 func (t *reader) place(err error) error { return t.in.At(err) }
 
-// errSum is the error of values that do not fit.
-var errSum = profile.Malformed("the values up to here add up to more than 63 bits")
-
 // addFrame adds the next frame, going outwards, of the stack in work: a function
 // at a `file:line`.
 func (t *reader) addFrame(function, place []byte, mode profile.FrameType) error {

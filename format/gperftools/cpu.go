@@ -119,7 +119,7 @@ func (c *cpu) sample() (end bool, err error) {
 		return false, err
 	}
 	if count > math.MaxInt64/uint64(c.period) {
-		return false, errSum
+		return false, stacktext.ErrSum
 	}
 	c.Begin()
 	for i := uint64(0); i < n; i++ {

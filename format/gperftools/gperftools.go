@@ -99,12 +99,10 @@ func (a *addresses) fill() {
 // addTo adds a sample, if there is something to add.
 func addTo(t *stacktext.Table, stack profile.StackID, value int64) error {
 	if value < 0 || value > 0 && !t.Add(stacktext.Row{Stack: stack, Value: value}) {
-		return errSum
+		return stacktext.ErrSum
 	}
 	return nil
 }
-
-var errSum = profile.Malformed("the values up to here add up to more than 63 bits")
 
 // lines reads the mappings that end the text of r.
 func (a *addresses) lines(in *stacktext.Lines, r io.Reader) error {

@@ -161,10 +161,7 @@ func (t *reader) line(letter byte, text []byte) error {
 	return nil
 }
 
-var (
-	errRange = profile.Malformed("a number of the line is outside its table")
-	errSum   = profile.Malformed("the values up to here add up to more than 63 bits")
-)
+var errRange = profile.Malformed("a number of the line is outside its table")
 
 func at[T any](list []T, i uint64) (v T, ok bool) {
 	if i >= uint64(len(list)) {
@@ -272,7 +269,7 @@ func (t *reader) allocate(begin bool) error {
 		return nil
 	}
 	if a.size > math.MaxInt64-t.live {
-		return errSum
+		return stacktext.ErrSum
 	}
 	a.count++
 	a.live++
@@ -304,11 +301,11 @@ func (t *reader) fill() error {
 			stack = t.p.Symbols.Lost()
 		}
 		if a.size > 0 && a.count > math.MaxInt64/a.size {
-			return errSum
+			return stacktext.ErrSum
 		}
 		for i, v := range []int64{a.count * a.size, a.count, a.temporary, a.atPeak * a.size, a.atPeak, a.live * a.size, a.live} {
 			if v > 0 && !tables[i].Add(stacktext.Row{Stack: stack, Value: v}) {
-				return errSum
+				return stacktext.ErrSum
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func (t *massif) node(depth int, text []byte) error {
 	} else {
 		up := &t.open[depth-1]
 		if up.children += total; up.children < 0 {
-			return errSum
+			return stacktext.ErrSum
 		}
 		if n.frame, ok = t.texts[string(name)]; !ok {
 			f := parseFrame(stacktext.Clean(name))
@@ -145,7 +145,7 @@ func (t *massif) closeTo(depth int) error {
 				stack = call(t.symbols, stack, &unlisted)
 			}
 			if !t.table.Add(stacktext.Row{Stack: stack, Value: self}) {
-				return errSum
+				return stacktext.ErrSum
 			}
 		}
 		t.open = t.open[:len(t.open)-1]

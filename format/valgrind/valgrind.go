@@ -78,5 +78,3 @@ func call(s *profile.Symbols, parent profile.StackID, p *parsed) profile.StackID
 	}
 	return s.Stack(parent, s.Frame(f))
 }
-
-var errSum = profile.Malformed("the values up to here add up to more than 63 bits")

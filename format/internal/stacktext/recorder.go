@@ -141,6 +141,9 @@ func (t *Table) Add(r Row) bool {
 	return true
 }
 
+// ErrSum is the error of a sample that Table.Add refuses.
+var ErrSum = profile.Malformed("the values up to here add up to more than 63 bits")
+
 // Len returns the number of rows.
 func (t *Table) Len() int { return t.samples.Len() }
 
