@@ -21,8 +21,8 @@ const (
 
 // Renames finds functions that were renamed, as the values are compared: one has no
 // samples on the new side, the other none on the base; the same callers call them; self
-// and total of each call node changed by at most 30% or the sampling noise; and no other
-// function fits. A caller that was renamed itself is the same caller. Of several functions
+// and total of each call node changed by at most 30% or the sampling noise; package or
+// class, or the name without them, is the same; and no other function fits. A caller that was renamed itself is the same caller. Of several functions
 // that fit, the one with the same name in another package or class is taken.
 //
 // A function that replaces another of the same cost looks like a renamed one.
@@ -129,7 +129,8 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 // fits reports whether node b of the new side is about as large as node a of the base.
 func (m *renamer) fits(a, b int32) bool {
 	total := Pair{m.Base.Total[a], m.New.Total[b]}
-	if total.Base == 0 || total.New == 0 || m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind || !m.enough(total) {
+	f, g := &m.Functions[m.Func[a]], &m.Functions[m.Func[b]]
+	if total.Base == 0 || total.New == 0 || f.Kind != g.Kind || f.Package() != g.Package() && shortName(f.Name) != shortName(g.Name) || !m.enough(total) {
 		return false
 	}
 	limit := max(renameChange*m.Larger(total), m.Noise(total))

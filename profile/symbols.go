@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -70,6 +71,19 @@ type Function struct {
 
 	// Kind is an attribute, not identity: the first one known stays.
 	Kind Kind
+}
+
+// Package returns the package of a function, or its class in Java and namespace in C++;
+// empty if the name has none.
+func (f *Function) Package() string {
+	if f.Kind == KindJava {
+		return f.Name[:max(0, strings.LastIndexByte(f.Name, '.'))]
+	}
+	slash := strings.LastIndexByte(f.Name, '/') + 1
+	if at := strings.Index(f.Name[slash:], "."); at >= 0 {
+		return f.Name[:slash+at]
+	}
+	return f.Name[:max(slash, strings.LastIndex(f.Name, "::"))]
 }
 
 // hash returns the hash of what a function is known by: all but its Kind.

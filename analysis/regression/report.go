@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/profile"
 )
 
 // mostPaths is the maximum length of Finding.Paths.
@@ -383,7 +381,7 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 	slot, gap := f.space.at(nodeTotal, to), math.Inf(1)
 	f.children(t.Parent[to], func(c int32) {
 		old := f.space.at(nodeTotal, c)
-		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished || !f.sameSource(t.Func[c], t.Func[to]) || !f.surelyGone(t.Func[c], t.Func[to]) {
+		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished || t.Functions[t.Func[c]].Package() != t.Functions[t.Func[to]].Package() || !f.surelyGone(t.Func[c], t.Func[to]) {
 			return
 		}
 		g := math.Abs(f.diff[slot] + f.diff[old])
@@ -392,21 +390,6 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 		}
 	})
 	return from, to, ok
-}
-
-// sameSource reports whether two functions are in one package, or class of Java: a function
-// is renamed where it is, elsewhere it is another one.
-func (f *fit) sameSource(a, b int32) bool {
-	of := func(fn int32) string {
-		name := f.space.table.Functions[fn].Name
-		slash := strings.LastIndexByte(name, '/') + 1
-		if f.space.table.Functions[fn].Kind == profile.KindJava {
-			return name[:max(0, strings.LastIndexByte(name, '.'))]
-		}
-		pkg, _, _ := strings.Cut(name[slash:], ".")
-		return name[:slash] + pkg
-	}
-	return of(a) == of(b)
 }
 
 // surelyGone reports whether chance hardly explains that one function has no sample in the
