@@ -149,11 +149,21 @@ func ofProgram(f *regression.Finding) string {
 	return words.SignedPercent(f.Delta.Share) + " of the program"
 }
 
-// calls writes a call path for people: names without their packages.
+// calls writes a call path for people: names without their packages, and a function that calls
+// itself n times as "name ×n".
 func calls(path []string) string {
-	names := words.CleanAll(path)
-	for i, name := range names {
-		names[i] = words.ShortName(name)
+	var names []string
+	for i := 0; i < len(path); {
+		n := 1
+		for i+n < len(path) && path[i+n] == path[i] {
+			n++
+		}
+		name := words.ShortName(words.Clean(path[i]))
+		if n > 1 {
+			name += fmt.Sprintf(" ×%d", n)
+		}
+		names = append(names, name)
+		i += n
 	}
 	return strings.Join(names, " → ")
 }

@@ -415,3 +415,9 @@ func TestOnlyChanged(t *testing.T) {
 		t.Errorf("%q, %v", back.Headline(), err)
 	}
 }
+
+func TestCalls(t *testing.T) {
+	if got := calls([]string{"main.main", "a.com/x.walk", "a.com/x.walk", "a.com/x.walk", "b.leaf"}); got != "main.main → x.walk ×3 → b.leaf" {
+		t.Error(got)
+	}
+}

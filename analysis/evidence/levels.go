@@ -47,6 +47,7 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 		return err
 	}
 	g.matrix = m
+	whole := g.whole(m)
 	for i := range list {
 		inside := occurrences(m.Table, list[i])
 		for t := range m.Runs {
@@ -57,12 +58,29 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 					samples += r.Count[j]
 				}
 			}
-			if r.Total > 0 {
-				list[i].Levels[t] = samples / r.Total
+			if whole[t] > 0 {
+				list[i].Levels[t] = samples / whole[t]
 			}
 		}
 	}
 	return nil
+}
+
+// whole returns the samples of each run that are 100%: the program's own, or where operations
+// are known as many as the program took for them in the history. Then a function that became
+// slower shows by how much, even if it is all of the program.
+func (g *gatherer) whole(m *history.Matrix) []float64 {
+	list, perOperation := make([]float64, len(m.Runs)), make([]float64, len(m.Runs))
+	for t := range m.Runs {
+		list[t], perOperation[t] = m.Runs[t].Total, m.Runs[t].Rate()
+	}
+	if first := len(m.Runs) - g.tested; first > 0 && slices.Min(perOperation) > 0 && !g.profiles[0].Type.Momentary() {
+		before := stat.Median(perOperation[:first])
+		for t := range m.Runs {
+			list[t] = before * m.Runs[t].Operations
+		}
+	}
+	return list
 }
 
 // occurrences marks the nodes whose samples belong to the candidate: those of the

@@ -39,7 +39,8 @@ type Level struct {
 	Deviation float64 `json:"deviation"` // sample standard deviation; 0 of fewer than two runs
 }
 
-// Candidate is a function to look at. Levels are shares of the program.
+// Candidate is a function to look at. Levels are shares of the program, of that before where
+// operations are known.
 type Candidate struct {
 	Function string   `json:"function"`
 	Path     []string `json:"path,omitempty"`    // of the finding, root to place

@@ -245,7 +245,12 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	fn := r.space.table.Func[at]
 	f.Headline = h
 	if !r.measured(f, fn, d) {
-		f.Delta = r.delta(r.limited(fn, r.net(fn, d)), r.levelOf(fn), se)
+		cost, level := r.net(fn, d), r.levelOf(fn)
+		if slot := r.space.at(functionTotal, fn); slot != noRow && r.rate.exact {
+			before, now := r.onSides(slot)
+			cost, level = r.limited(cost, now-before), before
+		}
+		f.Delta = r.delta(cost, level, se)
 	}
 	if r.all > 0 {
 		f.Delta.Gross = d / r.all
@@ -268,8 +273,7 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	if slot == noRow {
 		return false
 	}
-	x := r.space.values(slot)
-	before, now := r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
+	before, now := r.onSides(slot)
 	if r.whole(slot) { // the collector works for it
 		before, now = r.rate.before, r.rate.now
 	}
@@ -281,16 +285,17 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	return true
 }
 
+// onSides returns the samples of a row in a mean run of the history, and in as many operations
+// of the tested runs.
+func (r *reporter) onSides(slot int32) (before, now float64) {
+	x := r.space.values(slot)
+	return r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
+}
+
 // limited bounds a cost by the measured rise in samples per operation: that of its function,
 // or of the program if that is larger. If neither rose, the cost stays as it is.
-func (r *reporter) limited(fn int32, cost float64) float64 {
-	slot := r.space.at(functionTotal, fn)
-	if !r.rate.exact || slot == noRow {
-		return cost
-	}
-	x := r.space.values(slot)
-	before, now := r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
-	if most := math.Max(now-before, r.rate.now-r.rate.before); most > 0 {
+func (r *reporter) limited(cost, rise float64) float64 {
+	if most := math.Max(rise, r.rate.now-r.rate.before); most > 0 {
 		return math.Min(cost, most)
 	}
 	return cost
