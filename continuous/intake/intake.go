@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -97,6 +98,8 @@ type Intake struct {
 	paths  forest
 	series activeSeries
 	counts counts
+
+	arrivals atomic.Uint64 // pushes without a time and an id
 
 	mu      sync.Mutex
 	open    *batch // being filled; nil: empty

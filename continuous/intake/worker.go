@@ -459,6 +459,9 @@ func (w *Worker) hash(p *Profile, i int) profile.Hash {
 		text = append(append(append(append(text, l.Name...), 0), l.Value...), 0)
 	}
 	text = append(text, p.ID...)
+	if p.Arrival && p.ID == "" { // in the same millisecond too, every push counts
+		text = binary.BigEndian.AppendUint64(text, w.in.arrivals.Add(1))
+	}
 	h := xxh3.Hash128(text)
 	var out profile.Hash
 	binary.BigEndian.PutUint64(out[:8], h.Hi)

@@ -90,6 +90,9 @@ func (p *Pyroscope) parse(query url.Values, contentType string, body []byte) (*p
 	labels = append([]continuous.Label{{Name: spyLabel, Value: spy}}, labels...)
 	in := &push{app: app, labels: intake.Labels(labels), now: now, body: body, rate: 100,
 		from: ParseTime(query.Get("from"), now), until: ParseTime(query.Get("until"), now)}
+	if in.from.Equal(now) {
+		in.from = time.Time{} // the request has no time of its own
+	}
 	if rate, err := strconv.ParseUint(query.Get("sampleRate"), 10, 31); err == nil {
 		in.rate = int64(rate)
 	}

@@ -31,6 +31,7 @@ type world struct {
 	*testing.T
 	st      *mem.Store
 	in      *intake.Intake
+	py      *Pyroscope
 	handler http.Handler
 }
 
@@ -38,11 +39,12 @@ func newWorld(t *testing.T, o intake.Options) *world {
 	st := mem.New()
 	in := intake.New(st, o)
 	t.Cleanup(func() { in.Close(context.Background()) })
-	s, err := server.New(server.Options{AgentToken: "agents-of-this-test", HTTPToken: "people-of-this-test"}, New(in).Part())
+	py := New(in)
+	s, err := server.New(server.Options{AgentToken: "agents-of-this-test", HTTPToken: "people-of-this-test"}, py.Part())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t, st, in, s.Handler()}
+	return &world{t, st, in, py, s.Handler()}
 }
 
 // post sends a request with the agents' token.
@@ -371,6 +373,23 @@ func TestRefused(t *testing.T) {
 		} else if out.Code != 429 || out.Header().Get("Retry-After") == "" || !strings.Contains(out.Body.String(), "--continuous-max-series") || !strings.Contains(out.Body.String(), "service8") {
 			t.Errorf("%d %s", out.Code, out.Body)
 		}
+	}
+}
+
+// TestPushedTwice: a window is its series, time and content, so a push that is repeated counts once.
+// Pushes without a time are of the time when they arrive, and each counts: nobody repeats them by
+// themselves, and a script that sends the same twice means it.
+func TestPushedTwice(t *testing.T) {
+	now := time.Unix(1795622700, 0)
+	w := newWorld(t, intake.Options{Now: func() time.Time { return now }})
+	w.py.now = func() time.Time { return now }
+	valid := pprofOf(t, "cpu/nanoseconds", "cpu/nanoseconds", "main 1")
+	for range 2 {
+		w.accepted(w.post("/ingest?format=pprof&name=timed&from=1795622600&until=1795622615", "", valid))
+		w.accepted(w.post("/ingest?name=untimed", "", []byte("main 1\n")))
+	}
+	if m := w.in.Metrics(); m.Stored != 3 || m.Repeated != 1 {
+		t.Errorf("%d stored, %d repeated:\n%s", m.Stored, m.Repeated, w.stored())
 	}
 }
 
