@@ -75,6 +75,23 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('what is imported on the page has threads over time, as the opened file has', async () => {
+    const w = await world.page();
+    await w.open(base);
+    await w.page.setInputFiles('input[type=file]', join(formats, 'firefox/testdata/firefox-153-raw.json.gz'));
+    await w.page.locator('.tracks').waitFor();
+    await w.page.getByRole('button', { name: 'Import or compare…' }).click();
+    await w.page.getByLabel('Benchmark', { exact: true }).fill('imported');
+    await w.page.getByLabel('Run (default').fill('r1');
+    expect(await w.barriers()).toEqual([]);
+    await w.page.getByRole('button', { name: 'Import', exact: true }).click();
+    await w.page.getByRole('dialog', { name: 'Open profiles' }).waitFor({ state: 'detached' });
+    await w.open(`${base}/profile?benchmark=imported`);
+    await w.page.locator('.tracks').waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('the stack chart has the times of the rows above it, and the colours of the graph', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=recordings&benchmark=firefox&view=stack-chart`);

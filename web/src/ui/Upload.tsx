@@ -91,6 +91,7 @@ export function Upload({ done, branch }: { done: () => void; branch: string }) {
 function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (files: File[]) => void; branch: string; close: (stored: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [labels, setLabels] = useState({ group: '', benchmark: '', run: '', branch });
+  const [original, setOriginal] = useState(true);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | undefined>();
   const [told, setTold] = useState('');
@@ -104,7 +105,7 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
       const form = new FormData();
       form.append('labels', new Blob([JSON.stringify(labels)], { type: 'application/json' }));
       for (const f of files) form.append('file', f, f.name);
-      const lines = (await source.value.send<string>('POST', 'import', {}, form, { text: true })).trim().split('\n');
+      const lines = (await source.value.send<string>('POST', 'import', { 'keep-source': original }, form, { text: true })).trim().split('\n');
       const failed = lines
         .map(l => JSON.parse(l) as { file?: string; status?: string; error?: string; problem?: { detail: string } })
         .filter(l => l.problem ?? l.status === 'failed');
@@ -179,6 +180,10 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
                 <input value={labels[name]} onInput={e => setLabels({ ...labels, [name]: e.currentTarget.value })} />
               </label>
             ))}
+            <label class="choice">
+              <input type="checkbox" checked={original} onChange={e => setOriginal(e.currentTarget.checked)} /> Keep the original: threads over time, markers and
+              lines need it
+            </label>
             <button type="submit" disabled={large.length > 0}>
               {busy ? 'Importing…' : 'Import'}
             </button>
