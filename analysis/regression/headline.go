@@ -123,44 +123,10 @@ func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
 			most, calls = d, call[1]
 		}
 	}
-	if calls == noRow {
-		calls = f.risingCallee(fn, places)
-	}
 	if calls == noRow && best.calls != calltree.NoNode {
 		calls = t.Func[best.calls]
 	}
 	return f.name(fn, calls, true, sign), best.node
-}
-
-// risingCallee returns the callee of a function that has most of the change of its
-// places, or noRow.
-func (f *fit) risingCallee(fn int32, places []*place) int32 {
-	t := f.space.table
-	sums := map[int32]float64{}
-	whole := 0.0
-	for _, p := range places {
-		whole += p.d
-		if !f.space.kind[p.slot].total() {
-			continue
-		}
-		for _, root := range p.roots {
-			if t.Func[root] != fn {
-				continue
-			}
-			f.children(root, func(c int32) {
-				for n := c; n < t.End[c]; n++ {
-					sums[t.Func[c]] += f.nodeD[n]
-				}
-			})
-		}
-	}
-	best := noRow
-	for callee, d := range sums {
-		if callee != fn && d/whole >= carrierShare && (best == noRow || math.Abs(d) > math.Abs(sums[best]) || d == sums[best] && callee < best) {
-			best = callee
-		}
-	}
-	return best
 }
 
 // name fills a headline with names, the place of the code, and the score of a change of a

@@ -67,13 +67,6 @@ func (f *fit) markMoved(places []*place) {
 	g.pairFalls(places, func(rise, fall *place) bool {
 		return -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
 	})
-	for _, rise := range places { // for the note
-		for _, fall := range places {
-			if rise.d > 0 && fall.d < 0 && rise.moved && fall.moved && rise.with == nil && fall.with == nil && math.Abs(rise.d+fall.d) <= (1-cancels)*rise.d {
-				rise.with, fall.with = fall, rise
-			}
-		}
-	}
 }
 
 // given is the work of falls that no rise has taken yet.
