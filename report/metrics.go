@@ -37,6 +37,16 @@ func (r *Report) significant() (list []*metrics.Row) {
 	return list
 }
 
+// worseMetrics counts the metrics that became significantly worse.
+func (r *Report) worseMetrics() (n int) {
+	for _, row := range r.significant() {
+		if row.Worse() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // metricsSummary counts the metrics that changed, and those that have too few values.
 func (r *Report) metricsSummary() string {
 	few, needed := 0, 0

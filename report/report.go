@@ -296,7 +296,14 @@ func (r *Report) Headline() string {
 	if len(parts) > 0 {
 		text = strings.Join(parts, ", ")
 	}
+	worse := r.worseMetrics()
+	if len(parts) == 0 && worse > 0 {
+		text = "no finding"
+	}
 	text += fmt.Sprintf(" in %d %s", judged, words.Plural(judged, "benchmark"))
+	if len(parts) == 0 && worse > 0 {
+		text += fmt.Sprintf(", but %d %s worse", worse, words.Plural(worse, "metric"))
+	}
 	if judged == 0 && len(parts) == 0 {
 		text = "nothing tested"
 	}

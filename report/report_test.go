@@ -230,6 +230,11 @@ func TestHeadline(t *testing.T) {
 	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
 		t.Error(got)
 	}
+	r := New(res, nil, nil, &gate.Verdict{})
+	r.Metrics.Rows = []metrics.Row{{Metric: "ns/op", Change: 0.7, Significant: true}, {Metric: "B/op", Change: -0.5, Significant: true}}
+	if got := r.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse" {
+		t.Error(got)
+	}
 	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without enough history" {
 		t.Error(got)
 	}

@@ -28,15 +28,7 @@ func TestDoubledIsFound(t *testing.T) {
 				for range k + 1 {
 					levels = append(levels, 2.05*base)
 				}
-				b := &bench{group: "g", name: "doubled"}
-				for _, level := range levels {
-					run := map[string]int64{}
-					for _, f := range []string{"parse", "render", "write"} {
-						run["testing.(*B).runN;shop.BenchmarkAll;shop.All;shop."+f] = int64(60*level*math.Exp(0.05*r.NormFloat64())) + 1
-					}
-					b.runs = append(b.runs, run)
-				}
-				b.edit = func(_ int, f *store.File) { f.Metrics = append(f.Metrics, testrun.NewOperations(1000, false)) }
+				b := atLevels(r, levels)
 				list := costs(find(t, put(t, b), Request{K: k + 1}).Findings)
 				name := fmt.Sprintf("noise %.1f, seed %d, %d runs", noise, seed, k+1)
 				if len(list) == 0 {
@@ -52,6 +44,38 @@ func TestDoubledIsFound(t *testing.T) {
 	if suspects == 0 {
 		t.Error("no history was noisy enough to make a suspect of several runs")
 	}
+}
+
+// TestApartIsFound: the same if three runs take half as much again as the median of the
+// history, and more than each of its runs.
+func TestApartIsFound(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := atLevels(r, []float64{0.3, 1, 0.95, 1.05, 1.6, 1.55, 1.65})
+		list := costs(find(t, put(t, b), Request{K: 3}).Findings)
+		if len(list) != 1 || list[0].Kind != Slowdown || list[0].Status != Suspect {
+			t.Errorf("seed %d: %+v", seed, list)
+		}
+		b = atLevels(r, []float64{0.3, 1, 0.95, 1.7, 1.6, 1.55, 1.65})
+		if list := costs(find(t, put(t, b), Request{K: 3}).Findings); len(list) != 0 {
+			t.Errorf("seed %d: a run of the history takes as much: %+v", seed, list)
+		}
+	}
+}
+
+// atLevels returns a benchmark of which each run has so much of the usual samples per
+// operation.
+func atLevels(r *rand.Rand, levels []float64) *bench {
+	b := &bench{group: "g", name: "doubled"}
+	for _, level := range levels {
+		run := map[string]int64{}
+		for _, f := range []string{"parse", "render", "write"} {
+			run["testing.(*B).runN;shop.BenchmarkAll;shop.All;shop."+f] = int64(60*level*math.Exp(0.05*r.NormFloat64())) + 1
+		}
+		b.runs = append(b.runs, run)
+	}
+	b.edit = func(_ int, f *store.File) { f.Metrics = append(f.Metrics, testrun.NewOperations(1000, false)) }
+	return b
 }
 
 // extremes returns the smallest and the largest value.

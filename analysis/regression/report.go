@@ -455,11 +455,14 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 	return []Finding{f}
 }
 
-// slowerShare is the minimum change of a program of which no place is known; one that
-// doubles is a suspect however noisy its history is.
+// slowerShare is the minimum change of a program of which no place is known. However noisy
+// its history is, it is a suspect if it doubles, or takes half as much again in runs that
+// are all above those before.
 const (
 	slowerShare   = 0.1
 	doubledChange = 0.9
+	halfMore      = 0.5
+	leastApart    = 3 // minimum runs of each side
 )
 
 // slower returns the finding that the program takes more samples per operation, if the
@@ -470,13 +473,13 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
-	doubled := change >= doubledChange
-	if !r.rate.exact || !doubled && !r.everyRunShows(change) {
+	large := change >= doubledChange || change >= halfMore && r.apart()
+	if !r.rate.exact || !large && !r.everyRunShows(change) {
 		return nil
 	}
 	node := r.carrying()
 	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head)))
-	if !alone && !doubled && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
+	if !alone && !large && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -486,7 +489,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	f.Score = z
 	f.Delta = r.program()
 	f.Note = "slower; place not certain"
-	if !alone && doubled {
+	if !alone && large {
 		f.Note += fmt.Sprintf(", and runs of the history differ by %.0f%%", 100*r.rate.spread)
 	}
 	if node != calltree.NoNode {
@@ -495,6 +498,18 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	}
 	f.setID()
 	return []Finding{f}
+}
+
+// apart reports whether each tested run takes more samples per operation than every run of
+// the history: with four runs of both, chance does that in one comparison of 70.
+func (r *reporter) apart() bool {
+	rates := func(runs []int) (list []float64) {
+		for _, t := range runs {
+			list = append(list, r.run(t).Rate())
+		}
+		return list
+	}
+	return min(len(r.base), len(r.head)) >= leastApart && slices.Min(rates(r.head)) > slices.Max(rates(r.base))
 }
 
 // everyRunShows reports whether each tested run has most of a change of the samples per
