@@ -38,12 +38,16 @@ func (s *shop) serve(id int) int {
 	return len(text) + s.match(string(text))
 }
 
+// match compiles more often in the slow version, and matches as often.
+//
 //go:noinline
 func (s *shop) match(text string) (n int) {
+	var pattern *regexp.Regexp
 	for range s.compiles {
-		if regexp.MustCompile(`pieces of [0-9a-f]*7[0-9a-f]*`).MatchString(text) {
-			n++
-		}
+		pattern = regexp.MustCompile(`pieces of [0-9a-f]*7[0-9a-f]*`)
+	}
+	if pattern.MatchString(text) {
+		n++
 	}
 	return n
 }
