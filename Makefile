@@ -70,7 +70,7 @@ spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, w
 	tools/spark-test 2000
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./ingest/... ./internal/groupcommit ./continuous/... ./store/mem/... ./app/internal/client/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./app/internal/server/... ./query/...
+	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./ingest/... ./internal/groupcommit ./continuous/... ./store/mem/... ./app/internal/client/... ./calltree/... ./profile ./normalize ./format ./format/goroutine ./traceprof/... ./app/internal/server/... ./query/...
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
 # Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
