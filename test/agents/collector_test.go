@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -79,7 +78,7 @@ func TestCollector(t *testing.T) {
 		return s
 	}
 	s := serve("127.0.0.1:0", "127.0.0.1:0")
-	services := map[string]string{"collected.http": free(t), "collected.grpc": free(t)} // where their pipelines receive
+	services := map[string]string{"collected.http": program.FreeAddress(t), "collected.grpc": program.FreeAddress(t)} // where their pipelines receive
 	config := filepath.Join(dir, "collector.yaml")
 	text := fmt.Sprintf(collectorConfig, services["collected.http"], services["collected.grpc"], s.HTTP, s.GRPC)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
@@ -131,17 +130,6 @@ func TestCollector(t *testing.T) {
 			t.Errorf("%s: a broken profile has %d", service, total)
 		}
 	}
-}
-
-// free returns an address of loopback at which nothing listens.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // collect sends a request to a collector, which takes all of it.

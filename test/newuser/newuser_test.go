@@ -1,7 +1,6 @@
 package newuser
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,7 +44,7 @@ func TestNewUsers(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(script), ".md"), func(t *testing.T) {
 			replace := []string{"https://github.com/dendroprof/dendro", origin}
 			for _, usual := range []string{"127.0.0.1:12800", "127.0.0.1:11800", "127.0.0.1:8000", "127.0.0.1:8001", "127.0.0.1:8002"} {
-				replace = append(replace, usual, freeAddress(t))
+				replace = append(replace, usual, program.FreeAddress(t))
 			}
 			session.Run(t, script, session.Options{Replace: strings.NewReplacer(replace...),
 				Env: []string{"MAKELEVEL=", "MAKEFLAGS=", "GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
@@ -110,16 +109,6 @@ func jmhJars(t *testing.T) []string {
 		t.Fatal(jars, err)
 	}
 	return jars
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 var (

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"net"
 	"os/exec"
 	"strings"
+	"testing"
 )
 
 // Server is `dendro serve` as a process.
@@ -37,6 +39,17 @@ func StartServer(dir string, args ...string) (*Server, error) {
 		*to = strings.Fields(lines.Text())[1]
 	}
 	return s, nil
+}
+
+// FreeAddress returns an address of loopback at which nothing listens just now.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // Kill ends the server without a warning.

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -48,7 +47,7 @@ func TestSoak(t *testing.T) {
 	}
 	disk, unmounted := program.MountDisk(t, size)
 	s := &soak{t: t, dir: disk.Dir, began: time.Now()}
-	s.http, s.grpc = "http://"+freeAddress(t), freeAddress(t)
+	s.http, s.grpc = "http://"+program.FreeAddress(t), program.FreeAddress(t)
 	s.start()
 	t.Cleanup(func() { s.server.Kill() })
 	ctx, stop := context.WithTimeout(t.Context(), *duration)
@@ -290,14 +289,4 @@ func (s *soak) report(figures []*figure) {
 	if *duration >= 5*time.Minute && last > second+second/4+64 {
 		t.Errorf("memory grows without faults: from %d to %d MB", second, last)
 	}
-}
-
-// freeAddress returns a free address of loopback.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
