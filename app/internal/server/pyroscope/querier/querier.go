@@ -213,8 +213,8 @@ func takesUTF8(ctx context.Context) bool {
 	return false
 }
 
-// unique returns the distinct texts in order.
-func unique(list []string) []string {
+// sorted sorts the texts of a list, and returns each once.
+func sorted(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -229,7 +229,7 @@ func (q *Querier) labelNames(ctx context.Context, f *fields) ([]byte, error) {
 	for i := range list {
 		names = append(names, namesOf(&list[i], all)...)
 	}
-	return appendTexts(nil, 1, unique(names)), nil
+	return appendTexts(nil, 1, sorted(names)), nil
 }
 
 func (q *Querier) labelValues(ctx context.Context, f *fields) ([]byte, error) {
@@ -251,7 +251,7 @@ func valuesOf(list []continuous.Series, name string) []string {
 			values = append(values, v)
 		}
 	}
-	return unique(values)
+	return sorted(values)
 }
 
 func (q *Querier) series(ctx context.Context, f *fields) ([]byte, error) {
@@ -264,7 +264,7 @@ func (q *Querier) series(ctx context.Context, f *fields) ([]byte, error) {
 	for i := range list {
 		names := wanted
 		if len(names) == 0 {
-			names = unique(namesOf(&list[i], all))
+			names = sorted(namesOf(&list[i], all))
 		}
 		var labels continuous.Labels // in the order of the request, which Explore Profiles relies on
 		for _, name := range names {
@@ -283,7 +283,7 @@ func (q *Querier) series(ctx context.Context, f *fields) ([]byte, error) {
 	return b, nil
 }
 
-// distinct returns the texts of a list, each where it is first.
+// distinct returns each text of a list once, in the order in which they first occur.
 func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(slices.Clone(list), func(text string) bool {
