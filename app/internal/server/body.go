@@ -77,7 +77,7 @@ func Reserve(r *http.Request, b *Budget) (body io.Reader, release func()) {
 	return &counted{r.Body, r.Context(), held}, func() { held.release(math.MaxInt64) }
 }
 
-// inflation is how many times as large what was sent may be after decompression.
+// inflation is the default ratio of the maximum sizes after and before decompression.
 const inflation = 8
 
 // decompress makes a request's body return the decompressed content.

@@ -21,9 +21,9 @@ import (
 // fault, before an interceptor sees the error. So this codec never fails: it decodes into
 // a received, which keeps the error until the handler can return INVALID_ARGUMENT.
 
-// gRPC also decompresses a message before an interceptor sees the call, and before anybody asks
-// whether there is memory for it. So it is told to leave that to the codec, which inflates
-// within the budget of messages.
+// gRPC also decompresses a message before an interceptor sees the call, without regard to the
+// budget of messages. So asSent keeps gRPC from doing that, and this codec decompresses within
+// the budget.
 
 // received is a message to decode into, and the error of decoding.
 type received struct {
@@ -35,7 +35,8 @@ type received struct {
 	limit int64    // bytes of it
 }
 
-// status returns the error as INVALID_ARGUMENT, or as one that names what is exhausted.
+// status returns the error as INVALID_ARGUMENT. An error about memory, size or the call itself
+// has its own code.
 func (r *received) status() error {
 	switch {
 	case r.err == nil:

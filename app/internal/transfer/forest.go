@@ -69,7 +69,7 @@ func (f *forest) added(c *coder) {
 	f.sent.functions, f.sent.paths = len(f.Functions), f.Paths.Len()
 }
 
-// add adds what was read.
+// add appends functions and paths that were read to the forest, and checks them.
 func (f *forest) add(c *coder, functions []profile.Function, parents, items []int32) {
 	for _, fn := range functions {
 		if n := len(f.Functions); int(f.Function(fn)) != n {

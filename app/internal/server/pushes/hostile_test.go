@@ -287,8 +287,8 @@ var endpoints = []endpoint{
 	{"OTLP in JSON", nil, func(w *world, body []byte) (int, string) { return w.post(otlpPath, "application/json", body) }},
 }
 
-// TestHostile sends hostile requests to every endpoint. The answer says what is wrong, nothing
-// is stored, and the server allocates little.
+// TestHostile sends hostile requests to every endpoint and checks three things: the answer says
+// what is wrong, nothing is stored, and the server allocates little.
 func TestHostile(t *testing.T) {
 	w := newWorld(t)
 	many := make([][2]string, 10_000)
