@@ -292,18 +292,14 @@ func (r *Report) Headline() string {
 		add(r.Verdict.FailingMetrics, "metric worse", "metrics worse")
 	}
 	judged, left := r.judged()
-	text := "no change found"
-	if len(parts) > 0 {
-		text = strings.Join(parts, ", ")
+	text, but := strings.Join(parts, ", "), ""
+	if len(parts) == 0 {
+		text = "no change found"
+		if worse := r.worseMetrics(); worse > 0 {
+			text, but = "no finding", fmt.Sprintf(", but %d %s worse", worse, words.Plural(worse, "metric"))
+		}
 	}
-	worse := r.worseMetrics()
-	if len(parts) == 0 && worse > 0 {
-		text = "no finding"
-	}
-	text += fmt.Sprintf(" in %d %s", judged, words.Plural(judged, "benchmark"))
-	if len(parts) == 0 && worse > 0 {
-		text += fmt.Sprintf(", but %d %s worse", worse, words.Plural(worse, "metric"))
-	}
+	text += fmt.Sprintf(" in %d %s%s", judged, words.Plural(judged, "benchmark"), but)
 	if judged == 0 && len(parts) == 0 {
 		text = "nothing tested"
 	}

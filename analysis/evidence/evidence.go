@@ -6,9 +6,10 @@
 //
 // Terms: a candidate is a function in a finding or high in a ranking. Its level is its
 // total (recursion counted once) or its self, whichever the finding or ranking is
-// about, as a share of the program's samples in a run, or where operations are known of its
-// samples per operation in the history. Expected is the mean level of the history, in which a run without the function counts as 0. The band is the moving
-// mean of the runs before, and their standard deviation, for plots.
+// about: as a share of the program's samples in a run or, where operations are known, of its
+// samples per operation in the history. Expected is the mean level of the history, in which
+// a run without the function counts as 0. The band is the moving mean of the runs before, and
+// their standard deviation, for plots.
 //
 // Scores come from the ranking, verdicts from package regression. Benchmarks without a
 // verdict get no evidence. It queries the store once for the runs, and once or twice

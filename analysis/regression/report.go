@@ -465,9 +465,10 @@ const (
 	leastApart    = 3 // minimum runs of each side
 )
 
-// slower returns the finding that the program takes more samples per operation, if the
-// costs of places do not explain half of it. Of a service, that would be its load. If the profile shows that the code changed, and
-// a rise beside code that did not change, the rate alone has to show less.
+// slower returns the finding that the program takes more samples per operation, if the costs of
+// places do not explain half of it. If the profile shows that the code changed, and a rise
+// beside code that did not change, the rate alone has to show less. A service has no such
+// finding: its rate is its load.
 func (r *reporter) slower(costs []Finding) []Finding {
 	change, z, explained := r.rate.change(), r.rateScore(), 0.0
 	for i := range costs {
@@ -501,7 +502,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 }
 
 // apart reports whether each tested run takes more samples per operation than every run of
-// the history: with four runs of both, chance does that in one comparison of 70.
+// the history. With four runs on each side, that has a probability of 1/70 by chance.
 func (r *reporter) apart() bool {
 	rates := func(runs []int) (list []float64) {
 		for _, t := range runs {
@@ -524,7 +525,7 @@ func (r *reporter) everyRunShows(change float64) bool {
 }
 
 // faster returns the finding that the program takes fewer samples per operation, if no place
-// is known. Of a service, that would be its load.
+// is known. A service has no such finding: its rate is its load.
 func (r *reporter) faster(list []Finding) []Finding {
 	is := func(f Finding) bool { return f.Kind == Improvement }
 	if !r.rate.exact || r.rate.change() > -slowerShare || -r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
