@@ -31,7 +31,7 @@ type folded struct {
 	own []int32
 }
 
-// fold maps every node of a table to the call path of the program it belongs to:
+// fold maps every used node of a table to the call path of the program it belongs to:
 //
 //   - JVM: a stack ends with its last Java frame; kernel, VM and C frames below
 //     count as its self. Stubs and java.lang.invoke, which the compiler adds and
@@ -45,7 +45,7 @@ type folded struct {
 //   - others: a stack ends before its kernel frames.
 //
 // A stack without a frame of the program is environment.
-func fold(t *calltree.Table, lang Language, wall, service bool) *folded {
+func fold(t *calltree.Table, used []bool, lang Language, wall, service bool) *folded {
 	f := &folded{forest: &calltree.Forest{}, own: make([]int32, t.Len())}
 	f.forest.Paths.Grow(t.Len())
 	roles := make([]role, len(t.Functions))
@@ -59,6 +59,9 @@ func fold(t *calltree.Table, lang Language, wall, service bool) *folded {
 	full := make([]int32, t.Len())
 	closed := make([]bool, t.Len()) // descendants add no frames
 	for n := range t.Len() {
+		if !used[n] {
+			continue
+		}
 		fn := t.Func[n]
 		up, caller, shut := calltree.NoNode, environment, false
 		above := program // for roots
@@ -184,12 +187,17 @@ func waits(name string) bool {
 	return false
 }
 
-// languageOf returns the language of the functions of a table. Go is tested first,
+// languageOf returns the language of the functions of the used nodes. Go is tested first,
 // because text formats classify any name with a slash as Java.
-func languageOf(t *calltree.Table) Language {
+func languageOf(t *calltree.Table, used []bool) Language {
+	is := make([]bool, len(t.Functions))
+	for n, fn := range t.Func {
+		is[fn] = is[fn] || used[n]
+	}
 	lang := Native
 	for i := range t.Functions {
 		switch fn := &t.Functions[i]; {
+		case !is[i]:
 		case fn.Kind == profile.KindGoRuntime, fn.Name == "runtime.mcall", fn.Name == "runtime.mallocgc", fn.Name == "runtime.gcBgMarkWorker", fn.Name == "runtime.main":
 			return Go
 		case fn.Kind == profile.KindJava:

@@ -14,6 +14,23 @@ import (
 
 // Load reads the profiles of a series with one query.
 func Load(ctx context.Context, st store.Reader, s *Series) (*Matrix, error) {
+	all, err := Read(ctx, st, s)
+	if err != nil {
+		return nil, err
+	}
+	return newMatrix(all.table, s.Profiles, all.vectors, s.Service), nil
+}
+
+// Samples is the stored samples of the runs of a series, of which Matrix makes matrices of
+// some of the runs.
+type Samples struct {
+	series  *Series
+	table   *calltree.Table
+	vectors []calltree.Vector
+}
+
+// Read reads the profiles of a series with one query.
+func Read(ctx context.Context, st store.Reader, s *Series) (*Samples, error) {
 	ids := make([]store.ProfileID, len(s.Profiles))
 	place := map[store.ProfileID]int{}
 	for i := range s.Profiles {
@@ -34,7 +51,22 @@ func Load(ctx context.Context, st store.Reader, s *Series) (*Matrix, error) {
 			vectors[i] = calltree.Vector{Nodes: slices.Clone(v.Nodes), Self: slices.Clone(v.Self)}
 		}
 	}
-	return newMatrix(set.Table, s.Profiles, vectors, s.Service), nil
+	return &Samples{s, set.Table, vectors}, nil
+}
+
+// NewSamples returns samples over a table, one vector per profile of the series.
+func NewSamples(s *Series, t *calltree.Table, vectors []calltree.Vector) *Samples {
+	return &Samples{s, t, vectors}
+}
+
+// Matrix returns the matrix of some runs, given as ascending indexes of the series. It is the
+// same as that of a series of only these runs.
+func (s *Samples) Matrix(runs []int) *Matrix {
+	profiles, vectors := make([]store.Profile, len(runs)), make([]calltree.Vector, len(runs))
+	for i, t := range runs {
+		profiles[i], vectors[i] = s.series.Profiles[t], s.vectors[t]
+	}
+	return newMatrix(s.table, profiles, vectors, s.series.Service)
 }
 
 // NewMatrix folds vectors over a table, one per profile of a benchmark in order of time,
@@ -44,12 +76,13 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 }
 
 func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.Vector, service bool) *Matrix {
-	lang := languageOf(t)
-	f := fold(t, lang, isWall(profiles), service)
+	used := nodesOf(t, vectors)
+	lang := languageOf(t, used)
+	f := fold(t, used, lang, isWall(profiles), service)
 	unit, weighted := unitOf(profiles, vectors)
 	m := &Matrix{Unit: unit, Weighted: weighted, Language: lang, Runs: make([]Run, len(profiles))}
 	counts := make([]float64, f.forest.Paths.Len()) // of one run, by path of the forest
-	used, present := bitset.New(len(counts)), bitset.New(len(counts))
+	all, present := bitset.New(len(counts)), bitset.New(len(counts))
 	for i, v := range vectors {
 		r := &m.Runs[i]
 		r.Profile, r.Metric = &profiles[i], metricOf(&profiles[i])
@@ -68,10 +101,10 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 				present.Add(p)
 			}
 		}
-		used.Unite(present)
+		all.Unite(present)
 		r.take(counts, present)
 	}
-	cut := f.forest.Cut(used.Members())
+	cut := f.forest.Cut(all.Members())
 	m.Table = cut.Table
 	for i := range m.Runs {
 		r := &m.Runs[i]
@@ -86,6 +119,19 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 		}
 	}
 	return m
+}
+
+// nodesOf returns the nodes of vectors with all their ancestors.
+func nodesOf(t *calltree.Table, vectors []calltree.Vector) []bool {
+	used := make([]bool, t.Len())
+	for _, v := range vectors {
+		for _, n := range v.Nodes {
+			for ; n != calltree.NoNode && !used[n]; n = t.Parent[n] {
+				used[n] = true
+			}
+		}
+	}
+	return used
 }
 
 // take moves the counts that are present into the run, in ascending order, so that sums

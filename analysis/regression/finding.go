@@ -61,6 +61,9 @@ type Finding struct {
 	Paths    []Path   `json:"paths"`            // by contribution, at most 10
 	Parts    []Part   `json:"parts"`            // places merged into this one; empty for a single one
 
+	// Rows are the sums of samples that changed; none for findings without a place.
+	Rows []Row `json:"-"`
+
 	// Headline names the change in the user's own code; nil for findings without a place.
 	Headline *Headline `json:"headline,omitempty"`
 

@@ -133,6 +133,7 @@ func (r *reporter) place(k Kind, p *place) Finding {
 	f.Paths = r.paths(p)
 	f.Score = p.z
 	f.Presence = r.presence(r.space.function(p.slot))
+	f.Rows = r.rowsOf([]*place{p})
 	r.setHeadline(&f, []*place{p}, p.node, p.d, math.Sqrt(r.spread(p)))
 	f.setID()
 	return f
@@ -210,6 +211,7 @@ func (r *reporter) grouped(k Kind, c *change) Finding {
 	}
 	slices.SortStableFunc(paths, func(a, b Path) int { return -cmp.Compare(math.Abs(a.Delta), math.Abs(b.Delta)) })
 	f.Paths = paths[:min(len(paths), mostPaths)]
+	f.Rows = r.rowsOf(c.places)
 	for _, p := range c.places {
 		f.Parts = append(f.Parts, r.part(p))
 	}
@@ -253,6 +255,7 @@ func (r *reporter) replaced(c *change) Finding {
 	}
 	slices.SortStableFunc(f.Paths, func(a, b Path) int { return -cmp.Compare(a.Delta, b.Delta) })
 	f.Paths = f.Paths[:min(len(f.Paths), mostPaths)]
+	f.Rows = []Row{r.space.rowNamed(slot)}
 	at, own := r.carrierOf(c.node)
 	calls := at.calls
 	if calls == calltree.NoNode {

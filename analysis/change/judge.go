@@ -1,0 +1,192 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Options are what a verdict depends on beside the runs.
+type Options struct {
+	regression.Options
+}
+
+// Lines groups profiles by line, the runs of each in order of date and key. A run that is flagged is
+// in no line, nor is a value type that repeats another one (history.Distinct).
+func Lines(profiles []store.Profile) []history.Series {
+	byKey := map[Key]*history.Series{}
+	for _, p := range history.Distinct(profiles) {
+		if p.Run.Attributes[history.FlaggedAttribute] == "true" {
+			continue
+		}
+		k := KeyOf(&p)
+		if byKey[k] == nil {
+			byKey[k] = &history.Series{Benchmark: p.Benchmark, Type: p.Type}
+		}
+		byKey[k].Profiles = append(byKey[k].Profiles, p)
+	}
+	list := make([]history.Series, 0, len(byKey))
+	for _, s := range byKey {
+		slices.SortStableFunc(s.Profiles, func(a, b store.Profile) int {
+			return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key))
+		})
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b history.Series) int { return keyOf(&a).compare(keyOf(&b)) })
+	return list
+}
+
+// KeyOf returns the key of the line of a profile.
+func KeyOf(p *store.Profile) Key {
+	return Key{p.Benchmark, p.Type.Key(), p.Run.Branch, p.Run.Machine, p.Profiler}
+}
+
+func keyOf(s *history.Series) Key { return KeyOf(&s.Profiles[0]) }
+
+func (k Key) compare(l Key) int {
+	return cmp.Or(cmp.Compare(k.Benchmark.Group, l.Benchmark.Group), cmp.Compare(k.Benchmark.Name, l.Benchmark.Name), cmp.Compare(k.Type, l.Type),
+		cmp.Compare(k.Branch, l.Branch), cmp.Compare(k.Machine, l.Machine), cmp.Compare(k.Profiler, l.Profiler))
+}
+
+// Current reports whether a verdict is of all runs of a line, by this method and these options.
+func Current(v *Verdict, s *history.Series, o Options) bool {
+	return v != nil && v.Runs == len(s.Profiles) && continues(v, s, o)
+}
+
+// continues reports whether a verdict is of the first runs of a line.
+func continues(v *Verdict, s *history.Series, o Options) bool {
+	return v != nil && v.Method == Method && v.Runs > 0 && v.Runs <= len(s.Profiles) && v.Digest == digest(s, v.Runs, o)
+}
+
+// digest returns the digest of the first n runs of a line and of the options: all that their verdict
+// depends on.
+func digest(s *history.Series, n int, o Options) string {
+	b := store.AppendText(nil, "change")
+	for _, x := range []float64{o.Alpha, o.MinShare, o.Impact, o.MinGrowth, o.MaxShare} {
+		b = store.AppendNumbers(b, int64(math.Float64bits(x)))
+	}
+	b = store.AppendBools(b, o.Service, o.SkipOwnHistory, s.Service)
+	b = store.AppendNumbers(b, int64(Method), int64(len(o.Own)))
+	for _, text := range o.Own {
+		b = store.AppendText(b, text)
+	}
+	for i := range s.Profiles[:n] {
+		p := s.Profiles[i]
+		p.Seq, p.ID = 0, "" // differ by engine and order of imports
+		b = p.AppendKey(b)
+	}
+	key := store.KeyOf(b)
+	return hex.EncodeToString(key[:])
+}
+
+// Judge returns the verdict of a line, which has at least one run. It continues prev, which is
+// not changed, if that is a verdict of the first runs, and reads only the runs that it needs for
+// that.
+func Judge(ctx context.Context, st store.Reader, s *history.Series, prev *Verdict, o Options) (*Verdict, error) {
+	if Current(prev, s, o) {
+		return prev, nil
+	}
+	if !continues(prev, s, o) {
+		prev = nil
+	}
+	read, err := prev.needed(s)
+	if err != nil {
+		return nil, err
+	}
+	some := *s
+	some.Profiles = nil
+	at := map[int]int{}
+	for i, run := range read {
+		at[run] = i
+		some.Profiles = append(some.Profiles, s.Profiles[run])
+	}
+	samples, err := history.Read(ctx, st, &some)
+	if err != nil {
+		return nil, err
+	}
+	return judge(ctx, s, prev, o, func(runs []int) *history.Matrix {
+		list := make([]int, len(runs))
+		for i, run := range runs {
+			list[i] = at[run]
+		}
+		return samples.Matrix(list)
+	})
+}
+
+// JudgeSamples is Judge of samples in memory.
+func JudgeSamples(ctx context.Context, s *history.Series, samples *history.Samples, prev *Verdict, o Options) (*Verdict, error) {
+	if !continues(prev, s, o) {
+		prev = nil
+	}
+	return judge(ctx, s, prev, o, samples.Matrix)
+}
+
+// needed lists the runs that continuing a verdict reads.
+func (v *Verdict) needed(s *history.Series) ([]int, error) {
+	var list []int
+	if v != nil {
+		list = v.horizon()
+		if len(list) > 0 && list[len(list)-1] >= v.Runs {
+			return nil, fmt.Errorf("verdict of %s: run %d of %d", s.Benchmark, list[len(list)-1], v.Runs)
+		}
+	}
+	from := 0
+	if v != nil {
+		from = v.Runs
+	}
+	for t := from; t < len(s.Profiles); t++ {
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+func judge(ctx context.Context, s *history.Series, prev *Verdict, o Options, matrix func(runs []int) *history.Matrix) (*Verdict, error) {
+	v := prev.clone()
+	if v == nil {
+		v = &Verdict{Method: Method, Key: keyOf(s), Type: s.Type, Needed: leastLevel + 1, Changes: []Change{}}
+	}
+	w := &walker{v: v, o: o, series: s, rows: func(runs []int) *regression.Rows {
+		some := *s
+		some.Profiles = nil
+		for _, run := range runs {
+			some.Profiles = append(some.Profiles, s.Profiles[run])
+		}
+		return regression.Prepare(&some, matrix(runs))
+	}}
+	for t := v.Runs; t < len(s.Profiles); t++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := w.step(t); err != nil {
+			return nil, err
+		}
+	}
+	v.Digest = digest(s, v.Runs, o)
+	return v, nil
+}
+
+// clone returns a copy whose lists may be changed.
+func (v *Verdict) clone() *Verdict {
+	if v == nil {
+		return nil
+	}
+	c := *v
+	c.Walk.Level, c.Walk.Old = slices.Clone(v.Walk.Level), slices.Clone(v.Walk.Old)
+	c.Changes = slices.Clone(v.Changes)
+	for i := range c.Changes {
+		x := &c.Changes[i]
+		x.Before, x.After = slices.Clone(x.Before), slices.Clone(x.After)
+	}
+	return &c
+}
+
+func tooFew(n int) string {
+	return fmt.Sprintf("too few runs: %d of %d", n, leastLevel+1)
+}

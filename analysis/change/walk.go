@@ -1,0 +1,504 @@
+package change
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+)
+
+// The numbers of runs.
+const (
+	leastLevel = 3   // runs of a level that is compared with
+	mostLevel  = 30  // runs before the tested ones
+	oldestAge  = 16  // newest runs that are tested together
+	mostAfter  = 30  // runs since an onset that its size is measured on
+	mostBack   = 8   // newest runs among which the end of a change is searched
+	mostEnded  = 100 // ended changes that a verdict lists
+	mostRuns   = mostLevel + oldestAge
+)
+
+// Walk is what a verdict remembers of the runs it has judged, as indexes of the line's runs.
+type Walk struct {
+	Level []int `json:"level"` // the newest runs of the current level
+	// Old is the runs of the level before, which runs are compared with until the current
+	// level has enough.
+	Old    []int `json:"old,omitempty"`
+	Judged int   `json:"judged"` // runs with samples since the first
+}
+
+// walker continues a verdict.
+type walker struct {
+	v      *Verdict
+	o      Options
+	series *history.Series
+	rows   func(runs []int) *regression.Rows // of some runs, ascending
+
+	at  map[int]int // column of a run in now
+	now *regression.Rows
+}
+
+// horizon lists the runs that the next step may read: those of the level, and of all open
+// changes.
+func (v *Verdict) horizon() []int {
+	runs := slices.Concat(v.Walk.Level, v.Walk.Old)
+	for _, c := range v.Open() {
+		runs = slices.Concat(runs, c.Before, c.After)
+	}
+	slices.Sort(runs)
+	return slices.Compact(runs)
+}
+
+// step judges run t, the next of the line.
+func (w *walker) step(t int) error {
+	runs := append(w.v.horizon(), t)
+	w.now, w.at = w.rows(runs), map[int]int{}
+	for i, run := range runs {
+		w.at[run] = i
+	}
+	v := w.v
+	v.Runs, v.Newest, v.Weather = t+1, runOf(&w.series.Profiles[t].Run), nil
+	if t == 0 {
+		v.First = v.Newest
+	}
+	if !w.now.Usable(w.at[t]) {
+		v.Status, v.Reason = Unknown, "the newest run, "+v.Newest.Run+", has no samples of the program"
+		return nil
+	}
+	found, err := w.compare(t)
+	if err != nil {
+		return err
+	}
+	v.Walk.Judged++
+	v.Walk.Level = append(v.Walk.Level, t)
+	for i := range v.Changes {
+		if c := &v.Changes[i]; c.State == Confirmed && len(c.After) < mostAfter && w.isNewest(c) {
+			c.After = append(c.After, t)
+		}
+	}
+	w.take(found, t)
+	w.end(t)
+	if err := w.measure(t); err != nil {
+		return err
+	}
+	v.Walk.Level = v.Walk.Level[max(0, len(v.Walk.Level)-mostRuns):]
+	if len(v.Walk.Level) >= leastLevel {
+		v.Walk.Old = nil
+	}
+	v.sort()
+	v.state()
+	return nil
+}
+
+// cols returns the columns of runs.
+func (w *walker) cols(runs []int) []int {
+	list := make([]int, len(runs))
+	for i, run := range runs {
+		list[i] = w.at[run]
+	}
+	return list
+}
+
+// base returns the newest runs of the current level before a run, or of the level before as long as
+// there are too few.
+func (w *walker) base(before int) []int {
+	var runs []int
+	for _, run := range w.v.Walk.Level {
+		if run < before {
+			runs = append(runs, run)
+		}
+	}
+	if len(runs) < leastLevel && len(w.v.Walk.Old) > 0 {
+		runs = w.v.Walk.Old
+	}
+	return runs[max(0, len(runs)-mostLevel):]
+}
+
+// stated is a finding of the newest runs.
+type stated struct {
+	regression.Finding
+	first   int // the first tested run
+	runs    int // tested
+	program *regression.Estimate
+	sure    bool
+}
+
+// compare tests the newest run alone, and with those before. T is not yet in the level.
+func (w *walker) compare(t int) ([]stated, error) {
+	v := w.v
+	level := append(slices.Clone(v.Walk.Level), t)
+	first := t // of the oldest suspect: runs from there on are no base
+	for i := range v.Changes {
+		if c := &v.Changes[i]; c.State == Suspect {
+			first = min(first, c.After[0])
+		}
+	}
+	var found []stated
+	v.Detectable = 0
+	for _, k := range w.ages(level) {
+		tested := level[len(level)-k:]
+		base := w.base(min(tested[0], first))
+		if k > 1 {
+			base = w.base(tested[0])
+		}
+		if len(base) < leastLevel {
+			continue
+		}
+		o := w.o.Options
+		a, err := w.now.Compare(w.cols(base), w.cols(tested), o)
+		if err != nil {
+			return nil, err
+		}
+		if k <= 2 && len(a.Detectable.Changes) > 1 {
+			v.Detectable = a.Detectable.Changes[1].Change
+		}
+		for _, f := range a.Findings {
+			switch {
+			case isWeather(&f, a):
+				if k == 1 {
+					v.Weather = &Weather{v.Newest, 1 + f.Delta.Share}
+				}
+			case f.Kind.Costs() || f.Kind == regression.Improvement:
+				found = append(found, stated{f, tested[0], k, programOf(a), k > 1 && f.Status == regression.Confirmed && f.Chance <= sureChance})
+			}
+		}
+	}
+	return found, nil
+}
+
+// sureChance is the error probability, by one comparison, at which a change is confirmed.
+const sureChance = 0.005
+
+// ages lists the numbers of newest runs that are tested together, the smallest first: one, two,
+// those since each suspect, and larger ones the less often the larger they are.
+func (w *walker) ages(level []int) []int {
+	ages := []int{1, 2}
+	for i := range w.v.Changes {
+		if c := &w.v.Changes[i]; c.State == Suspect {
+			n := 0
+			for n < len(level) && level[len(level)-1-n] >= c.After[0] {
+				n++
+			}
+			ages = append(ages, n)
+		}
+	}
+	for k := 4; k <= oldestAge; k *= 2 {
+		if len(level)%(k/2) == 0 {
+			ages = append(ages, k)
+		}
+	}
+	slices.Sort(ages)
+	ages = slices.Compact(ages)
+	return slices.DeleteFunc(ages, func(k int) bool { return k > len(level) || k > 2 && len(level)-k < k })
+}
+
+// isWeather reports whether a finding is that all code took longer.
+func isWeather(f *regression.Finding, a *regression.Analysis) bool {
+	return f.Kind == regression.Slowdown && f.Function == "" && a.Program == nil
+}
+
+// programOf returns the change of the whole program.
+func programOf(a *regression.Analysis) *regression.Estimate {
+	if a.Program != nil || a.Metric == nil || a.Metric.Before <= 0 {
+		return a.Program
+	}
+	return &regression.Estimate{Value: a.Metric.Now/a.Metric.Before - 1, Unit: "share"}
+}
+
+// take adds what was found at run t to the changes: suspects that are found again stay or are
+// confirmed, others are withdrawn.
+func (w *walker) take(found []stated, t int) {
+	v := w.v
+	slices.SortStableFunc(found, func(a, b stated) int {
+		return cmp.Or(-cmp.Compare(btoi(a.sure), btoi(b.sure)), -cmp.Compare(max(a.Score, -a.Score), max(b.Score, -b.Score)))
+	})
+	var suspects []Change
+	v.Changes = slices.DeleteFunc(v.Changes, func(c Change) bool {
+		if c.State == Suspect {
+			suspects = append(suspects, c)
+		}
+		return c.State == Suspect
+	})
+	var kept []Change
+	first := -1
+	for i := range found {
+		f := &found[i]
+		if w.known(f) || slices.ContainsFunc(kept, func(c Change) bool { return c.Finding.SameAs(f.Finding) }) {
+			continue
+		}
+		at := slices.IndexFunc(suspects, func(c Change) bool { return c.Finding.SameAs(f.Finding) })
+		if at >= 0 && f.first > suspects[at].After[0] && !f.sure {
+			if f.runs > 1 || slices.ContainsFunc(found, func(g stated) bool { return g.first <= suspects[at].After[0] && g.SameAs(f.Finding) }) {
+				continue // its own test is asked for
+			}
+		}
+		c := w.newChange(f, t)
+		if at >= 0 {
+			s := &suspects[at]
+			c.Seen, c.Finding.ID = s.Seen, s.Finding.ID
+		}
+		if f.sure {
+			c.State = Confirmed
+			first = max(first, c.After[0])
+		}
+		c.ID = idOf(&c.Finding, c.Onset.Run.Run)
+		kept = append(kept, c)
+	}
+	if first >= 0 {
+		w.raise(first)
+	}
+	v.Changes = append(kept, v.Changes...)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// known reports whether a finding is of an open or just ended change, seen against the level before.
+func (w *walker) known(f *stated) bool {
+	for i := range w.v.Changes {
+		c := &w.v.Changes[i]
+		g := f.Finding
+		if c.State == Confirmed && c.Costs() && !f.Kind.Costs() { // it may be over: end decides
+			if g.Kind = c.Finding.Kind; g.SameAs(c.Finding) || c.Finding.Function == "" {
+				return true
+			}
+		}
+		if g = f.Finding; c.State == Confirmed && len(w.v.Walk.Old) > 0 && g.SameAs(c.Finding) {
+			return true
+		}
+	}
+	return false
+}
+
+// newChange returns the change of a finding, with its onset.
+func (w *walker) newChange(f *stated, t int) Change {
+	first := w.onset(f)
+	c := Change{State: Suspect, Finding: f.Finding, Rows: f.Rows, Program: f.program, Seen: w.v.Newest}
+	c.Onset.Run = runOf(&w.series.Profiles[first].Run)
+	for _, run := range w.v.Walk.Level {
+		if run >= first {
+			c.After = append(c.After, run)
+		}
+	}
+	c.Before = slices.Clone(w.base(first))
+	if len(c.Before) > 0 {
+		last := c.Before[len(c.Before)-1]
+		for _, run := range w.v.Walk.Level {
+			if run < first {
+				last = run
+			}
+		}
+		good := runOf(&w.series.Profiles[last].Run)
+		c.Onset.LastGood = &good
+	}
+	c.Runs = len(c.After)
+	c.explain()
+	return c
+}
+
+// raise begins a new level with a run.
+func (w *walker) raise(first int) {
+	walk := &w.v.Walk
+	old := slices.Clone(w.base(first))
+	walk.Level = slices.DeleteFunc(walk.Level, func(run int) bool { return run < first })
+	walk.Old = old
+}
+
+// explain sets what the change explains of the benchmark's.
+func (c *Change) explain() {
+	c.Explains = 0
+	if p := c.Program; p != nil && p.Value != 0 && (p.Low == p.High || p.Low > 0 || p.High < 0) {
+		c.Explains = c.Finding.Delta.Share / p.Value
+	}
+}
+
+// isNewest reports whether no other change has begun since.
+func (w *walker) isNewest(c *Change) bool {
+	for i := range w.v.Changes {
+		if o := &w.v.Changes[i]; o.State == Confirmed && o.After[0] > c.After[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// onset dates the step of a finding: the first run at the new level.
+func (w *walker) onset(f *stated) int {
+	level := w.v.Walk.Level
+	at := slices.Index(level, f.first)
+	if f.runs == 1 || at < 0 {
+		return f.first
+	}
+	low := max(0, at-f.runs)
+	base := w.base(level[low])
+	if len(base) < leastLevel {
+		return f.first
+	}
+	runs := level[low:]
+	scores := w.now.Trace(w.cols(base), w.cols(runs), &f.Finding, w.o.Options)
+	if scores == nil {
+		return f.first
+	}
+	return runs[split(scores[len(base):])]
+}
+
+// split returns the index of the first value of the second of two levels, the first of which
+// is 0: the sum of squares around both is smallest. At least one value is of the second.
+func split(values []float64) int {
+	best, at := 0.0, len(values)-1
+	sum := 0.0
+	for i := len(values) - 1; i >= 0; i-- {
+		sum += values[i]
+		n := float64(len(values) - i)
+		if gain := sum * sum / n; gain > best {
+			best, at = gain, i
+		}
+	}
+	return at
+}
+
+// end finds the open changes that are over.
+func (w *walker) end(t int) {
+	v := w.v
+	for i := range v.Changes {
+		c := &v.Changes[i]
+		if c.State != Confirmed {
+			continue
+		}
+		first := w.back(c, t)
+		if first < 0 {
+			continue
+		}
+		run := runOf(&w.series.Profiles[first].Run)
+		c.State, c.End = Ended, &run
+		c.After = slices.DeleteFunc(c.After, func(run int) bool { return run >= first })
+		walk := &v.Walk
+		top := true
+		for j := range v.Changes {
+			if o := &v.Changes[j]; o.State == Confirmed && o.After[0] >= c.After[0] {
+				top = false
+			}
+		}
+		since := slices.DeleteFunc(slices.Clone(walk.Level), func(run int) bool { return run < first })
+		if top {
+			walk.Level, walk.Old = append(slices.Clone(c.Before), since...), nil
+		} else {
+			walk.Old = slices.DeleteFunc(walk.Level, func(run int) bool { return run >= first })
+			walk.Level = since
+		}
+	}
+}
+
+// back returns the first run back at the level before a change, or -1.
+func (w *walker) back(c *Change, t int) int {
+	if t == c.After[0] || len(c.Before) < leastLevel {
+		return -1
+	}
+	recent := slices.DeleteFunc(slices.Clone(w.v.Walk.Level), func(run int) bool { return run <= c.After[0] })
+	recent = recent[max(0, len(recent)-mostBack):]
+	runs := slices.Concat(c.After, recent)
+	slices.Sort(runs)
+	runs = slices.Compact(runs)
+	scores := w.now.Trace(w.cols(c.Before), w.cols(runs), &regression.Finding{Rows: c.Rows}, w.o.Options)
+	if scores == nil {
+		return -1
+	}
+	scores = scores[len(c.Before):]
+	for i := len(runs) - 2; i > 0 && runs[i] >= recent[0]; i-- { // runs[i:] may be back
+		level, n := 0.0, 0.0
+		for _, s := range scores[:i] {
+			level, n = level+s, n+1
+		}
+		level /= n
+		ratio := 0.0
+		for _, s := range scores[i:] {
+			d := ((s-level)*(s-level) - s*s) / 2
+			ratio += max(-mostRatio, min(mostRatio, d))
+		}
+		if ratio >= leastRatio {
+			return runs[i]
+		}
+	}
+	return -1
+}
+
+// The log likelihood ratio of being back at the level before: of all runs at least, and of one run
+// at most.
+const (
+	leastRatio = 3.0
+	mostRatio  = 4.0
+)
+
+// measure updates the sizes of the open changes by the runs since their onsets.
+func (w *walker) measure(t int) error {
+	done := map[[2]int]*regression.Analysis{}
+	for i := range w.v.Changes {
+		c := &w.v.Changes[i]
+		if c.State != Confirmed || c.After[len(c.After)-1] != t || c.Runs == len(c.After) || len(c.Before) < leastLevel {
+			continue
+		}
+		at := [2]int{c.After[0], c.Before[len(c.Before)-1]}
+		a := done[at]
+		if a == nil {
+			o := w.o.Options
+			o.SkipOwnHistory = true
+			var err error
+			if a, err = w.now.Compare(w.cols(c.Before), w.cols(c.After), o); err != nil {
+				return err
+			}
+			done[at] = a
+		}
+		for _, f := range a.Findings {
+			if f.SameAs(c.Finding) {
+				c.Finding.Delta, c.Finding.Score, c.Finding.Chance = f.Delta, f.Score, f.Chance
+				c.Finding.RuledOut, c.Finding.Note = f.RuledOut, f.Note
+				c.Program, c.Runs = programOf(a), len(c.After)
+				c.explain()
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// sort orders the changes.
+func (v *Verdict) sort() {
+	slices.SortStableFunc(v.Changes, func(a, b Change) int {
+		if open := cmp.Compare(btoi(b.State.Open()), btoi(a.State.Open())); open != 0 {
+			return open
+		}
+		return cmp.Or(-cmp.Compare(a.After[0], b.After[0]), -cmp.Compare(btoi(a.Costs()), btoi(b.Costs())),
+			-cmp.Compare(a.Finding.Delta.Share, b.Finding.Delta.Share), cmp.Compare(a.ID, b.ID))
+	})
+	v.Changes = v.Changes[:min(len(v.Changes), len(v.Open())+mostEnded)]
+}
+
+// state sets what the newest run says.
+func (v *Verdict) state() {
+	costs, gains := 0, 0
+	for _, c := range v.Open() {
+		if c.Costs() {
+			costs++
+		} else {
+			gains++
+		}
+	}
+	v.Reason = ""
+	switch {
+	case v.Walk.Judged <= leastLevel:
+		v.Status, v.Reason = TooFew, tooFew(v.Walk.Judged)
+	case costs > 0:
+		v.Status = Slower
+	case gains > 0:
+		v.Status = Faster
+	case v.Weather != nil:
+		v.Status = Machine
+	default:
+		v.Status = Unchanged
+	}
+}

@@ -1,0 +1,182 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// Row names a sum of samples that changed, in every matrix: a function (Caller and Path are
+// empty), calls of it from one caller, or one call path.
+type Row struct {
+	Total    bool     `json:"total,omitempty"` // with all callees
+	Function string   `json:"function"`
+	Caller   string   `json:"caller,omitempty"`
+	Path     []string `json:"path,omitempty"` // root to function
+}
+
+// rowNamed returns the row of a slot.
+func (s *space) rowNamed(slot int32) Row {
+	t, item := s.table, s.item[slot]
+	r := Row{Total: s.kind[slot].total()}
+	switch s.kind[slot] {
+	case functionSelf, functionTotal:
+		r.Function = t.Functions[item].Name
+	case edgeSelf, edgeTotal:
+		n := s.edgeNode[item]
+		r.Function, r.Caller = t.Name(n), t.Name(t.Parent[n])
+	default:
+		r.Function, r.Path = t.Name(item), t.Path(item)
+	}
+	return r
+}
+
+// slotOf returns the slot of a row, or noRow.
+func (s *space) slotOf(r *Row) int32 {
+	kind := func(self, total rowKind) rowKind {
+		if r.Total {
+			return total
+		}
+		return self
+	}
+	t := s.table
+	for fn := range t.Functions {
+		if t.Functions[fn].Name != r.Function {
+			continue
+		}
+		if r.Caller == "" && len(r.Path) == 0 {
+			return s.at(kind(functionSelf, functionTotal), int32(fn))
+		}
+		for _, n := range s.functions[fn] {
+			switch {
+			case len(r.Path) > 0:
+				if s.isAt(n, r.Path) {
+					return s.at(kind(nodeSelf, nodeTotal), n)
+				}
+			case t.Parent[n] != calltree.NoNode && t.Name(t.Parent[n]) == r.Caller:
+				return s.at(kind(edgeSelf, edgeTotal), s.edgeOf[n])
+			}
+		}
+	}
+	return noRow
+}
+
+// isAt reports whether a path leads to a node.
+func (s *space) isAt(n int32, path []string) bool {
+	for i := len(path) - 1; i >= 0; i-- {
+		if n == calltree.NoNode || s.table.Name(n) != path[i] {
+			return false
+		}
+		n = s.table.Parent[n]
+	}
+	return n == calltree.NoNode
+}
+
+// rowsOf returns the rows of places.
+func (r *reporter) rowsOf(places []*place) (rows []Row) {
+	for _, p := range places {
+		rows = append(rows, r.space.rowNamed(p.slot))
+	}
+	return rows
+}
+
+// Trace returns, of each run of hist and then of tested, how much more it takes than a mean
+// history run at the rows of a finding, in standard deviations of one run: without rows, in
+// the whole program, per operation or by the metric. Nil: that is unknown in these runs.
+func (r *Rows) Trace(hist, tested []int, f *Finding, o Options) []float64 {
+	for _, list := range [][]int{hist, tested} {
+		for _, t := range list {
+			if !r.Usable(t) {
+				return nil
+			}
+		}
+	}
+	if len(hist) < leastHistory || len(tested) == 0 {
+		return nil
+	}
+	o = o.withDefaults()
+	fit := newFit(r.sp, &o, hist, tested)
+	if len(f.Rows) == 0 {
+		return fit.traceProgram()
+	}
+	return fit.traceRows(f.Rows)
+}
+
+func (f *fit) traceProgram() (list []float64) {
+	value, sd := func(t int) float64 { return math.Log(f.run(t).Metric) }, 0.0
+	switch {
+	case f.rate.exact:
+		value, sd = func(t int) float64 { return math.Log(f.run(t).Rate()) }, f.rate.spread
+	case !f.hasMetric:
+		return nil
+	}
+	var before []float64
+	for _, t := range f.base {
+		before = append(before, value(t))
+	}
+	level, deviation := stat.MedianDeviation(before)
+	if sd == 0 {
+		sd = math.Max(metricFloor, stat.NormalDeviation*deviation)
+	}
+	for _, runs := range [][]int{f.base, f.head} {
+		for _, t := range runs {
+			list = append(list, (value(t)-level)/sd)
+		}
+	}
+	return list
+}
+
+func (f *fit) traceRows(rows []Row) (list []float64) {
+	var slots []int32
+	level, spread := 0.0, 0.0 // variance beyond that of counts
+	for i := range rows {
+		slot := f.space.slotOf(&rows[i])
+		if slot == noRow {
+			continue
+		}
+		mu := f.mean(slot, f.base)
+		q := f.group(slot).trend.F1
+		if f.isTested[slot] && f.level[slot] >= leastMeanPrior {
+			q = f.overdispersion[slot] / (1/f.baseRuns + 1/f.headRuns)
+		}
+		high := math.Max(mu, f.mean(slot, f.head))
+		slots, level, spread = append(slots, slot), level+mu, spread+q*high*high
+	}
+	if len(slots) == 0 {
+		return nil
+	}
+	high := 0.0
+	for _, slot := range slots {
+		high += math.Max(f.mean(slot, f.base), f.mean(slot, f.head))
+	}
+	q := 0.0
+	if high > 0 {
+		q = spread / (high * high)
+	}
+	scale := func(y float64) float64 {
+		if y = math.Max(0, y); q < 1e-9 {
+			return 2 * math.Sqrt(y/f.baseInverse)
+		}
+		return 2 / math.Sqrt(q) * math.Asinh(math.Sqrt(q*y/f.baseInverse))
+	}
+	for _, runs := range [][]int{f.base, f.head} {
+		for _, t := range runs {
+			y := 0.0
+			for _, slot := range slots {
+				y += f.space.values(slot)[t] / f.factor[t]
+			}
+			list = append(list, scale(y)-scale(level))
+		}
+	}
+	return list
+}
+
+// mean returns the normalised samples of a row in a mean one of some runs.
+func (f *fit) mean(slot int32, runs []int) float64 {
+	sum, x := 0.0, f.space.values(slot)
+	for _, t := range runs {
+		sum += x[t] / f.factor[t]
+	}
+	return sum / float64(len(runs))
+}
