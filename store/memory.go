@@ -51,8 +51,7 @@ func (m *Memory) Generation() int64 { return m.generation.Load() }
 // knows, may now be other code. Lines move with every commit and decide nothing. An engine
 // calls it no earlier than queries see the function, or while they wait.
 func (m *Memory) Merged(before, after profile.Function) {
-	before.StartLine, before.Column = after.StartLine, after.Column
-	if m != nil && before != after {
+	if m != nil && OtherCode(before, after) {
 		m.generation.Add(1)
 	}
 }

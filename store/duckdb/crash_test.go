@@ -361,7 +361,7 @@ const dropWindows = withProfiles + "DROP VIEW windows; DROP TABLE series; DROP T
 
 // withProfiles makes a store one of schema 9, but for its number.
 const withProfiles = "DELETE FROM meta WHERE key = 'views'; ALTER TABLE profile DROP COLUMN slot; ALTER TABLE profile DROP COLUMN divisor; ALTER TABLE call_path ADD COLUMN recd INTEGER; " +
-	"DROP TABLE fn_sample; CREATE TABLE fn_sample(bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT); "
+	"DROP TABLE verdict; DROP TABLE fn_sample; CREATE TABLE fn_sample(bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT); "
 
 // TestMigrate opens a file of a made-up older version.
 func TestMigrate(t *testing.T) {

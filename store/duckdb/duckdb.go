@@ -56,8 +56,11 @@ var (
 	_ store.Aggregator = (*Store)(nil)
 	_ store.Versioned  = (*Store)(nil)
 	_ store.Accepter   = (*Store)(nil)
-	_ store.RowWriter  = (*Store)(nil)
-	_ traceprof.Store  = (*Store)(nil)
+
+	_ store.VerdictKeeper = (*Store)(nil)
+
+	_ store.RowWriter = (*Store)(nil)
+	_ traceprof.Store = (*Store)(nil)
 
 	_ continuous.Store  = (*Store)(nil)
 	_ store.Remembering = (*Store)(nil)

@@ -44,6 +44,8 @@ var migrations = []func(context.Context, *driver.Conn) error{
 		c.DropAppenders() // or the table cannot be dropped
 		return c.Exec(profiles.DropDerived)
 	},
+	// 11: verdicts on benchmarks.
+	statements(profiles.CreateVerdicts),
 }
 
 func statements(sql string) func(context.Context, *driver.Conn) error {

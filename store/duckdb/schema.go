@@ -17,7 +17,7 @@ import (
 
 // schemaVersion is the version of the tables and blobs that this program writes.
 // docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 10
+const schemaVersion = 11
 
 // The keys of table meta.
 const (

@@ -33,6 +33,8 @@ var (
 	_ traceprof.Store = (*Store)(nil)
 	_ store.Accepter  = (*Store)(nil)
 
+	_ store.VerdictKeeper = (*Store)(nil)
+
 	_ continuous.Store = (*Store)(nil)
 )
 
@@ -53,7 +55,8 @@ type Store struct {
 	sources  map[store.ProfileID][]byte
 	raw      rawNames
 	accepted map[string]store.Acceptance // by finding
-	seq      int64                       // of the newest profile
+	verdicts map[testrun.Benchmark][]store.Verdict
+	seq      int64 // of the newest profile
 
 	// forest grows with Put and is replaced by Compact; entries are over it.
 	// Queries read view, its snapshot after the last change, which sorts the names
@@ -84,6 +87,7 @@ func New() *Store {
 		sources:  map[store.ProfileID][]byte{},
 		raw:      rawNames{},
 		accepted: map[string]store.Acceptance{},
+		verdicts: map[testrun.Benchmark][]store.Verdict{},
 		forest:   new(calltree.Forest),
 	}
 	s.publish()
@@ -188,6 +192,9 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 		if !runs[p.run] {
 			delete(s.runs, p.run)
 		}
+	}
+	if stored := s.benchmarks(); len(emptied) > 0 {
+		maps.DeleteFunc(s.verdicts, func(b testrun.Benchmark, _ []store.Verdict) bool { return !stored[b] })
 	}
 	return before - len(s.profiles), nil
 }

@@ -153,7 +153,8 @@ func removeUnused(t *bolt.Tx, gone []store.Profile) error {
 	}
 	return t.Do(`MATCH (g:BenchmarkGroup)-[:HAS_BENCHMARK]->(b:Benchmark)
 		WHERE b.key IN $benchmarks AND NOT EXISTS { (b)-[:HAS_PROFILE]->() } AND NOT EXISTS { (b)-[:MEASURED]->() }
-		DETACH DELETE b
+		OPTIONAL MATCH (b)-[:JUDGED]->(v:Verdict)
+		DETACH DELETE b, v
 		WITH DISTINCT g WHERE NOT EXISTS { (g)-[:HAS_BENCHMARK]->() } DELETE g`, map[string]any{"benchmarks": distinct(benchmarks)})
 }
 

@@ -204,7 +204,7 @@ var commonSchema = []string{
 
 // labels are those that a store uses, in either model.
 var labels = append([]string{"Dendro", "DendroGate", "BenchmarkGroup", "Benchmark", "TestRun", "Measurement", "Profile",
-	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Accepted", "Doomed"}, traces.Labels...)
+	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Accepted", "Verdict", "Doomed"}, traces.Labels...)
 
 // found describes the content of a database without a mark, and lists its labels that
 // a store needs. It returns nothing if there is a mark in the meantime: the counted

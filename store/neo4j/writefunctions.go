@@ -102,15 +102,20 @@ func mergeAttributes(t *bolt.Tx, label string, ids []int64, want map[int64]profi
 		return err
 	}
 	var props []map[string]any
+	other := 0 // code, see store.Verdicts
 	for _, n := range r.PropsList(0) {
-		id := n.Int("id")
-		props = append(props, functionProps(id, n.Text("name"), calltree.MergeAttributes(readFunction(n), want[id])))
+		id, have := n.Int("id"), readFunction(n)
+		merged := calltree.MergeAttributes(have, want[id])
+		if store.OtherCode(have, merged) {
+			other = 1
+		}
+		props = append(props, functionProps(id, n.Text("name"), merged))
 	}
 	// The place that is kept may have no line or column.
 	if err := t.Do("UNWIND $props AS p MATCH (f:"+label+" {id: p.id}) SET f.startLine = null, f.column = null, f += p", map[string]any{"props": props}); err != nil {
 		return err
 	}
-	return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1", nil)
+	return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1, d.code = coalesce(d.code, 0) + $other", map[string]any{"other": other})
 }
 
 // maxRawName is the maximum length of a stored raw name, in bytes.

@@ -87,6 +87,8 @@ var tests = []struct {
 	{"Types", testTypes},
 	{"Facts", testFacts},
 	{"Accepted", testAccepted},
+	{"Verdicts", testVerdicts},
+	{"Code", testCode},
 	{"Values", testValues},
 	{"Names", testNames},
 	{"Deep", testDeep},

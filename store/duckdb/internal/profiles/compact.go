@@ -138,6 +138,7 @@ func (r *rewriter) copyTables(context.Context) error {
 		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
 		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
 		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;
+		INSERT INTO fresh.verdict SELECT * FROM verdict ORDER BY bench, key;
 		INSERT INTO fresh.accepted SELECT * FROM accepted ORDER BY finding;`, "fresh.", r.catalogSQL))
 }
 

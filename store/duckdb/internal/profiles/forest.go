@@ -192,6 +192,7 @@ type writer struct {
 
 	committed, committedFns int // what of it is in the file
 	changedFns              map[int32]bool
+	otherCode               bool // of one of them, see store.OtherCode
 	shared                  bool // functions is read by views: copy before a change
 
 	raw map[string]map[int32]bool // group: functions with an example of a raw name
@@ -233,7 +234,7 @@ func (d *dictionary) commit(memory *store.Memory) {
 	}
 	if len(w.functions) != w.committedFns || len(w.changedFns) > 0 {
 		d.names, d.view = &names{functions: slices.Clip(w.functions)}, nil
-		w.committedFns, w.shared = len(w.functions), true
+		w.committedFns, w.shared, w.otherCode = len(w.functions), true, false
 		clear(w.changedFns)
 	}
 	if n := w.paths.Len(); n != w.committed {
@@ -287,6 +288,7 @@ func (w *writer) Function(fn profile.Function) int32 {
 		if w.shared {
 			w.functions, w.shared = slices.Clone(w.functions), false
 		}
+		w.otherCode = w.otherCode || int(id) < w.committedFns && store.OtherCode(w.functions[id], merged)
 		w.functions[id] = merged
 		w.changedFns[id] = true
 	}

@@ -9,6 +9,9 @@ import (
 // metaRules is the key of table meta for the rules that names were normalised by.
 const metaRules = "rules"
 
+// metaCode is the key of table meta for store.Verdicts.Code.
+const metaCode = "code"
+
 // Tables are the tables of this package.
 var Tables = []driver.Table{
 	{Name: "fn", Columns: `id INTEGER, name VARCHAR, kind UTINYINT, module VARCHAR, file VARCHAR, start_line INTEGER,
@@ -27,6 +30,7 @@ var Tables = []driver.Table{
 	{Name: "fn_sample", Columns: rowColumns},
 	{Name: "raw_name", Columns: `grp VARCHAR, fn INTEGER, name VARCHAR`},
 	{Name: "source", Columns: `id INTEGER, data BLOB`},
+	{Name: "verdict", Columns: verdictColumns},
 	{Name: "accepted", Columns: `finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR`},
 }
 
@@ -34,6 +38,13 @@ var Tables = []driver.Table{
 // the values are divided by its divisor, and the total is that of the callees and self.
 // So numbers are small, and many are zero.
 const rowColumns = `bench INTEGER, slot INTEGER, fn INTEGER, self BIGINT, callees BIGINT`
+
+// verdictColumns are the columns of verdict: what an analysis derived from the runs of a
+// benchmark.
+const verdictColumns = `bench INTEGER, key VARCHAR, stamp VARCHAR, document BLOB`
+
+// CreateVerdicts is the SQL that brings the tables of schema 10 to schema 11.
+const CreateVerdicts = "CREATE TABLE verdict(" + verdictColumns + ")"
 
 // DropDerived is the SQL that brings the tables of schema 9 to schema 10: distances are
 // differences of depths; the rows of functions are derived too, and Compact writes them again. DuckDB cannot add a column to a table

@@ -359,6 +359,11 @@ func (b *batch) writeProfiles(c *driver.Conn) error {
 
 // writeFunctions writes the functions that are new or have new attributes.
 func (w *writer) writeFunctions(ctx context.Context, c *driver.Conn) error {
+	if w.otherCode {
+		if err := countOtherCode(ctx, c); err != nil {
+			return err
+		}
+	}
 	var ids []int32
 	for id := range w.changedFns {
 		if int(id) < w.committedFns {

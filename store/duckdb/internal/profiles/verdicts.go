@@ -1,0 +1,111 @@
+package profiles
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Verdicts implements store.VerdictKeeper.
+func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.Verdicts, err error) {
+	names := map[int32]testrun.Benchmark{}
+	err = s.file.Look(ctx, func(c *driver.Conn) (err error) {
+		clear(names)
+		var ids []int32
+		s.catalog.mu.Lock()
+		for _, b := range of {
+			if id, ok := s.catalog.benches[b]; ok {
+				names[id], ids = b, append(ids, id)
+			}
+		}
+		if len(of) == 0 {
+			for b, id := range s.catalog.benches {
+				names[id] = b
+			}
+		}
+		s.catalog.mu.Unlock()
+		// The count comes first: what is kept in the meantime has a stamp with a later one.
+		if v.Code, err = codeCount(ctx, c); err != nil {
+			return err
+		}
+		v.List = nil
+		sql := "SELECT bench, key, stamp, document FROM verdict"
+		if len(of) > 0 {
+			if err := selectIDs(c, ids, false); err != nil {
+				return err
+			}
+			defer c.Exec("DELETE FROM selected")
+			sql += " WHERE bench IN (SELECT id FROM selected)"
+		}
+		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+			keys, stamps, documents := ch.Texts(1), ch.Texts(2), driver.Column[driver.Text](ch, 3)
+			for i, bench := range driver.Column[int32](ch, 0) {
+				if b, ok := names[bench]; ok { // else it is newer than the names
+					v.List = append(v.List, store.Verdict{Benchmark: b, Key: keys[i], Stamp: stamps[i], Document: bytes.Clone(documents[i].Bytes())})
+				}
+			}
+			return nil
+		})
+	})
+	store.SortVerdicts(v.List)
+	return v, err
+}
+
+// KeepVerdicts implements store.VerdictKeeper. It changes no answer, so that the version stays.
+func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
+	if err := store.CheckVerdicts(list); err != nil {
+		return err
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return err
+	}
+	defer s.file.Leave()
+	var ids []int32
+	var keys, stamps []string
+	var documents [][]byte
+	for i := range list {
+		v := &list[i]
+		if id, ok := s.catalog.benches[v.Benchmark]; ok {
+			ids, keys, stamps, documents = append(ids, id), append(keys, v.Key), append(stamps, v.Stamp), append(documents, v.Document)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	err := s.file.With(func(c *driver.Conn) error {
+		return c.WriteTx(func() error {
+			if err := selectIDs(c, ids, false); err != nil {
+				return err
+			}
+			if err := c.Exec("DELETE FROM verdict WHERE bench IN (SELECT id FROM selected); DELETE FROM selected"); err != nil {
+				return err
+			}
+			return c.Append("", "verdict", len(ids), ids, keys, stamps, documents)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("verdicts: %w", err)
+	}
+	return nil
+}
+
+// codeCount returns store.Verdicts.Code.
+func codeCount(ctx context.Context, c *driver.Conn) (int64, error) {
+	return c.Number(ctx, "SELECT coalesce(max(value::BIGINT), 0)::BIGINT FROM meta WHERE key = '"+metaCode+"'")
+}
+
+// countOtherCode adds to store.Verdicts.Code in the open transaction.
+func countOtherCode(ctx context.Context, c *driver.Conn) error {
+	n, err := codeCount(ctx, c)
+	if err != nil {
+		return err
+	}
+	return setMeta(ctx, c, metaCode, strconv.FormatInt(n+1, 10))
+}
