@@ -18,7 +18,7 @@ import (
 // or is removed.
 const Schema = 1
 
-// document is docs/schema/report.md.
+// document is docs/schema/findings.md.
 type document struct {
 	Schema     int                 `json:"schema"`
 	Headline   string              `json:"headline"`

@@ -1,5 +1,5 @@
 // Package report turns findings into documents: text for a terminal, Markdown that
-// fits a pull-request comment, JSON (docs/schema/report.md), SARIF 2.1.0 and JUnit
+// fits a pull-request comment, JSON (docs/schema/findings.md), SARIF 2.1.0 and JUnit
 // XML.
 //
 //	regression.Result, gate.Changes ─┐

@@ -6,7 +6,7 @@
 //	                                        └ inlined: shop::rate(double)  shop.cpp:15
 //
 // The results are those of `addr2line -i` and of pprof's symbolisation of the same files
-// (docs/method/symbols.md). Frames that have a name keep it. Addresses of callers are
+// (docs/method/names.md). Frames that have a name keep it. Addresses of callers are
 // taken as they are, unless the profile says that they are return addresses: then the
 // byte before is looked up, which belongs to the call.
 //

@@ -8,7 +8,7 @@
 //
 // The mode decides what the number of a sample is: microseconds since the sample before,
 // bytes by which the process grew, or in mode full time, idle and bytes.
-// docs/format/austin.md lists what it does not keep.
+// docs/format/scripting.md lists what it does not keep.
 package austin
 
 import (

@@ -10,7 +10,7 @@
 //	[{"frame": {"name": "main"}, "metrics": {"time": 1, "time (inc)": 3}, "children": […]}]
 //
 // Of a value only sums of the region itself are read, since the others follow from them or do
-// not add up. docs/format/caliper.md says which, and in what units. The rows of a file are in
+// not add up. docs/format/native.md says which, and in what units. The rows of a file are in
 // memory until its end, where the columns are.
 package caliper
 

@@ -4,7 +4,7 @@
 // Specification: https://valgrind.org/docs/manual/cl-format.html, version 1. Read
 // are all its lines: name and position compression, objects, inlined files, calls,
 // jumps (which cost nothing), several parts and threads in a file. Files of
-// callgrind 3.19 were seen. docs/format/callgrind.md lists what it does not keep.
+// callgrind 3.19 were seen. docs/format/native.md lists what it does not keep.
 //
 // The format has no stacks but a call graph: the self cost of each function by line,
 // and for each pair of caller and callee the cost of all calls, callees included.

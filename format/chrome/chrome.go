@@ -12,7 +12,7 @@
 // thread; they become samples of value type `events`: one for each stretch of time
 // in which the same events are open. The samples of V8's profiler, which come in
 // chunks, become `samples` and `wall`, as those of a .cpuprofile do. Asynchronous
-// events and instants become markers. docs/format/chrome.md says the rest.
+// events and instants become markers. docs/format/browsers.md says the rest.
 //
 // Events are kept as numbers, 40 bytes each, until the file is read, because they
 // need not be in order; their texts are kept once per name. Time is linear in the

@@ -6,7 +6,7 @@
 // https://github.com/firefox-devtools/profiler. What a version changed is found by
 // the columns that are there, not by the version: strings per thread or shared,
 // prefix or prefixOffset, fileName or source, categories on stacks or frames.
-// docs/format/firefox.md says field by field what becomes of them. Dropped are
+// docs/format/browsers.md says field by field what becomes of them. Dropped are
 // counters, CPU use, screenshots, pages, native symbols and source maps.
 //
 // Tables are kept as columns of integers until the whole file is read, because

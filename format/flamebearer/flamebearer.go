@@ -9,7 +9,7 @@
 //
 // where skip is the gap to the box before. A box lies in the box of the level above
 // that is over its beginning. The outermost box, `total`, is no function. A
-// comparison becomes two value types, `base` and `new`. docs/format/flamebearer.md
+// comparison becomes two value types, `base` and `new`. docs/format/folded.md
 // says what the units become.
 //
 // The levels are kept as numbers until the file is read, because what they mean

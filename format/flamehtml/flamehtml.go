@@ -11,7 +11,7 @@
 // them. Whoever has the recording should read that.
 //
 // Two steps: a reader for each kind of page makes the boxes (html.go, tree.go,
-// svg.go), and stacks.go makes a profile of boxes. docs/format/flamehtml.md
+// svg.go), and stacks.go makes a profile of boxes. docs/format/folded.md
 // describes the pages.
 //
 // A page is held in memory whole, at most Limits.Message bytes of it; beside it

@@ -3,7 +3,7 @@
 // centres with the ticks and the allocated bytes of each.
 //
 // The text of -p has percentages only, of which the values are computed; -P and JSON have
-// the values. docs/format/ghcprof.md lists what it does not keep.
+// the values. docs/format/scripting.md lists what it does not keep.
 package ghcprof
 
 import (

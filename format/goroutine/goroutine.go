@@ -18,7 +18,7 @@
 // A traceback becomes one sample a goroutine, with state, waiting time and creator;
 // the others become what their protocol buffer form (package format/pprof) would
 // be, with the same value types, so that the two add. What the text hides, the
-// innermost functions of the runtime, is missing. docs/format/goroutine.md has the
+// innermost functions of the runtime, is missing. docs/format/go.md has the
 // grammar.
 //
 // The package does not read binary profiles and does not symbolise addresses. Time

@@ -4,7 +4,7 @@
 // The parser is golang.org/x/exp/trace, which reads the traces of all versions of Go. It
 // holds one generation of a trace, some seconds, in memory, and is for what the runtime
 // has written: its panics on damaged files become errors. All events but samples are
-// dropped. docs/format/gotrace.md says what else is lost.
+// dropped. docs/format/go.md says what else is lost.
 package gotrace
 
 import (

@@ -7,7 +7,7 @@
 //   - heap profiles of jemalloc (prof_prefix): text, called heap_v2.
 //
 // Files of gperftools 2.10 and jemalloc 5.3 were seen; the formats are described in
-// gperftools' docs/cpuprofile-fileformat.html and by jeprof. docs/format/gperftools.md
+// gperftools' docs/cpuprofile-fileformat.html and by jeprof. docs/format/native.md
 // lists what it does not keep.
 //
 // Functions have their address as name until somebody looks it up in the binaries. The

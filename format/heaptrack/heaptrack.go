@@ -10,7 +10,7 @@
 //	+ 1                            an allocation of that kind, and its end (-)
 //
 // The format has no specification; version 3 of the file (heaptrack 1.4) was seen, and
-// version 2 differs in the strings only. docs/format/heaptrack.md lists what it does not
+// version 2 differs in the strings only. docs/format/native.md lists what it does not
 // keep. A place has the functions that are inlined there, innermost first. Memory is
 // bounded by the tables, not by the number of allocations.
 package heaptrack

@@ -12,7 +12,7 @@
 //	   1 53.17% 53.17%      67 300027 shop.Price.of
 //	CPU SAMPLES END
 //
-// docs/format/hprof.md lists what it does not keep. Heap dumps, binary or text, are not read.
+// docs/format/jvm.md lists what it does not keep. Heap dumps, binary or text, are not read.
 package hprof
 
 import (

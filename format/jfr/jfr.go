@@ -14,7 +14,7 @@
 // wall-clock samples, allocations, locks, waits. Nothing is ever added that
 // counts the same thing twice. The allocated or locked class is the innermost
 // frame of its stack, of kind class, as in async-profiler's collapsed text.
-// docs/format/jfr.md has the table of events, and what is dropped.
+// docs/format/jvm.md has the table of events, and what is dropped.
 //
 // A recording that was cut off, or whose program was killed, is read as far as
 // it goes; warnings say what is missing. An error is what gives no profile at

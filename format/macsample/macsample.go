@@ -8,7 +8,7 @@
 //	    +     ! 1400 price  (in shop) + 8  [0x10ab96f80]
 //
 // The format has no specification; report version 7 (macOS 10.7 to 15) was seen.
-// docs/format/macsample.md lists what it does not keep. A count includes what the
+// docs/format/perf.md lists what it does not keep. A count includes what the
 // function calls; what the lines below it leave of it is its own. A line's depth is the
 // column of its count, of which every level adds two.
 //

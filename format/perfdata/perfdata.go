@@ -2,7 +2,7 @@
 // stream that `perf record -o -` writes.
 //
 // The layout is that of tools/perf/Documentation/perf.data-file-format.txt and of the
-// kernel's perf_event.h. Recordings of perf 6.1 were seen; docs/format/perfdata.md says
+// kernel's perf_event.h. Recordings of perf 6.1 were seen; docs/format/perf.md says
 // what it does not keep. Samples are those of `perf script` of the same file, frame by
 // frame, without the names: the file has none. Package symbolize finds them.
 //

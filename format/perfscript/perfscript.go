@@ -7,7 +7,7 @@
 //
 // The text has no specification but tools/perf/builtin-script.c of the kernel. What perf
 // 6.1 prints was seen, with the fields of its default and of subsets chosen by -F;
-// docs/format/perfscript.md has the grammar and what the reader does not keep.
+// docs/format/perf.md has the grammar and what the reader does not keep.
 //
 // Each event becomes a value type of its own: cycles and instructions do not
 // add. Thread, time and processor of a sample are kept; offsets into functions

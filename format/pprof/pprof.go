@@ -4,7 +4,7 @@
 //
 // Specification: https://github.com/google/pprof/blob/main/proto/profile.proto.
 // Files of Go 1.26 and of async-profiler's converter 4.5 were seen. The format
-// has no version; fields of numbers above 15 are skipped. docs/format/pprof.md
+// has no version; fields of numbers above 15 are skipped. docs/format/go.md
 // says field by field what becomes of them. Dropped are: mappings and locations
 // that no sample uses, is_folded of locations, values of zero, and the number of
 // a label that is a string.

@@ -9,7 +9,7 @@
 //
 // Marshal is documented as internal to Python and has been stable for such values:
 // versions 0 to 4 are read (Python 2 and 3). The file has no stacks: package callgraph
-// estimates them, self times are exact. docs/format/pstats.md lists what it does not keep.
+// estimates them, self times are exact. docs/format/scripting.md lists what it does not keep.
 package pstats
 
 import (

@@ -5,7 +5,7 @@
 // were seen. A frame has the time of itself and all that it calls. Its own time is
 // what its children leave of that; the frames that pyinstrument adds for it
 // (`[self]`, `[await]`, `[out-of-context]` and so on) are states of the frame that
-// they are in. Times are seconds and become nanoseconds. docs/format/pyinstrument.md
+// they are in. Times are seconds and become nanoseconds. docs/format/scripting.md
 // lists what it does not keep.
 //
 // Nodes are kept as numbers until the whole file is read, because the fields of a

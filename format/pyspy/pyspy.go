@@ -10,7 +10,7 @@
 //
 // Every thread is one sample of the value type `threads`, with its state. Dumps that
 // follow each other in one text are further samples; the text does not say when they were
-// taken. docs/format/pyspy.md has the grammar and what the reader does not keep.
+// taken. docs/format/dumps.md has the grammar and what the reader does not keep.
 //
 // What `py-spy record` writes is folded text, speedscope or Chrome's format, and
 // read by their packages. Time is linear in the text; memory is bounded by what is

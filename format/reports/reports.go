@@ -8,7 +8,7 @@
 //
 // Values are as exact as printed: shares with two decimals, times that are rounded. What
 // a report leaves out (calls below a percentage) is counted at the function that is left.
-// docs/format/reports.md says for each what is read and lost. Reports of pprof itself are
+// docs/format/perf.md says for each what is read and lost. Reports of pprof itself are
 // package pprof's, those of macOS's sample are package macsample's.
 //
 // Time is linear in the text; memory is bounded by what is different in it.

@@ -7,7 +7,7 @@
 //
 // The place in front of a function is where it was. The numbers are memory in use: small
 // and large vectors in units of 8 bytes, nodes in bytes, and duplications of objects.
-// docs/format/rprof.md lists what it does not keep.
+// docs/format/scripting.md lists what it does not keep.
 package rprof
 
 import (

@@ -3,7 +3,7 @@
 // the time and the duration of each in seconds.
 //
 // A timeline also has records of other instruments (network, layout, processor usage),
-// which are not read. docs/format/safari.md lists what it does not keep.
+// which are not read. docs/format/browsers.md lists what it does not keep.
 package safari
 
 import (

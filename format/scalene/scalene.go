@@ -2,7 +2,7 @@
 //
 // The file has the shares of the time of each line, spent in Python, in native code and
 // in the system, and what the line allocated: a table each of single frames. Since
-// version 2 it also has the stacks of the samples. docs/format/scalene.md says what is
+// version 2 it also has the stacks of the samples. docs/format/scripting.md says what is
 // lost.
 package scalene
 

@@ -11,7 +11,7 @@
 // because the frames may come behind the profiles; so memory is in proportion to
 // the tree and the samples, and time to the file. What an exporter got wrong
 // (closes that do not match, times that go back) is mended and reported.
-// docs/format/speedscope.md says what the units become and what the reader does not keep.
+// docs/format/browsers.md says what the units become and what the reader does not keep.
 package speedscope
 
 import (

@@ -5,7 +5,7 @@
 // A result has for each frame its samples by line and its callees, and with the option
 // raw also the stacks and times of all samples. Without raw it is a call graph, whose
 // paths package callgraph estimates; samples of functions and lines are exact.
-// docs/format/stackprof.md lists what it does not keep.
+// docs/format/scripting.md lists what it does not keep.
 package stackprof
 
 import (

@@ -12,8 +12,8 @@
 // These spellings are read: HotSpot's (jstack, kill -3, jcmd Thread.print; JDK 6 to 25;
 // jstack -F and jhsdb), the text and the JSON of jcmd Thread.dump_to_file (JDK 21 and
 // later), ThreadInfo.toString, the JSON of Spring Boot's actuator, the traces of Android,
-// `thread apply all bt` of gdb, and the javacore of IBM's and Eclipse's J9. docs/format/threaddump.md and
-// docs/format/javacore.md have their grammars and what the readers do not keep.
+// `thread apply all bt` of gdb, and the javacore of IBM's and Eclipse's J9. docs/format/dumps.md has
+// their grammars and what the readers do not keep.
 //
 // Every thread of every dump is one sample of the value type `threads`, at the
 // time of its dump, with thread, state and, as labels, the locks it waits for and

@@ -7,7 +7,7 @@
 //	, shop]: 5
 //
 // The layouts were seen in output of bpftrace 0.17 and in dtrace(8) of illumos and
-// FreeBSD; docs/format/tracestacks.md has the grammar and what the reader does not keep.
+// FreeBSD; docs/format/perf.md has the grammar and what the reader does not keep.
 // Both list frames innermost first. A count becomes one sample, other keys of an
 // aggregation (comm, pid) become labels.
 //

@@ -5,7 +5,7 @@
 //   - DHAT (dhat.out.PID), which the crate dhat of Rust writes too: JSON with bytes and
 //     blocks for each stack, allocated in total, live at the peak and at the end.
 //
-// Files of Valgrind 3.19 were seen. docs/format/valgrind.md lists what it does not keep.
+// Files of Valgrind 3.19 were seen. docs/format/native.md lists what it does not keep.
 // What callgrind and cachegrind write is package callgrind's.
 //
 // Both write frames innermost first, as text; frames at one address are one call and

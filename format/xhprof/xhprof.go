@@ -6,7 +6,7 @@
 //	"run==>fib": {"ct": 3, "wt": 2408, "cpu": 2380, "mu": 2592, "pmu": 0}
 //
 // The self value of a function is that of the calls to it less that of its own calls.
-// Paths are estimated by package callgraph. docs/format/xhprof.md lists what it does not
+// Paths are estimated by package callgraph. docs/format/scripting.md lists what it does not
 // keep.
 package xhprof
 

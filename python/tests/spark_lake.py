@@ -1,4 +1,4 @@
-"""The Spark example of docs/schema/lake.md, compared with `dendro tree`. $DENDRO names the program."""
+"""The Spark example of docs/lake.md, compared with `dendro tree`. $DENDRO names the program."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Other programs read what Dendro writes, as docs/schema/lake.md and duckdb.md say.
+"""Other programs read what Dendro writes, as docs/lake.md and duckdb.md say.
 $DENDRO names the program."""
 
 import json

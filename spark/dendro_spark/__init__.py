@@ -3,7 +3,7 @@
     spark = session("/data/lake")                       # or its catalog: postgres://user@host/database
     top(spark, "benchmark = 'checkout' AND type = 'cpu'").show()
 
-`where` is a condition of SQL on the columns of table profiles; docs/schema/lake.md
+`where` is a condition of SQL on the columns of table profiles; docs/lake.md
 describes them. Select one type.
 """
 

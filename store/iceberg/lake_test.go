@@ -239,7 +239,7 @@ func TestSameIDs(t *testing.T) {
 	}
 }
 
-// TestIDs has the test vectors of docs/schema/lake.md.
+// TestIDs has the test vectors of docs/lake.md.
 func TestIDs(t *testing.T) {
 	s := newIDs()
 	main, parse := s.hashFunction("main"), s.hashFunction("parse")

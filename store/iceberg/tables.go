@@ -5,7 +5,7 @@
 //	                 DIR/path_samples/month=2026-11/part-0.parquet, …
 //
 // The ids of functions and paths are computed from their names, so they are the same in
-// every export of every store. docs/schema/lake.md documents the tables; the types here
+// every export of every store. docs/lake.md documents the tables; the types here
 // are their columns.
 package iceberg
 

@@ -27,8 +27,8 @@ var elsewhere = map[string]string{
 	"docs/tasks.md console":       "app/internal/cli",
 	"docs/graph.md cypher":        "test/neo4j/e2e",
 	"docs/schema/neo4j.md cypher": "store/neo4j",
-	"docs/schema/lake.md sql":     "python/tests",
-	"docs/schema/lake.md python":  "python/tests",
+	"docs/lake.md sql":            "python/tests",
+	"docs/lake.md python":         "python/tests",
 }
 
 // block is a fenced block of a page.

@@ -19,10 +19,10 @@ func TestFields(t *testing.T) {
 	findings := all["docs/schema/findings.md"]
 	for _, test := range []struct{ page, command string }{
 		{findings, "regressions --type cpu"},
-		{all["docs/schema/report.md"] + findings + all["docs/schema/bottlenecks.md"], "report --type cpu"},
-		{all["docs/schema/bottlenecks.md"], "bottlenecks --type cpu --by subtree --contexts 1 --rows 5 --expand greedy"},
-		{all["docs/schema/bottlenecks.md"], "bottlenecks --type cpu --by correlation --rows 5"},
-		{all["docs/schema/bottlenecks.md"], "diff --type cpu --benchmark checkout --against history"},
+		{findings + all["docs/method/bottlenecks.md"], "report --type cpu"},
+		{all["docs/method/bottlenecks.md"], "bottlenecks --type cpu --by subtree --contexts 1 --rows 5 --expand greedy"},
+		{all["docs/method/bottlenecks.md"], "bottlenecks --type cpu --by correlation --rows 5"},
+		{all["docs/method/bottlenecks.md"], "diff --type cpu --benchmark checkout --against history"},
 		{all["docs/schema/json.md"], "tree --type cpu --benchmark checkout --last 1 --depth 2"},
 		{all["docs/schema/json.md"], "tree --type cpu --benchmark checkout --last 1 --depth 2 --view flame"},
 		{all["docs/schema/json.md"], "tree after.pb.gz --type cpu --select github.com/dendroprof/dendro/test/demo/workload/pipeline.work[go.shape.*uint8]"},

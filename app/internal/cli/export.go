@@ -39,7 +39,7 @@ func newExport(e *env) *cobra.Command {
 The extension of -o, or --format, sets the format.
 
 --format parquet writes the selected profiles as tables into a new directory. Spark,
-pandas, polars, Trino and DuckDB read them without Dendro; docs/schema/lake.md describes
+pandas, polars, Trino and DuckDB read them without Dendro; docs/lake.md describes
 the columns. All value types are written unless --type is given.
 
 --format neo4j-admin writes the selected profiles as CSV files into a new directory,

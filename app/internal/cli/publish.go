@@ -34,7 +34,7 @@ its catalog in PostgreSQL, which several machines share: postgres://USER@HOST/DA
 A lake that does not exist is created. --warehouse sets where its files are (default: in
 the directory): s3://BUCKET/PREFIX (gs://, azblob://), or a directory that the machines
 share. The environment variable PGPASSWORD or the file ~/.pgpass has the password of
-PostgreSQL. docs/schema/lake.md describes the tables.
+PostgreSQL. docs/lake.md describes the tables.
 
 Profiles that the lake already has are skipped. Repeat the command to continue an
 interrupted publication, or to publish new profiles. A profile that the lake has with

@@ -14,7 +14,7 @@
 // clone begins.
 //
 // The author of a repository is not trusted: nothing that it names is run, fetched, or read
-// outside of it (repository.go, docs/design/repositories.md).
+// outside of it (repository.go, docs/design/identity.md).
 //
 // What was read is cached in a directory of the caller's, one file per repository
 // and commit, so that a second question costs milliseconds. The package knows no

@@ -97,7 +97,7 @@ func (s *Store) enter(ctx context.Context) error {
 }
 
 // SQL implements store.SQLSpeaker over the tables of the lake, which
-// docs/schema/lake.md describes.
+// docs/lake.md describes.
 func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
 	return s.sql.SQL(ctx, query)
 }
