@@ -12,7 +12,7 @@ import (
 type Brief struct {
 	Headline string
 	Failed   bool
-	Passed   bool // neither is set without a verdict
+	Passed   bool // neither is set if nothing was tested
 	Selected string
 	Notes    []string
 	Changes  []BriefChange
@@ -34,7 +34,7 @@ type BriefChange struct {
 func (r *Report) Brief(changes int) *Brief {
 	b := &Brief{Headline: r.Headline(), Selected: r.selected(), Notes: words.CleanAll(slices.Concat(r.verdictNotes(), r.Notes))}
 	if r.Verdict != nil {
-		b.Failed, b.Passed = r.Verdict.Failed, !r.Verdict.Failed
+		b.Failed, b.Passed = r.Verdict.Failed, r.Verdict.Tested && !r.Verdict.Failed
 	}
 	shown, left := r.shown(changes)
 	b.More = left

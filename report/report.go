@@ -299,18 +299,22 @@ func (r *Report) Headline() string {
 			text, but = "no finding", fmt.Sprintf(", but %d %s worse", worse, words.Plural(worse, "metric"))
 		}
 	}
-	text += fmt.Sprintf(" in %d %s%s", judged, words.Plural(judged, "benchmark"), but)
-	if judged == 0 && len(parts) == 0 {
+	switch {
+	case judged > 0:
+		text += fmt.Sprintf(" in %d %s%s", judged, words.Plural(judged, "benchmark"), but)
+	case len(parts) == 0:
 		text = "nothing tested"
 	}
 	if left > 0 {
-		text += fmt.Sprintf("; %d %s without enough history", left, words.Plural(left, "benchmark"))
+		text += fmt.Sprintf("; %d %s without a verdict", left, words.Plural(left, "benchmark"))
 	}
 	switch {
 	case r.Verdict == nil:
 		return text
 	case r.Verdict.Failed:
 		return "failed: " + text
+	case !r.Verdict.Tested:
+		return "no verdict: " + text
 	}
 	return "passed: " + text
 }

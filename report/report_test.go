@@ -219,23 +219,26 @@ func TestMarkdownFits(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	res := &regression.Result{Benchmarks: []regression.Benchmark{{Reason: "too few runs"}}}
-	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without enough history" {
+	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without a verdict" {
+		t.Error(got)
+	}
+	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "no verdict: nothing tested; 1 benchmark without a verdict" {
 		t.Error(got)
 	}
 	res.Benchmarks = append(res.Benchmarks, regression.Benchmark{Type: profile.ValueType{Name: "alloc"}, Reason: "too few runs"})
-	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without enough history" {
+	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without a verdict" {
 		t.Errorf("a benchmark of two value types: %s", got)
 	}
 	res.Benchmarks[0].Reason = ""
-	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
+	if got := New(res, nil, nil, &gate.Verdict{Tested: true}).Headline(); got != "passed: no change found in 1 benchmark" {
 		t.Error(got)
 	}
-	r := New(res, nil, nil, &gate.Verdict{})
+	r := New(res, nil, nil, &gate.Verdict{Tested: true})
 	r.Metrics.Rows = []metrics.Row{{Metric: "ns/op", Change: 0.7, Significant: true}, {Metric: "B/op", Change: -0.5, Significant: true}}
 	if got := r.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse" {
 		t.Error(got)
 	}
-	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without enough history" {
+	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without a verdict" {
 		t.Error(got)
 	}
 }

@@ -33,8 +33,8 @@ type Comparison struct {
 }
 
 // Compare compares the head's runs of each benchmark, together, with the base's runs of
-// it on the same machine and by the same profiler. It ignores benchmarks that the head
-// does not have; benchmarks that only the head has get no verdict. Options,
+// it on the same machine and by the same profiler. Benchmarks that only one side has get no
+// verdict. Options,
 // Acknowledged, Now and Window of the request apply.
 func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.Request) (*Comparison, error) {
 	if len(sides.Head) == 0 {
@@ -60,6 +60,9 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	for i := range out.Benchmarks {
 		b := &out.Benchmarks[i]
 		b.LeftOut = append(b.LeftOut, s.left[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]...)
+	}
+	if err := out.absent(ctx, st, &sides); err != nil {
+		return nil, err
 	}
 	return out, out.WarnOfEstimates(ctx, st) // the view has the compared value types only
 }

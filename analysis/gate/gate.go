@@ -249,6 +249,11 @@ type Verdict struct {
 	FailOnMetric   float64 `json:"failOnMetric,omitempty"`
 	FailingMetrics int     `json:"failingMetrics"`
 
+	// Tested reports whether something was compared; NewHistory, if nothing was, that the
+	// base has no run of any benchmark, also none that does not compare.
+	Tested     bool `json:"tested"`
+	NewHistory bool `json:"newHistory,omitempty"`
+
 	Judged int `json:"judged"` // benchmarks with a verdict
 	// Runs are the numbers of runs that were compared, the fewest and the most of all
 	// benchmarks.
@@ -269,8 +274,10 @@ type Unjudged struct {
 // Judge applies the policy: it marks the changes and the metrics that fail and counts.
 func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 	v := &Verdict{Policy: p.String(), Unjudged: []Unjudged{}}
+	before := false // the base has runs
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
+		before = before || len(b.Base)+len(b.LeftOut) > 0
 		if b.Reason == "" {
 			v.count(b)
 			continue
@@ -293,6 +300,8 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 		}
 	}
 	v.Failed = v.Failing > 0
+	v.Tested = v.Judged > 0
+	v.NewHistory = !v.Tested && !before
 	v.Why = v.why(p, changes)
 	return v
 }
@@ -304,6 +313,7 @@ func (v *Verdict) JudgeMetrics(table *metrics.Table, minimum float64) {
 	few, needed := 0, 0
 	for i := range table.Rows {
 		r := &table.Rows[i]
+		v.Tested = v.Tested || r.Reason != metrics.TooFew
 		switch {
 		case r.Worse() < minimum:
 		case r.Significant:

@@ -328,6 +328,70 @@ func TestCompareSuites(t *testing.T) {
 	}
 }
 
+// TestAbsent: benchmarks of the base that the head lacks have no verdict, and say so; those
+// that the base's newest runs lack too are no longer missed.
+func TestAbsent(t *testing.T) {
+	st := mem.New()
+	values := []int64{800, 900, 1000, 1100}
+	for i := range 5 {
+		run := testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: time.Date(2026, 3, 1+i, 0, 0, 0, 0, time.UTC), Branch: "main"}
+		for _, b := range []string{"kept", "gone"} {
+			put(t, st, b, run, values...)
+		}
+		if i == 0 {
+			put(t, st, "deleted", run, values...)
+		}
+		put(t, st, "old name", run, 1, 2, 3, 4, 500, 500)
+	}
+	head := testrun.Run{Key: "head-0", Date: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Branch: "topic"}
+	put(t, st, "kept", head, values...)
+	put(t, st, "new name", head, 1, 2, 3, 4, 500, 480)
+	side := func(branch string) []store.Profile {
+		list, err := st.Profiles(t.Context(), store.Query{Branches: []string{branch}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	c, err := Compare(t.Context(), st, Sides{Base: side("main"), Head: side("topic")}, regression.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range c.Benchmarks {
+		got = append(got, b.Benchmark.Name+": "+b.Reason)
+	}
+	want := []string{"gone: in 5 runs of the base and in none of the head: not tested", "kept: ", "new name: too few runs: 0 before the tested run, at least 3 are needed; renamed from g/old name?",
+		"old name: in 5 runs of the base and in none of the head: not tested; renamed to g/new name? that runs the same functions"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if v := Judge(c.Result, nil, Policy{}); !v.Tested || v.Judged != 1 || len(v.Unjudged) != 3 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestTested: a verdict is one only if something was tested; a base without any run is a new
+// history, one whose runs do not compare is none.
+func TestTested(t *testing.T) {
+	unjudged := regression.Benchmark{Reason: "too few runs"}
+	elsewhere := unjudged
+	elsewhere.LeftOut = []history.LeftOut{{Reason: "another machine", Runs: 5}}
+	for _, c := range []struct {
+		list       []regression.Benchmark
+		tested, is bool
+	}{
+		{[]regression.Benchmark{unjudged}, false, true},
+		{[]regression.Benchmark{unjudged, elsewhere}, false, false},
+		{[]regression.Benchmark{unjudged, {Base: make([]store.Profile, 2), Reason: "too few runs"}}, false, false},
+		{[]regression.Benchmark{unjudged, {}}, true, false},
+	} {
+		if v := Judge(&regression.Result{Benchmarks: c.list}, nil, Policy{}); v.Tested != c.tested || v.NewHistory != c.is || v.Failed {
+			t.Errorf("%+v: %+v", c, v)
+		}
+	}
+}
+
 // TestPlaceAndRate: a single suspect fails if its place and its samples per operation both
 // show a large change. A widespread change fails only if a measurement confirms it; the
 // verdict says which is missing.

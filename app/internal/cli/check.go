@@ -20,11 +20,15 @@ import (
 // errRegression ends `dendro check` with status 3 after it has said why.
 var errRegression = errors.New("regression found")
 
+// errNoVerdict ends `dendro check --require-verdict` with status 1.
+var errNoVerdict = errors.New("no verdict: nothing was tested (--require-verdict)")
+
 // checkOptions are the flags of `dendro check` beside those of the request.
 type checkOptions struct {
 	reporting
 	r          judge.CheckRequest
 	full       bool
+	require    bool
 	comment    string
 	commentKey string
 	github     string
@@ -45,7 +49,10 @@ A suspect (only one run shows it) is a warning, unless its score is practically
 impossible by chance. A benchmark in which everything became slower is a warning too,
 because the cause is usually the machine. To fail on them, add ",suspect" or ",slowdown"
 to --fail-on.
-Benchmarks with too little history are reported but do not fail the check.
+Benchmarks with too little history, and those of the base that the head lacks, are
+reported but do not fail the check. If nothing was tested, the result is "no verdict"
+instead of "passed"; with --require-verdict the status is then 1, unless the base has no
+run of any benchmark: the first pull request of a new history passes.
 
 Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
 that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at
@@ -73,6 +80,7 @@ which later runs update. --github off disables all of this.`,
 	o.reporting.addFlags(c, &o.r)
 	f := c.Flags()
 	f.BoolVar(&o.full, "full", false, "print the whole report: details, plots and contexts")
+	f.BoolVar(&o.require, "require-verdict", false, "exit with status 1 if nothing was tested, unless the base has no run of any benchmark yet")
 	f.StringVar(&o.comment, "comment", "", "also write the pull request comment to `file`")
 	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment; several checks of a pull request need different names")
 	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
@@ -100,8 +108,11 @@ func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) 
 	if err := o.publish(ctx, e, &flow, doc); err != nil {
 		return err
 	}
-	if doc.Verdict.Failed {
+	switch v := doc.Verdict; {
+	case v.Failed:
 		return errRegression
+	case o.require && !v.Tested && !v.NewHistory:
+		return errNoVerdict
 	}
 	return nil
 }

@@ -1,0 +1,155 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+const (
+	// newestRuns is the number of the newest base runs of a group that a benchmark is still
+	// part of if one of them has it. A benchmark that was deleted earlier is not missed.
+	newestRuns = 3
+	// sameWork is the minimum common share of the self samples of functions of two
+	// benchmarks that are one under two names.
+	sameWork = 0.6
+)
+
+// absent lists the benchmarks of the base's newest runs of which the head has no run: they are
+// not tested, and a gate must not pass them in silence. It notes which benchmark that only the
+// head has may be one of them under another name.
+func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) error {
+	head := ofBenchmarks(s.Head)
+	newest, recent := map[string][]string{}, map[testrun.Benchmark]bool{} // run keys by group
+	for i := range slices.Backward(s.Base) {
+		p := &s.Base[i]
+		keys := newest[p.Benchmark.Group]
+		if !slices.Contains(keys, p.Run.Key) {
+			if len(keys) == newestRuns {
+				continue
+			}
+			newest[p.Benchmark.Group] = append(keys, p.Run.Key)
+		}
+		recent[p.Benchmark] = true
+	}
+	base := ofBenchmarks(s.Base)
+	var gone []regression.Benchmark
+	for b, list := range base {
+		if head[b] != nil || !recent[b] {
+			continue
+		}
+		runs := map[string]bool{}
+		var own []store.Profile
+		main := list[len(list)-1]
+		for _, p := range slices.Backward(list) {
+			if p.Run.Key == main.Run.Key && p.Default {
+				main = p
+			}
+		}
+		for _, p := range list {
+			runs[p.Run.Key] = true
+			if p.Type.Name == main.Type.Name {
+				own = append(own, p)
+			}
+		}
+		gone = append(gone, regression.Benchmark{Benchmark: b, Type: main.Type, Base: own,
+			Reason: fmt.Sprintf("in %d %s of the base and in none of the head: not tested", len(runs), plural(len(runs), "run", "runs"))})
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	var fresh []*regression.Benchmark
+	for i := range c.Benchmarks {
+		if b := &c.Benchmarks[i]; b.Reason != "" && base[b.Benchmark] == nil && len(b.Head) > 0 {
+			fresh = append(fresh, b)
+		}
+	}
+	if err := noteRenamed(ctx, st, gone, fresh); err != nil {
+		return err
+	}
+	c.Benchmarks = append(c.Benchmarks, gone...)
+	slices.SortStableFunc(c.Benchmarks, func(a, b regression.Benchmark) int {
+		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name), cmp.Compare(a.Type.Name, b.Type.Name))
+	})
+	return nil
+}
+
+// ofBenchmarks groups profiles by benchmark.
+func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
+	of := map[testrun.Benchmark][]store.Profile{}
+	for i := range list {
+		of[list[i].Benchmark] = append(of[list[i].Benchmark], list[i])
+	}
+	return of
+}
+
+// noteRenamed adds to the reasons of benchmarks that are gone and of those that are new which
+// two of them spend their time in the same functions.
+func noteRenamed(ctx context.Context, st store.Reader, gone []regression.Benchmark, fresh []*regression.Benchmark) error {
+	var ids []store.ProfileID
+	for i := range gone {
+		ids = append(ids, gone[i].Base[len(gone[i].Base)-1].ID)
+	}
+	for _, b := range fresh {
+		ids = append(ids, b.Head[0].ID)
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	of, err := selfShares(ctx, st, ids)
+	if err != nil {
+		return err
+	}
+	for i := range gone {
+		b := &gone[i]
+		best, most := -1, sameWork
+		for k, other := range fresh {
+			if other.Type.Name != b.Type.Name {
+				continue
+			}
+			if common := commonShare(of[ids[i]], of[ids[len(gone)+k]]); common >= most {
+				best, most = k, common
+			}
+		}
+		if best >= 0 {
+			b.Reason += fmt.Sprintf("; renamed to %s? that runs the same functions", fresh[best].Benchmark)
+			fresh[best].Reason += fmt.Sprintf("; renamed from %s?", b.Benchmark)
+		}
+	}
+	return nil
+}
+
+// selfShares returns the shares of the self samples of functions of profiles, by name.
+func selfShares(ctx context.Context, st store.Reader, ids []store.ProfileID) (map[store.ProfileID]map[string]float64, error) {
+	set, err := st.Functions(ctx, store.Query{Profiles: ids}, nil)
+	if err != nil {
+		return nil, err
+	}
+	of := map[store.ProfileID]map[string]float64{}
+	for i := range set.Profiles {
+		of[set.Profiles[i].ID] = map[string]float64{}
+	}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i, p := range rows.Profile {
+			if sum := set.Profiles[p].Sum; sum > 0 && rows.Self[i] > 0 {
+				of[set.Profiles[p].ID][set.Functions[rows.Function[i]].Name] = float64(rows.Self[i]) / float64(sum)
+			}
+		}
+	}
+	return of, nil
+}
+
+func commonShare(a, b map[string]float64) (common float64) {
+	for name, share := range a {
+		common += min(share, b[name])
+	}
+	return common
+}
