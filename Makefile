@@ -131,7 +131,7 @@ fuzz-changed: ## fuzz targets of packages that differ from BASE (origin/main), 2
 bench-smoke: # a small run of the benchmark: engines must agree
 	cd test/bench && $(GO) run ./cmd/bench -runs 4 -rounds 1 -repeats 2 -alone 3
 
-bench: ## the benchmarks of docs/benchmarks.md, at most 10 minutes
+bench: ## the benchmarks of test/bench/RESULTS.md, at most 10 minutes
 	cd test/bench && $(GO) run ./cmd/bench $(BENCHARGS)
 
 bench-readers: ## every reader against a named alternative (JFRCONV=jfr-converter.jar adds jfrconv)

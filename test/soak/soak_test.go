@@ -252,7 +252,7 @@ func ended(ctx context.Context) bool {
 	return time.Until(deadline) < 100*time.Millisecond
 }
 
-// report prints the figures as a table for docs/benchmarks.md, and fails the test for what
+// report prints the figures as a table for test/bench/RESULTS.md, and fails the test for what
 // must not be.
 func (s *soak) report(figures []*figure) {
 	t := s.t
