@@ -108,7 +108,7 @@ class Stores(unittest.TestCase):
             self.assertEqual(list(none.columns), list(some.columns))
             some, none = store.find("regexp.compile", by="run"), store.find("regexp.compile", by="run", min_share="99%")
             self.assertEqual(list(none.columns), list(some.columns))
-            self.assertTrue(none.meanShare.max() != none.meanShare.max())
+            self.assertTrue(none.share.max() != none.share.max())
             none = store.runs(since="2100-01-01")
             self.assertLessEqual(set(none.columns), {*store.runs().columns, "repository"})
             self.assertIn("date", none)

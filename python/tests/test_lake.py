@@ -49,10 +49,13 @@ class Lake(unittest.TestCase):
         return [(r["function"], r["self"], r["total"]) for r in self.ask("top", "--benchmark", "checkout", "--type", "cpu", "--rows", "0", "--sort", "total")]
 
     def test_duckdb(self) -> None:
-        (query,) = blocks("lake.md", "sql")
+        query, benchmarks = blocks("lake.md", "sql")
         got = duckdb.sql(query).fetchall()
         self.assertEqual(sorted(row[:3] for row in got), sorted(self.top()))
         self.assertAlmostEqual(got[0][3], 1, delta=0.05)  # a root
+
+        want = [(r["name"], r["profiles"], r["of"], r["share"]) for r in self.ask("find", "regexp.Compile", "--type", "cpu", "--min-share", "1%", "--by", "benchmark")]
+        self.assertEqual([(f"{row[0]}/{row[1]}", *row[2:]) for row in duckdb.sql(benchmarks).fetchall()], want)
 
     def test_pandas(self) -> None:
         (block,) = [b for b in blocks("lake.md", "python") if "pandas" in b]

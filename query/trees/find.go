@@ -22,8 +22,9 @@ import (
 type FindRequest struct {
 	query.Selection `group:"Selection"`
 	Pattern         string      `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
-	MinShare        query.Share `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the profile (5% or 0.05)" json:"minShare,omitempty"`
-	MinValue        Amount      `param:"min-value" group:"Limit" arg:"value" help:"minimum value, like --min-share of total or self: 2s, 10MiB, or a number in the unit of the value type" json:"minValue,omitzero"`
+	MinShare        query.Share `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the samples of a row's profiles (5% or 0.05)" json:"minShare,omitempty"`
+	MinValue        Amount      `param:"min-value" group:"Limit" arg:"value" help:"minimum value of a row, like --min-share of total or self: 2s, 10MiB, or a number in the unit of the value type" json:"minValue,omitzero"`
+	InAnyRun        bool        `param:"in-any-run" group:"Limit" help:"with --by: keep rows of which a single profile reaches the minimum" json:"inAnyRun,omitempty"`
 	Callees         []string    `param:"callee" group:"View" arg:"name" help:"only where the function found calls this one directly (exact name, glob or /re/); repeatable, all are needed" json:"callee,omitempty"`
 	Total           bool        `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
 	Self            bool        `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
@@ -68,26 +69,28 @@ type FindRow struct {
 	Function  string          `json:"function"`
 }
 
-// FindSum is a run, benchmark, group or function with what was found in it. The mean
-// share is over the profiles in which the pattern occurs.
+// FindSum is a run, benchmark, group or function with what was found in its profiles. A
+// profile without the pattern counts as 0: the share is of all samples of the row.
 type FindSum struct {
-	Name      string          `json:"name"`
-	Profiles  int             `json:"profiles"`
-	MeanShare float64         `json:"meanShare"`
-	MaxShare  float64         `json:"maxShare"`
-	Self      document.Number `json:"self"`
-	Total     document.Number `json:"total"`
+	Name     string          `json:"name"`
+	Profiles int             `json:"profiles"` // in which it was found; with InAnyRun that reach the minimum
+	Of       int             `json:"of"`       // selected profiles of the row
+	Share    float64         `json:"share"`    // of the samples of all of them
+	MaxShare float64         `json:"maxShare"` // of one profile
+	MaxRun   string          `json:"maxRun"`   // the run of that profile
+	Self     document.Number `json:"self"`
+	Total    document.Number `json:"total"`
 }
 
 // Find answers a FindRequest with a row per profile and function.
 func Find(ctx context.Context, st store.Store, r *FindRequest) (*FindResult, error) {
-	finds, notes, err := r.find(ctx, st, store.FindFunctions)
+	f, err := r.find(ctx, st, store.FindFunctions)
 	if err != nil {
 		return nil, err
 	}
-	rows := r.perProfile(finds)
+	rows := f.perProfile()
 	shown := query.Filled(words.First(rows, r.Rows))
-	return &FindResult{r.head(finds, len(rows)-len(shown), notes), shown}, nil
+	return &FindResult{f.head(len(rows), len(shown)), shown}, nil
 }
 
 // FindSums answers a FindRequest with a row per run, benchmark, group or function, as By
@@ -97,71 +100,69 @@ func FindSums(ctx context.Context, st store.Store, r *FindRequest) (*FindSumsRes
 	if r.By == "function" {
 		look = store.FindFunctions
 	}
-	finds, notes, err := r.find(ctx, st, look)
+	f, err := r.find(ctx, st, look)
 	if err != nil {
 		return nil, err
 	}
-	rows := r.summed(finds)
+	rows := f.summed()
 	shown := query.Filled(words.First(rows, r.Rows))
-	return &FindSumsResult{r.head(finds, len(rows)-len(shown), notes), shown}, nil
+	return &FindSumsResult{f.head(len(rows), len(shown)), shown}, nil
 }
 
 // look is store.Find or store.FindFunctions.
 type look func(ctx context.Context, st store.Reader, q store.Query, pattern string, callees ...string) (*store.Finds, error)
 
-// find returns what is at or above the minimum of the request.
-func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (finds *store.Finds, notes []string, err error) {
+// found is what a request found, before its minimum.
+type found struct {
+	*FindRequest
+	all   *store.Finds
+	least []int64 // MinValue in each profile
+	notes []string
+}
+
+// find looks for the pattern of the request.
+func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (f *found, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if r.Self && r.Total {
-		return nil, nil, param.Errorf("--self and --total exclude each other")
+		return nil, param.Errorf("--self and --total exclude each other")
+	}
+	if r.InAnyRun && r.By == "profile" {
+		return nil, param.Errorf("--in-any-run needs --by run, benchmark, group or function: without it each row is one run")
 	}
 	if r.Pattern == "" {
-		return nil, nil, param.Errorf("pattern is missing: the function or call path to find")
+		return nil, param.Errorf("pattern is missing: the function or call path to find")
 	}
 	p, err := callpath.Parse(r.Pattern)
 	if err != nil {
-		return nil, nil, param.Errorf("pattern: %w", err)
+		return nil, param.Errorf("pattern: %w", err)
 	}
 	if err := p.Calling(r.Callees...); err != nil {
-		return nil, nil, param.Errorf("--callee: %w", err)
+		return nil, param.Errorf("--callee: %w", err)
 	}
 	q, notes, err := query.OneType(ctx, st, &r.Selection)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	finds, err = look(ctx, st, q, r.Pattern, r.Callees...)
+	finds, err := look(ctx, st, q, r.Pattern, r.Callees...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(finds.Rows) == 0 {
 		if err := r.unknown(ctx, st, p); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	found := len(finds.Rows)
+	if r.By != "profile" { // whose values are added
+		if err := store.OneType(finds.Profiles, q); err != nil {
+			return nil, err
+		}
+	}
 	least, err := r.MinValue.in(finds.Profiles)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool {
-		value := row.Total
-		if r.Self {
-			value = row.Self
-		}
-		return r.share(finds, row) < float64(r.MinShare) || value < least[row.Profile] || row.Self == 0 && row.Total == 0
-	})
-	switch {
-	case len(finds.Rows) > 0:
-	case found == 0:
-		notes = append(notes, fmt.Sprintf("%s is not in %s", r.Pattern, query.Counted(len(finds.Profiles), "selected profile")))
-	default:
-		limit := "--min-share"
-		if r.MinValue != (Amount{}) {
-			limit = "--min-value"
-		}
-		notes = append(notes, fmt.Sprintf("%s is below %s in %s", r.Pattern, limit, query.Counted(len(finds.Profiles), "selected profile")))
-	}
-	return finds, notes, nil
+	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool { return row.Self == 0 && row.Total == 0 })
+	return &found{r, finds, least, notes}, nil
 }
 
 // unknown returns an error if the pattern is of a function that no profile in the store has.
@@ -185,38 +186,61 @@ func (r *FindRequest) unknown(ctx context.Context, st store.Reader, p *callpath.
 	return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(r.Pattern), words.DidYouMean(r.Pattern, names))
 }
 
-// head describes what was searched.
-func (r *FindRequest) head(f *store.Finds, omitted int, notes []string) FindHead {
-	out := FindHead{Profiles: len(f.Profiles), By: r.By, Notes: notes, Omitted: query.Omitted{Rows: omitted}}
-	if len(f.Profiles) > 0 {
-		out.Type, out.Unit = f.Profiles[0].Type.Name, f.Profiles[0].Type.Unit
+// head describes what was searched, and says why no row is listed.
+func (f *found) head(rows, shown int) FindHead {
+	out := FindHead{Profiles: len(f.all.Profiles), By: f.By, Notes: f.notes, Omitted: query.Omitted{Rows: rows - shown}}
+	if len(f.all.Profiles) > 0 {
+		out.Type, out.Unit = f.all.Profiles[0].Type.Name, f.all.Profiles[0].Type.Unit
+	}
+	if rows == 0 {
+		why := "is not in"
+		switch {
+		case len(f.all.Rows) > 0 && f.MinValue != (Amount{}):
+			why = "is below --min-value in"
+		case len(f.all.Rows) > 0:
+			why = "is below --min-share in"
+		}
+		out.Notes = append(out.Notes, fmt.Sprintf("%s %s %s", f.Pattern, why, query.Counted(len(f.all.Profiles), "selected profile")))
 	}
 	return out
 }
 
-// share returns the share of a row in its profile, as measured.
-func (r *FindRequest) share(f *store.Finds, row store.FindRow) float64 {
-	if r.Self {
-		return query.ShareOf(row.Self, f.Profiles[row.Profile].Sum)
+// value returns what is measured of a row: total, or self.
+func (f *found) value(row store.FindRow) int64 {
+	if f.Self {
+		return row.Self
 	}
-	return query.ShareOf(row.Total, f.Profiles[row.Profile].Sum)
+	return row.Total
+}
+
+// share returns the share of a row in its profile, as measured.
+func (f *found) share(row store.FindRow) float64 {
+	return query.ShareOf(f.value(row), f.all.Profiles[row.Profile].Sum)
+}
+
+// reaches reports whether a row of a profile is at or above the minimum.
+func (f *found) reaches(row store.FindRow) bool {
+	return f.share(row) >= float64(f.MinShare) && f.value(row) >= f.least[row.Profile]
 }
 
 // perProfile lists a row per function and profile, the largest share first.
-func (r *FindRequest) perProfile(f *store.Finds) []FindRow {
-	slices.SortStableFunc(f.Rows, func(a, b store.FindRow) int { return cmp.Compare(r.share(f, b), r.share(f, a)) })
-	rows := make([]FindRow, len(f.Rows))
-	for i, row := range f.Rows {
-		p := &f.Profiles[row.Profile]
-		rows[i] = FindRow{r.share(f, row), document.Whole(row.Self, p.Type.Scale), document.Whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
-			p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, row.Function}
+func (f *found) perProfile() []FindRow {
+	var rows []FindRow
+	for _, row := range f.all.Rows {
+		if f.reaches(row) {
+			p := &f.all.Profiles[row.Profile]
+			rows = append(rows, FindRow{f.share(row), document.Whole(row.Self, p.Type.Scale), document.Whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
+				p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, row.Function})
+		}
 	}
+	slices.SortStableFunc(rows, func(a, b FindRow) int { return cmp.Compare(b.Share, a.Share) })
 	return rows
 }
 
-// key returns what a row is summed under: two benchmarks may have one text.
-func (r *FindRequest) key(p *store.Profile, function string) any {
-	switch r.By {
+// key returns what a profile is summed under: two benchmarks may have one text. Functions
+// are summed over all profiles.
+func (f *found) key(p *store.Profile) any {
+	switch f.By {
 	case "run":
 		return p.Run.Key
 	case "benchmark":
@@ -224,45 +248,74 @@ func (r *FindRequest) key(p *store.Profile, function string) any {
 	case "group":
 		return p.Benchmark.Group
 	default:
-		return function
+		return nil
 	}
 }
 
-// summed sums the rows per run, benchmark, group or function.
-func (r *FindRequest) summed(f *store.Finds) []FindSum {
+// summed sums the rows per run, benchmark, group or function, and lists the sums that are
+// at or above the minimum.
+func (f *found) summed() []FindSum {
+	type whole struct { // of the profiles of a key
+		profiles int
+		sum      int64
+	}
+	type place struct {
+		key      any
+		function string
+	}
 	type sum struct {
 		FindSum
-		profiles    map[int32]bool
 		self, total int64
-		shares      float64
+		least       int64
 	}
-	var order []*sum
-	byKey := map[any]*sum{}
-	for _, row := range f.Rows {
-		p := &f.Profiles[row.Profile]
-		key := r.key(p, row.Function)
-		s := byKey[key]
-		if s == nil {
-			s = &sum{FindSum: FindSum{Name: fmt.Sprint(key)}, profiles: map[int32]bool{}}
-			byKey[key] = s
-			order = append(order, s)
+	of := map[any]*whole{}
+	for i := range f.all.Profiles {
+		key := f.key(&f.all.Profiles[i])
+		if of[key] == nil {
+			of[key] = new(whole)
 		}
-		s.profiles[row.Profile] = true
+		of[key].profiles++
+		of[key].sum += f.all.Profiles[i].Sum
+	}
+	var order []place
+	sums := map[place]*sum{}
+	for _, row := range f.all.Rows {
+		p := &f.all.Profiles[row.Profile]
+		at := place{key: f.key(p)}
+		name := fmt.Sprint(at.key)
+		if f.By == "function" {
+			at.function, name = row.Function, row.Function
+		}
+		s := sums[at]
+		if s == nil {
+			s = &sum{FindSum: FindSum{Name: name, Of: of[at.key].profiles}, least: f.least[row.Profile]}
+			sums[at] = s
+			order = append(order, at)
+		}
+		if !f.InAnyRun || f.reaches(row) {
+			s.Profiles++
+		}
 		s.self += row.Self
 		s.total += row.Total
-		s.shares += r.share(f, row)
-		s.MaxShare = max(s.MaxShare, r.share(f, row))
+		if share := f.share(row); s.MaxRun == "" || share > s.MaxShare {
+			s.MaxShare, s.MaxRun = share, p.Run.Key
+		}
 	}
-	rows := make([]FindSum, len(order))
-	for i, s := range order {
-		scale := f.Profiles[0].Type.Scale // of all: a selection has one type
-		s.Profiles, s.MeanShare = len(s.profiles), s.shares/float64(len(s.profiles))
+	var rows []FindSum
+	for _, at := range order {
+		s := sums[at]
+		value := f.value(store.FindRow{Self: s.self, Total: s.total})
+		s.Share = query.ShareOf(value, of[at.key].sum)
+		if s.Profiles == 0 || !f.InAnyRun && (s.Share < float64(f.MinShare) || value < s.least) {
+			continue
+		}
+		scale := f.all.Profiles[0].Type.Scale // of all: a selection has one type
 		s.Self, s.Total = document.Whole(s.self, scale), document.Whole(s.total, scale)
-		rows[i] = s.FindSum
+		rows = append(rows, s.FindSum)
 	}
-	if r.By != "run" { // runs stay in the order of time
+	if f.By != "run" { // runs stay in the order of time
 		slices.SortStableFunc(rows, func(a, b FindSum) int {
-			return cmp.Or(cmp.Compare(b.MeanShare, a.MeanShare), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Name, b.Name))
 		})
 	}
 	return rows

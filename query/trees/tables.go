@@ -254,12 +254,21 @@ func (r *FindResult) Table(exact bool) *table.Table {
 }
 
 // Table has a row per run, benchmark, group or function.
-func (r *FindSumsResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn(r.By), table.CountColumn("profiles"), table.ShareColumn("meanShare"), table.ShareColumn("maxShare"),
+func (r *FindSumsResult) Table(exact bool) *table.Table {
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn(r.By), table.CountColumn("profiles"), table.CountColumn("of"), table.ShareColumn("share"), table.ShareColumn("maxShare"), table.TextColumn("maxRun"),
 		query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit))}}
+	const of = 2
+	if !exact { // profiles 1 of 4
+		t.Columns = slices.Delete(t.Columns, of, of+1)
+	}
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		t.Add(x.Name, x.Profiles, x.MeanShare, x.MaxShare, x.Self, x.Total)
+		cells := []any{x.Name, x.Profiles, x.Of, x.Share, x.MaxShare, x.MaxRun, x.Self, x.Total}
+		if !exact {
+			cells[of-1] = fmt.Sprintf("%s of %s", words.Count(x.Profiles), words.Count(x.Of))
+			cells = slices.Delete(cells, of, of+1)
+		}
+		t.Add(cells...)
 	}
 	return t
 }

@@ -69,13 +69,15 @@ func TestViews(t *testing.T) {
 		{"SELECT u.code_path, v.code_path FROM invokes JOIN function_node u ON u.key = caller JOIN function_node v ON v.key = callee WHERE invokes.profile = 2 ORDER BY ALL", "A B\nA C\nB A\n"},
 		{"SELECT function, self, total FROM function_sample WHERE profile = 1 ORDER BY function", "A 2 7\nB 2 4\nC 3 3\n"},
 		{"SELECT f.function, sum(self) FROM sample JOIN path f ON f.id = path GROUP BY ALL ORDER BY 1; -- the end", "A 6\nB 6\nC 9\nX 7\n"},
+		{"SELECT benchmark, function, profiles, of, self, total, total_share, max_share, max_run FROM function_benchmark WHERE function IN ('B', 'X') ORDER BY ALL",
+			"b/size=10 B 3 3 6 12 0.5714285714285714 0.625 r2\nc X 1 1 7 7 1 1 r1\n"},
 		{"SELECT name, kind FROM functions ORDER BY name", "A <nil>\nB <nil>\nC <nil>\nX <nil>\n"},
 		{"SELECT 1::DECIMAL(4,2), [1, 2], {'a': 1}, 170141183460469231731687303715884105727, true, NULL, DATE '2024-01-02', 'x'::BLOB, 1.5::FLOAT",
 			"1.00 [1, 2] {'a': 1} 170141183460469231731687303715884105727 true <nil> 2024-01-02 00:00:00 +0000 UTC [120] 1.5\n"},
 		{"SELECT count(*) FROM range(5000)", "5000\n"},
 		{"FROM range(3) SELECT range + 1", "1\n2\n3\n"},
 		{"WITH big AS (SELECT self FROM sample) SELECT max(self) FROM big", "7\n"},
-		{"show tables;", "function_node\nfunction_sample\nfunctions\ninvokes\nnode\npath\nprofiles\nrecurs\nsample\nsampled_segment\nstack\nthread_snapshot\nwindow_sample\nwindows\n"},
+		{"show tables;", "function_benchmark\nfunction_node\nfunction_sample\nfunctions\ninvokes\nnode\npath\nprofiles\nrecurs\nsample\nsampled_segment\nstack\nthread_snapshot\nwindow_sample\nwindows\n"},
 	} {
 		if got, err := ask(t, s, test.query); err != nil || got != test.want {
 			t.Errorf("%s: %v\n%s", test.query, err, cmp.Diff(test.want, got))

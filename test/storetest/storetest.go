@@ -109,6 +109,7 @@ var tests = []struct {
 	{"Queries", testQueries},
 	{"Order", testOrder},
 	{"Named", testNamed},
+	{"Find", testFind},
 	{"Attributes", testAttributes},
 	{"AddAttributes", testAddAttributes},
 	{"Modes", testModes},

@@ -21,11 +21,14 @@ func newFind(e *env) *cobra.Command {
 		Short: "Find where a function or call path occurs and how much time it uses",
 		Long: `List the profiles in which a function or call path occurs, with its share. With
 --min-share 5%, list where it uses at least 5% of the samples; with --min-value 2s, where
-it uses at least 2 seconds. --by groups the rows by run, benchmark, group or function.
+it uses at least 2 seconds. --by groups the rows by run, benchmark, group or function:
+shares and minimums are those of all profiles of a row, and a profile without the function
+counts as 0. With --in-any-run, list rows of which a single profile reaches the minimum.
 
 ` + patternHelp,
 		Example: `  dendro find 'regexp.Compile' --min-share 5%
   dendro find '/^runtime\.gc/' --by run --total
+  dendro find 'json.*' --by benchmark --min-share 5%
   dendro find '*.Price;**;regexp.Compile|regexp.MustCompile' --by benchmark --last 5
   dendro find '*.applyRules' --callee 'regexp.*' --min-value 20ms --since 7d`,
 		Args: takes(1, 1),

@@ -111,6 +111,16 @@ var Views = []driver.View{
 	FROM (SELECT p.uid, p.id AS profile, p.sum AS whole, unnest(dendro_functions(t.paths)) AS n FROM tree t JOIN profile p ON p.id = t.profile WHERE p.slot < 0)`),
 		StoredSQL: functionSample(storedRows)},
 
+	// A function's share of a benchmark counts profiles without it as 0. So the view needs the
+	// rows of all profiles, and is not stored.
+	{Name: "function_benchmark", SQL: `SELECT w.grp, w.benchmark, w.type, s.function, s.profiles, w.profiles AS "of", s.self, s.total,
+		s.self / nullif(w.sum, 0) AS self_share, s.total / nullif(w.sum, 0) AS total_share, s.max_share, s.max_run
+	FROM (SELECT p.grp, p.benchmark, p.type, p.unit, p.scale, s.function, count(*) AS profiles, sum(s.self)::BIGINT AS self, sum(s.total)::BIGINT AS total,
+			max(s.total_share) AS max_share, arg_max(p.run, s.total_share) AS max_run
+		FROM function_sample s JOIN profiles p ON p.key = s.profile_key GROUP BY ALL) s
+	JOIN (SELECT b.grp, b.name AS benchmark, p.type, p.unit, p.scale, count(*) AS profiles, sum(p.sum) AS sum
+		FROM profile p JOIN benchmark b ON b.id = p.bench GROUP BY ALL) w USING (grp, benchmark, type, unit, scale)`},
+
 	{Name: "path", Stored: true, SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, coalesce(c.depth - r.depth, 0) AS distance
 	FROM call_path c JOIN fn f ON f.id = c.fn LEFT JOIN call_path r ON r.id = c.rec`},
 
