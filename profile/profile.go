@@ -264,8 +264,13 @@ func (p *Profile) Check() error {
 	return nil
 }
 
-// Checked returns p if Check passes, else its error as a *ParseError.
+// Checked returns p if Check passes, else its error as a *ParseError. A start that is no
+// date of a recording, since it counts from another year than 1970, is left out.
 func (p *Profile) Checked() (*Profile, error) {
+	if y := p.Start.Year(); !p.Start.IsZero() && (y < 1900 || y >= 2262) {
+		p.Warnf("the recording begins in the year %d; its start was left out", y)
+		p.Start = time.Time{}
+	}
 	if err := p.Check(); err != nil {
 		return nil, &ParseError{Offset: -1, Err: err}
 	}

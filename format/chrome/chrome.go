@@ -65,6 +65,7 @@ type file struct {
 	limits  profile.Limits
 
 	trace   *trace
+	clock   jsonscan.Clock
 	profile v8Profile // of a .cpuprofile
 	hermes  hermes
 	heap    bool // profile is a sampling heap profile
@@ -87,7 +88,7 @@ func (f *file) read() error {
 			return err
 		}
 		return f.trace.link()
-	case f.profile.nodes == nil:
+	case f.profile.at == 0 && f.profile.samples == nil:
 		return &profile.ParseError{Offset: -1, Err: profile.Malformed("neither trace events nor the nodes of a profile")}
 	case f.heap:
 		return f.linkHeap()
@@ -117,7 +118,7 @@ func (f *file) readObject() {
 		case "samples":
 			for range s.Array() {
 				if s.Kind() == jsonscan.Object {
-					f.hermes.readSample(s)
+					f.hermes.readSample(s, &f.clock)
 				} else {
 					f.profile.readSample(s)
 				}
@@ -130,7 +131,7 @@ func (f *file) readObject() {
 				Hint: "it has objects and no stacks; record a sampling heap profile instead: node --heap-prof",
 			})
 		default:
-			f.profile.readField(s, f.p.Symbols, string(key))
+			f.profile.readField(f, string(key))
 		}
 	}
 }

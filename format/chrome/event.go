@@ -2,7 +2,6 @@ package chrome
 
 import (
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
-	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // event is one event as it is read. Its fields may come in any order.
@@ -42,29 +41,15 @@ func (e *event) read(t *trace) {
 				e.id = append(e.id, s.ScalarBytes()...)
 			}
 		case "ts":
-			e.at = micros(s)
+			e.at = t.clock.Read(s, 3)
 		case "dur":
-			e.length = micros(s)
+			e.length = s.Fixed(3)
 		case "args":
 			if s.Kind() == jsonscan.Object {
 				e.readArgs(t)
 			}
 		}
 	}
-}
-
-// micros reads a number of microseconds, which Hermes writes as a string, in
-// nanoseconds.
-func micros(s *jsonscan.Scanner) int64 {
-	if s.Kind() != jsonscan.String {
-		return s.Fixed(3)
-	}
-	text := s.Bytes()
-	v, ok := stacktext.Nanos(text, 1000)
-	if !ok {
-		s.Errorf("the time %.40q", text)
-	}
-	return v
 }
 
 // readArgs reads the arguments that mean something: the name of a thread or
@@ -89,8 +74,8 @@ func (e *event) readData(t *trace, key string) {
 	s := t.scanner
 	switch key {
 	case "startTime", "endTime", "timeDeltas":
-		if k := s.Kind(); k == jsonscan.Number || k == jsonscan.Array {
-			e.chunk.readField(s, t.p.Symbols, key)
+		if s.Kind() != jsonscan.Object {
+			e.chunk.readField(t.file, key)
 		}
 	case "cpuProfile":
 		e.data = true
@@ -99,7 +84,7 @@ func (e *event) readData(t *trace, key string) {
 				t.readNodes()
 				continue
 			}
-			e.chunk.readField(s, t.p.Symbols, string(key))
+			e.chunk.readField(t.file, string(key))
 		}
 	}
 }

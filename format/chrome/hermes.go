@@ -2,7 +2,6 @@ package chrome
 
 import (
 	"cmp"
-	"math"
 	"strconv"
 	"strings"
 
@@ -80,14 +79,14 @@ func (h *hermes) thread(key threadKey) int32 {
 
 // readSample reads an object that is an element of `samples`; those of heap profiles
 // have no frame.
-func (h *hermes) readSample(s *jsonscan.Scanner) {
+func (h *hermes) readSample(s *jsonscan.Scanner, clock *jsonscan.Clock) {
 	sample := hermesSample{frame: none, weight: 1}
 	var thread threadKey
 	var name string
 	for key := range s.Object() {
 		switch string(key) {
 		case "ts":
-			sample.at = micros(s)
+			sample.at = clock.Read(s, 3)
 		case "pid":
 			thread.process = s.Scalar()
 		case "tid":
@@ -99,9 +98,8 @@ func (h *hermes) readSample(s *jsonscan.Scanner) {
 		case "name":
 			name = s.Scalar()
 		case "weight":
-			text := s.Scalar()
-			if sample.weight = whole(text); sample.weight == none {
-				s.Errorf("the weight of a sample: %.40q", text)
+			if sample.weight = s.Int(); sample.weight < 0 {
+				s.Errorf("the weight of a sample: %d", sample.weight)
 			}
 		}
 	}
@@ -125,14 +123,6 @@ func whole(text string) int64 {
 	return none
 }
 
-// position returns a line or column; 0 for none.
-func position(text string) int32 {
-	if v := whole(text); v > 0 && v <= math.MaxInt32 {
-		return int32(v)
-	}
-	return 0
-}
-
 // readFrames reads `stackFrames`.
 func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 	h.frames.at = s.Offset()
@@ -151,13 +141,13 @@ func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 					parent = int64(h.ids.number(text))
 				}
 			case "line":
-				n.line = position(s.Scalar())
+				n.line = s.Place()
 			case "column":
-				n.column = position(s.Scalar())
+				n.column = s.Place()
 			case "funcLine":
-				fn.StartLine = position(s.Scalar())
+				fn.StartLine = s.Place()
 			case "funcColumn":
-				fn.Column = position(s.Scalar())
+				fn.Column = s.Place()
 			}
 		}
 		fn.Name, fn.File = hermesName(name)
@@ -203,29 +193,30 @@ func (t *trace) addHermes(h *hermes) error {
 	if len(h.samples) == 0 {
 		return nil
 	}
+	orphans := 0
 	for i, parent := range h.parents {
 		if parent == none {
 			continue
 		}
-		p, ok := h.frames.index[parent]
-		if !ok {
-			return h.frames.malformed("frame %q is called by frame %q, which is not there", h.ids.list[h.frames.nodes[i].id], h.ids.list[parent])
+		if p, ok := h.frames.index[parent]; ok {
+			h.frames.nodes[i].parent = p
+		} else {
+			orphans++
 		}
-		h.frames.nodes[i].parent = p
+	}
+	if orphans > 0 {
+		t.p.Warnf("%d frames are called by frames that are not in the file; their stacks begin there", orphans)
 	}
 	if h.counted() {
 		return t.addCounted(h)
 	}
 	threads := make([]*v8Profile, len(h.threads))
-	for i, sample := range h.samples {
+	for _, sample := range h.samples {
 		v := threads[sample.thread]
 		if v == nil {
 			v = &v8Profile{at: h.frames.at, index: h.frames.index, nodes: h.frames.nodes, thread: t.threadOf(h.threads[sample.thread])}
 			threads[sample.thread] = v
 			t.recorded = append(t.recorded, v)
-		}
-		if _, ok := h.frames.index[int64(sample.frame)]; !ok {
-			return h.missing(i)
 		}
 		v.samples, v.timestamps = append(v.samples, sample.frame), append(v.timestamps, sample.at)
 	}
@@ -235,10 +226,6 @@ func (t *trace) addHermes(h *hermes) error {
 	}
 	t.p.Profiler = "Hermes"
 	return nil
-}
-
-func (h *hermes) missing(sample int) error {
-	return h.frames.malformed("sample %d is of frame %q, which is not there", sample, h.ids.list[h.samples[sample].frame])
 }
 
 // threadOf returns the thread of a key.
@@ -259,17 +246,24 @@ func (t *trace) addCounted(h *hermes) error {
 		events[i] = perf.NewEvent(name, t.limits)
 		events[i].HasPeriod, events[i].HasTime = h.weighted[int32(i)], true
 	}
+	lost := 0
 	for i, sample := range h.samples {
-		n, ok := h.frames.index[int64(sample.frame)]
-		if !ok {
-			return h.missing(i)
+		stack := profile.NoStack
+		if n, ok := h.frames.index[int64(sample.frame)]; ok {
+			stack = stacks[n]
+		} else {
+			stack = t.p.Symbols.Lost()
+			lost++
 		}
-		row := stacktext.Row{Stack: stacks[n], Value: sample.weight, Time: sample.at, Thread: t.threadOf(h.threads[sample.thread])}
+		row := stacktext.Row{Stack: stack, Value: sample.weight, Time: sample.at, Thread: t.threadOf(h.threads[sample.thread])}
 		if !events[sample.event].Add(row, uint64(sample.weight)) {
 			return h.frames.malformed("sample %d: the weights add up to more than 63 bits", i)
 		}
 		t.spans(sample.at, sample.at)
 		t.counted = min(t.counted, sample.at)
+	}
+	if lost > 0 {
+		t.p.Warnf("%d of %d samples are of frames that are not in the file; they count as %s", lost, len(h.samples), profile.LostName)
 	}
 	perf.Fill(t.p, events)
 	return nil

@@ -195,7 +195,7 @@ func (t *trace) addChunk() {
 	v, ok := t.recordings[key]
 	whole := string(e.name) == "CpuProfile" // each is a recording of its own
 	if again := ok && v.begun && string(e.name) == "Profile"; !ok || whole || again {
-		v = &v8Profile{pieces: true, thread: t.thread().id, start: e.at, at: e.chunk.at}
+		v = &v8Profile{thread: t.thread().id, start: e.at, at: e.chunk.at}
 		t.recordings[key] = v
 		t.recorded = append(t.recorded, v)
 	}

@@ -1,7 +1,9 @@
 package chrome
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,15 +19,15 @@ type v8Profile struct {
 	nodes []node
 	edges []edge
 
-	samples    []int32 // ids of nodes
-	deltas     []int64 // nanoseconds before each sample
-	timestamps []int64 // instead, in files of old versions: nanoseconds
-	start, end int64   // nanoseconds
+	samples    []int32        // ids of nodes
+	deltas     []int64        // nanoseconds before each sample
+	timestamps []int64        // instead, in files of old versions: nanoseconds
+	start, end int64          // nanoseconds
+	clock      jsonscan.Clock // of timestamps: next to them, start is in another unit
 	thread     profile.ThreadID
 
-	pieces  bool // of a trace, which may lack some
 	begun   bool // the event that begins the recording was read
-	orphans int  // nodes of pieces whose caller is not there
+	orphans int  // nodes whose caller is not there
 }
 
 // node is one node of the tree.
@@ -48,14 +50,15 @@ type edge struct {
 const none = -1
 
 // readField reads one field of a profile.
-func (v *v8Profile) readField(s *jsonscan.Scanner, symbols *profile.Symbols, key string) {
+func (v *v8Profile) readField(f *file, key string) {
+	s := f.scanner
 	switch key {
 	case "nodes":
 		v.at = s.Offset()
 		for range s.Array() {
 			var n nodeFields
 			n.read(s)
-			v.add(s, symbols, &n)
+			v.add(s, f.p.Symbols, &n)
 		}
 	case "samples":
 		for range s.Array() {
@@ -64,17 +67,17 @@ func (v *v8Profile) readField(s *jsonscan.Scanner, symbols *profile.Symbols, key
 	case "timeDeltas":
 		v.deltas = jsonscan.Fixeds(s, v.deltas, 3)
 	case "timestamps":
-		v.timestamps = jsonscan.Fixeds(s, v.timestamps, 3)
+		v.timestamps = jsonscan.Times(s, v.timestamps, 3, &v.clock)
 	case "startTime":
-		v.start = s.Fixed(3)
+		v.start = f.clock.Read(s, 3)
 	case "endTime":
-		v.end = s.Fixed(3)
+		v.end = f.clock.Read(s, 3)
 	}
 }
 
 // readSample reads the id of a node, an element of "samples".
 func (v *v8Profile) readSample(s *jsonscan.Scanner) {
-	if s.Kind() != jsonscan.Number { // those of a heap profile are objects
+	if s.Kind() == jsonscan.Object { // those of a heap profile
 		s.Skip()
 		return
 	}
@@ -108,16 +111,23 @@ func (n *nodeFields) field(s *jsonscan.Scanner, key string) {
 	switch key {
 	case "callFrame":
 		for key := range s.Object() {
-			n.field(s, string(key))
+			switch string(key) {
+			case "lineNumber":
+				n.line = s.Int()
+			case "columnNumber":
+				n.column = s.Int()
+			default:
+				n.field(s, string(key))
+			}
 		}
 	case "functionName":
 		n.name = s.Text()
 	case "url":
 		n.url = s.Text()
-	case "lineNumber":
-		n.line = s.Int()
+	case "lineNumber": // of old versions, which have no callFrame and count from 1
+		n.line = s.Int() - 1
 	case "columnNumber":
-		n.column = s.Int()
+		n.column = s.Int() - 1
 	case "id":
 		n.id = s.Int()
 	case "parent":
@@ -142,10 +152,8 @@ func (v *v8Profile) add(s *jsonscan.Scanner, symbols *profile.Symbols, n *nodeFi
 	if n.parent != none {
 		if p, ok := v.index[n.parent]; ok {
 			nd.parent = p
-		} else if v.pieces {
-			v.orphans++
 		} else {
-			s.Errorf("node %d is a child of node %d, which is not there", n.id, n.parent)
+			v.orphans++
 		}
 	}
 	v.nodes = append(v.nodes, nd)
@@ -274,44 +282,63 @@ func (t *v8Tables) add(v *v8Profile, p *profile.Profile, l profile.Limits, origi
 		}
 		return nil
 	}
-	now, backward, lost := v.start-origin, 0, 0
+	backward, lost := v.sortSamples(), 0
+	now := v.start - origin
 	for i, id := range v.samples {
-		n, ok := v.index[int64(id)]
 		stack := profile.NoStack
-		switch {
-		case ok:
+		if n, ok := v.index[int64(id)]; ok {
 			stack = stacks[n]
-		case v.pieces:
-			lost++
+		} else {
 			stack = p.Symbols.Lost()
-		default:
-			return v.malformed("sample %d is of node %d, which is not there", i, id)
+			lost++
 		}
-		delta := int64(0)
-		if i < len(v.deltas) {
-			delta = v.deltas[i]
-		}
+		delta := v.deltas[i]
 		now += delta
-		if delta < 0 {
-			backward++
-			delta = 0
-		}
 		tags := profile.Tags{Thread: v.thread}
 		t.samples.Append(stack, 1, now, tags)
-		t.wall.Append(stack, delta, now, tags)
+		t.wall.Append(stack, max(0, delta), now, tags)
 		t.samples.Bound(l)
 		t.wall.Bound(l)
 	}
 	if lost > 0 {
-		p.Warnf("%d of %d samples of a CPU profile cannot be placed, since their nodes are not in the trace; they count as %s", lost, len(v.samples), profile.LostName)
+		p.Warnf("%d of %d samples of a CPU profile cannot be placed, since their nodes are not in the file; they count as %s", lost, len(v.samples), profile.LostName)
 	}
 	if v.orphans > 0 {
-		p.Warnf("%d nodes of a CPU profile are called by nodes that are not in the trace; their stacks begin there", v.orphans)
+		p.Warnf("%d nodes of a CPU profile are called by nodes that are not in the file; their stacks begin there", v.orphans)
 	}
 	if backward > 0 {
-		p.Warnf("%d samples are earlier than the one before and count no time", backward)
+		p.Warnf("%d samples are earlier than the one before and were sorted by time", backward)
 	}
 	return nil
+}
+
+// sortSamples gives each sample a difference of time, and sorts the samples by time if some
+// are earlier than the one before: it returns how many are.
+func (v *v8Profile) sortSamples() (backward int) {
+	v.deltas = append(v.deltas, make([]int64, max(0, len(v.samples)-len(v.deltas)))...)[:len(v.samples)]
+	for _, d := range v.deltas[min(1, len(v.deltas)):] {
+		if d < 0 {
+			backward++
+		}
+	}
+	if backward == 0 {
+		return 0
+	}
+	type timed struct {
+		at int64
+		id int32
+	}
+	samples, now := make([]timed, len(v.samples)), int64(0)
+	for i, d := range v.deltas {
+		now += d
+		samples[i] = timed{now, v.samples[i]}
+	}
+	slices.SortStableFunc(samples, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
+	now = 0
+	for i, s := range samples {
+		v.samples[i], v.deltas[i], now = s.id, s.at-now, s.at
+	}
+	return backward
 }
 
 // useTimestamps makes differences of the times that old versions write.

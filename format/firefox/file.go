@@ -36,7 +36,11 @@ type file struct {
 	counters  int
 
 	interned interned
+	clocks   *clocks
 }
+
+// clocks are the clocks of a file and of the processes in it.
+type clocks struct{ start, events jsonscan.Clock }
 
 // fieldKey is a field of the markers of one type.
 type fieldKey struct{ kind, field string }
@@ -77,12 +81,17 @@ func newStacks() table {
 	return newTable("stackTable", ids("frame"), ids("prefix"), ids("prefixOffset"), ids("category"), ids("subcategory"))
 }
 
-func newSamples(name string) table {
-	return newTable(name, ids("stack"), times("time"), deltas("timeDeltas"), values("weight"), wide("memoryAddress"))
+// times is a column of times, all of one clock.
+func (f *file) times(name string) column {
+	return column{name: name, kind: timeColumn, clock: &f.clocks.events}
+}
+
+func (f *file) newSamples(name string) table {
+	return newTable(name, ids("stack"), f.times("time"), deltas("timeDeltas"), values("weight"), wide("memoryAddress"))
 }
 
 func (f *file) newMarkers() table {
-	return newTable("markers", ids("name"), times("startTime"), times("endTime"), ids("phase"), ids("category"), payloads(f.interned))
+	return newTable("markers", ids("name"), f.times("startTime"), f.times("endTime"), ids("phase"), ids("category"), payloads(f.interned))
 }
 
 // seen reports whether any of the tables was in the file.
@@ -188,7 +197,7 @@ func (f *file) readProcesses(level int) {
 			s.Errorf("processes more than %d deep inside each other", maxProcesses)
 			return
 		}
-		sub := &file{scanner: s, interned: f.interned}
+		sub := &file{scanner: s, interned: f.interned, clocks: f.clocks}
 		if sub.read(level + 1); len(sub.threads)+len(sub.processes) > 0 {
 			f.processes = append(f.processes, sub)
 		}
@@ -205,7 +214,7 @@ func (f *file) readMeta() {
 		case "version":
 			f.gecko = s.Fixed(0)
 		case "startTime":
-			f.start, f.startSet = s.Fixed(6), true
+			f.start, f.startSet = f.clocks.start.Read(s, 6), true
 		case "profilingStartTime":
 			f.duration -= s.Fixed(6)
 		case "profilingEndTime":
@@ -326,7 +335,7 @@ func (f *file) readThread(t *thread) {
 		case "tid":
 			t.tid = s.Scalar()
 		case "samples":
-			t.samples = newSamples("samples")
+			t.samples = f.newSamples("samples")
 			t.samples.read(s, func(key string) {
 				switch key {
 				case "weightType":
@@ -336,10 +345,10 @@ func (f *file) readThread(t *thread) {
 				}
 			})
 		case "nativeAllocations":
-			t.nativeAllocs = newSamples("nativeAllocations")
+			t.nativeAllocs = f.newSamples("nativeAllocations")
 			t.nativeAllocs.read(s, nil)
 		case "jsAllocations":
-			t.jsAllocs = newSamples("jsAllocations")
+			t.jsAllocs = f.newSamples("jsAllocations")
 			t.jsAllocs.read(s, nil)
 		case "markers":
 			t.markers = f.newMarkers()

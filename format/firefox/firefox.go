@@ -44,7 +44,7 @@ const (
 func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 
 func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
-	f := file{scanner: s}
+	f := file{scanner: s, clocks: &clocks{}}
 	f.read(0)
 	if err := s.End(); err != nil {
 		if old := f.checkVersion(); errors.Is(old, profile.ErrUnsupported) && f.version+f.gecko > 0 {

@@ -19,6 +19,7 @@ type linker struct {
 	firstType    profile.ValueType      // of the samples of the first thread
 	cpuThreads   int
 	counters     int
+	lost         int // samples of stacks that are not in the file
 }
 
 func (k *linker) link() error {
@@ -30,7 +31,7 @@ func (k *linker) link() error {
 		p.Profiler = f.product
 	}
 	p.ProfilerVersion = strings.TrimPrefix(f.misc, "rv:")
-	if f.startSet && f.start != 0 {
+	if f.startSet && f.start != 0 && !f.clocks.start.Far() {
 		p.Start = time.Unix(0, f.start).UTC()
 	}
 	p.Interval = time.Duration(f.interval)
@@ -48,6 +49,9 @@ func (k *linker) link() error {
 
 // warn says what was left out.
 func (k *linker) warn() {
+	if k.lost > 0 {
+		k.p.Warnf("%d samples are of stacks that are not in the file; they count as %s", k.lost, profile.LostName)
+	}
 	if k.counters > 0 {
 		k.p.Warnf("%d counters were left out", k.counters)
 	}

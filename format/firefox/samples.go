@@ -80,13 +80,15 @@ func (k *linker) addRows(to *sampleTable, from *table, id profile.ThreadID, stac
 	n := len(column.ids)
 	start := len(to.Stack)
 	to.Stack, to.Thread = slices.Grow(to.Stack, n), slices.Grow(to.Thread, n)
-	for row, stack := range column.ids {
+	for _, stack := range column.ids {
 		if stack == absent {
 			to.Stack = append(to.Stack, profile.NoStack)
 			continue
 		}
-		if _, err := from.reference(column, row, len(stacks), "stack"); err != nil {
-			return err
+		if stack < 0 || int(stack) >= len(stacks) {
+			k.lost++
+			to.Stack = append(to.Stack, k.p.Symbols.Lost())
+			continue
 		}
 		to.Stack = append(to.Stack, stacks[stack])
 	}

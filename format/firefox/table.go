@@ -34,6 +34,7 @@ type column struct {
 	wide   []int64 // of a wideColumn, timeColumn or deltaColumn
 	values jsonscan.Decimals
 	labels *labels
+	clock  *jsonscan.Clock // of a timeColumn
 }
 
 // id returns the entry of a row, absent if the column is shorter or not there.
@@ -75,7 +76,7 @@ func (c *column) read(s *jsonscan.Scanner) {
 	case wideColumn:
 		c.wide = jsonscan.Ints(s, c.wide, absent)
 	case timeColumn:
-		c.wide = jsonscan.Fixeds(s, c.wide, 6)
+		c.wide = jsonscan.Times(s, c.wide, 6, c.clock)
 	case deltaColumn:
 		c.wide = jsonscan.Fixeds(s, c.wide, 9)
 	case valueColumn:
@@ -115,7 +116,7 @@ func (c *column) readOne(s *jsonscan.Scanner) {
 		}
 		c.wide = append(c.wide, v)
 	case timeColumn:
-		c.wide = append(c.wide, s.Fixed(6))
+		c.wide = append(c.wide, c.clock.Read(s, 6))
 	case deltaColumn:
 		c.wide = append(c.wide, s.Fixed(9))
 	case valueColumn:
@@ -173,7 +174,6 @@ func newTable(name string, columns ...column) table {
 
 func ids(name string) column    { return column{name: name, kind: idColumn} }
 func wide(name string) column   { return column{name: name, kind: wideColumn} }
-func times(name string) column  { return column{name: name, kind: timeColumn} }
 func deltas(name string) column { return column{name: name, kind: deltaColumn} }
 func values(name string) column { return column{name: name, kind: valueColumn} }
 

@@ -73,9 +73,7 @@ func (f *file) read() {
 	for key := range s.Object() {
 		switch string(key) {
 		case "start_time":
-			if at := s.Fixed(9); at > 0 {
-				f.p.Start = time.Unix(0, at).UTC()
-			}
+			f.p.Start = s.Date(9)
 		case "duration":
 			f.p.Duration = time.Duration(s.Fixed(9))
 		case "target_description", "program":

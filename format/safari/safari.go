@@ -31,6 +31,7 @@ type file struct {
 	depth     int // limit
 	stacks    []profile.StackID
 	times     []int64
+	clock     jsonscan.Clock
 	durations []int64
 	frames    []profile.FrameID // of the sample in work, innermost first
 }
@@ -90,7 +91,7 @@ func (f *file) readSample() {
 	for key := range s.Object() {
 		switch string(key) {
 		case "timestamp":
-			at = max(0, s.Fixed(9))
+			at = max(0, f.clock.Read(s, 9))
 		case "stackFrames":
 			for range s.Array() {
 				if f.frames = append(f.frames, f.readFrame()); len(f.frames) > f.depth {

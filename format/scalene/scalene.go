@@ -67,9 +67,7 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 			f.elapsed = max(0, s.Fixed(9))
 			p.Duration = time.Duration(f.elapsed)
 		case "start_time_absolute":
-			if at := s.Fixed(9); at > 0 {
-				p.Start = time.Unix(0, at).UTC()
-			}
+			p.Start = s.Date(9)
 		case "program":
 			if text := s.Scalar(); text != "" {
 				p.Comments = append(p.Comments, text)

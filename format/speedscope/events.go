@@ -55,7 +55,7 @@ func (f *file) nest(p *oneProfile) error {
 		p.start = n.first
 	}
 	if f.repairs.left += len(n.open) - 1; len(n.open) > 1 {
-		if end, err := p.end.Fixed(n.decimals); err == nil {
+		if end, err := n.clock.Nanos(p.end, n.decimals); err == nil {
 			n.advance(end)
 		}
 	}
@@ -65,7 +65,7 @@ func (f *file) nest(p *oneProfile) error {
 
 // add adds an event and the stretch of time before it.
 func (n *nesting) add(e event) *profile.ParseError {
-	at, err := e.at.Fixed(n.decimals)
+	at, err := n.clock.Nanos(e.at, n.decimals)
 	if err != nil {
 		return n.p.malformed("an event is at a time that does not fit 63 bits")
 	}

@@ -56,9 +56,6 @@ type linker struct {
 func (k *linker) link() error {
 	f, p := k.file, k.p
 	p.Profiler, p.ProfilerVersion, _ = strings.Cut(f.exporter, "@")
-	if len(f.frames) <= int(f.largest) && f.usesFrames() {
-		return &profile.ParseError{Offset: -1, Err: profile.Malformed("a stack in frame %d of %d", f.largest, len(f.frames))}
-	}
 	if err := k.span(); err != nil {
 		return err
 	}
@@ -80,15 +77,6 @@ func (k *linker) link() error {
 	}
 	k.finish()
 	return nil
-}
-
-func (f *file) usesFrames() bool {
-	for _, p := range f.profiles {
-		if len(p.events) > 0 || p.nesting != nil && p.nesting.begun {
-			return true
-		}
-	}
-	return f.tree.Len() > 0
 }
 
 // kindOf returns the kind of all functions of a file.
@@ -169,24 +157,34 @@ func (f *file) dotNet() bool {
 // functions are left out; a leaf that is a state is put aside.
 func (k *linker) linkStacks(frames []profile.FrameID) {
 	tree := &k.file.tree
+	known, unknown := len(frames), 0
+	k.file.frames = append(k.file.frames, frame{name: profile.NoName})
+	frames = append(frames, notYet)
 	k.stacks = make([]profile.StackID, tree.Len())
 	k.states = make([]profile.StateID, tree.Len())
 	facts := profile.NewInterner(k.p)
 	for n := range k.stacks {
 		parent := k.stackOf(tree.Parent[n])
-		name := k.file.frames[tree.Item[n]].name
+		item := min(int(tree.Item[n]), known)
+		if item == known {
+			unknown++
+		}
+		name := k.file.frames[item].name
 		switch {
 		case k.isState(name):
 			k.stacks[n], k.states[n] = parent, facts.State(name)
 		case parent == profile.NoStack && k.isRoot(name):
 			k.stacks[n] = profile.NoStack
 		default:
-			fr := &frames[tree.Item[n]]
+			fr := &frames[item]
 			if *fr == notYet {
-				*fr = k.frame(k.file.frames[tree.Item[n]])
+				*fr = k.frame(k.file.frames[item])
 			}
 			k.stacks[n] = k.p.Symbols.Stack(parent, *fr)
 		}
+	}
+	if unknown > 0 {
+		k.p.Warnf("%d frames of call paths are not in the list of %d frames; they count as %s", unknown, known, profile.NoName)
 	}
 }
 
@@ -205,8 +203,8 @@ func (k *linker) span() error {
 		if !ok || u.decimals == notTime {
 			continue
 		}
-		start, err := p.start.Fixed(u.decimals)
-		end, err2 := p.end.Fixed(u.decimals)
+		start, err := k.file.clock.Nanos(p.start, u.decimals)
+		end, err2 := k.file.clock.Nanos(p.end, u.decimals)
 		if err != nil || err2 != nil {
 			return p.malformed("a start or end that does not fit 63 bits of nanoseconds")
 		}
@@ -239,7 +237,7 @@ func (k *linker) profile(p *oneProfile) error {
 	}
 	t := k.table(unit.valueType)
 	thread := k.thread(p)
-	at, err := p.start.Fixed(max(0, unit.decimals))
+	at, err := k.file.clock.Nanos(p.start, max(0, unit.decimals))
 	if err != nil {
 		return p.malformed("start: %v", err)
 	}

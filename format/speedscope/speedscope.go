@@ -61,8 +61,8 @@ type file struct {
 	frames   []frame
 	tree     prefixtree.Tree // of indexes of frames
 	profiles []*oneProfile
-	largest  int32 // index of a frame
 	repairs  repairs
+	clock    jsonscan.Clock
 
 	// The sample before: indexes of frames, and the node up to each.
 	last, nodes, scratch []int32
@@ -197,7 +197,6 @@ func (f *file) readStack() int32 {
 			s.Errorf("frame %d", i)
 			return prefixtree.Root
 		}
-		f.largest = max(f.largest, i)
 		node = f.tree.Child(node, i)
 		f.nodes = append(f.nodes, node)
 	}
@@ -205,15 +204,13 @@ func (f *file) readStack() int32 {
 	return node
 }
 
-// readIndex reads the index of a frame; the largest is compared with the number of
-// frames when that is known.
+// readIndex reads the index of a frame.
 func (f *file) readIndex() int32 {
 	i := f.scanner.Int()
 	if i < 0 || i >= 1<<31-1 {
 		f.scanner.Errorf("frame %d", i)
 		return -1
 	}
-	f.largest = max(f.largest, int32(i))
 	return int32(i)
 }
 

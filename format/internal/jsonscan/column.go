@@ -90,11 +90,20 @@ func appendPlain[T int32 | int64](s *Scanner, dst []T) []T {
 
 // Fixeds reads an array of numbers in the manner of Fixed and appends it to dst.
 func Fixeds(s *Scanner, dst []int64, decimals int) []int64 {
+	return fixeds(s, dst, decimals, nil)
+}
+
+// Times reads an array of times of a clock and appends it to dst.
+func Times(s *Scanner, dst []int64, decimals int, clock *Clock) []int64 {
+	return fixeds(s, dst, decimals, clock)
+}
+
+func fixeds(s *Scanner, dst []int64, decimals int, clock *Clock) []int64 {
 	if !s.BeginArray() {
 		return dst
 	}
 	for s.More() {
-		for s.end-s.pos > longestPlain {
+		for s.end-s.pos > longestPlain && (clock == nil || clock.used) {
 			n, length := plain(s.buf[s.pos : s.pos+longestPlain+1])
 			if length == 0 || s.buf[s.pos+length] != ',' {
 				break
@@ -106,7 +115,11 @@ func Fixeds(s *Scanner, dst []int64, decimals int) []int64 {
 			dst = append(dst, v)
 			s.pos += length + 1
 		}
-		dst = append(dst, s.Fixed(decimals))
+		if clock == nil {
+			dst = append(dst, s.Fixed(decimals))
+		} else {
+			dst = append(dst, clock.Read(s, decimals))
+		}
 	}
 	return dst
 }

@@ -17,9 +17,10 @@
 // every method returns zero values and every loop ends, so a caller checks once,
 // with End or Err. They are of type *profile.ParseError with the offset.
 //
-// The grammar is RFC 8259 with two kindnesses, because profilers write the names
+// The grammar is RFC 8259 with three kindnesses, because profilers write the names
 // of programs as they find them: control characters in strings are taken as they
-// are, and what is not UTF-8, half a surrogate pair or NUL becomes U+FFFD. In
+// are, what is not UTF-8, half a surrogate pair or NUL becomes U+FFFD, and a number
+// may be in quotes. In
 // values that are skipped only strings and brackets are looked at. null reads as
 // the zero value of whatever was asked for: no elements, 0, "".
 //

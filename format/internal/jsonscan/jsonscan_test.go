@@ -141,7 +141,7 @@ func TestNumbers(t *testing.T) {
 		{"92233720368.54775807", 8, math.MaxInt64, false}, {"123456789012345678901234567890e-20", 0, 1234567890, false},
 		{"0.00000000000000000000000000000000001", 9, 0, false}, {"null", 3, 0, false},
 		{"99999999999999999999", 0, 0, true}, {"99999999999999999999", -11, 1_000_000_000, false}, {"1.", 0, 0, true}, {"-", 0, 0, true},
-		{`"1"`, 0, 0, true}, {"tru", 0, 0, true}, {"01", 0, 0, true}, {strings.Repeat("1", 200_000), 0, 0, true},
+		{`"1"`, 0, 1, false}, {`"-1.5"`, 1, -15, false}, {`""`, 0, 0, false}, {`"1x"`, 0, 0, true}, {`" 1"`, 0, 0, true}, {`"1`, 0, 0, true}, {"tru", 0, 0, true}, {"01", 0, 0, true}, {strings.Repeat("1", 200_000), 0, 0, true},
 	} {
 		s := New(strings.NewReader(tt.text), profile.Limits{})
 		got := s.Fixed(tt.decimals)

@@ -190,6 +190,19 @@ func (s *Scanner) beginNumber() ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+	return s.token(c)
+}
+
+// token returns the spelling of the number that begins with c. It may be quoted: some
+// writers keep each value as a text, where an empty one is none.
+func (s *Scanner) token(c byte) ([]byte, bool) {
+	if c == '"' {
+		text := s.string()
+		if s.err == nil && len(text) > 0 && !isNumber(text) {
+			s.Errorf("%.40q where a number is expected", text)
+		}
+		return text, s.err == nil && len(text) > 0
+	}
 	if c != '-' && c-'0' > 9 {
 		s.unexpected("a number")
 		return nil, false
@@ -204,18 +217,14 @@ func (s *Scanner) parts() (n parts, ok bool) {
 	if !ok {
 		return parts{}, false
 	}
-	if c != '-' && c-'0' > 9 {
-		s.unexpected("a number")
-		return parts{}, false
-	}
-	if s.need(longestPlain + 1); s.end-s.pos > longestPlain {
+	if s.need(longestPlain + 1); c != '"' && s.end-s.pos > longestPlain {
 		if n, length := plain(s.buf[s.pos : s.pos+longestPlain+1]); length > 0 {
 			s.pos += length
 			return n, true
 		}
 	}
-	token := s.number()
-	if token == nil {
+	token, ok := s.token(c)
+	if !ok {
 		return parts{}, false
 	}
 	return split(token), true
@@ -316,6 +325,10 @@ func (s *Scanner) Decimal() Decimal {
 	}
 	decimals := max(0, min(MaxDecimals, -n.exponent))
 	v, _, err := n.times10(decimals)
+	for err != nil && decimals > 0 { // keep as many as fit
+		decimals--
+		v, _, err = n.times10(decimals)
+	}
 	if err != nil {
 		s.fail(s.at, err)
 		return Decimal{}
