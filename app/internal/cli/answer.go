@@ -164,7 +164,7 @@ func (d *destination) fetch(ctx context.Context, e *env, a endpoint.Asker, q end
 
 // rendering returns where results are rendered to.
 func (e *env) rendering(format outputFormat) *render.Output {
-	return &render.Output{W: e.out, Err: e.err, Format: string(format), Colour: e.colour(), Width: e.width()}
+	return &render.Output{W: e.out, Err: e.talk(), Format: string(format), Colour: e.colour(), Width: e.width()}
 }
 
 // notes prints what a reader of the numbers has to know.

@@ -124,14 +124,14 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 		return err
 	}
 	for _, note := range sides[0].session.Notes {
-		fmt.Fprintf(e.err, "note: %s\n", note)
+		fmt.Fprintf(e.talk(), "note: %s\n", note)
 	}
 	dir := cmp.Or(o.keep, filepath.Join(scratch, "profiles"))
 	if err := o.record(ctx, e, sides, key, dir); err != nil {
 		return err
 	}
 	if o.base != "" {
-		fmt.Fprintf(e.err, "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")), shellWord(o.sideOf(key, "head")), e.storeFlag())
+		fmt.Fprintf(e.talk(), "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")), shellWord(o.sideOf(key, "head")), e.storeFlag())
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, sc
 		session, err := bench.Open(ctx, args, bench.Place{Scratch: scratch}, o.Options)
 		return []*benchSide{{session: session, options: o.importOptions}}, err
 	}
-	fmt.Fprintf(e.err, "checking out %s and %s …\n", words.Clean(o.base), words.Clean(o.head))
+	fmt.Fprintf(e.talk(), "checking out %s and %s …\n", words.Clean(o.base), words.Clean(o.head))
 	trees, err := bench.Trees(ctx, o.base, o.head, scratch)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, sc
 		}
 		run.Attributes["side"] = key + "-" + name
 		s.options.environment = &ingest.Environment{}
-		fmt.Fprintf(e.err, "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
+		fmt.Fprintf(e.talk(), "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
 		err := s.in(func() (err error) {
 			if err = s.tree.Build(ctx, o.build, args, e.err); err != nil {
 				return err
@@ -231,7 +231,7 @@ func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, k
 				run += "-" + strconv.Itoa(n)
 			}
 			s.options.Run = run
-			fmt.Fprintf(e.err, "run %s (%d of %d)\n", words.Clean(run), n, o.count)
+			fmt.Fprintf(e.talk(), "run %s (%d of %d)\n", words.Clean(run), n, o.count)
 			folder := filepath.Join(dir, s.name, strconv.Itoa(n))
 			var list []bench.Recorded
 			err := s.in(func() error {
@@ -259,7 +259,7 @@ func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, k
 		}
 	}
 	if fewest < fewSamples {
-		fmt.Fprintf(e.err, "note: a profile has %s samples; below %d only large changes show: record longer (-benchtime 5s, a larger input), or more runs (--count)\n", words.Count(fewest), fewSamples)
+		fmt.Fprintf(e.talk(), "note: a profile has %s samples; below %d only large changes show: record longer (-benchtime 5s, a larger input), or more runs (--count)\n", words.Count(fewest), fewSamples)
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.
 	if err := o.run(ctx, &quiet, files); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.err, "samples per profile: %s\n", strings.Join(slices.Compact([]string{words.Count(least), words.Count(most)}), " to "))
+	fmt.Fprintf(e.talk(), "samples per profile: %s\n", strings.Join(slices.Compact([]string{words.Count(least), words.Count(most)}), " to "))
 	*fewest = min(*fewest, least)
 	return nil
 }
@@ -329,5 +329,5 @@ func (p *benchProgress) start(b *bench.Benchmark) {
 		left = ", about " + rest.Round(time.Second).String() + " left"
 	}
 	p.done++
-	fmt.Fprintf(p.e.err, "%d of %d: %s%s\n", p.done, p.all, words.Clean(b.Name), left)
+	fmt.Fprintf(p.e.talk(), "%d of %d: %s%s\n", p.done, p.all, words.Clean(b.Name), left)
 }

@@ -145,7 +145,7 @@ func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflo
 		return err
 	}
 	if left > 0 {
-		fmt.Fprintf(e.err, "%d more annotations not shown by GitHub\n", left)
+		fmt.Fprintf(e.talk(), "%d more annotations not shown by GitHub\n", left)
 	}
 	if err := flow.AppendSummary(body.String()); err != nil {
 		e.notes([]string{err.Error()})

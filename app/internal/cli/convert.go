@@ -89,7 +89,7 @@ func (o *convertOptions) table(e *env, p *profile.Profile, target *format.Format
 			others = append(others, p.Tables[i].Type.Name)
 		}
 	}
-	fmt.Fprintf(e.err, "writing %s; %s holds one value type and the profile also has %s (--type)\n",
+	fmt.Fprintf(e.talk(), "writing %s; %s holds one value type and the profile also has %s (--type)\n",
 		words.Clean(p.Tables[p.Default].Type.Name), target.Name, words.Clean(strings.Join(others, ", ")))
 	return -1, nil
 }

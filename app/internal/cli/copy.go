@@ -138,7 +138,7 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 func (e *env) leftWindows(ctx context.Context, src store.Origin, from string) error {
 	info, err := src.Info(ctx)
 	if err == nil && info.Windows > 0 {
-		fmt.Fprintf(e.err, "note: %s windows of continuous profiles (%s series) stay in %s: copy takes profiles of benchmarks only. To move the windows too, copy the file of the store while no process has it open\n", words.Count(info.Windows), words.Count(info.Series), words.Clean(from))
+		fmt.Fprintf(e.talk(), "note: %s windows of continuous profiles (%s series) stay in %s: copy takes profiles of benchmarks only. To move the windows too, copy the file of the store while no process has it open\n", words.Count(info.Windows), words.Count(info.Series), words.Clean(from))
 	}
 	return err
 }

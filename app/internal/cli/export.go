@@ -156,7 +156,7 @@ func (o *exportOptions) parquet(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
+		_, err = fmt.Fprintf(e.talk(), "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
 		return err
 	})
 }

@@ -29,7 +29,7 @@ func (o *exportOptions) graph(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
+		_, err = fmt.Fprintf(e.talk(), "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
 			words.Clean(o.out), words.Clean(filepath.Join(o.out, engines.GraphScript)))
 		return err
 	})

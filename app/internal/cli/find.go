@@ -28,7 +28,7 @@ counts as 0. With --in-any-run, list rows of which a single profile reaches the 
 ` + patternHelp,
 		Example: `  dendro find 'regexp.Compile' --min-share 5%
   dendro find '/^runtime\.gc/' --by run --total
-  dendro find 'json.*' --by benchmark --min-share 5%
+  dendro find 'regexp.*' --by benchmark --min-share 5%
   dendro find '*.Price;**;regexp.Compile|regexp.MustCompile' --by benchmark --last 5
   dendro find '*.applyRules' --callee 'regexp.*' --min-value 20ms --since 7d`,
 		Args: takes(1, 1),

@@ -187,7 +187,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if err := o.importInto(ctx, e, sources, opts, listErr != nil); err != nil || !o.compact {
 		return err
 	}
-	return e.compact(ctx, e.err)
+	return e.compact(ctx, e.talk())
 }
 
 // destination opens the store to import into. A dry run reads it, and makes none.
@@ -250,7 +250,7 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 	if err := engines.Rewritable(where); err != nil {
 		return fmt.Errorf("--renormalize: %w", err)
 	}
-	fmt.Fprintf(e.err, "normalising the names of %d profiles again: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
+	fmt.Fprintf(e.talk(), "normalising the names of %d profiles again: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
 	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Destination) error {
 		return store.Copy(ctx, to, from, store.CopyOptions{Rename: n.Function, Rules: n.Version()})
 	})

@@ -66,6 +66,14 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// talk is where notes and progress go: stderr, or nowhere with --quiet.
+func (e *env) talk() io.Writer {
+	if e.quiet {
+		return io.Discard
+	}
+	return e.err
+}
+
 // colour reports whether text for people may be coloured.
 func (e *env) colour() bool {
 	return !e.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(e.shown())

@@ -57,7 +57,7 @@ func newProgress(e *env, how string, sources []ingest.Source) *progress {
 	for i := range sources {
 		p.allBytes += sources[i].Size
 	}
-	p.bar = how == "bar" || how == "auto" && terminal(e.err) && (len(sources) > 1 || p.allBytes > smallFile)
+	p.bar = how == "bar" || how == "auto" && !e.quiet && terminal(e.err) && (len(sources) > 1 || p.allBytes > smallFile)
 	if p.bar {
 		metered(sources, p.reads)
 	}
@@ -67,7 +67,7 @@ func newProgress(e *env, how string, sources []ingest.Source) *progress {
 // newCopyProgress is newProgress of what store.Copy tells.
 func newCopyProgress(e *env, how string) *progress {
 	p := newProgress(e, how, nil)
-	p.unit, p.bar = "profiles", how == "bar" || how == "auto" && terminal(e.err)
+	p.unit, p.bar = "profiles", how == "bar" || how == "auto" && !e.quiet && terminal(e.err)
 	return p
 }
 

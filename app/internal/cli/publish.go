@@ -77,7 +77,7 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 		}
 		defer l.Close()
 		if was := l.Moved(); was != "" {
-			fmt.Fprintf(e.err, "note: the lake was moved, and other programs look for its files in %s (dendro store relocate)\n", was)
+			fmt.Fprintf(e.talk(), "note: the lake was moved, and other programs look for its files in %s (dendro store relocate)\n", was)
 		}
 		p := newCopyProgress(e, "auto")
 		done, err := l.Publish(ctx, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
@@ -90,7 +90,7 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 		}
 		fmt.Fprintf(e.out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known, rounded(time.Since(began)))
 		if done.Changed > 0 {
-			fmt.Fprintf(e.err, "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
+			fmt.Fprintf(e.talk(), "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
 		}
 		return nil
 	})
