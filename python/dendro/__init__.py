@@ -141,7 +141,7 @@ _FINDING = ["id", "kind", "benchmark", "type", "function", "path", "paths", "par
 # The columns of other tables that may be empty.
 _RUN = ["run", "date", "commit", "branch", "repository", "machine", "benchmarks", "profiles", "types"]
 _FIND = ["share", "self", "total", "unit", "group", "benchmark", "run", "date", "commit", "profile", "function"]
-_FIND_SUM = ["name", "profiles", "of", "share", "maxShare", "maxRun", "self", "total"]
+_FIND_SUM = ["name", "group", "benchmark", "profiles", "of", "share", "maxShare", "maxRun", "self", "total"]
 _HISTORY = ["group", "benchmark", "unit", "run", "date", "commit", "profiles", "value", "mean", "deviation"]
 
 

@@ -72,7 +72,10 @@ type FindRow struct {
 // FindSum is a run, benchmark, group or function with what was found in its profiles. A
 // profile without the pattern counts as 0: the share is of all samples of the row.
 type FindSum struct {
-	Name     string          `json:"name"`
+	Name      string `json:"name"`
+	Group     string `json:"group,omitempty"`     // of a benchmark or group
+	Benchmark string `json:"benchmark,omitempty"` // of a benchmark
+
 	Profiles int             `json:"profiles"` // in which it was found; with InAnyRun that reach the minimum
 	Of       int             `json:"of"`       // selected profiles of the row
 	Share    float64         `json:"share"`    // of the samples of all of them
@@ -289,6 +292,12 @@ func (f *found) summed() []FindSum {
 		s := sums[at]
 		if s == nil {
 			s = &sum{FindSum: FindSum{Name: name, Of: of[at.key].profiles}, least: f.least[row.Profile]}
+			switch f.By {
+			case "benchmark":
+				s.Group, s.Benchmark = p.Benchmark.Group, p.Benchmark.Name
+			case "group":
+				s.Group = p.Benchmark.Group
+			}
 			sums[at] = s
 			order = append(order, at)
 		}

@@ -20,6 +20,7 @@ const addresses: Record<string, string> = {
   functions: `/profile?${demo}&type=cpu&last=1&view=functions`,
   'choose a diff': '/diff',
   diff: `/diff?${demo}&type=cpu&last=2`,
+  find: '/find?pattern=regexp.*&min-share=1%25&type=cpu',
   function: '/function?function=regexp.MustCompile&type=cpu',
   'all functions': '/function',
   regressions: '/regressions',
@@ -66,6 +67,29 @@ describe.skipIf(missing)('pages', () => {
     expect(await w.page.locator('h1').innerText()).toContain('average of 16 runs, run-001 … run-016');
     await w.page.getByText('regexp.MustCompile').first().waitFor();
     expect(await w.page.locator('aside, .sidebar, .details').first().innerText()).toContain('MustCompile');
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('the search finds where a function takes more than a share, over all runs', async () => {
+    const w = await world.page();
+    await w.open(`${base}/`);
+    await w.page.locator('#search').fill('MustCompile');
+    await w.page.locator('#search').press('Enter');
+    await w.page.waitForURL(/\/find/);
+    await w.settled();
+    const row = w.page.locator('tbody tr');
+    expect(await row.count()).toBe(1);
+    expect(await row.innerText()).toMatch(/shop\/checkout\s+2 of 18\s+2\.1%\s+19\.1%\s+run-018/);
+    await w.page.locator('input[name=min-share]').fill('5%');
+    await w.page.getByRole('button', { name: 'Find' }).click();
+    await w.page.getByText('is below min-share in 54 selected profiles').waitFor();
+    await w.page.locator('input[name=in-any-run]').check();
+    await w.page.getByRole('button', { name: 'Find' }).click();
+    await row.first().waitFor();
+    expect(await row.innerText()).toContain('2 of 18');
+    await row.getByRole('link', { name: 'run-018' }).click();
+    await w.page.waitForURL(/\/profile\?.*run=run-018/);
     expect(w.faults).toEqual([]);
     await w.close();
   });

@@ -4,6 +4,7 @@ import { start } from './main';
 import Benchmark from './pages/Benchmark';
 import Bottlenecks from './pages/Bottlenecks';
 import Diff from './pages/Diff';
+import Find from './pages/Find';
 import Function from './pages/Function';
 import Home from './pages/Home';
 import Profile from './pages/Profile';
@@ -17,6 +18,7 @@ start({
   benchmark: Benchmark,
   profile: Profile,
   diff: Diff,
+  find: Find,
   function: Function,
   bottlenecks: Bottlenecks,
   regressions: Regressions,

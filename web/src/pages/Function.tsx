@@ -44,6 +44,9 @@ function One({ name, scope, params }: { name: string; scope: Scope; params: URLS
       actions={
         <>
           <Pickers scope={scope} show={['branch', 'type', 'machine', 'since']} type={answer.value?.series[0]?.type ?? answer.type} />
+          <a class="button" href={href('find', { ...carried(), pattern: name.replace(/[\\;]/g, '\\$&') })}>
+            Share by benchmark
+          </a>
           <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
             {self ? 'Show total' : 'Show self'}
           </button>

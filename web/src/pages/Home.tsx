@@ -4,15 +4,17 @@ import type { Overview, Service } from '../core/answers';
 import { counted, instant, visible } from '../core/format';
 import { ago } from '../core/metric';
 import { mainType, type PushedService, typeName } from '../core/pushed';
+import { carried } from '../core/scope';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
-import { href, place, update } from '../core/url';
+import { go, href, place, update } from '../core/url';
 import { useKeys } from '../ui/Keys';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { branchOf, Pickers, useScope } from '../ui/Pickers';
 import { Upload } from '../ui/Upload';
 import { Changes, selection } from '../ui/WhatChanged';
+import { patternOf } from './Find';
 import '../pages.css';
 
 export default function Home() {
@@ -38,10 +40,11 @@ export default function Home() {
           <input
             id="search"
             type="search"
-            placeholder="Search benchmarks and services  /"
-            aria-label="Search benchmarks and services"
+            placeholder="Search benchmarks, services, functions  /"
+            aria-label="Search benchmarks, services and functions"
             value={words}
             onInput={e => update({ q: e.currentTarget.value })}
+            onKeyDown={e => e.key === 'Enter' && words.trim() && go('find', { ...carried(), pattern: patternOf(words) })}
           />
           <Upload done={() => again(version + 1)} branch={branchOf(scope)} />
         </>
@@ -53,6 +56,11 @@ export default function Home() {
           if (store.benchmarks.length === 0 && store.services.length === 0 && pushed.length === 0) return pushes.value || pushes.error ? <Empty /> : <Waiting />;
           return (
             <>
+              {words.trim() && store.benchmarks.length > 0 && (
+                <p>
+                  <a href={href('find', { ...carried(), pattern: patternOf(words) })}>{`Find where functions like ${visible(words.trim())} take time (Enter)`}</a>
+                </p>
+              )}
               {store.running > 0 && (
                 <a class="card" href={href('tasks')}>
                   {`${counted(store.running, 'task')} running`}

@@ -11,7 +11,7 @@ import { helpShown, KeyHelp, press, useKeys } from './Keys';
 import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
-  { title: 'Home', page: 'home', also: ['benchmark', 'function'] },
+  { title: 'Home', page: 'home', also: ['benchmark', 'find', 'function'] },
   { title: 'Profiles', page: 'profile', also: [] },
   { title: 'Diff', page: 'diff', also: [] },
   { title: 'Bottlenecks', page: 'bottlenecks', also: [] },

@@ -1,0 +1,155 @@
+// Where a function or call path takes more than a share: by benchmark, group, run or function.
+import { amount, counted, count, percent, visible } from '../core/format';
+import { notesOf } from '../core/request';
+import { carried } from '../core/scope';
+import { href, update } from '../core/url';
+import { Await, Waiting } from '../ui/Load';
+import { Page } from '../ui/Page';
+import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { preferred, useTyped } from '../ui/Typed';
+import '../pages.css';
+
+const selection = ['pattern', 'min-share', 'by', 'self', 'in-any-run', 'last', 'group', 'benchmark', 'branch', 'machine', 'type', 'since', 'until'];
+const kinds = { benchmark: 'Benchmark', group: 'Group', run: 'Run', function: 'Function' } as const;
+type Kind = keyof typeof kinds;
+
+interface Found {
+  profiles: number;
+  type: string;
+  unit: string;
+  by: Kind;
+  notes: string[];
+  omitted: { rows: number };
+  rows: { name: string; group?: string; benchmark?: string; profiles: number; of: number; share: number; maxShare: number; maxRun: string; self: number; total: number }[];
+}
+
+/** The pattern that finds what was typed into a search: a text without signs of a pattern is a part of a name. */
+export const patternOf = (text: string): string => (/[*?;|^$\\]|^\//.test(text) ? text.trim() : `*${text.trim()}*`);
+
+export default function Find() {
+  const scope = useScope(selection);
+  if (scope.params) return <Where scope={scope} params={scope.params} />;
+  return (
+    <Page title="Find">
+      <Waiting />
+    </Page>
+  );
+}
+
+function Where({ scope, params }: { scope: Scope; params: URLSearchParams }) {
+  const pattern = params.get('pattern') ?? '';
+  const any = params.get('in-any-run') === 'true';
+  const self = params.get('self') === 'true';
+  const by = (params.get('by') ?? 'benchmark') as Kind;
+  return (
+    <Page
+      title="Find"
+      sub="Where a function or call path takes more than a share of the samples"
+      actions={
+        <>
+          <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={params.get('type') ?? preferred(scope.choices.types)} />
+          <label class="choice">
+            By{' '}
+            <select value={by} onChange={e => update({ by: e.currentTarget.value }, true)}>
+              {Object.entries(kinds).map(([k, text]) => (
+                <option key={k} value={k}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
+            {self ? 'Show total' : 'Show self'}
+          </button>
+        </>
+      }
+    >
+      <form
+        class="actions"
+        onSubmit={e => {
+          e.preventDefault();
+          const typed = new FormData(e.currentTarget);
+          update({ pattern: String(typed.get('pattern')).trim(), 'min-share': String(typed.get('min-share')).trim(), 'in-any-run': typed.get('in-any-run') ? 'true' : null }, true);
+        }}
+      >
+        <label>
+          Function or call path <input name="pattern" type="search" size={50} value={pattern} placeholder="json.*, A;B, A;**;B" title="'*' and '?' stand for any text; A;B is B called by A, A;**;B is B anywhere below A; /a regular expression/" />
+        </label>
+        <label>
+          At least <input name="min-share" type="text" size={6} value={params.get('min-share') ?? ''} placeholder="5%" />
+        </label>
+        <label title="List rows of which a single run reaches the share, not all of them together">
+          <input name="in-any-run" type="checkbox" checked={any} /> in any run
+        </label>
+        <button type="submit">Find</button>
+      </form>
+      {pattern ? <Rows scope={scope} params={params} by={by} /> : <div class="empty">Enter the name of a function, or a pattern.</div>}
+    </Page>
+  );
+}
+
+function Rows({ scope, params, by }: { scope: Scope; params: URLSearchParams; by: Kind }) {
+  const asked = new URLSearchParams(params);
+  asked.set('by', by);
+  if (!asked.has('type') && scope.choices.types.length > 1) asked.set('type', preferred(scope.choices.types));
+  const answer = useTyped<Found>('find', asked);
+  return (
+    <Await of={answer} what="where it occurs">
+      {r => (
+        <>
+          <p class="dim">{`${visible(r.type)} of ${counted(r.profiles, 'profile')}. The share is of all runs of a row: those without the function count as 0.`}</p>
+          {notesOf(r.notes).map(n => (
+            <p key={n} class="dim">
+              {visible(n)}
+            </p>
+          ))}
+          {r.rows.length > 0 && (
+            <div class="scroll">
+              <table class="plain">
+                <thead>
+                  <tr>
+                    <th>{kinds[by]}</th>
+                    <th>Profiles</th>
+                    <th class="num">Share</th>
+                    <th class="num">Largest</th>
+                    <th>Run</th>
+                    <th class="num">Self</th>
+                    <th class="num">Total</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {r.rows.map(x => (
+                    <tr key={x.name}>
+                      <td>
+                        <a href={addressOf(by, x, r.type)}>{visible(x.name)}</a>
+                      </td>
+                      <td>{`${count(x.profiles)} of ${count(x.of)}`}</td>
+                      <td class="num">{percent(x.share)}</td>
+                      <td class="num">{percent(x.maxShare)}</td>
+                      <td>
+                        <a href={href('profile', { ...whereOf(x), run: x.maxRun, type: r.type })}>{visible(x.maxRun)}</a>
+                      </td>
+                      <td class="num">{amount(x.self, r.unit)}</td>
+                      <td class="num">{amount(x.total, r.unit)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+          {r.omitted.rows > 0 && <p class="dim">{`${r.omitted.rows} more`}</p>}
+        </>
+      )}
+    </Await>
+  );
+}
+
+/** The page of a row: a function over time, a run, a benchmark, or the regressions of a group. */
+function addressOf(by: Kind, x: Found['rows'][number], type: string): string {
+  if (by === 'function') return href('function', { ...carried(), function: x.name, type });
+  if (by === 'run') return href('profile', { ...carried(), run: x.name, type });
+  return href(by === 'benchmark' ? 'benchmark' : 'regressions', { ...carried(), ...whereOf(x), type });
+}
+
+/** The selection of a row. */
+const whereOf = ({ group, benchmark }: Found['rows'][number]) => ({ ...(group && { group }), ...(benchmark && { benchmark }) });
