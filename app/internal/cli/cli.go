@@ -52,7 +52,7 @@ type env struct {
 	out, err io.Writer
 	store    string // --store
 	noColor  bool
-	quiet    bool // --quiet
+	quiet    bool          // --quiet
 	allFlags bool          // help lists all flags
 	screen   io.Writer     // the terminal behind a pager that out is; else nil
 	decoded  *decodedFiles // of earlier commands; nil outside of batch
