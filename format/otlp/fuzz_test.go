@@ -37,6 +37,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(readtest.File(f, recorded[1]))
 	f.Add([]byte(full))
 	f.Add(encode(f, mustDecode(f, []byte(full)), -1))
+	f.Add([]byte("\nF\x12D\n\x00\x12@\n\x04\b\x01\x10\x02\x12\b\b\x01\x12\x04\x80\x87\xa7\x0e")) // the numbers of 1.9
 	f.Fuzz(func(t *testing.T, b []byte) {
 		Sniff(b)
 		checkDecode(t, b)

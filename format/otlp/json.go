@@ -78,7 +78,7 @@ func (j *jsonReader) decode(text []byte, k *linker) error {
 	if err := j.translate(text); err != nil {
 		return err
 	}
-	err := protobuf.Place(k.protobuf(j.out, 0, len(j.out)))
+	err := protobuf.Place(k.current(j.out, 0, len(j.out)))
 	var pe *profile.ParseError
 	if errors.As(err, &pe) && pe.Offset >= 0 {
 		j.wanted, j.found = int(pe.Offset), 0
@@ -119,6 +119,8 @@ func (j *jsonReader) message(s *schema, at int) {
 		}
 		f := s.named(key)
 		switch {
+		case string(key) == "locationsStartIndex" || f != nil && f.of == typeSchema && j.s.Kind() == jsonscan.Array:
+			j.s.Fail(errOldDraft(j.s.Offset()))
 		case f == nil || f.name == "":
 		case f.packed():
 			j.packed(f)

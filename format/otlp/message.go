@@ -89,8 +89,9 @@ type profileMessage struct {
 	count                  int  // of samples
 	body                   part // of message.content: the fields, samples among them
 	attributes             part
-	id                     string // 16 bytes; empty: none
-	originalFormat         string // of the payload that is left out
+	comments               []int32 // texts, of drafts that have a field for them
+	id                     string  // 16 bytes; empty: none
+	originalFormat         string  // of the payload that is left out
 	at                     int
 }
 

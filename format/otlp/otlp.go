@@ -5,7 +5,7 @@
 // Specification: opentelemetry/proto/profiles/v1development/profiles.proto as of
 // the Go types go.opentelemetry.io/proto/otlp/profiles/v1development v0.4.0, of
 // which tests use recordings. The field numbers of earlier drafts mean other
-// things; their files are mostly refused, never guessed at.
+// things; those of 1.8 and 1.9 are read, older ones refused (drafts.go).
 //
 // What samples refer to lies in one dictionary per message. A content may be
 // several messages: JSON values behind each other (a line each, as the file
@@ -91,14 +91,6 @@ func decodeAll(content []byte, l profile.Limits, k *linker) error {
 		at = end
 	}
 	return nil
-}
-
-func (k *linker) protobuf(content []byte, pos, end int) error {
-	m := &message{}
-	if err := m.read(content, pos, end); err != nil {
-		return err
-	}
-	return k.add(m)
 }
 
 // framed reports whether a content begins with the length of a message, and how

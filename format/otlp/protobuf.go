@@ -129,6 +129,8 @@ func (m *message) readProfile(msg []byte, f wire.Field) error {
 			p.originalFormat = valid(msg[g.Lo:g.Hi])
 		case 11:
 			attributes, err = appendIndices(attributes, msg, g)
+		case fieldComments:
+			p.comments, err = appendIndices(p.comments, msg, g)
 		}
 		if err != nil {
 			return err

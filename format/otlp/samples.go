@@ -137,6 +137,13 @@ type lastWho struct {
 // head takes over attributes of a profile that Profile has places for, as the
 // conventions for pprof name them; the others become comments.
 func (k *linker) head(x *profileMessage) error {
+	for _, i := range x.comments {
+		if text := k.m.text(i); text != "" {
+			if err := k.comment("", text, x.at); err != nil {
+				return err
+			}
+		}
+	}
 	for _, i := range k.m.indices[x.attributes.lo:x.attributes.hi] {
 		a, ok := k.attribute(i)
 		if !ok {

@@ -52,9 +52,22 @@ func newSchema(fields ...field) *schema {
 // packed reports whether the values of a list lie in one field of bytes.
 func (f *field) packed() bool { return f.list && f.kind < bools }
 
+// oldNames are the names in JSON that a draft before 1.9 gave lists.
+var oldNames = map[string]string{"sample": "samples", "line": "lines"}
+
 func (s *schema) named(key []byte) *field {
+	if f := s.find(string(key)); f != nil {
+		return f
+	}
+	if name := oldNames[string(key)]; name != "" {
+		return s.find(name)
+	}
+	return nil
+}
+
+func (s *schema) find(name string) *field {
 	for i := range s.fields {
-		if s.fields[i].name == string(key) {
+		if s.fields[i].name == name {
 			return &s.fields[i]
 		}
 	}
@@ -107,7 +120,8 @@ var (
 		field{num: 8, kind: uint64s}, // droppedAttributesCount
 		field{num: 9, name: "originalPayloadFormat", kind: texts},
 		field{num: 10, kind: bytes64}, // originalPayload
-		field{num: 11, name: "attributeIndices", list: true, kind: int32s})
+		field{num: 11, name: "attributeIndices", list: true, kind: int32s},
+		field{num: fieldComments, name: "commentStrindices", list: true, kind: int32s})
 	scopeSchema = newSchema(
 		field{num: 1, name: "name", kind: texts},
 		field{num: 2, name: "version", kind: texts},
