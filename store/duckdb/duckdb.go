@@ -7,7 +7,7 @@
 // Package profiles below internal keeps benchmarks, runs and profiles, package traces
 // the data of trace profiling, package windows the windows of continuous profiles, each in
 // separate tables; package driver is what all know of DuckDB. This package opens and migrates the file and serves what concerns
-// all of it. docs/schema/duckdb.md documents the tables.
+// all of it. store/duckdb/FORMAT.md documents the tables.
 package duckdb
 
 import (

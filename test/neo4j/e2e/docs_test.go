@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -28,34 +29,50 @@ var (
 	cypherCode = regexp.MustCompile("(?s)```cypher\n(.*?)```")
 )
 
-// questions reads the user guide.
+// questions reads the user guide, and the same queries in the model thesis.
 func questions(t *testing.T) []question {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/graph.md")
+	var list []question
+	for i, page := range []string{"../../../docs/graph.md", "../../../store/neo4j/THESIS.md"} {
+		for title, code := range queries(t, page) {
+			at := slices.IndexFunc(list, func(q question) bool { return q.title == title })
+			switch {
+			case i == 0: // a query that has no other form holds in both models
+				list = append(list, question{title, map[string]string{models[0]: code, models[1]: code}})
+			case at < 0:
+				t.Fatalf("%s: docs/graph.md has no section %q", page, title)
+			default:
+				list[at].queries[models[1]] = code
+			}
+		}
+	}
+	return list
+}
+
+// queries yields the sections of a page that have a query, each with its only one.
+func queries(t *testing.T, page string) iter.Seq2[string, string] {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []question
-	places := section.FindAllSubmatchIndex(text, -1)
-	for i, at := range places {
-		end := len(text)
-		if i+1 < len(places) {
-			end = places[i+1][0]
+	return func(yield func(title, code string) bool) {
+		places := section.FindAllSubmatchIndex(text, -1)
+		for i, at := range places {
+			end := len(text)
+			if i+1 < len(places) {
+				end = places[i+1][0]
+			}
+			title := string(text[at[2]:at[3]])
+			code := cypherCode.FindAllSubmatch(text[at[1]:end], -1)
+			if len(code) > 1 {
+				t.Fatalf("%s: section %q has %d queries", page, title, len(code))
+			}
+			if len(code) == 1 && !yield(title, string(code[0][1])) {
+				return
+			}
 		}
-		code := cypherCode.FindAllSubmatch(text[at[1]:end], -1)
-		if len(code) == 0 {
-			continue
-		}
-		q := question{string(text[at[2]:at[3]]), map[string]string{}}
-		for k, model := range models {
-			q.queries[model] = string(code[min(k, len(code)-1)][1])
-		}
-		if len(code) > len(models) {
-			t.Fatalf("section %q has %d queries", q.title, len(code))
-		}
-		list = append(list, q)
 	}
-	return list
 }
 
 // guide is what the sections are asked with and must answer.

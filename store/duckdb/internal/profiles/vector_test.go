@@ -12,7 +12,7 @@ import (
 )
 
 // TestVector encodes and packs vectors and decodes them again; the first is the example of
-// docs/schema/duckdb.md.
+// store/duckdb/FORMAT.md.
 func TestVector(t *testing.T) {
 	type vector struct {
 		paths []int32

@@ -4,7 +4,7 @@
 // commit are one row of packed columns over it. A write looks nothing up: if a
 // snapshot comes twice, the reader finds the first one. In memory are the tasks, the
 // dictionaries that were used last and two bytes for each segment, which show whether
-// an id is certainly new. docs/schema/duckdb.md documents every table and every byte.
+// an id is certainly new. store/duckdb/FORMAT.md documents every table and every byte.
 package traces
 
 import (

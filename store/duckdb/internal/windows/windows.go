@@ -5,7 +5,7 @@
 // a range. Nothing else is stored of a window: functions are computed from vectors.
 //
 // In memory are the series and the progress of roll-ups, loaded by the first call that
-// needs them; of windows nothing. docs/schema/duckdb.md documents every table.
+// needs them; of windows nothing. store/duckdb/FORMAT.md documents every table.
 package windows
 
 import (
