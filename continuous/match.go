@@ -2,53 +2,133 @@ package continuous
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
-// Compile returns a predicate: whether a series matches all matchers. Each pattern is
-// compiled once.
-func Compile(list []Matcher) (func(*Series) bool, error) {
-	tests := make([]func(value string) bool, len(list))
-	for i, m := range list {
+// maxProgram limits the instructions of the compiled patterns of a query. Each byte of a value
+// may cost as many steps.
+const maxProgram = 20_000
+
+// Selection is a query that is ready to be compared with series. Each distinct value of a
+// label is compared once. It serves one goroutine.
+type Selection struct {
+	typ      Type
+	matchers []matcher // those without patterns first
+}
+
+// matcher is a Matcher that remembers the values that it has seen.
+type matcher struct {
+	Matcher
+	pattern *regexp.Regexp // nil: compared with Value
+	size    int64          // instructions of the pattern
+	known   map[string]bool
+}
+
+// Compile returns the query's type and matchers, compiled. The patterns of all matchers have a
+// maximum size together.
+func (q *Query) Compile() (*Selection, error) {
+	s, size := &Selection{typ: q.Type}, int64(0)
+	for _, m := range q.Matchers {
+		c := matcher{Matcher: m}
 		switch m.Op {
-		case Equal:
-			tests[i] = func(v string) bool { return v == m.Value }
-		case NotEqual:
-			tests[i] = func(v string) bool { return v != m.Value }
+		case Equal, NotEqual:
+			s.matchers = slices.Insert(s.matchers, 0, c)
+			continue
 		case Matches, NotMatches:
-			re, err := pattern(m.Value)
-			if err != nil {
-				return nil, fmt.Errorf("label %q: %w", m.Name, err)
-			}
-			tests[i] = func(v string) bool { return re.MatchString(v) == (m.Op == Matches) }
 		default:
 			return nil, fmt.Errorf("label %q: unknown operation %q; use =, !=, =~ or !~", m.Name, m.Op)
 		}
-	}
-	return func(s *Series) bool {
-		for i, test := range tests {
-			if !test(s.Label(list[i].Name)) {
-				return false
-			}
+		var err error
+		if c.size, err = programSize(m.Value); err != nil {
+			return nil, fmt.Errorf("label %q: %w", m.Name, err)
 		}
-		return true
-	}, nil
+		if size += c.size; size > maxProgram {
+			return nil, fmt.Errorf("label %q: the patterns of the selectors have %d instructions: the maximum is %d; shorten them", m.Name, size, maxProgram)
+		}
+		if c.pattern, err = regexp.Compile("^(?s:" + m.Value + ")$"); err != nil {
+			return nil, fmt.Errorf("label %q: %w", m.Name, err)
+		}
+		c.known = map[string]bool{}
+		s.matchers = append(s.matchers, c)
+	}
+	return s, nil
 }
 
-// Select returns a predicate: whether a series is of the query's type and matches its
-// matchers.
-func (q *Query) Select() (func(*Series) bool, error) {
-	match, err := Compile(q.Matchers)
+// Matches reports whether a series is of the query's type and matches all matchers. Stores
+// call it outside of the locks that writers need: patterns take time. It counts the steps of
+// patterns (cost.Steps), and ends when the context does.
+func (s *Selection) Matches(ctx context.Context, series *Series) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, context.Cause(ctx)
+	}
+	if s.typ != (Type{}) && series.Type != s.typ {
+		return false, nil
+	}
+	for i := range s.matchers {
+		if ok, err := s.matchers[i].matches(ctx, series.Label(s.matchers[i].Name)); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (m *matcher) matches(ctx context.Context, value string) (bool, error) {
+	switch m.Op {
+	case Equal:
+		return value == m.Value, nil
+	case NotEqual:
+		return value != m.Value, nil
+	}
+	matches, ok := m.known[value]
+	if !ok {
+		if err := cost.Of(ctx).Spend(cost.Steps, m.size*int64(len(value)+1)); err != nil {
+			return false, fmt.Errorf("label %q: %w", m.Name, err)
+		}
+		matches = m.pattern.MatchString(value)
+		m.known[value] = matches
+	}
+	return matches == (m.Op == Matches), nil
+}
+
+// programSize returns the number of instructions of a pattern, about, without compiling it:
+// repetitions multiply.
+func programSize(pattern string) (int64, error) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if q.Type == (Type{}) {
-		return match, nil
+	return instructions(re), nil
+}
+
+func instructions(re *syntax.Regexp) (n int64) {
+	for _, sub := range re.Sub {
+		n += instructions(sub)
 	}
-	return func(s *Series) bool { return s.Type == q.Type && match(s) }, nil
+	switch re.Op {
+	case syntax.OpLiteral:
+		return int64(len(re.Rune))
+	case syntax.OpRepeat:
+		times := max(re.Min, re.Max)
+		if re.Max < 0 {
+			times = re.Min + 1
+		}
+		return (n + 1) * int64(max(times, 1))
+	case syntax.OpAlternate:
+		return n + int64(len(re.Sub))
+	case syntax.OpConcat:
+		return n
+	case syntax.OpCapture:
+		return n + 2
+	}
+	return n + 1
 }
 
 // Compare orders series by service, type and labels.

@@ -2,7 +2,6 @@ package continuous
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -115,7 +114,11 @@ func (p *selectorParser) matcher() (m Matcher, err error) {
 		return m, err
 	}
 	if m.Op == Matches || m.Op == NotMatches {
-		if _, err := pattern(m.Value); err != nil {
+		size, err := programSize(m.Value)
+		if err == nil && size > maxProgram {
+			err = fmt.Errorf("the pattern has %d instructions: the maximum is %d; shorten it", size, maxProgram)
+		}
+		if err != nil {
 			p.at = start
 			return m, err
 		}
@@ -194,12 +197,4 @@ func bareName(text string) int {
 		}
 	}
 	return len(text)
-}
-
-// pattern compiles a pattern, which matches whole values.
-func pattern(text string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(text); err != nil {
-		return nil, err // before it is put into a group, from which it could break out
-	}
-	return regexp.Compile("^(?s:" + text + ")$")
 }

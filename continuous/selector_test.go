@@ -1,12 +1,16 @@
 package continuous_test
 
 import (
+	"context"
+	"errors"
 	"reflect"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // matcher returns a condition.
@@ -99,12 +103,14 @@ func TestSelects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		selects, err := (&continuous.Query{Matchers: matchers}).Select()
+		selection, err := (&continuous.Query{Matchers: matchers}).Compile()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := selects(series); got != want {
-			t.Errorf("%s: %t, want %t", selector, got, want)
+		for range 2 { // values that are known, too
+			if got, err := selection.Matches(t.Context(), series); got != want || err != nil {
+				t.Errorf("%s: %t, %v, want %t", selector, got, err, want)
+			}
 		}
 	}
 	for _, q := range []continuous.Query{
@@ -112,21 +118,84 @@ func TestSelects(t *testing.T) {
 		{Matchers: []continuous.Matcher{matcher("a", "=~", "x)|(y")}},
 		{Matchers: []continuous.Matcher{matcher("a", "==", "b")}},
 	} {
-		if _, err := q.Select(); err == nil {
+		if _, err := q.Compile(); err == nil {
 			t.Errorf("%v is accepted", q.Matchers)
 		}
 	}
 	other := cpu
 	other.SampleType = "samples"
-	selects, err := (&continuous.Query{Type: other}).Select()
-	if err != nil || selects(series) {
+	selection, err := (&continuous.Query{Type: other}).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := selection.Matches(t.Context(), series); got || err != nil {
 		t.Errorf("a series of another type is selected (%v)", err)
+	}
+}
+
+// TestPatternSize: patterns whose programs are too large are refused before they are compiled.
+func TestPatternSize(t *testing.T) {
+	for _, pattern := range []string{
+		strings.Repeat(".?", 15_000), "((a{100}){100}){10}", strings.Repeat("ab|ba|", 9_000), `(?i)(\pL{1000}){30}`,
+	} {
+		if _, err := continuous.ParseSelector(`{a=~` + strconv.Quote(pattern) + `}`); err == nil || !strings.Contains(err.Error(), "column 5: the pattern has ") && !strings.Contains(err.Error(), "invalid repeat count") {
+			t.Errorf("%.40s: %v", pattern, err)
+		}
+	}
+	half := matcher("a", "=~", strings.Repeat("a?", 6_000))
+	if _, err := (&continuous.Query{Matchers: []continuous.Matcher{half}}).Compile(); err != nil {
+		t.Errorf("half of the limit: %v", err)
+	}
+	if _, err := (&continuous.Query{Matchers: []continuous.Matcher{half, half}}).Compile(); err == nil || !strings.Contains(err.Error(), "the maximum is 20000") {
+		t.Errorf("more than the limit in two patterns: %v", err)
+	}
+}
+
+// TestSteps: a pattern costs its size times the bytes of each distinct value, once; what is
+// too much is not compared, and neither is anything after the context has ended.
+func TestSteps(t *testing.T) {
+	const size, length = 2 * 100, 1000
+	list := []continuous.Matcher{matcher("a", "=~", strings.Repeat(".?", size/2)+"x"), matcher("only", "=", "this")}
+	selection, err := (&continuous.Query{Matchers: list}).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := func(value, only string) *continuous.Series {
+		return &continuous.Series{Labels: continuous.Labels{{Name: "a", Value: value}, {Name: "only", Value: only}}}
+	}
+	ctx, end := cost.Begin(t.Context(), cost.Limits{Steps: cost.Limit{Max: 1_000_000, What: "steps", Flag: "--max-steps"}})
+	defer end()
+	for i := range 100 { // two values
+		if _, err := selection.Matches(ctx, series(strings.Repeat("a", length-i%2), "this")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := selection.Matches(ctx, series(strings.Repeat("b", length+i), "other")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spent := cost.Of(ctx).Spent(cost.Steps)
+	if want := int64(size+1) * (2*length + 1); spent != want {
+		t.Errorf("%d steps, want %d", spent, want)
+	}
+	var exceeded *cost.Exceeded
+	for i := 0; exceeded == nil && i < 10; i++ {
+		_, err = selection.Matches(ctx, series(strings.Repeat("c", length+i), "this"))
+		if err != nil && !errors.As(err, &exceeded) {
+			t.Fatal(err)
+		}
+	}
+	if exceeded == nil || !strings.Contains(err.Error(), "--max-steps") || cost.Of(ctx).Spent(cost.Steps) > 1_000_000 {
+		t.Errorf("%v after %d steps", err, cost.Of(ctx).Spent(cost.Steps))
+	}
+	end()
+	if _, err := selection.Matches(ctx, series("a", "this")); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
 	}
 }
 
 // FuzzParseSelector: a selector that is read is written as one that reads the same.
 func FuzzParseSelector(f *testing.F) {
-	for _, seed := range []string{"", "{}", `{a="b"}`, `{"é.x"=~"a|b",c!='d'}`, "{a!~`x`,}", `{a="\x41\u00e9\n"}`} {
+	for _, seed := range []string{"", "{}", `{a="b"}`, `{"é.x"=~"a|b",c!='d'}`, `{service_name=~"(.?){90}x",service_name!~"(a{9}){9}|[b-z]*"}`, "{a!~`x`,}", `{a="\x41\u00e9\n"}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -138,12 +207,56 @@ func FuzzParseSelector(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, matchers) {
 			t.Fatalf("%q: %v, and again %v (%v)", text, matchers, again, err)
 		}
-		selects, err := (&continuous.Query{Matchers: matchers}).Select()
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		selects(&continuous.Series{Service: "checkout"})
+		countWork(t, matchers)
 	})
+}
+
+// countWork compares series, and checks the size that the steps of each pattern are counted
+// with: the compiled pattern is not larger, but for the group around it.
+func countWork(t *testing.T, matchers []continuous.Matcher) {
+	selection, err := (&continuous.Query{Matchers: matchers}).Compile()
+	if err != nil {
+		if !strings.Contains(err.Error(), "the maximum is") {
+			t.Fatal(err)
+		}
+		return // too large together
+	}
+	const most = 100_000
+	ctx, end := cost.Begin(t.Context(), cost.Limits{Steps: cost.Limit{Max: most}})
+	defer end()
+	compared := map[string]bool{}
+	for _, service := range []string{"checkout", "cart", "checkout", strings.Repeat("é", 1000)} {
+		_, err := selection.Matches(ctx, &continuous.Series{Service: service})
+		if err != nil && !errors.As(err, new(*cost.Exceeded)) {
+			t.Fatal(err)
+		}
+		compared[service] = true
+	}
+	atMost, bytes := int64(0), int64(0)
+	for service := range compared {
+		bytes += int64(len(service)) + 1
+	}
+	for _, m := range matchers {
+		if m.Op != continuous.Matches && m.Op != continuous.NotMatches {
+			continue
+		}
+		re, err := syntax.Parse(m.Value, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := syntax.Compile(re.Simplify())
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := continuous.ProgramSize(m.Value)
+		if int64(len(program.Inst)) > size+4 {
+			t.Fatalf("%q has %d instructions, counted as %d", m.Value, len(program.Inst), size)
+		}
+		atMost += size * bytes
+	}
+	if spent := cost.Of(ctx).Spent(cost.Steps); spent > min(most, atMost) {
+		t.Fatalf("%d steps of at most %d", spent, min(most, atMost))
+	}
 }
 
 // written returns conditions as a selector.

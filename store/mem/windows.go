@@ -92,17 +92,29 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	return continuous.Stored
 }
 
-// selected returns the windows of a selection and, in order, the series they are of. The
-// caller holds the lock.
-func (s *windows) selected(q *continuous.Query, coarsest continuous.Level) (list []*window, of []*series, err error) {
-	match, err := q.Select()
+// selected returns the windows of a selection and, in order, the series they are of, with the
+// lock for reading, which the caller releases. Patterns take time, so series are compared
+// before it is taken: type, service and labels of a series never change.
+func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level) (list []*window, of []*series, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	selection, err := q.Compile()
 	if err != nil {
 		return nil, nil, err
 	}
-	matching, has := map[*series]bool{}, map[*series]bool{}
-	for _, series := range s.series {
-		matching[series] = match(&series.Series)
+	s.mu.RLock()
+	all := slices.Collect(maps.Values(s.series))
+	s.mu.RUnlock()
+	matching := map[*series]bool{}
+	for _, e := range all {
+		matching[e], err = selection.Matches(ctx, &continuous.Series{Service: e.Service, Type: e.Type, Labels: e.Labels})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
+	s.mu.RLock()
+	has := map[*series]bool{}
 	for _, part := range s.progress.Parts(q.Range(), coarsest) {
 		for _, w := range s.list {
 			start := w.Start.UnixMilli()
@@ -127,13 +139,12 @@ func describeSeries(of []*series) []continuous.Series {
 
 // Series implements continuous.Store.
 func (s *windows) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
-	if err := ctx.Err(); err != nil {
+	_, of, err := s.selected(ctx, &q, continuous.Day)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
 	defer s.mu.RUnlock()
-	_, of, err := s.selected(&q, continuous.Day)
-	return describeSeries(of), err
+	return describeSeries(of), nil
 }
 
 // Totals implements continuous.Store.
@@ -151,15 +162,11 @@ func (s *windows) Totals(ctx context.Context, q continuous.Query, step time.Dura
 
 // Function implements continuous.Store.
 func (s *windows) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list, of, err := s.selected(&q, continuous.Coarsest(step))
+	list, of, err := s.selected(ctx, &q, continuous.Coarsest(step))
 	if err != nil {
 		return nil, err
 	}
+	defer s.mu.RUnlock()
 	index := map[*series]int32{}
 	for i, series := range of {
 		index[series] = int32(i)
@@ -188,15 +195,11 @@ func (s *windows) tree(typ profile.ValueType, v calltree.Vector) *calltree.Tree 
 
 // Tree implements continuous.Store.
 func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list, of, err := s.selected(&q, continuous.Day)
+	list, of, err := s.selected(ctx, &q, continuous.Day)
 	if err != nil {
 		return nil, err
 	}
+	defer s.mu.RUnlock()
 	merged := &continuous.Merged{Series: describeSeries(of)}
 	typ, err := continuous.OneType(merged.Series)
 	if err != nil {

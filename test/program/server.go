@@ -19,10 +19,21 @@ type Server struct {
 
 // StartServer starts a server over s.duckdb in dir and waits until it listens: on free ports
 // of loopback, unless the arguments say otherwise. The caller ends it.
-func StartServer(dir string, args ...string) (*Server, error) {
+func StartServer(dir string, args ...string) (*Server, error) { return start(0, dir, args) }
+
+// StartServerWithin is StartServer with a limit of the address space, in bytes: the server ends
+// when it exceeds it.
+func StartServerWithin(memory int64, dir string, args ...string) (*Server, error) {
+	return start(memory, dir, args)
+}
+
+func start(memory int64, dir string, args []string) (*Server, error) {
 	c := Command(dir, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
 	s := &Server{Cmd: c, Log: &bytes.Buffer{}}
 	c.Stderr = s.Log
+	if memory > 0 {
+		limitMemory(c, memory)
+	}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -58,4 +69,10 @@ func (s *Server) Kill() {
 		_ = s.Process.Kill() // it may have ended
 		_ = s.Wait()
 	}
+}
+
+// limitMemory limits the address space of a command that has not begun.
+func limitMemory(c *exec.Cmd, bytes int64) {
+	c.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, bytes>>10), c.Path}, c.Args[1:]...)
+	c.Path = "/bin/sh"
 }

@@ -48,6 +48,7 @@ var windowTests = []struct {
 	{"Repeats", testRepeats},
 	{"UntimedRepeats", testUntimedRepeats},
 	{"Matchers", testMatchers},
+	{"SlowMatchers", testSlowMatchers},
 	{"Ranges", testRanges},
 	{"Types", testWindowTypes},
 	{"Gauges", testGauges},
@@ -258,13 +259,17 @@ func (l *windowLab) stats() continuous.Stats {
 
 // selected returns the stored windows of a selection, by their own starts.
 func (l *windowLab) selected(q continuous.Query) (list []*continuous.Window) {
-	match, err := q.Select()
+	matching, err := q.Compile()
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	r := q.Range()
 	for _, w := range l.have {
-		if ms := w.Start.UnixMilli(); match(&w.Series) && r.From <= ms && ms < r.Until {
+		matches, err := matching.Matches(l.ctx, &w.Series)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if ms := w.Start.UnixMilli(); matches && r.From <= ms && ms < r.Until {
 			list = append(list, w)
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -203,6 +205,73 @@ func testMatchers(l *windowLab) {
 			l.t.Errorf("%v: error %v", bad, err)
 		}
 	}
+}
+
+// comparing is a context that calls f whenever package continuous looks at it: while a
+// selector is compared with a series.
+type comparing struct {
+	context.Context
+	f func()
+}
+
+// Err implements context.Context.
+func (c comparing) Err() error {
+	if at, _, _, ok := runtime.Caller(1); ok && strings.Contains(runtime.FuncForPC(at).Name(), "/continuous.") {
+		c.f()
+	}
+	return c.Context.Err()
+}
+
+// testSlowMatchers: others write while a selector is compared with series, which takes time;
+// it counts its steps, and ends with the context.
+func testSlowMatchers(l *windowLab) {
+	for i := range 3 {
+		l.put(l.make.Window("shop", at(1, 0, i), []string{"pod", strings.Repeat("x", 100*i)}, stack("main", 1<<i)))
+	}
+	q := continuous.Query{Matchers: []continuous.Matcher{{Name: "pod", Op: continuous.Matches, Value: strings.Repeat(".?", 500) + "y?"}}}
+	for name, query := range map[string]func(ctx context.Context) error{
+		"Series":   func(ctx context.Context) error { _, err := l.s.Series(ctx, q); return err },
+		"Totals":   func(ctx context.Context) error { _, err := l.s.Totals(ctx, q, 0); return err },
+		"Tree":     func(ctx context.Context) error { _, err := l.s.Tree(ctx, q); return err },
+		"Function": func(ctx context.Context) error { _, err := l.s.Function(ctx, q, "main", 0); return err },
+	} {
+		compared := 0
+		err := query(comparing{l.ctx, func() {
+			if compared++; compared > 1 {
+				return
+			}
+			written := make(chan error, 1)
+			w := l.make.Window("cart", at(1, 1, len(l.have)), []string{"pod", name}, stack("main", 1))
+			go func() {
+				_, err := l.s.PutWindows(l.ctx, []*continuous.Window{w})
+				written <- err
+			}()
+			select {
+			case err := <-written:
+				if err != nil {
+					l.t.Errorf("%s: %v", name, err)
+				}
+				l.have = append(l.have, w)
+			case <-time.After(20 * time.Second):
+				l.t.Errorf("%s: nothing is written while a selector is compared", name)
+			}
+		}})
+		if err != nil || compared < 3 {
+			l.t.Errorf("%s: compared %d times, %v", name, compared, err)
+		}
+		ctx, end := cost.Begin(l.ctx, cost.Limits{Steps: cost.Limit{Max: 100_000, What: "steps", Flag: "--max-steps"}})
+		if err := query(ctx); !errors.As(err, new(*cost.Exceeded)) || !strings.Contains(err.Error(), "--max-steps") {
+			l.t.Errorf("%s: an expensive pattern: %v", name, err)
+		}
+		end()
+		ctx, stop := context.WithCancel(l.ctx)
+		stopped := 0
+		err = query(comparing{ctx, func() { stopped++; stop() }})
+		if !errors.Is(err, context.Canceled) || stopped != 1 {
+			l.t.Errorf("%s: %v after %d series, though the context has ended", name, err, stopped)
+		}
+	}
+	l.checkAll("slow matchers", q)
 }
 
 func testRanges(l *windowLab) {

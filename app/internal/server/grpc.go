@@ -16,6 +16,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // newGRPC returns a gRPC server with the services of all parts.
@@ -151,6 +153,8 @@ func StatusOf(err error) error {
 		return st.Err()
 	}
 	switch {
+	case errors.As(err, new(*cost.Exceeded)): // not ResourceExhausted, which clients send again
+		return status.Error(codes.FailedPrecondition, err.Error())
 	case errors.Is(err, context.Canceled):
 		return status.Error(codes.Canceled, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):

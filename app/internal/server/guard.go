@@ -8,13 +8,14 @@ import (
 )
 
 // guard refuses requests of other sites' web pages, which browsers let send requests to
-// this machine. It recognises them by their origin or by the host name in the request.
-func (o *Options) guard(r *http.Request) *Problem {
+// this machine. It recognises them by their origin or by the host name in the request. A page
+// of another site may open a page of this server, and nothing else.
+func (o *Options) guard(r *http.Request, page bool) *Problem {
 	if o.openHTTP() && !o.knownHost(r.Host) {
 		return &Problem{Type: TypeForbidden, Title: "Unknown host name", Status: http.StatusForbidden,
 			Detail: "use the server's address or localhost, allow the name with --allow-host, or set a token"}
 	}
-	if !sameOrigin(r) {
+	if !sameOrigin(r) && !(page && opened(r)) {
 		return &Problem{Type: TypeForbidden, Title: "Requests from pages of other sites are rejected", Status: http.StatusForbidden}
 	}
 	return nil
@@ -34,16 +35,17 @@ func (o *Options) knownHost(host string) bool {
 // protection rejects requests from pages of other sites, except GET.
 var protection http.CrossOriginProtection
 
-// sameOrigin reports whether a request does not come from a page of another site, or is a
-// GET by which a user opens a link. A GET by a script of another site is rejected too: it
-// could probe for this server.
+// sameOrigin reports whether a request does not come from a page of another site. A GET of
+// one is no exception: it could probe for this server, or let it compute.
 func sameOrigin(r *http.Request) bool {
-	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
-		return true
-	}
 	strict := *r
 	strict.Method = http.MethodPost
 	return protection.Check(&strict) == nil
+}
+
+// opened reports whether a browser opens the address as a page: somebody followed a link.
+func opened(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 }
 
 // secure sets security headers. Pages set their own policy.

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // newHandler returns the HTTP handler for the routes of the server and all its parts.
@@ -170,12 +172,12 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the client sees an aborted answer, not a short one
 		}
 	}()
-	if problem := s.opts.guard(r); problem != nil {
+	h, pattern := rt.mux.Handler(r)
+	if problem := s.opts.guard(r, pattern == ""); problem != nil {
 		s.metrics.refused.WithLabelValues("guard").Inc()
 		WriteProblem(rec, r, problem)
 		return
 	}
-	h, pattern := rt.mux.Handler(r)
 	if pattern == "" {
 		rec.direct = true // a page is in memory anyway
 		if s.opts.Pages != nil && !otherMethod(r, h) && s.opts.Pages(rec, r) {
@@ -380,6 +382,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), pace: newPace(&s.opts.Limits), slot: slot}
+	ctx, end := cost.Begin(r.Context(), s.opts.Limits.costs())
+	defer end()
+	r = r.WithContext(ctx)
 	held := &holding{budget: s.messages, client: slot.client}
 	defer func() { held.release(math.MaxInt64) }()
 	if e.Own {
@@ -408,15 +413,18 @@ func tooLarge(limit int64) *Problem {
 		Detail: fmt.Sprintf("the maximum size of a body is %d bytes (raise it with --max-body, after decompression with --max-inflated; for uploads of profiles with --max-upload)", limit)}
 }
 
-// BodyProblem returns the problem for an error of reading a request's body, or
-// nil when the error is another one.
+// BodyProblem returns the problem for an error of reading a request's body or of a limit of
+// its costs, or nil when the error is another one.
 func BodyProblem(err error) *Problem {
 	var large *http.MaxBytesError
+	var costly *cost.Exceeded
 	switch {
 	case errors.Is(err, ErrBusy):
 		return busyProblem(err)
 	case errors.As(err, &large):
 		return tooLarge(large.Limit)
+	case errors.As(err, &costly):
+		return &Problem{Type: TypeCost, Title: "The request costs too much", Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	case errors.Is(err, errStalled):
 		return &Problem{Type: TypeTimeout, Title: "The body did not arrive in time", Status: http.StatusRequestTimeout, Detail: err.Error()}
 	case errors.Is(err, errEncoding):

@@ -199,7 +199,7 @@ func TestGuard(t *testing.T) {
 		{method: "POST", headers: []string{"Sec-Fetch-Site: cross-site"}, status: 403},
 		{method: "POST", headers: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, status: 403},
 		{method: "GET", headers: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, status: 403},
-		{method: "GET", headers: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, status: 200},
+		{method: "GET", headers: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, status: 403},
 		{method: "POST", headers: []string{"Sec-Fetch-Site: same-site"}, status: 403},
 		{method: "POST", headers: []string{"Sec-Fetch-Site: same-origin", "Origin: http://localhost:12800"}, status: 200},
 		{method: "POST", headers: []string{"Sec-Fetch-Site: none"}, status: 200},
@@ -208,6 +208,26 @@ func TestGuard(t *testing.T) {
 		target := map[string]string{"GET": "/read", "POST": "/change"}[test.method]
 		if w, _ := answered(t, h, request(test.method, target, nil, test.headers...)); w.Code != test.status {
 			t.Errorf("%s %v %+v: %d, want %d", test.method, test.headers, test.options.Hosts, w.Code, test.status)
+		}
+	}
+}
+
+// TestLinks: a link of another site opens a page, and nothing else: no route computes for it.
+func TestLinks(t *testing.T) {
+	for _, test := range []struct {
+		target, site string
+		status       int
+	}{
+		{"/anything", "cross-site", 200}, {"/anything", "same-site", 200}, {"/anything", "none", 200},
+		{"/read", "cross-site", 403}, {"/read", "same-site", 403}, {"/read", "none", 200}, {"/read", "same-origin", 200},
+		{"/metrics", "cross-site", 403}, {"/healthz", "cross-site", 403}, {"/api/v1/session", "cross-site", 403},
+	} {
+		h, _ := handlerOf(t, Options{Pages: func(w http.ResponseWriter, _ *http.Request) bool {
+			fmt.Fprint(w, "a page")
+			return true
+		}})
+		if w, _ := answered(t, h, request("GET", test.target, nil, "Sec-Fetch-Site: "+test.site, "Sec-Fetch-Mode: navigate")); w.Code != test.status {
+			t.Errorf("%s from %s: %d, want %d", test.target, test.site, w.Code, test.status)
 		}
 	}
 }

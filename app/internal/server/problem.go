@@ -30,6 +30,7 @@ const (
 	TypeUnauthorized = "urn:dendro:problem:unauthorized"
 	TypeForbidden    = "urn:dendro:problem:forbidden"
 	TypeTooLarge     = "urn:dendro:problem:too-large"
+	TypeCost         = "urn:dendro:problem:too-costly"
 	TypeEncoding     = "urn:dendro:problem:unsupported-encoding"
 	TypeGuesses      = "urn:dendro:problem:too-many-guesses"
 	TypeBusy         = "urn:dendro:problem:busy"

@@ -29,6 +29,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // Options configure a server. The zero value has no listeners, no tokens and the default
@@ -64,6 +66,8 @@ type Limits struct {
 	Upload   int64 // bytes of an upload of profiles; default 4 GiB
 	Inflated int64 // bytes of a decompressed body; default 16 GiB for uploads, otherwise 8 × Body
 
+	Steps int64 // of the patterns of one request: size of the pattern × bytes of texts; default 2^30, about two seconds
+
 	Requests int   // concurrent HTTP requests of each kind that are received, and that are sent; default 256
 	Answers  int64 // bytes of answers in memory that wait for slow clients; default 256 MiB
 	Messages int64 // bytes of bodies and gRPC messages in memory; default 256 MiB
@@ -89,6 +93,7 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	set(&l.Body, 16<<20)
 	set(&l.Upload, 4<<30)
+	set(&l.Steps, 1<<30)
 	set(&l.Requests, 256)
 	set(&l.Answers, 256<<20)
 	set(&l.Messages, 256<<20)
@@ -103,6 +108,11 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Drain, 30*time.Second)
 	set(&l.OpenStreams, 5*time.Second)
 	return l
+}
+
+// costs returns what one HTTP request may cost.
+func (l *Limits) costs() cost.Limits {
+	return cost.Limits{Steps: cost.Limit{Max: l.Steps, What: "steps of the patterns of a request", Flag: "--max-steps"}}
 }
 
 func set[T comparable](v *T, def T) {

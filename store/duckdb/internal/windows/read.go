@@ -25,23 +25,24 @@ type selection struct {
 
 // selected runs f in a transaction with what the query selects.
 func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level, f func(sel *selection) error) error {
-	match, err := q.Select()
+	matching, err := q.Compile()
 	if err != nil {
 		return err
 	}
 	return s.file.Look(ctx, func(c *driver.Conn) error {
 		sel := &selection{c: c}
+		var all []series
 		err := s.snapshot(ctx, c, func(st *state) {
-			for _, e := range st.list {
-				if match(&e.Series) {
-					copied := *e
-					copied.Series = e.copied()
-					sel.list = append(sel.list, &copied)
-				}
+			all = make([]series, len(st.list))
+			for i, e := range st.list {
+				all[i] = *e
 			}
-			sel.all, sel.seq = len(sel.list) == len(st.list), st.progress.Seq
+			sel.seq = st.progress.Seq
 			sel.parts = st.progress.Parts(q.Range(), coarsest)
 		})
+		if err == nil {
+			err = sel.match(ctx, matching, all)
+		}
 		if err == nil && len(sel.list) > 0 {
 			if err = sel.choose(); err == nil {
 				err = f(sel)
@@ -52,6 +53,24 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 		}
 		return err
 	})
+}
+
+// match fills the list, after the snapshot was taken: patterns take time, in which others
+// commit. Labels and facts of a series are replaced by commits, and never changed.
+func (sel *selection) match(ctx context.Context, matching *continuous.Selection, all []series) error {
+	for i := range all {
+		ok, err := matching.Matches(ctx, &all[i].Series)
+		if err != nil {
+			return err
+		}
+		if ok {
+			e := all[i]
+			e.Series = e.copied()
+			sel.list = append(sel.list, &e)
+		}
+	}
+	sel.all = len(sel.list) == len(all)
+	return nil
 }
 
 // maxListed is the maximum number of series that SQL lists; more are joined.

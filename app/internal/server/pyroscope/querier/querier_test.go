@@ -12,6 +12,7 @@ import (
 	"hash/fnv"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -345,10 +346,28 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
+// TestTimes: every time is answered, or is an error of the request that names it.
+func TestTimes(t *testing.T) {
+	h := lab(t, windows()...)
+	times := []string{"", "0", "1", "20260301", "now", "now-1h", "now-90y", "now+90y", "99999999999999999999", "1099511627776", "x"}
+	for _, from := range times {
+		for _, until := range times {
+			query := "?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7B%7D&groupBy=version&from=" + url.QueryEscape(from) + "&until=" + url.QueryEscape(until)
+			r, w := httptest.NewRequest("GET", "/pyroscope/render"+query, nil), httptest.NewRecorder()
+			r.Host = "localhost"
+			h.ServeHTTP(w, r)
+			if w.Code != 200 && w.Code != 400 || from == "1" && until == "0" && !strings.Contains(w.Body.String(), "until is before from") {
+				t.Errorf("from %q until %q: %d %s", from, until, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 // FuzzRender: no parameter breaks a page.
 func FuzzRender(f *testing.F) {
 	h := lab(f, windows()...)
 	f.Add("query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7B%7D&from=now-1h&until=now&format=dot&max-nodes=3")
+	f.Add("query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7B%7D&from=1&until=0")
 	f.Add("query=%7B%7D&from=20260301&until=1764500900000&groupBy=version&aggregation=avg")
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"render", "render-diff", "label-values"} {

@@ -84,6 +84,9 @@ func (q *Querier) parameters(v url.Values, name func(string) string) (*treeReque
 	for i, side := range []string{"from", "until"} {
 		at[i] = pyroscope.ParseTime(v.Get(name(side)), now).UnixMilli()
 	}
+	if at[0] > at[1] { // 0 alone would not limit
+		return nil, invalid("%s is before %s", name("until"), name("from"))
+	}
 	r := &treeRequest{}
 	for _, name := range []string{"max-nodes", "maxNodes"} {
 		if n, err := strconv.ParseInt(v.Get(name), 10, 64); err == nil && n > 0 && n <= maxNodes {
@@ -115,18 +118,27 @@ func (q *Querier) render(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		d := document(g, m.typ, "single")
-		return d, q.addTimelines(ctx, d, request, v)
+		return d, q.addTimelines(ctx, d, m, request.query, v)
 	})
 }
 
-// addTimelines adds the series of the selection, and of the values of a label.
-func (q *Querier) addTimelines(ctx context.Context, d *flamebearer, r *treeRequest, v url.Values) error {
-	step := timelineStep(r.query.Until.Sub(r.query.From))
+// addTimelines adds the series of the selection, and of the values of a label. Without a time
+// they begin with the first window of the tree, and end now.
+func (q *Querier) addTimelines(ctx context.Context, d *flamebearer, m *merged, selected continuous.Query, v url.Values) error {
+	if selected.Until.IsZero() {
+		selected.Until = q.now()
+	}
+	if selected.From.IsZero() {
+		if selected.From = m.start; m.start.IsZero() { // no window
+			selected.From = selected.Until
+		}
+	}
+	step := timelineStep(selected.Until.Sub(selected.From))
 	// A window belongs to the step that it starts in, so the last step may begin at the end.
-	c := &continuous.Chart{Step: step, Start: r.query.From.Truncate(step), Mean: v.Get("aggregation") == "avg"}
-	c.End = r.query.Until.Add(step - 2*time.Millisecond).Truncate(step)
-	query := c.Query(r.query)
-	query.Until = r.query.Until
+	c := &continuous.Chart{Step: step, Start: selected.From.Truncate(step), Mean: v.Get("aggregation") == "avg"}
+	c.End = selected.Until.Add(step - 2*time.Millisecond).Truncate(step)
+	query := c.Query(selected)
+	query.Until = selected.Until
 	totals, err := q.store.Totals(ctx, query, step)
 	if err != nil {
 		return err

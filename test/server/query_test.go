@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/test/program"
+)
+
+// serveWithin is serve with 4 GiB of address space: a server that needs more ends.
+func serveWithin(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	s, err := program.StartServerWithin(4<<30, dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return &process{Cmd: s.Cmd, http: s.HTTP, grpc: s.GRPC, log: s.Log}
+}
+
+// clientAt returns a client with an address of this machine.
+func clientAt(address string) *http.Client {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: d.DialContext}}
+}
+
+// answerOf sends a request and returns status and body.
+func answerOf(client *http.Client, method, address, body string, headers ...string) (int, string, error) {
+	r, err := http.NewRequestWithContext(context.Background(), method, address, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+// request is one request of an honest client.
+type request struct{ method, path, body string }
+
+// honest are what the client at 127.0.0.2 does all the time.
+var honest = []request{{"GET", "/readyz", ""}, {"GET", "/metrics", ""}, {"GET", "/api/v1/runs", ""}}
+
+// push is a push of an honest client.
+func push(app string) request {
+	now := time.Now().Unix()
+	return request{"POST", fmt.Sprintf("/ingest?name=%s&from=%d&until=%d&format=folded&units=samples", url.QueryEscape(app), now-10, now), "main;work 1\n"}
+}
+
+// underAttack runs an attack from 127.0.0.1, while another client sends its requests one
+// after the other, all of which must succeed. It logs the longest of them, and how often the
+// client was served.
+func underAttack(t *testing.T, p *process, requests []request, attack func(client *http.Client)) {
+	t.Helper()
+	client := clientAt("127.0.0.2")
+	over := make(chan bool)
+	go func() {
+		defer close(over)
+		attack(clientAt("127.0.0.1"))
+	}()
+	var worst time.Duration
+	what, rounds := "", 0
+	for ended := false; !ended; rounds++ {
+		select {
+		case <-over:
+			ended = true
+		default:
+		}
+		for _, r := range requests {
+			began := time.Now()
+			status, body, err := answerOf(client, r.method, p.http+r.path, r.body)
+			if err != nil || status != http.StatusOK {
+				t.Errorf("%s %s: %d %.200s %v", r.method, r.path, status, body, err)
+				<-over
+				return
+			}
+			if took := time.Since(began); took > worst {
+				worst, what = took, r.path
+			}
+		}
+	}
+	t.Logf("another client was served %d times; the longest took %s: %.20s", rounds*len(requests), worst.Round(time.Millisecond), what)
+}
+
+// ended ends the server, and checks that it ends in order and its peak memory.
+func (p *process) ended(t *testing.T, most int64) {
+	t.Helper()
+	if status := p.end(t, syscall.SIGTERM); status != 0 {
+		t.Errorf("status %d: %s", status, p.log)
+	}
+	peak := program.PeakMemory(p.ProcessState)
+	t.Logf("peak memory %d MB", peak>>20)
+	if peak > most {
+		t.Errorf("peak memory %d MB, more than %d MB", peak>>20, most>>20)
+	}
+}
+
+// TestSelectorAttack sends patterns that take minutes: each ends at the limit of its steps,
+// others push and query meanwhile, and the server ends in order while more of them run.
+func TestSelectorAttack(t *testing.T) {
+	p := serveWithin(t, t.TempDir(), "--continuous")
+	client := clientAt("127.0.0.1")
+	for i := range 200 {
+		r := push(fmt.Sprintf(`victim{v="%s%d"}`, strings.Repeat("a", 4000), i))
+		if status, body, err := answerOf(client, r.method, p.http+r.path, r.body); err != nil || status != http.StatusOK {
+			t.Fatalf("push: %d %s %v", status, body, err)
+		}
+	}
+	query := url.QueryEscape(`process_cpu:cpu:nanoseconds:cpu:nanoseconds{v=~"` + strings.Repeat(".?", 2000) + `Z"}`)
+	attack := func(n int) (answers []string) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		for range n {
+			wg.Go(func() {
+				status, body, err := answerOf(clientAt("127.0.0.1"), "GET", p.http+"/pyroscope/render?from=now-1h&query="+query, "")
+				mu.Lock()
+				defer mu.Unlock()
+				answers = append(answers, fmt.Sprintf("%d %s %v", status, body, err))
+			})
+		}
+		wg.Wait()
+		return answers
+	}
+	underAttack(t, p, append([]request{push("honest")}, honest...), func(*http.Client) {
+		for _, answer := range attack(4) {
+			if !strings.HasPrefix(answer, "400 ") || !strings.Contains(answer, "steps of the patterns") || !strings.Contains(answer, "--max-steps") {
+				t.Errorf("an expensive pattern: %s", answer)
+			}
+		}
+	})
+	done := make(chan bool)
+	go func() { attack(4); close(done) }()
+	p.measures(t, "dendro_http_requests_in_flight 5")
+	p.ended(t, 900<<20)
+	<-done
+}
