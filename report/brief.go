@@ -22,7 +22,7 @@ type Brief struct {
 	// MetricRows are those that changed significantly, by the columns MetricHeads.
 	MetricRows  [][]string
 	MoreMetrics int
-	Silent      []string // a line for each benchmark without a verdict, or with a metric that no finding explains
+	Silent      []string // a line for each benchmark without a verdict, or with a metric or samples that no finding explains
 }
 
 // BriefChange is a change in one line. Its texts are safe to print.
@@ -68,7 +68,7 @@ func (r *Report) Brief(changes int) *Brief {
 	r.metricsBrief(b)
 	var silent []string
 	for i := range r.Benchmarks {
-		if one := &r.Benchmarks[i]; one.Reason != "" || unplaced(one.Benchmark) {
+		if one := &r.Benchmarks[i]; one.Reason != "" || unplaced(one.Benchmark) || uncounted(one.Benchmark) != "" {
 			silent = append(silent, r.name(one)+": "+r.summary(one))
 		}
 	}

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -70,10 +72,31 @@ func (j *judged) outcome() Outcome {
 	for _, f := range j.findings {
 		o.add(f)
 	}
-	if o.Status == Steady && slices.ContainsFunc(j.types, unplaced) {
+	if o.Status != Steady {
+		return o
+	}
+	if slices.ContainsFunc(j.types, unplaced) {
 		o.Status, o.Reason = Unknown, "the metric "+beyondHistory
 	}
+	for _, b := range j.types {
+		if text := uncounted(b); text != "" {
+			o.Status, o.Reason = Unknown, text
+		}
+	}
 	return o
+}
+
+// uncounted says by how much the samples per run of a benchmark changed, if that may be a cost
+// that shares do not show; empty if not.
+func uncounted(b *regression.Benchmark) string {
+	if len(b.Analyses) == 0 || b.Analyses[0].Uncounted == 0 {
+		return ""
+	}
+	how, by := "rose", b.Analyses[0].Uncounted
+	if by < 0 {
+		how, by = "fell", -by
+	}
+	return fmt.Sprintf("samples per run %s by %s; shares were compared: give --operations or a metric", how, words.Percent(by))
 }
 
 // beyondHistory says that a metric changed and no finding does.

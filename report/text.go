@@ -192,6 +192,9 @@ func (r *Report) summary(b *Benchmark) string {
 		parts = append(parts, change)
 	}
 	parts = append(parts, b.found())
+	if text := uncounted(b.Benchmark); text != "" {
+		parts = append(parts, text)
+	}
 	if d := b.detectable(); d != "" {
 		parts = append(parts, d)
 	}

@@ -188,6 +188,17 @@ func (m Metric) Check() error {
 	return nil
 }
 
+// timeUnits are units of time, as benchmarks write them.
+var timeUnits = []string{"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h"}
+
+// IsTime reports whether a metric of a unit says how long operations take: a time, a rate per
+// time, or cycles of the processor. Without a unit it may be one.
+func IsTime(unit string) bool {
+	u := strings.ToLower(strings.TrimSpace(unit))
+	what, _, _ := strings.Cut(u, "/")
+	return u == "" || slices.Contains(timeUnits, what) || strings.HasPrefix(what, "cycle") || BetterOf(unit) == Higher
+}
+
 // BetterOf returns the usual direction of a unit: rates (`…/s`, `ops/…`) are
 // better higher, everything else (times, bytes, counts) lower.
 func BetterOf(unit string) Better {
@@ -195,12 +206,8 @@ func BetterOf(unit string) Better {
 	if strings.HasPrefix(u, "ops/") {
 		return Higher
 	}
-	per := strings.LastIndexByte(u, '/')
-	if per >= 0 {
-		switch u[per+1:] {
-		case "s", "sec", "second", "ms", "us", "µs", "μs", "ns", "min", "h":
-			return Higher
-		}
+	if per := strings.LastIndexByte(u, '/'); per >= 0 && slices.Contains(timeUnits, u[per+1:]) {
+		return Higher
 	}
 	if strings.HasSuffix(u, "ps") && (strings.HasPrefix(u, "op") || strings.HasPrefix(u, "req")) || u == "qps" || u == "tps" || u == "rps" {
 		return Higher

@@ -446,7 +446,7 @@ func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	switch {
 	case f.Delta.Share < p.Share, f.Unmeasured && f.Kind != regression.Regression:
 		return false
-	case sure(f, benchmarks):
+	case f.Status == regression.Confirmed && f.Doubtless, sure(f, benchmarks):
 		return true
 	case f.PlaceChance > p.Alpha(benchmarks), f.Kind == regression.Regression && f.Chance > suiteAlpha:
 		return false

@@ -75,6 +75,18 @@ func TestSureSuspects(t *testing.T) {
 	}
 }
 
+// TestDoubtless: a slowdown without a place that no machine makes fails in a suite of any size.
+func TestDoubtless(t *testing.T) {
+	f := regression.Finding{Kind: regression.Slowdown, Status: regression.Confirmed, Chance: 0.01, PlaceChance: 0.01, Delta: regression.Delta{Share: 149}}
+	for _, doubtless := range []bool{false, true} {
+		f.Doubtless = doubtless
+		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, 100)}, Group([]regression.Finding{f}), Policy{})
+		if v.Failed != doubtless {
+			t.Errorf("%v: %+v", doubtless, v)
+		}
+	}
+}
+
 // TestSuiteDecides: the larger the suite, the less probable by chance a change must be to
 // fail; it stays in the result, which says why it passed.
 func TestSuiteDecides(t *testing.T) {

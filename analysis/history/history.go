@@ -270,8 +270,8 @@ func MetricUnit(m testrun.Metric) string {
 }
 
 // Metric returns the metric that says how much a profile's values are per operation: for
-// allocations the one in bytes or in allocations, for other types the primary one. False
-// if there is none.
+// allocations the one in bytes or in allocations, for other types the primary one, if it is a
+// time: a number of allocations says nothing about time. False if there is none.
 func Metric(p *store.Profile) (testrun.Metric, bool) {
 	m, ok := p.Metric()
 	switch p.Type.Name {
@@ -281,6 +281,8 @@ func Metric(p *store.Profile) (testrun.Metric, bool) {
 		ok = ok && m.Unit == "allocs/op"
 	case profile.Live, profile.LiveSamples, profile.Malloc:
 		ok = false
+	default:
+		ok = ok && testrun.IsTime(m.Unit)
 	}
 	if !ok {
 		return testrun.Metric{}, false

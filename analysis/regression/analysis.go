@@ -89,6 +89,9 @@ type Analysis struct {
 	// Program is the change of all samples per operation, as a share of those before, with
 	// its 95% interval; nil where operations are unknown.
 	Program *Estimate `json:"program,omitempty"`
+	// Uncounted is the change of the samples per run, if neither operations nor a metric say
+	// whether the program became slower, and the runs of the two sides do not overlap.
+	Uncounted float64 `json:"uncounted,omitempty"`
 
 	known history.Known // what the comparison shows of functions
 }
@@ -115,10 +118,10 @@ type Candidate struct {
 const mostRanked = 50
 
 // Compare compares the tested runs with the history runs, both given as ascending
-// indexes of Matrix.Runs. It needs three history runs and one tested run, all with
-// samples; see Usable.
+// indexes of Matrix.Runs. It needs three history runs and one tested run, or two of each
+// that leave no doubt, all with samples; see Usable.
 func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
-	if len(hist) < leastHistory || len(tested) == 0 {
+	if len(hist) < leastHistory && !doubtless(r.sp.matrix, hist, tested) || len(tested) == 0 {
 		return nil, fmt.Errorf("%d history runs and %d tested runs: at least %d and 1 are needed", len(hist), len(tested), leastHistory)
 	}
 	for _, t := range slices.Concat(hist, tested) {
@@ -134,6 +137,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
 	a.known = v.known()
+	a.Uncounted = v.uncounted()
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)

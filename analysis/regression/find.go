@@ -231,7 +231,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	if req.History != nil {
 		before = len(runs) - most // runs that may be tested are history only if chosen as such
 	}
-	if before < leastHistory {
+	if before < leastHistory && (before < doubtlessRuns || !doubtless(rows.sp.matrix, runs[:before], runs[len(runs)-k:])) {
 		b.Reason = fmt.Sprintf("too few runs: %d before the tested run, at least %d are needed", before, leastHistory)
 		if before > 0 {
 			b.Ranked = rows.rankFew(runs[:before], runs[len(runs)-k:])

@@ -79,9 +79,12 @@ type Finding struct {
 	RateChance float64 `json:"-"`
 	// Unmeasured: neither the metric nor the samples per operation show that the program
 	// became slower.
-	Unmeasured bool   `json:"-"`
-	Status     Status `json:"status"`
-	Since      Since  `json:"since"`
+	Unmeasured bool `json:"-"`
+	// Doubtless: every tested run takes at least twice the time of every run before, and this
+	// is half of the program before at least.
+	Doubtless bool   `json:"-"`
+	Status    Status `json:"status"`
+	Since     Since  `json:"since"`
 
 	RuledOut     []RuledOut `json:"ruledOut"`
 	Acknowledged *Excuse    `json:"acknowledged,omitempty"`

@@ -327,6 +327,7 @@ func (r *reporter) findings() []Finding {
 			f.RateChance = stat.NormalTail(r.rateScore())
 		}
 		f.Unmeasured = !r.measuredSlower()
+		f.Doubtless = r.doubtless() && f.Kind.Costs() && f.Delta.Share >= visible
 		r.limitToPower(f)
 	}
 	return list
@@ -443,11 +444,18 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 		return r.hotSlowdown(hot)
 	}
 	g, z, ok := r.commonFactor()
-	if !ok || z < r.fit.threshold || g < 1+r.options.MinGrowth {
+	if len(costs) == 0 && r.doubtless() { // whatever the sizes of so few runs seem to be
+		log, score := r.metricChange()
+		g, z, ok = math.Exp(log), score, true
+	}
+	if !ok || z < r.fit.threshold && !r.doubtless() || g < 1+r.options.MinGrowth {
 		return nil
 	}
 	f := r.finding(Slowdown)
 	f.Score = z
+	if !r.everyMetricShows(math.Log(g)) {
+		f.Status = Suspect
+	}
 	f.Delta = Delta{Share: g - 1, Before: 1}
 	if r.time > 0 {
 		f.Delta.Time = &Estimate{Value: (g - 1) * r.time, Low: (g*math.Exp(-stat.Interval95*math.Log(g)/z) - 1) * r.time,
@@ -482,7 +490,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 		return nil
 	}
 	node := r.carrying()
-	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head)))
+	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head))) && r.everyRunShows(change) || r.doubtless()
 	if !alone && !large && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
 		return nil
 	}
@@ -541,6 +549,17 @@ func (r *reporter) faster(list []Finding) []Finding {
 	f.Note = "faster; place not certain"
 	f.setID()
 	return []Finding{f}
+}
+
+// everyMetricShows reports whether the metric of each tested run has most of a change, given as
+// the logarithm of a factor.
+func (r *reporter) everyMetricShows(log float64) bool {
+	for _, t := range r.head {
+		if math.Log(r.run(t).Metric/r.metricLevel(r.base)) < lastingShare*log {
+			return false
+		}
+	}
+	return true
 }
 
 // codeChanged reports whether some path rose beyond the threshold, although it is no cost by
@@ -609,7 +628,7 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	for _, c := range r.changes {
 		explained += c.d
 	}
-	if z < r.fit.threshold || math.Exp(ratio) < 1+r.options.MinGrowth || explained >= visible*math.Expm1(ratio)*r.level[slot] {
+	if z < r.fit.threshold && !r.doubtless() || math.Exp(ratio) < 1+r.options.MinGrowth || explained >= visible*math.Expm1(ratio)*r.level[slot] {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -623,6 +642,9 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	f.Path = r.space.table.Path(node)
 	f.Paths = []Path{{f.Path, (math.Exp(ratio) - 1) * r.level[slot]}}
 	f.Score = z
+	if !r.everyMetricShows(ratio) {
+		f.Status = Suspect
+	}
 	se := ratio / z
 	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Before: r.level[slot] / r.all}
 	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time, High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}

@@ -136,7 +136,8 @@ const lastingShare = 1.0 / 3
 
 // lasts reports whether a change is present at both ends of the tested runs: a rise in
 // only one of two runs is not confirmed, and one missing in the newest is over. From
-// four runs on an end is two runs.
+// four runs on an end is two runs, and at most a quarter of the runs may lack it: two
+// outliers of four runs are no change.
 func (f *fit) lasts(p *place) bool {
 	k := len(f.head)
 	if k == 1 {
@@ -155,6 +156,15 @@ func (f *fit) lasts(p *place) bool {
 		return sum/float64(len(runs)) - f.level[p.slot]
 	}
 	least := lastingShare * f.diff[p.slot]
+	lacking := 0
+	for _, t := range f.head {
+		if !(rise([]int{t})/least >= 1) {
+			lacking++
+		}
+	}
+	if k > 3 && lacking > k/4 {
+		return false
+	}
 	if least < 0 {
 		return rise(f.head[:end]) <= least && rise(f.head[k-end:]) <= least
 	}

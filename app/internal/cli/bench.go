@@ -36,8 +36,9 @@ func newBench(e *env) *cobra.Command {
 		Short: "Run benchmarks under a profiler and import the profiles",
 		Long: `Run benchmarks --count times and import each time as a test run, with one profile per
 benchmark, its metrics, and the labels that "dendro import" finds (commit, branch, build).
-Two runs or more let "dendro check" confirm a change. Each benchmark runs in a process of
-its own, and the number of operations that its profile covers is stored with it.
+Two runs or more let "dendro check" confirm a change against a history; two commits alone
+need three runs of each, unless the change leaves no doubt. Each benchmark runs in a
+process of its own, and the number of operations that its profile covers is stored with it.
 
   go test ...            -cpuprofile, and with --memory -memprofile; sub-benchmarks too
                          have a process each, with a fixed number of operations
@@ -57,18 +58,23 @@ line is the command that compares exactly these runs. Changes that are not commi
 not recorded.
 
 The results of the benchmarks go to stdout, so that benchstat can read them.`,
-		Example: `  dendro bench --base main --count 4 -- go test -benchtime 2s ./...
+		Example: `  dendro bench --base main -- go test -benchtime 2s ./...
   dendro bench -- go test -benchtime 2s ./...
-  dendro bench --base main --count 4 --build 'pip install -e .[test]' -- pytest --benchmark-only
+  dendro bench --base main --count 6 --build 'pip install -e .[test]' -- pytest --benchmark-only
   dendro bench --base v1.2 --head v1.3 -- cargo bench
   dendro bench --count 5 --memory -- go test -bench 'Sort|Parse' ./sorting
   dendro bench --profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so -- java -jar target/benchmarks.jar
   dendro bench --benchmark compress --keep-source -- ./compress big.txt`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.count, "count", 2, "number of test runs per commit")
+	f.IntVar(&o.count, "count", 0, "number of test runs per commit (default 2; 4 with --base)")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !f.Changed("count") {
+			o.count = o.usualCount()
+		}
+		return o.run(c.Context(), e, args)
+	}
 	f.StringVar(&o.base, "base", "", "`commit`, branch or tag to compare with, in turns")
 	f.StringVar(&o.head, "head", "HEAD", "`commit`, branch or tag to compare, with --base")
 	f.StringVar(&o.build, "build", "", "shell `command` that builds each commit (default: by the files at its top: go build, cargo build --release, pip install -e ., mvn package, npm ci)")
@@ -81,6 +87,15 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	addRequest(c, &o.RunRequest)
 	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI, else the time)"
 	return c
+}
+
+// usualCount is the default of --count: two runs confirm a change against a history; two commits
+// alone need three of each side, and a fourth makes up for one that was disturbed.
+func (o *benchOptions) usualCount() int {
+	if o.base == "" {
+		return 2
+	}
+	return 4
 }
 
 // benchSide is what one test run after the other is recorded of: the working directory, or
@@ -125,6 +140,9 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 	}
 	for _, note := range sides[0].session.Notes {
 		fmt.Fprintf(e.talk(), "note: %s\n", note)
+	}
+	if o.base != "" && o.count < leastSide {
+		fmt.Fprintf(e.err, "note: --count %d: dendro check needs %d runs of each side for a verdict on any but a change that leaves no doubt\n", o.count, leastSide)
 	}
 	dir := cmp.Or(o.keep, filepath.Join(scratch, "profiles"))
 	if err := o.record(ctx, e, sides, key, dir); err != nil {
@@ -302,6 +320,10 @@ func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.
 	*fewest = min(*fewest, least)
 	return nil
 }
+
+// leastSide is the number of runs of each of two commits below which a check has a verdict only
+// on changes that leave no doubt.
+const leastSide = 3
 
 // fewSamples is the number of samples below which a run shows only large changes.
 const fewSamples = 50

@@ -14,3 +14,15 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualCount: without --count, both sides of a comparison have runs enough for a verdict.
+func TestUsualCount(t *testing.T) {
+	o := benchOptions{}
+	if n := o.usualCount(); n != 2 {
+		t.Error(n)
+	}
+	o.base = "main"
+	if n := o.usualCount(); n <= leastSide {
+		t.Error(n)
+	}
+}

@@ -1,0 +1,88 @@
+package regression
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+)
+
+// Some changes leave no doubt, however little is known of the noise: no machine makes every
+// tested run take twice the time of every run before. Such a change is confirmed with two runs
+// on each side, and fails a gate also if its place is not certain.
+const (
+	doubtlessRuns   = 2 // minimum of each side
+	doubtlessFactor = 2.0
+)
+
+// costsOf returns what an operation takes in runs: samples where all operations are known, else
+// the metric; nil without one of them in every run, and for values that are no cost of
+// operations.
+func costsOf(m *history.Matrix, runs []int, rates bool) (list []float64) {
+	if m.Runs[runs[0]].Profile.Type.Momentary() {
+		return nil
+	}
+	for _, t := range runs {
+		v := m.Runs[t].Metric
+		if rates {
+			v = m.Runs[t].Rate()
+		}
+		if !(v > 0) {
+			return nil
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// doubtless reports whether the tested runs leave no doubt that the program takes longer than in
+// the runs before: the lowest cost is doubtlessFactor times the highest before, and exceeds it by
+// the square of the factor by which those differ.
+func doubtless(m *history.Matrix, base, head []int) bool {
+	if min(len(base), len(head)) < doubtlessRuns {
+		return false
+	}
+	before, now := costsOf(m, base, true), costsOf(m, head, true)
+	if before == nil || now == nil {
+		before, now = costsOf(m, base, false), costsOf(m, head, false)
+	}
+	if before == nil || now == nil {
+		return false
+	}
+	spread := slices.Max(before) / slices.Min(before)
+	return slices.Min(now) >= math.Max(doubtlessFactor, spread*spread)*slices.Max(before)
+}
+
+// doubtless reports whether the comparison leaves no doubt that the program takes longer. The
+// rate of a service is its load.
+func (f *fit) doubtless() bool {
+	return !f.options.Service && doubtless(f.space.matrix, f.base, f.head)
+}
+
+// grownSamples is the least change of the number of samples per run that is worth a note.
+const grownSamples = 0.2
+
+// uncounted returns by how much the samples per run changed, if neither operations nor a metric
+// say whether that is a cost, and the runs of the two sides do not overlap: then only shares were
+// compared, and what makes everything slower does not show. 0: nothing to note.
+func (f *fit) uncounted() float64 {
+	if f.rate.known || f.hasMetric || f.options.Service || f.run(f.base[0]).Profile.Type.Momentary() {
+		return 0
+	}
+	of := func(runs []int) (list []float64, mean float64) {
+		for _, t := range runs {
+			n := f.run(t).Total + f.run(t).Environment
+			list = append(list, n)
+			mean += n / float64(len(runs))
+		}
+		return list, mean
+	}
+	before, was := of(f.base)
+	after, now := of(f.head)
+	change := now/was - 1
+	apart := slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)
+	if !apart || math.Abs(change) < grownSamples {
+		return 0
+	}
+	return change
+}
