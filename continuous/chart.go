@@ -64,7 +64,7 @@ type amount struct {
 // Lines returns the lines of windows, in order of their labels. The value of a point is the
 // sum of its windows. Of a gauge it is the mean of each series, added up over the series.
 func (c *Chart) Lines(t *Totals) []Line {
-	lines := map[string]*chartLine{}
+	lines := map[Key]*chartLine{}
 	for at := 0; at < len(t.Totals); {
 		series := &t.Series[t.Totals[at].Series]
 		points := map[int64]amount{}
@@ -135,7 +135,7 @@ func (c *Chart) labels(s *Series) (list Labels) {
 }
 
 // sorted returns the lines that the limit leaves.
-func (c *Chart) sorted(lines map[string]*chartLine) []Line {
+func (c *Chart) sorted(lines map[Key]*chartLine) []Line {
 	list := make([]*chartLine, 0, len(lines))
 	for _, l := range lines {
 		list = append(list, l)

@@ -12,6 +12,8 @@ package continuous
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,18 +111,61 @@ type Series struct {
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Key returns a text that is equal for the same series, and different for others.
-func (s *Series) Key() string {
-	var b strings.Builder
-	write := func(text string) { fmt.Fprintf(&b, "%d:%s", len(text), text) }
-	write(s.Service)
-	write(s.Type.String())
+// Key identifies a series: it is equal for the same service, type and labels, and different
+// for others. It is a hash, so that tables of series hold 16 bytes of each, however long its
+// labels are.
+type Key [16]byte
+
+// Key returns the key of the series.
+func (s *Series) Key() Key { return s.LabelKey().OfType(s.Type) }
+
+// LabelKey returns the key of service and labels, whatever the type is.
+func (s *Series) LabelKey() Key {
+	text := appendText(make([]byte, 0, 512), s.Service)
 	for _, l := range s.Labels {
-		write(l.Name)
-		write(l.Value)
+		text = appendText(appendText(text, l.Name), l.Value)
 	}
-	return b.String()
+	return keyOf(text)
 }
+
+// OfType returns the key of a series from that of its labels.
+func (k Key) OfType(t Type) Key {
+	text := append(make([]byte, 0, 256), k[:]...)
+	for _, part := range [...]string{t.Name, t.SampleType, t.SampleUnit, t.PeriodType, t.PeriodUnit} {
+		text = append(append(text, ':'), part...)
+	}
+	return keyOf(text)
+}
+
+// keyOf hashes with SHA-256: programs choose their labels, and must not find two series with
+// one key.
+func keyOf(text []byte) (k Key) {
+	sum := sha256.Sum256(text)
+	copy(k[:], sum[:])
+	return k
+}
+
+func appendText(to []byte, text string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}
+
+// Bytes returns about how much memory the texts of the series take.
+func (s *Series) Bytes() int64 {
+	t := &s.Type
+	n := len(s.Service) + len(t.Name) + len(t.SampleType) + len(t.SampleUnit) + len(t.PeriodType) + len(t.PeriodUnit)
+	return int64(n) + s.Labels.Bytes() + s.Facts.Bytes()
+}
+
+// Bytes returns about how much memory labels take.
+func (l Labels) Bytes() (n int64) {
+	for i := range l {
+		n += LabelBytes(&l[i])
+	}
+	return n
+}
+
+// LabelBytes returns about how much memory a label takes: its texts and two headers.
+func LabelBytes(l *Label) int64 { return int64(32 + len(l.Name) + len(l.Value)) }
 
 // TypeLabel is the label that names the type in selectors and answers: Type's text. Its
 // parts are labels too; see Series.Label.

@@ -10,8 +10,9 @@
 // again.
 //
 // A profile that outgrows a limit is cut where that keeps what it says (deep stacks lose
-// their outermost frames, too many label sets of samples become one), and refused
-// otherwise. Both are counted, see Metrics.
+// their outermost frames, series for which there is no room become one), and refused
+// otherwise. Both are counted, see Metrics. What one push may cost is counted before it is
+// spent (package cost): windows with their labels in bytes, and call paths.
 //
 // The package knows no protocol and no format: callers decode with Worker.Decode and say
 // what the types are called. It does not check who pushes.
@@ -28,6 +29,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/internal/groupcommit"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
@@ -42,16 +44,20 @@ type Options struct {
 	// not make one; nil: DefaultFacts.
 	Facts []string
 
-	MaxSeries     int   // that were pushed in the last hour; 50,000
-	MaxLabels     int   // of a series; 64
-	MaxLabelBytes int   // of a label's name or value; 4,096
-	MaxDepth      int   // frames of a stack; deeper ones lose outermost frames; 2,048
-	MaxRate       int64 // bytes per second of a service, over ten seconds; 8 MiB
+	MaxSeries      int   // with labels that were pushed in the last hour, and types of services without; 50,000
+	MaxLabels      int   // of a series; 64
+	MaxLabelBytes  int   // of a label's name or value; 4,096
+	MaxSeriesBytes int64 // of all labels of a series; 16 KiB
+	MaxDepth       int   // frames of a stack; deeper ones lose outermost frames; 2,048
+	MaxRate        int64 // bytes per second of a service, over ten seconds; 8 MiB
+	MaxShare       int   // of one service, of series, paths, texts and windows that wait, in percent; 20
+
+	MaxAge time.Duration // of a window, from its end; older ones are refused; 0: no limit
 
 	Workers  int           // profiles being decoded; one per core
 	MaxDelay time.Duration // of a commit that waits for more windows; 50 ms
-	MaxBytes int64         // approximate maximum of bytes that wait for a commit; 64 MiB
-	MaxPaths int           // of the forest, from which another one begins; 4,000,000
+	MaxBytes int64         // maximum of bytes that wait for a commit, and of one push; 64 MiB
+	MaxPaths int           // of the forest, from which another one begins; 2,000,000
 	Now      func() time.Time
 }
 
@@ -66,12 +72,14 @@ func (o *Options) withDefaults() {
 	def(&o.MaxSeries, 50_000)
 	def(&o.MaxLabels, 64)
 	def(&o.MaxLabelBytes, 4096)
+	def(&o.MaxSeriesBytes, 16<<10)
 	def(&o.MaxDepth, 2048)
 	def(&o.MaxRate, 8<<20)
+	def(&o.MaxShare, 20)
 	def(&o.Workers, runtime.GOMAXPROCS(0))
 	def(&o.MaxDelay, 50*time.Millisecond)
 	def(&o.MaxBytes, 64<<20)
-	def(&o.MaxPaths, 4_000_000)
+	def(&o.MaxPaths, 2_000_000)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -79,6 +87,9 @@ func (o *Options) withDefaults() {
 	o.Limits.Depth = max(o.Limits.Depth, 1<<20)
 	o.Limits.Sums = true
 }
+
+// part returns the share of one service of something.
+func (o *Options) part(of int64) int64 { return of * int64(min(o.MaxShare, 100)) / 100 }
 
 func def[T int | int64 | time.Duration](v *T, d T) {
 	if *v <= 0 {
@@ -102,8 +113,9 @@ type Intake struct {
 	arrivals atomic.Uint64 // pushes without a time and an id
 
 	mu      sync.Mutex
-	open    *batch // being filled; nil: empty
-	pending int64  // bytes of the batches that are not committed
+	open    *batch           // being filled; nil: empty
+	pending int64            // bytes of the batches that are not committed
+	waiting map[string]int64 // the same by service
 	closed  bool
 	pace    groupcommit.Pace
 	writer  *groupcommit.Writer
@@ -118,23 +130,24 @@ type forest struct {
 // New returns an Intake that stores in st. Close it before st.
 func New(st continuous.Store, o Options) *Intake {
 	o.withDefaults()
-	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers)}
+	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers), waiting: map[string]int64{}}
 	in.paths.current = &calltree.Forest{}
 	for range o.Workers {
 		w := &Worker{in: in}
 		w.reset()
 		in.workers <- w
 	}
-	in.series.init(o.MaxSeries, o.MaxRate)
+	in.series.init(&o)
 	in.writer = groupcommit.New(in.due)
 	return in
 }
 
 // Push calls fill with a worker, which decodes profiles and adds them, and returns when
 // everything that was added is stored. If fill fails, nothing is. A panic of fill is an
-// error: a reader that panics is a defect, which must not take other pushes with it.
-func (in *Intake) Push(ctx context.Context, fill func(*Worker) error) error {
-	b, err := in.fill(ctx, fill)
+// error: a reader that panics is a defect, which must not take other pushes with it. Client
+// stands for who pushes, where clients share something; empty: nobody knows.
+func (in *Intake) Push(ctx context.Context, client string, fill func(*Worker) error) error {
+	b, err := in.fill(ctx, client, fill)
 	if err != nil {
 		in.counts.refuse(err)
 		return err
@@ -151,10 +164,12 @@ func (in *Intake) Push(ctx context.Context, fill func(*Worker) error) error {
 }
 
 // fill lets a worker fill windows, and adds them to the open batch; nil if there are none.
-func (in *Intake) fill(ctx context.Context, fill func(*Worker) error) (*batch, error) {
+func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) error) (*batch, error) {
 	if err := in.room(0); err != nil { // before the work is done
 		return nil, err
 	}
+	ctx, end := cost.Begin(ctx, in.opts.push())
+	defer end()
 	var w *Worker
 	select {
 	case w = <-in.workers:
@@ -165,10 +180,23 @@ func (in *Intake) fill(ctx context.Context, fill func(*Worker) error) (*batch, e
 		w.cool()
 		in.workers <- w
 	}()
-	if err := w.run(fill); err != nil {
-		return nil, err
+	w.cost, w.client = cost.Of(ctx), client
+	b, err := (*batch)(nil), w.run(fill)
+	if err == nil {
+		b, err = in.add(w)
 	}
-	return in.add(w.windows, w.bytes)
+	if b == nil {
+		in.series.settle(w.held, false, in.opts.Now())
+	}
+	return b, err
+}
+
+// push returns what one push may cost.
+func (o *Options) push() cost.Limits {
+	return cost.Limits{
+		Read:     cost.Limit{Max: 4 * o.Limits.Message, What: "bytes of all profiles of a push after decompression", Flag: "--continuous-max-profile"},
+		Expanded: cost.Limit{Max: o.MaxBytes, What: "bytes of the windows of a push, with labels", Flag: "--continuous-max-pending"},
+	}
 }
 
 // run calls fill and turns a panic into an error.
@@ -180,7 +208,7 @@ func (w *Worker) run(fill func(*Worker) error) (err error) {
 			err = fmt.Errorf("%w: the reader panicked, which is a defect of Dendro: %v", profile.ErrMalformed, p)
 		}
 	}()
-	w.windows, w.bytes = nil, 0
+	w.windows, w.held, w.bytes = nil, nil, map[string]int64{}
 	return fill(w)
 }
 
@@ -195,9 +223,20 @@ func (in *Intake) roomLocked(size int64) error {
 	switch {
 	case in.closed:
 		return ErrClosed
-	case in.pending > 0 && in.pending+size > in.opts.MaxBytes: // a larger one is stored on its own
-		return &Refusal{Limit: "bytes that wait for a commit", Reason: "queue", Value: in.pending + size, Max: in.opts.MaxBytes,
-			Flag: "--continuous-max-pending", Retry: retryQueue}
+	case in.pending > 0 && in.pending+size > in.opts.MaxBytes: // one push may have all
+		return refusal("queue", "bytes that wait for a commit", in.pending+size, in.opts.MaxBytes, "--continuous-max-pending").later(retryQueue)
+	}
+	return nil
+}
+
+// share returns a Refusal if size bytes more of a service exceed its share of the queue. What a
+// service pushes while nothing of it waits has room.
+func (in *Intake) share(service string, size int64) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	most := in.opts.part(in.opts.MaxBytes)
+	if waiting := in.waiting[service]; waiting > 0 && waiting+size > most {
+		return refusal("queue", "bytes of a service that wait for a commit", waiting+size, most, "--continuous-max-share").of(service).later(retryQueue)
 	}
 	return nil
 }
@@ -209,15 +248,21 @@ const retryQueue = 2 * time.Second
 type batch struct {
 	first   time.Time // when its first window arrived
 	bytes   int64
+	of      map[string]int64 // bytes by service
 	windows []*continuous.Window
+	held    []*active
 	done    chan struct{} // closed when err is final
 	err     error
 }
 
-// add adds windows to the batch that is being filled.
-func (in *Intake) add(windows []*continuous.Window, size int64) (*batch, error) {
-	if len(windows) == 0 {
+// add adds the windows of a worker to the batch that is being filled.
+func (in *Intake) add(w *Worker) (*batch, error) {
+	if len(w.windows) == 0 {
 		return nil, nil
+	}
+	size := int64(0)
+	for _, n := range w.bytes {
+		size += n
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -225,11 +270,15 @@ func (in *Intake) add(windows []*continuous.Window, size int64) (*batch, error) 
 		return nil, err
 	}
 	if in.open == nil {
-		in.open = &batch{first: time.Now(), done: make(chan struct{})}
+		in.open = &batch{first: time.Now(), of: map[string]int64{}, done: make(chan struct{})}
 	}
 	b := in.open
-	b.windows = append(b.windows, windows...)
+	b.windows, b.held = append(b.windows, w.windows...), append(b.held, w.held...)
 	b.bytes += size
+	for service, n := range w.bytes {
+		b.of[service] += n
+		in.waiting[service] += n
+	}
 	in.pending += size
 	in.writer.Nudge()
 	return b, nil
@@ -261,6 +310,7 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 	})
 	took := time.Since(start)
 	in.counts.committed(outcomes, len(b.windows), took, err)
+	in.series.settle(b.held, err == nil, in.opts.Now())
 	if err != nil {
 		err = &unavailable{fmt.Errorf("the store failed: %w", err), retryStore}
 	}
@@ -268,7 +318,12 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 	defer in.mu.Unlock()
 	in.pace.Committed(start, took, err)
 	in.pending -= b.bytes
-	b.windows, b.err = nil, err
+	for service, n := range b.of {
+		if in.waiting[service] -= n; in.waiting[service] <= 0 {
+			delete(in.waiting, service)
+		}
+	}
+	b.windows, b.held, b.of, b.err = nil, nil, nil, err
 	close(b.done)
 }
 

@@ -81,14 +81,19 @@ var cpu = continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "n
 
 // push pushes stacks of a service with labels, at a second of an hour.
 func push(in *intake.Intake, service, content string, second int, labels ...continuous.Label) error {
-	return in.Push(context.Background(), func(w *intake.Worker) error {
-		p, err := w.Decode("stacks", []byte(content), func() profile.Decoder { return stacks{} })
-		if err != nil {
-			return err
-		}
-		return w.Add(&intake.Profile{Profile: p, Service: service, Labels: intake.Labels(labels), Start: time.Unix(1795622400+int64(second), 0), Length: time.Second,
-			Type: func(int) (continuous.Type, bool) { return cpu, true }, Bytes: int64(len(content))})
-	})
+	return in.Push(context.Background(), "", func(w *intake.Worker) error { return addAt(w, service, content, second, labels...) })
+}
+
+// add adds stacks of a service to a push.
+func add(w *intake.Worker, service, content string) error { return addAt(w, service, content, 0) }
+
+func addAt(w *intake.Worker, service, content string, second int, labels ...continuous.Label) error {
+	p, err := w.Decode("stacks", []byte(content), func() profile.Decoder { return stacks{} })
+	if err != nil {
+		return err
+	}
+	return w.Add(&intake.Profile{Profile: p, Service: service, Labels: intake.Labels(labels), Start: time.Unix(1795622400+int64(second), 0), Length: time.Second,
+		Type: func(int) (continuous.Type, bool) { return cpu, true }, Bytes: int64(len(content))})
 }
 
 // stored draws series with their sums and paths.
@@ -187,7 +192,7 @@ func TestManyLabelSets(t *testing.T) {
 func TestDefaultService(t *testing.T) {
 	st := mem.New()
 	in := open(t, st, intake.Options{})
-	err := in.Push(t.Context(), func(w *intake.Worker) error {
+	err := in.Push(t.Context(), "", func(w *intake.Worker) error {
 		p, err := w.Decode("stacks", []byte("f 1\nf 2 service.name=unknown\nf 4 service.name=shop a=b"), func() profile.Decoder { return stacks{} })
 		if err != nil {
 			return err
@@ -284,11 +289,15 @@ func TestQueue(t *testing.T) {
 	answers := make(chan error, 10)
 	go func() { answers <- push(in, "a", "f 1", 0) }()
 	<-g.entered
-	go func() { answers <- push(in, "a", "f 1", 1) }()
+	share := push(in, "a", "f 1", 1)
+	if !errors.Is(share, intake.ErrUnavailable) || intake.RetryAfter(share) <= 0 || !strings.Contains(share.Error(), "--continuous-max-share") {
+		t.Errorf("another push of the service: %v", share)
+	}
+	go func() { answers <- push(in, "b", "f 1", 1) }()
 	for in.Metrics().PendingBytes < 800 {
 		time.Sleep(time.Millisecond)
 	}
-	err := push(in, "a", "f 1", 2)
+	err := push(in, "c", "f 1", 2)
 	if !errors.Is(err, intake.ErrUnavailable) || intake.RetryAfter(err) <= 0 || !strings.Contains(err.Error(), "--continuous-max-pending") {
 		t.Errorf("%v", err)
 	}
@@ -300,7 +309,7 @@ func TestQueue(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if m := in.Metrics(); m.Refused["queue"] != 1 || m.Stored != 2 || m.PendingBytes != 0 {
+	if m := in.Metrics(); m.Refused["queue"] != 2 || m.Stored != 2 || m.PendingBytes != 0 {
 		t.Errorf("%+v", m)
 	}
 }

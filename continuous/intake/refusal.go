@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -18,17 +19,38 @@ var ErrUnavailable = errors.New("try again later")
 
 // Refusal is a push that a limit does not allow.
 type Refusal struct {
-	Limit      string // what is limited, in words
-	Reason     string // the same in one word, for metrics
-	Value, Max int64
-	Flag       string        // that raises the limit
-	Series     string        // that was refused; empty: none in particular
-	Retry      time.Duration // more than 0: the push may succeed then
+	over   cost.Exceeded
+	Reason string        // what is limited, in one word, for metrics
+	Series string        // that was refused; empty: none in particular
+	Retry  time.Duration // more than 0: the push may succeed then
+}
+
+// refusal returns a Refusal: reason in one word, what is limited in words, and the flag that
+// raises the maximum.
+func refusal(reason, what string, value, most int64, flag string) *Refusal {
+	return &Refusal{over: cost.Exceeded{Limit: cost.Limit{Max: most, What: what, Flag: flag}, Value: value}, Reason: reason}
+}
+
+// TooLarge is the Refusal of a profile with too many bytes after decompression.
+func TooLarge(bytes, most int64) *Refusal {
+	return refusal("size", "bytes of a decompressed profile", bytes, most, "--continuous-max-profile")
+}
+
+// of adds the series that was refused.
+func (r *Refusal) of(series string) *Refusal {
+	r.Series = shorten(series)
+	return r
+}
+
+// later makes it a refusal that ends by itself.
+func (r *Refusal) later(retry time.Duration) *Refusal {
+	r.Retry = retry
+	return r
 }
 
 // Error names limit, value, flag and series.
 func (r *Refusal) Error() string {
-	text := fmt.Sprintf("%s: %d, the maximum is %d (raise it with %s)", r.Limit, r.Value, r.Max, r.Flag)
+	text := r.over.Error()
 	if r.Series != "" {
 		text += fmt.Sprintf("; refused: %.300s", r.Series)
 	}

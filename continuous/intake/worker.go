@@ -14,6 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -30,9 +31,15 @@ type Worker struct {
 	cuts       map[profile.StackID]int32 // paths of stacks deeper than MaxDepth
 	names      int                       // bytes of names in symbols, of the first counted functions
 	counted    int
-	windows    []*continuous.Window // of the push
-	bytes      int64                // about as many as they are
-	rows       []row                // scratch
+	rows       []row              // scratch
+	own        []continuous.Label // scratch
+
+	// Of the push:
+	cost    *cost.Account
+	client  string
+	windows []*continuous.Window
+	held    []*active        // their places
+	bytes   map[string]int64 // about as many as they take, by service
 }
 
 // maxWarmStacks, maxWarmFunctions and maxWarmNames bound the tables of raw names: about 50 bytes
@@ -51,12 +58,13 @@ const (
 )
 
 func (w *Worker) reset() {
-	*w = Worker{in: w.in, symbols: profile.NewSymbols(), decoders: map[string]profile.Decoder{}}
+	*w = Worker{in: w.in, symbols: profile.NewSymbols(), decoders: map[string]profile.Decoder{},
+		cost: w.cost, client: w.client, windows: w.windows, held: w.held, bytes: w.bytes}
 }
 
 // cool drops the tables if they are too large, and what refers to the last push.
 func (w *Worker) cool() {
-	w.windows = nil
+	w.windows, w.held, w.bytes, w.cost = nil, nil, nil, nil
 	for ; w.counted < len(w.symbols.Functions); w.counted++ {
 		f := &w.symbols.Functions[w.counted]
 		w.names += len(f.Name) + len(f.SystemName) + len(f.Module) + len(f.File) + len(f.Language)
@@ -67,10 +75,25 @@ func (w *Worker) cool() {
 	if cap(w.rows) > maxWarmStacks {
 		w.rows = nil
 	}
+	clear(w.own[:cap(w.own)])
 }
 
 // MaxProfile returns the maximum size of a decompressed profile, in bytes.
 func (w *Worker) MaxProfile() int64 { return w.in.opts.Limits.Message }
+
+// Expand counts bytes that a caller is about to make of what was sent, besides a profile, and
+// fails if they are too many for one push.
+func (w *Worker) Expand(bytes int64) error { return w.spend(cost.Expanded, bytes) }
+
+// spend counts what a push costs before it is spent.
+func (w *Worker) spend(u cost.Unit, n int64) error {
+	var exceeded *cost.Exceeded
+	err := w.cost.Spend(u, n)
+	if errors.As(err, &exceeded) {
+		return &Refusal{over: *exceeded, Reason: "size"}
+	}
+	return err
+}
 
 // Decode decodes a profile with the worker's decoder of that name, which make makes. The
 // profile is valid until the push ends.
@@ -92,15 +115,16 @@ func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decode
 	}
 	limits := w.in.opts.Limits.WithDefaults()
 	if size > limits.Message {
-		return &Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: size, Max: limits.Message, Flag: "--continuous-max-profile"}
+		return TooLarge(size, limits.Message)
+	}
+	if err := w.spend(cost.Read, size); err != nil {
+		return err
 	}
 	w.symbols.Limit(maxNewFrames, maxNewStacks)
 	err := read(d, w.symbols, limits)
 	if w.symbols.Full() {
 		err = fmt.Errorf("%w: a push has at most %d functions and frames, and %d call paths", profile.ErrTooLarge, maxNewFrames, maxNewStacks)
-		windows, bytes := w.windows, w.bytes
 		w.reset()
-		w.windows, w.bytes = windows, bytes
 	}
 	if err != nil && errors.Is(err, profile.ErrTooLarge) {
 		return &tooLarge{err}
@@ -150,16 +174,23 @@ func (w *Worker) Add(p *Profile) error {
 		return err
 	}
 	now := in.opts.Now()
+	if most := in.opts.MaxAge; most > 0 && p.Start.Add(p.Length).Before(now.Add(-most)) {
+		return refusal("age", "age of a window in seconds", int64(now.Sub(p.Start.Add(p.Length)).Seconds()), int64(most.Seconds()), "--continuous-max-age").of(base.Service)
+	}
 	if wait := in.series.spend(base.Service, p.Bytes, now); wait > 0 {
-		return &Refusal{Limit: "bytes per second of a service", Reason: "rate", Value: p.Bytes, Max: in.opts.MaxRate,
-			Flag: "--continuous-max-rate", Series: shorten(base.Service), Retry: max(wait, time.Second)}
+		return refusal("rate", "bytes per second of a service", p.Bytes, in.opts.MaxRate, "--continuous-max-rate").of(base.Service).later(max(wait, time.Second))
+	}
+	if err := in.share(base.Service, w.bytes[base.Service]); err != nil {
+		return err
+	}
+	sets, err := w.sets(p, base)
+	if err != nil {
+		return err
 	}
 	in.paths.mu.Lock()
 	defer in.paths.mu.Unlock()
 	w.follow()
-	sets := w.sets(p, base)
 	var made []*continuous.Window
-	size := int64(0)
 	for i := range p.Tables {
 		typ, ok := p.Type(i)
 		if !ok {
@@ -173,9 +204,6 @@ func (w *Worker) Add(p *Profile) error {
 		if err != nil {
 			return err
 		}
-		for _, win := range list {
-			size += windowBytes(win)
-		}
 		made = append(made, list...)
 	}
 	snapshot := w.forest.Snapshot()
@@ -184,8 +212,9 @@ func (w *Worker) Add(p *Profile) error {
 		if err := win.Check(); err != nil { // one of them would fail the whole commit
 			return &invalid{err.Error()}
 		}
+		w.bytes[win.Series.Service] += windowBytes(win)
 	}
-	w.windows, w.bytes = append(w.windows, made...), w.bytes+size
+	w.windows = append(w.windows, made...)
 	return nil
 }
 
@@ -223,54 +252,95 @@ func (w *Worker) function(f profile.Function) int32 {
 // is the one of samples without labels.
 type sets struct {
 	list []continuous.Series
-	of   []int // of each label set of the profile: index in list
+	keys []continuous.Key // without a type
+	at   map[continuous.Key]int
+	of   []int                     // of each label set of the profile: index in list
+	bare map[string]continuous.Key // of services, the key of the series without labels
 }
 
-// sets groups the samples of a profile by their labels.
-func (w *Worker) sets(p *Profile, base continuous.Series) *sets {
-	o := &w.in.opts
-	s := &sets{list: []continuous.Series{base}, of: make([]int, len(p.LabelSets))}
-	known := map[string]int{base.Key(): 0}
+// add adds a series once, because two windows of one would be taken for a repeat, and returns
+// its index.
+func (s *sets) add(series continuous.Series, key continuous.Key) int {
+	at, ok := s.at[key]
+	if !ok {
+		at = len(s.list)
+		s.at[key] = at
+		s.list, s.keys = append(s.list, series), append(s.keys, key)
+	}
+	return at
+}
+
+// bareKey returns the key of a service's series without labels.
+func (s *sets) bareKey(service string) continuous.Key {
+	key, ok := s.bare[service]
+	if !ok {
+		key = (&continuous.Series{Service: service}).LabelKey()
+		s.bare[service] = key
+	}
+	return key
+}
+
+// sets groups the samples of a profile by their labels. Every series is counted before it is
+// made.
+func (w *Worker) sets(p *Profile, base continuous.Series) (*sets, error) {
+	s := &sets{at: map[continuous.Key]int{}, of: make([]int, len(p.LabelSets)), bare: map[string]continuous.Key{}}
+	if err := w.spend(cost.Expanded, base.Bytes()); err != nil {
+		return nil, err
+	}
+	s.add(base, base.LabelKey())
+	known := map[continuous.Key]int{(&continuous.Series{}).LabelKey(): 0}
 	for id, labels := range p.LabelSets {
-		var own []continuous.Label
-		folded := false
-		for _, l := range labels {
-			if l.Text == "" || perSample(l.Key) || o.isFact(l.Key) {
-				continue // numbers, such as sizes of allocations, are no labels of series
-			}
-			if len(l.Key) > o.MaxLabelBytes || len(l.Text) > o.MaxLabelBytes {
-				folded = true
-				continue
-			}
-			name := strings.ToValidUTF8(l.Key, "\uFFFD")
-			if p.Labels.Get(name) == "" && base.Label(name) == "" {
-				own = append(own, continuous.Label{Name: name, Value: strings.ToValidUTF8(l.Text, "\uFFFD")})
-			}
-		}
-		list := Labels(own)
-		if len(list)+len(base.Labels) > o.MaxLabels {
-			list, folded = nil, true
-		}
-		series := base
-		if p.Default {
-			if name, rest := list.Cut("service.name"); name != "" {
-				series.Service, list = name, rest
-			}
-		}
-		series.Labels = Labels(append(slices.Clone(base.Labels), list...))
-		key := series.Key() // two windows of one series would be taken for a repeat
-		at, ok := known[key]
-		if !ok {
-			at = len(s.list)
-			known[key] = at
-			s.list = append(s.list, series)
-		}
+		own, folded := w.ownLabels(p, &base, labels)
 		if folded {
 			w.in.counts.folded.Add(1)
 		}
+		key := (&continuous.Series{Labels: own}).LabelKey()
+		at, ok := known[key]
+		if !ok {
+			series := base
+			if p.Default {
+				if name, rest := own.Cut("service.name"); name != "" {
+					series.Service, own = name, rest
+				}
+			}
+			// Labels of the request win, so no name is in both.
+			if series.Labels = slices.Concat(base.Labels, own); len(own) > 0 {
+				slices.SortFunc(series.Labels, func(a, b continuous.Label) int { return cmp.Compare(a.Name, b.Name) })
+			}
+			if err := w.spend(cost.Expanded, series.Bytes()); err != nil {
+				return nil, err
+			}
+			at = s.add(series, series.LabelKey())
+			known[key] = at
+		}
 		s.of[id] = at
 	}
-	return s
+	return s, nil
+}
+
+// ownLabels returns the labels of a sample that make a series, valid until the next call. Too
+// many or too large ones are none: folded.
+func (w *Worker) ownLabels(p *Profile, base *continuous.Series, labels []profile.Label) (own continuous.Labels, folded bool) {
+	o := &w.in.opts
+	w.own = w.own[:0]
+	for _, l := range labels {
+		if l.Text == "" || perSample(l.Key) || o.isFact(l.Key) {
+			continue // numbers, such as sizes of allocations, are no labels of series
+		}
+		if len(l.Key) > o.MaxLabelBytes || len(l.Text) > o.MaxLabelBytes {
+			folded = true
+			continue
+		}
+		name := strings.ToValidUTF8(l.Key, "\uFFFD")
+		if p.Labels.Get(name) == "" && base.Label(name) == "" {
+			w.own = append(w.own, continuous.Label{Name: name, Value: strings.ToValidUTF8(l.Text, "\uFFFD")})
+		}
+	}
+	own = sorted(w.own)
+	if len(own)+len(base.Labels) > o.MaxLabels || base.Bytes()+own.Bytes() > o.MaxSeriesBytes {
+		return nil, true
+	}
+	return own, folded
 }
 
 // row is one sample of a table: its series, its path and its value.
@@ -303,7 +373,7 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 		case v > maxValue/max(scale, 1):
 			return nil, &invalid{fmt.Sprintf("a value of %s, times the period of %d, has more than 63 bits", typ, scale)}
 		}
-		at := 0
+		at := target[0]
 		if samples.Labels != nil {
 			at = target[sets.of[samples.Labels[k]]]
 		}
@@ -317,12 +387,15 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 		for n < len(rest) && rest[n].set == rest[0].set {
 			n++
 		}
+		series := sets.list[rest[0].set]
+		series.Type = typ
+		if err := w.spend(cost.Expanded, windowSize(&series, n)); err != nil {
+			return nil, err
+		}
 		self, err := vector(rest[:n], typ)
 		if err != nil {
 			return nil, err
 		}
-		series := sets.list[rest[0].set]
-		series.Type = typ
 		list = append(list, &continuous.Window{Series: series, Start: p.Start, Length: p.Length, Type: valueType, Self: self, Hash: hash, Untimed: p.Arrival && p.ID != ""})
 		rest = rest[n:]
 	}
@@ -331,8 +404,8 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 
 const maxValue = 1<<63 - 1
 
-// admitted returns for each set of labels the set whose series takes its samples: itself,
-// or that of samples without labels if there are too many series.
+// admitted returns for each set of labels the set whose series takes its samples: itself, or the
+// bare series of its service, which is added to the sets, if there are too many series.
 func (w *Worker) admitted(sets *sets, typ continuous.Type, samples *profile.Samples, now time.Time) ([]int, error) {
 	in := w.in
 	used := make([]int64, len(sets.list))
@@ -343,34 +416,40 @@ func (w *Worker) admitted(sets *sets, typ continuous.Type, samples *profile.Samp
 		used[sets.of[id]]++
 	}
 	target := make([]int, len(sets.list))
-	var inUse []int
-	var keys []string
-	for at := range sets.list {
-		if target[at] = at; used[at] > 0 {
-			inUse, keys = append(inUse, at), append(keys, in.seriesKey(sets.list[at], typ))
+	for at, n := range used {
+		if target[at] = at; n == 0 {
+			continue
 		}
-	}
-	admitted, rest := in.series.admit(keys, in.seriesKey(sets.list[0], typ), now)
-	for k, at := range inUse {
-		switch {
-		case admitted[k]:
-		case at == 0 || !rest:
-			series := sets.list[at]
-			series.Type = typ
-			return nil, &Refusal{Limit: "series of the last hour", Reason: "series", Value: in.series.len() + 1, Max: int64(in.opts.MaxSeries),
-				Flag: "--continuous-max-series", Series: Name(&series), Retry: time.Minute}
-		default:
-			in.counts.folded.Add(used[at])
-			target[at] = 0
+		to, err := w.admit(sets, at, typ, now)
+		if err == nil && to != at && at != 0 && sets.list[at].Service == sets.list[0].Service {
+			to, err = w.admit(sets, 0, typ, now) // it keeps the labels of the request
+		}
+		if err != nil {
+			return nil, err
+		}
+		if target[at] = to; to != at {
+			in.counts.folded.Add(n)
 		}
 	}
 	return target, nil
 }
 
-// seriesKey returns the key of a series with a type.
-func (in *Intake) seriesKey(s continuous.Series, typ continuous.Type) string {
-	s.Type = typ
-	return s.Key()
+// admit returns the set whose series takes the samples of one: itself, or the bare one of its
+// service.
+func (w *Worker) admit(sets *sets, at int, typ continuous.Type, now time.Time) (to int, err error) {
+	series := sets.list[at]
+	bare := sets.bareKey(series.Service)
+	c := candidate{key: sets.keys[at].OfType(typ), labels: len(series.Labels) > 0, service: series.Service, bare: bare.OfType(typ)}
+	e, refused := w.in.series.admit(&c, w.client, now)
+	if refused != nil {
+		series.Type = typ
+		return 0, refused.of(Name(&series))
+	}
+	w.held = append(w.held, e)
+	if e.key == c.key {
+		return at, nil
+	}
+	return sets.add(continuous.Series{Service: series.Service, Facts: series.Facts}, bare), nil
 }
 
 // Name returns a series for people, as Prometheus writes one.
@@ -470,10 +549,7 @@ func (w *Worker) hash(p *Profile, i int) profile.Hash {
 }
 
 // windowBytes estimates the memory of a window.
-func windowBytes(win *continuous.Window) int64 {
-	size := int64(400 + 12*win.Self.Len())
-	for _, l := range win.Series.Labels {
-		size += int64(len(l.Name) + len(l.Value))
-	}
-	return size
-}
+func windowBytes(win *continuous.Window) int64 { return windowSize(&win.Series, win.Self.Len()) }
+
+// windowSize estimates the memory of a window of a series with so many paths.
+func windowSize(s *continuous.Series, paths int) int64 { return 400 + s.Bytes() + 12*int64(paths) }

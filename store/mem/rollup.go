@@ -83,7 +83,7 @@ func (s *windows) sweep() int64 {
 		used[w.series] = true
 		w.self = tr.Vector(s.forest, w.self)
 	}
-	maps.DeleteFunc(s.series, func(_ string, of *series) bool { return !used[of] })
+	maps.DeleteFunc(s.series, func(_ continuous.Key, of *series) bool { return !used[of] })
 	for of := range used {
 		of.First = continuous.Later(of.First, time.UnixMilli(s.progress.Kept[continuous.Day]).UTC())
 	}

@@ -20,7 +20,7 @@ type windows struct {
 	mu           sync.RWMutex
 	forest       *calltree.Forest
 	translations calltree.Translations
-	series       map[string]*series // by Series.Key
+	series       map[continuous.Key]*series
 	list         []*window
 	seq          int64
 	progress     continuous.Progress
@@ -43,7 +43,7 @@ type window struct {
 }
 
 func newWindows() windows {
-	return windows{forest: new(calltree.Forest), series: map[string]*series{}, progress: continuous.NewProgress()}
+	return windows{forest: new(calltree.Forest), series: map[continuous.Key]*series{}, progress: continuous.NewProgress()}
 }
 
 // PutWindows implements continuous.Store.

@@ -280,7 +280,7 @@ func (l *windowLab) selected(q continuous.Query) (list []*continuous.Window) {
 // which must all be kept, in some level that the selection does not cut.
 func (l *windowLab) checkAll(what string, q continuous.Query) {
 	l.t.Helper()
-	want, sum, covered, of := pathValues{}, int64(0), time.Duration(0), map[string]bool{}
+	want, sum, covered, of := pathValues{}, int64(0), time.Duration(0), map[continuous.Key]bool{}
 	selected := l.selected(q)
 	for _, w := range selected {
 		want.add(w)

@@ -36,13 +36,16 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	}
 	f.StringVar(&o.OTLP.Service, "continuous-service", "", "`name` of the service of OpenTelemetry profiles that name none (default unknown_service)")
 	f.StringSliceVar(&in.Facts, "continuous-facts", nil, "`labels` that describe a series and do not make one, name or prefix*, comma-separated (default process ids, threads, scopes: see the documentation)")
-	f.IntVar(&in.MaxSeries, "continuous-max-series", 0, "at most `n` series pushed within an hour (default 50000)")
+	f.IntVar(&in.MaxSeries, "continuous-max-series", 0, "at most `n` series pushed within an hour; further samples are added to a series without labels (default 50000)")
 	f.IntVar(&in.MaxLabels, "continuous-max-labels", 0, "at most `n` labels of a series (default 64)")
 	f.IntVar(&in.MaxLabelBytes, "continuous-max-label-bytes", 0, "maximum `bytes` of the name and of the value of a label (default 4096)")
+	f.Int64Var(&in.MaxSeriesBytes, "continuous-max-series-bytes", 0, "maximum `bytes` of all labels of a series (default 16 KiB)")
+	f.IntVar(&in.MaxShare, "continuous-max-share", 0, "maximum share of one service, in `percent` of series, call paths, texts and windows that wait for a commit (default 20)")
+	f.DurationVar(&in.MaxAge, "continuous-max-age", 0, "refuse windows that ended more than this `time` ago (default --continuous-keep-raw); raise it to push old profiles")
 	f.IntVar(&in.MaxDepth, "continuous-max-depth", 0, "keep the innermost `n` frames of a pushed stack (default 2048)")
 	f.Int64Var(&in.MaxRate, "continuous-max-rate", 0, "maximum `bytes` per second that one service may push, over ten seconds (default 8 MiB)")
 	f.Int64Var(&in.Limits.Message, "continuous-max-profile", 0, "maximum `bytes` of a pushed profile after decompression (default 32 MiB)")
-	f.Int64Var(&in.MaxBytes, "continuous-max-pending", 0, "maximum `bytes` of windows that wait for a commit; pushes beyond get 503 (default 64 MiB)")
+	f.Int64Var(&in.MaxBytes, "continuous-max-pending", 0, "maximum `bytes` of windows that wait for a commit, pushes beyond get 503, and of the windows of one push, with labels (default 64 MiB)")
 }
 
 // continuous starts the reception of pushed profiles; nil: it is not wanted.
@@ -51,6 +54,9 @@ func (o *serveOptions) continuous(st store.Store, names *normalize.Normalizer) (
 		return nil, nil
 	}
 	o.windows.Log = o.Log
+	if o.windows.Intake.MaxAge == 0 {
+		o.windows.Intake.MaxAge = o.windows.Policy.Keep[continuous.Raw]
+	}
 	o.windows.Intake.Normalizer = names
 	return pushes.New(st, o.windows.Options)
 }

@@ -69,7 +69,7 @@ func (s *Server) granted(r *http.Request, agents bool) (Needs, *Problem) {
 	if agents && s.opts.AgentToken != "" && same(credential, s.opts.AgentToken) {
 		may = All
 	}
-	if wait := s.guesses.judge(clientOf(r.RemoteAddr), credential, may != Nothing, time.Now()); wait > 0 {
+	if wait := s.guesses.judge(Client(r.Context()), credential, may != Nothing, time.Now()); wait > 0 {
 		return Nothing, &Problem{Type: TypeGuesses, Title: "Too many wrong tokens from this address", Status: http.StatusTooManyRequests,
 			Detail: "try again in " + wait.String(), retryAfter: wait}
 	}
@@ -154,8 +154,11 @@ func clientOf(address string) string {
 	return host
 }
 
-// Client returns what stands for the client of a gRPC call in budgets.
+// Client returns what stands for the client of a request or gRPC call in budgets.
 func Client(ctx context.Context) string {
+	if a := infoOf(ctx); a != nil {
+		return a.client
+	}
 	if p, ok := peer.FromContext(ctx); ok {
 		return clientOf(p.Addr.String())
 	}

@@ -73,7 +73,7 @@ func (b *counted) Read(p []byte) (int, error) {
 // Reserve returns the body of a request for a handler that keeps it in memory, in a budget of
 // its own. Call release when nothing of it is in memory.
 func Reserve(r *http.Request, b *Budget) (body io.Reader, release func()) {
-	held := &holding{budget: b, client: clientOf(r.RemoteAddr)}
+	held := &holding{budget: b, client: Client(r.Context())}
 	return &counted{r.Body, r.Context(), held}, func() { held.release(math.MaxInt64) }
 }
 

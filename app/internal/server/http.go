@@ -110,6 +110,7 @@ type requestInfo struct {
 	broken  bool     // the answer was aborted after a part was sent
 	hidden  string   // directory whose name answers do not show
 	agent   bool     // a report of an agent, of which there are many
+	client  string   // see Client
 }
 
 type requestInfoKey struct{}
@@ -150,11 +151,11 @@ func WithoutDir(text, dir string) string {
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
-	a := &requestInfo{id: rand.Text()[:12], hidden: s.opts.StoreDir}
+	a := &requestInfo{id: rand.Text()[:12], hidden: s.opts.StoreDir, client: clientOf(r.RemoteAddr)}
 	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a))
 	defer s.running.begin(r.Context())()
 	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), pace: newPace(&s.opts.Limits),
-		answers: &holding{budget: s.answers, client: clientOf(r.RemoteAddr)}}
+		answers: &holding{budget: s.answers, client: a.client}}
 	_ = rec.conn.SetWriteDeadline(time.Time{}) // clear that of the connection's previous request
 	secure(w.Header())
 	w.Header().Set("X-Request-Id", a.id)
@@ -353,7 +354,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := w.(*recorder)
 	infoOf(r.Context()).agent = e.Agents
-	slot := s.slots.of(r.Context(), e.kind(), clientOf(r.RemoteAddr))
+	slot := s.slots.of(r.Context(), e.kind(), Client(r.Context()))
 	first, wait := computing, s.slots.wait
 	if r.ContentLength != 0 {
 		first, wait = receiving, 0

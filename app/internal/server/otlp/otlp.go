@@ -150,7 +150,7 @@ func (r rejection) text() string {
 
 // export stores the profiles of a request. An error is a status: nothing is stored then.
 func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejected rejection, err error) {
-	err = o.in.Push(ctx, func(w *intake.Worker) error {
+	err = o.in.Push(ctx, server.Client(ctx), func(w *intake.Worker) error {
 		var list []otlp.Resource
 		digest := sha256.Sum256(request)
 		err := w.Read("otlp", int64(len(request)), func() profile.Decoder { return otlp.NewDecoder() },

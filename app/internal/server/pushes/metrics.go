@@ -35,7 +35,7 @@ func metrics(in *intake.Intake, st continuous.Store) []prometheus.Collector {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	return []prometheus.Collector{&collector{in: in, st: st,
 		refused: prometheus.NewDesc("dendro_continuous_refused_total",
-			"Pushes that were refused, by reason: invalid, size, labels, label-bytes, series, rate, queue, token, unavailable, canceled.", []string{"reason"}, nil),
+			"Pushes that were refused, by reason: invalid, size, labels, label-bytes, series-bytes, series, age, rate, queue, token, unavailable, canceled.", []string{"reason"}, nil),
 		windows: prometheus.NewDesc("dendro_continuous_windows", "Windows in the store, by level: raw, hour, day.", []string{"level"}, nil),
 		bytes:   prometheus.NewDesc("dendro_continuous_window_bytes", "Bytes of their vectors, by level.", []string{"level"}, nil),
 		metrics: []metric{

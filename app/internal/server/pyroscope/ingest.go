@@ -37,7 +37,7 @@ func (p *Pyroscope) ingest() http.Handler {
 		if err != nil {
 			p.in.Refuse(err)
 		} else {
-			err = intake.Of(push.app, p.in.Push(r.Context(), push.fill))
+			err = intake.Of(push.app, p.in.Push(r.Context(), server.Client(r.Context()), push.fill))
 		}
 		if err != nil {
 			connect.WriteError(w, r, receiver.Status(err))

@@ -2,6 +2,7 @@ package pyroscope
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -24,7 +25,7 @@ func (in *push) jfr(w *intake.Worker) error {
 		}
 		snapshot, err := receiver.Plain(in.parts["labels"], w.MaxProfile())
 		if err == nil {
-			contexts, err = readContexts(snapshot)
+			contexts, err = readContexts(snapshot, w.Expand)
 		}
 		if err != nil {
 			return named("labels", err)
@@ -127,15 +128,14 @@ var (
 	labelEntry    = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint}
 )
 
-// maxContextLabels bounds the labels of all contexts: those of a damaged snapshot could
-// expand it.
-const maxContextLabels = 1 << 20
-
-// readContexts reads the labels of contexts.
-func readContexts(msg []byte) (map[int64][]profile.Label, error) {
+// readContexts reads the labels of contexts. What they expand to is counted.
+func readContexts(msg []byte, expand func(bytes int64) error) (map[int64][]profile.Label, error) {
 	texts := map[int64]string{}
 	var entries [][]byte
 	err := each(&snapshotShape, msg, func(field int, entry []byte) error {
+		if err := expand(fieldBytes + int64(len(entry))); err != nil {
+			return err
+		}
 		if field == 1 {
 			entries = append(entries, entry)
 			return nil
@@ -148,7 +148,6 @@ func readContexts(msg []byte) (map[int64][]profile.Label, error) {
 		return nil, err
 	}
 	contexts := make(map[int64][]profile.Label, len(entries))
-	left := maxContextLabels
 	for _, entry := range entries {
 		id, context, err := keyed(entry)
 		if err != nil {
@@ -158,10 +157,7 @@ func readContexts(msg []byte) (map[int64][]profile.Label, error) {
 		err = each(&contextShape, context, func(_ int, pair []byte) error {
 			v, err := labelEntry.Ints(pair, 0, len(pair))
 			labels = append(labels, profile.Label{Key: texts[int64(v[1])], Text: texts[int64(v[2])]})
-			if left--; left < 0 {
-				return fmt.Errorf("more than %d labels", maxContextLabels)
-			}
-			return err
+			return cmp.Or(err, expand(fieldBytes))
 		})
 		if err != nil {
 			return nil, err

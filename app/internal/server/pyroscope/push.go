@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous"
@@ -41,7 +42,7 @@ var (
 func (p *Pyroscope) push(ctx context.Context, request []byte) ([]byte, error) {
 	var refused []error
 	profiles := 0
-	err := p.in.Push(ctx, func(w *intake.Worker) error {
+	err := p.in.Push(ctx, server.Client(ctx), func(w *intake.Worker) error {
 		return each(&requestShape, request, func(_ int, series []byte) error {
 			n, errs, err := p.series(w, series)
 			profiles += n
@@ -75,11 +76,17 @@ func joined(errs []error, of int) error {
 	return errors.Join(append([]error{text}, errs[:min(len(errs), maxErrors)]...)...)
 }
 
+// fieldBytes is about what a field of a series takes while the series is read, besides its text.
+const fieldBytes = 64
+
 // series adds the profiles of a series. Refused are those of errs; err is a damaged message.
 func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []error, err error) {
 	var labels []continuous.Label
 	var samples [][]byte
 	err = each(&pairShape, msg, func(field int, content []byte) error {
+		if err := w.Expand(fieldBytes); err != nil {
+			return err
+		}
 		if field == 2 {
 			samples = append(samples, content)
 			return nil

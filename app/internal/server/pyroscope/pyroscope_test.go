@@ -318,7 +318,7 @@ process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="unknown_service",regio
 
 // TestRefused: hostile pushes get a status that says why, store nothing and are counted.
 func TestRefused(t *testing.T) {
-	w := newWorld(t, intake.Options{MaxSeries: 8})
+	w := newWorld(t, intake.Options{MaxSeries: 16})
 	valid := pprofOf(t, "cpu/nanoseconds", "cpu/nanoseconds", "main 1")
 	many := make([]string, 10_000)
 	for i := range many {

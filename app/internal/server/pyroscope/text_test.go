@@ -123,7 +123,7 @@ func TestJava(t *testing.T) {
 			t.Errorf("%s is not in\n%.3000s", want, got)
 		}
 	}
-	contexts, err := readContexts(snapshot())
+	contexts, err := readContexts(snapshot(), func(int64) error { return nil })
 	if err != nil || len(contexts) != 1 || fmt.Sprint(contexts[7]) != "[{controller checkout 0 } {{\"x\"} <b> 0 }]" {
 		t.Errorf("contexts %v, %v", contexts, err)
 	}

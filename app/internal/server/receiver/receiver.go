@@ -123,7 +123,7 @@ func Plain(content []byte, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(plain)) > limit {
-		return nil, &intake.Refusal{Limit: "bytes of a decompressed profile", Reason: "size", Value: int64(len(plain)), Max: limit, Flag: "--continuous-max-profile"}
+		return nil, intake.TooLarge(int64(len(plain)), limit)
 	}
 	return plain, nil
 }

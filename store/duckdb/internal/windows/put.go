@@ -17,7 +17,7 @@ import (
 // key identifies windows of a series but for their starts. Of the hash it has the first 64
 // bits.
 type key struct {
-	series       string
+	series       continuous.Key
 	length, hash int64
 }
 
@@ -31,7 +31,7 @@ func shortHash(h profile.Hash) int64 { return int64(binary.LittleEndian.Uint64(h
 type batch struct {
 	st      *state
 	added   []*series          // new ones
-	changed map[string]*series // copies of series, by key: what they are after the commit
+	changed map[continuous.Key]*series // copies of series, by key: what they are after the commit
 	facts   map[int32]bool     // series in the file whose facts changed
 	rows    struct {
 		series                        []int32
@@ -58,7 +58,7 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 		if err != nil {
 			return err
 		}
-		b = &batch{st: st, changed: map[string]*series{}, facts: map[int32]bool{}}
+		b = &batch{st: st, changed: map[continuous.Key]*series{}, facts: map[int32]bool{}}
 		known, err := st.known(ctx, c, list)
 		if err != nil {
 			return err

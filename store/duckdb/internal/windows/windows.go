@@ -55,7 +55,7 @@ type state struct {
 	progress continuous.Progress
 	seq      int64     // of the last window
 	list     []*series // in order of ids; never nil
-	byKey    map[string]*series
+	byKey    map[continuous.Key]*series
 	nextID   int32
 }
 
@@ -96,7 +96,7 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	if s.state != nil {
 		return s.state, nil
 	}
-	st := &state{progress: continuous.NewProgress(), byKey: map[string]*series{}}
+	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}}
 	text := ""
 	err := c.Query(ctx, "SELECT value FROM meta WHERE key = '"+metaProgress+"'", nil, func(ch driver.Chunk) error {
 		text = ch.Texts(0)[0]

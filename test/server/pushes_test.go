@@ -1,0 +1,314 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/dendroprof/dendro/test/program"
+)
+
+// addressSpace is what the servers under attack have: one that allocates more than its limits
+// say ends.
+const addressSpace = 4 << 30
+
+// pushAttack is an attack of one program, which knows the agents' token, on everybody else.
+type pushAttack struct {
+	name   string
+	args   []string // of the server
+	most   int64    // bytes of memory
+	attack func(t *testing.T, p *process)
+	after  func(t *testing.T, p *process, honest int) // the state of the server
+}
+
+// TestPushAttacks plays attacks from 127.0.0.1, while a program at 127.0.0.2 pushes a window
+// every 50 ms, each of which must be acknowledged. It logs peak memory and latencies:
+// `go test ./test/server -run PushAttacks -v`.
+func TestPushAttacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	for _, a := range []pushAttack{
+		{name: "nothing", most: 500 << 20, attack: func(*testing.T, *process) { time.Sleep(2 * time.Second) }},
+		{name: "labels times sets of labels", most: 1200 << 20, attack: labelsTimesSets, after: func(t *testing.T, p *process, honest int) {
+			if n := p.metric(t, "dendro_continuous_active_series"); n > 100 {
+				t.Errorf("%.0f series count", n)
+			}
+			p.stored(t, honest, 0)
+		}},
+	} {
+		t.Run(a.name, func(t *testing.T) { a.play(t) })
+	}
+}
+
+// play plays an attack.
+func (a *pushAttack) play(t *testing.T) {
+	dir := t.TempDir()
+	s, err := program.StartServerWithin(addressSpace, dir, append([]string{"--continuous", "--log-level", "error"}, a.args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	p := &process{Cmd: s.Cmd, http: s.HTTP, grpc: s.GRPC, log: s.Log}
+	h := honest{p: p, stop: make(chan struct{}), client: from("127.0.0.2")}
+	var work sync.WaitGroup
+	work.Go(h.work)
+	began := time.Now()
+	a.attack(t, p)
+	took := time.Since(began)
+	close(h.stop)
+	work.Wait()
+	for i, wrong := range h.wrong {
+		if i == 3 {
+			t.Errorf("and %d more", len(h.wrong)-i)
+			break
+		}
+		t.Errorf("an honest push: %s", wrong)
+	}
+	if len(h.took) > 0 {
+		slices.Sort(h.took)
+		t.Logf("attack %v; %d honest pushes, p50 %v, p99 %v, slowest %v", took.Round(time.Millisecond), len(h.took),
+			h.took[len(h.took)/2].Round(time.Millisecond), h.took[len(h.took)*99/100].Round(time.Millisecond), h.took[len(h.took)-1].Round(time.Millisecond))
+	}
+	if a.after != nil && !t.Failed() {
+		a.after(t, p, len(h.took))
+	}
+	if status := p.end(t, syscall.SIGTERM); status != 0 {
+		t.Errorf("status %d: %.2000s", status, p.log)
+	}
+	peak := program.PeakMemory(p.ProcessState)
+	t.Logf("peak memory %d MB, processor time %v", peak>>20, (p.ProcessState.UserTime() + p.ProcessState.SystemTime()).Round(time.Millisecond))
+	if peak > a.most {
+		t.Errorf("peak memory %d MB, the maximum is %d", peak>>20, a.most>>20)
+	}
+	if info, err := os.Stat(dir + "/s.duckdb"); err == nil {
+		t.Logf("the file has %d MB", info.Size()>>20)
+	}
+}
+
+// honest is a program whose pushes must be acknowledged, whatever others do.
+type honest struct {
+	p      *process
+	client *http.Client
+	stop   chan struct{}
+	took   []time.Duration
+	wrong  []string
+}
+
+func (h *honest) work() {
+	for i := 0; ; i++ {
+		select {
+		case <-h.stop:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		began := time.Now()
+		// Now and then a service and a pod that the server does not know yet.
+		at := began.Add(-time.Duration(i) * time.Second)
+		answer, err := h.p.ingest(h.client, fmt.Sprintf("honest%d{pod=%d}", i/20, i/5), at, windowOf(i))
+		if err != nil {
+			h.wrong = append(h.wrong, err.Error())
+			continue
+		}
+		if answer != "" {
+			h.wrong = append(h.wrong, answer)
+		}
+		h.took = append(h.took, time.Since(began))
+	}
+}
+
+// from returns a client at an address of this machine.
+func from(address string) *http.Client {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DialContext: d.DialContext}}
+}
+
+// windowOf returns a small profile, no two of which are equal.
+func windowOf(n int) []byte {
+	return pprofBytes(func(b *pprofBuilder) {
+		for i := range 20 {
+			b.sample(int64(1+(n+i)%7), nil, "main", "serve", fmt.Sprint("handler", i%5), fmt.Sprint("work", i))
+		}
+		b.sample(int64(n+1), nil, "main", "idle")
+	})
+}
+
+// ingest pushes a pprof profile; the answer is empty, or the status and what it says.
+func (p *process) ingest(c *http.Client, name string, at time.Time, content []byte) (answer string, err error) {
+	return post(c, fmt.Sprintf("%s/ingest?format=pprof&name=%s&from=%d&until=%d", p.http, url.QueryEscape(name), at.Add(-time.Second).UnixMilli(), at.UnixMilli()), "", content)
+}
+
+func post(c *http.Client, address, contentType string, body []byte) (answer string, err error) {
+	r, err := http.NewRequest(http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Content-Encoding", "gzip")
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return "", err
+	}
+	return resp.Status + " " + string(text), nil
+}
+
+// push sends a PushRequest of push.v1, compressed, and returns the answer if it is an error.
+func (p *process) push(t *testing.T, request []byte) string {
+	t.Helper()
+	var body bytes.Buffer
+	z := gzip.NewWriter(&body)
+	z.Write(request)
+	z.Close()
+	t.Logf("a request of %d bytes, %d compressed", len(request), body.Len())
+	answer, err := post(from("127.0.0.1"), p.http+"/push.v1.PusherService/Push", "application/proto", body.Bytes())
+	if err != nil {
+		t.Logf("a push of the attack: %v", err) // the server may have closed the connection
+	}
+	t.Logf("answer: %.300s", answer)
+	return answer
+}
+
+// metric returns a value of /metrics.
+func (p *process) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	resp, err := http.Get(p.http + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("/metrics has no %s", name)
+	return 0
+}
+
+// stored expects the windows of the honest program, and at most so many others.
+func (p *process) stored(t *testing.T, honest, others int) {
+	t.Helper()
+	var doc struct{ Rows [][]any }
+	resp, err := http.Post(p.http+"/api/v1/sql", "application/sql", strings.NewReader("SELECT count(*) FILTER (WHERE service LIKE 'honest%'), count(*) FILTER (WHERE service NOT LIKE 'honest%') FROM windows WHERE level = 'raw'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil || len(doc.Rows) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	t.Logf("windows of the honest program and others: %v", doc.Rows[0])
+	if got, attacker := doc.Rows[0][0].(float64), doc.Rows[0][1].(float64); int(got) != honest || int(attacker) > others {
+		t.Errorf("%v honest windows of %d, %v others, the maximum is %d", got, honest, attacker, others)
+	}
+}
+
+// pprofBuilder builds a pprof profile.
+type pprofBuilder struct {
+	p         profile.Profile
+	locations map[string]*profile.Location
+	file      string // of all functions
+}
+
+// pprofBytes returns a profile of the processor, without compression.
+func pprofBytes(fill func(*pprofBuilder)) []byte {
+	b := &pprofBuilder{locations: map[string]*profile.Location{}, p: profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1}}
+	fill(b)
+	var out bytes.Buffer
+	if err := b.p.WriteUncompressed(&out); err != nil {
+		panic(err) // it is built by this file
+	}
+	return out.Bytes()
+}
+
+// sample adds a sample; the stack begins at its root.
+func (b *pprofBuilder) sample(value int64, labels map[string][]string, stack ...string) {
+	s := &profile.Sample{Value: []int64{value}, Label: labels}
+	for _, name := range slices.Backward(stack) {
+		l := b.locations[name]
+		if l == nil {
+			id := uint64(len(b.locations) + 1)
+			f := &profile.Function{ID: id, Name: name, Filename: b.file}
+			l = &profile.Location{ID: id, Line: []profile.Line{{Function: f}}}
+			b.locations[name] = l
+			b.p.Function, b.p.Location = append(b.p.Function, f), append(b.p.Location, l)
+		}
+		s.Location = append(s.Location, l)
+	}
+	b.p.Sample = append(b.p.Sample, s)
+}
+
+// field appends a field of bytes of a message.
+func field(to []byte, num int, content []byte) []byte {
+	to = binary.AppendUvarint(to, uint64(num<<3|2))
+	return append(binary.AppendUvarint(to, uint64(len(content))), content...)
+}
+
+// series returns a RawProfileSeries of push.v1.
+func series(profiles [][]byte, labels ...string) (msg []byte) {
+	for i := 0; i < len(labels); i += 2 {
+		msg = field(msg, 1, field(field(nil, 1, []byte(labels[i])), 2, []byte(labels[i+1])))
+	}
+	for _, p := range profiles {
+		msg = field(msg, 2, field(nil, 1, p))
+	}
+	return msg
+}
+
+// labelsTimesSets pushes long labels of a request and many sets of labels of its samples.
+func labelsTimesSets(t *testing.T, p *process) {
+	labels := []string{"service_name", "attacker"}
+	for i := range 60 {
+		labels = append(labels, fmt.Sprintf("%02d%s", i, strings.Repeat("n", 4000)), strings.Repeat("v", 4000))
+	}
+	content := pprofBytes(func(b *pprofBuilder) {
+		for i := range 8000 {
+			b.sample(1, map[string][]string{"id": {fmt.Sprint(i)}}, "main", "f")
+		}
+	})
+	answer := p.push(t, field(nil, 1, series([][]byte{content}, labels...)))
+	if !strings.Contains(answer, "--continuous-max-series-bytes") {
+		t.Errorf("answer: %s", answer)
+	}
+	// Within the limit of a series.
+	answer = p.push(t, field(nil, 1, series([][]byte{content}, labels[:6]...)))
+	if !strings.Contains(answer, "--continuous-max-pending") {
+		t.Errorf("answer: %s", answer)
+	}
+}
