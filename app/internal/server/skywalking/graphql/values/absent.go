@@ -13,10 +13,10 @@ func IsAbsent(f *ast.FieldDefinition) bool {
 }
 
 // Absent returns the answer to a field whose feature does not exist, as a server without
-// data of this kind answers: empty lists, false, 0 and null. An object that can consist of
-// these is one, so that pages find their empty lists; any other is null where the schema
-// allows it. The reason in the schema goes into the fields that clients show: errorReason
-// and message.
+// data of this kind answers: empty lists, false, 0, the first value of an enum (UNKNOWN) and
+// null. An object that can consist of these is one, so that pages find their empty lists; any
+// other is null where the schema allows it. The reason in the schema goes into the fields that
+// clients show, errorReason and message; isEmptyValue is true.
 func Absent(schema *ast.Schema, f *ast.FieldDefinition) Value {
 	a := absence{schema: schema}
 	if r := f.Directives.ForName(directive).Arguments.ForName("reason"); r != nil {
@@ -40,11 +40,18 @@ func (a absence) value(t *ast.Type) Value {
 	case def.Kind == ast.Object && (t.NonNull || !a.demands(def)):
 		fields := map[string]Value{}
 		for _, f := range def.Fields {
-			if fields[f.Name] = a.value(f.Type); f.Name == "errorReason" || f.Name == "message" {
+			switch f.Name {
+			case "errorReason", "message":
 				fields[f.Name] = Text(a.reason)
+			case "isEmptyValue":
+				fields[f.Name] = Raw([]byte("true"))
+			default:
+				fields[f.Name] = a.value(f.Type)
 			}
 		}
 		return Object(def.Name, fields)
+	case t.NonNull && def.Kind == ast.Enum:
+		return Raw(Quote(def.EnumValues[0].Name))
 	case !t.NonNull || def.Kind != ast.Scalar:
 		return Null
 	case def.Name == "Boolean":
