@@ -11,8 +11,8 @@
 // Verdicts say which Method made them. A store keeps them as JSON, and judges a line again when
 // Current is false of what it has.
 //
-// Who accepted a change is no part of it: Accept marks changes when they are read. States says
-// what a benchmark is in relation to the newest run of a store.
+// Who accepted a change is no part of it: Verdict.Accept marks changes when they are read.
+// Verdict.Standing says what a benchmark is in relation to the newest runs of a store.
 //
 // The walk asks package regression at each run, against the runs of the current level. A
 // confirmed change begins a new level; its end leads back to the level before. The formulas are

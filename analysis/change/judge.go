@@ -186,7 +186,3 @@ func (v *Verdict) clone() *Verdict {
 	}
 	return &c
 }
-
-func tooFew(n int) string {
-	return fmt.Sprintf("too few runs: %d of %d", n, leastLevel+1)
-}

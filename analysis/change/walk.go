@@ -2,6 +2,7 @@ package change
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -11,6 +12,7 @@ import (
 // The numbers of runs.
 const (
 	leastLevel = 3   // runs of a level that is compared with
+	leastNew   = 5   // runs since an onset; before, runs are compared with the level before it
 	mostLevel  = 30  // runs before the tested ones
 	oldestAge  = 16  // newest runs that are tested together
 	mostAfter  = 30  // runs since an onset that its size is measured on
@@ -22,8 +24,8 @@ const (
 // Walk is what a verdict remembers of the runs it has judged, as indexes of the line's runs.
 type Walk struct {
 	Level []int `json:"level"` // the newest runs of the current level
-	// Old is the runs of the level before, which runs are compared with until the current
-	// level has enough.
+	// Old is the runs of the level before, which runs are compared with as long as the current
+	// level has too few.
 	Old    []int `json:"old,omitempty"`
 	Judged int   `json:"judged"` // runs with samples since the first
 }
@@ -83,11 +85,12 @@ func (w *walker) step(t int) error {
 		return err
 	}
 	v.Walk.Level = v.Walk.Level[max(0, len(v.Walk.Level)-mostRuns):]
-	if len(v.Walk.Level) >= leastLevel {
+	if len(v.Walk.Level) >= leastNew+oldestAge { // every comparison has enough runs of the level
 		v.Walk.Old = nil
 	}
 	v.sort()
-	v.state()
+	v.Reason, v.Status = "", ""
+	v.status()
 	return nil
 }
 
@@ -100,19 +103,19 @@ func (w *walker) cols(runs []int) []int {
 	return list
 }
 
-// base returns the newest runs of the current level before a run, or of the level before as long as
-// there are too few.
-func (w *walker) base(before int) []int {
-	var runs []int
-	for _, run := range w.v.Walk.Level {
+// base returns the newest runs of the current level before a run; or those of the level before it,
+// which is old, as long as there are too few.
+func (w *walker) base(before int) (runs []int, old bool) {
+	walk := &w.v.Walk
+	for _, run := range walk.Level {
 		if run < before {
 			runs = append(runs, run)
 		}
 	}
-	if len(runs) < leastLevel && len(w.v.Walk.Old) > 0 {
-		runs = w.v.Walk.Old
+	if old = len(walk.Old) > 0 && len(runs) < leastNew; old {
+		runs = slices.Clone(walk.Old)
 	}
-	return runs[max(0, len(runs)-mostLevel):]
+	return runs[max(0, len(runs)-mostLevel):], old
 }
 
 // stated is a finding of the newest runs.
@@ -122,6 +125,7 @@ type stated struct {
 	runs    int // tested
 	program *regression.Estimate
 	sure    bool
+	old     bool // against the level before the current one
 }
 
 // compare tests the newest run alone, and with those before. T is not yet in the level.
@@ -138,9 +142,9 @@ func (w *walker) compare(t int) ([]stated, error) {
 	v.Detectable = 0
 	for _, k := range w.ages(level) {
 		tested := level[len(level)-k:]
-		base := w.base(min(tested[0], first))
+		base, old := w.base(min(tested[0], first))
 		if k > 1 {
-			base = w.base(tested[0])
+			base, old = w.base(tested[0])
 		}
 		if len(base) < leastLevel {
 			continue
@@ -159,16 +163,37 @@ func (w *walker) compare(t int) ([]stated, error) {
 				if k == 1 {
 					v.Weather = &Weather{v.Newest, 1 + f.Delta.Share}
 				}
-			case f.Kind.Costs() || f.Kind == regression.Improvement:
-				found = append(found, stated{f, tested[0], k, programOf(a), k > 1 && f.Status == regression.Confirmed && f.Chance <= sureChance})
+			case f.Kind.Costs() && f.Delta.Share > 0 || f.Kind == regression.Improvement && f.Delta.Share < 0:
+				found = append(found, stated{f, tested[0], k, programOf(a), w.sure(&f, tested), old})
 			}
 		}
 	}
 	return found, nil
 }
 
-// sureChance is the error probability, by one comparison, at which a change is confirmed.
-const sureChance = 0.005
+// The error probabilities, by one comparison, at which a change is confirmed: at once, and if it was
+// a suspect of several runs before.
+const (
+	sureChance  = 0.0005
+	againChance = 0.005
+)
+
+// sure reports whether a finding of the tested runs is a confirmed change.
+func (w *walker) sure(f *regression.Finding, tested []int) bool {
+	confirmed, again := f.Status == regression.Confirmed, len(tested) > 2 && w.suspected(f, tested[0])
+	switch {
+	case len(tested) == 1, len(tested) == 2 && f.Kind == regression.Widespread:
+		return false
+	case f.Chance <= sureChance:
+		return confirmed || again
+	}
+	return confirmed && again && f.Chance <= againChance
+}
+
+// suspected reports whether a finding is a suspect that began with a run.
+func (w *walker) suspected(f *regression.Finding, first int) bool {
+	return slices.ContainsFunc(w.v.Changes, func(c Change) bool { return c.State == Suspect && c.After[0] == first && f.SameAs(c.Finding) })
+}
 
 // ages lists the numbers of newest runs that are tested together, the smallest first: one, two,
 // those since each suspect, and larger ones the less often the larger they are.
@@ -224,7 +249,7 @@ func (w *walker) take(found []stated, t int) {
 	first := -1
 	for i := range found {
 		f := &found[i]
-		if w.known(f) || slices.ContainsFunc(kept, func(c Change) bool { return c.Finding.SameAs(f.Finding) }) {
+		if w.known(f) || slices.ContainsFunc(kept, func(c Change) bool { return related(&c.Finding, &f.Finding) }) {
 			continue
 		}
 		at := slices.IndexFunc(suspects, func(c Change) bool { return c.Finding.SameAs(f.Finding) })
@@ -268,11 +293,25 @@ func (w *walker) known(f *stated) bool {
 				return true
 			}
 		}
-		if g = f.Finding; c.State == Confirmed && len(w.v.Walk.Old) > 0 && g.SameAs(c.Finding) {
+		if c.State == Confirmed && f.old && related(&f.Finding, &c.Finding) {
 			return true
 		}
 	}
 	return false
+}
+
+// related reports whether two findings of the same runs are one change: the same one, or one on the
+// call path of the other.
+func related(f, g *regression.Finding) bool {
+	if f.SameAs(*g) {
+		return true
+	}
+	return f.Kind.Costs() == g.Kind.Costs() && (calls(f, g) || calls(g, f))
+}
+
+// calls reports whether the place of f is on a path to g.
+func calls(f, g *regression.Finding) bool {
+	return slices.ContainsFunc(g.Paths, func(p regression.Path) bool { return slices.Contains(p.Path, f.Function) })
 }
 
 // newChange returns the change of a finding, with its onset.
@@ -285,7 +324,7 @@ func (w *walker) newChange(f *stated, t int) Change {
 			c.After = append(c.After, run)
 		}
 	}
-	c.Before = slices.Clone(w.base(first))
+	c.Before, _ = w.base(first)
 	if len(c.Before) > 0 {
 		last := c.Before[len(c.Before)-1]
 		for _, run := range w.v.Walk.Level {
@@ -304,7 +343,7 @@ func (w *walker) newChange(f *stated, t int) Change {
 // raise begins a new level with a run.
 func (w *walker) raise(first int) {
 	walk := &w.v.Walk
-	old := slices.Clone(w.base(first))
+	old, _ := w.base(first)
 	walk.Level = slices.DeleteFunc(walk.Level, func(run int) bool { return run < first })
 	walk.Old = old
 }
@@ -335,7 +374,7 @@ func (w *walker) onset(f *stated) int {
 		return f.first
 	}
 	low := max(0, at-f.runs)
-	base := w.base(level[low])
+	base, _ := w.base(level[low])
 	if len(base) < leastLevel {
 		return f.first
 	}
@@ -430,7 +469,7 @@ func (w *walker) back(c *Change, t int) int {
 // The log likelihood ratio of being back at the level before: of all runs at least, and of one run
 // at most.
 const (
-	leastRatio = 3.0
+	leastRatio = 4.0
 	mostRatio  = 4.0
 )
 
@@ -478,20 +517,22 @@ func (v *Verdict) sort() {
 	v.Changes = v.Changes[:min(len(v.Changes), len(v.Open())+mostEnded)]
 }
 
-// state sets what the newest run says.
-func (v *Verdict) state() {
+// status sets what the newest run says.
+func (v *Verdict) status() {
 	costs, gains := 0, 0
 	for _, c := range v.Open() {
-		if c.Costs() {
+		switch {
+		case c.State == Accepted:
+		case c.Costs():
 			costs++
-		} else {
+		default:
 			gains++
 		}
 	}
-	v.Reason = ""
 	switch {
-	case v.Walk.Judged <= leastLevel:
-		v.Status, v.Reason = TooFew, tooFew(v.Walk.Judged)
+	case v.Status == Unknown && v.Reason != "":
+	case v.Walk.Judged < v.Needed:
+		v.Status, v.Reason = TooFew, fmt.Sprintf("too few runs: %d of %d", v.Walk.Judged, v.Needed)
 	case costs > 0:
 		v.Status = Slower
 	case gains > 0:

@@ -29,6 +29,7 @@ type Subject struct {
 	Tests []Test
 	// Totals are for the methods that look at functions only.
 	Totals *Totals
+	Nights []*Nights // of the kinds with a planted regression
 }
 
 // Test is the runs of one kind of change.
@@ -204,11 +205,38 @@ func loadState(ctx context.Context, st store.Reader, profiles []store.Profile, n
 				}
 			}
 		}
-		if len(test.Runs) > 0 {
-			s.Tests = append(s.Tests, test)
+		if len(test.Runs) == 0 {
+			continue
+		}
+		s.Tests = append(s.Tests, test)
+		if state != allStates && slices.Contains(regressionKinds, test.Kind) && test.sizeOf(test.Runs) > 0 {
+			n, err := s.nights(ctx, st, series.Profiles, test)
+			if err != nil {
+				return nil, err
+			}
+			s.Nights = append(s.Nights, n)
 		}
 	}
 	return s, nil
+}
+
+// nights returns the runs of a kind of change.
+func (s *Subject) nights(ctx context.Context, st store.Reader, profiles []store.Profile, t Test) (*Nights, error) {
+	of := func(runs []int) (list []store.Profile) {
+		for _, i := range runs {
+			list = append(list, profiles[i])
+		}
+		return list
+	}
+	n, err := NewNights(ctx, st, strings.Join([]string{s.Name, s.State, t.Kind}, " "), of(s.History()), of(t.Runs))
+	if err != nil {
+		return nil, err
+	}
+	n.Size = t.Size
+	n.Shows = func(f *regression.Finding) bool {
+		return slices.ContainsFunc(answers([]regression.Finding{*f}), func(a Answer) bool { return a.located(t.Accepted) })
+	}
+	return n, nil
 }
 
 // heaviestPaths returns the path to the node of every function that has most samples

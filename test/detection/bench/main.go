@@ -30,6 +30,7 @@ func main() {
 	gate := flag.Int("gate", 0, "measure the gate on so many clean simulated benchmarks, and nothing else")
 	clean := flag.String("clean", "", "measure the gate on pairs of runs of this store, in which nothing changed, and nothing else")
 	roc := flag.Bool("roc", false, "print located regressions and false findings by the error probability, and nothing else")
+	nights := flag.Bool("nights", true, "measure changes that last for nights and end")
 	trace := flag.Bool("v", false, "print every run with an unexpected answer")
 	flag.Parse()
 	if *gate > 0 {
@@ -52,7 +53,7 @@ func main() {
 		detection.PrintROC(os.Stdout, subjects)
 		return
 	}
-	if err := run(*real, *size, *seed, *trace); err != nil {
+	if err := run(*real, *size, *seed, *nights, *trace); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 		os.Exit(1)
 	}
@@ -66,7 +67,7 @@ func runClean(ctx context.Context, where string) error {
 	return errors.Join(detection.MeasureClean(ctx, os.Stdout, st), st.Close())
 }
 
-func run(real string, size float64, seed uint64, trace bool) error {
+func run(real string, size float64, seed uint64, nights, trace bool) error {
 	whole := real != ""
 	if !whole {
 		real = filepath.Join("test", "detection", "testdata", "real")
@@ -91,6 +92,15 @@ func run(real string, size float64, seed uint64, trace bool) error {
 	if !whole {
 		fmt.Println("(a part of the set; the figures are required of the whole)")
 	}
+	if nights {
+		fmt.Println("\nnights: changes that last and end")
+		figures, err := detection.MeasureNights(context.Background(), subjects, 2, 40, w)
+		if err != nil {
+			return err
+		}
+		figures.Print(os.Stdout)
+		ok = detection.PrintChecks(os.Stdout, figures.Checks("real")) && ok
+	}
 	fmt.Println("\nversion bumps of public modules")
 	pairs, err := public.Load(context.Background(), os.DirFS(filepath.Join("test", "detection", "public", "testdata")))
 	if err != nil {
@@ -102,9 +112,25 @@ func run(real string, size float64, seed uint64, trace bool) error {
 	}
 	fmt.Printf("\n%s\n", figures)
 	ok = detection.PrintChecks(os.Stdout, figures.Checks()) && ok
+	if nights {
+		figures, err := public.MeasureNights(context.Background(), pairs, 3, 40, w)
+		if err != nil {
+			return err
+		}
+		figures.Print(os.Stdout)
+		ok = detection.PrintChecks(os.Stdout, figures.Checks("bumps")) && ok
+	}
 	if size > 0 {
 		fmt.Println("\nsimulated histories")
 		ok = detection.PrintChecks(os.Stdout, detection.RunSimulated(os.Stdout, size, seed)) && ok
+		if nights {
+			figures, err := detection.SimulatedCleanNights(context.Background(), int(60*size), seed+9e6, w)
+			if err != nil {
+				return err
+			}
+			figures.Print(os.Stdout)
+			ok = detection.PrintChecks(os.Stdout, figures.Checks("simulated")) && ok
+		}
 		if err := detection.PrintSpeed(os.Stdout); err != nil {
 			return err
 		}
