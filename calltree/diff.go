@@ -284,9 +284,9 @@ type FunctionChange struct {
 	Self, Total Pair  // in Total every sample counts once, however often the function recurs
 }
 
-// FunctionRows returns a line for every function of either side, in order of functions.
-// Each side is summed on its own, so a function is listed even if its nodes cancel
-// between the sides.
+// FunctionRows returns a line for every function of either side, the largest change first:
+// in Order of the totals, ties by function. Each side is summed on its own, so a function is
+// listed even if its nodes cancel between the sides.
 func (d *Diff) FunctionRows() []FunctionChange {
 	rows := make([]FunctionChange, len(d.Functions))
 	listed := make([]bool, len(d.Functions))
@@ -314,16 +314,22 @@ func (d *Diff) FunctionRows() []FunctionChange {
 			list = append(list, r)
 		}
 	}
+	d.sortChanges(list, func(r FunctionChange) Pair { return r.Total })
 	return list
+}
+
+// sortChanges puts rows into the Order of a number of them, ties by function.
+func (d *Diff) sortChanges(rows []FunctionChange, by func(FunctionChange) Pair) {
+	slices.SortFunc(rows, func(a, b FunctionChange) int {
+		return cmp.Or(d.Order(by(a), by(b)), cmp.Compare(a.Func, b.Func))
+	})
 }
 
 // MoreAndLess splits function rows into those that use more on the new side, less, or
 // the same, each in Order of the number that by returns, ties by function. It reorders
 // rows.
 func (d *Diff) MoreAndLess(rows []FunctionChange, by func(FunctionChange) Pair) (more, less, same []FunctionChange) {
-	slices.SortStableFunc(rows, func(a, b FunctionChange) int {
-		return cmp.Or(d.Order(by(a), by(b)), cmp.Compare(a.Func, b.Func))
-	})
+	d.sortChanges(rows, by)
 	for _, r := range rows {
 		switch delta := d.Delta(by(r)); {
 		case delta > 0:

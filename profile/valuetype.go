@@ -2,6 +2,8 @@ package profile
 
 import (
 	"strconv"
+
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // ValueType is the meaning of the values of a sample table.
@@ -19,6 +21,15 @@ type ValueType struct {
 	// Original is the format's own name of the type (`alloc_space`), written
 	// again by writers of that format. Not part of the identity.
 	Original string `json:"original,omitempty"`
+}
+
+// Format returns a value of the type, or a mean or sum of such values, as text for people:
+// "1.28 s", "512 MiB", "5,120".
+func (t ValueType) Format(value float64) string { return words.Value(value, t.Unit, t.Scale) }
+
+// FormatChange is Format with a sign: "+1.28 s".
+func (t ValueType) FormatChange(value float64) string {
+	return words.Difference(value, t.Unit, t.Scale)
 }
 
 // Key identifies types whose values are measured alike: name, unit, scale, period.

@@ -14,12 +14,6 @@ import (
 // imports format and calltree only.
 const maxModules = 8
 
-// inputs are the files that the page names.
-var inputs = map[string]string{
-	"stacks.folded": "main;parse 3\nmain;sort 3\nmain;sort;Run.$$Lambda$17/0x00007f.compare 2\n",
-	"later.folded":  "main;parse 3\nmain;sort 4\nmain;sort;Run.$$Lambda$23/0x00007e.compare 4\n",
-}
-
 // arguments are those of the programs, in the order of the page.
 var arguments = [][]string{{"stacks.folded"}, {"stacks.folded", "later.folded"}, {"stacks.folded", "later.folded"}}
 
@@ -28,6 +22,13 @@ func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/library.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	inputs := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\$ cat (\S+)\n((?:[^$`+"`"+`].*\n)+)`).FindAllStringSubmatch(string(page), -1) {
+		inputs[m[1]] = m[2]
+	}
+	if len(inputs) != 2 {
+		t.Fatalf("the page shows %d inputs, want 2", len(inputs))
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```.*?```text\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != len(arguments) {
