@@ -32,6 +32,7 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 	own := []Route{
 		{Pattern: "GET /healthz", Handler: http.HandlerFunc(s.healthz), Needs: Nothing, Kind: Outside},
 		{Pattern: "GET /readyz", Handler: http.HandlerFunc(s.readyz), Needs: Nothing, Kind: Outside},
+		{Pattern: "GET /healthcheck", Handler: http.HandlerFunc(s.readyz), Needs: Nothing, Kind: Outside}, // as SkyWalking's OAP calls it
 		{Pattern: "GET /metrics", Handler: s.metrics.handler(s.log), Needs: metricsNeed, Kind: Outside},
 	}
 	// ServeMux panics on invalid and duplicate patterns.
@@ -312,7 +313,7 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	switch {
 	case status >= 500, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
-	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /metrics":
+	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /healthcheck", route == "GET /metrics":
 		level = slog.LevelDebug
 	}
 	attrs := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,

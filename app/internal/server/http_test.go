@@ -153,6 +153,7 @@ func TestTokens(t *testing.T) {
 		{Options{ReadToken: readToken}, request("GET", "/read", nil, read), 200},
 		{Options{HTTPToken: fullToken}, request("GET", "/healthz", nil), 200},
 		{Options{HTTPToken: fullToken}, request("GET", "/readyz", nil), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/healthcheck", nil), 200},
 		{Options{HTTPToken: fullToken}, request("GET", "/metrics", nil), 401},
 		{Options{HTTPToken: fullToken}, request("GET", "/metrics", nil, full), 200},
 		{Options{HTTPToken: fullToken, OpenMetrics: true}, request("GET", "/metrics", nil), 200},
@@ -460,10 +461,17 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
+// ready asks under both names, of which the second is that of SkyWalking's OAP.
 func ready(s *Server) (int, string) {
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, request("GET", "/readyz", nil))
-	return w.Code, w.Body.String()
+	var w [2]*httptest.ResponseRecorder
+	for i, path := range []string{"/readyz", "/healthcheck"} {
+		w[i] = httptest.NewRecorder()
+		s.Handler().ServeHTTP(w[i], request("GET", path, nil))
+	}
+	if w[1].Code != w[0].Code {
+		return -w[1].Code, w[1].Body.String()
+	}
+	return w[0].Code, w[0].Body.String()
 }
 
 func TestRoutesOfTwoParts(t *testing.T) {

@@ -76,7 +76,8 @@ func New(o Options) *Handler {
 
 // Part returns the protocol as a part of a server. The read token is enough for queries.
 func (h *Handler) Part() server.Part {
-	return server.Part{Name: "graphql", Routes: []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.Reading, Problem: writeProblem}}}
+	routes := []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.Reading, Problem: writeProblem}}
+	return server.Part{Name: "graphql", Routes: append(routes, h.resolver.status()...)}
 }
 
 // resolver answers the fields of Query and Mutation, each with the method of its name.

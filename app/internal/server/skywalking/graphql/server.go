@@ -52,11 +52,23 @@ func (r *resolver) days() int {
 	return max(1, int(r.ttl/(24*time.Hour)))
 }
 
+// recordsTTL returns how long segments, tasks and snapshots are kept.
+func (r *resolver) recordsTTL() query.RecordsTTL {
+	d := r.days()
+	return query.RecordsTTL{Normal: d, Trace: d, ZipkinTrace: d, Log: d, BrowserErrorLog: d,
+		ColdNormal: absent, ColdTrace: absent, ColdZipkinTrace: absent, ColdLog: absent, ColdBrowserErrorLog: absent}
+}
+
+// metricsTTL returns how long services, instances and endpoints are kept.
+func (r *resolver) metricsTTL() query.MetricsTTL {
+	d := r.days()
+	return query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}
+}
+
 // GetRecordsTTL answers Query.getRecordsTTL.
 func (r *resolver) GetRecordsTTL(context.Context) (*query.RecordsTTL, error) {
-	d := r.days()
-	return &query.RecordsTTL{Normal: d, Trace: d, ZipkinTrace: d, Log: d, BrowserErrorLog: d,
-		ColdNormal: absent, ColdTrace: absent, ColdZipkinTrace: absent, ColdLog: absent, ColdBrowserErrorLog: absent}, nil
+	ttl := r.recordsTTL()
+	return &ttl, nil
 }
 
 // metricsTTL has the field that the client library's type lacks.
@@ -67,8 +79,7 @@ type metricsTTL struct {
 
 // GetMetricsTTL answers Query.getMetricsTTL.
 func (r *resolver) GetMetricsTTL(context.Context) (*metricsTTL, error) {
-	d := r.days()
-	return &metricsTTL{query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}, d}, nil
+	return &metricsTTL{r.metricsTTL(), r.days()}, nil
 }
 
 // ExecExpression answers Query.execExpression: there are no metrics.

@@ -1,0 +1,30 @@
+package graphql
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"skywalking.apache.org/repo/goapi/query"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+)
+
+// status returns the routes of OAP's status that clients of the query protocol ask beside
+// it: Booster's settings, and programs that need the TTL. Dendro is no cluster, and its
+// configuration is not public.
+func (r *resolver) status() []server.Route {
+	answer := func(pattern string, document any) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.Reading, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			json.NewEncoder(w).Encode(document)
+		})}
+	}
+	return []server.Route{
+		answer("GET /status/config/ttl", struct {
+			Metrics query.MetricsTTL `json:"metrics"`
+			Records query.RecordsTTL `json:"records"`
+		}{r.metricsTTL(), r.recordsTTL()}),
+		answer("GET /status/cluster/nodes", map[string][]any{"nodes": {}}),
+		answer("GET /debugging/config/dump", struct{}{}),
+	}
+}
