@@ -127,7 +127,7 @@ func (c *Change) in(b *Benchmark) bool {
 
 // confirmedCost reports whether a change is a confirmed cost and not acknowledged.
 func (c *Change) confirmedCost() bool {
-	return c.Kind.Costs() && c.Status == "confirmed" && c.Acknowledged == nil
+	return c.Stands(false)
 }
 
 // xmlText escapes characters that XML cannot represent.

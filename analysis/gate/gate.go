@@ -12,6 +12,8 @@
 //   - Uncertain results are reported but do not fail: a suspect (seen in one run
 //     only) unless chance practically never makes it, a machine on which everything is slower, a history that is too short.
 //
+// Of releases of a service, what stands fails: the rule of dendro watch (Policy.Service).
+//
 // An acknowledged finding never fails; package regression marks them. Compare compares
 // the runs of a head with those of a base, for pull requests (compare.go).
 package gate
@@ -35,6 +37,10 @@ type Policy struct {
 	Share     float64 // minimum share of the program that fails
 	Suspects  bool    // changes seen only in the newest run fail too
 	Slowdowns bool    // slowdowns of everything fail too
+	// Service is set for releases of a service: every finding that stands fails, as dendro
+	// watch posts it. The noise between instances is that of the threshold already, and no
+	// later run confirms anything.
+	Service bool
 }
 
 // ParsePolicy reads `regression[:share][,suspect][,slowdown]`; a share is 5% or
@@ -379,6 +385,17 @@ func (v *Verdict) missing(chance, limit float64) string {
 // chanceTests is about the number of tests that chances of findings count for.
 const chanceTests = 20
 
+// confirms says what would confirm a suspect.
+func (v *Verdict) confirms(p Policy) string {
+	switch {
+	case p.Service:
+		return "more windows of the release decide"
+	case v.HeadRuns[1] > 1:
+		return "more runs of the head decide, or longer ones (dendro bench --count)"
+	}
+	return "a second run of the head decides (dendro bench --count 2)"
+}
+
 // why explains which costs do not fail; empty without any.
 func (v *Verdict) why(p Policy, changes []Change) string {
 	var parts []string
@@ -389,6 +406,8 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 		case c.Fails || !c.Kind.Costs() || c.Status == regression.Transient || c.Acknowledged != nil:
 		case c.Delta.Share < p.Share:
 			small++
+		case p.Service:
+			suspects++
 		case c.Unmeasured && c.Kind != regression.Regression:
 			unmeasured++
 		case c.PlaceChance > p.Alpha(judged):
@@ -404,8 +423,8 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 		}
 	}
 	if suspects > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s not fail: a second run of the head decides (dendro bench --count 2), or --fail-on regression,suspect",
-			suspects, plural(suspects, "suspect does", "suspects do")))
+		parts = append(parts, fmt.Sprintf("%d %s not fail: %s, or --fail-on regression,suspect",
+			suspects, plural(suspects, "suspect does", "suspects do"), v.confirms(p)))
 	}
 	if unmeasured > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s not fail: no metric and no samples per operation show that the program became slower", unmeasured, plural(unmeasured, "change of many functions does", "changes of many functions do")))
@@ -444,6 +463,8 @@ func sure(f *regression.Finding, benchmarks int) bool {
 // fails reports whether one finding of a suite of so many benchmarks fails.
 func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	switch {
+	case p.Service:
+		return f.Stands(p.Suspects) && f.Delta.Share >= p.Share
 	case f.Delta.Share < p.Share, f.Unmeasured && f.Kind != regression.Regression:
 		return false
 	case f.Status == regression.Confirmed && f.Doubtless, sure(f, benchmarks):

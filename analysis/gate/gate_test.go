@@ -87,6 +87,33 @@ func TestDoubtless(t *testing.T) {
 	}
 }
 
+// TestOfService: of releases, exactly those changes fail that dendro watch posts.
+func TestOfService(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var list []regression.Finding
+		for i := range rapid.IntRange(0, 8).Draw(t, "n") {
+			f := finding(fmt.Sprintf("%s %s %s %s 9 0.%d", rapid.SampledFrom([]string{"cpu", "alloc"}).Draw(t, "type"),
+				rapid.SampledFrom([]string{"regression", "widespread", "slowdown", "improvement", "moved"}).Draw(t, "kind"),
+				rapid.SampledFrom([]string{"suspect", "confirmed", "transient", "acknowledged"}).Draw(t, "status"),
+				rapid.SampledFrom([]string{"f", "g", "-"}).Draw(t, "function"), i))
+			f.PlaceChance, f.Chance, f.Unmeasured = rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Bool().Draw(t, "unmeasured")
+			list = append(list, f)
+		}
+		suspects := rapid.Bool().Draw(t, "suspects")
+		changes := Group(list)
+		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, 3)}, changes, Policy{Service: true, Suspects: suspects})
+		for _, c := range changes {
+			stands := slices.ContainsFunc(c.All(), func(f regression.Finding) bool { return f.Stands(suspects) })
+			if c.Fails != stands {
+				t.Fatalf("%s %s fails: %v, is posted: %v", c.Status, c.Kind, c.Fails, stands)
+			}
+		}
+		if v.Failed != slices.ContainsFunc(list, func(f regression.Finding) bool { return f.Stands(suspects) }) {
+			t.Fatalf("%+v", v)
+		}
+	})
+}
+
 // TestSuiteDecides: the larger the suite, the less probable by chance a change must be to
 // fail; it stays in the result, which says why it passed.
 func TestSuiteDecides(t *testing.T) {

@@ -139,6 +139,13 @@ type RuledOut struct {
 	Evidence string `json:"evidence"`
 }
 
+// Stands reports whether a finding is a cost that is confirmed, or with suspects at least seen in
+// the newest run, and that nobody accepted: what dendro watch posts, and what fails a check of
+// the releases of a service.
+func (f *Finding) Stands(suspects bool) bool {
+	return f.Kind.Costs() && f.Acknowledged == nil && (f.Status == Confirmed || suspects && f.Status == Suspect)
+}
+
 // setID computes the finding's id from its identifying fields.
 func (f *Finding) setID() {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", f.Group, f.Benchmark, f.Type, f.Kind, f.Function, f.Caller))

@@ -157,6 +157,7 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 	if r.Alpha > 0 {
 		return nil, param.Errorf("--fail-on has an error probability of its own: leave out --alpha")
 	}
+	p.Service = r.Service != ""
 	doc, err := r.report(ctx, st, &p)
 	if err == nil && r.OnMetric > 0 {
 		doc.Verdict.JudgeMetrics(doc.Metrics, float64(r.OnMetric))

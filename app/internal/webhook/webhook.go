@@ -122,10 +122,9 @@ func (t *Teller) Tell(ctx context.Context, findings []regression.Finding, now ti
 	var failed error
 	for i := range findings {
 		f := &findings[i]
-		if !f.Kind.Costs() || f.Acknowledged != nil || f.Status != regression.Confirmed && !t.Suspects {
-			continue
+		if f.Stands(t.Suspects) {
+			failed = errors.Join(failed, t.tell(ctx, f, now))
 		}
-		failed = errors.Join(failed, t.tell(ctx, f, now))
 	}
 	return failed
 }
