@@ -1,4 +1,4 @@
-# `make` alone prints the targets. Go and a C compiler are enough for build, demo,
+# `make` alone prints the targets. Go and a C++ compiler are enough for build, demo,
 # lint, test, race, fuzz and bench; smoke and test-real say what they need.
 
 GO        ?= go
@@ -59,7 +59,7 @@ lint: ## gofmt, vet, staticcheck
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
 # The tests of a server under attack wait for two minutes: they begin first, beside the others.
-test: build ## all tests that need only Go and a C compiler
+test: build ## all tests that need only Go and a C++ compiler
 	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off ./test/server ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test ./..."; (cd $$m && $(GO) test -vet=off ./...); done
 
