@@ -168,6 +168,15 @@ func (p Progress) Advance(now time.Time, seq int64) Progress {
 	return p
 }
 
+// Gone returns the start of the first day that the policy keeps at some level by its age. What is
+// before needs no sum: it is removed.
+func (p *Policy) Gone(now time.Time) int64 {
+	if p.Keep[Day] <= 0 {
+		return earliest
+	}
+	return max(earliest, Day.Begin(now.Add(-p.Keep[Day]).UnixMilli()))
+}
+
 // Weight is how much the windows of a level take that start in one window of the next
 // coarser level (of Day: of its own), which begins at Start.
 type Weight struct{ Start, Bytes int64 }

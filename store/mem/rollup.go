@@ -23,7 +23,7 @@ func (s *windows) RollUp(ctx context.Context, now time.Time, policy continuous.P
 	changed := map[*window]bool{}
 	for _, from := range []continuous.Level{continuous.Raw, continuous.Hour} { // the second one with the sums of the first
 		for _, w := range slices.Clone(s.list) {
-			if w.Level != from {
+			if w.Level != from || w.Start.UnixMilli() < policy.Gone(now) {
 				continue
 			}
 			for _, to := range s.progress.Sums(&next, from, w.Start.UnixMilli(), w.seq) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,10 +22,6 @@ import (
 
 	"github.com/dendroprof/dendro/test/program"
 )
-
-// addressSpace is what the servers under attack have: one that allocates more than its limits
-// say ends.
-const addressSpace = 4 << 30
 
 // pushAttack is an attack of one program, which knows the agents' token, on everybody else.
 type pushAttack struct {
@@ -60,13 +55,8 @@ func TestPushAttacks(t *testing.T) {
 // play plays an attack.
 func (a *pushAttack) play(t *testing.T) {
 	dir := t.TempDir()
-	s, err := program.StartServerWithin(addressSpace, dir, append([]string{"--continuous", "--log-level", "error"}, a.args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
-	p := &process{Cmd: s.Cmd, http: s.HTTP, grpc: s.GRPC, log: s.Log}
-	h := honest{p: p, stop: make(chan struct{}), client: from("127.0.0.2")}
+	p := serveWithin(t, dir, append([]string{"--continuous", "--log-level", "error"}, a.args...)...)
+	h := pusher{p: p, stop: make(chan struct{}), client: clientAt("127.0.0.2")}
 	var work sync.WaitGroup
 	work.Go(h.work)
 	began := time.Now()
@@ -102,8 +92,8 @@ func (a *pushAttack) play(t *testing.T) {
 	}
 }
 
-// honest is a program whose pushes must be acknowledged, whatever others do.
-type honest struct {
+// pusher is a program whose pushes must be acknowledged, whatever others do.
+type pusher struct {
 	p      *process
 	client *http.Client
 	stop   chan struct{}
@@ -111,7 +101,7 @@ type honest struct {
 	wrong  []string
 }
 
-func (h *honest) work() {
+func (h *pusher) work() {
 	for i := 0; ; i++ {
 		select {
 		case <-h.stop:
@@ -131,12 +121,6 @@ func (h *honest) work() {
 		}
 		h.took = append(h.took, time.Since(began))
 	}
-}
-
-// from returns a client at an address of this machine.
-func from(address string) *http.Client {
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DialContext: d.DialContext}}
 }
 
 // windowOf returns a small profile, no two of which are equal.
@@ -183,7 +167,7 @@ func (p *process) push(t *testing.T, request []byte) string {
 	z.Write(request)
 	z.Close()
 	t.Logf("a request of %d bytes, %d compressed", len(request), body.Len())
-	answer, err := post(from("127.0.0.1"), p.http+"/push.v1.PusherService/Push", "application/proto", body.Bytes())
+	answer, err := post(clientAt("127.0.0.1"), p.http+"/push.v1.PusherService/Push", "application/proto", body.Bytes())
 	if err != nil {
 		t.Logf("a push of the attack: %v", err) // the server may have closed the connection
 	}

@@ -434,8 +434,9 @@ func testRetentionByAge(l *windowLab) {
 	}
 	policy := continuous.Policy{Keep: [3]time.Duration{6 * time.Hour, 30 * time.Hour, 60 * time.Hour}}
 	rolled := l.rollUp(at(95, 30, 0), policy)
-	// Raw from hour 89 on; hours from day 2 on (65:30); days from day 1 on (35:30).
-	l.same("rolled", rolled, continuous.Rolled{Made: 95 + 3, Expired: 2*89 + 48 + 1})
+	// Raw from hour 89 on; hours from day 2 on (65:30); days from day 1 on (35:30), so that
+	// nothing is made of day 0.
+	l.same("rolled", rolled, continuous.Rolled{Made: 95 - 24 + 2, Expired: 2*89 + 24})
 	l.same("windows", l.stats().Windows, [3]int64{14, 95 - 48, 2})
 	l.have = l.have[2*24:]
 	check := func(what string) {

@@ -18,12 +18,71 @@ import (
 // TestParts reads vectors a few rows at a time, and rolls up a few series and hours at a
 // time, as large stores do.
 func TestParts(t *testing.T) {
-	rows, bytes, all := partRows, readBytes, preparedBytes
-	defer func() { partRows, readBytes, preparedBytes = rows, bytes, all }()
-	partRows, readBytes, preparedBytes = 7, 40, 100
-	simple := storetest.WindowEngine{Open: func(testing.TB) continuous.Store { return mem.New() }}
+	rows, bytes, all, starts := partRows, readBytes, preparedBytes, maxStarts
+	defer func() { partRows, readBytes, preparedBytes, maxStarts = rows, bytes, all, starts }()
+	partRows, readBytes, preparedBytes, maxStarts = 7, 40, 100, 2
+	simple := storetest.WindowEngine{Open: func(testing.TB) continuous.Store { return uncounted{mem.New()} }}
+	parts := storetest.WindowEngine{Open: func(t testing.TB) continuous.Store { return uncounted{openTables(t)} }}
 	for seed := range uint64(3) {
-		storetest.WindowHistory(t, seed, simple, storetest.WindowEngine{Open: openTables})
+		storetest.WindowHistory(t, seed, simple, parts)
+	}
+}
+
+// uncounted does not say how many sums a roll-up has made and removed: one that is made in two
+// rounds counts twice.
+type uncounted struct{ continuous.Store }
+
+func (s uncounted) RollUp(ctx context.Context, now time.Time, p continuous.Policy) (continuous.Rolled, error) {
+	rolled, err := s.Store.RollUp(ctx, now, p)
+	rolled.Made, rolled.Expired = 0, 0
+	return rolled, err
+}
+
+// TestScatteredWindows: windows of very many hours are added up in rounds of bounded size,
+// between which others are stored, and those that no level keeps are not added up at all.
+func TestScatteredWindows(t *testing.T) {
+	s, m := openTables(t).(*Store), storetest.NewWindowMaker()
+	now := time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
+	put := func(back time.Duration) {
+		t.Helper()
+		list := make([]*continuous.Window, 300)
+		for i := range list {
+			list[i] = m.Window("shop", now.Add(-back-time.Duration(i)*25*time.Hour), nil, storetest.Sample{Stack: []string{"main"}, Value: 1})
+		}
+		if _, err := s.PutWindows(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	policy := continuous.Policy{Keep: [3]time.Duration{48 * time.Hour, 1000 * time.Hour, 365 * 24 * time.Hour}}
+	for _, late := range []bool{false, true} {
+		put(49 * time.Hour)
+		put(20 * 8760 * time.Hour)
+		for rounds := 0; ; rounds++ {
+			p, err := s.prepare(t.Context(), now, &policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.sums) > 2*maxStarts || !late && p.cut {
+				t.Fatalf("late %v: %d sums in one round", late, len(p.sums))
+			}
+			if _, err := s.rollUp(t.Context(), p, now, policy); err != nil {
+				t.Fatal(err)
+			}
+			if !p.cut && p.next.Made == p.next.Advance(now, 0).Made {
+				if rounds < 300/maxStarts || rounds > 3*300/maxStarts {
+					t.Errorf("late %v: %d rounds", late, rounds)
+				}
+				break
+			}
+		}
+		totals, err := s.Totals(t.Context(), continuous.Query{}, 0)
+		parts := int64(0)
+		for _, w := range totals.Totals {
+			parts += w.Parts
+		}
+		if want := map[bool]int64{false: 300, true: 600}[late]; err != nil || parts != want {
+			t.Errorf("late %v: %d windows of %d, %v", late, parts, want, err)
+		}
 	}
 }
 
@@ -41,7 +100,7 @@ func TestPushDuringRollUp(t *testing.T) {
 		}
 		put(m.Window("shop", at(10), nil, storetest.Sample{Stack: []string{"main", "a"}, Value: 1}))
 		now, policy := at(95), continuous.Policy{Keep: [3]time.Duration{continuous.Raw: time.Minute}}
-		p, err := s.prepare(t.Context(), now)
+		p, err := s.prepare(t.Context(), now, &continuous.Policy{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +142,7 @@ func TestPushDuringDay(t *testing.T) {
 	now := at(25, 10)
 	round := func(meanwhile func()) (levels []continuous.Level) {
 		t.Helper()
-		p, err := s.prepare(t.Context(), now)
+		p, err := s.prepare(t.Context(), now, &continuous.Policy{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,9 +104,9 @@ func (st *state) known(ctx context.Context, c *driver.Conn, list []*continuous.W
 	slices.SortFunc(doubtful, func(a, b *continuous.Window) int {
 		return cmp.Or(cmp.Compare(around(a), around(b)), a.Start.Compare(b.Start))
 	})
-	for len(doubtful) > 0 {
+	for looks := 1; len(doubtful) > 0; looks++ {
 		n := 1
-		for n < len(doubtful) && doubtful[n].Start.Sub(doubtful[n-1].Start) < neighbours && doubtful[n].Untimed == doubtful[0].Untimed {
+		for n < len(doubtful) && doubtful[n].Untimed == doubtful[0].Untimed && (looks == maxLooks || doubtful[n].Start.Sub(doubtful[n-1].Start) < neighbours) {
 			n++
 		}
 		if err := st.look(ctx, c, doubtful[:n], known); err != nil {
@@ -116,6 +116,10 @@ func (st *state) known(ctx context.Context, c *driver.Conn, list []*continuous.W
 	}
 	return known, nil
 }
+
+// maxLooks is the maximum number of statements that look for scattered windows: the last reads
+// all rows between those that are left.
+const maxLooks = 64
 
 // neighbours is how far apart two windows may start that one statement looks for: it reads
 // all rows between the first and the last.

@@ -13,13 +13,14 @@ import (
 
 // RollUp implements continuous.Store. Hours and days are added up beside pushes, which wait
 // only for the transaction that stores the sums. A roll-up is several such rounds, each
-// complete: one of hours, then one of the days that consist of them, more if there is much to
-// read. Paths that nothing uses any more stay until Compact.
+// complete and of bounded size, between which pushes are stored: late windows some at a time,
+// then the hours, then the days that consist of them. What the policy removes anyway is not
+// added up. Paths that nothing uses any more stay until Compact.
 func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Policy) (rolled continuous.Rolled, err error) {
 	s.rolling.Lock()
 	defer s.rolling.Unlock()
 	for {
-		p, err := s.prepare(ctx, now)
+		p, err := s.prepare(ctx, now, &policy)
 		if err != nil {
 			return continuous.Rolled{}, err
 		}
@@ -28,7 +29,7 @@ func (s *Store) RollUp(ctx context.Context, now time.Time, policy continuous.Pol
 			return continuous.Rolled{}, err
 		}
 		rolled.Made, rolled.Expired = rolled.Made+round.Made, rolled.Expired+round.Expired
-		if p.next.Made == p.next.Advance(now, 0).Made {
+		if !p.cut && p.next.Made == p.next.Advance(now, 0).Made {
 			return rolled, nil
 		}
 	}
@@ -39,6 +40,8 @@ type prepared struct {
 	st   *state // whose forest the vectors are over; only roll-ups change its progress
 	seq  int64
 	next continuous.Progress // with these sums
+	gone int64               // the policy keeps nothing before
+	cut  bool                // there are more late windows than one round adds
 	sums []levelSums
 }
 
@@ -55,14 +58,14 @@ var preparedBytes = int64(256 << 20)
 
 // prepare adds up the windows of hours that ended before now, and the hours of days whose hours
 // the file has.
-func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err error) {
+func (s *Store) prepare(ctx context.Context, now time.Time, policy *continuous.Policy) (p *prepared, err error) {
 	if err := s.file.Writable(); err != nil {
 		return nil, err
 	}
 	err = s.file.Look(ctx, func(c *driver.Conn) error {
 		err := s.snapshot(ctx, c, func(st *state) { p = &prepared{st: st, seq: st.seq} })
 		if err == nil {
-			err = p.fill(ctx, c, now)
+			err = p.fill(ctx, c, now, policy)
 		}
 		if end := c.Exec("ROLLBACK"); err == nil {
 			err = end
@@ -73,16 +76,50 @@ func (s *Store) prepare(ctx context.Context, now time.Time) (p *prepared, err er
 }
 
 // fill reads the windows of as many hours and days as one round may have.
-func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time) (err error) {
+func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time, policy *continuous.Policy) (err error) {
 	was := p.st.progress
-	p.next, p.sums = was.Advance(now, p.seq), nil
+	p.sums, p.gone = nil, policy.Gone(now)
+	if err := p.cutLate(ctx, c, &was); err != nil {
+		return err
+	}
+	p.next = was.Advance(now, p.seq)
+	if p.cut {
+		p.next = was
+		p.next.Seq = p.seq
+		return nil
+	}
 	p.next.Made[continuous.Day] = max(was.Made[continuous.Day], min(p.next.Made[continuous.Day], continuous.Day.Begin(was.Made[continuous.Hour])))
 	for _, l := range []continuous.Level{continuous.Hour, continuous.Day} {
-		if p.next.Made[l], err = p.level(ctx, c, l, was.Made[l], p.next.Made[l]); err != nil {
+		from := max(was.Made[l], p.gone)
+		if p.next.Made[l], err = p.level(ctx, c, l, from, p.next.Made[l]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// maxStarts is the maximum number of hours, and of days, of one round: each is some statements.
+var maxStarts = 64
+
+// cutLate lowers seq if one round cannot have all windows up to it that are late for their sums.
+func (p *prepared) cutLate(ctx context.Context, c *driver.Conn, was *continuous.Progress) error {
+	sql := fmt.Sprintf("SELECT %s, seq, bytes::BIGINT FROM raw_window WHERE seq > %d AND seq <= %d AND start >= %d AND start < %d ORDER BY seq",
+		beginSQL(continuous.Hour.Length()), was.Seq, p.seq, p.gone, was.Made[continuous.Hour])
+	starts, bytes := map[int64]bool{}, int64(0)
+	p.cut = false
+	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		seq, size := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2)
+		for i, start := range driver.Column[int64](ch, 0) {
+			if p.cut {
+				break
+			}
+			starts[start] = true
+			if bytes += size[i]; len(starts) > maxStarts || bytes > preparedBytes && bytes > size[i] {
+				p.seq, p.cut = seq[i]-1, true
+			}
+		}
+		return nil
+	})
 }
 
 // level adds up the windows of the sums of a level from one time until another, and returns
@@ -100,9 +137,12 @@ func (p *prepared) level(ctx context.Context, c *driver.Conn, to continuous.Leve
 	if err != nil {
 		return 0, err
 	}
-	bytes := int64(0)
+	bytes, starts := int64(0), 0
 	for i, g := range groups {
-		if bytes += g.bytes; bytes > preparedBytes && g.start > groups[0].start {
+		if i == 0 || g.start > groups[i-1].start {
+			starts++
+		}
+		if bytes += g.bytes; (bytes > preparedBytes || starts > maxStarts) && g.start > groups[0].start {
 			for groups[i-1].start == g.start {
 				i--
 			}
@@ -132,7 +172,7 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 		}
 		if st != p.st { // the file was compacted meanwhile, so that paths have other numbers
 			p.st, p.seq = st, st.seq
-			if err := p.fill(ctx, c, now); err != nil {
+			if err := p.fill(ctx, c, now, &policy); err != nil {
 				return err
 			}
 		}
@@ -176,7 +216,7 @@ func (r *roller) sums(ctx context.Context) error {
 	// are late for the next roll-up.
 	before := [...]int64{continuous.Hour: was.Made[continuous.Hour], continuous.Day: r.next.Made[continuous.Day]}
 	for _, to := range []continuous.Level{continuous.Hour, continuous.Day} {
-		where := fmt.Sprintf("seq > %d AND seq <= %d AND start < %d", was.Seq, r.prepared.seq, before[to])
+		where := fmt.Sprintf("seq > %d AND seq <= %d AND start >= %d AND start < %d", was.Seq, r.prepared.seq, r.prepared.gone, before[to])
 		groups, err := groupsOf(ctx, r.c, levelTables[continuous.Raw], to.Length(), where)
 		if err != nil {
 			return err
@@ -190,7 +230,7 @@ func (r *roller) sums(ctx context.Context) error {
 			groups = groups[n:]
 		}
 	}
-	if r.rolled.Made == 0 && r.next.Made == was.Made {
+	if r.rolled.Made == 0 && r.next.Made == was.Made && !r.prepared.cut {
 		r.next.Seq = was.Seq
 	}
 	return nil
