@@ -125,6 +125,24 @@ func (s *Shown) category(i int) profile.CategoryID {
 	return s.viewer.first.category[st]
 }
 
+// SelfByCategory returns the self value of every node by the category of the samples'
+// innermost frames: a list over the nodes for each category that has samples, nil for the
+// others. It is nil without categories.
+func (s *Shown) SelfByCategory() [][]int64 {
+	if s.viewer == nil || s.viewer.categories == nil {
+		return nil
+	}
+	sums := make([][]int64, len(s.viewer.categories.list))
+	s.each(func(i int, node int32, value int64) {
+		c := s.category(i)
+		if sums[c] == nil {
+			sums[c] = make([]int64, s.Len())
+		}
+		sums[c][node] += value
+	})
+	return sums
+}
+
 // byCategory sums values by category.
 type byCategory struct {
 	kinds *categories // nil without categories

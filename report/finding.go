@@ -84,6 +84,9 @@ func (t *text) details(c *Change) {
 	if c.named() != "" && c.Note != "" {
 		t.field("note", "%s", words.Clean(c.Note))
 	}
+	for _, x := range c.Explained {
+		t.field("explained", "by %s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
+	}
 	for _, x := range c.RuledOut {
 		t.field("ruled out", "%s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
 	}

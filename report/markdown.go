@@ -161,6 +161,9 @@ func (c *Change) markdown() string {
 	if c.named() != "" && c.Note != "" {
 		item("note", escapeText(words.Clean(c.Note)))
 	}
+	for _, x := range c.Explained {
+		item("explained by "+escapeText(words.Clean(x.Cause)), escapeText(words.Clean(x.Evidence)))
+	}
 	for _, x := range c.RuledOut {
 		item("ruled out: "+escapeText(words.Clean(x.Cause)), escapeText(words.Clean(x.Evidence)))
 	}

@@ -177,7 +177,7 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 	sortFindings(b.Findings)
 	b.setCompared(s)
 	b.warnOfFew(m)
-	return b, nil
+	return b, b.explain(ctx, st, m.Table.Functions)
 }
 
 // fewSamples is the number of samples per run below which only large changes show.

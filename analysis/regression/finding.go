@@ -86,8 +86,10 @@ type Finding struct {
 	Status    Status `json:"status"`
 	Since     Since  `json:"since"`
 
-	RuledOut     []RuledOut `json:"ruledOut"`
-	Acknowledged *Excuse    `json:"acknowledged,omitempty"`
+	RuledOut []RuledOut `json:"ruledOut"`
+	// Explained has what the profiles show as a probable cause.
+	Explained    []Explanation `json:"explained,omitempty"`
+	Acknowledged *Excuse       `json:"acknowledged,omitempty"`
 	// Note is a sentence with what the fields cannot express.
 	Note string `json:"note,omitempty"`
 }

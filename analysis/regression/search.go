@@ -187,6 +187,9 @@ func (b *Benchmark) bytes() int64 {
 			for _, p := range f.Parts {
 				n += int64(100 + text*len(p.Path))
 			}
+			for _, e := range f.Explained {
+				n += int64(2*text + len(e.Evidence))
+			}
 			for _, r := range f.RuledOut {
 				n += int64(2*text + len(r.Evidence))
 			}

@@ -46,11 +46,35 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		}
 		return c.Profile(r.statistic()), AllTables, append(notes, c.Warnings...), nil
 	}
+	if r.summed() {
+		p, notes, err := r.sum(ctx, st)
+		return p, 0, notes, err
+	}
 	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
 	if err != nil {
 		return nil, 0, nil, err
 	}
 	return s.tree.Profile(), 0, s.notes, nil
+}
+
+// summed reports whether the profile is the sum of runs as it is, with its compile modes.
+func (r *ExportRequest) summed() bool {
+	t := TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, Filter: r.Filter, Inputs: r.Inputs}
+	return t.isPlain(viewTree)
+}
+
+// sum returns the sum of the selected profiles.
+func (r *ExportRequest) sum(ctx context.Context, st store.Store) (*profile.Profile, []string, error) {
+	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := &reading{rawNames: r.RawNames, modes: true}
+	in, err := read.sum(ctx, st, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	return in.modes.profile(in.tree), notes, nil
 }
 
 // Selected returns the selected profiles of all value types; that there are none is an

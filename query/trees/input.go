@@ -27,6 +27,8 @@ type Input struct {
 	name     string           // of the file; empty for what comes from a store
 	viewer   *calltree.Viewer // of its samples; nil for a sum
 	tree     *calltree.Tree   // of a sum
+	modes    modes            // of the sum, if they were read
+	profile  *profile.Profile // of viewer, of a file
 	profiles int              // 1, or how many are in the sum
 	interval time.Duration    // between samples, if the file says so
 	duration time.Duration    // of all profiles; 0 if unknown for one of them
@@ -52,7 +54,7 @@ func NewInput(name string, p *profile.Profile, names Names) Input {
 	if names == NamesNormalised || names == NamesToCompare && !ownNames(p.Format) {
 		p = p.Rename(normalize.New(nil).Function)
 	}
-	return Input{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
+	return Input{name: name, viewer: calltree.NewViewer(p), profile: p, profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
 }
 
 // ownNames reports whether profiles of a format are compared by their names as written.
@@ -87,6 +89,7 @@ func (a *Average) statistic() average.Statistic {
 type reading struct {
 	Average
 	rawNames bool
+	modes    bool // read compile modes, too
 	limits   profile.Limits
 	above    float64 // percentage of the whole below which a sum needs no details; 0: all are needed
 	*viewer
@@ -123,11 +126,18 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 		r.notes = append(r.notes, b.Warnings...)
 		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, query.Counted(len(b.Profiles), "profile")), tree: b.Tree(average.Statistic(r.Average.Average)), profiles: 1}
 	} else {
-		t, profiles, err := store.MergeTreesAbove(ctx, st, q, r.above)
+		merge := func() (t *calltree.Tree, profiles []store.Profile, err error) {
+			if r.modes {
+				t, in.modes, profiles, err = mergeModes(ctx, st, q)
+				return t, profiles, err
+			}
+			return store.MergeTreesAbove(ctx, st, q, r.above)
+		}
+		t, profiles, err := merge()
 		if err != nil {
 			return in, err
 		}
-		in = Input{tree: t, profiles: len(profiles)}
+		in.tree, in.profiles = t, len(profiles)
 		in.measure(profiles)
 	}
 	if r.rawNames {

@@ -29,15 +29,15 @@ func (r *TreeResult) Table(exact bool) *table.Table {
 			}
 		}
 	}
-	if !exact && !r.categorized() {
+	if !exact && !categorized(r.Rows) {
 		t.Columns = t.Columns[:len(t.Columns)-1]
 	}
 	return t
 }
 
-// categorized reports whether a row has a category.
-func (r *TreeResult) categorized() bool {
-	for n := range r.Rows.All() {
+// categorized reports whether a row of a tree or list has a category.
+func categorized(rows document.Rows[TreeRow]) bool {
+	for n := range rows.All() {
 		if n.Category != "" {
 			return true
 		}
@@ -72,10 +72,19 @@ func (h *Head) Sum() string {
 
 // Table lists functions.
 func (r *FunctionsResult) Table(bool) *table.Table {
+	const category = 4
+	categories := categorized(r.Rows)
 	t := &table.Table{Notes: r.Notes, Title: r.Sum(), Omitted: r.Omitted.Rows, Of: "function",
-		Columns: []table.Column{query.AmountColumn("self", query.Noun(r.Type, r.Unit)), table.ShareColumn("self%"), query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.ShareColumn("total%"), table.TextColumn("function")}}
+		Columns: []table.Column{query.AmountColumn("self", query.Noun(r.Type, r.Unit)), table.ShareColumn("self%"), query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.ShareColumn("total%"), table.TextColumn("category"), table.TextColumn("function")}}
+	if !categories {
+		t.Columns = slices.Delete(t.Columns, category, category+1)
+	}
 	for f := range r.Rows.All() {
-		t.Add(f.Self, f.Self.Of(r.RootTotal), f.Total, f.Total.Of(r.RootTotal), f.Name())
+		cells := []any{f.Self, f.Self.Of(r.RootTotal), f.Total, f.Total.Of(r.RootTotal), f.Category, f.Name()}
+		if !categories {
+			cells = slices.Delete(cells, category, category+1)
+		}
+		t.Add(cells...)
 	}
 	return t
 }

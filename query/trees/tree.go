@@ -34,6 +34,7 @@ type TreeRequest struct {
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers,locks,activity" help:"view: tree, flame, stack-chart, functions, markers, locks (who holds and who waits, in thread dumps), activity (when each thread had samples)" json:"view,omitempty"`
 	Filter          `group:"View"`
+	Modes           bool   `param:"modes" group:"View" help:"categories are the modes in which the virtual machine ran the code of self samples: interpreted, c1, jit, inlined" json:"modes,omitempty"`
 	SameWidth       bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
 	Sort            string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
 	Cut             `group:"Limit"`
@@ -215,6 +216,8 @@ type scope struct {
 	// fromZero counts the times of a stack chart from the first sample.
 	fromZero bool
 	shared   map[string]bool // names of two functions and more; nil: not yet known
+	// byMode has the self values of each node by category, if these are modes.
+	byMode [][]int64
 }
 
 // Validate refuses a request that makes no sense, whatever it is answered from.
@@ -232,6 +235,10 @@ func (r *TreeRequest) validate(view string) error {
 		return param.Errorf("--select selects a call node: leave out --view markers")
 	case len(r.Inputs) > 0 && r.Average.Average != "":
 		return param.Errorf("--average needs a selection from a store, not files")
+	case r.Modes && (r.Average.Average != "" || r.Pushed.Chosen() || len(r.Inputs) > 1):
+		return param.Errorf("--modes needs the sum of runs, or one file: averages, pushed profiles and sums of files have no compile modes")
+	case r.Modes && (r.Callers != "" || r.Callees != "" || r.Under != ""):
+		return param.Errorf("--modes shows whole stacks: leave out --callers, --callees and --under (--transform focus-function:NAME shows what a function calls)")
 	case r.Pushed.Chosen() && len(r.Inputs) > 0:
 		return param.Errorf("--service and --labels select from a store, not files")
 	case r.Pushed.Chosen() && (r.Average.Average != "" || r.RawNames):
@@ -257,7 +264,7 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 		in, _, err = pushedInput(ctx, st, &r.Pushed, &r.Selection, v, view)
 		list = []Input{in}
 	} else {
-		read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+		read := &reading{Average: r.Average, rawNames: r.RawNames, modes: r.Modes, limits: r.Limits, viewer: v}
 		if r.RowsOnly && view == viewTree && r.isPlain(view) {
 			read.above = r.MinPercent
 		}
@@ -274,6 +281,11 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if r.Modes {
+		for i := range list {
+			list[i].showModes()
+		}
 	}
 	s, err := v.scope(list, r, view)
 	if err == nil && view != viewMarkers { // whose search is another
@@ -311,6 +323,9 @@ func (v *viewer) scope(list []Input, r *TreeRequest, view string) (*scope, error
 	}
 	if err := s.narrow(); err != nil {
 		return nil, err
+	}
+	if r.Modes {
+		s.setModes()
 	}
 	return s, v.checkCallers(s.tree.Table)
 }
@@ -389,7 +404,11 @@ func (s *scope) rows() (*TreeResult, error) {
 	list := cutTree(&s.r.Cut, v)
 	rows := document.RowsOf(len(list.rows), func(i int) TreeRow {
 		r := &list.rows[i]
-		return s.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
+		category := v.CategoryName(r.Node)
+		if s.byMode != nil && !s.inverted() {
+			category = s.modesOf(r.Node)
+		}
+		return s.row(r.Func, r.Depth, r.Total, r.Self, category)
 	})
 	rows.Columns = func(w *document.Writer) {
 		n, scale := len(list.rows), s.tree.Type.Scale
@@ -421,7 +440,7 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 // isPlain reports whether the request shows the sum of a selection as it is.
 func (r *TreeRequest) isPlain(view string) bool {
 	return len(r.Inputs) == 0 && !r.Pushed.Chosen() && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
-		!r.RawNames && !r.changesTree() && r.needsSamples(view, query.TypeOf(&r.Selection)) == ""
+		!r.RawNames && !r.Modes && !r.changesTree() && r.needsSamples(view, query.TypeOf(&r.Selection)) == ""
 }
 
 // functionSums lists the functions of a selection from their sums; nil if values cancel,
@@ -460,8 +479,9 @@ func (s *scope) functions(rows []calltree.FunctionRow, root int64) *FunctionsRes
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
 	rows = words.First(rows, s.r.Rows)
+	modes := s.modesOfFunctions()
 	return &FunctionsResult{Head: s.head(root, query.Omitted{Rows: all - len(rows)}), Rows: document.RowsOf(len(rows), func(i int) TreeRow {
-		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
+		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, modes(rows[i].Func))
 	})}
 }
 

@@ -119,6 +119,7 @@ export interface Finding {
   score: number;
   status: 'confirmed' | 'suspect' | 'transient';
   since: { run: string; commit?: string; lastGood?: string };
+  explained?: { cause: string; evidence: string }[];
   ruledOut?: { cause: string; evidence: string }[];
   acknowledged?: { reason?: string; until?: string; by?: string; at?: string };
   note?: string;

@@ -106,20 +106,27 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
       <Next c={c} b={b ?? light} />
       {c.path && c.path.length > 0 && <PathOf c={c} />}
       {candidate && b && <LevelPlot candidate={candidate} b={b} />}
-      {c.ruledOut && c.ruledOut.length > 0 && (
-        <section>
-          <h3>Ruled out</h3>
-          <ul>
-            {c.ruledOut.map(x => (
-              <li key={x.cause}>
-                <b>{x.cause}</b>: {x.evidence}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Reasons title="Explained by" of={c.explained} />
+      <Reasons title="Ruled out" of={c.ruledOut} />
       {candidate?.contexts && b && <Contexts of={candidate} b={b} />}
     </div>
+  );
+}
+
+/** Explanations of a change, with what supports them. */
+function Reasons({ title, of }: { title: string; of?: { cause: string; evidence: string }[] | undefined }) {
+  if (!of || of.length === 0) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul>
+        {of.map(x => (
+          <li key={x.cause}>
+            <b>{visible(x.cause)}</b>: {visible(x.evidence)}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -97,7 +97,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     const all = shown.table.functions;
     const list: [Colouring, string, boolean][] = [
       ['diff', 'change', shown.isDiff],
-      ['category', 'category', !!shown.table.category && shown.table.categories.length > 2],
+      ['category', params.has('modes') ? 'compile mode' : 'category', !!shown.table.category && shown.table.categories.length > 2],
       ['owner', 'own code, library, runtime', all.some(f => f.own) && !all.every(f => f.own)],
       ['package', 'package', true],
       ['thread', 'class of thread', new Set(threadsOf(shown)).size > 1],
@@ -345,6 +345,9 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
             title: 'colours and order',
             items: [
               ...colours.map(([c, label]) => ({ label: `colour by ${label}`, checked: c === colouring, run: () => update({ color: c }) })),
+              ...(kinds.includes('java') && !shown.isDiff && !source.value.offline && !params.has('modes')
+                ? [{ label: 'colour by compile mode', hint: 'interpreted, c1, jit, inlined', checked: false, run: () => update({ modes: true, color: 'category' }, true) }]
+                : []),
               { label: 'callees by name', hint: 'graphs of other runs look alike', checked: order === 'name', run: () => update({ order: null }) },
               { label: 'widest callee first', checked: order === 'width', run: () => update({ order: 'width' }) },
               { label: `${details.value ? 'hide' : 'show'} details of the selection`, hint: 's', run: () => (details.value = !details.value) },
