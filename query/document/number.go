@@ -98,6 +98,9 @@ func (n Number) Amount(unit string) string {
 	return count + " " + unit
 }
 
+// Times returns the number multiplied, as a fraction.
+func (n Number) Times(factor int64) Number { return Fraction(n.Value()*float64(factor), 0) }
+
 // Of returns the number as a share of another; 0 of nothing.
 func (n Number) Of(whole Number) float64 {
 	switch {

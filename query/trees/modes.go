@@ -78,6 +78,9 @@ func (m *modes) profile(t *calltree.Tree) *profile.Profile {
 	return p
 }
 
+// noMode is the category of samples whose innermost frame has no compile mode.
+const noMode = "no mode"
+
 // modeColours are the colours of modes, as Firefox Profiler names them.
 var modeColours = map[profile.FrameType]string{profile.FrameInterpreted: "red", profile.FrameC1: "orange", profile.FrameJIT: "green", profile.FrameInlined: "blue"}
 
@@ -90,21 +93,22 @@ func (in *Input) showModes() {
 	if p == nil {
 		return
 	}
-	shown, sym := *p, *p.Symbols
-	sym.Categories = []profile.Category{{}, {Name: "no mode", Color: "grey"}}
+	from := p.Symbols // markers keep their categories
+	sym := &profile.Symbols{Functions: from.Functions, Frames: slices.Clone(from.Frames), Modules: from.Modules, Scripts: from.Scripts, Resources: from.Resources, Stacks: from.Stacks,
+		Categories: append(slices.Clone(from.Categories), profile.Category{Name: noMode, Color: "grey"})}
 	category := [profile.FrameTypes]profile.CategoryID{}
 	for mode := range category {
-		category[mode] = 1
+		category[mode] = profile.CategoryID(len(from.Categories))
 		if t := profile.FrameType(mode); t.CompileMode() {
 			category[mode] = profile.CategoryID(len(sym.Categories))
 			sym.Categories = append(sym.Categories, profile.Category{Name: t.String(), Color: modeColours[t]})
 		}
 	}
-	sym.Frames = slices.Clone(sym.Frames)
 	for i := range sym.Frames {
 		sym.Frames[i].Category = category[sym.Frames[i].Type]
 	}
-	shown.Symbols = &sym
+	shown := *p
+	shown.Symbols = sym
 	in.viewer = calltree.NewViewer(&shown)
 }
 
@@ -127,7 +131,11 @@ func (s *scope) setModes() {
 	tree := *s.tree
 	tree.Table = &table
 	s.tree, s.shown.Tree = &tree, &tree
-	if !slices.ContainsFunc(s.byMode[min(2, len(s.byMode)):], func(of []int64) bool { return of != nil }) {
+	known := false
+	for c, of := range s.byMode {
+		known = known || of != nil && table.Categories[c].Name != noMode
+	}
+	if !known {
 		s.note("no sample has a compile mode: profilers of the JVM record them (async-profiler with -o collapsed,ann, or JFR)")
 	}
 }
@@ -153,7 +161,7 @@ func (s *scope) modesText(values []int64) string {
 	for c, v := range values {
 		switch name := s.tree.Categories[c].Name; {
 		case v == 0:
-		case abs(v) == sum && c == 1:
+		case abs(v) == sum && name == noMode:
 			return ""
 		case abs(v) == sum:
 			return name

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,8 +62,11 @@ type Head struct {
 	Type      string          `json:"type"`
 	Unit      string          `json:"unit"`
 	RootTotal document.Number `json:"rootTotal"` // 100 % of all shares
-	Notes     []string        `json:"notes"`
-	Omitted   query.Omitted   `json:"omitted"`
+	// Interval is the time that one sample stands for, in nanoseconds; 0 for values that are no
+	// counts, or if it is unknown.
+	Interval int64         `json:"interval,omitempty"`
+	Notes    []string      `json:"notes"`
+	Omitted  query.Omitted `json:"omitted"`
 }
 
 // TreeResult is a tree, depth first.
@@ -361,7 +365,20 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 
 func (s *scope) head(root int64, omitted query.Omitted) Head {
 	t := s.tree.Type
-	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Notes: s.notes, Omitted: omitted}
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Interval: intervalOf(t), Notes: s.notes, Omitted: omitted}
+}
+
+// intervalOf returns the time that one sample of a type stands for, in nanoseconds; 0 if it is
+// unknown.
+func intervalOf(t profile.ValueType) int64 {
+	if t.Unit != "count" || t.Period <= 0 {
+		return 0
+	}
+	unit := map[string]int64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}[t.PeriodUnit]
+	if unit > 0 && t.Period > math.MaxInt64/unit {
+		return 0
+	}
+	return t.Period * unit
 }
 
 // row returns the JSON of a function with its numbers.

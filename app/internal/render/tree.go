@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
@@ -24,8 +25,32 @@ func indent(depth int32) string {
 	return strings.Repeat("· ", wide) + "[" + strconv.Itoa(int(depth)) + "] "
 }
 
-// measured names the column of totals in units that people read beside shares.
-var measured = map[string]string{"nanoseconds": "time", "milliseconds": "time", "bytes": "size"}
+// amount is a pair of columns with absolute values, total and self: shares alone do not tell
+// what could be gained.
+type amount struct {
+	name string // of the column of totals
+	text func(document.Number) string
+}
+
+// amountsOf returns the absolute values of a tree: of counted samples their number, and their
+// time where the interval is known.
+func amountsOf(h *trees.Head) []amount {
+	switch h.Unit {
+	case "nanoseconds", "microseconds", "milliseconds", "seconds":
+		return []amount{{"time", func(n document.Number) string { return n.Amount(h.Unit) }}}
+	case "bytes":
+		return []amount{{"size", func(n document.Number) string { return n.Amount(h.Unit) }}}
+	}
+	noun := query.Noun(h.Type, h.Unit)
+	if noun == "count" {
+		noun = "samples"
+	}
+	list := []amount{{words.Shorten(words.Clean(noun), 9), func(n document.Number) string { return words.Count(n.String()) }}}
+	if h.Interval > 0 {
+		list = append(list, amount{"time", func(n document.Number) string { return n.Times(h.Interval).Amount("nanoseconds") }})
+	}
+	return list
+}
 
 // name returns the name of a function that stands behind some columns, shortened to fit.
 func nameOn(o *Output, function string, columns int) string {
@@ -41,13 +66,12 @@ func Tree(o *Output, r *trees.TreeResult) error {
 	// The numbers stand in front, so that names may be as long as they are.
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, r.Sum())
-	// Shares alone do not tell what could be gained.
-	amount, column := func(document.Number) string { return "" }, ""
-	if name := measured[r.Unit]; name != "" {
-		column = fmt.Sprintf(" %10s", name)
-		amount = func(n document.Number) string { return fmt.Sprintf(" %10s", n.Amount(query.Noun(r.Type, r.Unit))) }
+	amounts := amountsOf(&r.Head)
+	fmt.Fprintf(w, "%8s %8s", "total", "self")
+	for _, a := range amounts {
+		fmt.Fprintf(w, " %9s %9s", a.name, "self")
 	}
-	fmt.Fprintf(w, "%8s %8s%s  %s\n", "total", "self", column, "function")
+	fmt.Fprintf(w, "  %s\n", "function")
 	var categories []string // of the nodes from the root
 	for n := range r.Rows.All() {
 		self := ""
@@ -55,7 +79,15 @@ func Tree(o *Output, r *trees.TreeResult) error {
 			self = words.Percent(n.Self.Of(r.RootTotal))
 		}
 		total := n.Total.Of(r.RootTotal)
-		line := fmt.Sprintf("%8s %8s%s  %s", words.Percent(total), self, amount(n.Total), indent(n.Depth))
+		line := fmt.Sprintf("%8s %8s", words.Percent(total), self)
+		for _, a := range amounts {
+			self := ""
+			if n.Self.Value() != 0 {
+				self = a.text(n.Self)
+			}
+			line += fmt.Sprintf(" %9s %9s", a.text(n.Total), self)
+		}
+		line += "  " + indent(n.Depth)
 		name := n.Name()
 		categories = append(categories[:min(int(n.Depth), len(categories))], n.Category)
 		if at := len(categories) - 1; n.Category != "" && n.Category != noCategory && (at == 0 || categories[at-1] != n.Category) {
@@ -85,7 +117,7 @@ func subtrees(w *bufio.Writer, omitted query.Omitted) {
 func Node(o *Output, r *trees.NodeResult) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
-	fmt.Fprintln(w, words.Clean(r.Path[len(r.Path)-1]))
+	fmt.Fprintln(w, words.Clean(calltree.FormatPath(r.Path)))
 	for _, part := range []struct {
 		name string
 		of   trees.NodeAmount
