@@ -1,6 +1,7 @@
 package format
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/xi2/xz"
 
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -35,9 +37,10 @@ func (w *walk) took(n int, err error) error {
 
 // access is a file that can be read anywhere.
 type access struct {
-	r    io.ReaderAt
-	size int64
-	walk *walk
+	r       io.ReaderAt
+	size    int64
+	walk    *walk
+	spooled bool // content of the file, whose bytes were counted when it was unpacked
 }
 
 // ReadAt reads from the file. A damaged archive may ask for any place.
@@ -46,6 +49,9 @@ func (a *access) ReadAt(b []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := a.r.ReadAt(b, off)
+	if a.spooled {
+		return n, err
+	}
 	return n, a.walk.took(n, err)
 }
 
@@ -62,16 +68,16 @@ func (w *walk) randomAccess(in io.Reader) *access {
 	switch in := in.(type) {
 	case *os.File:
 		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
-			return &access{at, info.Size(), w}
+			return &access{at, info.Size(), w, false}
 		}
 	case interface{ Size() int64 }:
-		return &access{at, in.Size(), w}
+		return &access{at, in.Size(), w, false}
 	}
 	return nil
 }
 
-// meter counts what goes through a level of unpacking against the limit of the
-// file, and says of a decompressor's errors what they are.
+// meter counts what goes through a level of unpacking against the limits of the file and of
+// the request, and says of a decompressor's errors what they are.
 type meter struct {
 	r    io.Reader
 	walk *walk
@@ -80,14 +86,51 @@ type meter struct {
 
 func (m *meter) Read(b []byte) (int, error) {
 	n, err := m.r.Read(b)
-	if m.walk.left -= int64(n); m.walk.left < 0 {
-		return 0, m.walk.tooLarge()
+	w := m.walk
+	if w.left -= int64(n); w.left < 0 {
+		return 0, w.tooLarge()
+	}
+	if m.kind != "tar" { // which does not expand
+		if err := w.spend(int64(n)); err != nil {
+			return 0, err
+		}
+		if m.kind != "" {
+			w.inflated += int64(n)
+		}
+		if w.bomb() {
+			return 0, errBomb
+		}
 	}
 	if err != nil && err != io.EOF {
-		err = m.walk.damage(m.kind, err)
+		err = w.damage(m.kind, err)
 	}
 	return n, err
 }
+
+// spend counts bytes that were read or unpacked. Its error ends the walk.
+func (w *walk) spend(n int64) error {
+	if w.stopped == nil && w.Context != nil {
+		if w.Context.Err() != nil {
+			w.stopped = context.Cause(w.Context)
+		} else {
+			w.stopped = cost.Of(w.Context).Spend(cost.Expanded, n)
+		}
+	}
+	return w.stopped
+}
+
+// Content may inflate to this many times the size of its file, all members and levels of
+// packing together, and guardFree more. Profiles shrink to a fifth or a tenth; what shrinks to
+// less than a two-hundredth was made to do harm.
+const (
+	guardFree  = 64 << 20
+	guardRatio = 200
+)
+
+var errBomb = fmt.Errorf("inflates to more than %d times its size: %w (decompress it first if that is right)", guardRatio, profile.ErrTooLarge)
+
+// bomb reports whether more was inflated than the bytes that were read of the file allow.
+func (w *walk) bomb() bool { return w.inflated > guardFree+guardRatio*w.raw }
 
 func (w *walk) tooLarge() error {
 	return profile.TooLarge("content longer", w.limits.Inflated, "--max-size")
@@ -95,9 +138,10 @@ func (w *walk) tooLarge() error {
 
 // damage returns what an error of a decompressor means.
 func (w *walk) damage(kind string, err error) error {
+	end := w.limit()
 	switch {
-	case w.left < 0:
-		return w.tooLarge()
+	case end != nil:
+		return end
 	case w.rawErr != nil:
 		return w.rawErr
 	case kind == "" || classified(err):
@@ -140,35 +184,6 @@ type sized struct {
 
 // Len returns the size of the content.
 func (s sized) Len() int { return s.size }
-
-// Compressed content may be larger than this only if it was not compressed to less
-// than one guardRatio-th. Profiles shrink to a fifth or a tenth; what shrinks to less
-// than a two-hundredth was made to do harm. guardFree is for all members of an archive.
-const (
-	guardFree  = 64 << 20
-	guardRatio = 200
-)
-
-// ratioGuard stops a decompression bomb before it fills the memory.
-type ratioGuard struct {
-	r      io.Reader
-	walk   *walk
-	start  int64 // walk.raw when the content began
-	out    int64
-	excess int64 // this content's part of walk.excess
-}
-
-func (g *ratioGuard) Read(b []byte) (int, error) {
-	n, err := g.r.Read(b)
-	g.out += int64(n)
-	excess := max(0, g.out-guardRatio*(g.walk.raw-g.start))
-	g.walk.excess += excess - g.excess
-	g.excess = excess
-	if g.walk.excess > guardFree {
-		return 0, fmt.Errorf("inflates to more than %d times its size: %w (decompress it first if that is right)", guardRatio, profile.ErrTooLarge)
-	}
-	return n, err
-}
 
 // frameGuard ends the reading of content that has too many different frames.
 type frameGuard struct {

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"iter"
@@ -21,6 +22,10 @@ import (
 type Reader struct {
 	// Finish, if not nil, is called with each profile before Read returns it.
 	Finish func(*profile.Profile)
+
+	// Context, if not nil, ends Read, between members of an archive and inside of them.
+	// Its account (package cost) counts what is read and unpacked.
+	Context context.Context
 
 	limits   profile.Limits
 	formats  []Format
@@ -94,11 +99,12 @@ type walk struct {
 
 	packing []string // what surrounds the content in work
 
-	left   int64 // bytes that may still be read, compressed and inflated together
-	raw    int64 // bytes read of the file itself
-	size   int64 // of the content in work, as far as known; a damaged file may lie
-	excess int64 // bytes beyond what the compression of each content so far allows (ratioGuard)
-	rawErr error // what reading the file itself ended with, if not its end
+	left     int64 // bytes that may still be read, compressed and inflated together
+	raw      int64 // bytes read of the file itself
+	inflated int64 // bytes that decompressors made of it
+	size     int64 // of the content in work, as far as known; a damaged file may lie
+	rawErr   error // what reading the file itself ended with, if not its end
+	stopped  error // why the request must not cost more
 }
 
 // buffered is a reader of content in memory: a *bytes.Buffer, or what embeds one.
@@ -119,13 +125,21 @@ func (w *walk) memory(name string, content []byte) bool {
 	}
 	in := bytes.NewBuffer(content)
 	defer func() { *in = bytes.Buffer{} }() // decoders keep their reader until the next file
-	w.decode(name, in, prefix, false)
+	if err := w.spend(int64(len(content))); err != nil {
+		w.fail(Decoded{Name: name}, err, 0)
+		return true
+	}
+	w.decode(name, in, prefix)
 	return true
 }
 
 // content reads what begins at src: unpacks it, or decodes it. Level counts how
 // often it was unpacked; at is the file itself when src is, and may be nil.
 func (w *walk) content(name string, src io.Reader, at *access, level int) {
+	if err := w.spend(0); err != nil {
+		w.fail(Decoded{Name: name}, err, 0)
+		return
+	}
 	br := w.buffer(src)
 	defer w.release(br)
 	prefix, err := br.Peek(PrefixSize)
@@ -139,7 +153,7 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 		if level == 0 && at != nil {
 			w.size = at.size
 		}
-		w.decode(name, br, prefix, level > 0)
+		w.decode(name, br, prefix)
 	case level == maxNesting:
 		w.fail(Decoded{Name: name}, errNesting, 0)
 	default:
@@ -150,7 +164,7 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 }
 
 // decode calls the decoder of in, which begins with prefix.
-func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool) {
+func (w *walk) decode(name string, in io.Reader, prefix []byte) {
 	d := Decoded{Name: name, Packing: slices.Clone(w.packing)}
 	f, err := detect(w.formats, prefix)
 	if errors.Is(err, profile.ErrUnrecognized) && len(prefix) > 0 {
@@ -172,9 +186,6 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 		text := w.buffer(c.reader(in))
 		defer w.release(text)
 		in, shift = text, unknownShift
-	}
-	if compressed {
-		in = &ratioGuard{r: in, walk: w, start: w.raw}
 	}
 	if w.limits.Memory > 0 {
 		in = &memoryGuard{r: in, limits: w.limits}
@@ -238,11 +249,24 @@ func (w *walk) fail(d Decoded, err error, shift int64) {
 	case pe.Offset >= 0:
 		pe.Offset += shift
 	}
-	if w.left < 0 && !errors.Is(err, profile.ErrTooLarge) {
-		pe.Err = w.tooLarge() // a decompressor made something else of it
+	if end := w.limit(); end != nil && !errors.Is(err, profile.ErrTooLarge) {
+		pe.Err = end // a decompressor or a decoder made something else of it
 	}
 	w.ended = w.ended || !w.yield(d, pe)
-	w.ended = w.ended || w.left < 0 || w.excess > guardFree // every further member would fail
+	w.ended = w.ended || w.limit() != nil // every further member would fail
+}
+
+// limit returns the limit of the whole walk that was reached, or nil.
+func (w *walk) limit() error {
+	switch {
+	case w.stopped != nil:
+		return w.stopped
+	case w.left < 0:
+		return w.tooLarge()
+	case w.bomb():
+		return errBomb
+	}
+	return nil
 }
 
 // buffer returns a buffered reader of src, large enough to peek.

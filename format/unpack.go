@@ -5,11 +5,13 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
@@ -175,8 +177,12 @@ func (w *walk) zip(p packed) {
 	zr.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	zr.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)))
 	n := 0
-	if _, err := zr.Open("IPCounts.txt"); err == nil {
+	if slices.ContainsFunc(zr.File, func(f *zip.File) bool { return f.Name == "IPCounts.txt" }) {
 		w.fail(Decoded{Name: p.name}, refusal("a recording of Very Sleepy", "export it as a callgrind profile (File, Export as Callgrind)"), 0)
+		return
+	}
+	if err := w.overlap(zr.File); err != nil {
+		w.fail(Decoded{Name: p.name}, err, 0)
 		return
 	}
 	for _, f := range zr.File {
@@ -192,6 +198,33 @@ func (w *walk) zip(p packed) {
 	if n == 0 {
 		w.fail(Decoded{Name: p.name}, errNoMembers, 0)
 	}
+}
+
+// overlap returns an error if members of an archive share bytes: a small file would stand for
+// any number of large ones.
+func (w *walk) overlap(members []*zip.File) error {
+	type span struct {
+		from, until int64
+		name        string
+	}
+	var spans []span
+	for _, f := range members {
+		if err := w.spend(0); err != nil {
+			return err
+		}
+		from, err := f.DataOffset()
+		if err != nil || f.CompressedSize64 == 0 {
+			continue // reading it fails, or does not cost anything
+		}
+		spans = append(spans, span{from, from + int64(min(f.CompressedSize64, 1<<62)), f.Name})
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(spans); i++ {
+		if a, b := spans[i-1], spans[i]; b.from < a.until {
+			return profile.Malformed("zip: the members %.100q and %.100q overlap", a.name, b.name)
+		}
+	}
+	return nil
 }
 
 func (w *walk) zipMember(name string, f *zip.File, level int) {
@@ -223,7 +256,7 @@ func (w *walk) spool(r io.Reader) (*access, func(), error) {
 	var buf bytes.Buffer
 	n, err := io.CopyN(&buf, r, spoolMemory)
 	if err == io.EOF {
-		return &access{bytes.NewReader(buf.Bytes()), n, w}, func() {}, nil
+		return &access{bytes.NewReader(buf.Bytes()), n, w, true}, func() {}, nil
 	}
 	if err != nil {
 		return nil, func() {}, err
@@ -237,5 +270,5 @@ func (w *walk) spool(r io.Reader) (*access, func(), error) {
 		os.Remove(f.Name())
 	}
 	size, err := io.Copy(f, io.MultiReader(&buf, r))
-	return &access{f, size, w}, remove, err
+	return &access{f, size, w, true}, remove, err
 }

@@ -103,6 +103,7 @@ func (w *worker) decode(j job, src io.Reader, b *batch, out outlet) (last *batch
 		original = newCapture(src, w.o.Limits.WithDefaults().Message)
 		in = original
 	}
+	w.reader.Context = out.ctx
 	for d, err := range w.reader.Read(j.source.Name, in) {
 		if out.full(b) {
 			if original != nil {

@@ -8,7 +8,8 @@
 // that a loop that spends needs no other check.
 //
 // What requests share, such as memory of the server, is counted elsewhere
-// (app/internal/server.Budget): an Account bounds one request alone.
+// (app/internal/server.Budget): an Account bounds one request, and takes units that have a
+// Pool from there, too.
 package cost
 
 import (
@@ -28,6 +29,7 @@ const (
 	Rows                 // samples, windows, rows of a result
 	Paths                // call paths
 	Steps                // of patterns: the size of a compiled pattern times the bytes of texts
+	Memory               // bytes that stay in memory until the request ends
 	units
 )
 
@@ -36,12 +38,16 @@ type Limit struct {
 	Max  int64
 	What string // is limited, in words: `bytes of a decompressed profile`
 	Flag string // that raises it; empty: none does
+
+	// Pool takes units from what requests share, until the request ends; nil: they share
+	// nothing. Its error is that of Spend.
+	Pool func(ctx context.Context, n int64) error
 }
 
 // Limits are what one request may cost. The zero value does not limit.
 type Limits struct {
-	Read, Expanded, Rows, Paths, Steps Limit
-	Time                               Limit // in milliseconds
+	Read, Expanded, Rows, Paths, Steps, Memory Limit
+	Time                                       Limit // in milliseconds
 }
 
 // Exceeded is the error of work that would cost more than a limit allows. The work was not
@@ -77,7 +83,8 @@ type Account struct {
 }
 
 // Spend counts n units before they are spent. If they are more than is left, nothing is
-// counted, and the error is an Exceeded; if the request has ended, it is the cause.
+// counted, and the error is an Exceeded, or that of the pool; if the request has ended, it is
+// the cause.
 func (a *Account) Spend(u Unit, n int64) error {
 	if a == nil {
 		return nil
@@ -86,11 +93,14 @@ func (a *Account) Spend(u Unit, n int64) error {
 		return context.Cause(a.ctx)
 	}
 	spent := a.spent[u].Add(n)
-	if err := a.limits[u].Check(spent); err != nil {
-		a.spent[u].Add(-n)
-		return err
+	err := a.limits[u].Check(spent)
+	if pool := a.limits[u].Pool; err == nil && pool != nil {
+		err = pool(a.ctx, n)
 	}
-	return nil
+	if err != nil {
+		a.spent[u].Add(-n)
+	}
+	return err
 }
 
 // Spent returns the units that were counted.
@@ -112,7 +122,7 @@ func Begin(ctx context.Context, l Limits) (_ context.Context, end context.Cancel
 	} else {
 		ctx, end = context.WithCancel(ctx)
 	}
-	a := &Account{limits: [units]Limit{l.Read, l.Expanded, l.Rows, l.Paths, l.Steps}, ctx: ctx}
+	a := &Account{limits: [units]Limit{l.Read, l.Expanded, l.Rows, l.Paths, l.Steps, l.Memory}, ctx: ctx}
 	return context.WithValue(ctx, accountKey{}, a), end
 }
 

@@ -43,6 +43,31 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestPool: what requests share is taken from the pool, after the limit of the request.
+func TestPool(t *testing.T) {
+	full, taken := errors.New("full"), int64(0)
+	ctx, end := cost.Begin(t.Context(), cost.Limits{Memory: cost.Limit{Max: 10, What: "bytes", Pool: func(_ context.Context, n int64) error {
+		if taken+n > 8 {
+			return full
+		}
+		taken += n
+		return nil
+	}}})
+	defer end()
+	a := cost.Of(ctx)
+	for _, test := range []struct {
+		n    int64
+		want error
+	}{{5, nil}, {4, full}, {3, nil}} {
+		if err := a.Spend(cost.Memory, test.n); err != test.want {
+			t.Errorf("%d bytes: %v, not %v", test.n, err, test.want)
+		}
+	}
+	if err := a.Spend(cost.Memory, 3); !errors.As(err, new(*cost.Exceeded)) || taken != 8 || a.Spent(cost.Memory) != 8 {
+		t.Errorf("%v, %d taken, %d spent", err, taken, a.Spent(cost.Memory))
+	}
+}
+
 // TestNone: code without an account, such as a command on a file, has no limits.
 func TestNone(t *testing.T) {
 	if err := cost.Of(t.Context()).Spend(cost.Read, 1<<62); err != nil {

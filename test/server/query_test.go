@@ -1,12 +1,17 @@
 package server
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -150,4 +155,61 @@ func TestSelectorAttack(t *testing.T) {
 	p.measures(t, "dendro_http_requests_in_flight 5")
 	p.ended(t, 900<<20)
 	<-done
+}
+
+// overlapping returns a zip archive with n entries of its directory for one member.
+func overlapping(t *testing.T, n int, content string) string {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	member, err := archive.Create("a.folded")
+	if err == nil {
+		_, err = io.WriteString(member, content)
+	}
+	if err = errors.Join(err, archive.Close()); err != nil {
+		t.Fatal(err)
+	}
+	end := bytes.LastIndex(b.Bytes(), []byte("PK\x05\x06"))
+	tail := b.Bytes()[end:]
+	directory := int(binary.LittleEndian.Uint32(tail[16:]))
+	entries := bytes.Repeat(b.Bytes()[directory:end], n)
+	last := slices.Clone(tail)
+	binary.LittleEndian.PutUint16(last[8:], uint16(n))
+	binary.LittleEndian.PutUint16(last[10:], uint16(n))
+	binary.LittleEndian.PutUint32(last[12:], uint32(len(entries)))
+	return b.String()[:directory] + string(entries) + string(last)
+}
+
+// TestArchiveAttack sends archives of 1 MB that stand for gigabytes: to be shown, and to be
+// imported.
+func TestArchiveAttack(t *testing.T) {
+	p := serveWithin(t, t.TempDir(), "--max-view", "33554432", "--max-work", "67108864")
+	var stacks strings.Builder
+	for i := range 130_000 {
+		fmt.Fprintf(&stacks, "main;handler%d;service%d;query%d 1\n", i%97, i*7919%1009, i)
+	}
+	archive := overlapping(t, 3000, stacks.String())
+	t.Logf("an archive of %d bytes for %d", len(archive), 3000*stacks.Len())
+	underAttack(t, p, honest, func(client *http.Client) {
+		for _, path := range []string{"/api/v1/view?name=x.zip", "/api/v1/import?run=r&name=x.zip"} {
+			if status, body, err := answerOf(client, "POST", p.http+path, archive); err != nil || !strings.Contains(body, "overlap") || strings.Contains(body, `"stored"`) {
+				t.Errorf("%s: %d %.300s %v", path, status, body, err)
+			}
+		}
+		// More than a view may have, and more than the views of one client may have together.
+		large := strings.Repeat(stacks.String(), 9)
+		if status, body, err := answerOf(client, "POST", p.http+"/api/v1/view?name=x.folded", large); err != nil || status != http.StatusUnprocessableEntity || !strings.Contains(body, "--max-view") {
+			t.Errorf("a large view: %d %.300s %v", status, body, err)
+		}
+		var wg sync.WaitGroup
+		for range 12 {
+			wg.Go(func() {
+				status, body, err := answerOf(clientAt("127.0.0.1"), "POST", p.http+"/api/v1/view?name=x.folded", stacks.String())
+				if err != nil || status != http.StatusOK && (status != http.StatusServiceUnavailable || !strings.Contains(body, "bytes of requests being computed")) {
+					t.Errorf("views at the same time: %d %.300s %v", status, body, err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	p.ended(t, 1500<<20)
 }

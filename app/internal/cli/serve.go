@@ -114,6 +114,8 @@ func (o *serveOptions) addLimits(c *cobra.Command) {
 	f.Int64Var(&l.Body, "max-body", 0, "maximum `bytes` of a request body (default 16 MiB)")
 	f.Int64Var(&l.Upload, "max-upload", 0, "maximum `bytes` of an upload of profiles (default 4 GiB)")
 	f.Int64Var(&l.Inflated, "max-inflated", 0, "maximum `bytes` of a request body or gRPC message after decompression (default 8 times --max-body or --max-grpc-message; uploads 16 GiB)")
+	f.Int64Var(&l.View, "max-view", 0, "maximum `bytes` after decompression of a file that is shown and not stored (default 1 GiB)")
+	f.Int64Var(&l.Work, "max-work", 0, "maximum `bytes` in memory of HTTP requests being computed: views, trees, graphs (default 2 GiB)")
 	f.Int64Var(&l.Steps, "max-steps", 0, "maximum `steps` of the patterns of a request: size of the pattern times bytes of the texts (default 1073741824)")
 	f.IntVar(&l.Requests, "max-requests", 0, "at most `n` HTTP requests of a kind being received, and n being answered (default 256)")
 	f.Int64Var(&l.Answers, "max-answers", 0, "maximum `bytes` of answers in memory that wait for slow clients (default 256 MiB)")

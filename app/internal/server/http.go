@@ -384,7 +384,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), pace: newPace(&s.opts.Limits), slot: slot}
-	ctx, end := cost.Begin(r.Context(), s.opts.Limits.costs())
+	work := &holding{budget: s.work, client: slot.client}
+	defer func() { work.release(math.MaxInt64) }()
+	ctx, end := cost.Begin(r.Context(), s.opts.Limits.costs(&e.Route, work))
 	defer end()
 	r = r.WithContext(ctx)
 	held := &holding{budget: s.messages, client: slot.client}

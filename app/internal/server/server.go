@@ -66,6 +66,8 @@ type Limits struct {
 	Upload   int64 // bytes of an upload of profiles; default 4 GiB
 	Inflated int64 // bytes of a decompressed body; default 16 GiB for uploads, otherwise 8 × Body
 
+	View  int64 // bytes of an upload that is shown and not stored, after decompression; default 1 GiB
+	Work  int64 // bytes in memory of requests that are computed: views, trees, graphs; default 2 GiB
 	Steps int64 // of the patterns of one request: size of the pattern × bytes of texts; default 2^30, about two seconds
 
 	Requests int   // concurrent HTTP requests of each kind that are received, and that are sent; default 256
@@ -93,6 +95,8 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	set(&l.Body, 16<<20)
 	set(&l.Upload, 4<<30)
+	set(&l.View, 1<<30)
+	set(&l.Work, 2<<30)
 	set(&l.Steps, 1<<30)
 	set(&l.Requests, 256)
 	set(&l.Answers, 256<<20)
@@ -110,9 +114,17 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// costs returns what one HTTP request may cost.
-func (l *Limits) costs() cost.Limits {
-	return cost.Limits{Steps: cost.Limit{Max: l.Steps, What: "steps of the patterns of a request", Flag: "--max-steps"}}
+// costs returns what one request of a route may cost. What it keeps in memory is taken from
+// held, which the caller releases when it ends.
+func (l *Limits) costs(route *Route, held *holding) cost.Limits {
+	costs := cost.Limits{
+		Steps:  cost.Limit{Max: l.Steps, What: "steps of the patterns of a request", Flag: "--max-steps"},
+		Memory: cost.Limit{Pool: held.acquire},
+	}
+	if route.View {
+		costs.Expanded = cost.Limit{Max: l.View, What: "decompressed bytes of what is shown", Flag: "--max-view", Pool: held.acquire}
+	}
+	return costs
 }
 
 func set[T comparable](v *T, def T) {
@@ -136,6 +148,7 @@ type Server struct {
 	sessions *sessions
 	guesses  *guesses
 	slots    *slots
+	work     *Budget // bytes in memory of requests that are computed
 	answers  *Budget // bytes of answers that wait to be sent
 	messages *Budget // bytes of bodies and messages in memory
 	calls    *Budget // gRPC calls of all connections
@@ -159,6 +172,7 @@ func New(opts Options, parts ...Part) (*Server, error) {
 	}
 	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer(),
 		sessions: newSessions(), guesses: newGuesses(), slots: newSlots(opts.Limits.Requests),
+		work:     NewBudget("bytes of requests being computed", opts.Limits.Work, (opts.Limits.Work+1)/2),
 		answers:  NewBudget("bytes of answers", opts.Limits.Answers, (opts.Limits.Answers+1)/2),
 		calls:    NewBudget("calls", int64(opts.Limits.Calls), int64(opts.Limits.Calls+1)/2),
 		messages: NewBudget("bytes of messages", opts.Limits.Messages, (opts.Limits.Messages+1)/2)}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -28,7 +29,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if request.Inputs, err = a.inputs(request.Name, r.Body, trees.NamesToCompare); err != nil {
+	if request.Inputs, err = a.inputs(r.Context(), request.Name, r.Body, trees.NamesToCompare); err != nil {
 		return err
 	}
 	switch request.Format {
@@ -52,8 +53,10 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // inputs reads the profiles of a file or archive.
-func (a *api) inputs(name string, body io.Reader, names trees.Names) (list []trees.Input, err error) {
-	for d, err := range format.NewReader(a.Limits).Read(name, body) {
+func (a *api) inputs(ctx context.Context, name string, body io.Reader, names trees.Names) (list []trees.Input, err error) {
+	reader := format.NewReader(a.Limits)
+	reader.Context = ctx
+	for d, err := range reader.Read(name, body) {
 		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
 			continue // a further member of an archive
 		}
@@ -103,7 +106,7 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 		if side < 0 {
 			return mistakef("the form has a part %q: send the files as base and new", part.FormName())
 		}
-		list, err := a.inputs(part.FileName(), part, names)
+		list, err := a.inputs(r.Context(), part.FileName(), part, names)
 		if err != nil {
 			return err
 		}
