@@ -7,7 +7,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Interner is a growing dictionary of functions and call node paths, such as a Forest.
+// Interner is a growing dictionary of functions and call node paths, such as a Forest. One of
+// limited size returns Refused for what it does not add.
 type Interner interface {
 	// Function returns the id of the function of that name.
 	Function(fn profile.Function) int32
@@ -15,6 +16,9 @@ type Interner interface {
 	// root).
 	Path(parent, fn int32) int32
 }
+
+// Refused is the translation of what has no room in the other dictionary. It is not remembered.
+const Refused = int32(-2)
 
 // Translation maps the functions and paths of a forest to those of another dictionary,
 // to which it adds missing ones with their ancestors. Ids of a forest never change
@@ -51,7 +55,7 @@ func (t *Translation) of(from *Forest, p int32) int32 {
 		return p
 	}
 	if t.paths[p] == 0 {
-		t.learn(from, p)
+		return t.learn(from, p)
 	}
 	return t.paths[p] - 1
 }
@@ -80,7 +84,7 @@ func (t *Translation) fit(from *Forest) {
 }
 
 // learn translates a path and its unknown ancestors.
-func (t *Translation) learn(from *Forest, p int32) {
+func (t *Translation) learn(from *Forest, p int32) int32 {
 	t.pending = t.pending[:0]
 	for ; p != NoNode && t.paths[p] == 0; p = from.Paths.Parent[p] {
 		t.pending = append(t.pending, p)
@@ -92,11 +96,18 @@ func (t *Translation) learn(from *Forest, p int32) {
 	for _, p := range slices.Backward(t.pending) {
 		fn := from.Paths.Item[p]
 		if t.functions[fn] == 0 {
-			t.functions[fn] = t.to.Function(from.Functions[fn]) + 1
+			id := t.to.Function(from.Functions[fn])
+			if id == Refused {
+				return Refused
+			}
+			t.functions[fn] = id + 1
 		}
-		here = t.to.Path(here, t.functions[fn]-1)
+		if here = t.to.Path(here, t.functions[fn]-1); here == Refused {
+			return Refused
+		}
 		t.paths[p] = here + 1
 	}
+	return here
 }
 
 // Translations caches the translations of forests into one dictionary. It does not keep

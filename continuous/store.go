@@ -55,3 +55,40 @@ type Store interface {
 	// WindowStats counts series and windows.
 	WindowStats(ctx context.Context) (Stats, error)
 }
+
+// Limited is a Store whose forest of call paths has a limited size. Stacks for which there is no
+// room are together in the path Other.
+type Limited interface {
+	// Limit sets the limits, before windows are stored.
+	Limit(Room)
+	// Forest returns the size of the forest.
+	Forest(ctx context.Context) (Forest, error)
+	// Unused counts the paths that nothing uses any more, which Compact of the engine removes.
+	// It reads all windows.
+	Unused(ctx context.Context) (paths int64, err error)
+}
+
+// Other is the function of stacks for which a store has no room.
+const Other = "(other)"
+
+// Room is the maximum size of a forest; zero fields do not limit.
+type Room struct {
+	Paths int64
+	Text  int64 // bytes of the names and places of functions
+	Share int   // of both that the windows of one service may add, in percent; 0: all
+}
+
+// Part returns the share of a service of a maximum.
+func (r *Room) Part(of int64) int64 {
+	if r.Share <= 0 || r.Share >= 100 {
+		return of
+	}
+	return of * int64(r.Share) / 100
+}
+
+// Forest is the size of a forest.
+type Forest struct {
+	Paths  int64
+	Text   int64 // bytes of the names and places of functions
+	Folded int64 // values of stacks that were added to Other since the store was opened
+}

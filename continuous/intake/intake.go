@@ -58,6 +58,7 @@ type Options struct {
 	MaxDelay time.Duration // of a commit that waits for more windows; 50 ms
 	MaxBytes int64         // maximum of bytes that wait for a commit, and of one push; 64 MiB
 	MaxPaths int           // of the forest, from which another one begins; 2,000,000
+	MaxText  int64         // the same of bytes of functions' names and places; 64 MiB
 	Now      func() time.Time
 }
 
@@ -80,6 +81,7 @@ func (o *Options) withDefaults() {
 	def(&o.MaxDelay, 50*time.Millisecond)
 	def(&o.MaxBytes, 64<<20)
 	def(&o.MaxPaths, 2_000_000)
+	def(&o.MaxText, 64<<20)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -87,6 +89,9 @@ func (o *Options) withDefaults() {
 	o.Limits.Depth = max(o.Limits.Depth, 1<<20)
 	o.Limits.Sums = true
 }
+
+// Share returns Options.MaxShare.
+func (in *Intake) Share() int { return in.opts.MaxShare }
 
 // part returns the share of one service of something.
 func (o *Options) part(of int64) int64 { return of * int64(min(o.MaxShare, 100)) / 100 }
@@ -125,6 +130,7 @@ type Intake struct {
 type forest struct {
 	mu      sync.Mutex
 	current *calltree.Forest
+	text    int64 // bytes of the names and places of its functions
 }
 
 // New returns an Intake that stores in st. Close it before st.

@@ -222,8 +222,8 @@ func (w *Worker) Add(p *Profile) error {
 // became too large. The caller holds the lock of the forest.
 func (w *Worker) follow() {
 	paths := &w.in.paths
-	if paths.current.Paths.Len() > w.in.opts.MaxPaths {
-		paths.current = &calltree.Forest{}
+	if paths.current.Paths.Len() > w.in.opts.MaxPaths || paths.text > w.in.opts.MaxText {
+		paths.current, paths.text = &calltree.Forest{}, 0
 	}
 	if w.forest != paths.current {
 		w.forest, w.cuts = paths.current, map[profile.StackID]int32{}
@@ -245,7 +245,12 @@ func (w *Worker) function(f profile.Function) int32 {
 			*text = strings.Clone(strings.ToValidUTF8((*text)[:maxText], ""))
 		}
 	}
-	return w.forest.Function(f)
+	known := len(w.forest.Functions)
+	id := w.forest.Function(f)
+	if int(id) == known {
+		w.in.paths.text += int64(len(f.Name) + len(f.SystemName) + len(f.Module) + len(f.File) + len(f.Language))
+	}
+	return id
 }
 
 // sets are the series of a profile without their types, by the labels of samples. Index 0

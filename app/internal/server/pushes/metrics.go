@@ -27,6 +27,9 @@ type collector struct {
 	refused *prometheus.Desc
 	windows *prometheus.Desc
 	bytes   *prometheus.Desc
+	paths   *prometheus.Desc
+	text    *prometheus.Desc
+	folded  *prometheus.Desc
 	st      continuous.Store
 }
 
@@ -38,6 +41,9 @@ func metrics(in *intake.Intake, st continuous.Store) []prometheus.Collector {
 			"Pushes that were refused, by reason: invalid, size, labels, label-bytes, series-bytes, series, age, rate, queue, token, unavailable, canceled.", []string{"reason"}, nil),
 		windows: prometheus.NewDesc("dendro_continuous_windows", "Windows in the store, by level: raw, hour, day.", []string{"level"}, nil),
 		bytes:   prometheus.NewDesc("dendro_continuous_window_bytes", "Bytes of their vectors, by level.", []string{"level"}, nil),
+		paths:   prometheus.NewDesc("dendro_continuous_paths", "Call paths in the store (--continuous-max-paths).", nil, nil),
+		text:    prometheus.NewDesc("dendro_continuous_text_bytes", "Bytes of the names and places of functions in the store (--continuous-max-text).", nil, nil),
+		folded:  prometheus.NewDesc("dendro_continuous_folded_stacks_total", "Stacks that were added to (other), because the call paths or texts of the store or of a service reached their limit.", nil, nil),
 		metrics: []metric{
 			newMetric("stored_total", "Windows stored.", counter, func(m *intake.Metrics) float64 { return float64(m.Stored) }),
 			newMetric("repeated_total", "Windows that were stored before.", counter, func(m *intake.Metrics) float64 { return float64(m.Repeated) }),
@@ -63,6 +69,9 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	to <- c.refused
 	to <- c.windows
 	to <- c.bytes
+	to <- c.paths
+	to <- c.text
+	to <- c.folded
 }
 
 // Collect sends the values.
@@ -73,6 +82,16 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for reason, n := range m.Refused {
 		to <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(n), reason)
+	}
+	if limited, ok := c.st.(continuous.Limited); ok {
+		forest, err := limited.Forest(context.Background())
+		if err != nil {
+			to <- prometheus.NewInvalidMetric(c.paths, err)
+			return
+		}
+		to <- prometheus.MustNewConstMetric(c.paths, prometheus.GaugeValue, float64(forest.Paths))
+		to <- prometheus.MustNewConstMetric(c.text, prometheus.GaugeValue, float64(forest.Text))
+		to <- prometheus.MustNewConstMetric(c.folded, prometheus.CounterValue, float64(forest.Folded))
 	}
 	stats, err := c.st.WindowStats(context.Background())
 	if err != nil {

@@ -4,11 +4,13 @@
 //	Pyroscope's SDKs (HTTP, Connect, gRPC) ─┐
 //	OpenTelemetry (HTTP, gRPC) ─────────────┴▶ intake.Intake ─▶ continuous.Store ─▶ sums of hours and days
 //	old windows ───────────────────────────────────────────────▶ removed (Options.Policy)
+//	call paths that only they had ─────────────────────────────▶ removed (reclaim)
 //
 // The package translates no protocol: packages pyroscope and otlp do. It reads no flags.
 package pushes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -27,6 +29,7 @@ type Options struct {
 	Intake intake.Options
 	OTLP   otlp.Options
 	Policy continuous.Policy
+	Room   continuous.Room // of the call paths of the store; zero fields: 5,000,000 paths, 512 MiB
 	Log    *slog.Logger
 }
 
@@ -47,11 +50,15 @@ func New(st store.Store, o Options) (*Pushes, error) {
 		return nil, ErrNoWindows
 	}
 	p := &Pushes{in: intake.New(windows, o.Intake)}
+	if limited, ok := st.(continuous.Limited); ok {
+		o.Room = continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 512<<20), Share: p.in.Share()}
+		limited.Limit(o.Room)
+	}
 	p.Parts = []server.Part{
 		{Name: "pushes", Metrics: metrics(p.in, windows), Ready: func(context.Context) error { return p.in.Err() }},
 		pyroscope.New(p.in).Part(),
 		otlp.New(p.in, o.OTLP).Part(),
-		{Name: "rollup", Run: func(ctx context.Context) error { return o.rollUp(ctx, windows, rollUpEvery) }},
+		{Name: "rollup", Run: func(ctx context.Context) error { return o.rollUp(ctx, st, windows, rollUpEvery) }},
 	}
 	return p, nil
 }
@@ -72,7 +79,8 @@ const (
 )
 
 // rollUp makes the sums of hours and days and removes old windows, until the context ends.
-func (o *Options) rollUp(ctx context.Context, st continuous.Store, every time.Duration) error {
+func (o *Options) rollUp(ctx context.Context, whole store.Writer, st continuous.Store, every time.Duration) error {
+	r := newReclaimer(whole, st)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -82,6 +90,14 @@ func (o *Options) rollUp(ctx context.Context, st continuous.Store, every time.Du
 			o.Log.Error("cannot sum up or remove windows; trying again", "error", err)
 		case rolled != continuous.Rolled{}:
 			o.Log.Info("summed up windows", "made", rolled.Made, "removed", rolled.Expired, "paths_removed", rolled.Swept)
+			r.expired += rolled.Expired
+		}
+		switch paths, err := r.reclaim(ctx, time.Now()); {
+		case ctx.Err() != nil:
+		case err != nil:
+			o.Log.Error("cannot remove call paths that no window has any more; trying again", "error", err)
+		case paths > 0:
+			o.Log.Info("removed call paths that no window has any more", "paths", paths)
 		}
 		select {
 		case <-tick.C:

@@ -61,6 +61,34 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others 
 	return g.Wait()
 }
 
+// Unused returns how many paths Copy would leave out. It reads all vectors, beside changes.
+func Unused(ctx context.Context, s *Store, c *driver.Conn, others Vectors) (paths int64, err error) {
+	err = ReadSnapshot(ctx, s, c, func() error {
+		if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+			return err
+		}
+		_, err := c.Number(ctx, "SELECT count(*) FROM meta") // the snapshot begins
+		return err
+	}, func() error { return nil })
+	defer c.Exec("ROLLBACK")
+	if err != nil {
+		return 0, err
+	}
+	v, err := s.dict.reader(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	r := &rewriter{s: s, c: c, v: v, others: others}
+	for _, p := range s.catalog.listing().profiles {
+		r.profiles = append(r.profiles, int32(p.Seq))
+	}
+	slices.Sort(r.profiles)
+	if err := r.number(ctx); err != nil {
+		return 0, err
+	}
+	return int64(len(r.path) - len(r.oldPaths)), nil
+}
+
 // rewriter copies profiles into an attached database.
 type rewriter struct {
 	s          *Store

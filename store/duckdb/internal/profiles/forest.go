@@ -198,6 +198,19 @@ type writer struct {
 	raw map[string]map[int32]bool // group: functions with an example of a raw name
 
 	translations calltree.Translations // of importers' forests
+
+	room Room // of what is being added; nil: there is no limit
+}
+
+// Room reports whether so many paths and bytes of text may be added, and counts them. What does
+// not fit is calltree.Refused.
+type Room func(paths int, text int64) bool
+
+func (r Room) full(paths int, text int64) bool { return r != nil && !r(paths, text) }
+
+// textOf returns the bytes of what a function is called and where it is.
+func textOf(fn *profile.Function) int64 {
+	return int64(len(fn.Name) + len(fn.Module) + len(fn.File) + len(fn.Language) + len(fn.SystemName))
 }
 
 // writer returns the writer, at first made of the committed columns.
@@ -252,6 +265,14 @@ func (d *dictionary) rollback() {
 
 // Path implements calltree.Interner.
 func (w *writer) Path(parent, fn int32) int32 {
+	if w.room != nil {
+		if id, ok := w.paths.Find(parent, fn); ok {
+			return id
+		}
+		if w.room.full(1, 0) {
+			return calltree.Refused
+		}
+	}
 	n := w.paths.Len()
 	id := w.paths.Child(parent, fn)
 	if int(id) == n {
@@ -280,11 +301,14 @@ func (w *writer) Function(fn profile.Function) int32 {
 	h := intern.String(fn.Name)
 	id, ok := w.ids.Find(h, func(id int32) bool { return w.functions[id].Name == fn.Name })
 	if !ok {
+		if w.room.full(0, textOf(&fn)) {
+			return calltree.Refused
+		}
 		id = int32(len(w.functions))
 		fn.Name = strings.Clone(fn.Name)
 		w.functions = append(w.functions, fn)
 		w.ids.Add(h, id)
-	} else if merged := calltree.MergeAttributes(w.functions[id], fn); merged != w.functions[id] {
+	} else if merged := calltree.MergeAttributes(w.functions[id], fn); merged != w.functions[id] && !w.room.full(0, max(0, textOf(&merged)-textOf(&w.functions[id]))) {
 		if w.shared {
 			w.functions, w.shared = slices.Clone(w.functions), false
 		}

@@ -14,8 +14,9 @@ import (
 
 // Growth is the forest in a transaction that may add to it.
 type Growth struct {
-	s *Store
-	w *writer
+	s     *Store
+	w     *writer
+	other int32 // path of what has no room
 }
 
 // Grow runs f in one transaction, as the one call that changes profiles or windows, and
@@ -38,7 +39,7 @@ func Grow(ctx context.Context, s *Store, f func(c *driver.Conn, g *Growth) error
 			return err
 		}
 		for _, step := range []func() error{
-			func() error { return f(c, &Growth{s, w}) },
+			func() error { return f(c, &Growth{s: s, w: w}) },
 			func() error { return w.writeFunctions(ctx, c) },
 			func() error { return w.writePaths(c) },
 			ctx.Err,
@@ -72,17 +73,35 @@ func (d *dictionary) grown() bool {
 	return w != nil && (w.paths.Len() != w.committed || len(w.functions) != w.committedFns || len(w.changedFns) > 0)
 }
 
-// Encode returns a vector over another forest as one over this, encoded.
-func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector) []byte {
+// Paths returns the number of paths with those that were added.
+func (g *Growth) Paths() int { return g.w.paths.Len() }
+
+// Encode adds the paths of a vector over a forest to that of the store, and returns the vector
+// over it as it is stored. Paths for which there is no room are together in the root path of the
+// function other; folded is their number.
+func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector, room Room, other string) (blob []byte, folded int) {
 	if v.Len() == 0 {
-		return g.s.vectors.encode(nil, nil)
+		return g.s.vectors.encode(nil, nil), 0
 	}
-	g.s.rows.paths = g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
+	g.w.room = room
+	paths := g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
+	g.w.room = nil
+	for i, p := range paths {
+		if p != calltree.Refused {
+			continue
+		}
+		if folded == 0 {
+			g.other = g.w.Path(calltree.NoNode, g.w.Function(profile.Function{Name: other, Kind: profile.KindLabel}))
+		}
+		paths[i] = g.other
+		folded++
+	}
+	g.s.rows.paths = paths
 	sw := &g.s.sweeper
 	sw.growVector(g.w.paths.Len())
-	sw.add(calltree.Vector{Nodes: g.s.rows.paths, Self: v.Self})
+	sw.add(calltree.Vector{Nodes: paths, Self: v.Self})
 	sw.takeVector()
-	return g.s.vectors.encode(sw.nodes, sw.values)
+	return g.s.vectors.encode(sw.nodes, sw.values), folded
 }
 
 // VectorSum adds encoded vectors over a forest. It needs no lock, and memory for the whole

@@ -30,9 +30,13 @@ func shortHash(h profile.Hash) int64 { return int64(binary.LittleEndian.Uint64(h
 // batch is what a PutWindows adds.
 type batch struct {
 	st      *state
-	added   []*series          // new ones
+	added   []*series                  // new ones
 	changed map[continuous.Key]*series // copies of series, by key: what they are after the commit
-	facts   map[int32]bool     // series in the file whose facts changed
+	facts   map[int32]bool             // series in the file whose facts changed
+	limits  continuous.Room
+	text    int64             // bytes that were added
+	grown   map[string]growth // what services have added, with this
+	folded  int64
 	rows    struct {
 		series                        []int32
 		start, length, seq, sum, hash []int64
@@ -58,7 +62,7 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 		if err != nil {
 			return err
 		}
-		b = &batch{st: st, changed: map[continuous.Key]*series{}, facts: map[int32]bool{}}
+		b = &batch{st: st, changed: map[continuous.Key]*series{}, facts: map[int32]bool{}, limits: s.limits, grown: map[string]growth{}}
 		known, err := st.known(ctx, c, list)
 		if err != nil {
 			return err
@@ -184,7 +188,34 @@ func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
 	r := &b.rows
 	r.series, r.start, r.length, r.hash = append(r.series, e.id), append(r.start, start), append(r.length, k.length), append(r.hash, k.hash)
 	r.seq = append(r.seq, b.st.seq+int64(len(r.seq))+1)
-	r.sum, r.paths = append(r.sum, w.Self.Sum()), append(r.paths, g.Encode(w.Forest, w.Self))
+	blob, folded := g.Encode(w.Forest, w.Self, b.room(w.Series.Service, g), continuous.Other)
+	b.folded += int64(folded)
+	r.sum, r.paths = append(r.sum, w.Self.Sum()), append(r.paths, blob)
+}
+
+// growth is what was added to the forest: paths, and bytes of names and places of functions.
+type growth struct{ paths, text int64 }
+
+// room returns what a service may still add to the forest.
+func (b *batch) room(service string, g *profiles.Growth) profiles.Room {
+	if b.limits == (continuous.Room{}) {
+		return nil
+	}
+	has, ok := b.grown[service]
+	if !ok {
+		has = b.st.grown[service]
+	}
+	return func(paths int, text int64) bool {
+		p, t := has.paths+int64(paths), has.text+text
+		l, more := &b.limits, int64(max(1, paths)) // a new function is on a new path
+		if l.Paths > 0 && (int64(g.Paths())+more > l.Paths || has.paths+more > l.Part(l.Paths)) ||
+			l.Text > 0 && text > 0 && (b.st.text+b.text+text > l.Text || t > l.Part(l.Text)) {
+			return false
+		}
+		has, b.text = growth{p, t}, b.text+text
+		b.grown[service] = has
+		return true
+	}
 }
 
 // write fills the open transaction.
@@ -222,6 +253,11 @@ func (b *batch) apply() {
 		*b.st.byKey[k] = *e
 	}
 	b.st.seq += int64(len(b.rows.seq))
+	b.st.text += b.text
+	for service, has := range b.grown {
+		b.st.grown[service] = has
+	}
+	b.st.folded += b.folded
 }
 
 // appendSeries writes rows of table series.

@@ -29,17 +29,48 @@ type Store struct {
 	file *driver.File
 	base *profiles.Store // whose forest and lock it uses
 
-	rolling sync.Mutex // held by RollUp
-	load    sync.Mutex // held while state is loaded
+	limits  continuous.Room // set before the first PutWindows
+	rolling sync.Mutex      // held by RollUp
+	load    sync.Mutex      // held while state is loaded
 	// state changes only in the committed function of profiles.Grow, and is read by its
 	// caller or under profiles.Snapshot.
 	state *state
 }
 
-var _ continuous.Store = (*Store)(nil)
+var (
+	_ continuous.Store   = (*Store)(nil)
+	_ continuous.Limited = (*Store)(nil)
+)
 
 // New returns the windows of a file, to be loaded by Load.
 func New(file *driver.File, base *profiles.Store) *Store { return &Store{file: file, base: base} }
+
+// Limit implements continuous.Limited.
+func (s *Store) Limit(r continuous.Room) { s.limits = r }
+
+// Forest implements continuous.Limited.
+func (s *Store) Forest(ctx context.Context) (f continuous.Forest, err error) {
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		err := s.snapshot(ctx, c, func(st *state) { f.Text, f.Folded = st.text, st.folded })
+		if err == nil {
+			f.Paths, err = c.Number(ctx, "SELECT count(*) FROM call_path")
+		}
+		if end := c.Exec("ROLLBACK"); err == nil {
+			err = end
+		}
+		return err
+	})
+	return f, err
+}
+
+// Unused implements continuous.Limited.
+func (s *Store) Unused(ctx context.Context) (paths int64, err error) {
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		paths, err = profiles.Unused(ctx, s.base, c, Vectors{})
+		return err
+	})
+	return paths, err
+}
 
 // What follows are functions and not methods because package duckdb embeds Store and users
 // must not see them.
@@ -57,6 +88,10 @@ type state struct {
 	list     []*series // in order of ids; never nil
 	byKey    map[continuous.Key]*series
 	nextID   int32
+
+	text   int64             // bytes of functions' names and places when it was read, and of what pushes added
+	grown  map[string]growth // what services have added since
+	folded int64
 }
 
 // snapshot begins a transaction in which the tables are as state says, and calls f with that
@@ -96,7 +131,7 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	if s.state != nil {
 		return s.state, nil
 	}
-	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}}
+	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}, grown: map[string]growth{}}
 	text := ""
 	err := c.Query(ctx, "SELECT value FROM meta WHERE key = '"+metaProgress+"'", nil, func(ch driver.Chunk) error {
 		text = ch.Texts(0)[0]
@@ -111,6 +146,9 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 		}
 	}
 	st.seq = st.progress.Seq
+	if st.text, err = c.Number(ctx, "SELECT coalesce(sum(strlen(name) + strlen(module) + strlen(file) + strlen(language) + strlen(system_name)), 0)::BIGINT FROM fn"); err != nil {
+		return nil, err
+	}
 	if err := st.readSeries(ctx, c); err != nil {
 		return nil, err
 	}
