@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
@@ -22,6 +21,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/sides"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -48,7 +48,7 @@ func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.
 	case j.Scan && k > 0:
 		return req, param.Errorf("--scan chooses the tested runs itself: leave out --last")
 	}
-	if req.History, err = runFilter("--history", j.History); err != nil {
+	if req.History, err = sides.Filter("--history", j.History); err != nil {
 		return req, err
 	}
 	req.Acknowledged, err = acknowledged(ctx, st, f)
@@ -214,7 +214,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err := r.Sides.check(&r.Judging, ""); err != nil {
 		return nil, err
 	}
-	st, sides, about, err := r.Sides.open(ctx, st, &req)
+	st, named, about, err := r.Sides.open(ctx, st, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	res, notes, err := r.compared(ctx, st, sides, list, req)
+	res, notes, err := r.compared(ctx, st, named, list, req)
 	if err != nil {
 		return nil, err
 	}
@@ -244,8 +244,8 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 }
 
 // compared searches the newest runs, or the head of two named sides, for changes.
-func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, sides Sides, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
-	if sides.Base == "" {
+func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named Sides, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
+	if named.Base == "" {
 		res, err := regression.Find(ctx, st, r.Selection, req)
 		if err == nil {
 			suggestBase(res, list)
@@ -255,11 +255,11 @@ func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, sides
 	if len(r.Types) == 0 {
 		list = history.Distinct(list)
 	}
-	c, s, err := (&chooser{sides, &r.Facts, false}).compare(ctx, st, r.Selection, list, r.Last, req)
+	c, s, err := (&chooser{named, &r.Facts, false}).compare(ctx, st, r.Selection, list, r.Last, req)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.Result, slices.Concat([]string{}, s.notes, onBase(c.OnBase)), nil
+	return c.Result, slices.Concat([]string{}, s.Notes, onBase(c.OnBase)), nil
 }
 
 // Scores answers a ScoresRequest.
@@ -413,48 +413,4 @@ func (x *Expand) expandRanked(ctx context.Context, st store.Store, f *facts.Fact
 		out = append(out, found)
 	}
 	return out, nil
-}
-
-// runFilter parses the key=value texts of a flag; nil without any.
-func runFilter(flag string, texts []string) (*store.Query, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	q := &store.Query{}
-	date := func(to *time.Time, value string) (err error) {
-		*to, err = words.ParseInstant(value, time.Now())
-		return err
-	}
-	for _, t := range texts {
-		key, value, ok := strings.Cut(t, "=")
-		var err error
-		switch {
-		case !ok:
-			err = param.Errorf("it is not key=value")
-		case key == "branch":
-			q.Branches = append(q.Branches, value)
-		case key == "machine":
-			q.Machines = append(q.Machines, value)
-		case key == "commit":
-			q.Commits = append(q.Commits, value)
-		case key == "run":
-			q.Runs = append(q.Runs, value)
-		case key == "since":
-			err = date(&q.Since, value)
-		case key == "until":
-			err = date(&q.Until, value)
-		case strings.HasPrefix(key, "attr."):
-			if q.Attributes == nil {
-				q.Attributes = map[string]string{}
-			}
-			q.Attributes[strings.TrimPrefix(key, "attr.")] = value
-		default:
-			const keys = "branch, machine, commit, run, attr.KEY, since, until"
-			err = param.Errorf("%.60q is not one of %s%s", key, keys, words.DidYouMean(key, strings.Split(keys, ", ")))
-		}
-		if err != nil {
-			return nil, param.Errorf("%s %.60q: %w", flag, t, err)
-		}
-	}
-	return q, nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/sides"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -181,7 +182,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	st, sides, about, err := r.Sides.open(ctx, st, &req)
+	st, named, about, err := r.Sides.open(ctx, st, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -199,17 +200,17 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	var res *regression.Result
 	var runs store.Reader = st
 	var notes []string
-	if sides.Base == "" {
+	if named.Base == "" {
 		if res, err = regression.Find(ctx, st, q, req); err == nil {
 			suggestBase(res, list)
 		}
 	} else {
-		var s *chosenSides
+		var s *sides.Chosen
 		var c *gate.Comparison
-		if c, s, err = (&chooser{sides, &r.Facts, r.Files}).compare(ctx, st, q, list, k, req); err == nil {
+		if c, s, err = (&chooser{named, &r.Facts, r.Files}).compare(ctx, st, q, list, k, req); err == nil {
 			res, runs = c.Result, c.Runs
-			notes = append(append(about, s.notes...), onBase(c.OnBase)...)
-			params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
+			notes = append(append(about, s.Notes...), onBase(c.OnBase)...)
+			params = append(params, report.Parameter{Name: "base", Value: s.BaseText}, report.Parameter{Name: "head", Value: s.HeadText})
 		}
 		req.K = 0
 	}

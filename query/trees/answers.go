@@ -34,6 +34,8 @@ func DiffView(r *DiffRequest) query.View[DiffRequest] {
 	switch {
 	case r.View == viewStackChart:
 		return query.ViewOf(DiffChart)
+	case r.View == viewBenchmarks:
+		return query.ViewOf(DiffBenchmarks)
 	case r.Against != "" && r.listsBand():
 		return query.ViewOf(Band)
 	case r.Net && r.Select != "":

@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // DiffRequest asks how two sides differ: two parts of a store, or inputs.
@@ -25,19 +28,22 @@ type DiffRequest struct {
 	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
+	Sides           Named  `prefix:"" group:"Side" json:"sides,omitzero"`
 	Base            Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
 	New             Side   `prefix:"head-" was:"new-" group:"Side" json:"new,omitzero"`
 	By              string `param:"by" group:"View" arg:"what" help:"compare by value, share, profile, operation, second, work, or the name of a metric (default: by operation if every profile has operations, otherwise by profile)" json:"by,omitempty"`
 	Against         string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare with the average and the band of runs: history (default sides: the newest run of one benchmark, and the runs before it)" json:"against,omitempty"`
 	Net             bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
-	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
+	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,benchmarks" help:"view: tree, flame, stack-chart, functions, benchmarks (a row for each; the command's default if the sides have several)" json:"view,omitempty"`
 	SameWidth       bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
 	Sort            string `param:"sort" group:"View" arg:"what" choices:",total,self" default:"" help:"sort functions by the change of total or self (default: of total, the program's own code beyond sampling noise first)" json:"sort,omitempty"`
 	Filter          `group:"View"`
 	Cut             `group:"Limit"`
+	facts.Facts     `json:"facts,omitzero"`
 
-	Inputs [2][]Input     `json:"-"` // base and new, in place of the store; of one side, the other is of the store
-	Limits profile.Limits `json:"-"` // of original files that are decoded
+	only   *[2]store.Query // the sides, already chosen; nil: choose them
+	Inputs [2][]Input      `json:"-"` // base and new, in place of the store; of one side, the other is of the store
+	Limits profile.Limits  `json:"-"` // of original files that are decoded
 }
 
 // DiffHead begins the documents of diffs.
@@ -376,12 +382,18 @@ func (c *comparison) byDefault(sides [2][]Input) string {
 	if c.Type.Momentary() {
 		return byProfile
 	}
+	several := map[testrun.Benchmark]bool{}
 	for _, list := range sides {
 		for k := range list {
 			if list[k].operations <= 0 {
 				return byProfile
 			}
+			maps.Copy(several, list[k].benchmarks)
 		}
+	}
+	if len(several) > 1 {
+		c.note("%d benchmarks are added up, whose operations differ: --view benchmarks compares each per operation", len(several))
+		return byProfile
 	}
 	return byOperation
 }
@@ -398,7 +410,11 @@ func (c *comparison) noteOperations(sides [2][]Input) {
 			}
 		}
 	}
-	c.note("compared per operation: %s and %s operations%s (--by profile: per profile)", words.Count(int64(n[0])), words.Count(int64(n[1])), estimated)
+	level := ""
+	if slices.ContainsFunc(slices.Concat(sides[0], sides[1]), func(in Input) bool { return len(in.rates) > 1 }) {
+		level = ", at the level of the median run of each side"
+	}
+	c.note("compared per operation: %s and %s operations%s%s (--by profile: per profile)", words.Count(int64(n[0])), words.Count(int64(n[1])), estimated, level)
 }
 
 // divide sets what the sides are compared by.
@@ -426,6 +442,9 @@ func (c *comparison) divide(sides [2][]Input) error {
 			}
 			work[i] += amount
 		}
+		if by == byOperation {
+			work[i] = operationsAtMedian(list, work[i])
+		}
 		if !(work[i] > 0) {
 			return fmt.Errorf("--by %s: the %s side has no value to divide by", by, sideName(i))
 		}
@@ -435,6 +454,22 @@ func (c *comparison) divide(sides [2][]Input) error {
 	}
 	c.PerUnit(work[0], work[1])
 	return nil
+}
+
+// operationsAtMedian returns the number of operations by which a side's sum is divided, so that
+// its total is that of its median run per operation: the level of findings and of the metric. Of
+// one run it is the number as counted.
+func operationsAtMedian(list []Input, counted float64) float64 {
+	var rates []float64
+	sum := 0.0
+	for k := range list {
+		rates = append(rates, list[k].rates...)
+		sum += list[k].sum
+	}
+	if median := stat.Median(rates); len(rates) > 1 && median > 0 && sum > 0 {
+		return sum / median
+	}
+	return counted
 }
 
 // workOf returns how much work an input stands for.

@@ -36,6 +36,9 @@ type Input struct {
 	// operations of all profiles, 0 if unknown for one of them; estimated: of one at least.
 	operations float64
 	estimated  bool
+	rates      []float64 // samples per operation of each profile whose operations are known
+	sum        float64   // of their samples
+	benchmarks map[testrun.Benchmark]bool
 	warnings   []profile.Warning // of the reader
 }
 
@@ -153,12 +156,15 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 func (in *Input) measure(profiles []store.Profile) {
 	in.metrics = map[string]float64{}
 	of := map[string]int{}
+	in.benchmarks = map[testrun.Benchmark]bool{}
 	timed, counted := 0, 0
 	for i := range profiles {
 		p := &profiles[i]
+		in.benchmarks[p.Benchmark] = true
 		if n, estimated := p.Operations(); n > 0 {
 			counted++
 			in.operations += n
+			in.rates, in.sum = append(in.rates, float64(p.Sum)/n), in.sum+float64(p.Sum)
 			in.estimated = in.estimated || estimated
 		}
 		if p.Duration > 0 {

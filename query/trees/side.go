@@ -3,12 +3,68 @@ package trees
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/sides"
 	"github.com/dendroprof/dendro/store"
 )
+
+// Named names the two sides of a diff, as check, report and regressions do.
+type Named struct {
+	Base []string `param:"base" arg:"what" help:"base side: a branch (up to the merge base), commit or run of the store, or key=value; or files, then repeatable" json:"base,omitempty"`
+	Head []string `param:"head" arg:"what" help:"head side, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
+}
+
+func (n *Named) chosen() bool { return len(n.Base)+len(n.Head) > 0 }
+
+// name returns the one name of a side of the store; empty: none.
+func name(flag string, names []string) (string, error) {
+	switch len(names) {
+	case 0:
+		return "", nil
+	case 1:
+		return names[0], nil
+	}
+	return "", param.Errorf("%s %s: give one branch, commit or run, or conditions in one text: branch=main,machine=m", flag, strings.Join(names, " "))
+}
+
+// named finds the runs of both sides by their names.
+func (r *DiffRequest) named(ctx context.Context, st store.Reader, v *viewer, q store.Query) (queries [2]store.Query, err error) {
+	c := sides.Chooser{Facts: &r.Facts, Alone: true}
+	if c.Base, err = name("--base", r.Sides.Base); err == nil {
+		c.Head, err = name("--head", r.Sides.Head)
+	}
+	switch {
+	case err != nil:
+		return queries, err
+	case c.Base == "":
+		return queries, param.Errorf("--head needs --base, the side to compare with")
+	case r.Base.chosen() || r.New.chosen():
+		return queries, param.Errorf("the sides are named twice: give --base and --head, or --base-run, --head-run, …")
+	}
+	last := q.Last
+	q.Last = 0
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return queries, err
+	}
+	if len(list) == 0 {
+		return queries, store.OneType(nil, q)
+	}
+	s, err := c.Choose(ctx, list, last)
+	if err := r.Unmet(err); err != nil {
+		return queries, err
+	}
+	v.notes = append(v.notes, s.Notes...)
+	v.note("base: %s; head: %s", s.BaseText, s.HeadText)
+	if len(s.Base) == 0 {
+		return queries, fmt.Errorf("--base %s: %w", c.Base, store.ErrNothing)
+	}
+	return [2]store.Query{{Profiles: store.IDs(s.Base), Types: q.Types}, {Profiles: store.IDs(s.Head), Types: q.Types}}, nil
+}
 
 // Side chooses one side of a diff from the selection.
 type Side struct {
@@ -53,35 +109,35 @@ func (r *DiffRequest) OfStore() bool {
 			return true
 		}
 	}
-	return len(q.Groups)+len(q.Benchmarks)+len(q.Params)+len(q.Runs)+len(q.Commits)+len(q.Branches)+len(q.Profiles) > 0
+	return r.Sides.chosen() || len(q.Groups)+len(q.Benchmarks)+len(q.Params)+len(q.Runs)+len(q.Commits)+len(q.Branches)+len(q.Profiles) > 0
 }
 
 // side is what the request says of one side.
 func (r *DiffRequest) side(i int) *Side { return [2]*Side{&r.Base, &r.New}[i] }
 
 // read returns both sides, and the viewer of the request.
-func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, sides [2][]Input, err error) {
+func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, both [2][]Input, err error) {
 	if v, err = newViewer(ctx, &r.Filter, query.TypeOf(&r.Selection)); err != nil {
-		return v, sides, err
+		return v, both, err
 	}
 	if r.inputs() && r.Pushed.Chosen() {
-		return v, sides, param.Errorf("--service and --labels select from a store, not files")
+		return v, both, param.Errorf("--service and --labels select from a store, not files")
 	}
 	if r.inputs() && r.Against == "" {
-		sides = r.Inputs
-		for i := range sides {
-			if len(sides[i]) == 0 {
-				sides[i], err = r.beside(ctx, st, v, i, view)
+		both = r.Inputs
+		for i := range both {
+			if len(both[i]) == 0 {
+				both[i], err = r.beside(ctx, st, v, i, view)
 			}
 		}
-		return v, sides, err
+		return v, both, err
 	}
-	sides, err = r.sides(ctx, st, v, view)
-	return v, sides, err
+	both, err = r.sides(ctx, st, v, view)
+	return v, both, err
 }
 
 // sides reads what is compared from the store.
-func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (sides [2][]Input, err error) {
+func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (both [2][]Input, err error) {
 	if r.Pushed.Chosen() {
 		return r.pushedSides(ctx, st, v)
 	}
@@ -90,16 +146,16 @@ func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view
 		return r.bandSides(ctx, st, v)
 	}
 	queries, err := r.queries(ctx, st, v)
-	for i := 0; i < len(sides) && err == nil; i++ {
+	for i := 0; i < len(both) && err == nil; i++ {
 		err = v.within(r.side(i).Range, func() (err error) {
-			sides[i], err = read.ofStore(ctx, st, queries[i], view)
+			both[i], err = read.ofStore(ctx, st, queries[i], view)
 			return err
 		})
 		if err != nil {
 			err = fmt.Errorf("%s: %w", sideName(i), err)
 		}
 	}
-	return sides, err
+	return both, err
 }
 
 // beside reads the side of the store that is compared with a file: the selection, narrowed by
@@ -132,12 +188,17 @@ func sideName(i int) string { return [2]string{"base", "new"}[i] }
 // queries returns the part of the store on each side: what the request chooses of the
 // selection or, with --last n, the newest runs and those before.
 func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
+	if r.only != nil {
+		return *r.only, nil
+	}
 	q, notes, err := query.OneType(ctx, st, &r.Selection)
 	if err != nil {
 		return queries, err
 	}
 	v.notes = append(v.notes, notes...)
 	switch {
+	case r.Sides.chosen():
+		return r.named(ctx, st, v, q)
 	case r.Base.chosen() && r.New.chosen():
 		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
 	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
@@ -147,5 +208,5 @@ func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (
 		}
 		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
 	}
-	return queries, param.Errorf("nothing to compare: give --base-run and --head-run (or -commit, -branch, -since, -until, -range), --last n, or two files")
+	return queries, param.Errorf("nothing to compare: give --base and --head (or --base-run and --head-run, -commit, -branch, -since, -until, -range), --last n, or two files")
 }

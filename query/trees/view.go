@@ -21,6 +21,7 @@ const (
 	viewFlame      = "flame"
 	viewStackChart = "stack-chart"
 	viewFunctions  = "functions"
+	viewBenchmarks = "benchmarks"
 	viewMarkers    = "markers"
 	viewLocks      = "locks"
 	viewActivity   = "activity"

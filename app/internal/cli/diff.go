@@ -2,10 +2,15 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
@@ -15,7 +20,7 @@ import (
 type diffOptions struct {
 	trees.DiffRequest
 	fileFlags
-	files [2][]string // --base, --head
+	views bool // --view is given
 	out   destination
 }
 
@@ -26,7 +31,11 @@ func newDiff(e *env) *cobra.Command {
 		Short: "Compare two profiles, or two sets of profiles",
 		Long: `Merge the call trees of two sides, base and head, and print base, new, delta and
 relative change of every call path on either side. Functions on one side only are
-marked new or vanished. A side is one or more files, or a selection of the store.
+marked new or vanished. A side is one or more files, or runs of the store: --base and
+--head name them as in check, by a branch, a commit, a run or key=value; flags such as
+--base-since select them. If the sides have several benchmarks, print a row for each
+instead of a tree of their sum: base, head, change, and the innermost function with half
+of the change; --view and --benchmark choose.
 
 --by sets how values are compared (default: operation if the operations of all profiles
 are known, see import --operations, otherwise profile):
@@ -52,6 +61,7 @@ flame, html or svg, it shows the diff between their average (--average, default 
 and the run.`,
 		Example: `  dendro diff before.pb.gz after.pb.gz
   dendro diff --base 'main/*.jfr' --head 'branch/*.jfr' --view functions
+  dendro diff --base main --head my-branch
   dendro diff --benchmark checkout --last 1
   dendro diff --benchmark checkout --against history
   dendro diff --benchmark checkout --base-run run-017 --head-run run-018 -o diff.html`,
@@ -59,45 +69,80 @@ and the run.`,
 	}
 	flags := addRequest(c, &o.DiffRequest)
 	o.fileFlags.addFlags(c)
-	for i, side := range []string{"base", "head"} {
-		c.Flags().StringArrayVar(&o.files[i], side, nil, "`file` of the "+side+" side; repeatable")
-		inGroup(c, "Side", side)
-	}
-	c.Flags().StringArrayVar(&o.files[1], "new", nil, "the same as --head")
+	c.Flags().StringArrayVar(&o.Sides.Head, "new", nil, "the same as --head")
 	c.Flags().Lookup("new").Hidden = true
 	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(o.out.format)
+		o.views = c.Flags().Changed("view") || o.Select != ""
 		return o.run(c.Context(), e, args)
 	}
 	return c
 }
 
-func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
+func (o *diffOptions) run(ctx context.Context, e *env, args []string) (err error) {
+	files := [2][]string{o.Sides.Base, o.Sides.Head}
+	named := len(files[0])+len(files[1]) > 0
 	switch {
 	case len(args) == 1:
 		return usagef("a diff takes two files, BASE and HEAD")
-	case len(args) == 2 && len(o.files[0])+len(o.files[1]) > 0:
+	case len(args) == 2 && named:
 		return usagef("the sides are named twice: give BASE HEAD, or --base and --head")
 	case len(args) == 2:
-		o.files = [2][]string{args[:1], args[1:]}
+		files = [2][]string{args[:1], args[1:]}
+	case !named || !areFiles(files[0]) || !areFiles(files[1]): // a folder may be called like a branch
+		return o.ofStore(ctx, e)
 	}
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if len(o.files[0])+len(o.files[1]) == 0 {
-		return e.asking(ctx, engines.Read, o.fileFlags.limits, func(a endpoint.Asker) error { return o.answer(ctx, e, a) })
-	}
-	for i := range o.files {
-		if len(o.files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+len(o.New.Branches) > 0 {
+	o.Sides = trees.Named{}
+	for i := range files {
+		if len(files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+len(o.New.Branches) > 0 {
 			return usagef("both sides must be files: give BASE HEAD, or --base and --head")
 		}
-		var err error
-		if o.Inputs[i], err = o.fileFlags.read(ctx, e, o.files[i]); err != nil {
+		if o.Inputs[i], err = o.fileFlags.read(ctx, e, files[i]); err != nil {
 			return err
 		}
 	}
 	return o.answer(ctx, e, local(nil, o.fileFlags.limits))
+}
+
+// areFiles reports whether one of some names is a file, a directory, a pattern of files, an
+// address or stdin. What is not there is a name in the store.
+func areFiles(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		found, err := filepath.Glob(name)
+		return name == "-" || strings.Contains(name, "://") || err == nil && len(found) > 0
+	})
+}
+
+// ofStore compares two sides of the store: its benchmarks one by one if there are several, and
+// no view is named.
+func (o *diffOptions) ofStore(ctx context.Context, e *env) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if len(o.Sides.Base) > 0 {
+		if repo, err := gitlog.Root("."); err == nil {
+			o.Repository = coderepo.Repository{Dir: repo}
+		}
+	}
+	return e.asking(ctx, engines.Read, o.fileFlags.limits, func(a endpoint.Asker) error {
+		if o.views || o.Net || o.Against != "" || o.Pushed.Chosen() || !slices.Contains([]outputFormat{"text", "md", "tsv", "csv"}, o.out.format) {
+			return o.answer(ctx, e, a)
+		}
+		list := *o
+		list.View = "benchmarks"
+		result, err := endpoint.Answer[trees.DiffBenchmarksResult](ctx, a, endpoint.Diff.Of(&list.DiffRequest))
+		if err == nil && len(result.Rows) > 0 {
+			return o.out.print(e, result)
+		}
+		if err != nil {
+			return err
+		}
+		return o.answer(ctx, e, a)
+	})
 }
 
 func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) error {

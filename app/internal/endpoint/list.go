@@ -27,7 +27,7 @@ type FlameRequest struct {
 // The results of requests with several views.
 var (
 	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{}, trees.LocksResult{}, trees.ActivityResult{}, trees.NodeResult{}, trees.GrowthResult{}}
-	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{}, trees.BandResult{},
+	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{}, trees.DiffBenchmarksResult{}, trees.BandResult{},
 		trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.NodeResult{}}
 )
 

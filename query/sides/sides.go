@@ -1,0 +1,291 @@
+// Package sides finds the runs that --base and --head name: a branch, a commit, a run, or key=value
+// conditions. Every query that compares two sides of a store reads the names here.
+//
+//	names + profiles of a selection ──Choose──▶ Chosen: the profiles of both sides, and notes
+//
+// A name may be one of the client's repository, which is asked for merge bases too (package
+// facts). The package compares nothing, and does not know what the sides are for.
+package sides
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Chooser finds the runs of both sides.
+type Chooser struct {
+	Base, Head string // names; an empty head is what is checked out, or the newest runs
+	*facts.Facts
+	// Alone: a base that is a run or a commit is that alone, not the history that ends with it.
+	Alone bool
+}
+
+// Chosen are the runs that the names mean.
+type Chosen struct {
+	Base, Head         []store.Profile // in the order of time
+	BaseText, HeadText string
+	Notes              []string
+}
+
+// naming is how a side was named.
+type naming int
+
+const (
+	byFilter naming = iota // key=value
+	byBranch
+	byRun
+	byCommit
+)
+
+// named returns the profiles that a text names: key=value, a branch, a run, a commit, or
+// a revision of the client's repository.
+func (c *Chooser) named(ctx context.Context, flag, text string, list []store.Profile) ([]store.Profile, naming, error) {
+	if strings.Contains(text, "=") {
+		q, err := Filter(flag, strings.Split(text, ","))
+		if err != nil {
+			return nil, 0, err
+		}
+		found := q.Filter(slices.Clone(list))
+		if len(found) == 0 {
+			err = fmt.Errorf("%s %s: %w", flag, text, store.ErrNothing)
+		}
+		return found, byFilter, err
+	}
+	for _, try := range []struct {
+		q  store.Query
+		by naming
+	}{
+		{store.Query{Branches: []string{text}}, byBranch},
+		{store.Query{Runs: []string{text}}, byRun},
+		{store.Query{Commits: []string{text}}, byCommit},
+	} {
+		if found := try.q.Filter(slices.Clone(list)); len(found) > 0 {
+			return found, try.by, nil
+		}
+	}
+	if found := c.ofRevision(ctx, text, list); len(found) > 0 {
+		return found, byCommit, nil
+	}
+	return nil, 0, fmt.Errorf("%s %q %w", flag, text, errNoSide)
+}
+
+// errNoSide is a side that the store does not have.
+var errNoSide = errors.New("is not a branch, run or commit of the selected profiles, and --base and --head are not both files")
+
+// inRepository reports whether the client's repository has a branch or commit, also one
+// that was only fetched.
+func (c *Chooser) inRepository(ctx context.Context, name string) bool {
+	for _, revision := range []string{name, "origin/" + name} {
+		if repo := c.Source(); repo != nil {
+			if _, err := repo.Revision(ctx, revision, nil); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofRevision returns the profiles of a commit, by any name that the repository has for
+// it.
+func (c *Chooser) ofRevision(ctx context.Context, revision string, list []store.Profile) []store.Profile {
+	repo := c.Source()
+	if repo == nil {
+		return nil
+	}
+	a, err := repo.Revision(ctx, revision, nil)
+	if err != nil {
+		return nil
+	}
+	q := store.Query{Commits: []string{a.Commit}}
+	return q.Filter(slices.Clone(list))
+}
+
+// Choose resolves both names in a list of profiles in the order of time. Of the head the
+// newest last runs of each benchmark are kept; 0: all.
+func (c *Chooser) Choose(ctx context.Context, list []store.Profile, last int) (*Chosen, error) {
+	s := &Chosen{}
+	base, by, err := c.named(ctx, "--base", c.Base, list)
+	if errors.Is(err, errNoSide) && c.inRepository(ctx, c.Base) {
+		s.note("the store has no run of %s yet: import its runs when %s is built", c.Base, c.Base)
+		base, by, err = nil, byFilter, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Head, err = c.headOf(ctx, s, list, base, last); err != nil {
+		return nil, err
+	}
+	switch by {
+	case byBranch:
+		base = c.upToMergeBase(ctx, s, base)
+	case byRun, byCommit:
+		if !c.Alone {
+			base = upTo(list, base)
+		}
+	}
+	s.Base = base
+	s.BaseText = fmt.Sprintf("%s (%s)", c.Base, query.RunsOf(base))
+	s.HeadText = query.RunsOf(s.Head)
+	if c.Head != "" {
+		s.HeadText = fmt.Sprintf("%s (%s)", c.Head, s.HeadText)
+	}
+	return s, nil
+}
+
+// headOf returns the profiles under test: those that --head names, else those of the
+// commit that is checked out, else those of the newest commit that is not the base's.
+func (c *Chooser) headOf(ctx context.Context, s *Chosen, list, base []store.Profile, last int) ([]store.Profile, error) {
+	rest, by := without(list, base), byBranch
+	var err error
+	if c.Head == "" {
+		if found := c.checkedOut(ctx, rest); len(found) > 0 {
+			rest, by = found, byCommit
+		}
+	} else if rest, by, err = c.named(ctx, "--head", c.Head, list); err != nil {
+		return nil, err
+	}
+	if len(rest) == 0 {
+		return nil, fmt.Errorf("--base %s: all selected runs are of the base: import runs of the change, or name them with --head: %w", c.Base, store.ErrNothing)
+	}
+	if newest := newestCommit(rest); last == 0 && len(newest) < len(rest) {
+		switch by {
+		case byBranch:
+			rest = newest
+		case byFilter:
+			s.note("--head %s tests all of its commits together (%s); a branch by its name alone tests its newest commit (%s)", c.Head, query.RunsOf(rest), query.RunsOf(newest))
+		}
+	}
+	q := store.Query{Last: last}
+	return q.Filter(rest), nil
+}
+
+// checkedOut returns the profiles of the commit that a workflow tests, or that is checked
+// out; nil if there are none.
+func (c *Chooser) checkedOut(ctx context.Context, list []store.Profile) []store.Profile {
+	if c.Tested != "" {
+		q := store.Query{Commits: []string{c.Tested}}
+		if found := q.Filter(slices.Clone(list)); len(found) > 0 {
+			return found
+		}
+	}
+	return c.ofRevision(ctx, "HEAD", list)
+}
+
+// newestCommit keeps the runs of the commit that was measured last; without commits the
+// newest run.
+func newestCommit(list []store.Profile) []store.Profile {
+	newest := list[len(list)-1].Run
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool {
+		if newest.Commit == "" {
+			return p.Run.Key != newest.Key
+		}
+		return p.Run.Commit != newest.Commit || p.Run.Branch != newest.Branch
+	})
+}
+
+// without returns the profiles of a list that another does not have.
+func without(list, other []store.Profile) []store.Profile {
+	has := map[store.ProfileID]bool{}
+	for i := range other {
+		has[other[i].ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool { return has[p.ID] })
+}
+
+// upTo returns the history that ends with some runs: these and the runs before on their
+// branch.
+func upTo(list, runs []store.Profile) []store.Profile {
+	newest := runs[len(runs)-1].Run
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool {
+		return p.Run.Branch != newest.Branch || newest.Before(p.Run)
+	})
+}
+
+// upToMergeBase keeps the runs of the base's branch that the head contains: those of
+// commits that are ancestors of the head's.
+func (c *Chooser) upToMergeBase(ctx context.Context, s *Chosen, base []store.Profile) []store.Profile {
+	base = without(base, s.Head)
+	commit, repo := s.Head[len(s.Head)-1].Run.Commit, c.Source()
+	switch {
+	case repo == nil || commit == "":
+		s.note("unknown merge base (no repository, or no commit of the head): all runs of the base count")
+		return base
+	case len(base) > 0 && s.Head[0].Run.Branch == base[0].Run.Branch || len(base) == 0 && s.Head[0].Run.Branch == "":
+		return base // one branch, one line
+	}
+	a, err := repo.Revision(ctx, commit, query.Distinct(base, func(p *store.Profile) string { return p.Run.Commit }))
+	if err != nil {
+		s.note("unknown merge base (%v): all runs of the base count", err)
+		return base
+	}
+	kept := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return p.Run.Commit != "" && !a.Has(p.Run.Commit) })
+	switch {
+	case len(kept) == 0 && a.Shallow:
+		s.note("unknown merge base: the clone is shallow (fetch-depth: 0 fetches all); all runs of the base count")
+		return base
+	case len(kept) == 0:
+		s.note("no run of the base is at or before the merge base: all of them count")
+		return base
+	case len(kept) < len(base):
+		s.note("dropped runs of the base after the merge base: %s", query.RunsOf(without(base, kept)))
+	}
+	return kept
+}
+
+func (s *Chosen) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// Filter parses the key=value texts of a flag; nil without any.
+func Filter(flag string, texts []string) (*store.Query, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	q := &store.Query{}
+	date := func(to *time.Time, value string) (err error) {
+		*to, err = words.ParseInstant(value, time.Now())
+		return err
+	}
+	for _, t := range texts {
+		key, value, ok := strings.Cut(t, "=")
+		var err error
+		switch {
+		case !ok:
+			err = param.Errorf("it is not key=value")
+		case key == "branch":
+			q.Branches = append(q.Branches, value)
+		case key == "machine":
+			q.Machines = append(q.Machines, value)
+		case key == "commit":
+			q.Commits = append(q.Commits, value)
+		case key == "run":
+			q.Runs = append(q.Runs, value)
+		case key == "since":
+			err = date(&q.Since, value)
+		case key == "until":
+			err = date(&q.Until, value)
+		case strings.HasPrefix(key, "attr."):
+			if q.Attributes == nil {
+				q.Attributes = map[string]string{}
+			}
+			q.Attributes[strings.TrimPrefix(key, "attr.")] = value
+		default:
+			const keys = "branch, machine, commit, run, attr.KEY, since, until"
+			err = param.Errorf("%.60q is not one of %s%s", key, keys, words.DidYouMean(key, strings.Split(keys, ", ")))
+		}
+		if err != nil {
+			return nil, param.Errorf("%s %.60q: %w", flag, t, err)
+		}
+	}
+	return q, nil
+}
