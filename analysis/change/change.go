@@ -41,10 +41,16 @@ const (
 	Confirmed State = "confirmed" // it is there
 	Ended     State = "ended"     // it was confirmed, and is over: runs are back at the level before
 	Accepted  State = "accepted"  // open, and somebody accepted it; only Accept sets it
+	// Passing: all code took longer in the newest runs, which is the machine unless it lasts. It is no
+	// row of a list, but the machine's weather.
+	Passing State = "passing"
 )
 
-// Open reports whether changes of this state are there in the newest run.
-func (s State) Open() bool { return s != Ended }
+// Open reports whether changes of this state are listed: they are there in the newest run.
+func (s State) Open() bool { return s == Suspect || s == Confirmed || s == Accepted }
+
+// pending reports whether the next run decides.
+func (s State) pending() bool { return s == Suspect || s == Passing }
 
 // Run is a run of a line.
 type Run struct {
@@ -149,13 +155,13 @@ type Verdict struct {
 	Detectable float64  `json:"detectable,omitempty"`
 	Weather    *Weather `json:"weather,omitempty"` // of the newest run
 
-	// Changes are the open ones, newest onset first, then the ended ones, newest end first.
+	// Changes are the open ones, newest onset first, then passing ones, then the ended ones.
 	Changes []Change `json:"changes"`
 	// Walk continues the verdict.
 	Walk Walk `json:"walk"`
 }
 
-// Open lists the changes that are there in the newest run.
+// Open lists the open changes.
 func (v *Verdict) Open() []Change {
 	n := 0
 	for n < len(v.Changes) && v.Changes[n].State.Open() {

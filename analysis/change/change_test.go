@@ -182,6 +182,32 @@ func TestGain(t *testing.T) {
 	}
 }
 
+// TestWeather: nights in which all code takes longer are the machine's, unless they last.
+func TestWeather(t *testing.T) {
+	slow := func(from, to int) []*store.File {
+		list := files(6, 30, steps())
+		for i, f := range list {
+			f.Metrics = f.Metrics[:1] // without operations
+			f.Metrics[0].Mean = 100 * (1 + 0.01*float64(i%3))
+			if i >= from && i < to {
+				f.Metrics[0].Mean *= 1.3
+			}
+		}
+		return list
+	}
+	v := night(t, slow(20, 21), 21)
+	if v.Status != Machine || v.Weather == nil || v.Weather.Factor < 1.2 || v.Weather.Factor > 1.4 || len(v.Open()) != 0 {
+		t.Errorf("%s %+v %+v", v.Status, v.Weather, v.Changes)
+	}
+	if v = night(t, slow(20, 21), 23); v.Status != Unchanged || len(v.Changes) != 0 {
+		t.Errorf("after: %s %+v", v.Status, v.Changes)
+	}
+	v = night(t, slow(20, 30), 25)
+	if v.Status != Slower || len(v.Open()) != 1 || v.Changes[0].Finding.Kind != regression.Slowdown || v.Changes[0].Onset.Run.Run != "n020" {
+		t.Errorf("it lasts: %s %+v", v.Status, v.Changes)
+	}
+}
+
 func TestTooFew(t *testing.T) {
 	list := files(5, 4, steps())
 	if v := night(t, list, 3); v.Status != TooFew || v.Reason != "too few runs: 3 of 4" {

@@ -17,7 +17,7 @@ const (
 	oldestAge  = 16  // newest runs that are tested together
 	mostAfter  = 30  // runs since an onset that its size is measured on
 	mostBack   = 8   // newest runs among which the end of a change is searched
-	mostEnded  = 100 // ended changes that a verdict lists
+	mostOthers = 100 // changes that a verdict keeps beside the open ones
 	mostRuns   = mostLevel + oldestAge
 )
 
@@ -79,8 +79,8 @@ func (w *walker) step(t int) error {
 			c.After = append(c.After, t)
 		}
 	}
-	w.take(found, t)
-	w.end(t)
+	w.take(found)
+	w.end()
 	if err := w.measure(t); err != nil {
 		return err
 	}
@@ -126,6 +126,7 @@ type stated struct {
 	program *regression.Estimate
 	sure    bool
 	old     bool // against the level before the current one
+	weather bool
 }
 
 // compare tests the newest run alone, and with those before. T is not yet in the level.
@@ -134,7 +135,7 @@ func (w *walker) compare(t int) ([]stated, error) {
 	level := append(slices.Clone(v.Walk.Level), t)
 	first := t // of the oldest suspect: runs from there on are no base
 	for i := range v.Changes {
-		if c := &v.Changes[i]; c.State == Suspect {
+		if c := &v.Changes[i]; c.State.pending() {
 			first = min(first, c.After[0])
 		}
 	}
@@ -159,12 +160,11 @@ func (w *walker) compare(t int) ([]stated, error) {
 		}
 		for _, f := range a.Findings {
 			switch {
-			case isWeather(&f, a):
-				if k == 1 {
-					v.Weather = &Weather{v.Newest, 1 + f.Delta.Share}
-				}
 			case f.Kind.Costs() && f.Delta.Share > 0 || f.Kind == regression.Improvement && f.Delta.Share < 0:
-				found = append(found, stated{f, tested[0], k, programOf(a), w.sure(&f, tested), old})
+				found = append(found, stated{f, tested[0], k, programOf(a), w.sure(&f, tested, isWeather(&f, a)), old, isWeather(&f, a)})
+			}
+			if k == 1 && isWeather(&f, a) {
+				v.Weather = &Weather{v.Newest, 1 + f.Delta.Share}
 			}
 		}
 	}
@@ -179,10 +179,10 @@ const (
 )
 
 // sure reports whether a finding of the tested runs is a confirmed change.
-func (w *walker) sure(f *regression.Finding, tested []int) bool {
+func (w *walker) sure(f *regression.Finding, tested []int, weather bool) bool {
 	confirmed, again := f.Status == regression.Confirmed, len(tested) > 2 && w.suspected(f, tested[0])
 	switch {
-	case len(tested) == 1, len(tested) == 2 && f.Kind == regression.Widespread:
+	case len(tested) == 1, len(tested) == 2 && (f.Kind == regression.Widespread || weather):
 		return false
 	case f.Chance <= sureChance:
 		return confirmed || again
@@ -192,7 +192,7 @@ func (w *walker) sure(f *regression.Finding, tested []int) bool {
 
 // suspected reports whether a finding is a suspect that began with a run.
 func (w *walker) suspected(f *regression.Finding, first int) bool {
-	return slices.ContainsFunc(w.v.Changes, func(c Change) bool { return c.State == Suspect && c.After[0] == first && f.SameAs(c.Finding) })
+	return slices.ContainsFunc(w.v.Changes, func(c Change) bool { return c.State.pending() && c.After[0] == first && f.SameAs(c.Finding) })
 }
 
 // ages lists the numbers of newest runs that are tested together, the smallest first: one, two,
@@ -200,7 +200,7 @@ func (w *walker) suspected(f *regression.Finding, first int) bool {
 func (w *walker) ages(level []int) []int {
 	ages := []int{1, 2}
 	for i := range w.v.Changes {
-		if c := &w.v.Changes[i]; c.State == Suspect {
+		if c := &w.v.Changes[i]; c.State.pending() {
 			n := 0
 			for n < len(level) && level[len(level)-1-n] >= c.After[0] {
 				n++
@@ -218,9 +218,10 @@ func (w *walker) ages(level []int) []int {
 	return slices.DeleteFunc(ages, func(k int) bool { return k > len(level) || k > 2 && len(level)-k < k })
 }
 
-// isWeather reports whether a finding is that all code took longer.
+// isWeather reports whether a finding is that all code took longer, by a factor that machines differ
+// by. Where operations are known, that is a change.
 func isWeather(f *regression.Finding, a *regression.Analysis) bool {
-	return f.Kind == regression.Slowdown && f.Function == "" && a.Program == nil
+	return f.Kind == regression.Slowdown && f.Function == "" && a.Program == nil && !f.Doubtless
 }
 
 // programOf returns the change of the whole program.
@@ -231,19 +232,19 @@ func programOf(a *regression.Analysis) *regression.Estimate {
 	return &regression.Estimate{Value: a.Metric.Now/a.Metric.Before - 1, Unit: "share"}
 }
 
-// take adds what was found at run t to the changes: suspects that are found again stay or are
+// take adds what was found at the newest run to the changes: suspects that are found again stay or are
 // confirmed, others are withdrawn.
-func (w *walker) take(found []stated, t int) {
+func (w *walker) take(found []stated) {
 	v := w.v
 	slices.SortStableFunc(found, func(a, b stated) int {
 		return cmp.Or(-cmp.Compare(btoi(a.sure), btoi(b.sure)), -cmp.Compare(max(a.Score, -a.Score), max(b.Score, -b.Score)))
 	})
 	var suspects []Change
 	v.Changes = slices.DeleteFunc(v.Changes, func(c Change) bool {
-		if c.State == Suspect {
+		if c.State.pending() {
 			suspects = append(suspects, c)
 		}
-		return c.State == Suspect
+		return c.State.pending()
 	})
 	var kept []Change
 	first := -1
@@ -258,7 +259,10 @@ func (w *walker) take(found []stated, t int) {
 				continue // its own test is asked for
 			}
 		}
-		c := w.newChange(f, t)
+		c := w.newChange(f)
+		if f.weather {
+			c.State = Passing
+		}
 		if at >= 0 {
 			s := &suspects[at]
 			c.Seen, c.Finding.ID = s.Seen, s.Finding.ID
@@ -315,7 +319,7 @@ func calls(f, g *regression.Finding) bool {
 }
 
 // newChange returns the change of a finding, with its onset.
-func (w *walker) newChange(f *stated, t int) Change {
+func (w *walker) newChange(f *stated) Change {
 	first := w.onset(f)
 	c := Change{State: Suspect, Finding: f.Finding, Rows: f.Rows, Program: f.program, Seen: w.v.Newest}
 	c.Onset.Run = runOf(&w.series.Profiles[first].Run)
@@ -402,14 +406,14 @@ func split(values []float64) int {
 }
 
 // end finds the open changes that are over.
-func (w *walker) end(t int) {
+func (w *walker) end() {
 	v := w.v
 	for i := range v.Changes {
 		c := &v.Changes[i]
 		if c.State != Confirmed {
 			continue
 		}
-		first := w.back(c, t)
+		first := w.back(c)
 		if first < 0 {
 			continue
 		}
@@ -434,8 +438,8 @@ func (w *walker) end(t int) {
 }
 
 // back returns the first run back at the level before a change, or -1.
-func (w *walker) back(c *Change, t int) int {
-	if t == c.After[0] || len(c.Before) < leastLevel {
+func (w *walker) back(c *Change) int {
+	if len(c.Before) < leastLevel {
 		return -1
 	}
 	recent := slices.DeleteFunc(slices.Clone(w.v.Walk.Level), func(run int) bool { return run <= c.After[0] })
@@ -508,13 +512,21 @@ func (w *walker) measure(t int) error {
 // sort orders the changes.
 func (v *Verdict) sort() {
 	slices.SortStableFunc(v.Changes, func(a, b Change) int {
-		if open := cmp.Compare(btoi(b.State.Open()), btoi(a.State.Open())); open != 0 {
-			return open
-		}
-		return cmp.Or(-cmp.Compare(a.After[0], b.After[0]), -cmp.Compare(btoi(a.Costs()), btoi(b.Costs())),
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), -cmp.Compare(a.After[0], b.After[0]), -cmp.Compare(btoi(a.Costs()), btoi(b.Costs())),
 			-cmp.Compare(a.Finding.Delta.Share, b.Finding.Delta.Share), cmp.Compare(a.ID, b.ID))
 	})
-	v.Changes = v.Changes[:min(len(v.Changes), len(v.Open())+mostEnded)]
+	v.Changes = v.Changes[:min(len(v.Changes), len(v.Open())+mostOthers)]
+}
+
+// rank is the place of a state in the order of changes.
+func (s State) rank() int {
+	switch {
+	case s.Open():
+		return 0
+	case s == Passing:
+		return 1
+	}
+	return 2
 }
 
 // status sets what the newest run says.
@@ -537,7 +549,7 @@ func (v *Verdict) status() {
 		v.Status = Slower
 	case gains > 0:
 		v.Status = Faster
-	case v.Weather != nil:
+	case v.Weather != nil || slices.ContainsFunc(v.Changes, func(c Change) bool { return c.State == Passing }):
 		v.Status = Machine
 	default:
 		v.Status = Unchanged

@@ -203,6 +203,9 @@ func (f *fit) testedFactors() {
 // term is what a function self adds to the likelihood of a size factor.
 type term struct{ x, mean, jitter, outlier float64 }
 
+// farOff is where the density of the normal part is lost in the rounding of the other one.
+const farOff = 60.0
+
 // likelihood of the log size factor g of the terms of a run. It multiplies as long as
 // numbers of float64 have room, because a logarithm takes most of the time of a term.
 func likelihood(terms []term, g float64) float64 {
@@ -212,8 +215,11 @@ func likelihood(terms []term, g float64) float64 {
 		m := v.mean * e
 		variance := m + v.jitter*m*m
 		d := v.x - m
-		normal := math.Exp(-d*d/(2*variance)) / math.Sqrt(2*math.Pi*variance)
-		product *= (1-outlierShare)*normal + v.outlier
+		density := v.outlier
+		if u := d * d / (2 * variance); u < farOff {
+			density += (1 - outlierShare) * math.Exp(-u) / math.Sqrt(2*math.Pi*variance)
+		}
+		product *= density
 		if product < 1e-200 || product > 1e200 {
 			sum += math.Log(product)
 			product = 1
