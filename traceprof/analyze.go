@@ -29,10 +29,12 @@ type Analysis struct {
 	// Tip is a message if the limit omitted snapshots.
 	Tip string
 	// Found is the number of sequence numbers that the ranges span. Lost ones count,
-	// and those in several ranges count several times.
+	// and those in several ranges count several times. Of CPU profiles it is Snapshots.
 	Found int64
-	// Snapshots is the number of snapshots in the trees.
+	// Snapshots is the number of snapshots in the trees, of CPU profiles that of samples.
 	Snapshots int
+	// CPU tells that the snapshots are samples of CPU profiles, and times are CPU time.
+	CPU bool
 
 	Functions []profile.Function // those of StackTree.Function; the names are code signatures
 	Trees     []StackTree        // one for each outermost frame, in order of first appearance
@@ -102,7 +104,11 @@ func Analyze(ctx context.Context, st Store, items []Range, o AnalyzeOptions) (*A
 		return &a, err
 	}
 	selectByTime(samples, items)
-	return &a, a.merge(samples, nanosPerMilli)
+	err = a.merge(samples, nanosPerMilli)
+	if len(a.Trees) > 0 {
+		a.Found, a.CPU = int64(a.Snapshots), true
+	}
+	return &a, err
 }
 
 const nanosPerMilli = 1_000_000
@@ -126,7 +132,7 @@ func (a *Analysis) merge(sources []*source, unit int64) error {
 		}
 	}
 	var err error
-	a.Functions, a.Snapshots = stacks.Functions, e.rows
+	a.Functions, a.Snapshots = stacks.Functions, int(e.counted)
 	a.Trees, err = e.trees(unit)
 	return err
 }

@@ -226,6 +226,12 @@ func TestAnalyzeGoProfiles(t *testing.T) {
 			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
 		}
 	}
+	// The number of snapshots is that of Cover, not of the rows.
+	a, err := traceprof.Analyze(t.Context(), st, []traceprof.Range{tracetest.All("timed")}, traceprof.AnalyzeOptions{})
+	cover := traceprof.Cover(new(traceprof.Task), nil, &timed)
+	if err != nil || !a.CPU || a.Snapshots != 6 || a.Found != 6 || cover.Received != 6 || int64(a.Trees[0].Duration[0]) != 6*cover.Period {
+		t.Errorf("%d snapshots, %d found, CPU %v, %v; the coverage %+v", a.Snapshots, a.Found, a.CPU, err, cover)
+	}
 }
 
 // TestAnalyzeShortSamples: samples that are shorter than a ms add up.

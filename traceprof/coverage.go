@@ -40,6 +40,10 @@ type Coverage struct {
 	Period int64 `json:"period,omitempty"`
 	Slow   bool  `json:"slow,omitempty"`
 
+	// CPU tells that the dumps are samples of a CPU profile: they cover CPU time, no number
+	// of them is expected, and Period, of which the task's is no part, is the time of one.
+	CPU bool `json:"cpu,omitempty"`
+
 	Share float64 `json:"share"` // Covered ÷ Span, 0 without a span
 }
 
@@ -59,6 +63,9 @@ func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 		for i := range s.Count {
 			c.Received += s.Count[i]
 			nanos += s.Nanos[i]
+		}
+		if c.CPU = true; c.Received > 0 {
+			c.Period = nanos / c.Received / nanosPerMilli
 		}
 		c.Covered = min(nanos/nanosPerMilli, c.Span)
 		c.setShare()
@@ -178,7 +185,7 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 		if c.Period > 0 {
 			periods = append(periods, c.Period)
 		}
-		sum.Slow = sum.Slow || c.Slow
+		sum.Slow, sum.CPU = sum.Slow || c.Slow, sum.CPU || c.CPU
 	}
 	sum.Requests += len(traces)
 	sum.Period = median(periods)

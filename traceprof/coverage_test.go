@@ -61,7 +61,7 @@ func TestCover(t *testing.T) {
 	}
 	samples := goSamples("s", new(calltree.Forest), 0, map[string]int64{"main-work": 3, "main-io": 1})
 	got := traceprof.Cover(&task, segment(2000, 2100), &samples)
-	if got.Received != 4 || got.Expected != 0 || got.Covered != 40 || got.Lost != 0 {
+	if got.Received != 4 || got.Expected != 0 || got.Covered != 40 || got.Lost != 0 || !got.CPU || got.Period != 10 || got.Slow {
 		t.Errorf("samples: %+v", got)
 	}
 }

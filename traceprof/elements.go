@@ -19,8 +19,7 @@ type elements struct {
 	path   []int32   // of each element
 	list   []element // set by link
 
-	rows    int   // snapshots that are not empty
-	counted int64 // the sum of their counts
+	counted int64 // snapshots that are not empty; of CPU profiles the samples in them
 }
 
 // element is one node. It is a struct, not columns, because breadth-first order accesses
@@ -48,7 +47,6 @@ func (e *elements) add(s *source) {
 			if p == calltree.NoNode {
 				continue
 			}
-			e.rows++
 			n := 0
 			for q := p; q != calltree.NoNode && e.number.get(q) == 0; q = up[q] {
 				n++

@@ -61,8 +61,13 @@ type profileBuilder struct {
 	folded  map[*calltree.Forest]*folding
 }
 
-// period returns the value of one dump, in ms.
-func (b *profileBuilder) period(s *Snapshots) int64 { return max(1, b.periods[s.Task]) }
+// period returns the value of one dump, in ms; a CPU profile has a period of its own.
+func (b *profileBuilder) period(s *Snapshots) int64 {
+	if s.Language == GoProfiles {
+		return max(1, Cover(new(Task), nil, s).Period)
+	}
+	return max(1, b.periods[s.Task])
+}
 
 // start sets the start and duration of the profile.
 func (b *profileBuilder) start(list []Snapshots, segments map[string]*Segment) {

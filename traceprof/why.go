@@ -31,6 +31,7 @@ const (
 	ServerDown        CauseCode = "server-down"               // no server ran for a part of the task
 	NeverPolled       CauseCode = "instance-never-polled"     // it reports, but does not poll for tasks
 	NeverNotified     CauseCode = "never-notified"            // it polled and did not receive it
+	ProfilerBusy      CauseCode = "cpu-profiler-busy"         // another task had the CPU profiler of the Go program
 	AgentFailed       CauseCode = "agent-failed"              // it reported an error
 	InstanceVanished  CauseCode = "instance-vanished"         // it received the task and was not seen again
 	NoRequest         CauseCode = "no-request"                // none began while the task ran
@@ -86,18 +87,19 @@ type facts struct {
 	other     []string   // how segments begin that have the endpoint, but not first
 
 	notified map[string]int64 // of each instance: when it received the task first, by its clock
+	rivals   []rival          // tasks that need the CPU profiler of Go programs too
 }
 
 // checks returns the checks for a task: with data, those for causes that make it
 // incomplete, otherwise the others.
 func (f *facts) checks() []func(*facts) (Cause, bool) {
 	delivery := []func(*facts) (Cause, bool){
-		(*facts).clockSkew, (*facts).serverDown, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
+		(*facts).clockSkew, (*facts).serverDown, (*facts).neverPolled, (*facts).neverNotified, (*facts).profilerBusy, (*facts).agentFailed, (*facts).instanceVanished,
 	}
 	quality := []func(*facts) (Cause, bool){(*facts).segmentsMissing, (*facts).snapshotsLost, (*facts).samplingHole, (*facts).agentSlow}
 	switch {
 	case f.hasData():
-		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).serverDown, (*facts).agentFailed}, quality...)
+		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).serverDown, (*facts).profilerBusy, (*facts).agentFailed}, quality...)
 	case f.now < f.task.Start:
 		return []func(*facts) (Cause, bool){(*facts).notBegun}
 	case f.task.Kind != TraceKind:
@@ -131,6 +133,9 @@ func factsOf(ctx context.Context, st Store, task Task, now int64) (*facts, error
 		}
 	}
 	if err := f.readSnapshots(ctx, st); err != nil {
+		return nil, err
+	}
+	if err := f.readRivals(ctx, st); err != nil {
 		return nil, err
 	}
 	if task.Kind == TraceKind {

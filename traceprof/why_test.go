@@ -222,3 +222,67 @@ func TestWhyOfOtherKinds(t *testing.T) {
 		t.Errorf("%+v, %v", causes, err)
 	}
 }
+
+// TestWhyProfilerBusy: a Go program has one CPU profiler, and the task that an instance
+// receives second gets nothing.
+func TestWhyProfilerBusy(t *testing.T) {
+	const minute = traceprof.Minute
+	traced := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", Endpoint: "GET:/checkout", Created: began, Start: began, Duration: minute, Period: 10}
+	cpu := traceprof.Task{Kind: traceprof.PprofKind, Service: "shop", Created: began, Start: began, Duration: minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+	heap := cpu
+	heap.Events = []string{"HEAP"}
+	failed := event(3001, traceprof.Failed)
+	for _, c := range []struct {
+		name        string
+		task, other traceprof.Task
+		first       int64 // ms after the task's start: when the instance received the other one
+		mine        []traceprof.Log
+		theirs      []traceprof.Log
+		data        bool
+		text        string // empty: not the cause
+	}{
+		{"a pprof task first", traced, cpu, 1000, nil, nil, false, `instance "i" was in use by task `},
+		{"and before the task began", traced, cpu, -minute + 4000, nil, nil, false, "(for pprof)"},
+		{"it was over", traced, cpu, -minute + 2000, nil, nil, false, ""},
+		{"it came later", traced, cpu, 4000, nil, nil, false, ""},
+		{"it failed itself", traced, cpu, 1000, nil, []traceprof.Log{event(1001, traceprof.Failed)}, false, ""},
+		{"it was of memory", traced, heap, 1000, nil, nil, false, ""},
+		{"there is data", traced, cpu, 1000, nil, nil, true, ""},
+		{"trace profiling first", cpu, traced, 1000, []traceprof.Log{failed}, nil, false, `(for trace profiling of "GET:/checkout")`},
+		{"and the agent did not fail", cpu, traced, 1000, nil, nil, false, ""},
+		{"a task of memory needs no profiler", heap, traced, 1000, []traceprof.Log{failed}, nil, false, ""},
+	} {
+		s := &situation{task: c.task, segments: []traceprof.Segment{request("r", 5000, 100)},
+			instance: &traceprof.Instance{Service: "shop", Name: "i", Language: "go", FirstSeen: began - minute, LastSeen: began + minute, Polled: began + 3000},
+			logs:     append([]traceprof.Log{event(3000, traceprof.Notified)}, c.mine...)}
+		if c.data {
+			s.sampled("@0:%d A A")
+		}
+		st := s.store(t)
+		c.other.Start, c.other.Created = began+c.first, began+c.first
+		other, err := st.CreateTask(t.Context(), c.other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs := append([]traceprof.Log{event(c.first, traceprof.Notified)}, c.theirs...)
+		for i := range theirs {
+			theirs[i].Task = other.ID
+		}
+		if err := st.AppendLog(t.Context(), theirs...); err != nil {
+			t.Fatal(err)
+		}
+		causes, err := traceprof.Why(t.Context(), st, s.task, began+10*minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, cause := range causes {
+			if cause.Code == traceprof.ProfilerBusy {
+				got = cause.Text
+			}
+		}
+		if (got != "") != (c.text != "") || !strings.Contains(got, c.text) || got != "" && !strings.Contains(got, other.ID) {
+			t.Errorf("%s: %q, want %q; all %+v", c.name, got, c.text, causes)
+		}
+	}
+}

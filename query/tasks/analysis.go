@@ -30,8 +30,9 @@ type AnalyzeRequest struct {
 // depth first: a row of depth 0 begins a tree.
 type AnalysisResult struct {
 	Segments  int                     `json:"segments"`
-	Snapshots int                     `json:"snapshots"` // that were analyzed
-	Found     int64                   `json:"found"`     // sequence numbers in the selection
+	Snapshots int                     `json:"snapshots"`     // that were analyzed
+	CPU       bool                    `json:"cpu,omitempty"` // they are samples of CPU profiles, and times are CPU time
+	Found     int64                   `json:"found"`         // sequence numbers in the selection
 	Unit      string                  `json:"unit"`
 	RootTotal int64                   `json:"rootTotal"` // 100 % of all shares
 	Notes     []string                `json:"notes"`
@@ -61,7 +62,7 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	if err != nil {
 		return nil, err
 	}
-	result := &AnalysisResult{Segments: len(s.segments), Snapshots: a.Snapshots, Found: a.Found, Unit: "ms", Notes: []string{}}
+	result := &AnalysisResult{Segments: len(s.segments), Snapshots: a.Snapshots, CPU: a.CPU, Found: a.Found, Unit: "ms", Notes: []string{}}
 	if a.Tip != "" {
 		result.Notes = append(result.Notes, fmt.Sprintf("the selection has %s snapshots; only the first %s are analyzed (--limit)", words.Count(a.Found), words.Count(r.Snapshots)))
 	}

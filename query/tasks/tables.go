@@ -60,7 +60,11 @@ func (r *TaskSegmentsResult) Table(bool) *table.Table {
 			t.Add(s.Segment, "", "", "", nil, nil, s.Received, nil, s.Lost, nil, s.Period)
 			continue
 		}
-		t.Add(s.Segment, s.Trace, s.Instance, s.Endpoint, s.Start, s.Latency, s.Received, s.Expected, s.Lost, s.Share, s.Period)
+		var expected any = s.Expected
+		if s.CPU {
+			expected = nil
+		}
+		t.Add(s.Segment, s.Trace, s.Instance, s.Endpoint, s.Start, s.Latency, s.Received, expected, s.Lost, s.Share, s.Period)
 	}
 	r.remark(t)
 	return t

@@ -338,6 +338,9 @@ func CoverageText(c *traceprof.TaskCoverage) string {
 		text += fmt.Sprintf(" (%d segments)", n)
 	}
 	text += fmt.Sprintf(", %s %s", words.Count(c.Received), words.Plural(int(c.Received), "snapshot"))
+	if c.CPU {
+		text += fmt.Sprintf(", one every %s of CPU time", words.Millis(c.Period))
+	}
 	if c.Span > 0 {
 		text += fmt.Sprintf(", %s of %s covered", words.Percent(c.Share), words.Millis(c.Span))
 	}

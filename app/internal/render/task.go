@@ -23,8 +23,13 @@ func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 // Analysis writes the trees of snapshots.
 func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	w := bufio.NewWriter(o.W)
-	fmt.Fprintf(w, "%s %s of %d %s, %s between them\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal))
-	o.Notes([]string{"times are the time between dumps that have a function; dendro tree trace:ID shows dumps × period"})
+	times := "between them"
+	if r.CPU {
+		times = "of CPU time"
+	} else {
+		o.Notes([]string{"times are the time between dumps that have a function; dendro tree trace:ID shows dumps × period"})
+	}
+	fmt.Fprintf(w, "%s %s of %d %s, %s %s\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal), times)
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, "note: "+note)
 	}
