@@ -45,7 +45,7 @@ type Route struct {
 
 	Upload bool // the body may be as large as Limits.Upload, not only Limits.Body
 
-	View   bool // what the body is unpacked to stays in memory until the answer is made: Limits.View, Limits.Work
+	View bool // what the body is unpacked to stays in memory until the answer is made: Limits.View, Limits.Work
 
 	Kind Kind // of work; default: Reports of agents, Imports if it changes something or is an upload, else Queries
 
