@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -137,21 +136,6 @@ func whileConnected(ctx context.Context) (context.Context, context.CancelFunc) {
 	stop := context.AfterFunc(client, cancel)
 	return ctx, func() { stop(); cancel() }
 }
-
-// Serve serves the tools to a client that writes lines to in and reads them from out,
-// until the client is done or the context ends.
-func Serve(ctx context.Context, a endpoint.Asker, in io.Reader, out io.Writer, o Options) error {
-	err := New(a, o).Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}})
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// openWriter stays open when a session closes it.
-type openWriter struct{ io.Writer }
-
-func (openWriter) Close() error { return nil }
 
 // formatRequest is how a tool's result is written.
 type formatRequest struct {
