@@ -2,10 +2,14 @@
 #
 #   make release            # or put dendro-VERSION-linux-ARCH.deb of a release there
 #   docker build -t dendro .
-#   docker run -p 12800:12800 -p 11800:11800 -v dendro:/data dendro
+#   docker run -p 12800:12800 -p 11800:11800 -v dendro:/data -e DENDRO_HTTP_TOKEN -e DENDRO_AGENT_TOKEN dendro
+#
+# It listens on all addresses, so it does not start without tokens. To build the same image
+# again, name the base by digest: --build-arg BASE=debian:bookworm-slim@sha256:…
 #
 # tools/image-test runs these steps in an empty Debian system.
-FROM debian:bookworm-slim
+ARG BASE=debian:bookworm-slim
+FROM ${BASE}
 ARG TARGETARCH=amd64
 COPY dist/dendro-*-linux-${TARGETARCH}.deb /tmp/package/
 RUN apt-get update && \
@@ -19,4 +23,4 @@ ENV DENDRO_STORE=/data/dendro.duckdb
 VOLUME /data
 EXPOSE 12800 11800
 ENTRYPOINT ["/usr/bin/dendro"]
-CMD ["serve", "--http-listen", "0.0.0.0:12800", "--grpc-listen", "0.0.0.0:11800"]
+CMD ["serve", "--http-listen", "0.0.0.0:12800", "--grpc-listen", "0.0.0.0:11800", "--require-tokens"]

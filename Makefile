@@ -28,7 +28,10 @@ build: ## build bin/dendro
 # that a program could load, and the version.
 HIDDEN    := -extldflags "-Wl,--exclude-libs,ALL"
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/app/internal/cli.version=$(VERSION) $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
+# What it contains is neither make's nor the shell's: it may be the name of a tag.
+override VERSION := $(if $(filter file,$(origin VERSION)),$(VERSION),$(value VERSION))
+export VERSION
+STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/app/internal/cli.version='"$$VERSION"' $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
 PREFIX    ?= /usr/local
 SHARE     := $(DESTDIR)$(PREFIX)/share
 
@@ -42,7 +45,7 @@ install: ## install binary, man pages and completions below PREFIX (/usr/local)
 	bin/dendro completion fish > $(SHARE)/fish/vendor_completions.d/dendro.fish
 
 release: ## dist/dendro-VERSION-linux-ARCH.tar.gz and .deb (ARCH=amd64 or arm64, with a C++ compiler for it)
-	VERSION=$(VERSION) tools/release $(ARCH)
+	tools/release $(ARCH)
 
 image-test: # the steps of the Dockerfile in an empty Debian system, and its server (root, mmdebstrap)
 	rm -f dist/*.deb

@@ -89,7 +89,7 @@ func escapeText(s string) string {
 		case r == '&':
 			b.WriteString("&amp;")
 		case r == '@':
-			b.WriteString("&#64;") // prevents a mention
+			b.WriteString("@&#8203;") // a space without width prevents a mention, also once entities are decoded
 		default:
 			b.WriteRune(r)
 		}

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -35,9 +37,17 @@ func TestDownload(t *testing.T) {
 	}
 	sum := func(data []byte) { write(archive+".sha256", fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256(data), name)) }
 	sum(data)
+	tools := t.TempDir()
+	attested := func(script string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(tools, "gh"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	attested(`case "$*" in "attestation verify "*` + name + `.tar.gz" --repo dendroprof/dendro "*) ;; *) exit 9 ;; esac`)
 	status := func(tag, dir string) int {
 		c := exec.Command("../../tools/download", tag, dir)
-		c.Env = append(os.Environ(), "DENDRO_RELEASES=file://"+releases)
+		c.Env = append(os.Environ(), "DENDRO_RELEASES=file://"+releases, "PATH="+tools+":"+os.Getenv("PATH"))
 		out, err := c.CombinedOutput()
 		if err != nil && c.ProcessState == nil {
 			t.Fatalf("%v: %s", err, out)
@@ -55,6 +65,15 @@ func TestDownload(t *testing.T) {
 			t.Errorf("%q: status %d, want %d", tag, s, want)
 		}
 	}
+	attested("exit 1")
+	forged := t.TempDir()
+	if s := status("v1.2.3", forged); s != 1 {
+		t.Errorf("without a statement of who built it: status %d", s)
+	}
+	if _, err := os.Stat(filepath.Join(forged, "dendro")); err == nil {
+		t.Error("a binary without a statement was installed")
+	}
+	attested("")
 	sum(append(data, 0))
 	other := t.TempDir()
 	if s := status("v1.2.3", other); s != 1 {
@@ -62,5 +81,54 @@ func TestDownload(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(other, "dendro")); err == nil {
 		t.Error("a binary that is not what its checksum says was installed")
+	}
+}
+
+// TestReleaseTags: tags that are no versions are not released, and nothing in them runs.
+func TestReleaseTags(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "ran")
+	for tag, refused := range map[string]bool{
+		"v1;touch$IFS" + mark + ";false;": true, "v1$(touch " + mark + ")": true, "v1$(shell touch " + mark + ")": true, "v1`touch " + mark + "`": true,
+		"v1.2.3' -X 'x": true, "-v1": true, "latest": true, "v1.2": true, "v1.2.3/../../x": true, "v1.2.3": false, "v1.2.3-rc.1": false,
+	} {
+		for _, c := range []*exec.Cmd{exec.Command("tools/release", "wrong"), exec.Command("make", "release", "ARCH=wrong"), exec.Command("make", "release", "ARCH=wrong", "VERSION="+tag)} {
+			c.Dir = "../.."
+			c.Env = append(os.Environ(), "GITHUB_REF_TYPE=tag", "VERSION="+tag)
+			out, err := c.CombinedOutput()
+			// A version gets as far as the architecture, which is none.
+			if err == nil || refused == strings.Contains(string(out), "not amd64 or arm64") || refused != strings.Contains(string(out), "version") {
+				t.Errorf("%s with %q: %v: %s", c.Args[0], tag, err, out)
+			}
+			if _, err := os.Stat(mark); err == nil {
+				t.Fatalf("%s with %q ran a command", c.Args[0], tag)
+			}
+		}
+	}
+}
+
+// TestPinned: workflows and the action name other actions by commit.
+func TestPinned(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := 0
+	for _, file := range append(files, "../../action.yml") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			_, action, ok := strings.Cut(line, "uses: ")
+			if !ok {
+				continue
+			}
+			if uses++; !regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`).MatchString(action) {
+				t.Errorf("%s: %s", file, line)
+			}
+		}
+	}
+	if uses == 0 {
+		t.Error("no action is used")
 	}
 }
