@@ -95,6 +95,7 @@ server at once. No acknowledged data is lost in either case.`,
 		f.StringVar(t.to, t.name, "", "`token` "+t.of)
 		f.StringVar(&o.tokenFiles[i], t.name+"-file", "", "`file` with the token "+t.of)
 	}
+	f.BoolVar(&o.RequireTokens, "require-tokens", false, "refuse to listen on addresses of other machines without tokens")
 	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "serve /metrics without a token")
 	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: additional host `name` that clients may use for the server; repeatable")
 	f.BoolVar(&o.sql, "sql", true, "allow read-only SQL queries of clients")

@@ -66,17 +66,22 @@ func (s *Server) granted(r *http.Request, agents bool) (Needs, *Problem) {
 		return Nothing, &Problem{Type: TypeUnauthorized, Title: "The session has ended", Status: http.StatusUnauthorized, Detail: "log in again"}
 	}
 	may := s.opts.allowedBy(credential)
-	if agents && s.opts.AgentToken != "" && same(credential, s.opts.AgentToken) {
+	agent := s.opts.AgentToken != "" && same(credential, s.opts.AgentToken)
+	if agents && agent {
 		may = All
 	}
-	if wait := s.guesses.judge(Client(r.Context()), credential, may != Nothing, time.Now()); wait > 0 {
+	if wait := s.guesses.judge(Client(r.Context()), credential, may != Nothing || agent, time.Now()); wait > 0 {
 		return Nothing, &Problem{Type: TypeGuesses, Title: "Too many wrong tokens from this address", Status: http.StatusTooManyRequests,
 			Detail: "try again in " + wait.String(), retryAfter: wait}
 	}
-	if may == Nothing {
-		return Nothing, &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
+	switch {
+	case may != Nothing:
+		return may, nil
+	case agent: // known, so it is no guess
+		return Nothing, &Problem{Type: TypeForbidden, Title: "The agents' token does not read", Status: http.StatusForbidden,
+			Detail: "this request needs the server's HTTP token or read token"}
 	}
-	return may, nil
+	return Nothing, &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
 }
 
 // authorize returns the problem if what a request was granted does not allow a route, or nil.

@@ -247,7 +247,7 @@ func TestAgentTokenElsewhere(t *testing.T) {
 		status      int
 	}{
 		{"/reports", "fedcba9876543210", 200}, {"/reports", "0123456789abcdef", 200}, {"/reports", "", 401}, {"/reports", "0000000000000000", 401},
-		{"/changes", "fedcba9876543210", 401}, {"/changes", "0123456789abcdef", 200},
+		{"/changes", "fedcba9876543210", 403}, {"/changes", "0123456789abcdef", 200},
 	} {
 		r := httptest.NewRequest("POST", c.path, nil)
 		r.Header.Set("Authorization", "Bearer "+c.token)
@@ -255,6 +255,14 @@ func TestAgentTokenElsewhere(t *testing.T) {
 		s.Handler().ServeHTTP(w, r)
 		if w.Code != c.status {
 			t.Errorf("%s with %q: %d, want %d", c.path, c.token, w.Code, c.status)
+		}
+	}
+	for range 2 * freeGuesses { // it is known, so it is no guess
+		r := httptest.NewRequest("POST", "/changes", nil)
+		r.Header.Set("Authorization", "Bearer fedcba9876543210")
+		w := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(w, r); w.Code != 403 {
+			t.Fatalf("the agents' token elsewhere: %d", w.Code)
 		}
 	}
 	for header, want := range map[string]codes.Code{"Bearer fedcba9876543210": codes.OK, "Basic eDpmZWRjYmE5ODc2NTQzMjEw": codes.OK, "Bearer 0123456789abcdef": codes.PermissionDenied} {

@@ -47,6 +47,10 @@ type Options struct {
 	ReadToken   string // bearer token for reading; without HTTPToken, nothing can be changed
 	OpenMetrics bool   // /metrics needs no token
 
+	// RequireTokens: listeners that other machines can reach need tokens. Otherwise it is a
+	// warning.
+	RequireTokens bool
+
 	// Hosts are host names that clients may use for a server without HTTP tokens, besides
 	// IP addresses and localhost.
 	Hosts []string
@@ -172,7 +176,7 @@ func New(opts Options, parts ...Part) (*Server, error) {
 	}
 	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer(),
 		sessions: newSessions(), guesses: newGuesses(), slots: newSlots(opts.Limits.Requests),
-		work:     NewBudget("bytes of requests being computed", opts.Limits.Work, (opts.Limits.Work+1)/2),
+		work:     NewBudget("bytes of requests being computed, --max-work", opts.Limits.Work, (opts.Limits.Work+1)/2),
 		answers:  NewBudget("bytes of answers", opts.Limits.Answers, (opts.Limits.Answers+1)/2),
 		calls:    NewBudget("calls", int64(opts.Limits.Calls), int64(opts.Limits.Calls+1)/2),
 		messages: NewBudget("bytes of messages", opts.Limits.Messages, (opts.Limits.Messages+1)/2)}
@@ -211,9 +215,14 @@ func (s *Server) Listen() (err error) {
 		}
 		return err
 	}
-	s.warnOpen(s.grpcListener, s.opts.AgentToken == "", "--agent-token")
-	s.warnOpen(s.httpListener, s.opts.openHTTP(), "--http-token")
-	return nil
+	err = errors.Join(s.checkOpen(s.grpcListener, s.opts.AgentToken == "", "--agent-token-file", "DENDRO_AGENT_TOKEN"),
+		s.checkOpen(s.httpListener, s.opts.openHTTP(), "--http-token-file", "DENDRO_HTTP_TOKEN"))
+	for _, l := range []net.Listener{s.grpcListener, s.httpListener} {
+		if err != nil && l != nil {
+			l.Close()
+		}
+	}
+	return err
 }
 
 func (s *Server) listen(address, flag string) (net.Listener, error) {
@@ -228,14 +237,21 @@ func (s *Server) listen(address, flag string) (net.Listener, error) {
 	return &connections{l, NewBudget("connections", n, (n+1)/2), s.metrics.refused.WithLabelValues("connections")}, nil
 }
 
-// warnOpen warns about a listener without a token that other machines can reach.
-func (s *Server) warnOpen(l net.Listener, open bool, flag string) {
+// checkOpen warns about a listener without a token that other machines can reach, or with
+// Options.RequireTokens refuses it.
+func (s *Server) checkOpen(l net.Listener, open bool, flag, variable string) error {
 	if l == nil || !open {
-		return
+		return nil
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		s.log.Warn("no token: everyone who can reach this address can use the server", "address", l.Addr().String(), "flag", flag)
+	a, ok := l.Addr().(*net.TCPAddr)
+	switch {
+	case !ok || a.IP.IsLoopback():
+	case s.opts.RequireTokens:
+		return fmt.Errorf("%s: without a token, everyone who can reach this address could use the server: set %s or %s, for example to what `openssl rand -hex 16` prints", a, variable, flag)
+	default:
+		s.log.Warn("no token: everyone who can reach this address can use the server", "address", a.String(), "flag", flag)
 	}
+	return nil
 }
 
 // HTTPAddr returns the address of the HTTP listener; empty without one.

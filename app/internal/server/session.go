@@ -17,7 +17,7 @@ import (
 const (
 	sessionPrefix = "dendro-session-"
 	sessionLength = 12 * time.Hour
-	maxSessions   = 1000 // the oldest ends
+	maxSessions   = 1000 // of each token; its oldest ends
 )
 
 // sessions are the sessions in use.
@@ -41,14 +41,17 @@ func (s *sessions) begin(may Needs, now time.Time) (id string, ends time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var oldest [sha256.Size]byte
+	same := 0
 	for key, v := range s.list {
 		if !v.ends.After(now) {
 			delete(s.list, key)
-		} else if o, ok := s.list[oldest]; !ok || v.ends.Before(o.ends) {
-			oldest = key
+		} else if v.may == may {
+			if same++; same == 1 || v.ends.Before(s.list[oldest].ends) {
+				oldest = key
+			}
 		}
 	}
-	if len(s.list) >= maxSessions {
+	if same >= maxSessions { // who reads ends no session of who may change
 		delete(s.list, oldest)
 	}
 	id, ends = sessionPrefix+rand.Text()+rand.Text(), now.Add(sessionLength)
@@ -117,7 +120,8 @@ func (s *Server) answerSession(w http.ResponseWriter, may Needs, a *sessionAnswe
 	_ = json.NewEncoder(w).Encode(a) // the client may have disconnected
 }
 
-// login exchanges a token, sent as a bearer token or as JSON {"token": "…"}, for a session.
+// login exchanges a token, sent as a bearer token or as JSON {"token": "…"}, for a session. The
+// id of a session is no token: a stolen one would go on in others, after logout and for ever.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") == "" {
 		var body struct {
@@ -130,6 +134,9 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+body.Token)
 	}
 	may, refused := s.granted(r, false)
+	if isSession(credentialOf(r)) {
+		may, refused = Nothing, &Problem{Type: TypeUnauthorized, Title: "A session is no token", Status: http.StatusUnauthorized, Detail: "log in with a token"}
+	}
 	if p := authorize(may, refused, Reading); p != nil {
 		s.metrics.refused.WithLabelValues("token").Inc()
 		WriteProblem(w, r, p)

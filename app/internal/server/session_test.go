@@ -63,6 +63,12 @@ func TestSession(t *testing.T) {
 		if _, again := loggedIn(t, h, `{"token":"`+x.token+`"}`); again == id {
 			t.Error("two sessions with one id")
 		}
+		if code, more := loggedIn(t, h, `{"token":"`+id+`"}`); code != 401 || more != "" {
+			t.Errorf("a login with a session: %d %s", code, more)
+		}
+		if w, _ := answered(t, h, request("POST", "/api/v1/session", nil, bearer)); w.Code != 401 {
+			t.Errorf("a login with a session as a bearer token: %d", w.Code)
+		}
 		if w, _ := answered(t, h, request("DELETE", "/api/v1/session", nil, bearer)); w.Code != 204 {
 			t.Errorf("logout: %d", w.Code)
 		}
@@ -81,15 +87,16 @@ func TestSession(t *testing.T) {
 // TestSessionsEnd: sessions have an end and a maximum number.
 func TestSessionsEnd(t *testing.T) {
 	s, now := newSessions(), time.Now()
-	first, ends := s.begin(All, now)
-	if s.granted(first, ends.Add(-time.Second)) != All || s.granted(first, ends) != Nothing {
+	first, ends := s.begin(Reading, now)
+	changing, _ := s.begin(All, now)
+	if s.granted(first, ends.Add(-time.Second)) != Reading || s.granted(first, ends) != Nothing {
 		t.Error("a session does not end")
 	}
 	for i := range maxSessions {
 		s.begin(Reading, now.Add(time.Duration(i+1)*time.Second))
 	}
-	if len(s.list) != maxSessions || s.granted(first, now) != Nothing {
-		t.Errorf("%d sessions; the oldest is %v", len(s.list), s.granted(first, now))
+	if len(s.list) != maxSessions+1 || s.granted(first, now) != Nothing || s.granted(changing, now) != All {
+		t.Errorf("%d sessions; the oldest is %v, that of another token %v", len(s.list), s.granted(first, now), s.granted(changing, now))
 	}
 	if _, ends = s.begin(Reading, now.Add(2*sessionLength)); len(s.list) != 1 {
 		t.Errorf("%d sessions after all have ended at %s", len(s.list), ends)

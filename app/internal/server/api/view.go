@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/trees"
 )
@@ -52,9 +53,12 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	return respondFile(w, file)
 }
 
+// stackBytes is about the memory of a stack of a view: of its trees, and of the answer.
+const stackBytes = 512
+
 // inputs reads the profiles of a file or archive.
 func (a *api) inputs(ctx context.Context, name string, body io.Reader, names trees.Names) (list []trees.Input, err error) {
-	reader := format.NewReader(a.Limits)
+	reader, stacks := format.NewReader(a.Limits), 0
 	reader.Context = ctx
 	for d, err := range reader.Read(name, body) {
 		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
@@ -63,6 +67,10 @@ func (a *api) inputs(ctx context.Context, name string, body io.Reader, names tre
 		if err != nil {
 			return nil, readable(err)
 		}
+		if err := cost.Of(ctx).Spend(cost.Memory, int64(reader.Symbols().Stacks.Len()-stacks)*stackBytes); err != nil {
+			return nil, err
+		}
+		stacks = reader.Symbols().Stacks.Len()
 		list = append(list, trees.NewInput(d.Name, d.Profile, names))
 	}
 	if len(list) == 0 {

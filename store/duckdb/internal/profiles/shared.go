@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
@@ -168,14 +169,20 @@ func (p *PathSum) Add(ctx context.Context, blobs [][]byte) (err error) {
 	return err
 }
 
-// Tree returns the sum as a tree. It is called once.
-func (p *PathSum) Tree(typ profile.ValueType) *calltree.Tree {
+// Tree returns the sum as a tree, whose memory it counts before. It is called once.
+func (p *PathSum) Tree(ctx context.Context, typ profile.ValueType) (*calltree.Tree, error) {
 	if p.sum == nil {
-		return calltree.NewTree(p.v.forest.Cut(nil).Table, typ, nil)
+		return calltree.NewTree(p.v.forest.Cut(nil).Table, typ, nil), nil
 	}
 	defer p.v.release(p.sum)
-	return p.v.forest.Sum(typ, p.sum.has, p.sum.self)
+	if err := cost.Of(ctx).Spend(cost.Memory, int64(p.sum.has.Len())*nodeBytes); err != nil {
+		return nil, err
+	}
+	return p.v.forest.Sum(typ, p.sum.has, p.sum.self), nil
 }
+
+// nodeBytes is about the memory of a node of a tree and of what is made from it.
+const nodeBytes = 96
 
 // FunctionSum finds what a function took in encoded vectors.
 type FunctionSum struct {

@@ -333,7 +333,9 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		merged.Tree = profiles.NoTree()
 		return &merged, nil
 	}
-	merged.Tree = sum.Tree(valueType)
+	if merged.Tree, err = sum.Tree(ctx, valueType); err != nil {
+		return nil, err
+	}
 	return &merged, nil
 }
 

@@ -1,11 +1,14 @@
 package querier
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // otherName is the bar with what a limit of nodes folds: the clients know it by name.
@@ -34,8 +37,8 @@ type folded struct {
 	has   []bool // by node: its children are not all kept
 }
 
-// fold returns a tree of one side, or a diff of two, with at most most nodes; 0: all. Nodes
-// of equal totals are kept together, so a few more may be left.
+// fold returns a tree of one side, or a diff of two, with at most most nodes besides `other`;
+// 0: all. Of nodes with equal totals, the first in depth-first order are kept.
 func fold(t *calltree.Table, most int64, sides ...columns) (*folded, error) {
 	f := &folded{Table: t, sides: sides}
 	for _, s := range sides {
@@ -49,17 +52,22 @@ func fold(t *calltree.Table, most int64, sides ...columns) (*folded, error) {
 			larger[n] = max(larger[n], s.total[n])
 		}
 	}
-	least := int64(1) // a node without a value has no bar
+	least, equal := int64(1), int64(math.MaxInt64) // a node without a value has no bar
 	if most > 0 && int64(t.Len()) > most {
 		sorted := slices.Clone(larger)
 		slices.Sort(sorted)
 		least = max(least, sorted[int64(len(sorted))-most])
+		larger, _ := slices.BinarySearch(sorted, least+1) // the place of the first of them
+		equal = most - int64(len(sorted)-larger)
 	}
 	f.keep, f.has = make([]bool, t.Len()), make([]bool, t.Len())
 	for n := range int32(t.Len()) {
 		p := t.Parent[n]
 		up := p == calltree.NoNode || f.keep[p]
-		f.keep[n] = up && larger[n] >= least && (t.Name(n) != otherName || least <= 1)
+		f.keep[n] = up && (larger[n] > least || larger[n] == least && equal > 0) && (t.Name(n) != otherName || least <= 1)
+		if f.keep[n] && larger[n] == least {
+			equal--
+		}
 		if up && !f.keep[n] && larger[n] > 0 && p != calltree.NoNode {
 			f.has[p] = true
 		}
@@ -151,6 +159,19 @@ func newFlameGraph(f *folded) *flameGraph {
 		b.bar(depth, name, self, total)
 	})
 	return g
+}
+
+// barBytes is about the memory of a bar of one side, with its name and its text in JSON.
+const barBytes = 256
+
+// graph counts the memory of the flame graph of a tree, and returns it.
+func graph(ctx context.Context, f *folded) (*flameGraph, error) {
+	bars := int64(1)
+	f.walk(func(int32, int, []int64, []int64) { bars++ })
+	if err := cost.Of(ctx).Spend(cost.Memory, bars*int64(len(f.sides))*barBytes); err != nil {
+		return nil, err
+	}
+	return newFlameGraph(f), nil
 }
 
 // barWriter lays out bars in the order of a walk.

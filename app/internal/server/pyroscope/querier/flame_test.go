@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
@@ -105,6 +107,15 @@ func TestFlameGraphOfRandomTrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		rows := int64(0)
+		f.walk(func(n int32, _ int, _, _ []int64) {
+			if n >= 0 {
+				rows++
+			}
+		})
+		if most > 0 && rows > most {
+			t.Fatalf("seed %d: %d nodes, at most %d", seed, rows, most)
+		}
 		g := newFlameGraph(f)
 		if g == nil {
 			if tree.RootTotal() != 0 {
@@ -185,6 +196,40 @@ func TestFoldsSmallNodes(t *testing.T) {
 	}
 	if _, err := fold(tree.Table, 0, columns{make([]int64, tree.Len()), tree.Total}, columns{[]int64{-1}, tree.Total}); err == nil {
 		t.Error("negative values are drawn")
+	}
+}
+
+// TestFoldsEqualNodes: of nodes with equal totals no more are kept than the limit says, and
+// what a graph takes is counted before it is made.
+func TestFoldsEqualNodes(t *testing.T) {
+	var stacks []string
+	for i := range 1000 {
+		stacks = append(stacks, fmt.Sprintf("f%d;g;h 1", i))
+	}
+	w := window(cpuType, begin, "a", nil, stacks...)
+	cut := w.Forest.Cut(w.Self.Nodes)
+	tree := calltree.NewTree(cut.Table, w.Type, cut.Self(w.Self))
+	for most, want := range map[int64]map[string]int64{
+		1: {"f0;other": 1, "other": 999},
+		4: {"f0;g;h": 1, "f1;other": 1, "other": 998},
+	} {
+		f, err := fold(tree.Table, most, columns{tree.Self, tree.Total})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newFlameGraph(f)
+		if got, err := decodeFlame(g.names, g.levels, 1, 0); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%d nodes: %v, want %v (%v)", most, got, want, err)
+		}
+	}
+	ctx, end := cost.Begin(t.Context(), cost.Limits{Memory: cost.Limit{Max: 3000 * barBytes, What: "bytes"}})
+	defer end()
+	f, err := fold(tree.Table, 0, columns{tree.Self, tree.Total})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := graph(ctx, f); !errors.As(err, new(*cost.Exceeded)) { // 3,000 nodes and the root
+		t.Errorf("a graph that takes more than is left: %v", err)
 	}
 }
 

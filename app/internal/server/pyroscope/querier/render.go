@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/connect"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // flamebearer is the JSON document of a flame graph, alone or of two sides.
@@ -113,7 +114,7 @@ func (q *Querier) render(w http.ResponseWriter, r *http.Request) {
 			}
 			return dotGraph(m.tree, nodesOr(request.nodes, dotNodes)), nil
 		}
-		g, err := m.flame()
+		g, err := m.flame(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +156,11 @@ func (q *Querier) addTimelines(ctx context.Context, d *flamebearer, m *merged, s
 	}
 	c.By = []string{by}
 	d.Groups = map[string]*timeline{}
-	for _, l := range c.Lines(totals) {
+	lines := c.Lines(totals)
+	if err := cost.Of(ctx).Spend(cost.Memory, int64(len(lines))*int64(count)*16); err != nil {
+		return err
+	}
+	for _, l := range lines {
 		key := "*"
 		if len(l.Labels) > 0 {
 			key = l.Labels[0].Value

@@ -156,7 +156,7 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context, f *fields) ([]byte
 	}
 	switch f.int(6) {
 	case formatDefault, formatFlame:
-		return flameAnswer(m)
+		return flameAnswer(ctx, m)
 	case formatTree:
 		tree, err := m.fold()
 		if err != nil {
@@ -183,19 +183,19 @@ func nodesOr(n, def int64) int64 {
 	return n
 }
 
-func flameAnswer(m *merged) ([]byte, error) {
-	g, err := m.flame()
+func flameAnswer(ctx context.Context, m *merged) ([]byte, error) {
+	g, err := m.flame(ctx)
 	return g.field(), err
 }
 
 // flame returns the flame graph.
-func (m *merged) flame() (*flameGraph, error) {
+func (m *merged) flame(ctx context.Context) (*flameGraph, error) {
 	m.nodes = nodesOr(m.nodes, defaultNodes)
 	tree, err := m.fold()
 	if err != nil {
 		return nil, err
 	}
-	return newFlameGraph(tree), nil
+	return graph(ctx, tree)
 }
 
 // field returns the graph as the first field of an answer, which is missing if there is no
@@ -329,7 +329,7 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 	if err != nil {
 		return nil, err
 	}
-	return newFlameGraph(tree), nil
+	return graph(ctx, tree)
 }
 
 func (q *Querier) selectSeries(ctx context.Context, f *fields) ([]byte, error) {
