@@ -19,7 +19,7 @@ func TestInClear(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	all := []string{"PATH=/bin", "DENDRO_TOKEN=secret", "DENDRO_TOKENS=x", "DENDRO_NEO4J_PASSWORD=secret", "DENDRO_STORE=x", "DENDRO_NEO4J_PASSWORD_FILE=secret"}
+	all := []string{"PATH=/bin", "DENDRO_TOKEN=secret", "DENDRO_TOKENS=x", "DENDRO_NEO4J_PASSWORD=secret", "DENDRO_STORE=x", "DENDRO_NEO4J_PASSWORD_FILE=secret", "PGPASSWORD=secret", "GITHUB_TOKEN=secret", "ACTIONS_ID_TOKEN_REQUEST_TOKEN=secret"}
 	before := slices.Clone(all)
 	if got, want := Without(all), []string{"PATH=/bin", "DENDRO_TOKENS=x", "DENDRO_STORE=x"}; !slices.Equal(got, want) || !slices.Equal(all, before) {
 		t.Errorf("%q", got)

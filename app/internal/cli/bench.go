@@ -17,6 +17,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/bench"
 	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -125,11 +126,14 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 		return usagef("--commit and --branch are those of --base and --head")
 	}
 	o.Results, o.Talk, o.ByThread = e.out, e.err, o.Threads
-	scratch, err := os.MkdirTemp("", "dendro-bench-")
+	if err := secret.Hide(); err != nil { // the benchmarks run as this user
+		fmt.Fprintf(e.err, "note: the variables of this process are readable for the benchmarks: %v\n", err)
+	}
+	scratch, remove, err := bench.Scratch()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeAll(scratch)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	key := cmp.Or(o.Run, ingest.FromCI(os.Getenv).Run.Key, time.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	sides, err := o.sides(ctx, e, args, key, scratch)
 	if err != nil {
@@ -175,21 +179,6 @@ func (e *env) storeFlag() string {
 		return ""
 	}
 	return " --store " + shellWord(e.store)
-}
-
-// removeAll removes a directory, also what is write-protected in it, as Go's cache of
-// modules is.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // what stays protected is an error below
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // sides opens a session per side: of the working directory, or of base and head.
