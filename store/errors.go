@@ -11,6 +11,9 @@ import (
 var (
 	// ErrLocked: another process owns the store.
 	ErrLocked = errors.New("the store is in use by another process")
+	// ErrReorganised: the store was compacted while the result of a statement was read; the
+	// same statement works again.
+	ErrReorganised = errors.New("the store was reorganised meanwhile: send the statement again")
 	// ErrOlder: an older Dendro wrote the store, and it was opened read-only; opening
 	// it for writing migrates it.
 	ErrOlder = errors.New("the store was written by an older version")

@@ -282,3 +282,42 @@ func dump(t testing.TB, s store.Store) map[string]any {
 	all["sums"] = sums.Rows
 	return all
 }
+
+// TestValuesAreBounded: functions that make values from numbers make small ones, however they
+// are called; others work as ever.
+func TestValuesAreBounded(t *testing.T) {
+	s := filled(t)
+	for _, query := range []string{
+		"SELECT length(repeat('a', 4000000000))", "SELECT length(repeat('a', i)) FROM range(4000000000, 4000000001) r(i)",
+		"SELECT length(RePeAt('a', 20000))", `SELECT length("repeat"('a', 20000))`, "SELECT length('a'.repeat(20000))",
+		"SELECT length(system.main.repeat('a', 20000))", "SELECT length(main.repeat('a', 20000))",
+		"SELECT length(repeat(repeat('a', 10000), 10000))", "SELECT length(repeat(s, 10000)) FROM (SELECT repeat('a', 10000) s)",
+		"SELECT length(lpad('a', 2000000000, 'b'))", "SELECT length(rpad('a', 2000000000, 'b'))",
+		"SELECT len(list_resize([1], 1000000000))", "SELECT len(array_resize([1], 1000000000))", "SELECT len(range(1000000000))", "SELECT len(generate_series(0, i)) FROM range(5) r(i)",
+		"SELECT len(range(0, 1000000000, 3))", "SELECT len(range(-1000000000, 0))", "SELECT bit_count(bitstring('1', 1000000000))",
+		"SELECT length(printf('%1000000000d', 1))", "SELECT length(printf('%*d', 1000000000, 1))", "SELECT length(format('{:>1000000000}', 1))", "SELECT length(format('{:>{}}', 1, 1000000000))", "SELECT length(printf(f, 1)) FROM (SELECT '%1000000000d' f)",
+		"SELECT length(replace(s, 'a', s)) FROM (SELECT replace(repeat('a', 16000), 'a', repeat('a', 1000)) s)",
+		"SELECT length(regexp_replace(repeat('a', 16000), 'a', repeat('b', 16000), 'g'))",
+		"WITH a AS (SELECT function s FROM functions), b AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM a), c AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM b), d AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM c), e AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM d) SELECT max(length(s)) FROM e",
+		"SELECT length(s||s||s||s||s||s||s||s||s||s) FROM (SELECT s||s||s||s||s||s||s||s||s||s s FROM (SELECT s||s||s||s||s||s||s||s||s||s s FROM (SELECT s||s||s||s||s||s||s||s||s||s s FROM (SELECT function||function s FROM functions))))",
+		"SELECT (SELECT max(length(repeat('a', 20000 + i))) FROM range(3) r(i))", "FROM range(3) r(i) WHERE length(repeat('a', 20000 + i)) > 1", "SELECT 1 ORDER BY length(repeat('a', 4000000000))",
+		"SELECT list_transform([20000], x -> length(repeat('a', x)))",
+	} {
+		if answer, err := ask(t, s, query); err == nil {
+			t.Errorf("%s: %.100s", query, answer)
+		}
+	}
+	for query, want := range map[string]string{
+		"SELECT repeat('ab', 3)": "ababab\n", "SELECT repeat('-', i) FROM range(1, 3) r(i)": "-\n--\n", "SELECT lpad('1', 3, '0'), rpad('1', 3, '.')": "001 1..\n",
+		"SELECT replace('a/b', '/', '.')": "a.b\n", "SELECT regexp_replace('aa', 'a', 'b'), regexp_replace('aa', 'a', 'b', 'g')": "ba bb\n",
+		"SELECT printf('%05.1f', 1.25), format('{:>5}', 'x')": "001.2     x\n", "SELECT len(range(10)), len(generate_series(1, 5)), len(range(10, 0, -1))": "10 5 10\n",
+		"SELECT count(*) FROM range(100000)": "100000\n", "SELECT unnest(range(2))": "0\n1\n", "SELECT 'a' || 'b' || 'c'": "abc\n",
+		"SELECT length(string_agg('a', '')) FROM range(1000)": "1000\n",
+		"WITH a AS (SELECT 1 x), b AS (SELECT x || '-' || x s, x || '+' p FROM a), c AS (SELECT s || p s FROM b), d AS (SELECT s || '.' s FROM c), e AS (SELECT s FROM d) SELECT s || '' FROM e": "1-11+.\n",
+		"WITH RECURSIVE t AS (SELECT 1 n, 'a' s UNION ALL SELECT n + 1, s || '>' || n FROM t WHERE n < 3) SELECT s FROM t ORDER BY n":                                                            "a\na>1\na>1>2\n",
+	} {
+		if answer, err := ask(t, s, query); err != nil || answer != want {
+			t.Errorf("%s: %q, %v, want %q", query, answer, err, want)
+		}
+	}
+}

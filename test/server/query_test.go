@@ -221,3 +221,33 @@ func TestArchiveAttack(t *testing.T) {
 	})
 	p.ended(t, 1300<<20)
 }
+
+// TestSQLAttack runs statements that make large values and large aggregates with a read token:
+// they fail or end, and what is left of one ends with its client.
+func TestSQLAttack(t *testing.T) {
+	dir := t.TempDir()
+	const token = "read-0123456789ab"
+	writeOne(t, dir, "token", token)
+	p := serveWithin(t, dir, "--read-token-file", "token", "--open-metrics")
+	auth := "Authorization: Bearer " + token
+	underAttack(t, p, []request{{"GET", "/readyz", ""}, {"GET", "/metrics", ""}}, func(client *http.Client) {
+		for _, statement := range []string{
+			"SELECT length(repeat('a', 4000000000))", "SELECT length(repeat('a', 4000000000 + i)) FROM range(3) r(i)", "SELECT length(lpad('a', 2000000000, 'b'))",
+			"SELECT len(list_resize([1], 500000000))", "SELECT len(range(500000000))", "SELECT length(string_agg('aaaaaaaaaaaaaaaa', '')) FROM range(1000000000)",
+			"SELECT len(list(i)) FROM range(1000000000) r(i)", "SELECT 1 WHERE 1 IN (" + strings.Repeat("1,", 1<<19) + "1)",
+		} {
+			status, body, err := answerOf(client, "POST", p.http+"/api/v1/sql", statement, auth)
+			if err != nil || status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge {
+				t.Errorf("%.80s: %d %.300s %v", statement, status, body, err)
+			}
+			t.Logf("%.60s: %.200s", statement, body)
+		}
+		leaving := clientAt("127.0.0.1")
+		leaving.Timeout = time.Second
+		if status, _, err := answerOf(leaving, "POST", p.http+"/api/v1/sql", "SELECT sum(a.i * b.i) FROM range(100000000) a(i), range(100000000) b(i)", auth); err == nil {
+			t.Errorf("an endless statement: %d", status)
+		}
+		p.measures(t, "dendro_http_requests_in_flight 1") // its own
+	})
+	p.ended(t, 3000<<20)
+}

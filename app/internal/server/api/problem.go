@@ -125,6 +125,8 @@ func problemOf(err error) *server.Problem {
 		return is("refused", "The task is refused", http.StatusUnprocessableEntity)
 	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported), errors.Is(err, profile.ErrTooLarge):
 		return is("unreadable-profile", "A profile cannot be read", http.StatusUnprocessableEntity)
+	case errors.Is(err, store.ErrReorganised):
+		return &server.Problem{Type: server.TypeBusy, Title: "The store is being reorganised", Status: http.StatusServiceUnavailable, Detail: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return is("ended", "The server is ending, or the client has gone", http.StatusServiceUnavailable)
 	}

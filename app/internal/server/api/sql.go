@@ -31,14 +31,14 @@ func (a *api) speaker() (store.SQLSpeaker, error) {
 
 // sqlMistake makes an error of a query the caller's, unless the store failed.
 func sqlMistake(err error) error {
-	if err == nil || transfer.KindOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || transfer.KindOf(err) != "" || errors.Is(err, store.ErrReorganised) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return mistake(err)
 }
 
-// sqlBytes bounds a user's query.
-const sqlBytes = 16 << 20
+// sqlBytes bounds a user's query, whose parsed form takes a thousand times as much memory.
+const sqlBytes = 512 << 10
 
 // sql runs a user's query, which is the body.
 func (a *api) sql(w http.ResponseWriter, r *http.Request) error {

@@ -134,9 +134,14 @@ func (h *Host) Open(ctx context.Context, query string) (*Rows, error) {
 
 // prepare checks the statement and prepares it in a read-only transaction.
 func (r *Rows) prepare(query string) error {
-	named, err := r.check(query)
+	named, made, err := r.check(query)
 	if err != nil {
 		return err
+	}
+	for name := range made.macros {
+		if err := r.c.Exec(bounded[name]); err != nil {
+			return fmt.Errorf("macro %s: %w", name, err)
+		}
 	}
 	views, err := r.h.Views(r.ctx, named)
 	if err != nil {
@@ -174,30 +179,37 @@ var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\
 
 // check checks the statement before DuckDB binds it: binding already opens the files
 // that a table function names, and even opening and closing the store's own file would
-// release this process's lock on it. It returns the tables that the statement names.
-func (r *Rows) check(query string) (named map[string]bool, err error) {
+// release this process's lock on it. It returns the tables that the statement names, and what
+// it makes values with.
+func (r *Rows) check(query string) (named map[string]bool, made *values, err error) {
 	var list bind.ExtractedStatements
 	n := bind.ExtractStatements(r.c.Handle, query, &list)
 	message := bind.ExtractStatementsError(list)
 	bind.DestroyExtracted(&list)
 	switch {
 	case message != "":
-		return nil, driver.NewError(message)
+		return nil, nil, driver.NewError(message)
 	case n != 1:
-		return nil, fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
+		return nil, nil, fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
 	}
 	var tree any
 	err = r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch driver.Chunk) error {
 		return json.Unmarshal(driver.Column[driver.Text](ch, 0)[0].Bytes(), &tree)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m, ok := tree.(map[string]any); !ok || m["error"] != false {
-		return nil, fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
+		return nil, nil, fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
 	}
-	named = map[string]bool{}
-	return named, checkTree(tree, named)
+	named, made = map[string]bool{}, &values{}
+	if err = checkTree(tree, named); err == nil {
+		err = made.check(tree, 0)
+	}
+	if err == nil {
+		err = made.growth()
+	}
+	return named, made, err
 }
 
 // tableFunctions are the table functions that a statement may use. All others might
@@ -318,15 +330,21 @@ func (r *Rows) fetch() (rows [][]any, err error) {
 }
 
 // next is fetch while the database stays open.
-func (r *Rows) next() ([][]any, error) {
+func (r *Rows) next() (rows [][]any, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
 	if r.c == nil {
-		return nil, fmt.Errorf("%s: the result was closed, or the store was reorganised meanwhile", r.h.Path)
+		return nil, fmt.Errorf("%s: %w", r.h.Path, store.ErrReorganised)
 	}
 	release := r.c.Interruptible(r.ctx)
 	defer release()
+	stop := r.watched()
+	defer func() {
+		if stop() && err != nil {
+			rows, err = nil, errGrown
+		}
+	}()
 	if !r.begun {
 		r.begun = true
 		if bind.ExecutePrepared(r.stmt, &r.res) != bind.StateSuccess {
@@ -341,7 +359,7 @@ func (r *Rows) next() ([][]any, error) {
 		}
 		return nil, nil
 	}
-	rows := make([][]any, ch.Len())
+	rows = make([][]any, ch.Len())
 	cells := make([]any, len(rows)*len(r.Columns))
 	for i := range rows {
 		rows[i] = cells[i*len(r.Columns) : (i+1)*len(r.Columns) : (i+1)*len(r.Columns)]
