@@ -430,3 +430,33 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+// TestRequireTokens: with the option, listeners that other machines can reach need tokens.
+func TestRequireTokens(t *testing.T) {
+	for _, test := range []struct {
+		o    Options
+		want string // in the error; empty: none
+	}{
+		{Options{HTTPListen: "0.0.0.0:0"}, "DENDRO_HTTP_TOKEN"},
+		{Options{HTTPListen: "0.0.0.0:0", HTTPToken: fullToken, GRPCListen: "0.0.0.0:0"}, "DENDRO_AGENT_TOKEN"},
+		{Options{HTTPListen: "0.0.0.0:0", HTTPToken: fullToken, GRPCListen: "0.0.0.0:0", AgentToken: agentToken}, ""},
+		{Options{HTTPListen: "127.0.0.1:0", GRPCListen: "127.0.0.1:0"}, ""},
+	} {
+		for _, required := range []bool{false, true} {
+			test.o.RequireTokens = required
+			s, err := New(test.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.Listen()
+			if want := required && test.want != ""; (err != nil) != want || want && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%+v: %v", test.o, err)
+			}
+			for _, l := range []net.Listener{s.httpListener, s.grpcListener} {
+				if l != nil {
+					l.Close()
+				}
+			}
+		}
+	}
+}
