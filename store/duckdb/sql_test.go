@@ -321,3 +321,21 @@ func TestValuesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestSQLEndsEarly: an interrupt that comes before a statement has begun is not lost.
+func TestSQLEndsEarly(t *testing.T) {
+	s := filled(t)
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		open, err := s.sql.Open(ctx, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go cancel()
+		for _, err := range open.All() {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+		}
+	}
+}

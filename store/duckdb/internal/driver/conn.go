@@ -172,18 +172,27 @@ func (c *Conn) QueryParallel(ctx context.Context, sql string, f func(worker int,
 }
 
 // Interruptible interrupts the running statement when ctx ends, until release is
-// called. No interrupt comes after release has returned.
+// called: again and again, because DuckDB forgets an interrupt that comes before a statement
+// has begun. No interrupt comes after release has returned.
 func (c *Conn) Interruptible(ctx context.Context) (release func()) {
 	if ctx.Done() == nil {
 		return func() {}
 	}
-	done := make(chan struct{})
+	released, done := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		bind.Interrupt(c.Handle)
-		close(done)
+		defer close(done)
+		for {
+			bind.Interrupt(c.Handle)
+			select {
+			case <-released:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
 	})
 	return func() {
 		if !stop() {
+			close(released)
 			<-done
 		}
 	}
