@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -88,7 +89,7 @@ func (h *Handler) answer(ctx context.Context, q *request) (a *answer, status int
 	if op.Operation == ast.Mutation && !server.MayChange(ctx) {
 		return failure(aborted, &gqlerror.Error{Message: "the token is for reading only"}), http.StatusForbidden
 	}
-	variables, err := validator.VariableValues(exec.Schema(), op, q.variables)
+	variables, err := validator.VariableValues(exec.Schema(), op, declared(op, q.variables))
 	if err != nil {
 		return failure(invalid, variableError(op, err)), http.StatusOK
 	}
@@ -110,6 +111,25 @@ func operation(doc *ast.QueryDocument, name string) (*ast.OperationDefinition, e
 		return op, nil
 	}
 	return nil, fmt.Errorf("the document has no operation %.100q", name)
+}
+
+// declared returns the variables under the names that the operation declares. Booster's
+// page of async-profiler sends `taskID` for `$taskId`: a variable that is missing is one whose
+// name differs in case only.
+func declared(op *ast.OperationDefinition, given map[string]any) map[string]any {
+	for _, d := range op.VariableDefinitions {
+		if _, ok := given[d.Variable]; ok {
+			continue
+		}
+		for name, value := range given {
+			if strings.EqualFold(name, d.Variable) && op.VariableDefinitions.ForName(name) == nil {
+				given = maps.Clone(given)
+				given[d.Variable] = value
+				break
+			}
+		}
+	}
+	return given
 }
 
 // execute runs an operation that is valid.
