@@ -8,7 +8,9 @@
 // The tests of SkyWalking's agents and of Pyroscope's SDKs run where DENDRO_TEST_REAL is
 // set. They need python3 with venv, Node.js with npm, and a JDK 17 or newer that
 // SkyWalking's agent runs on (up to 24); agents and SDKs are downloaded once, into package
-// cache's folder.
+// cache's folder. Two things cannot be downloaded so: SkyWalking's UI Booster (DENDRO_BOOSTER) and
+// its Go agent (DENDRO_SKYWALKING_GO). Their tests fail where these are not set; `none` leaves
+// them out.
 package agents
 
 import (

@@ -46,7 +46,7 @@ func needAgents(t *testing.T) {
 }
 
 // makers start a shop with an agent that reports to a gRPC address.
-var makers = map[string]func(ctx context.Context, dir, server, service string) (*Shop, error){"python": Python, "java": Java, "go": Go}
+var makers = map[string]func(ctx context.Context, dir, server, service string) (*Shop, error){"python": Python, "java": Java, "go": Go, "skywalking-go": SkyWalkingGo}
 
 // begin starts a server and a shop whose agent reports to it.
 func begin(t *testing.T, language, service string) (client, *Shop) {
