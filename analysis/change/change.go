@@ -91,6 +91,9 @@ type Change struct {
 	// Runs is the number of runs since the onset that the size is measured on.
 	Runs int `json:"runs"`
 
+	// Drifts: the amount grows from run to run since the onset, as that of a leak.
+	Drifts bool `json:"drifts,omitempty"`
+
 	// Rows, Before and After continue the verdict: the sums of samples that changed, and the runs
 	// of the level before and of the change, as indexes of the line's runs.
 	Rows   []regression.Row `json:"rows,omitempty"`

@@ -199,12 +199,47 @@ func TestWeather(t *testing.T) {
 	if v.Status != Machine || v.Weather == nil || v.Weather.Factor < 1.2 || v.Weather.Factor > 1.4 || len(v.Open()) != 0 {
 		t.Errorf("%s %+v %+v", v.Status, v.Weather, v.Changes)
 	}
-	if v = night(t, slow(20, 21), 23); v.Status != Unchanged || len(v.Changes) != 0 {
-		t.Errorf("after: %s %+v", v.Status, v.Changes)
+	v = night(t, slow(20, 21), 23)
+	if v.Weather != nil || slices.ContainsFunc(v.Changes, func(c Change) bool { return c.Finding.Kind == regression.Slowdown }) {
+		t.Errorf("after: %+v %+v", v.Weather, v.Changes)
 	}
 	v = night(t, slow(20, 30), 25)
 	if v.Status != Slower || len(v.Open()) != 1 || v.Changes[0].Finding.Kind != regression.Slowdown || v.Changes[0].Onset.Run.Run != "n020" {
 		t.Errorf("it lasts: %s %+v", v.Status, v.Changes)
+	}
+}
+
+// TestAmounts: live bytes have changes of the whole amount, steps and growth.
+func TestAmounts(t *testing.T) {
+	live := func(of ...int64) []*store.File {
+		list := files(7, len(of), steps())
+		for i, f := range list {
+			rec := f.Records[0]
+			rec.Type = profile.NamedType(profile.Live)
+			rec.Self = runtest.Vector(rec.Forest, map[string]int64{"main;load;parse": of[i], "main;log": 100000})
+			rec.Samples = rec.Self.Sum()
+		}
+		return list
+	}
+	v := night(t, live(500000, 510000, 490000, 505000, 500000, 495000, 900000, 910000, 905000), 9)
+	if v.Status != Slower || len(v.Open()) != 1 || v.Changes[0].State != Confirmed || v.Changes[0].Onset.Run.Run != "n006" || v.Changes[0].Runs != 3 {
+		t.Fatalf("a step: %s %+v", v.Status, v.Changes)
+	}
+	v = night(t, live(500000, 510000, 490000, 505000, 500000, 495000, 900000, 910000, 905000, 500000, 505000), 11)
+	if v.Status != Unchanged || len(v.Changes) != 1 || v.Changes[0].End.Run != "n009" {
+		t.Errorf("its end: %s %+v", v.Status, v.Changes)
+	}
+	grows := []int64{500001, 600007, 700003, 800009, 900001, 1000003, 1100009}
+	v = night(t, live(grows...), 7)
+	if v.Status != Slower || len(v.Open()) != 1 || !v.Changes[0].Drifts || v.Changes[0].State != Confirmed {
+		t.Fatalf("growth: %s %+v", v.Status, v.Changes)
+	}
+	id := v.Changes[0].ID
+	if v = night(t, live(append(grows, 1200000, 1300000)...), 9); len(v.Open()) != 1 || v.Changes[0].ID != id {
+		t.Errorf("more growth: %+v", v.Changes)
+	}
+	if v = night(t, live(append(grows, 1200000, 500000)...), 9); len(v.Open()) != 0 || v.Changes[0].End.Run != "n008" {
+		t.Errorf("the end of growth: %+v", v.Changes)
 	}
 }
 

@@ -127,6 +127,7 @@ type stated struct {
 	sure    bool
 	old     bool // against the level before the current one
 	weather bool
+	drifts  bool // the amount grows from run to run
 }
 
 // compare tests the newest run alone, and with those before. T is not yet in the level.
@@ -150,6 +151,10 @@ func (w *walker) compare(t int) ([]stated, error) {
 		if len(base) < leastLevel {
 			continue
 		}
+		if w.series.Type.Momentary() {
+			found = append(found, w.amounts(base, tested, old)...)
+			continue
+		}
 		o := w.o.Options
 		a, err := w.now.Compare(w.cols(base), w.cols(tested), o)
 		if err != nil {
@@ -161,7 +166,7 @@ func (w *walker) compare(t int) ([]stated, error) {
 		for _, f := range a.Findings {
 			switch {
 			case f.Kind.Costs() && f.Delta.Share > 0 || f.Kind == regression.Improvement && f.Delta.Share < 0:
-				found = append(found, stated{f, tested[0], k, programOf(a), w.sure(&f, tested, isWeather(&f, a)), old, isWeather(&f, a)})
+				found = append(found, stated{f, tested[0], k, programOf(a), w.sure(&f, tested, isWeather(&f, a)), old, isWeather(&f, a), false})
 			}
 			if k == 1 && isWeather(&f, a) {
 				v.Weather = &Weather{v.Newest, 1 + f.Delta.Share}
@@ -250,14 +255,17 @@ func (w *walker) take(found []stated) {
 	first := -1
 	for i := range found {
 		f := &found[i]
-		if w.known(f) || slices.ContainsFunc(kept, func(c Change) bool { return related(&c.Finding, &f.Finding) }) {
+		if f.drifts && w.drift(f) {
+			continue
+		}
+		if w.known(f) || slices.ContainsFunc(kept, func(c Change) bool { return w.related(&c.Finding, &f.Finding) }) {
 			continue
 		}
 		at := slices.IndexFunc(suspects, func(c Change) bool { return c.Finding.SameAs(f.Finding) })
-		if at >= 0 && f.first > suspects[at].After[0] && !f.sure {
-			if f.runs > 1 || slices.ContainsFunc(found, func(g stated) bool { return g.first <= suspects[at].After[0] && g.SameAs(f.Finding) }) {
-				continue // its own test is asked for
-			}
+		if at >= 0 && !f.sure && f.first > suspects[at].After[0] && slices.ContainsFunc(found, func(g stated) bool {
+			return g.first <= suspects[at].After[0] && g.SameAs(f.Finding)
+		}) {
+			continue // the test of all runs since its onset decides
 		}
 		c := w.newChange(f)
 		if f.weather {
@@ -268,8 +276,10 @@ func (w *walker) take(found []stated) {
 			c.Seen, c.Finding.ID = s.Seen, s.Finding.ID
 		}
 		if f.sure {
-			c.State = Confirmed
-			first = max(first, c.After[0])
+			c.State, c.Drifts = Confirmed, f.drifts
+			if !f.drifts {
+				first = max(first, c.After[0])
+			}
 		}
 		c.ID = idOf(&c.Finding, c.Onset.Run.Run)
 		kept = append(kept, c)
@@ -297,7 +307,7 @@ func (w *walker) known(f *stated) bool {
 				return true
 			}
 		}
-		if c.State == Confirmed && f.old && related(&f.Finding, &c.Finding) {
+		if c.State == Confirmed && f.old && w.related(&f.Finding, &c.Finding) {
 			return true
 		}
 	}
@@ -306,8 +316,8 @@ func (w *walker) known(f *stated) bool {
 
 // related reports whether two findings of the same runs are one change: the same one, or one on the
 // call path of the other.
-func related(f, g *regression.Finding) bool {
-	if f.SameAs(*g) {
+func (w *walker) related(f, g *regression.Finding) bool {
+	if f.SameAs(*g) || w.series.Type.Momentary() {
 		return true
 	}
 	return f.Kind.Costs() == g.Kind.Costs() && (calls(f, g) || calls(g, f))
@@ -374,7 +384,7 @@ func (w *walker) isNewest(c *Change) bool {
 func (w *walker) onset(f *stated) int {
 	level := w.v.Walk.Level
 	at := slices.Index(level, f.first)
-	if f.runs == 1 || at < 0 {
+	if f.runs == 1 || f.drifts || at < 0 {
 		return f.first
 	}
 	low := max(0, at-f.runs)
@@ -414,6 +424,9 @@ func (w *walker) end() {
 			continue
 		}
 		first := w.back(c)
+		if c.Drifts {
+			first = w.fallen(c)
+		}
 		if first < 0 {
 			continue
 		}
@@ -422,6 +435,9 @@ func (w *walker) end() {
 		c.After = slices.DeleteFunc(c.After, func(run int) bool { return run >= first })
 		walk := &v.Walk
 		top := true
+		if c.Drifts {
+			continue // it began no level
+		}
 		for j := range v.Changes {
 			if o := &v.Changes[j]; o.State == Confirmed && o.After[0] >= c.After[0] {
 				top = false
@@ -483,6 +499,12 @@ func (w *walker) measure(t int) error {
 	for i := range w.v.Changes {
 		c := &w.v.Changes[i]
 		if c.State != Confirmed || c.After[len(c.After)-1] != t || c.Runs == len(c.After) || len(c.Before) < leastLevel {
+			continue
+		}
+		if w.series.Type.Momentary() {
+			if f := w.now.Grown(w.cols(c.Before), w.cols(c.After), w.o.Options); f != nil && !c.Drifts {
+				c.Finding.Delta, c.Finding.Score, c.Finding.Chance, c.Program, c.Runs = f.Delta, f.Score, f.Chance, shareOf(f), len(c.After)
+			}
 			continue
 		}
 		at := [2]int{c.After[0], c.Before[len(c.Before)-1]}

@@ -52,14 +52,58 @@ func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, mo
 		k = most
 	}
 	window := runs[max(0, len(runs)-k-req.window()):]
-	least, share := stat.ScoreOfTail(req.Options.alpha(k)/2), req.Options.withDefaults().MinShare // of two tests
-	for _, g := range []growth{leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)} {
-		if g.score >= least && g.delta >= share*g.before {
-			b.Findings = append(b.Findings, g.finding(s, m, req))
-			return
-		}
+	if f := grown(s, m, window[:len(window)-k], window[len(window)-k:], &req.Options, leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)); f != nil {
+		b.Findings = append(b.Findings, *f)
 	}
 }
+
+// grown returns the finding of the first growth that is no noise, of a comparison of some runs; nil:
+// none is.
+func grown(s *history.Series, m *history.Matrix, hist, tested []int, o *Options, list ...growth) *Finding {
+	least, share := stat.ScoreOfTail(o.alpha(len(tested))/2), o.withDefaults().MinShare // of two tests
+	for _, g := range list {
+		if g.score >= least && g.delta >= share*g.before {
+			f := g.finding(s, m, o)
+			return &f
+		}
+	}
+	return nil
+}
+
+// Grown returns the finding that the program's amount is larger in all tested runs than in those of
+// the history; nil: it is not. Like Growing, it is for value types of one moment.
+func (r *Rows) Grown(hist, tested []int, o Options) *Finding {
+	return grown(r.series, r.sp.matrix, hist, tested, &o, step(r.sp.matrix, slices.Concat(hist, tested), len(tested)))
+}
+
+// Growing returns the finding that the program's amount grows from run to run; nil: it does not.
+func (r *Rows) Growing(runs []int, o Options) *Finding {
+	m, last := r.sp.matrix, len(runs)-1
+	return grown(r.series, m, runs[:last], runs[last:], &o, leak(m, runs), trend(m, runs, false))
+}
+
+// traceAmounts is Trace of the program's amounts.
+func (r *Rows) traceAmounts(hist, tested []int) (list []float64) {
+	m, n := r.sp.matrix, float64(len(hist))
+	mean, squares := 0.0, 0.0
+	for _, t := range hist {
+		mean += amount(m, t) / n
+	}
+	for _, t := range hist {
+		d := amount(m, t) - mean
+		squares += d * d
+	}
+	sd, _ := deviation(m, mean, mean, squares, n-1)
+	for _, runs := range [][]int{hist, tested} {
+		for _, t := range runs {
+			list = append(list, (amount(m, t)-mean)/math.Max(sd, math.SmallestNonzeroFloat64))
+		}
+	}
+	return list
+}
+
+// Amount is the program's amount in a run, in the unit of the value type.
+func (r *Rows) Amount(t int) float64 { return amount(r.sp.matrix, t) }
 
 // amount is the program's amount in a run.
 func amount(m *history.Matrix, t int) float64 {
@@ -162,7 +206,7 @@ func leak(m *history.Matrix, runs []int) growth {
 }
 
 // finding describes the growth and the function that holds it.
-func (g *growth) finding(s *history.Series, m *history.Matrix, req *Request) Finding {
+func (g *growth) finding(s *history.Series, m *history.Matrix, o *Options) Finding {
 	f := Finding{Kind: g.kind, Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect, Score: g.score}
 	if g.confirmed {
 		f.Status = Confirmed
@@ -178,7 +222,7 @@ func (g *growth) finding(s *history.Series, m *history.Matrix, req *Request) Fin
 	f.PlaceChance = f.Chance
 	f.Delta = Delta{Samples: g.delta / m.Unit, Share: g.delta / g.before, Gross: g.delta / g.before,
 		Time: &Estimate{g.delta, g.delta - 1.96*g.se, g.delta + 1.96*g.se, s.Type.Unit}}
-	g.place(&f, m, req)
+	g.place(&f, m, o)
 	f.Note = fmt.Sprintf("compared as an amount, not as a share%s", grows)
 	f.setID()
 	return f
@@ -189,7 +233,7 @@ func (g *growth) finding(s *history.Series, m *history.Matrix, req *Request) Fin
 const holderShare = 0.6
 
 // place names the call path that holds most of the growth.
-func (g *growth) place(f *Finding, m *history.Matrix, req *Request) {
+func (g *growth) place(f *Finding, m *history.Matrix, o *Options) {
 	t := m.Table
 	delta, level := make([]float64, t.Len()), make([]float64, t.Len()) // self, then total
 	for _, side := range []struct {
@@ -206,7 +250,7 @@ func (g *growth) place(f *Finding, m *history.Matrix, req *Request) {
 			}
 		}
 	}
-	is := own.Functions(t, level, req.Options.Own)
+	is := own.Functions(t, level, o.Own)
 	for n := t.Len() - 1; n >= 0; n-- {
 		if p := t.Parent[n]; p != calltree.NoNode {
 			delta[p] += delta[n]

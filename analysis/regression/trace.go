@@ -95,6 +95,9 @@ func (r *Rows) Trace(hist, tested []int, f *Finding, o Options) []float64 {
 	if len(hist) < leastHistory || len(tested) == 0 {
 		return nil
 	}
+	if r.series.Type.Momentary() {
+		return r.traceAmounts(hist, tested)
+	}
 	o = o.withDefaults()
 	fit := newFit(r.sp, &o, hist, tested)
 	if len(f.Rows) == 0 {
