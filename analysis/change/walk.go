@@ -37,8 +37,9 @@ type walker struct {
 	series *history.Series
 	rows   func(runs []int) *regression.Rows // of some runs, ascending
 
-	at  map[int]int // column of a run in now
-	now *regression.Rows
+	at   map[int]int // column of a run in now
+	now  *regression.Rows
+	over map[string]int // the first run back of changes that this step ends, by id
 }
 
 // horizon lists the runs that the next step may read: those of the level, and of all open
@@ -55,7 +56,7 @@ func (v *Verdict) horizon() []int {
 // step judges run t, the next of the line.
 func (w *walker) step(t int) error {
 	runs := append(w.v.horizon(), t)
-	w.now, w.at = w.rows(runs), map[int]int{}
+	w.now, w.at, w.over = w.rows(runs), map[int]int{}, map[string]int{}
 	for i, run := range runs {
 		w.at[run] = i
 	}
@@ -79,8 +80,8 @@ func (w *walker) step(t int) error {
 			c.After = append(c.After, t)
 		}
 	}
-	w.take(found)
 	w.end()
+	w.take(found)
 	if err := w.measure(t); err != nil {
 		return err
 	}
@@ -297,17 +298,20 @@ func btoi(b bool) int {
 	return 0
 }
 
-// known reports whether a finding is of an open or just ended change, seen against the level before.
+// known reports whether a finding is of an open change, or of one that this step ends: seen against
+// the level before it, or its end.
 func (w *walker) known(f *stated) bool {
 	for i := range w.v.Changes {
 		c := &w.v.Changes[i]
-		g := f.Finding
-		if c.State == Confirmed && c.Costs() && !f.Kind.Costs() { // it may be over: end decides
-			if g.Kind = c.Finding.Kind; g.SameAs(c.Finding) || c.Finding.Function == "" {
-				return true
-			}
+		back, over := w.over[c.ID]
+		if c.State != Confirmed && !over {
+			continue
 		}
-		if c.State == Confirmed && f.old && w.related(&f.Finding, &c.Finding) {
+		g := f.Finding
+		if g.Kind = c.Finding.Kind; c.Costs() && !f.Kind.Costs() && (g.SameAs(c.Finding) || c.Finding.Function == "") {
+			return true
+		}
+		if (f.old || over) && (!over || f.first < back) && w.related(&f.Finding, &c.Finding) {
 			return true
 		}
 	}
@@ -432,6 +436,7 @@ func (w *walker) end() {
 		}
 		run := runOf(&w.series.Profiles[first].Run)
 		c.State, c.End = Ended, &run
+		w.over[c.ID] = first
 		c.After = slices.DeleteFunc(c.After, func(run int) bool { return run >= first })
 		walk := &v.Walk
 		top := true
