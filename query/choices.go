@@ -79,7 +79,7 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 	slices.Sort(out.Groups)
 	slices.Sort(out.Types)
 	slices.Sort(out.Metrics)
-	out.Base = baseOf(out.Branches)
+	out.Base = BaseBranch(out.Branches)
 	return out, nil
 }
 
@@ -96,8 +96,8 @@ func (c *ChoicesResult) date(d time.Time) {
 	}
 }
 
-// baseOf returns the branch that the others come from.
-func baseOf(branches []BranchChoice) string {
+// BaseBranch returns the branch that the others come from.
+func BaseBranch(branches []BranchChoice) string {
 	base, most := "", 0
 	for _, name := range []string{"main", "master"} {
 		for _, b := range branches {

@@ -5,27 +5,33 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Status says how the newest runs of a benchmark compare with those before.
-type Status string
+// Status says what is known of a benchmark: one of a change.Standing.
+type Status = change.Status
 
-// The statuses.
+// The statuses of a comparison.
 const (
-	Slower  Status = "slower"
-	Faster  Status = "faster"
-	Steady  Status = "steady"
-	Unknown Status = "unknown" // too few runs to compare
+	Slower    = change.Slower    // costs
+	Faster    = change.Faster    // improvements, no costs
+	Unchanged = change.Unchanged // neither; Outcome.Detectable would have been seen
+	Unknown   = change.Unknown   // not compared, for Outcome.Reason
 )
 
-// Outcome is what a comparison says of a benchmark: one status, one size, one onset. All
-// documents and pages show this one, which is the benchmark's most important finding.
+// Outcome is what a store says of a benchmark: one status, one size, one onset, and what they
+// rest on. All documents and pages show this one, whose finding is the benchmark's most
+// important one.
 type Outcome struct {
 	Status Status `json:"status"`
-	Reason string `json:"reason,omitempty"` // why the status is unknown
+	Says   string `json:"says"`             // the status and what it rests on, as people read it
+	Reason string `json:"reason,omitempty"` // why there is no comparison
+	// Detectable is the smallest change that would have been seen in 80% of cases, as a share of
+	// the program, in a function of 5%; 0: nothing was compared.
+	Detectable float64 `json:"detectable,omitempty"`
 	// Finding is the id of the finding; empty: none. The other fields are the finding's.
 	Finding   string               `json:"finding,omitempty"`
 	Type      string               `json:"type,omitempty"`
@@ -60,7 +66,12 @@ func (j *judged) outcome() Outcome {
 			continue
 		}
 		if o.Status == Unknown {
-			o = Outcome{Status: Steady, Tested: b.Tested, Before: len(b.Profiles) - b.Tested}
+			o = Outcome{Status: Unchanged, Tested: b.Tested, Before: len(b.Profiles) - b.Tested}
+		}
+		for _, a := range b.Analyses {
+			if len(a.Detectable.Changes) > 1 && (o.Detectable == 0 || a.Detectable.Changes[1].Change < o.Detectable) {
+				o.Detectable = a.Detectable.Changes[1].Change // of a function of 5%
+			}
 		}
 		if n := len(b.Profiles); n > 0 {
 			o.Branch = b.Profiles[n-1].Run.Branch
@@ -72,17 +83,17 @@ func (j *judged) outcome() Outcome {
 	for _, f := range j.findings {
 		o.add(f)
 	}
-	if o.Status != Steady {
-		return o
-	}
-	if slices.ContainsFunc(j.types, unplaced) {
-		o.Status, o.Reason = Unknown, "the metric "+beyondHistory
-	}
-	for _, b := range j.types {
-		if text := uncounted(b); text != "" {
-			o.Status, o.Reason = Unknown, text
+	if o.Status == Unchanged {
+		if slices.ContainsFunc(j.types, unplaced) {
+			o.Status, o.Reason = Unknown, "the metric "+beyondHistory
+		}
+		for _, b := range j.types {
+			if text := uncounted(b); text != "" {
+				o.Status, o.Reason = Unknown, text
+			}
 		}
 	}
+	o.Says = o.says()
 	return o
 }
 
@@ -111,6 +122,96 @@ func unplaced(b *regression.Benchmark) bool {
 	}
 	a := b.Analyses[0]
 	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= least && math.Abs(a.Metric.Score) >= a.Threshold
+}
+
+// says returns the status of a comparison with what it rests on.
+func (o *Outcome) says() string {
+	s := string(o.Status)
+	switch {
+	case o.Status == Slower || o.Status == Faster:
+		if o.Certainty == regression.Suspect {
+			s += ", suspect"
+		}
+		n := 1 + o.More
+		return fmt.Sprintf("%s (%d %s)", s, n, words.Plural(n, "change"))
+	case o.Status == Unchanged && o.Detectable > 0:
+		return s + ": would have seen " + words.Percent(o.Detectable)
+	case o.Reason != "":
+		return s + ": " + o.Reason
+	}
+	return s
+}
+
+// Standing is what the ledger of changes has of a benchmark.
+type Standing struct {
+	Lines []Line
+	Open  []*regression.Finding // changes, the most important one first
+}
+
+// Line is the standing of a benchmark by one of its value types.
+type Line struct {
+	change.Standing
+	Branch   string
+	Accepted int // changes
+}
+
+// order lists statuses, the one first that says most of a benchmark with several value types.
+var order = []Status{change.Gone, change.NotAtHead, change.Slower, change.Faster, change.Unchanged, change.Machine, change.New, change.TooFew, change.Unknown}
+
+// Outcome returns what the ledger says of the benchmark.
+func (s *Standing) Outcome() Outcome {
+	var o Outcome
+	accepted := 0
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		accepted += l.Accepted
+		if i == 0 || slices.Index(order, l.Status) < slices.Index(order, o.Status) {
+			o.Status, o.Reason, o.Branch, o.Base, o.Says = l.Status, l.Reason, l.Branch, l.Branch, l.says()
+		}
+		if l.Detectable > 0 && (o.Detectable == 0 || l.Detectable < o.Detectable) {
+			o.Detectable = l.Detectable
+		}
+	}
+	status, says := o.Status, o.Says
+	for _, f := range s.Open {
+		o.add(f)
+	}
+	switch {
+	case status == change.Gone || status == change.NotAtHead:
+		o.Status, o.Says = status, says
+	case o.Status == Slower || o.Status == Faster: // of all value types
+		n, suspect := 1+o.More, ""
+		if o.Certainty == regression.Suspect {
+			suspect = ", suspect"
+		}
+		o.Says = fmt.Sprintf("%s%s (%d open %s)", o.Status, suspect, n, words.Plural(n, "change"))
+	case o.Status == Unchanged && o.Detectable > 0:
+		o.Says = string(o.Status) + ": would have seen " + words.Percent(o.Detectable)
+	}
+	if accepted > 0 {
+		o.Says += fmt.Sprintf(", %d accepted %s", accepted, words.Plural(accepted, "change"))
+	}
+	return o
+}
+
+// says returns the standing of a line with what it rests on.
+func (l *Line) says() string {
+	s := string(l.Status)
+	switch {
+	case l.Status == change.NotAtHead && l.Largest != 0:
+		return fmt.Sprintf("%s (last: %s, %s)", s, words.Clean(l.Last.Run), words.SignedPercent(l.Largest))
+	case l.Status == change.NotAtHead:
+		return fmt.Sprintf("%s (last: %s)", s, words.Clean(l.Last.Run))
+	case l.Status == change.Gone:
+		return s + " since " + words.Clean(l.Since.Run)
+	case l.Needed > 0:
+		return fmt.Sprintf("%s (%d of %d)", s, l.Runs, l.Needed)
+	case l.Weather != nil:
+		return fmt.Sprintf("%s: all code took %.2f times as long", s, l.Weather.Factor)
+	case l.Reason != "":
+		return s + ": " + words.Clean(l.Reason)
+	}
+	return s
 }
 
 // add counts a finding of the benchmark.

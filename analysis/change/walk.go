@@ -104,6 +104,12 @@ func (w *walker) cols(runs []int) []int {
 	return list
 }
 
+// usable returns the runs with samples of the program: what the program is depends on all runs
+// of a step.
+func (w *walker) usable(runs []int) []int {
+	return slices.DeleteFunc(slices.Clone(runs), func(run int) bool { return !w.now.Usable(w.at[run]) })
+}
+
 // base returns the newest runs of the current level before a run; or those of the level before it,
 // which is old, as long as there are too few.
 func (w *walker) base(before int) (runs []int, old bool) {
@@ -157,7 +163,11 @@ func (w *walker) compare(t int) ([]stated, error) {
 			continue
 		}
 		o := w.o.Options
-		a, err := w.now.Compare(w.cols(base), w.cols(tested), o)
+		usable, with := w.usable(base), w.usable(tested)
+		if len(usable) < leastLevel || len(with) == 0 {
+			continue
+		}
+		a, err := w.now.Compare(w.cols(usable), w.cols(with), o)
 		if err != nil {
 			return nil, err
 		}
@@ -517,8 +527,12 @@ func (w *walker) measure(t int) error {
 		if a == nil {
 			o := w.o.Options
 			o.SkipOwnHistory = true
+			before, after := w.usable(c.Before), w.usable(c.After)
+			if len(before) < leastLevel || len(after) == 0 {
+				continue
+			}
 			var err error
-			if a, err = w.now.Compare(w.cols(c.Before), w.cols(c.After), o); err != nil {
+			if a, err = w.now.Compare(w.cols(before), w.cols(after), o); err != nil {
 				return err
 			}
 			done[at] = a

@@ -132,8 +132,8 @@ type Change struct {
 
 // Group merges the findings with one cause: the same function, or the same headline in the
 // user's code, in the same state (acknowledged, transient), if their kind is a cost. Other findings stay alone. Order:
-// costs, acknowledged ones, the other kinds, transient ones; each by share of the program,
-// then by score.
+// costs, acknowledged ones, the other kinds, transient ones; each by onset, newest first, then
+// by share of the program and score.
 func Group(findings []regression.Finding) []Change {
 	var list []Change
 	at := map[int]int{} // by the first finding of a cause
@@ -151,10 +151,18 @@ func Group(findings []regression.Finding) []Change {
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)), cmp.Compare(a.Group, b.Group),
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), compareOnsets(&b.Finding, &a.Finding), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)), cmp.Compare(a.Group, b.Group),
 			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
 	})
 	return list
+}
+
+// compareOnsets orders changes by onset; findings of a comparison have none.
+func compareOnsets(f, g *regression.Finding) int {
+	if f.Change == nil || g.Change == nil {
+		return 0
+	}
+	return cmp.Or(f.Change.Onset.Date.Compare(g.Change.Onset.Date), cmp.Compare(f.Change.Onset.Run, g.Change.Onset.Run))
 }
 
 // culprit is what findings with one cause have in common.

@@ -13,7 +13,7 @@ import (
 // Acknowledgement accepts a known change: a finding by its id, or by function in the
 // matching benchmarks, until a date, and up to a size.
 type Acknowledgement struct {
-	ID        string    `json:"id,omitempty"`        // of the finding
+	ID        string    `json:"id,omitempty"`        // of the change, or of the finding: all changes at its place
 	Function  string    `json:"function,omitempty"`  // glob of the function or of the own one in the headline; instead of the id
 	Benchmark string    `json:"benchmark,omitempty"` // glob over group/name or name; empty: all
 	Until     time.Time `json:"until,omitzero"`      // end of the acknowledgement

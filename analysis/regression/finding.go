@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 )
 
 // Kind is the kind of a finding.
@@ -32,6 +33,7 @@ const (
 	Suspect   Status = "suspect"   // seen in the newest run only
 	Confirmed Status = "confirmed" // seen in the newest runs together, and in each
 	Transient Status = "transient" // seen in the run before, but not in the newest
+	Ended     Status = "ended"     // of a change: runs are back at the level before
 )
 
 // Presence tells whether the function exists on one side only.
@@ -92,6 +94,33 @@ type Finding struct {
 	Acknowledged *Excuse       `json:"acknowledged,omitempty"`
 	// Note is a sentence with what the fields cannot express.
 	Note string `json:"note,omitempty"`
+	// Change is the life of a change; nil for a comparison of two sides.
+	Change *Lasting `json:"change,omitempty"`
+}
+
+// Lasting is the life of a finding that is a change, from its first run to its last.
+type Lasting struct {
+	Finding string `json:"finding"` // id of the finding, which the change's id begins with
+	State   string `json:"state"`   // suspect, confirmed, ended or accepted
+	// Onset is the first run at the new level, LastGood the last one at the level before.
+	Onset    Moment  `json:"onset"`
+	LastGood *Moment `json:"lastGood,omitempty"`
+	End      *Moment `json:"end,omitempty"` // the first run back at the level before
+	Seen     Moment  `json:"seen"`          // the run at which the change was first stated
+	Runs     int     `json:"runs"`          // since the onset, that the size is measured on
+	// Program is the change of the whole benchmark since the onset, as a share; Explains is
+	// the part of it that this change is.
+	Program  *Estimate `json:"program,omitempty"`
+	Explains float64   `json:"explains,omitempty"`
+	Branch   string    `json:"branch,omitempty"`
+	Machine  string    `json:"machine,omitempty"`
+}
+
+// Moment is a run in the life of a change.
+type Moment struct {
+	Run    string    `json:"run"` // key
+	Commit string    `json:"commit,omitempty"`
+	Date   time.Time `json:"date,omitzero"`
 }
 
 // Path is a call node path and its contribution.

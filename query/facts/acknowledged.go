@@ -145,8 +145,11 @@ func (a Acknowledgements) Lapsed(findings []regression.Finding, now time.Time) [
 			if findings[k].Acknowledged != nil || !findings[k].Kind.Costs() {
 				continue
 			}
-			f := []regression.Finding{findings[k]}
-			if regression.Acknowledge(f, []regression.Acknowledgement{one}, now); f[0].Acknowledged == nil {
+			f := []regression.Finding{findings[k], findings[k]}
+			if c := findings[k].Change; c != nil { // it may be accepted by either id
+				f[1].ID = c.Finding
+			}
+			if regression.Acknowledge(f, []regression.Acknowledgement{one}, now); f[0].Acknowledged == nil && f[1].Acknowledged == nil {
 				continue
 			}
 			what := fmt.Sprintf("%s in %s was acknowledged", words.Clean(f[0].Function), words.Clean(f[0].Benchmark))

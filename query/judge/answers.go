@@ -25,6 +25,6 @@ func MethodView(r *MethodRequest) query.View[MethodRequest] {
 		})
 	}
 	return query.ViewBy(Regressions, func(r *MethodRequest) (*RegressionsRequest, error) {
-		return &RegressionsRequest{r.Selection, r.Sides, r.Judging, r.Rows, r.Expand, r.Correlating, r.Facts}, nil
+		return &RegressionsRequest{r.Selection, r.Sides, r.Judging, r.Listing, r.Rows, r.Expand, r.Correlating, r.Facts}, nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 // countingTrees counts how often trees are read.
 type countingTrees struct {
 	store.Store
+	store.VerdictKeeper
 	calls atomic.Int64
 }
 
@@ -37,7 +38,11 @@ func TestCheckReadsTreesOnce(t *testing.T) {
 			slow = 100
 		}
 	}
-	st := &countingTrees{Store: runtest.Store(t, runs...)}
+	inner := runtest.Store(t, runs...)
+	st := &countingTrees{Store: inner, VerdictKeeper: inner}
+	if err := Follow(t.Context(), st, nil, nil); err != nil {
+		t.Fatal(err)
+	}
 	for candidates, want := range map[int]int64{0: 3, 5: 6} {
 		st.calls.Store(0)
 		doc, err := Check(t.Context(), st, &CheckRequest{ReportRequest: ReportRequest{Candidates: candidates}, FailOn: "regression:0"})

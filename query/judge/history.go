@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -353,7 +354,7 @@ func (s *HistorySeries) judged(o *report.Outcome) {
 		return slices.IndexFunc(s.Runs, func(x HistoryRun) bool { return x.Key == run })
 	}
 	n := len(s.Steps)
-	if o.Since == nil || n == 0 {
+	if o.Since == nil || n == 0 || o.Certainty == regression.Suspect { // whose onset one run shows
 		return
 	}
 	step := &s.Steps[n-1]

@@ -15,7 +15,7 @@ import (
 // those of releases, whose runs exist for one request, are not kept among them.
 func TestMemoryOfJudgedStore(t *testing.T) {
 	st := manyRuns(t)
-	if _, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil)); err != nil {
+	if _, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, map[string]string{"last": "1"})); err != nil {
 		t.Fatal(err)
 	}
 	if store.MemoryOf(st).Bytes() == 0 {

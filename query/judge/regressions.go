@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
@@ -34,19 +35,15 @@ type Judging struct {
 	Window    int         `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
 	MinShare  query.Share `param:"min-share" arg:"share" help:"minimum change, as a share of the program (default 0.1%; of releases what their noise allows)" json:"minShare,omitempty"`
 	Impact    float64     `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
-	Scan      bool        `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
 	Alpha     float64     `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
 }
 
 // request returns what the analysis is asked.
 func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.Facts) (req regression.Request, err error) {
-	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k}
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), K: k}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
-	switch {
-	case j.Alpha >= 1:
+	if j.Alpha >= 1 {
 		return req, param.Errorf("--alpha is %g; a probability is below 1", j.Alpha)
-	case j.Scan && k > 0:
-		return req, param.Errorf("--scan chooses the tested runs itself: leave out --last")
 	}
 	if req.History, err = sides.Filter("--history", j.History); err != nil {
 		return req, err
@@ -55,11 +52,34 @@ func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.
 	return req, err
 }
 
+// ofFindings returns a request that accepts findings where it accepts changes: a comparison knows
+// no onset.
+func ofFindings(req regression.Request) regression.Request {
+	req.Acknowledged = slices.Clone(req.Acknowledged)
+	for i := range req.Acknowledged {
+		a := &req.Acknowledged[i]
+		a.ID, _, _ = strings.Cut(a.ID, "-")
+	}
+	return req
+}
+
+// chosen reports whether runs are compared as the request says, in place of following changes.
+func (j *Judging) chosen(q *query.Selection, s *Sides) bool {
+	return s.Base != "" || s.Service != "" || q.Last > 0 || len(j.History) > 0 || j.AnyBranch || j.Window > 0
+}
+
+// Listing says which changes are listed; the default is the open ones.
+type Listing struct {
+	New   string `param:"new" arg:"n|date" help:"only changes that were first seen in the newest n runs of their benchmark, or since a date or age (7d)" json:"new,omitempty"`
+	Ended bool   `param:"ended" help:"list changes that are over, newest end first" json:"ended,omitempty"`
+}
+
 // RegressionsRequest asks what became slower.
 type RegressionsRequest struct {
 	query.Selection
 	Sides
 	Judging
+	Listing
 	Rows int // maximum number of findings; 0: all
 	Expand
 	Correlating // of Expand
@@ -102,6 +122,7 @@ type MethodRequest struct {
 	Sides
 	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
 	Judging     `group:"Method"`
+	Listing     `group:"Selection"`
 	Scored      `group:"Method"`
 	Correlating `group:"Method"`
 	Subtrees    `group:"Method"`
@@ -133,9 +154,12 @@ type Subtrees struct {
 	Variables int      `param:"variables" arg:"n" min:"1" default:"10" help:"hotelling: maximum number of functions of a test; a third of the number of runs at most" json:"variables,omitempty"`
 }
 
-// RegressionsResult has the findings of the default method (docs/schema/findings.md).
+// RegressionsResult has the findings of the default method (docs/schema/findings.md): the
+// changes, newest onset first, or what differs between two sides.
 type RegressionsResult struct {
-	Notes      []string             `json:"notes"` // acknowledgements that accept findings no more
+	Notes      []string             `json:"notes"`    // acknowledgements that accept findings no more
+	Followed   bool                 `json:"followed"` // findings are changes
+	Weather    []string             `json:"weather"`  // machines on which all code took longer, a line each
 	Findings   []regression.Finding `json:"findings"`
 	Benchmarks []Judged             `json:"benchmarks"`
 	Expanded   []*Expanded          `json:"expanded,omitempty"`
@@ -214,6 +238,12 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err := r.Sides.check(&r.Judging, ""); err != nil {
 		return nil, err
 	}
+	if !r.Judging.chosen(&q, &r.Sides) {
+		return r.changes(ctx, st, &req)
+	}
+	if r.New != "" || r.Ended {
+		return nil, param.Errorf("--new and --ended list changes: leave out --base, --service, --last, --history, --any-branch and --window")
+	}
 	st, named, about, err := r.Sides.open(ctx, st, &req)
 	if err != nil {
 		return nil, err
@@ -222,12 +252,13 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
+	req = ofFindings(req)
 	res, notes, err := r.compared(ctx, st, named, list, req)
 	if err != nil {
 		return nil, err
 	}
 	notes = append(about, notes...)
-	out := &RegressionsResult{Notes: append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
+	out := &RegressionsResult{Weather: []string{}, Notes: append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -238,6 +269,38 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 		b := &res.Benchmarks[i]
 		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
 		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, of[b.Benchmark], report.NewCompared(b), query.Filled(b.Ranked)})
+	}
+	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
+	return out, r.Unmet(err)
+}
+
+// changes lists the changes of the selection.
+func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *regression.Request) (*RegressionsResult, error) {
+	c, err := openChanges(ctx, st, r.Selection, req)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.lines) == 0 {
+		return nil, store.OneType(nil, r.Selection)
+	}
+	list := c.list(func(f *regression.Finding) bool { return (f.Status == regression.Ended) == r.Ended })
+	if r.New != "" {
+		if list, err = c.since(list, r.New); err != nil {
+			return nil, err
+		}
+	}
+	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Findings: query.Filled(words.First(list, r.Rows)), Benchmarks: []Judged{},
+		Notes: query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
+	var ranking []ranked
+	histories, of, res := map[history.Key]compared{}, c.outcomes(), c.result(list)
+	suggestBase(res, c.profiles)
+	for _, f := range out.Findings {
+		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
+	}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{c.lines[i], 1}
+		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, b.Reason == "", b.Reason, of[b.Benchmark], report.NewCompared(b), query.Filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)

@@ -200,11 +200,23 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	var res *regression.Result
 	var runs store.Reader = st
 	var notes []string
-	if named.Base == "" {
+	var followed *changes // nil: runs are compared as the request says
+	switch {
+	case !r.Judging.chosen(&r.Selection, &r.Sides):
+		if followed, err = openChanges(ctx, st, q, &req); err == nil {
+			notes = followed.weather()
+			res, err = r.follow(ctx, st, q, req, followed, policy)
+		}
+		if err == nil {
+			suggestBase(res, list)
+		}
+	case named.Base == "":
+		req = ofFindings(req)
 		if res, err = regression.Find(ctx, st, q, req); err == nil {
 			suggestBase(res, list)
 		}
-	} else {
+	default:
+		req = ofFindings(req)
 		var s *sides.Chosen
 		var c *gate.Comparison
 		if c, s, err = (&chooser{named, &r.Facts, r.Files}).compare(ctx, st, q, list, k, req); err == nil {
@@ -226,6 +238,17 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
+	if followed != nil {
+		of := followed.outcomes()
+		for i := range doc.Benchmarks {
+			if o, ok := of[doc.Benchmarks[i].Benchmark.Benchmark]; ok {
+				doc.Benchmarks[i].Outcome = o
+			}
+		}
+		if older := followed.older(); policy != nil && older != "" {
+			notes = append(notes, older)
+		}
+	}
 	notes = append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...)
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
 	if r.Changed {
@@ -237,6 +260,20 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		}
 	}
 	return doc, locate(ctx, runs, doc)
+}
+
+// follow returns the open changes with the evidence that the report shows; with a policy, what
+// the newest runs brought.
+func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Query, req regression.Request, c *changes, policy *gate.Policy) (*regression.Result, error) {
+	if policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.Method != "thesis" {
+		return c.result(c.open()), nil // no evidence is shown, so that none is computed
+	}
+	res, err := regression.Find(ctx, st, q, ofFindings(req))
+	if err != nil {
+		return nil, err
+	}
+	c.relabel(res, policy != nil)
+	return res, nil
 }
 
 // onBase lists changes that the base already has.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
-	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -29,9 +28,7 @@ func (r *OverviewResult) Table(bool) *table.Table {
 			name, value = m.Name, words.Metric(m.Last, m.Unit)
 		}
 		if o := b.Outcome; o != nil {
-			if status = string(o.Status); o.Certainty == regression.Suspect {
-				status = string(o.Status) + ", " + string(o.Certainty)
-			}
+			status = o.Says
 			if o.Finding != "" {
 				change, since, finding = o.Share, o.Since.Run, o.Title
 			}

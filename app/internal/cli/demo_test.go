@@ -26,7 +26,7 @@ func TestDemoOfEarlierVersion(t *testing.T) {
 	}
 	change(t, path, `DROP VIEW IF EXISTS windows; DROP VIEW IF EXISTS window_sample; DROP TABLE series; DROP TABLE raw_window; DROP TABLE hour_window; DROP TABLE day_window;
 		ALTER TABLE profile DROP COLUMN slot; ALTER TABLE profile DROP COLUMN divisor; ALTER TABLE call_path ADD COLUMN recd INTEGER;
-		DROP TABLE fn_sample; CREATE TABLE fn_sample(bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT);
+		DROP TABLE verdict; DROP TABLE fn_sample; CREATE TABLE fn_sample(bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT);
 		DELETE FROM meta WHERE key = 'views'; UPDATE meta SET value = '8' WHERE key = 'schema'`)
 	out.Reset()
 	if status := run(); status != 0 || !strings.Contains(out.String(), "confirmed regression") {

@@ -19,6 +19,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -336,11 +337,37 @@ func (o *importOptions) importInto(ctx context.Context, e *env, sources []ingest
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	st := openWhile(func() (store.Destination, func() error, error) { return o.destination(ctx, e) }, stop)
+	var touched []store.ProfileID
+	each := o.each
+	o.each = func(r ingest.Result) {
+		if r.Status == ingest.Stored {
+			touched = append(touched, r.Profiles...)
+		}
+		if each != nil {
+			each(r)
+		}
+	}
 	err := o.importAll(ctx, e, st, sources, opts, failed)
+	<-st.done
+	if local, ok := st.st.(store.Store); ok && len(touched) > 0 && !o.DryRun {
+		e.follow(ctx, local, touched)
+	}
 	if closeErr := st.Close(); err == nil {
 		err = closeErr
 	}
 	return err
+}
+
+// follow judges what an import touched, so that no query waits for it. The import has succeeded
+// without.
+func (e *env) follow(ctx context.Context, st store.Store, touched []store.ProfileID) {
+	own, err := ownCode()
+	if err == nil {
+		err = judge.Follow(ctx, st, touched, own)
+	}
+	if err != nil && ctx.Err() == nil {
+		e.notes([]string{"what became slower is not judged yet, the next query does it: " + err.Error()})
+	}
 }
 
 // importAll imports and reports; it returns errReported when a file failed.

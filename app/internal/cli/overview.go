@@ -13,8 +13,9 @@ func newOverview(e *env) *cobra.Command {
 		Use:   "overview [flags]",
 		Short: "List benchmarks and services with their newest run",
 		Long: `List the benchmarks of the selection: the number of runs, the newest run with its
-primary metric, and what ` + "`dendro regressions`" + ` reports: slower, faster or steady,
-by how much, since which run, and the most important finding. With --quick these
+primary metric, and its state as in ` + "`dendro regressions`" + `: slower or faster by how much
+since which run, and the most important change; or unchanged, with the smallest change that
+would have been seen. With --quick these
 columns are empty, and no profile is read. Services that send traces follow. The start
 page of ` + "`dendro serve`" + ` shows the same.`,
 		Example: `  dendro overview

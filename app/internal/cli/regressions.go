@@ -23,15 +23,20 @@ func newRegressions(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "regressions [flags]",
 		Short: "Find what became slower, where, since when, by how much",
-		Long: `Compare the newest selected runs of each benchmark with the runs before them on the
-same machine and branch, by the same profiler, and list the places that became slower.
-Each finding has the function and call path; the change in samples, in share of the
-program and in time per operation with a 95% interval; the first slow run; and the
-other causes that were ruled out.
+		Long: `List the changes that are there now, newest first: places that use more or less
+than before since one run, and still do. Each has the function and call path; the change
+in samples, in share of the program and in time per operation with a 95% interval; the
+first run with it and the last good one; and the other causes that were ruled out.
 
-The newest run is tested alone (findings are suspects), and together with the run
-before it (findings are confirmed). Work that only moved is not a regression. --base and
---head name the two sides instead, as in check: for example runs recorded in turns.
+A change is a suspect while only one run shows it, and confirmed when more do. It stays
+in the list until runs are back at the level before, or until it is accepted. --new
+lists the changes that were first seen in the newest n runs or since a date, --ended
+those that are over. Work that only moved is not a change. A line for each benchmark says
+what is known of it: what would have been seen where nothing changed, or why nothing can
+be said. A store keeps what it has judged; an import judges the benchmarks that it touched.
+
+--base and --head compare two sides instead, as in check: for example runs recorded in
+turns. --last n compares the newest n runs of each benchmark, together, with those before.
 
 --method thesis ranks functions by the score of the paper (docs/method/paper.md):
 (now - mean) / std over the 10 runs before. --method correlation ranks them by how
@@ -39,16 +44,16 @@ closely their samples follow the time of many benchmarks, to find a slower libra
 the benchmarks share. --method hotelling tests the functions of a subtree together: whether
 their shares in the newest runs differ from the runs before (docs/method/regression.md).`,
 		Example: `  dendro regressions
-  dendro regressions --benchmark checkout --last 3
+  dendro regressions --new 7d
+  dendro regressions --benchmark checkout --ended
   dendro regressions --base main --head my-branch
-  dendro regressions --scan --since 30d -o json
   dendro regressions --method thesis --measure self --rows 10
   dendro regressions --method hotelling --last 3 --function handler.checkout`,
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)
-	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together (default: the newest alone, and the newest two together)"
-	c.Flags().BoolVar(&all, "all", false, "also print benchmarks without findings, and moved and transient changes")
+	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together in place of following changes"
+	c.Flags().BoolVar(&all, "all", false, "also print unchanged benchmarks, accepted changes and, of two sides, moved and transient ones")
 	code.addFlags(c)
 	out.addFlag(c, "text", "json", "md")
 	c.RunE = func(c *cobra.Command, _ []string) error {

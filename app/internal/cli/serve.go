@@ -27,6 +27,7 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -342,6 +343,9 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	}
 	if rows, ok := upkeep.Part(st, o.Log, upkeep.Quiet); ok {
 		parts = append(parts, rows)
+	}
+	if changes, ok := upkeep.Following(st, o.Log, upkeep.FollowQuiet, func(ctx context.Context) error { return judge.Follow(ctx, st, nil, nil) }); ok {
+		parts = append(parts, changes)
 	}
 	if traces != nil {
 		questions.Dispatcher = traces.Dispatcher

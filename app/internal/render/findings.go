@@ -29,12 +29,17 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all bool) error {
 		return shown.Table(o.Exact()).Write(o)
 	}
 	o.Notes(r.Notes)
-	printed, hidden, omitted := 0, 0, 0
+	for _, line := range r.Weather {
+		fmt.Fprintln(o.W, line)
+	}
+	printed, hidden, accepted, omitted := 0, 0, 0, 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
 		case !all && !report.Shown(f):
 			hidden++
+		case !all && f.Change != nil && f.Acknowledged != nil:
+			accepted++
 		case rows > 0 && printed == rows:
 			omitted++
 		default:
@@ -54,6 +59,16 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all bool) error {
 	}
 	if printed == 0 {
 		fmt.Fprintln(o.W, "no findings")
+	}
+	if r.Followed {
+		if err := states(o, r, all); err != nil {
+			return err
+		}
+		if accepted > 0 {
+			fmt.Fprintf(o.Err, "%d accepted %s not shown (--all)\n", accepted, words.Plural(accepted, "change"))
+		}
+		o.Omitted(omitted, "change")
+		return contexts(o.W, r.Expanded)
 	}
 	quiet := 0
 	var list []*judge.Judged
@@ -76,6 +91,45 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all bool) error {
 	}
 	o.Omitted(omitted, "finding")
 	return contexts(o.W, r.Expanded)
+}
+
+// fewStates is the number of benchmarks whose states are printed although nothing changed.
+const fewStates = 8
+
+// states writes what is known of each benchmark; of many, of those that are not unchanged.
+func states(o *Output, r *judge.RegressionsResult, all bool) error {
+	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "state"}}}
+	seen, quiet := map[testrun.Benchmark]bool{}, 0
+	several := 0
+	for i := range r.Benchmarks {
+		b := testrun.Benchmark{Group: r.Benchmarks[i].Group, Name: r.Benchmarks[i].Benchmark}
+		if !seen[b] {
+			several++
+		}
+		seen[b] = true
+	}
+	clear(seen)
+	for i := range r.Benchmarks {
+		x := &r.Benchmarks[i]
+		b := testrun.Benchmark{Group: x.Group, Name: x.Benchmark}
+		switch {
+		case seen[b]:
+		case x.Outcome.Status == report.Unchanged && several > fewStates && !all:
+			quiet++
+		default:
+			t.Add(words.Clean(b.String()), x.Outcome.Says)
+		}
+		seen[b] = true
+	}
+	if t.Len() > 0 {
+		if err := t.Write(o); err != nil {
+			return err
+		}
+	}
+	if quiet > 0 {
+		fmt.Fprintf(o.W, "%d more %s unchanged (--all)\n", quiet, words.Plural(quiet, "benchmark"))
+	}
+	return nil
 }
 
 // Brief writes a report in a few lines: the headline, a row for each change, and the

@@ -146,7 +146,7 @@ func sayOnlyRenamed(t *testing.T, doc *report.Report) {
 	for i := range doc.Benchmarks {
 		b := &doc.Benchmarks[i]
 		name, detects := b.Benchmark.Benchmark.Name, power(t, b)
-		if !slices.Contains(slower, name) && b.Outcome.Status != report.Steady {
+		if !slices.Contains(slower, name) && b.Outcome.Status != report.Unchanged {
 			t.Errorf("%s has only the rename: %+v", name, b.Outcome)
 		}
 		for k := range b.Findings {

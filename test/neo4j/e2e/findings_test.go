@@ -28,7 +28,7 @@ var questionsToAll = [][]string{
 	{"bottlenecks", "--type", "cpu", "--by", "subtree", "--degree", "3", "-o", "json"},
 	{"bottlenecks", "--type", "cpu", "--by", "correlation", "--x", "samples", "--y", "raw", "-o", "json"},
 	{"regressions", "--type", "cpu", "--all", "-o", "json"},
-	{"regressions", "--type", "cpu", "--scan", "-o", "json"},
+	{"regressions", "--type", "cpu", "-o", "json"},
 	{"regressions", "--type", "cpu", "--method", "thesis", "--rows", "0", "-o", "json"},
 	{"regressions", "--type", "cpu", "--method", "correlation", "-o", "json"},
 	{"regressions", "--type", "cpu", "--benchmark", "checkout", "--expand", "greedy", "-o", "json"},

@@ -10,7 +10,7 @@ export interface Run {
   attributes?: Record<string, string>;
 }
 
-export type Status = 'slower' | 'faster' | 'steady' | 'unknown';
+export type Status = 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run' | 'gone' | 'unknown';
 
 export interface BenchmarkOverview {
   group: string;
@@ -34,6 +34,7 @@ export interface BenchmarkOverview {
 /** What a report says of a benchmark: one status, one size, one onset. */
 export interface Outcome {
   status: Status;
+  says: string;
   reason?: string;
   finding?: string;
   type?: string;
@@ -117,7 +118,9 @@ export interface Finding {
   parts?: { function: string; caller?: string; path: string[]; delta: number; score: number }[];
   delta: { samples: number; share: number; before: number; time?: { value: number; low: number; high: number; unit: string } };
   score: number;
-  status: 'confirmed' | 'suspect' | 'transient';
+  status: 'confirmed' | 'suspect' | 'transient' | 'ended';
+  /** The life of a change; absent of a comparison of two sides. */
+  change?: { finding: string; state: string; onset: Moment; lastGood?: Moment; end?: Moment; seen: Moment; runs: number };
   since: { run: string; commit?: string; lastGood?: string };
   explained?: { cause: string; evidence: string }[];
   ruledOut?: { cause: string; evidence: string }[];
@@ -141,6 +144,12 @@ export interface Change extends Finding {
   };
   fails: boolean;
   also: Finding[];
+}
+
+export interface Moment {
+  run: string;
+  commit?: string;
+  date?: string;
 }
 
 export interface Level {

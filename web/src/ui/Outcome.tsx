@@ -3,12 +3,10 @@ import type { Outcome } from '../core/answers';
 import { commit, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 
-const words = { slower: 'slower', faster: 'faster', steady: 'steady', unknown: 'too few runs' };
-
 export const tone = (o: Outcome | undefined): string => (o?.status === 'slower' ? 'more' : o?.status === 'faster' ? 'less' : 'dim');
 
-/** "slower", "slower, suspect". */
-export const status = (o: Outcome): string => words[o.status] + (o.certainty === 'suspect' ? ', suspect' : '');
+/** "slower (1 open change)", "unchanged: would have seen 4%": what is known, and what it rests on. */
+export const status = (o: Outcome): string => visible(o.says);
 
 /** "+1.94 ms/op (+39%)": the size of the finding; empty without one. */
 export function size(o: Outcome | undefined): string {
@@ -31,7 +29,6 @@ export function OutcomeText({ o }: { o: Outcome }) {
         </>
       )}
       {!!o.more && `, and ${o.more} more`}
-      {o.status === 'unknown' && o.reason && `: ${visible(o.reason)}`}
       {o.tested !== undefined && (
         <small class="dim">{` ${o.tested} against ${o.before ?? 0} ${o.before === 1 ? 'run' : 'runs'}${o.branch ? ` of ${visible(o.branch)}` : ''}`}</small>
       )}

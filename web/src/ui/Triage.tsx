@@ -51,7 +51,8 @@ const sorts: Record<string, (c: Change) => string | number> = {
   time: c => c.delta.time?.value ?? 0,
   what: c => c.headline?.function ?? c.function ?? '',
   benchmark: benchmarkName,
-  since: c => c.since.run,
+  // Newest onset first; what is accepted comes last.
+  since: c => `${c.acknowledged ? 0 : 1} ${c.change?.onset.date ?? ''} ${c.since.run} ${costs(c) ? 1 : 0}`,
 };
 
 /** The findings that the filters of the address leave, in order. */
@@ -82,13 +83,13 @@ export function quietRows(doc: ReportDocument, all: readonly BenchmarkOverview[]
     .map(({ b, of }) => {
       const j = judged.get(keyOf(b));
       const m = j?.metric && { name: j.metric.name, unit: j.metric.unit, values: j.metric.values.map(v => v || null), last: j.metric.values.at(-1) ?? 0, mean: 0, deviation: 0 };
-      return { is: 'quiet', b, o: j?.outcome ?? { status: 'steady' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch };
+      return { is: 'quiet', b, o: j?.outcome ?? { status: 'unknown', says: '' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch };
     });
 }
 
 export function Triage({ doc, benchmarks, params }: Props) {
   const address = place.value.params;
-  const [sort, setSort] = useState({ id: 'cost', descending: true });
+  const [sort, setSort] = useState({ id: 'since', descending: true });
   const [selected, select] = useState<string | null>(null);
   const unfolded = address.get('quiet') === 'true';
   const filters = ['q', 'slower', 'own', 'certainty', 'past'].map(n => address.get(n)).join('\n');
@@ -105,7 +106,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
     const list: Row[] = ranked.map(x => x.row);
     const unlisted = only || benchmarks || words.join('') ? 0 : (doc.steady ?? 0);
     if (quiet.length + unlisted > 0)
-      list.push({ is: 'fold', quiet: quiet.length + unlisted, unknown: quiet.filter(r => r.o.status === 'unknown').length });
+      list.push({ is: 'fold', quiet: quiet.length + unlisted, unknown: quiet.filter(r => !['unchanged', 'machine', 'slower', 'faster'].includes(r.o.status)).length });
     return unfolded ? list.concat(quiet) : list;
   }, [doc, benchmarks, sort, filters, unfolded]);
   const rowKey = (i: number): string => {
@@ -141,7 +142,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
           columns={columns(rows, unfolded, fold)}
           rowKey={rowKey}
           sort={sort}
-          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : ['cost', 'share', 'time'].includes(id) }))}
+          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : ['cost', 'share', 'time', 'since'].includes(id) }))}
           selected={at}
           onSelect={i => (rows[i]!.is === 'fold' ? undefined : select(rowKey(i)))}
           onOpen={open}
@@ -175,10 +176,10 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
           return (
             <button type="button" class="plainbutton" aria-expanded={unfolded} onClick={e => (e.stopPropagation(), fold())}>
               {`${unfolded ? '▾' : '▸'} ${counted(r.quiet - r.unknown, 'benchmark')} without a change`}
-              {r.unknown > 0 && `, ${count(r.unknown)} with too few runs`}
+              {r.unknown > 0 && `, ${count(r.unknown)} without a verdict`}
             </button>
           );
-        if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{status(r.o)}</span>;
+        if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{r.o.status}</span>;
         return (
           <span title={r.c.fails ? 'fails the check' : undefined}>
             {r.c.fails && '✕ '}
@@ -241,7 +242,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
               {r.c.also.length > 0 && <small class="dim">{` and in ${counted(r.c.also.length, 'more benchmark')}`}</small>}
             </>
           );
-        if (r.is === 'quiet') return <span class="dim">{visible(withoutFlags(r.o.reason ?? ''))}</span>;
+        if (r.is === 'quiet') return <span class="dim">{withoutFlags(status(r.o))}</span>;
         return null;
       },
     },

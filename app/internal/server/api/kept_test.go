@@ -104,7 +104,7 @@ func slower(t *testing.T) *versioned {
 		if run >= 10 {
 			pay = 400
 		}
-		f := im.File("shop", "pay", fmt.Sprintf("r%02d", run), profile.CPUSamples, fmt.Sprintf("×%d  ×%d\nmain  main\nserve  pay", 1000+run, pay))
+		f := im.File("shop", "pay", fmt.Sprintf("r%02d", run), profile.CPUSamples, fmt.Sprintf("×%d  ×%d  ×%d  ×%d  ×%d\nmain  main  main  main  main\nserve  pay  load  parse  write", 1000+run, pay, 700-run%5, 600+run%4, 500-run%3))
 		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
 			t.Fatal(err, out)
 		}

@@ -1,0 +1,425 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/change"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// changes is what a ledger says of a selection: one line of each benchmark and value type.
+type changes struct {
+	lines    []history.Series // shown, by benchmark and value type
+	verdicts []*change.Verdict
+	findings [][]regression.Finding // the changes of each, open ones first, as its verdict has them
+	profiles []store.Profile        // of all lines
+	now      time.Time
+	runs     map[group][]change.Run // oldest first
+}
+
+// group is benchmarks that the same runs have.
+type group struct{ name, branch, machine string }
+
+// openChanges returns the changes of a selection, accepted ones marked.
+func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regression.Request) (*changes, error) {
+	l, err := openLedger(ctx, st, q, change.Options{Options: req.Options})
+	if err != nil {
+		return nil, err
+	}
+	c := &changes{now: req.Now, runs: l.runs(), profiles: l.profiles}
+	of := linesOf(q)
+	for _, i := range l.shown(len(q.Branches) > 0 || of.String() != q.String()) {
+		v := l.verdicts[i].Accept(req.Acknowledged, req.Now)
+		var list []regression.Finding
+		for k := range v.Changes {
+			list = append(list, listed(&v.Changes[k], &v.Key))
+		}
+		c.lines, c.verdicts, c.findings = append(c.lines, l.lines[i]), append(c.verdicts, v), append(c.findings, list)
+	}
+	return c, nil
+}
+
+// shown returns the lines that a list shows: of each benchmark and value type the line of the
+// newest run, on the branch that others are compared with unless branches or runs were named.
+func (l *ledger) shown(named bool) []int {
+	count := map[string]int{}
+	for i := range l.lines {
+		count[l.lines[i].Profiles[0].Run.Branch] += len(l.lines[i].Profiles)
+	}
+	var branches []query.BranchChoice
+	for name, n := range count {
+		if name != "" {
+			branches = append(branches, query.BranchChoice{Name: name, Runs: n})
+		}
+	}
+	slices.SortFunc(branches, func(a, b query.BranchChoice) int { return cmp.Compare(a.Name, b.Name) })
+	main := query.BaseBranch(branches)
+	at := map[history.Key]int{}
+	for i := range l.lines {
+		s := &l.lines[i]
+		k := history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}
+		old, is := at[k]
+		if !is {
+			at[k] = i
+			continue
+		}
+		o := &l.lines[old]
+		own, other := s.Profiles[0].Run.Branch == main, o.Profiles[0].Run.Branch == main
+		if !named && own != other {
+			if own {
+				at[k] = i
+			}
+			continue
+		}
+		if compareRuns(newest(s), newest(o)) > 0 {
+			at[k] = i
+		}
+	}
+	list := make([]int, 0, len(at))
+	for _, i := range at {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func newest(s *history.Series) *testrun.Run { return &s.Profiles[len(s.Profiles)-1].Run }
+
+func compareRuns(a, b *testrun.Run) int {
+	return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Key, b.Key))
+}
+
+// runs lists the runs that the benchmarks of each group may be in.
+func (l *ledger) runs() map[group][]change.Run {
+	seen := map[group]map[string]bool{}
+	out := map[group][]change.Run{}
+	for i := range l.lines {
+		s := &l.lines[i]
+		g := groupOf(s)
+		if seen[g] == nil {
+			seen[g] = map[string]bool{}
+		}
+		for k := range s.Profiles {
+			if r := &s.Profiles[k].Run; !seen[g][r.Key] {
+				seen[g][r.Key] = true
+				out[g] = append(out[g], change.Run{Run: r.Key, Commit: r.Commit, Date: r.Date})
+			}
+		}
+	}
+	for _, runs := range out {
+		slices.SortFunc(runs, func(a, b change.Run) int { return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Run, b.Run)) })
+	}
+	return out
+}
+
+func groupOf(s *history.Series) group {
+	p := &s.Profiles[0]
+	return group{p.Benchmark.Group, p.Run.Branch, p.Run.Machine}
+}
+
+// standing returns what is known of a line. Runs of one commit are one: its benchmarks may be in
+// several.
+func (c *changes) standing(i int) change.Standing {
+	v := c.verdicts[i]
+	var runs []change.Run
+	for _, r := range c.runs[groupOf(&c.lines[i])] {
+		same := r.Commit != "" && r.Commit == v.Newest.Commit && r.Run != v.Newest.Run
+		if n := len(runs); !same && (n == 0 || r.Commit == "" || r.Commit != runs[n-1].Commit) {
+			runs = append(runs, r)
+		}
+	}
+	return v.Standing(runs)
+}
+
+// listed returns a change as the finding that all surfaces show.
+func listed(c *change.Change, k *change.Key) regression.Finding {
+	f := c.Finding
+	moment := func(r *change.Run) *regression.Moment {
+		if r == nil {
+			return nil
+		}
+		return &regression.Moment{Run: r.Run, Commit: r.Commit, Date: r.Date}
+	}
+	f.Change = &regression.Lasting{Finding: f.ID, State: string(c.State), Onset: *moment(&c.Onset.Run), LastGood: moment(c.Onset.LastGood), End: moment(c.End), Seen: *moment(&c.Seen),
+		Runs: c.Runs, Program: c.Program, Explains: c.Explains, Branch: k.Branch, Machine: k.Machine}
+	f.ID = c.ID
+	f.Since = regression.Since{Run: c.Onset.Run.Run, Commit: c.Onset.Commit}
+	if c.Onset.LastGood != nil {
+		f.Since.LastGood = c.Onset.LastGood.Run
+	}
+	switch c.State {
+	case change.Suspect:
+		f.Status = regression.Suspect
+	case change.Ended:
+		f.Status = regression.Ended
+	default:
+		f.Status = regression.Confirmed
+	}
+	return f
+}
+
+// open returns the changes of all lines that are there, newest onset first; accepted ones are
+// the last.
+func (c *changes) open() (list []regression.Finding) {
+	return c.list(func(f *regression.Finding) bool { return f.Status != regression.Ended })
+}
+
+// list returns the changes of all lines that fit: accepted ones last, then by onset or end,
+// newest first, costs first, by size.
+func (c *changes) list(fits func(f *regression.Finding) bool) (list []regression.Finding) {
+	for _, of := range c.findings {
+		for i := range of {
+			if fits(&of[i]) {
+				list = append(list, of[i])
+			}
+		}
+	}
+	rank := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	at := func(f *regression.Finding) *regression.Moment {
+		if f.Change.End != nil {
+			return f.Change.End
+		}
+		return &f.Change.Onset
+	}
+	slices.SortStableFunc(list, func(f, g regression.Finding) int {
+		return cmp.Or(cmp.Compare(rank(f.Acknowledged != nil), rank(g.Acknowledged != nil)), at(&g).Date.Compare(at(&f).Date), cmp.Compare(at(&g).Run, at(&f).Run),
+			cmp.Compare(rank(!f.Kind.Costs()), rank(!g.Kind.Costs())), -cmp.Compare(math.Abs(f.Delta.Share), math.Abs(g.Delta.Share)), cmp.Compare(f.ID, g.ID))
+	})
+	return list
+}
+
+// since returns the changes of a list that were first stated by the newest n runs of their line, or
+// since a date; ended ones that ended then.
+func (c *changes) since(list []regression.Finding, text string) ([]regression.Finding, error) {
+	n, err := strconv.Atoi(text)
+	var date time.Time
+	if err != nil || n > 9999 { // a year is no number of runs
+		if date, err = words.ParseInstant(text, c.now); err != nil {
+			return nil, param.Errorf("--new %q: give a number of runs, a date (2026-11-21) or an age (7d)", text)
+		}
+	} else if n < 1 {
+		return nil, param.Errorf("--new %d: the minimum is 1 run", n)
+	}
+	recent := map[history.Key]map[string]bool{}
+	for i := range c.lines {
+		s := &c.lines[i]
+		runs := map[string]bool{}
+		for k := max(0, len(s.Profiles)-n); k < len(s.Profiles); k++ {
+			runs[s.Profiles[k].Run.Key] = true
+		}
+		recent[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = runs
+	}
+	return slices.DeleteFunc(list, func(f regression.Finding) bool {
+		at := f.Change.Seen
+		if f.Change.End != nil {
+			at = *f.Change.End
+		}
+		if !date.IsZero() {
+			return at.Date.Before(date)
+		}
+		return !recent[history.Key{Benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, Type: f.Type}][at.Run]
+	}), nil
+}
+
+// outcomes returns what the changes say of each benchmark.
+func (c *changes) outcomes() map[testrun.Benchmark]report.Outcome {
+	of := map[testrun.Benchmark]*report.Standing{}
+	for i := range c.lines {
+		b := c.lines[i].Benchmark
+		if of[b] == nil {
+			of[b] = &report.Standing{}
+		}
+		line := report.Line{Standing: c.standing(i), Branch: c.verdicts[i].Key.Branch}
+		for k := range c.findings[i] {
+			switch f := &c.findings[i][k]; {
+			case f.Status == regression.Ended:
+			case f.Acknowledged != nil:
+				line.Accepted++
+			default:
+				of[b].Open = append(of[b].Open, f)
+			}
+		}
+		of[b].Lines = append(of[b].Lines, line)
+	}
+	out := make(map[testrun.Benchmark]report.Outcome, len(of))
+	for b, s := range of {
+		slices.SortStableFunc(s.Open, func(f, g *regression.Finding) int { return -cmp.Compare(importance(f), importance(g)) })
+		out[b] = s.Outcome()
+	}
+	return out
+}
+
+// importance orders the changes of a benchmark: confirmed costs by size, suspects, improvements.
+func importance(f *regression.Finding) float64 {
+	x := math.Abs(f.Delta.Share)
+	switch {
+	case !f.Kind.Costs():
+		return x - 2e6
+	case f.Status == regression.Suspect:
+		return x - 1e6
+	}
+	return x
+}
+
+// weather says in a line for each machine and day how many benchmarks' newest runs were slower or
+// faster in all their code.
+func (c *changes) weather() (lines []string) {
+	type at struct{ machine, day string }
+	of := map[at][]float64{}
+	var order []at
+	for i, v := range c.verdicts {
+		if v.Weather == nil || i > 0 && c.lines[i-1].Benchmark == c.lines[i].Benchmark && c.verdicts[i-1].Weather != nil {
+			continue // one of a benchmark's value types
+		}
+		k := at{v.Key.Machine, v.Newest.Run}
+		if !v.Newest.Date.IsZero() {
+			k.day = v.Newest.Date.UTC().Format("2006-01-02")
+		}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], v.Weather.Factor)
+	}
+	for _, k := range order {
+		slices.Sort(of[k])
+		on := ""
+		if k.machine != "" {
+			on = " on " + words.Clean(k.machine)
+		}
+		n := len(of[k])
+		lines = append(lines, fmt.Sprintf("%d %s%s: all code took %.2f times as long (%s)", n, words.Plural(n, "benchmark"), on, of[k][n/2], words.Clean(k.day)))
+	}
+	return lines
+}
+
+// result returns the open changes as the result of an analysis, for documents: without what only a
+// comparison of two sides has.
+func (c *changes) result(findings []regression.Finding) *regression.Result {
+	res := &regression.Result{Findings: findings}
+	own := map[history.Key][]regression.Finding{}
+	for i := range findings {
+		f := &findings[i]
+		k := history.Key{Benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, Type: f.Type}
+		own[k] = append(own[k], *f)
+	}
+	for i := range c.lines {
+		s, v := &c.lines[i], c.verdicts[i]
+		b := regression.Benchmark{Benchmark: s.Benchmark, Type: s.Type, Findings: own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}], Reason: v.Reason, Profiles: s.Profiles, Tested: 1}
+		b.Base, b.Head = s.Profiles[:len(s.Profiles)-1], s.Profiles[len(s.Profiles)-1:]
+		b.Base = b.Base[max(0, len(b.Base)-history.Window):]
+		res.Benchmarks = append(res.Benchmarks, b)
+	}
+	return res
+}
+
+// relabel replaces the findings of a comparison of the newest runs by the open changes. A gate
+// has what the newest runs brought only: its findings, which have what a policy needs to know, as
+// the changes that they are.
+func (c *changes) relabel(res *regression.Result, gate bool) {
+	own := map[history.Key][]regression.Finding{}
+	for i := range c.lines {
+		s := &c.lines[i]
+		own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = c.findings[i]
+	}
+	list := []regression.Finding{}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		of := own[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]
+		kept := []regression.Finding{}
+		for _, f := range b.Findings {
+			if !f.Kind.Costs() && f.Kind != regression.Improvement {
+				kept = append(kept, f)
+				continue
+			}
+			if !gate {
+				continue
+			}
+			at := slices.IndexFunc(of, func(g regression.Finding) bool { return g.Status != regression.Ended && f.SameAs(g) })
+			if at < 0 {
+				kept = append(kept, f)
+			} else if g := &of[at]; c.isNew(g) {
+				f.ID, f.Change, f.Since, f.Acknowledged = g.ID, g.Change, g.Since, g.Acknowledged
+				kept = append(kept, f)
+			}
+		}
+		if !gate {
+			for _, f := range of {
+				if f.Status != regression.Ended {
+					kept = append(kept, f)
+				}
+			}
+		}
+		b.Findings = kept
+		list = append(list, kept...)
+	}
+	res.Findings = list
+}
+
+// newRuns is the number of newest runs of a line that brought a change, if no sides are named: as
+// many as it takes to confirm one.
+const newRuns = 2
+
+// isNew reports whether the newest runs brought a change: it began with them, or they showed it
+// first.
+func (c *changes) isNew(f *regression.Finding) bool {
+	for i := range c.lines {
+		s := &c.lines[i]
+		if s.Benchmark.Group != f.Group || s.Benchmark.Name != f.Benchmark || s.Type.Name != f.Type {
+			continue
+		}
+		for k := max(0, len(s.Profiles)-newRuns); k < len(s.Profiles); k++ {
+			if key := s.Profiles[k].Run.Key; key == f.Change.Onset.Run || key == f.Change.Seen.Run {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// older says in one line how many changes are open that the newest runs did not bring; empty: none.
+func (c *changes) older() string {
+	n := 0
+	for _, f := range c.open() {
+		if f.Kind.Costs() && f.Status == regression.Confirmed && f.Acknowledged == nil && !c.isNew(&f) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d older %s open: dendro regressions", n, map[bool]string{true: "change is", false: "changes are"}[n == 1])
+}
+
+// outcomes returns what the ledger says of each benchmark of a selection.
+func outcomes(ctx context.Context, st store.Reader, q store.Query, f *facts.Facts) (map[testrun.Benchmark]report.Outcome, error) {
+	var j Judging
+	req, err := j.request(ctx, st, 0, f)
+	if err != nil {
+		return nil, err
+	}
+	q.Last = 0
+	c, err := openChanges(ctx, st, q, &req)
+	if err != nil {
+		return nil, err
+	}
+	return c.outcomes(), nil
+}
