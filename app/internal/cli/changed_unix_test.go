@@ -43,21 +43,27 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkWhatChanged is the table of what changed on the first page: at first, when nothing
-// was imported since, and after an import of a run of one benchmark and of 25. Processor time means something on a
-// machine that does other things.
-func BenchmarkWhatChanged(b *testing.B) {
-	for _, size := range []struct{ benchmarks, runs, paths int }{{25, 200, 300}, {500, 10, 150}, {10_000, 5, 12}} {
+// fromNothing hides the verdicts that a store keeps.
+type fromNothing struct {
+	store.Store
+	store.Aggregator
+}
+
+// BenchmarkChanges is the list of changes, read from what the store keeps and computed from
+// nothing, the first page, and what an import of one run of all benchmarks costs. Processor time
+// means something on a machine that does other things.
+func BenchmarkChanges(b *testing.B) {
+	for _, size := range []struct{ benchmarks, runs, paths int }{{25, 200, 300}, {300, 26, 150}, {10_000, 5, 12}} {
 		b.Run(fmt.Sprintf("benchmarks=%d/profiles=%d", size.benchmarks, size.benchmarks*size.runs), func(b *testing.B) {
 			st, err := engines.Open(b.Context(), filepath.Join(b.TempDir(), "a.duckdb"), engines.Write)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer func() { _ = st.Close() }()
-			load := func(benchmarks, from, to int) {
+			load := func(from, to int) {
 				var sources []ingest.Source
 				for run := from; run < to; run++ {
-					for n := range benchmarks {
+					for n := range size.benchmarks {
 						sources = append(sources, suiteRun(n, run, size.paths))
 					}
 				}
@@ -70,46 +76,50 @@ func BenchmarkWhatChanged(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			load(size.benchmarks, 0, size.runs)
-			spent, calls := time.Duration(0), 0
-			whatChanged := func(b *testing.B) {
-				begin := processor()
-				defer func() {
+			load(0, size.runs)
+			if err := judge.Follow(b.Context(), st, nil, nil); err != nil {
+				b.Fatal(err)
+			}
+			read := time.Duration(0)
+			measured := func(b *testing.B, prepare func(), do func() error) time.Duration {
+				spent, calls := time.Duration(0), 0
+				for b.Loop() {
+					if prepare != nil {
+						b.StopTimer()
+						prepare()
+						b.StartTimer()
+					}
+					begin := processor()
+					if err := do(); err != nil {
+						b.Fatal(err)
+					}
 					spent += processor() - begin
 					calls++
-					b.ReportMetric(float64(spent.Milliseconds())/float64(calls), "cpu-ms/op")
-				}()
-				if _, err := judge.Report(b.Context(), st, &judge.ReportRequest{Changed: true}); err != nil {
-					b.Fatal(err)
 				}
+				b.ReportMetric(float64(spent.Microseconds())/1000/float64(calls), "cpu-ms/op")
+				return spent / time.Duration(calls)
 			}
-			b.Run("at first", func(b *testing.B) {
-				spent, calls = 0, 0
-				for b.Loop() {
-					store.MemoryOf(st).Forget()
-					whatChanged(b)
-				}
+			list := func(st store.Store) error {
+				_, err := judge.Regressions(b.Context(), st, &judge.RegressionsRequest{})
+				return err
+			}
+			b.Run("list", func(b *testing.B) { read = measured(b, nil, func() error { return list(st) }) })
+			b.Run("first page", func(b *testing.B) {
+				measured(b, nil, func() error {
+					_, err := judge.Report(b.Context(), st, &judge.ReportRequest{Changed: true})
+					return err
+				})
 			})
-			b.Run("unchanged", func(b *testing.B) {
-				spent, calls = 0, 0
-				for b.Loop() {
-					whatChanged(b)
+			b.Run("list from nothing", func(b *testing.B) {
+				plain := measured(b, nil, func() error { return list(fromNothing{st, st.(store.Aggregator)}) })
+				if read > 0 {
+					b.ReportMetric(float64(plain)/float64(read), "times-the-kept-list")
 				}
-				b.ReportMetric(float64(store.MemoryOf(st).Bytes())/1e6, "MB")
 			})
 			run := size.runs
-			for _, touched := range []int{1, 25} {
-				b.Run(fmt.Sprintf("a run of %d", touched), func(b *testing.B) {
-					spent, calls = 0, 0
-					for b.Loop() {
-						b.StopTimer()
-						load(touched, run, run+1)
-						run++
-						b.StartTimer()
-						whatChanged(b)
-					}
-				})
-			}
+			b.Run("follow a run of all", func(b *testing.B) {
+				measured(b, func() { load(run, run+1); run++ }, func() error { return judge.Follow(b.Context(), st, nil, nil) })
+			})
 		})
 	}
 }

@@ -1,0 +1,133 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/runtest"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// night returns a run of a benchmark; from night 8 to 13 a function takes twice as much.
+func night(benchmark string, i int, salt byte, edit func(*store.File)) *store.File {
+	forest := &calltree.Forest{}
+	r := rand.New(rand.NewPCG(uint64(i), uint64(len(benchmark))+uint64(salt)))
+	self := map[string]int64{}
+	for path, n := range map[string]int64{"main;load;parse": 300, "main;load;read": 250, "main;query;scan": 520, "main;query;scan;filter": 310, "main;query;join": 330, "main;write;encode": 260, "main;log": 60} {
+		if path == "main;query;scan;filter" && benchmark == "a" && i >= 8 && i < 13 {
+			n *= 2
+		}
+		self[path] = n + r.Int64N(n/20+1)
+	}
+	f := &store.File{Name: benchmark, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark},
+		Run:     testrun.Run{Key: fmt.Sprintf("n%02d", i), Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
+		Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: runtest.Vector(forest, self), Hash: profile.Hash{byte(i), salt, byte(len(benchmark))}}}}
+	if edit != nil {
+		edit(f)
+	}
+	return f
+}
+
+// fresh hides what a store keeps.
+type fresh struct{ store.Store }
+
+// saysOf returns the whole answer about changes as a document.
+func saysOf(t *testing.T, st store.Store, f facts.Facts) string {
+	t.Helper()
+	var text string
+	for _, ended := range []bool{false, true} {
+		res, err := Regressions(t.Context(), st, &RegressionsRequest{Listing: Listing{Ended: ended}, Facts: f})
+		if err != nil {
+			return err.Error()
+		}
+		b, err := json.Marshal(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(b) + "\n"
+	}
+	return text
+}
+
+// TestKeptVerdictsChangeNothing: whatever is imported in whatever order, replaced, deleted, learnt
+// of functions and accepted, a store that keeps verdicts says what one says that computes from
+// nothing.
+func TestKeptVerdictsChangeNothing(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T) store.Store{
+		"mem": func(*testing.T) store.Store { return mem.New() },
+		"duckdb": func(t *testing.T) store.Store {
+			st, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "a.duckdb"), duckdb.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = st.Close() })
+			return st
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := 0
+			for seed := range uint64(3) {
+				st, r := open(t), rand.New(rand.NewPCG(seed, 1))
+				order := r.Perm(2 * 16) // runs of two benchmarks
+				var f facts.Facts
+				for step := range order {
+					b, i := []string{"a", "bb"}[order[step]%2], order[step]/2
+					var edit func(*store.File)
+					switch r.IntN(8) {
+					case 0: // a file of the function says whose it is
+						edit = func(f *store.File) { f.Records[0].Forest.Functions[r.IntN(4)].File = "/usr/local/go/src/a.go" }
+					case 1:
+						edit = func(f *store.File) {
+							f.Metrics = []testrun.Metric{{Name: "time", Mean: 1 + r.Float64(), Unit: "ms/op", Better: testrun.Lower, Primary: true}}
+						}
+					}
+					if _, err := st.Put(t.Context(), []*store.File{night(b, i, byte(r.IntN(2)), edit)}, store.PutOptions{Rules: "test", Conflict: store.Replace}); err != nil {
+						t.Fatal(err)
+					}
+					if r.IntN(10) == 0 {
+						list, err := st.Profiles(t.Context(), store.Query{})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if _, err := st.Delete(t.Context(), []store.ProfileID{list[r.IntN(len(list))].ID}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					f.Own = nil
+					if r.IntN(6) == 0 {
+						f.Own = []string{"main"}
+					}
+					if r.IntN(3) == 0 {
+						if err := Follow(t.Context(), st, nil, nil); err != nil {
+							t.Fatal(err)
+						}
+					}
+					got, want := saysOf(t, st, f), saysOf(t, fresh{st}, f)
+					if got != want {
+						t.Fatalf("seed %d, step %d: night %d of %s\n%s\nfrom nothing\n%s", seed, step, i, b, got, want)
+					}
+					if res, err := Regressions(t.Context(), st, &RegressionsRequest{}); err == nil && len(res.Findings) > 0 {
+						changed++
+						f.Acknowledged = nil
+						if r.IntN(2) == 0 {
+							f.Acknowledged = facts.Acknowledgements{{ID: res.Findings[0].ID, Reason: "known"}}
+						}
+					}
+				}
+			}
+			if changed == 0 {
+				t.Error("no step had a change")
+			}
+		})
+	}
+}
