@@ -3,6 +3,7 @@ package trees
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -31,7 +32,9 @@ type LinesRequest struct {
 // LinesResult is functions with their lines, the largest total first.
 type LinesResult struct {
 	Head
-	Rows []FunctionLines `json:"rows"`
+	// Commit is that of the newest selected run; empty: unknown, or of files.
+	Commit string          `json:"commit,omitempty"`
+	Rows   []FunctionLines `json:"rows"`
 }
 
 // FunctionLines is a function with its lines, by number. A total counts a sample once,
@@ -92,7 +95,23 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 		out.Rows = append(out.Rows, r.row(&found[i], s.tree.Type.Scale))
 	}
 	out.Omitted.Rows = len(found) - len(out.Rows)
-	return out, nil
+	if len(r.Inputs) > 0 {
+		return out, nil
+	}
+	return out, out.setCommit(ctx, st, r.Selection)
+}
+
+// setCommit sets the commit whose text the lines are shown in.
+func (r *LinesResult) setCommit(ctx context.Context, st store.Store, q store.Query) error {
+	list, err := st.Profiles(ctx, q)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	r.Commit = list[len(list)-1].Run.Commit
+	if n := len(query.Distinct(list, func(p *store.Profile) string { return p.Run.Commit })); n > 1 {
+		r.Notes = append(r.Notes, fmt.Sprintf("the lines are of runs of %d commits, whose lines may differ", n))
+	}
+	return nil
 }
 
 // named returns whether a function's name matches a pattern of one piece: as a whole or, if none

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"context"
-	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -21,7 +20,8 @@ func newList(e *env) *cobra.Command {
 		Long: `List the lines of a function: self is the samples taken in the line, total is self and
 the samples in what the line called. FUNCTION is a name, a glob or /a regular
 expression/. The source text comes from the git repository of the current directory, or
-from --source-root; it is the text that is checked out, not that of the recorded commit.
+of --source-root: that of the commit of the newest selected run, or if the repository does
+not have it, what is checked out, with a note.
 
 A store keeps functions without their lines: without FILE, the runs must have been
 imported with --keep-source.`,
@@ -42,47 +42,30 @@ imported with --keep-source.`,
 		flags.use(out.format)
 		ctx := c.Context()
 		r.Function = args[0]
-		sources, err := openSources(ctx, root)
-		if err != nil {
-			return err
-		}
-		if sources != nil {
-			defer sources.Close()
+		dir := root
+		if root == "" {
+			dir, _ = gitlog.Root(".") // not in a repository: lines without their text
 		}
 		answer := func(a endpoint.Asker) error {
 			result, err := endpoint.Answer[trees.LinesResult](ctx, a, endpoint.Lines.Of(&r))
 			if err != nil {
 				return err
 			}
-			if sources != nil {
-				result.AddSource(func(fn *profile.Function) ([]string, string) { return sources.Lines(fn), "" })
+			if dir != "" {
+				if err := (coderepo.Repository{Dir: dir}).AddSource(ctx, result); err != nil {
+					return fmt.Errorf("--source-root: the source files cannot be listed: %w", err)
+				}
 			}
 			return out.print(e, result)
 		}
 		if len(args) == 1 {
 			return e.asking(ctx, engines.Read, in.limits, answer)
 		}
+		var err error
 		if r.Inputs, err = in.read(ctx, e, args[1:]); err != nil {
 			return err
 		}
 		return answer(local(nil, in.limits))
 	}
 	return c
-}
-
-// openSources opens the directory of source files, by default the repository of the
-// current directory; nil if there is none.
-func openSources(ctx context.Context, root string) (*gitlog.Sources, error) {
-	if root == "" {
-		top, err := gitlog.Root(".")
-		if err != nil {
-			return nil, nil // not in a repository: lines without their text
-		}
-		root = top
-	}
-	s, err := gitlog.OpenSources(ctx, root)
-	if err != nil {
-		err = errors.Join(errors.New("--source-root: the source files cannot be listed"), err)
-	}
-	return s, err
 }

@@ -302,22 +302,7 @@ func (c codeOnServer) Locate(ctx context.Context, doc *report.Report) error {
 }
 
 func (c codeOnServer) AddSource(ctx context.Context, lines *trees.LinesResult) error {
-	sources, err := gitlog.OpenSources(ctx, c.dir)
-	if err != nil {
-		return err
-	}
-	head, err := gitlog.ReadHead(ctx, c.dir)
-	if err != nil {
-		head = gitlog.Head{} // text without links
-	}
-	page := gitlog.WebOf(head.Origin)
-	lines.AddSource(func(fn *profile.Function) (lines []string, link string) {
-		if file := sources.File(fn); file != "" {
-			return sources.Lines(fn), page.File(head.Commit, file, 0)
-		}
-		return nil, ""
-	})
-	return sources.Close()
+	return coderepo.Repository{Dir: c.dir}.AddSource(ctx, lines)
 }
 
 // parts lists what the server answers.

@@ -22,10 +22,44 @@ const (
 // Sources are the source files below a directory, found by the paths that profiles have
 // for them. It belongs to one goroutine.
 type Sources struct {
-	root  *os.Root
+	root  *os.Root // nil: the files of a commit
 	index *index
 	read  map[string][]string // lines by path; nil: cannot be read
+
+	commit string // full hash; empty: the files of root
+	blob   func(path string) ([]byte, error)
 }
+
+// OpenSourcesAt lists the files of a commit of the repository that a directory is in, or if it
+// has no such commit, as OpenSources does, those of the directory: Sources.Commit tells which.
+func OpenSourcesAt(ctx context.Context, dir, commit string) (*Sources, error) {
+	if commit == "" {
+		return OpenSources(ctx, dir)
+	}
+	s, files := &Sources{read: map[string][]string{}}, map[string]int64{}
+	err := with(ctx, dir, func(r *repository) (err error) {
+		if s.commit, err = r.commit(commit); err != nil {
+			return err
+		}
+		return r.stream(paths(func(path string) {
+			if len(files) < maxSources {
+				files[path] = 0
+			}
+		}), "ls-tree", "-r", "-z", "--name-only", "--full-tree", s.commit)
+	})
+	if err != nil {
+		return OpenSources(ctx, dir)
+	}
+	s.index = newIndex(files, nil)
+	s.blob = func(path string) (content []byte, err error) {
+		content = []byte{}
+		return content, with(ctx, dir, func(r *repository) error { return r.file(s.commit, path, &content) })
+	}
+	return s, nil
+}
+
+// Commit returns the commit that the text is of; empty: what is in the directory.
+func (s *Sources) Commit() string { return s.commit }
 
 // OpenSources lists the files below a directory: those that git tracks if it is in a
 // repository, otherwise all that are not in a hidden directory.
@@ -70,7 +104,12 @@ func walkSources(root *os.Root, files map[string]int64) error {
 }
 
 // Close closes the directory.
-func (s *Sources) Close() error { return s.root.Close() }
+func (s *Sources) Close() error {
+	if s.root == nil {
+		return nil
+	}
+	return s.root.Close()
+}
 
 // File returns the path in the repository of the file that a function is in; empty if no
 // file, or more than one, has the path of the profile.
@@ -95,7 +134,13 @@ func (s *Sources) Lines(fn *profile.Function) []string {
 	}
 	lines, ok := s.read[name]
 	if !ok {
-		if text, err := plainfile.ReadIn(s.root, filepath.FromSlash(name), maxSource); err == nil {
+		read := s.blob
+		if read == nil {
+			read = func(name string) ([]byte, error) {
+				return plainfile.ReadIn(s.root, filepath.FromSlash(name), maxSource)
+			}
+		}
+		if text, err := read(name); err == nil && len(text) <= maxSource {
 			lines = slices.Collect(strings.Lines(string(text)))
 		}
 		for i := range lines {

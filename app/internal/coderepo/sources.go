@@ -1,0 +1,41 @@
+package coderepo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dendroprof/dendro/app/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/trees"
+)
+
+// AddSource adds the source text of lines, as it is in the commit of their runs. If the
+// repository does not have that commit, the text is what is checked out, and a note says so.
+func (r Repository) AddSource(ctx context.Context, lines *trees.LinesResult) error {
+	sources, err := gitlog.OpenSourcesAt(ctx, r.Dir, lines.Commit)
+	if err != nil {
+		return err
+	}
+	head, err := gitlog.ReadHead(ctx, r.Dir)
+	if err != nil {
+		head = gitlog.Head{} // text without links
+	}
+	commit := head.Commit
+	if of := sources.Commit(); of != "" {
+		commit = of
+	}
+	page, shown := gitlog.WebOf(head.Origin), false
+	lines.AddSource(func(fn *profile.Function) (text []string, link string) {
+		if file := sources.File(fn); file != "" {
+			text = sources.Lines(fn)
+			shown = shown || len(text) > 0
+			return text, page.File(commit, file, 0)
+		}
+		return nil, ""
+	})
+	if shown && sources.Commit() == "" && lines.Commit != "" {
+		lines.Notes = append(lines.Notes, fmt.Sprintf("the source text is of another commit than the runs: the repository does not have %s; what is checked out is shown", words.Commit(words.Clean(lines.Commit))))
+	}
+	return sources.Close()
+}
