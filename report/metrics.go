@@ -67,7 +67,19 @@ func (r *Report) metricsSummary() string {
 	if needed > 0 {
 		text += fmt.Sprintf(" (%d runs of the head are needed)", needed)
 	}
-	return text
+	return text + r.levels()
+}
+
+// levels names the error probabilities at which metrics are significant, if a row is not
+// significant that a level of 0.05 would make so; empty otherwise.
+func (r *Report) levels() string {
+	const usual = 0.05
+	for i := range r.Metrics.Rows {
+		if row := &r.Metrics.Rows[i]; !row.Significant && row.Reason == "" && row.P <= usual {
+			return fmt.Sprintf("; significant is p ≤ %.3g of the metric that judges a benchmark, p ≤ %.3g of others, because %d are compared", r.Metrics.Level, r.Metrics.Others, len(r.Metrics.Rows))
+		}
+	}
+	return ""
 }
 
 // geometricMean names a row of means.

@@ -267,17 +267,15 @@ func metricText(was, now float64, unit string) string {
 	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, unit), words.Metric(now, unit), words.SignedPercent(now/was-1))
 }
 
-// compared returns the comparison of the tested runs.
+// compared returns the comparison of the newest tested runs together.
 func (b *Benchmark) compared() *regression.Analysis {
+	var most *regression.Analysis
 	for _, a := range b.Analyses {
-		if len(a.Tested) == b.tested() {
-			return a
+		if most == nil || len(a.Tested) > len(most.Tested) {
+			most = a
 		}
 	}
-	if len(b.Analyses) == 0 {
-		return nil
-	}
-	return b.Analyses[0]
+	return most
 }
 
 // Explained tells how much of the change of the metric the findings of a comparison are,
@@ -330,6 +328,9 @@ func (c *Compared) Remarks() []string {
 	list := words.CleanAll(c.Warnings)
 	for _, l := range c.LeftOut {
 		list = append(list, fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
+	}
+	if len(c.Analyses) > 0 && c.Analyses[0].Differ > 0 {
+		list = append(list, fmt.Sprintf("runs of the base differ by a factor of %.1f per operation: smaller changes do not show", c.Analyses[0].Differ))
 	}
 	if len(c.Analyses) > 0 && c.Analyses[0].Noisy > 1 {
 		a := c.Analyses[0]

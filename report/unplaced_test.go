@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/test/runtest"
@@ -42,5 +43,30 @@ func TestMetricBeyondHistory(t *testing.T) {
 		if said := strings.Contains(strings.Join(brief.Silent, "\n"), "beyond its history"); said != (c.want == Unknown) {
 			t.Errorf("%s: %q", c.name, brief.Silent)
 		}
+	}
+}
+
+// TestDetectsOfTested: the smallest change printed is that of the runs that were tested together.
+func TestDetectsOfTested(t *testing.T) {
+	of := func(runs []string, change float64) *regression.Analysis {
+		return &regression.Analysis{History: []string{"1", "2", "3", "4"}, Tested: runs, Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: change}}}}
+	}
+	b := &Benchmark{Benchmark: &regression.Benchmark{Analyses: []*regression.Analysis{of([]string{"6"}, 0.085), of([]string{"5", "6"}, 0.06), of([]string{"5"}, 0.085)}}}
+	if got := b.detectable(); got != "2 runs against 4: detects changes of at least 6.0%" {
+		t.Error(got)
+	}
+}
+
+// TestLevels: a row that is not significant although its p is as small as that of one that is
+// says at which level it would be.
+func TestLevels(t *testing.T) {
+	r := New(&regression.Result{}, nil, nil, nil)
+	r.Metrics = &metrics.Table{Level: 0.025, Others: 0.0125, Rows: []metrics.Row{{Metric: "cpu/op", P: 0.013, Significant: true}, {Metric: "time/op", P: 0.013}}}
+	if got := r.metricsSummary(); got != "1 of 2 changed significantly; significant is p ≤ 0.025 of the metric that judges a benchmark, p ≤ 0.0125 of others, because 2 are compared" {
+		t.Error(got)
+	}
+	r.Metrics.Rows[1].P = 0.2
+	if got := r.metricsSummary(); got != "1 of 2 changed significantly" {
+		t.Error(got)
 	}
 }

@@ -409,6 +409,7 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 	var parts []string
 	judged := v.Judged
 	suspects, slowdowns, small, unsure, improbable, unmeasured, missing := 0, 0, 0, 0, 0, 0, ""
+	var functions []string // of the user, that are not slower as a whole
 	for i := range changes {
 		switch c := &changes[i]; {
 		case c.Fails || !c.Kind.Costs() || c.Status == regression.Transient || c.Acknowledged != nil:
@@ -423,6 +424,9 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 			missing = v.missing(c.PlaceChance, p.Alpha(v.Judged))
 		case c.Kind == regression.Regression && c.Chance > suiteAlpha:
 			unsure++
+			if h := c.Headline; h != nil && !slices.Contains(functions, h.Function) {
+				functions = append(functions, h.Function)
+			}
 			missing = v.missing(c.Chance, suiteAlpha)
 		case c.Kind == regression.Slowdown && c.Function == "":
 			slowdowns++
@@ -442,8 +446,9 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 			improbable, plural(improbable, "change is", "changes are"), judged, missing))
 	}
 	if unsure > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s not fail yet: the user's function as a whole, with all that it calls, is not slower beyond its noise; %s",
-			unsure, plural(unsure, "change does", "changes do"), missing))
+		name := strings.Join(functions[:min(3, len(functions))], ", ")
+		parts = append(parts, fmt.Sprintf("%d %s not fail yet: %s as a whole, with all that it calls, is not slower beyond its noise; %s",
+			unsure, plural(unsure, "change does", "changes do"), cmp.Or(name, "the program"), missing))
 	}
 	if slowdowns > 0 {
 		parts = append(parts, "slowdowns without a certain place fail with --fail-on regression,slowdown")

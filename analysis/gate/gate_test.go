@@ -451,7 +451,11 @@ func TestPlaceAndRate(t *testing.T) {
 		{"widespread", wide, false, "no metric and no samples per operation"},
 	} {
 		b := regression.Benchmark{Analyses: []*regression.Analysis{{Tested: []string{"h"}, History: []string{"1", "2", "3", "4"}}}}
+		c.f.Headline = &regression.Headline{Function: "shop.Price"}
 		v := Judge(&regression.Result{Benchmarks: []regression.Benchmark{b}}, Group([]regression.Finding{c.f}), Policy{})
+		if strings.Contains(v.Why, "as a whole") && !strings.Contains(v.Why, "shop.Price as a whole") {
+			t.Errorf("%s: the function has no name: %s", c.name, v.Why)
+		}
 		if v.Failed != c.fails || !strings.Contains(v.Why, c.why) {
 			t.Errorf("%s: %+v", c.name, v)
 		}

@@ -37,6 +37,8 @@ type Table struct {
 	// other metrics it is divided by the number of all tests, so that they cost the judging
 	// ones nothing.
 	Level float64 `json:"level"`
+	// Others is the level of the other metrics.
+	Others float64 `json:"others,omitempty"`
 }
 
 // Row is one metric of one benchmark.
@@ -140,7 +142,9 @@ func Compare(list []Runs) *Table {
 			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark))
 		})
 		if rows := t.Rows[from:]; len(rows) > 1 {
-			t.Means = append(t.Means, meanOf(k, rows))
+			if m, ok := meanOf(k, rows); ok {
+				t.Means = append(t.Means, m)
+			}
 		}
 	}
 	t.decide()
@@ -230,6 +234,7 @@ func (s *Side) constant() bool { return s.values[0] == s.values[len(s.values)-1]
 func (t *Table) decide() {
 	t.Level = t.level(func(r *Row) bool { return r.judges })
 	all := t.level(func(*Row) bool { return true })
+	t.Others = all
 	for i := range t.Rows {
 		r, level := &t.Rows[i], all
 		if r.judges {
@@ -284,8 +289,8 @@ func needed(n, head int, level float64) int {
 }
 
 // meanOf returns the geometric means of rows with one metric. A benchmark whose medians are
-// both 0 did not change.
-func meanOf(k metricKey, rows []Row) Mean {
+// both 0 did not change; there is no mean if one changed from 0, or to 0.
+func meanOf(k metricKey, rows []Row) (Mean, bool) {
 	m := Mean{Metric: k.name, Unit: k.unit, Benchmarks: len(rows)}
 	var base, head, ratio float64
 	for i := range rows {
@@ -299,10 +304,8 @@ func meanOf(k metricKey, rows []Row) Mean {
 	if finite(base) && finite(head) {
 		m.Base, m.Head = math.Exp(base/n), math.Exp(head/n)
 	}
-	if finite(ratio) {
-		m.Change = math.Expm1(ratio / n)
-	}
-	return m
+	m.Change = math.Expm1(ratio / n)
+	return m, finite(ratio)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

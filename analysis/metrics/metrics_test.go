@@ -206,3 +206,17 @@ func TestFewRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestMeanFromZero: a metric that was 0 has no relative change, and so has the mean of several;
+// it is not "0%".
+func TestMeanFromZero(t *testing.T) {
+	of := func(name string, base, head float64) metrics.Runs {
+		return metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: runs("allocs/op", "allocs/op", base, base, base, base, base), Head: runs("allocs/op", "allocs/op", head, head, head, head, head)}
+	}
+	if m := metrics.Compare([]metrics.Runs{of("a", 2, 5), of("b", 0, 11)}).Means; len(m) != 0 {
+		t.Errorf("a mean of 2 → 5 and 0 → 11: %+v", m)
+	}
+	if m := metrics.Compare([]metrics.Runs{of("a", 2, 8), of("b", 0, 0)}).Means; len(m) != 1 || math.Abs(m[0].Change-1) > 1e-9 {
+		t.Errorf("a mean of 2 → 8 and 0 → 0: %+v", m)
+	}
+}

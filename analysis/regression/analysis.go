@@ -92,6 +92,9 @@ type Analysis struct {
 	// Uncounted is the change of the samples per run, if neither operations nor a metric say
 	// whether the program became slower, and the runs of the two sides do not overlap.
 	Uncounted float64 `json:"uncounted,omitempty"`
+	// Differ is the factor by which the samples per operation of runs of the history differ; 0
+	// where it is below 2, or operations are unknown.
+	Differ float64 `json:"differ,omitempty"`
 
 	known history.Known // what the comparison shows of functions
 }
@@ -137,7 +140,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
 	a.known = v.known()
-	a.Uncounted = v.uncounted()
+	a.Uncounted, a.Differ = v.uncounted(), v.differ()
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)
@@ -206,13 +209,25 @@ func (f *fit) smallestChange(s, samples, k float64) float64 {
 	return math.Max((z+powerScore)*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
+// reliablyFound is smallestChange for readers: where operations are known, a size is known only
+// as well as the program's samples per operation, so their spread beyond what is usual is a part
+// of it.
+func (f *fit) reliablyFound(s, samples, k float64) float64 {
+	change := f.smallestChange(s, samples, k)
+	if excess := f.rate.spread*f.rate.spread - rateDeviation*rateDeviation; f.rate.exact && excess > 0 {
+		z := stat.ScoreOfTail(f.options.alpha(int(k)))
+		change = math.Hypot(change, (z+powerScore)*s*math.Sqrt(excess*(1/f.baseRuns+1/k)))
+	}
+	return change
+}
+
 func (f *fit) detectable() Detectable {
 	var d Detectable
 	for _, s := range []float64{0.01, powerShare, 0.2} {
-		d.Changes = append(d.Changes, DetectableChange{s, f.smallestChange(s, f.program, f.headRuns)})
+		d.Changes = append(d.Changes, DetectableChange{s, f.reliablyFound(s, f.program, f.headRuns)})
 	}
-	d.FourTimesTheSamples = f.smallestChange(0.05, 4*f.program, f.headRuns)
-	d.OneMoreRun = f.smallestChange(0.05, f.program, f.headRuns+1)
-	d.ThreeRuns = f.smallestChange(0.05, f.program, 3)
+	d.FourTimesTheSamples = f.reliablyFound(powerShare, 4*f.program, f.headRuns)
+	d.OneMoreRun = f.reliablyFound(powerShare, f.program, f.headRuns+1)
+	d.ThreeRuns = f.reliablyFound(powerShare, f.program, 3)
 	return d
 }

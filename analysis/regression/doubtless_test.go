@@ -113,3 +113,29 @@ func TestNoTime(t *testing.T) {
 		t.Errorf("%s %s: %s", list[0].Status, list[0].Kind, strings.Join(list[0].Path, ";"))
 	}
 }
+
+// TestDiffer: runs of the history that differ by more than a factor of 2 are noted, and the
+// smallest change that is surely found is larger for it.
+func TestDiffer(t *testing.T) {
+	of := func(levels ...float64) *Analysis {
+		return find(t, put(t, atLevels(rand.New(rand.NewPCG(1, 1)), levels)), Request{K: 2}).Benchmarks[0].Analyses[0]
+	}
+	quiet, noisy := of(1, 1, 1, 1, 1, 1), of(1, 0.5, 2.8, 1.1, 1, 1)
+	if quiet.Differ != 0 || math.Abs(noisy.Differ-5.6) > 0.7 {
+		t.Errorf("factors %.2f and %.2f", quiet.Differ, noisy.Differ)
+	}
+	for i := range quiet.Detectable.Changes[1:] {
+		if a, b := quiet.Detectable.Changes[1+i], noisy.Detectable.Changes[1+i]; b.Change <= a.Change {
+			t.Errorf("%.2f: a noisy history would show %.3f, a quiet one %.3f", a.Share, b.Change, a.Change)
+		}
+	}
+}
+
+// TestGainHasABound: the interval of an improvement ends at what there was.
+func TestGainHasABound(t *testing.T) {
+	b := atLevels(rand.New(rand.NewPCG(1, 1)), []float64{1, 0.6, 1.9, 1.1, 0.12, 0.12})
+	a := find(t, put(t, b), Request{K: 2}).Benchmarks[0].Analyses[0]
+	if a.Program == nil || a.Program.Low < -1 || a.Program.Low > a.Program.Value {
+		t.Errorf("%+v", a.Program)
+	}
+}

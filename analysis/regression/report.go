@@ -94,7 +94,11 @@ func (r *reporter) delta(d, mu, se float64) Delta {
 	if r.time > 0 && r.all > 0 {
 		per := r.time / r.all
 		width := r.interval()
-		out.Time = &Estimate{Value: d * per, Low: (d - width*se) * per, High: (d + width*se) * per, Unit: r.unit}
+		low := d - width*se
+		if mu+d >= 0 {
+			low = math.Max(low, -mu) // no more falls than there was
+		}
+		out.Time = &Estimate{Value: d * per, Low: low * per, High: (d + width*se) * per, Unit: r.unit}
 	}
 	return out
 }
@@ -606,7 +610,7 @@ func (r *reporter) programChange() *Estimate {
 		return nil
 	}
 	width := r.interval() * r.rateError(r.rate.before, r.rate.now) / r.rate.before
-	return &Estimate{Value: r.rate.change(), Low: r.rate.change() - width, High: r.rate.change() + width, Unit: "share"}
+	return &Estimate{Value: r.rate.change(), Low: math.Max(-1, r.rate.change()-width), High: r.rate.change() + width, Unit: "share"}
 }
 
 // hotFunction returns the self row of the function that is nearly all of the program.
