@@ -22,6 +22,10 @@ func (f *facts) notBegun() (Cause, bool) {
 	return Cause{Code: NotBegun, Text: fmt.Sprintf("The task starts in %s.", span(f.task.Start-f.now))}, true
 }
 
+func (f *facts) overWhenCreated() (Cause, bool) {
+	return Cause{Code: OverWhenCreated, Text: fmt.Sprintf("The task was over %s before it was created, so no agent received it: create it with a start in the future, or without one.", span(f.task.Created-f.task.End()))}, true
+}
+
 func (f *facts) serviceNeverSeen() (Cause, bool) {
 	if len(f.instances) > 0 {
 		return Cause{}, false

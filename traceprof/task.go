@@ -56,6 +56,14 @@ func (t *Task) End() int64 {
 	return t.Start + t.Duration
 }
 
+// Over returns since when the task is over and kept: a task whose time was in the past when it
+// was created counts from its creation.
+func (t *Task) Over() int64 { return max(t.End(), t.Created) }
+
+// OverWhenCreated reports whether the time of the task was over when it was created: no agent
+// receives it.
+func (t *Task) OverWhenCreated() bool { return t.Start+t.Duration <= t.Created }
+
 // Minutes returns the duration in whole minutes, at least 1.
 func (t *Task) Minutes() int64 { return max(1, t.Duration/Minute) }
 

@@ -23,6 +23,7 @@ type CauseCode string
 // The causes, in the order of reports.
 const (
 	NotBegun          CauseCode = "not-begun"
+	OverWhenCreated   CauseCode = "over-when-created"
 	ServiceNeverSeen  CauseCode = "service-never-seen"
 	EndpointTooLong   CauseCode = "endpoint-too-long"         // agents cut names before they compare
 	EndpointNeverSeen CauseCode = "endpoint-never-seen"       // no segment began with it
@@ -100,6 +101,8 @@ func (f *facts) checks() []func(*facts) (Cause, bool) {
 	switch {
 	case f.hasData():
 		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).serverDown, (*facts).profilerBusy, (*facts).agentFailed}, quality...)
+	case f.task.OverWhenCreated():
+		return []func(*facts) (Cause, bool){(*facts).overWhenCreated}
 	case f.now < f.task.Start:
 		return []func(*facts) (Cause, bool){(*facts).notBegun}
 	case f.task.Kind != TraceKind:

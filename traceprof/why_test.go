@@ -49,6 +49,7 @@ func TestWhy(t *testing.T) {
 		names  string // of the first cause
 	}{
 		{"not begun", func(s *situation) { s.now = began - 90_000 }, "not-begun", "starts in 1m30s", ""},
+		{"over before it was created", func(s *situation) { s.task.Created = began + 25*minute; s.now = began + 26*minute }, "over-when-created", "was over 20m0s before it was created", ""},
 		{"unknown service", func(s *situation) {
 			s.task.Service = "Shop"
 			s.segments = nil

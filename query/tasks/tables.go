@@ -19,10 +19,10 @@ func instant(name string) table.Column { return table.Column{Name: name, Text: t
 // Table lists tasks.
 func (r *TasksResult) Table(bool) *table.Table {
 	t := &table.Table{Of: "task", Columns: []table.Column{text("task"), text("state"), text("kind"), text("service"), text("endpoint"), instant("start"),
-		millis("duration"), millis("period"), count("max requests")}}
+		millis("duration"), millis("period"), millis("min duration"), count("max requests")}}
 	for i := range r.Rows {
 		k := &r.Rows[i]
-		t.Add(k.ID, string(k.State), string(k.Kind), k.Service, k.Endpoint, k.Start, k.Duration, k.Period, k.MaxSegments)
+		t.Add(k.ID, string(k.State), string(k.Kind), k.Service, k.Endpoint, k.Start, k.Duration, k.Period, k.MinDuration, k.MaxSegments)
 	}
 	return t
 }

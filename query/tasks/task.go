@@ -184,6 +184,9 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 		return nil, err
 	}
 	notes, err := unseen(ctx, st, &t)
+	if t.OverWhenCreated() {
+		notes = append([]string{fmt.Sprintf("the task starts %s and was over when it was created: no agent receives it; leave out --start to start it now", words.Instant(t.Start))}, notes...)
+	}
 	return &CreatedTask{taskOf(t, now), notes}, err
 }
 

@@ -319,6 +319,23 @@ func TestWatchIsQuiet(t *testing.T) {
 	}
 }
 
+// TestCreatePastTask: a task whose time is over says so, and why it will show nothing.
+func TestCreatePastTask(t *testing.T) {
+	st := mem.New()
+	if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "one", LastSeen: time.Now().UnixMilli()}); err != nil {
+		t.Fatal(err)
+	}
+	r := CreateTaskRequest{Kind: "trace", Service: "shop", Endpoint: "/x", Start: taskStart, Duration: 60_000, Period: 10, MaxSegments: 5}
+	task, err := CreateTask(t.Context(), st, &r)
+	if err != nil || len(task.Notes) != 2 || !strings.Contains(task.Notes[0], "was over when it was created: no agent receives it; leave out --start") {
+		t.Fatalf("%+v, %v", task, err)
+	}
+	described, err := DescribeTask(t.Context(), st, &TaskRequest{Task: task.ID})
+	if err != nil || len(described.Causes) != 1 || described.Causes[0].Code != traceprof.OverWhenCreated {
+		t.Errorf("%+v, %v", described, err)
+	}
+}
+
 // TestUnseen: a task for a name that nothing has reported yet says so.
 func TestUnseen(t *testing.T) {
 	st := mem.New()

@@ -24,7 +24,7 @@ type remover struct {
 
 func (x *remover) StoredTasks() (list []traceprof.StoredTask, err error) {
 	for id, task := range x.t.tasks {
-		e := traceprof.StoredTask{ID: id, Known: true, End: task.End()}
+		e := traceprof.StoredTask{ID: id, Known: true, End: task.Over()}
 		if s := x.t.snapshots[id]; s != nil {
 			e.Bytes = s.bytes()
 		}

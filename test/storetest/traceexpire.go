@@ -246,3 +246,14 @@ func testEndedContext(l *traceLab) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// testExpirePast: a task that was over when it was created is kept from its creation on.
+func testExpirePast(l *traceLab) {
+	past := traceprof.Task{ID: "past", Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "e", Created: 5000, Start: 1000, Duration: 100, Period: 10, MaxSegments: 1}
+	past, err := l.s.CreateTask(l.ctx, past)
+	l.ok(err)
+	l.expire(traceprof.Expiry{Before: 5000}, traceprof.Expired{})
+	l.same("tasks", l.taskIDs(traceprof.TaskQuery{}), past.ID)
+	l.expire(traceprof.Expiry{Before: 5001}, traceprof.Expired{Tasks: 1})
+	l.same("tasks", l.taskIDs(traceprof.TaskQuery{}), "")
+}

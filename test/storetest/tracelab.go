@@ -61,6 +61,7 @@ var traceTests = []struct {
 	{"OwnCopies", testOwnCopies},
 	{"ManyParts", testManyParts},
 	{"ExpireTasks", testExpireTasks},
+	{"ExpirePast", testExpirePast},
 	{"ExpireTogether", testExpireTogether},
 	{"ExpireUnknown", testExpireUnknown},
 	{"ExpireBySize", testExpireBySize},

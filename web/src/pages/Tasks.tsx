@@ -55,6 +55,7 @@ export default function Tasks() {
                     <th>Start</th>
                     <th class="num">Duration</th>
                     <th class="num">Period</th>
+                    <th class="num">Slower than</th>
                     <th class="num">Requests per instance</th>
                     <th>Kind</th>
                   </tr>
@@ -72,6 +73,7 @@ export default function Tasks() {
                       <td>{instant(new Date(t.start).toISOString())}</td>
                       <td class="num">{millis(t.duration)}</td>
                       <td class="num">{t.period ? millis(t.period) : ''}</td>
+                      <td class="num">{t.minDuration ? millis(t.minDuration) : ''}</td>
                       <td class="num">{t.maxSegments ? count(t.maxSegments) : ''}</td>
                       <td class="dim">{t.kind}</td>
                     </tr>
@@ -94,6 +96,7 @@ function Create({ service: first }: { service: string }) {
   const [task, set] = useState({
     service: first,
     endpoint: place.value.params.get('endpoint') ?? '',
+    start: '',
     duration: '5',
     period: '10',
     minDuration: '0',
@@ -133,6 +136,7 @@ function Create({ service: first }: { service: string }) {
             {
               service: task.service,
               endpoint: task.endpoint,
+              ...(task.start && { start: new Date(task.start).getTime() }),
               duration: Number(task.duration) * 60000,
               period: Number(task.period),
               minDuration: Number(task.minDuration),
@@ -172,6 +176,10 @@ function Create({ service: first }: { service: string }) {
           ))}
         </datalist>
       </label>
+      <label title="empty: now; a start in the past is refused here, because no agent would receive the task">
+        Start (your time)
+        <input type="datetime-local" step="1" min={localTime(new Date())} {...field('start')} />
+      </label>
       <label>
         Duration
         <select {...field('duration')}>
@@ -182,7 +190,7 @@ function Create({ service: first }: { service: string }) {
       </label>
       <label>
         Period in ms
-        <input type="number" min="10" max="1000" {...field('period')} />
+        <input type="number" min="10" max={longestPeriod} {...field('period')} />
       </label>
       <label>
         Only requests slower than, in ms
@@ -217,6 +225,12 @@ function Create({ service: first }: { service: string }) {
     </form>
   );
 }
+
+/** The longest period that a task may have, a year in ms. */
+const longestPeriod = 366 * 24 * 60 * 60000;
+
+/** A time as an input of the browser has it, in its time zone: 2026-11-21T14:05:00. */
+const localTime = (at: Date): string => new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 
 function useDelayed(value: string, ms: number): string {
   const [late, set] = useState(value);

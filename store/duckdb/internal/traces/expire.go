@@ -88,7 +88,7 @@ func (p *progress) nextBefore(ctx context.Context, c *driver.Conn, s *Store) (be
 		return 0, err
 	}
 	for _, task := range s.all() {
-		due = min(due, task.End())
+		due = min(due, task.Over())
 	}
 	if due >= p.whole.Before {
 		return 0, nil

@@ -66,7 +66,7 @@ func (x *remover) StoredTasks() (list []traceprof.StoredTask, err error) {
 		}
 		for i := range known {
 			at[known[i].ID] = i
-			list = append(list, traceprof.StoredTask{ID: known[i].ID, Known: true, End: known[i].End()})
+			list = append(list, traceprof.StoredTask{ID: known[i].ID, Known: true, End: known[i].Over()})
 		}
 		return t.Each("MATCH (t:SampledTask) RETURN t {.task, .taskWhole}, t.newest, t.size", nil, func(r bolt.Row) error {
 			id := r.Props(0).WholeText("task")
