@@ -257,7 +257,7 @@ func TestCorrelation(t *testing.T) {
 	}
 	want := []string{"1 of 7 profiles have no metric to use as a time and are ignored", "1 of 5 series of a function in a benchmark are constant and correlate with nothing"}
 	same(t, r.Warnings, want)
-	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Max: true, Ranks: true}})
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Over: "max", Ranks: true}})
 	same(t, lines(r.Rows), []string{"A 1.0000 self 180 total 180, 6 of 2", "C 1.0000 self 210 total 210, 6 of 2"})
 	same(t, lines(r.Negative), []string{"A -1.0000 self 180 total 180, 6 of 2", "B -1.0000 self 210 total 210, 3 of 1"})
 }

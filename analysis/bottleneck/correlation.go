@@ -22,8 +22,11 @@ type Correlating struct {
 	// better higher, is 1/M.
 	Raw   bool
 	Ranks bool // Spearman's rank correlation; ties get their mean rank
-	Max   bool // the largest r of all benchmarks (for Negative: the smallest) instead of the mean
-	Least int  // minimum number of runs of a benchmark with the function and a metric; default 2
+	// Over says what the score of a function is of its r in all benchmarks: the mean (the
+	// default), the median, the max (for Negative: the smallest), or the min (for Negative: the
+	// largest), which all of them have.
+	Over  string
+	Least int // minimum number of runs of a benchmark with the function and a metric; default 2
 }
 
 // R returns the correlation of two series: Pearson's r, or of their ranks.
@@ -32,6 +35,21 @@ func (c *Correlating) R(x, y []float64) float64 {
 		x, y = stat.Ranks(x), stat.Ranks(y)
 	}
 	return math.Max(-1, math.Min(1, stat.Pearson(x, y)))
+}
+
+// Score returns the score of a function from its r in all benchmarks; sign is 1 for positive
+// correlations, -1 for negative ones.
+func (c *Correlating) Score(all []float64, sign float64) float64 {
+	all = slices.Sorted(slices.Values(all)) // for one order of addition
+	switch {
+	case c.Over == "median":
+		return stat.Median(all)
+	case c.Over == "max" && sign > 0, c.Over == "min" && sign < 0:
+		return all[len(all)-1]
+	case c.Over == "max" || c.Over == "min":
+		return all[0]
+	}
+	return stat.Mean(all)
 }
 
 // leastRuns is the paper's minimum number of occurrences; with two runs every r is ±1
@@ -93,7 +111,7 @@ func (a *analysis) correlate(ctx context.Context) error {
 		return err
 	}
 	for name, f := range c.of {
-		low, high := f.scores(a.o.Max)
+		low, high := round(a.o.Score(f.r, -1)), round(a.o.Score(f.r, 1))
 		if high == 0 && low == 0 {
 			a.r.Zero++
 		}
@@ -202,16 +220,6 @@ func (c *correlations) add(function string, n int, r float64, varies bool) {
 		f.long = true
 		c.short--
 	}
-}
-
-// scores returns the mean over benchmarks twice, or the smallest and the largest.
-func (f *correlation) scores(extremes bool) (low, high float64) {
-	slices.Sort(f.r) // for one order of addition
-	if extremes {
-		return round(f.r[0]), round(f.r[len(f.r)-1])
-	}
-	mean := round(stat.Mean(f.r))
-	return mean, mean
 }
 
 // fromMoments computes Pearson's r from moments computed by the engine.

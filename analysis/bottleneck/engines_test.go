@@ -49,7 +49,7 @@ func TestEngines(t *testing.T) {
 		{Contexts: 2}, {Weight: store.BySamples}, {Rank: bottleneck.Subtree, Degree: 3, Contexts: 2}, {Rank: bottleneck.Subtree, Degree: bottleneck.Everything, Contexts: 2},
 		{Rank: bottleneck.Subtree, Degree: 3, Weight: store.BySamples}, {Rank: bottleneck.Correlation}, {Rank: bottleneck.Correlation, Rows: 3, Contexts: 1},
 		{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Raw: true, Samples: true}},
-		{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Ranks: true, Max: true, Least: 5}},
+		{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Ranks: true, Over: "max", Least: 5}},
 	} {
 		want := find(t, st, o)
 		if len(want.Rows) == 0 || o.Rank == bottleneck.Correlation && len(want.Negative) == 0 {

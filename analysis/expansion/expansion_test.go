@@ -152,20 +152,23 @@ func TestInformed(t *testing.T) {
 	recency := func(f *profile.Function) (time.Duration, bool) {
 		return map[string]time.Duration{"R": 0, "Q": 1000 * expansion.HalfLife}[f.Name], f.Name == "R" || f.Name == "Q"
 	}
-	if got := order(expansion.Informed(expansion.Deviation, recency)); got != "RxPQ" {
+	if got := order(expansion.Informed(expansion.Deviation, recency, expansion.HalfLife)); got != "RxPQ" {
 		t.Errorf("with recency: %s", got)
 	}
 }
 
 func TestRecencyWeight(t *testing.T) {
 	r := expansion.Recency(func(f *profile.Function) (time.Duration, bool) { return 2 * expansion.HalfLife, f.Name == "f" })
-	if w := r.Weight(&profile.Function{Name: "f"}); w < .2499 || w > .2501 {
+	if w := r.Weight(&profile.Function{Name: "f"}, expansion.HalfLife); w < .2499 || w > .2501 {
 		t.Errorf("two half lives: %g", w)
 	}
-	if w := r.Weight(&profile.Function{Name: "g"}); w != 0 {
+	if w := r.Weight(&profile.Function{Name: "f"}, 2*expansion.HalfLife); w < .4999 || w > .5001 {
+		t.Errorf("with twice the half-life, the weight is %v", w)
+	}
+	if w := r.Weight(&profile.Function{Name: "g"}, expansion.HalfLife); w != 0 {
 		t.Errorf("unknown: %g", w)
 	}
-	if w := expansion.Recency(nil).Weight(&profile.Function{Name: "f"}); w != 0 {
+	if w := expansion.Recency(nil).Weight(&profile.Function{Name: "f"}, expansion.HalfLife); w != 0 {
 		t.Errorf("no repository: %g", w)
 	}
 }
@@ -182,7 +185,7 @@ func TestInformedDepth(t *testing.T) {
 	if got := first(expansion.Greedy(expansion.Deviation)); got != "Q" {
 		t.Errorf("greedy: %s", got)
 	}
-	if got := first(expansion.Informed(expansion.Deviation, nil)); got != "P" {
+	if got := first(expansion.Informed(expansion.Deviation, nil, expansion.HalfLife)); got != "P" {
 		t.Errorf("informed: %s", got)
 	}
 }
@@ -199,7 +202,7 @@ func TestInformedModes(t *testing.T) {
 	if got := first(expansion.Greedy(expansion.Deviation)); got != "w" {
 		t.Errorf("greedy: %s", got)
 	}
-	if got := first(expansion.Informed(expansion.Deviation, nil)); got != "v" {
+	if got := first(expansion.Informed(expansion.Deviation, nil, expansion.HalfLife)); got != "v" {
 		t.Errorf("informed: %s", got)
 	}
 }

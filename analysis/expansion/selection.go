@@ -49,15 +49,15 @@ func Greedy(score Score) Selection {
 	}
 }
 
-// HalfLife is the age at which a code change counts half.
+// HalfLife is the default age at which a code change counts half.
 const HalfLife = 15 * 24 * time.Hour
 
 // Recency returns how long before the tested run the file of a function was last
 // changed; false if unknown.
 type Recency func(f *profile.Function) (age time.Duration, known bool)
 
-// Weight returns e^(-λt) with λ = ln 2 / HalfLife, at most 1; 0 if unknown.
-func (r Recency) Weight(f *profile.Function) float64 {
+// Weight returns e^(-λt) with λ = ln 2 / halfLife, at most 1; 0 if unknown.
+func (r Recency) Weight(f *profile.Function, halfLife time.Duration) float64 {
 	if r == nil {
 		return 0
 	}
@@ -65,14 +65,14 @@ func (r Recency) Weight(f *profile.Function) float64 {
 	if !known {
 		return 0
 	}
-	return math.Exp(-math.Ln2 * math.Max(0, float64(age)/float64(HalfLife)))
+	return math.Exp(-math.Ln2 * math.Max(0, float64(age)/float64(halfLife)))
 }
 
 // Informed is Greedy in another order: the score is multiplied by 1 + the recency of
 // the added function's code, by 1 + the share of its self samples whose compile mode
 // changed, and by 2 if the candidate is at a depth where it never was in this context.
 // The prospect is the plain score.
-func Informed(score Score, recency Recency) Selection {
+func Informed(score Score, recency Recency, halfLife time.Duration) Selection {
 	s := Greedy(score)
 	s.order = func(c *Context, prospect float64) float64 {
 		depth := 0.0
@@ -80,7 +80,7 @@ func Informed(score Score, recency Recency) Selection {
 			depth = 1
 		}
 		f := &c.data.table.Functions[c.data.table.Func[c.end[0]]]
-		return prospect * (1 + recency.Weight(f)) * (1 + c.modeChange()) * (1 + depth)
+		return prospect * (1 + recency.Weight(f, halfLife)) * (1 + c.modeChange()) * (1 + depth)
 	}
 	return s
 }
@@ -129,7 +129,7 @@ func (c *Context) deviation(score Score) float64 {
 }
 
 // correlation is the mean over benchmarks of the correlation of u in this context with
-// y, or with Max the extreme one in the direction of sign.
+// y, or what o.Over names in the direction of sign.
 func (c *Context) correlation(y []float64, o bottleneck.Correlating, sign float64) float64 {
 	var all []float64
 	for i := range c.data.series {
@@ -151,16 +151,7 @@ func (c *Context) correlation(y []float64, o bottleneck.Correlating, sign float6
 	if len(all) == 0 {
 		return 0
 	}
-	if !o.Max {
-		return stat.Mean(all)
-	}
-	best := all[0]
-	for _, r := range all {
-		if sign*r > sign*best {
-			best = r
-		}
-	}
-	return best
+	return o.Score(all, sign)
 }
 
 // modeChange is the share of the self samples of the function at the end, in this

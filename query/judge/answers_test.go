@@ -112,3 +112,20 @@ func TestResultsDecode(t *testing.T) {
 	}, values{})
 	sameAfterDecoding(t, st, func(*BottlenecksRequest) query.View[BottlenecksRequest] { return query.ViewOf(Bottlenecks) }, values{"contexts": "2", "plots": "1", "expand": "greedy"})
 }
+
+// TestScoresNameTheirWindow: a score says of which runs it is, and amounts have their unit.
+func TestScoresNameTheirWindow(t *testing.T) {
+	st := manyRuns(t)
+	res, err := Scores(t.Context(), st, &ScoresRequest{Judging: Judging{Window: 5}, Scored: Scored{Measure: "total"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Notes) == 0 || res.Notes[len(res.Notes)-1] != "13 is scored against 5 of 12 runs before it, 08 … 12 (--window)" || res.Unit != "count" {
+		t.Errorf("%+v", res)
+	}
+	res.Unit = "nanoseconds"
+	columns := res.Table(false).Columns
+	if got := columns[1].Text(1.5e6) + ", " + columns[2].Text(2e9); got != "1.50 ms, 2 s" {
+		t.Errorf("amounts %s", got)
+	}
+}

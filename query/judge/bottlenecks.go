@@ -27,7 +27,7 @@ type BottlenecksRequest struct {
 	X               string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
 	Y               string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
 	Method          string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
-	Aggregate       string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation: mean or max over the benchmarks" json:"aggregate,omitempty"`
+	Aggregate       string `param:"aggregate" group:"Method" arg:"what" choices:"mean,median,max,min" help:"correlation: mean, median, max or min over the benchmarks (min: all correlate)" json:"aggregate,omitempty"`
 	Least           int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 	Negative        bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
 	Sections        bool   `param:"sections" group:"View" help:"list the user's own code first, then libraries, then the runtime, with at most --rows of each" json:"sections,omitempty"`
@@ -76,7 +76,7 @@ type BottlenecksResult struct {
 }
 
 func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
-	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Ranks: r.Method == "spearman", Max: r.Aggregate == "max", Least: r.Least}
+	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Ranks: r.Method == "spearman", Over: r.Aggregate, Least: r.Least}
 }
 
 // Bottlenecks answers a BottlenecksRequest.

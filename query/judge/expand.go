@@ -24,6 +24,7 @@ type Expand struct {
 	Breadth   int     `param:"max-breadth" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth,omitempty"`
 	Threshold float64 `param:"threshold" arg:"score" help:"follow only contexts with a score above this" json:"threshold,omitempty"`
 	Score     string  `param:"expand-score" arg:"what" choices:",counts,thesis" default:"" help:"greedy and informed: score of a change: counts (standard deviation at least that of a sample count; default) or thesis (standard deviation of the history; 0 for new contexts)" json:"expandScore,omitempty"`
+	HalfLife  float64 `param:"half-life" arg:"days" min:"0" default:"15" help:"informed: age in days at which a change of the code counts half" json:"halfLife,omitempty"`
 	Reverse   bool    `param:"expand-reverse" help:"correlation: follow contexts whose samples decrease when the time increases" json:"expandReverse,omitempty"`
 }
 
@@ -68,7 +69,7 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, b
 		if err != nil {
 			return nil, err
 		}
-		sel = expansion.Informed(score, recency)
+		sel = expansion.Informed(score, recency, x.halfLife())
 		out.Warnings = append(out.Warnings, d.Warnings()...)
 	default:
 		sel = expansion.Greedy(score)
@@ -77,6 +78,14 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, b
 	out.Expansions = expansion.Expand(d, words.First(candidates, x.Top), sel, expansion.Options{MaxDepth: x.MaxDepth, MaxBreadth: x.Breadth, Threshold: x.Threshold,
 		NoChildren: x.Direction == "callers", NoParents: x.Direction == "callees"})
 	return out, nil
+}
+
+// halfLife returns the age at which a change of the code counts half.
+func (x *Expand) halfLife() time.Duration {
+	if x.HalfLife <= 0 {
+		return expansion.HalfLife
+	}
+	return time.Duration(min(x.HalfLife, 36500) * 24 * float64(time.Hour))
 }
 
 // recency returns how long ago the code of a function changed; nil without a repository.

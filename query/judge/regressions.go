@@ -9,6 +9,7 @@ package judge
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -187,6 +188,8 @@ type RankingHead struct {
 // ScoresResult ranks functions by the score of the paper.
 type ScoresResult struct {
 	RankingHead
+	Unit     string      `json:"unit"`            // of expected, actual and diff
+	Scale    int         `json:"scale,omitempty"` // they have values in 10^-scale units
 	Rows     []ScoreRow  `json:"rows"`
 	Expanded []*Expanded `json:"expanded,omitempty"`
 }
@@ -349,6 +352,10 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 		out.Rows = append(out.Rows, ScoreRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
 	}
 	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
+	out.Notes = append(out.Notes, windows(res)...)
+	if len(res.Series) > 0 {
+		out.Unit, out.Scale = res.Series[0].Type.Unit, res.Series[0].Type.Scale
+	}
 	histories := map[history.Key]compared{}
 	for i := range res.Series {
 		s := res.Series[i].Newest(res.Window + 1)
@@ -359,6 +366,17 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 	}
 	out.Expanded, err = x.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)
+}
+
+// windows names the runs of which the scores are.
+func windows(res *paper.ScoreResult) []string {
+	if len(res.Series) != 1 {
+		return []string{fmt.Sprintf("each newest run is scored against at most %d runs before it (--window)", res.Window)}
+	}
+	list := res.Series[0].Profiles
+	before := len(list) - 1
+	window := list[max(0, before-res.Window):before]
+	return []string{fmt.Sprintf("%s is scored against %d of %s before it, %s … %s (--window)", list[before].Run.Key, len(window), query.Counted(before, "run"), window[0].Run.Key, window[len(window)-1].Run.Key)}
 }
 
 // Hotelling answers a HotellingRequest.

@@ -116,7 +116,17 @@ func (r *RegressionsResult) Table(bool) *table.Table {
 // Table lists functions by the score of the paper.
 func (r *ScoresResult) Table(bool) *table.Table {
 	tenth := func(name string) table.Column {
-		return table.Column{Name: name, Right: true, Text: table.Format("%.1f")}
+		c := table.Column{Name: name, Right: true, Text: table.Format("%.1f")}
+		if r.Unit != "count" && r.Unit != "" {
+			c.Unit, c.Text = r.Unit, func(v any) string {
+				f, ok := v.(float64)
+				if !ok {
+					return ""
+				}
+				return document.Fraction(f, r.Scale).Amount(r.Unit)
+			}
+		}
+		return c
 	}
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function", Columns: []table.Column{table.PlaceColumn("score"), tenth("expected"), tenth("actual"), tenth("diff"),
 		table.TextColumn("status"), table.TextColumn("function"), table.TextColumn("benchmark"), table.TextColumn("run")}}
