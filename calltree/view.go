@@ -126,6 +126,9 @@ func NewViewer(p *profile.Profile) *Viewer {
 	return v
 }
 
+// Profile returns the profile that is viewed.
+func (v *Viewer) Profile() *profile.Profile { return v.profile }
+
 // withModules appends one function per module, named after it, for CollapseResource.
 // They come last in display order of ties, in the order of the
 // format's resources, or else of their first functions. Such a function is JavaScript if the profile

@@ -21,6 +21,7 @@ type file struct {
 	graphs []*thread
 	graph  *thread // of the part in work
 
+	dialect   dialect  // known with the first event
 	events    []string // of the file
 	columns   []int    // of the part in work: event of each column
 	positions int      // columns of positions: instruction, line
@@ -139,6 +140,9 @@ func (f *file) headLine(key, value string) error {
 		f.columns = f.columns[:0]
 		for _, name := range strings.Fields(value) {
 			i := slices.Index(f.events, name)
+			if len(f.events) == 0 {
+				f.dialect = dialectOf(f.p.Profiler, name)
+			}
 			if i < 0 {
 				i = len(f.events)
 				f.events = append(f.events, name)

@@ -22,7 +22,7 @@ func (f *file) fill(l profile.Limits) error {
 	for event, name := range f.events {
 		t := profile.Samples{}
 		var factor int64
-		t.Type, factor = valueType(name)
+		t.Type, factor = f.dialect.valueType(name)
 		sum := uint64(0)
 		for i, g := range f.graphs {
 			from := t.Len()
@@ -69,10 +69,13 @@ func (f *file) frame(k *nodeKey) profile.Frame {
 		fn.File = ""
 	}
 	switch {
-	case f.p.Profiler == "xdebug":
-		fn.Kind = profile.KindPHP
+	case f.dialect.kind != profile.KindUnknown:
+		fn.Kind = f.dialect.kind
 	case strings.Contains(fn.Name, "::"):
 		fn.Kind = profile.KindCPP
+	}
+	if f.dialect.name != nil {
+		f.dialect.name(&fn)
 	}
 	var fr profile.Frame
 	if k.object != unknown {
@@ -108,7 +111,10 @@ var pprofNames = map[string]string{
 // valueType returns the type of an event and what its counts are multiplied by.
 // An event without a unit is counted, but `cpu_(nanoseconds)` and pprof's `cpu(ms)` say
 // their unit, and Xdebug's times are converted.
-func valueType(event string) (profile.ValueType, int64) {
+func (d *dialect) valueType(event string) (profile.ValueType, int64) {
+	if m, ok := d.events[event]; ok {
+		return profile.ValueType{Name: m.name, Unit: m.unit, Original: event}, m.factor
+	}
 	name, unit, ok := strings.Cut(strings.TrimSuffix(event, ")"), "(")
 	name, underscored := strings.CutSuffix(name, "_")
 	if ok = ok && name != "" && unit != "" && strings.HasSuffix(event, ")"); !ok {

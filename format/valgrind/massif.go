@@ -3,6 +3,7 @@ package valgrind
 import (
 	"bytes"
 	"io"
+	"math"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
@@ -33,7 +34,15 @@ type massif struct {
 	comment   string
 	snapshots int
 	short     int
+
+	now  usage // of the snapshot in work
+	most usage // of the snapshot that used the most
 }
+
+// usage is what a snapshot says besides its tree, in bytes.
+type usage struct{ heap, extra, stacks int64 }
+
+func (u usage) total() int64 { return u.heap + u.extra + u.stacks }
 
 // node is a line of a tree.
 type node struct {
@@ -64,7 +73,9 @@ func readMassif(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.
 		return in.Malformed("no snapshot is in it")
 	default:
 		t.best = stacktext.NewTable(l)
-		p.Warnf("none of the %d snapshots has a tree", t.snapshots)
+		t.addUsage(t.best, p.Symbols.Lost(), t.most.heap)
+		t.addUsage(t.best, call(p.Symbols, profile.NoStack, &stacks), t.most.stacks)
+		p.Warnf("none of the %d snapshots has a tree; the heap of the largest counts as %s", t.snapshots, profile.LostName)
 	}
 	p.Tables = []profile.Samples{t.best.Samples(profile.NamedType(profile.Peak), false, 0)}
 	if t.comment != "" {
@@ -88,6 +99,13 @@ func (t *massif) line(text []byte) error {
 	switch {
 	case ok && string(key) == "snapshot":
 		t.snapshots++
+		t.now = usage{}
+	case ok && string(key) == "mem_heap_B":
+		return t.size(&t.now.heap, value)
+	case ok && string(key) == "mem_heap_extra_B":
+		return t.size(&t.now.extra, value)
+	case ok && string(key) == "mem_stacks_B":
+		return t.size(&t.now.stacks, value)
 	case ok && string(key) == "heap_tree" && string(value) != "empty":
 		t.table, t.total, t.peak = stacktext.NewTable(t.limits), 0, string(value) == "peak"
 	case bytes.HasPrefix(text, []byte("cmd: ")):
@@ -95,6 +113,28 @@ func (t *massif) line(text []byte) error {
 	}
 	return nil
 }
+
+// size reads what a snapshot says of its sizes.
+func (t *massif) size(to *int64, text []byte) error {
+	v, ok := stacktext.Uint(text)
+	if !ok || v > math.MaxInt64/4 {
+		return profile.Malformed("a size of %.40q bytes", text)
+	}
+	if *to = v; t.now.total() > t.most.total() {
+		t.most = t.now
+	}
+	return nil
+}
+
+// addUsage adds bytes that no tree divides.
+func (t *massif) addUsage(to *stacktext.Table, stack profile.StackID, bytes int64) {
+	if bytes > 0 {
+		to.Add(stacktext.Row{Stack: stack, Value: bytes}) // far below 63 bits
+	}
+}
+
+// stacks is the frame of the stacks of all threads, which massif counts with --stacks=yes.
+var stacks = parsed{function: profile.Function{Name: "[stacks]", Kind: profile.KindLabel}}
 
 // node reads `n1: 150000 0x1093C0: shop::copyOrder(unsigned long) (shop.cpp:26)`.
 func (t *massif) node(depth int, text []byte) error {
@@ -163,6 +203,9 @@ func (t *massif) endTree() error {
 	}
 	if err := t.closeTo(0); err != nil {
 		return err
+	}
+	if t.now.stacks > 0 && !t.table.Add(stacktext.Row{Stack: call(t.symbols, profile.NoStack, &stacks), Value: t.now.stacks}) {
+		return stacktext.ErrSum
 	}
 	if t.best == nil || t.peak && !t.bestPeak || t.peak == t.bestPeak && t.total > t.bestTotal {
 		t.best, t.bestTotal, t.bestPeak = t.table, t.total, t.peak

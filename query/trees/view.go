@@ -234,12 +234,30 @@ func (v *viewer) noteStackless(shown []*calltree.Shown) {
 	}
 }
 
+// noteHidden says how many samples are of other types than the default one.
+func (v *viewer) noteHidden(p *profile.Profile, table int) {
+	var others []string
+	all := p.Tables[table].Count()
+	for _, i := range p.Hidden(table) {
+		n := p.Tables[i].Count()
+		others = append(others, fmt.Sprintf("%s of %s", words.Count(n), p.Tables[i].Type.Name))
+		all += n
+	}
+	if len(others) > 0 {
+		v.note("%s of %s samples are of %s, the default type; others with --type: %s", words.Count(p.Tables[table].Count()), words.Count(all),
+			p.Tables[table].Type.Name, strings.Join(others, ", "))
+	}
+}
+
 // of resolves the filter for one profile.
 func (v *viewer) of(viewer *calltree.Viewer, typ string) (calltree.View, error) {
 	view := v.view
 	var err error
 	if view.Table, view.Weights, err = viewer.ParseType(typ); err != nil {
 		return view, param.Errorf("--type: %w", err)
+	}
+	if v.typ == "" {
+		v.noteHidden(viewer.Profile(), view.Table)
 	}
 	for _, name := range v.Threads {
 		view.Threads = append(view.Threads, viewer.FindThreads(name)...)

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -37,8 +38,10 @@ func (e *Event) Add(row stacktext.Row, period uint64) bool {
 }
 
 // Fill makes the tables of a profile: one per event with samples, or of a single event.
-// Times count from the first sample.
+// Times count from the first sample. Events that count the same on the different cores of
+// a hybrid CPU are one, unless their values together leave 63 bits.
 func Fill(p *profile.Profile, list []*Event) {
+	list = joined(list)
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, e := range list {
 		first, last = min(first, e.table.First), max(last, e.table.Last)
@@ -66,11 +69,51 @@ func Fill(p *profile.Profile, list []*Event) {
 	}
 }
 
+// joined returns a list in which events of the same meaning are one: the first of them.
+func joined(list []*Event) []*Event {
+	type meaning struct {
+		name   string
+		period bool
+	}
+	first := map[meaning]*Event{}
+	out := make([]*Event, 0, len(list))
+	for _, e := range list {
+		key := meaning{withoutCores(e.Name), e.HasPeriod}
+		f := first[key]
+		switch {
+		case e.table.Len() == 0 || f == nil || e.HasTime != f.HasTime || !f.table.Join(e.table):
+			if e.table.Len() > 0 {
+				first[key] = e
+			}
+			out = append(out, e)
+		default:
+			f.varies = f.varies || e.varies || e.period != f.period
+		}
+	}
+	return out
+}
+
+// hybridCores are the names of performance monitors of CPUs with cores of several kinds.
+var hybridCores = regexp.MustCompile(`^(?:cpu_(?:core|atom|lowpower)|armv[789]_cortex_[a-z0-9]+|apple_[a-z]+_pmu)/([^/]+)/(.*)$`)
+
+// withoutCores returns the name of an event without the kind of cores: cycles:u of
+// cpu_atom/cycles/u.
+func withoutCores(text string) string {
+	m := hybridCores.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return text
+	case m[2] == "":
+		return m[1]
+	}
+	return m[1] + ":" + m[2]
+}
+
 // valueType returns what the event counts: cpu time for the software clocks, otherwise
 // what it is called, in counts. Without a period a sample is just one sample, which does
 // not add to counted events.
 func (e *Event) valueType() profile.ValueType {
-	name := withoutModifiers(e.Name)
+	name := withoutModifiers(withoutCores(e.Name))
 	clock := name == "cpu-clock" || name == "task-clock"
 	t := profile.ValueType{Name: name, Unit: "count", Original: stacktext.Clean([]byte(e.Name))}
 	switch {
@@ -91,7 +134,7 @@ func (e *Event) valueType() profile.ValueType {
 }
 
 // withoutModifiers returns the name of an event: cycles of `cycles:ppp`,
-// cpu_core/cycles of `cpu_core/cycles/u`. The group of a trace point stays.
+// cpu/cycles of `cpu/cycles/u`. The group of a trace point stays.
 func withoutModifiers(text string) string {
 	if i := strings.LastIndexByte(text, ':'); i > 0 && modifiers(text[i+1:]) {
 		text = text[:i]

@@ -141,6 +141,26 @@ func (t *Table) Add(r Row) bool {
 	return true
 }
 
+// Join appends the rows of another table, which must not be used afterwards. It returns
+// false, and appends nothing, if the values would no longer add up to 63 bits.
+func (t *Table) Join(o *Table) bool {
+	if o.sum > math.MaxInt64-t.sum {
+		return false
+	}
+	t.sum += o.sum
+	t.First, t.Last = min(t.First, o.First), max(t.Last, o.Last)
+	t.samples.Summed += o.samples.Summed
+	for i, stack := range o.samples.Stack {
+		at := int64(0)
+		if o.samples.Time != nil {
+			at = o.samples.Time[i]
+		}
+		t.samples.Append(stack, o.samples.Value[i], at, o.samples.Tags(i))
+		t.samples.Bound(t.limits)
+	}
+	return true
+}
+
 // ErrSum is the error of a sample that Table.Add refuses.
 var ErrSum = profile.Malformed("the values up to here add up to more than 63 bits")
 
