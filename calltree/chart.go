@@ -9,17 +9,26 @@ type openBox struct {
 	self  int64
 }
 
+// ChartOptions say how a stack chart is drawn. The zero value is Firefox Profiler's way.
+type ChartOptions struct {
+	// SameWidth: the axis counts changes of stacks instead of time.
+	SameWidth bool
+	// Gaps: a box ends one interval after its last sample where no other follows within a
+	// few intervals, because nothing says what ran in the time without samples. It needs an
+	// interval, and samples that are no intervals themselves.
+	Gaps bool
+}
+
 // idleAfter is after how many intervals without a sample the time counts as idle. Samplers
 // come late by an interval or two.
 const idleAfter = 5
 
 // StackChart returns the boxes of the samples of the committed range over time.
 // Consecutive samples share a box while its call node is on the stack of all of them. A
-// box ends at the time of the first sample outside of it, and one interval after its last
-// sample where no other follows within a few intervals: nothing says what ran in the time
-// without samples. With sameWidth the axis counts changes of stacks
-// instead of time. Search drops samples; see Matches.
-func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
+// box ends at the time of the first sample outside of it, the last one an interval after
+// its last sample. Search drops samples; see Matches.
+func (s *Shown) StackChart(o ChartOptions) ([]Box, error) {
+	sameWidth := o.SameWidth
 	if w := s.View.Weights; w != AsRecorded && w != Traced {
 		return nil, errors.New("allocations have no stack chart")
 	}
@@ -33,7 +42,7 @@ func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	within := s.viewer.absolute(s.View.Range)
 	last, tick := NoNode, int64(0)
 	interval := int64(s.viewer.profile.Interval)
-	if sameWidth || s.rows.lasts {
+	if !o.Gaps || sameWidth || s.rows.lasts {
 		interval = 0
 	}
 	for i, node := range s.nodes {

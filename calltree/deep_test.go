@@ -26,7 +26,7 @@ func TestDeepViews(t *testing.T) {
 	s := mustShow(t, v, calltree.View{})
 	inv, rows := s.Invert(), 0
 	inv.Walk(func(int32) bool { rows++; return true })
-	boxes, err := s.StackChart(false)
+	boxes, err := s.StackChart(calltree.ChartOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

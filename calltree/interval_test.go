@@ -93,7 +93,7 @@ func TestChartOfIntervals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		boxes, err := s.StackChart(false)
+		boxes, err := s.StackChart(calltree.ChartOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

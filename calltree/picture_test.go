@@ -218,7 +218,7 @@ func TestStackChart(t *testing.T) {
 		`, "", ``}, false},
 	} {
 		c.check(t, func(s *calltree.Shown) string {
-			boxes, err := s.StackChart(c.same)
+			boxes, err := s.StackChart(calltree.ChartOptions{SameWidth: c.same})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -186,7 +186,7 @@ func BenchmarkLists(b *testing.B) {
 		{"flame", func() { s.Flame(0) }},
 		{"flame-pixels", func() { s.Flame(1.0 / 4096) }},
 		{"chart", func() {
-			if _, err := s.StackChart(false); err != nil {
+			if _, err := s.StackChart(calltree.ChartOptions{}); err != nil {
 				b.Fatal(err)
 			}
 		}},

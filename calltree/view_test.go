@@ -340,7 +340,7 @@ func TestViewErrors(t *testing.T) {
 	if err != nil || fmt.Sprint(s.Unknown) != "[nobody nothing]" || s.RootTotal() != 3 {
 		t.Errorf("names that nothing has: %v, %v", err, s.Unknown)
 	}
-	if _, err := s.StackChart(false); err == nil {
+	if _, err := s.StackChart(calltree.ChartOptions{}); err == nil {
 		t.Error("a stack chart without times")
 	}
 }

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -18,7 +19,21 @@ type Description struct {
 	Start     time.Time     // zero when unknown
 	Duration  time.Duration // as recorded, or from the first sample to the last
 	States    []string
-	LabelKeys []string // sorted
+	Labels    []LabelDescription // by key
+}
+
+// LabelDescription is what the default sample table holds of one label.
+type LabelDescription struct {
+	Key    string
+	Values []LabelValue // the largest first, without that of samples that have none
+	None   int64        // the total of those
+	More   int          // values beyond mostLabelValues
+}
+
+// LabelValue is the total of the samples with one value of a label.
+type LabelValue struct {
+	Value string
+	Total int64 // in the unit of the default type times 10^Scale
 }
 
 // TypeDescription is what a sample table holds.
@@ -62,19 +77,60 @@ func Describe(p *profile.Profile) Description {
 		d.Duration = time.Duration(last - first)
 	}
 	d.countStacks(p.Symbols, used, leaves)
-	for _, set := range p.LabelSets {
-		for _, l := range set {
-			if !slices.Contains(d.LabelKeys, l.Key) && len(d.LabelKeys) < mostLabelKeys {
-				d.LabelKeys = append(d.LabelKeys, l.Key)
-			}
-		}
-	}
-	slices.Sort(d.LabelKeys)
+	d.Labels = describeLabels(p)
 	return d
 }
 
-// mostLabelKeys bounds the keys that are listed; profilers have a handful.
-const mostLabelKeys = 100
+// mostLabelKeys and mostLabelValues bound what is listed; profilers have a handful of keys.
+const (
+	mostLabelKeys   = 100
+	mostLabelValues = 20
+)
+
+// describeLabels adds up the default table by the values of each label.
+func describeLabels(p *profile.Profile) []LabelDescription {
+	if len(p.Tables) == 0 || len(p.LabelSets) == 1 {
+		return nil
+	}
+	totals, sum := make([]int64, len(p.LabelSets)), int64(0)
+	t := &p.Tables[p.Default]
+	for row, st := range t.Stack {
+		if st != profile.NoStack {
+			sum += t.Value[row]
+			totals[t.Tags(row).Labels] += t.Value[row]
+		}
+	}
+	byKey := map[string]map[string]int64{}
+	for i, set := range p.LabelSets {
+		for j := range set {
+			key := set[j].Key
+			if j > 0 && slices.ContainsFunc(set[:j], func(l profile.Label) bool { return l.Key == key }) {
+				continue // its values are together
+			}
+			if byKey[key] == nil {
+				if len(byKey) == mostLabelKeys {
+					continue
+				}
+				byKey[key] = map[string]int64{}
+			}
+			byKey[key][profile.LabelValues(set, key)] += totals[i]
+		}
+	}
+	list := make([]LabelDescription, 0, len(byKey))
+	for key, values := range byKey {
+		d := LabelDescription{Key: key, None: sum}
+		for value, total := range values {
+			d.Values = append(d.Values, LabelValue{value, total})
+			d.None -= total
+		}
+		slices.SortFunc(d.Values, func(a, b LabelValue) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Value, b.Value)) })
+		d.More = max(0, len(d.Values)-mostLabelValues)
+		d.Values = d.Values[:len(d.Values)-d.More]
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b LabelDescription) int { return cmp.Compare(a.Key, b.Key) })
+	return list
+}
 
 func (d *Description) countStacks(s *profile.Symbols, used, leaves []bool) {
 	depth := make([]int32, len(used))

@@ -92,7 +92,7 @@ func TestDescribe(t *testing.T) {
 	got := Describe(p)
 	want := Description{
 		Types:     []TypeDescription{{Type: p.Tables[0].Type, Default: true, Samples: 4, NoStack: 1, Total: 12}},
-		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"}, LabelKeys: []string{"a", "z"},
+		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"}, Labels: []LabelDescription{{Key: "a", Values: []LabelValue{{"0", 0}}, None: 12}, {Key: "z", Values: []LabelValue{{"0", 0}}, None: 12}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

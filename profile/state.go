@@ -10,6 +10,27 @@ func Idle(state string) bool {
 	return idle[strings.ToLower(state)]
 }
 
+// KnownState reports whether a runtime or profiler has a state of that name, in any case,
+// whether or not a thread is in it.
+func KnownState(state string) bool {
+	state = strings.ToLower(state)
+	return idle[state] || busy[state]
+}
+
+// busy has the states in lower case in which a thread works or wants to.
+var busy = func() map[string]bool {
+	set := map[string]bool{}
+	for _, state := range []string{
+		"new", "runnable", "blocked", "terminated", // Java
+		"state_runnable", "state_default", "state_sleeping", "state_parked", "state_in_object_wait", "state_blocked_on_monitor_enter", // JFR
+		"running", "syscall", "preempted", "semacquire", "sync.mutex.lock", "sync.rwmutex.lock", "sync.rwmutex.rlock", // Go
+		"active", "active+gil", // py-spy
+	} {
+		set[state] = true
+	}
+	return set
+}()
+
 // Labels of the samples of thread dumps.
 const (
 	LabelLock     = "lock"     // what the thread waits for, as class@address

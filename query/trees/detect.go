@@ -29,7 +29,22 @@ type Detected struct {
 	Markers   int            `json:"markers"`
 	States    []string       `json:"states,omitempty"`
 	Labels    []string       `json:"labels,omitempty"`
+	Values    []LabelValues  `json:"labelValues,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
+}
+
+// LabelValues are the values of a label, by the totals of their samples in the default type.
+type LabelValues struct {
+	Key    string          `json:"key"`
+	Values []LabelValue    `json:"values"` // the largest first
+	None   document.Number `json:"none"`   // of samples without the label
+	More   int             `json:"more,omitempty"`
+}
+
+// LabelValue is one value of a label.
+type LabelValue struct {
+	Value string          `json:"value"`
+	Total document.Number `json:"total"`
 }
 
 // DetectedType is one value type of a profile.
@@ -68,7 +83,16 @@ func Describe(d format.Decoded, err error) Detected {
 	}
 	row.Duration, row.Interval = int64(c.Duration), int64(p.Interval)
 	row.Functions, row.Stacks, row.Depth, row.Threads, row.Markers = c.Functions, c.Stacks, c.Depth, c.Threads, c.Markers
-	row.States, row.Labels = c.States, c.LabelKeys
+	row.States = c.States
+	for _, l := range c.Labels {
+		scale := p.Tables[p.Default].Type.Scale
+		row.Labels = append(row.Labels, l.Key)
+		v := LabelValues{Key: l.Key, Values: []LabelValue{}, None: document.Whole(l.None, scale), More: l.More}
+		for _, one := range l.Values {
+			v.Values = append(v.Values, LabelValue{one.Value, document.Whole(one.Total, scale)})
+		}
+		row.Values = append(row.Values, v)
+	}
 	for _, t := range c.Types {
 		row.Types = append(row.Types, DetectedType{
 			Name: t.Type.Name, Unit: t.Type.Unit, Original: t.Type.Original, Period: t.Type.Period, PeriodUnit: t.Type.PeriodUnit,

@@ -36,6 +36,7 @@ type DiffRequest struct {
 	Net             bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
 	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,benchmarks" help:"view: tree, flame, stack-chart, functions, benchmarks (a row for each; the command's default if the sides have several)" json:"view,omitempty"`
 	SameWidth       bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
+	Gaps            bool   `param:"gaps" group:"View" help:"stack chart: leave time without samples empty, in place of drawing each stack up to the next sample" json:"gaps,omitempty"`
 	Sort            string `param:"sort" group:"View" arg:"what" choices:",total,self" default:"" help:"sort functions by the change of total or self (default: of total, the program's own code beyond sampling noise first)" json:"sort,omitempty"`
 	Filter          `group:"View"`
 	Cut             `group:"Limit"`
@@ -308,7 +309,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 		return nil, trees, sides, err
 	}
 	for i := range sides {
-		if sides[i], err = v.withThreads(sides[i]); err != nil {
+		if sides[i], err = v.selected(sides[i]); err != nil {
 			return nil, trees, sides, err
 		}
 		var shown []*calltree.Shown

@@ -48,12 +48,12 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 	if err != nil {
 		return charts, err
 	}
-	request := &TreeRequest{Filter: r.Filter, SameWidth: r.SameWidth, Cut: r.Cut}
+	request := &TreeRequest{Filter: r.Filter, SameWidth: r.SameWidth, Gaps: r.Gaps, Cut: r.Cut}
 	if err := v.checkStates(slices.Concat(sides[0], sides[1])); err != nil {
 		return charts, err
 	}
 	for i := range sides {
-		if sides[i], err = v.withThreads(sides[i]); err != nil {
+		if sides[i], err = v.selected(sides[i]); err != nil {
 			return charts, err
 		}
 		err := v.within(r.side(i).Range, func() (err error) {

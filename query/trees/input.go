@@ -112,7 +112,7 @@ func (r *reading) ofStore(ctx context.Context, st store.Store, q store.Query, vi
 		if err != nil {
 			return nil, err
 		}
-		return r.withThreads(list)
+		return r.selected(list)
 	}
 	in, err := r.sum(ctx, st, q)
 	return []Input{in}, err

@@ -12,9 +12,14 @@ import (
 	"github.com/dendroprof/dendro/query"
 )
 
-// withThreads drops the inputs that have none of the selected threads. A thread that no
+// selected returns the inputs with the samples that the labels select, without those that
+// have none of the selected threads. A label or thread that no
 // input has is an error.
-func (v *viewer) withThreads(list []Input) ([]Input, error) {
+func (v *viewer) selected(list []Input) ([]Input, error) {
+	list, err := v.byLabels(list)
+	if err != nil {
+		return nil, err
+	}
 	if len(v.Threads) == 0 {
 		return list, nil
 	}
@@ -42,11 +47,16 @@ func (v *viewer) withThreads(list []Input) ([]Input, error) {
 	return with, nil
 }
 
-// checkStates refuses a state that none of the inputs has.
+// checkStates refuses a state that none of the inputs has, unless it is the name of a state
+// in which just no thread is: then it selects nothing, and a note says so.
 func (v *viewer) checkStates(list []Input) error {
 	for _, name := range v.stateNames() {
 		has := func(in Input) bool { return in.viewer != nil && len(statesNamed(in.viewer, []string{name})) > 0 }
 		if !slices.ContainsFunc(list, has) {
+			if profile.KnownState(name) {
+				v.note("no samples are in state %s", words.Clean(name))
+				continue
+			}
 			return notThere(list, "state", name, (*calltree.Viewer).States)
 		}
 	}

@@ -37,6 +37,7 @@ type TreeRequest struct {
 	Filter          `group:"View"`
 	Modes           bool   `param:"modes" group:"View" help:"categories are the modes in which the virtual machine ran the code of self samples: interpreted, c1, jit, inlined" json:"modes,omitempty"`
 	SameWidth       bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
+	Gaps            bool   `param:"gaps" group:"View" help:"stack chart: leave time without samples empty, in place of drawing each stack up to the next sample" json:"gaps,omitempty"`
 	Sort            string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
 	Cut             `group:"Limit"`
 
@@ -262,7 +263,7 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	}
 	list := r.Inputs
 	if len(list) > 0 {
-		list, err = v.withThreads(list)
+		list, err = v.selected(list)
 	} else if r.Pushed.Chosen() {
 		var in Input
 		in, _, err = pushedInput(ctx, st, &r.Pushed, &r.Selection, v, view)
@@ -512,7 +513,7 @@ func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
 		if s.Callers != "" || s.Callees != "" || s.Under != "" {
 			return nil, nil, param.Errorf("a stack chart shows whole stacks: leave out --callers, --callees and --under")
 		}
-		boxes, err := s.shown.StackChart(s.r.SameWidth) // it has no bottom-up form
+		boxes, err := s.shown.StackChart(calltree.ChartOptions{SameWidth: s.r.SameWidth, Gaps: s.r.Gaps}) // it has no bottom-up form
 		if zero := s.zero(); s.fromZero && !s.r.SameWidth {
 			for i := range boxes {
 				boxes[i].Start -= zero

@@ -37,18 +37,22 @@ type Filter struct {
 	Under      string   `param:"under" arg:"pattern" help:"show the subtrees that begin at this call path (A;**;B)" json:"under,omitempty"`
 	Select     string   `param:"select" arg:"path" help:"show details of the call node with this path (A;B;C; with --invert from the leaf)" json:"select,omitempty"`
 	Transforms []string `param:"transform" arg:"KIND:ARG" help:"apply this transform; repeatable, applied in order" json:"transform,omitempty"`
+	RootLabels []string `param:"root-label" arg:"key" help:"group by this label: add a frame KEY=VALUE as the outermost one; repeatable" json:"rootLabel,omitempty"`
+	LeafLabels []string `param:"leaf-label" arg:"key" help:"add a frame KEY=VALUE of this label as the innermost one; repeatable" json:"leafLabel,omitempty"`
 	Kind       string   `param:"kind" arg:"name" help:"keep frames of this kind: js, cpp, java, native, kernel, python, go, …" json:"kind,omitempty"`
 	SampleFilter
 }
 
 // SampleFilter says which samples count.
 type SampleFilter struct {
-	Search  string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
-	Range   string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
-	Preview string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
-	Threads []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
-	States  []string `param:"state" arg:"name" help:"keep samples of threads in this state (RUNNABLE,BLOCKED), exact or glob; repeatable" json:"state,omitempty"`
-	NoIdle  bool     `param:"no-idle" help:"drop samples of waiting threads, except of those that wait for a lock that another thread holds" json:"noIdle,omitempty"`
+	Search   string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
+	Range    string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Preview  string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
+	Threads  []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
+	States   []string `param:"state" arg:"name" help:"keep samples of threads in this state (RUNNABLE,BLOCKED), exact or glob; repeatable" json:"state,omitempty"`
+	Labels   []string `param:"label" arg:"KEY=VALUE" help:"keep samples with this label, exact or glob; repeatable: any value of a key, every key" json:"label,omitempty"`
+	NoLabels []string `param:"no-label" arg:"KEY=VALUE" help:"drop samples with this label, exact or glob; repeatable" json:"noLabel,omitempty"`
+	NoIdle   bool     `param:"no-idle" help:"drop samples of waiting threads, except of those that wait for a lock that another thread holds" json:"noIdle,omitempty"`
 }
 
 // Cut drops rows of a tree or a list.
@@ -78,6 +82,14 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--state"
 	case f.NoIdle:
 		return "--no-idle"
+	case len(f.Labels) > 0:
+		return "--label"
+	case len(f.NoLabels) > 0:
+		return "--no-label"
+	case len(f.RootLabels) > 0:
+		return "--root-label"
+	case len(f.LeafLabels) > 0:
+		return "--leaf-label"
 	case view == viewStackChart, view == viewMarkers, view == viewLocks, view == viewActivity:
 		return "--view " + view
 	case view == viewLines:
@@ -121,6 +133,9 @@ func (f *Filter) parse() (view calltree.View, under *callpath.Pattern, err error
 		if *r.to, err = calltree.ParseRange(r.text); err != nil {
 			return view, nil, param.Errorf("%s: %w", r.flag, err)
 		}
+	}
+	if err := f.checkLabels(); err != nil {
+		return view, nil, err
 	}
 	if f.Under != "" {
 		if under, err = callpath.Parse(f.Under); err != nil {

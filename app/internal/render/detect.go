@@ -37,7 +37,7 @@ func Detected(o *Output, d *trees.Detected) error {
 	detectedTypes(d, field)
 	field("content", contents(d))
 	field("states", strings.Join(d.States, ", "))
-	field("labels", strings.Join(d.Labels, ", "))
+	detectedLabels(d, field)
 	for _, w := range d.Warnings {
 		field("warning", w)
 	}
@@ -79,6 +79,35 @@ func detectedTypes(d *trees.Detected, field func(name, text string)) {
 			text += " (default)"
 		}
 		field(name, text)
+		name = ""
+	}
+}
+
+// shownLabels is how many values of a label are printed.
+const shownLabels = 5
+
+// detectedLabels writes the values of each label.
+func detectedLabels(d *trees.Detected, field func(name, text string)) {
+	unit := ""
+	for _, t := range d.Types {
+		if t.Default {
+			unit = t.Unit
+		}
+	}
+	amount := func(value string, n document.Number) string { return value + ": " + counted(n.Amount(unit)) }
+	name := words.Plural(len(d.Values), "label")
+	for _, l := range d.Values {
+		var values []string
+		for _, v := range l.Values[:min(len(l.Values), shownLabels)] {
+			values = append(values, amount(l.Key+"="+v.Value, v.Total))
+		}
+		if more := len(l.Values) - len(values) + l.More; more > 0 {
+			values = append(values, words.Count(more)+" more")
+		}
+		if l.None.Value() != 0 {
+			values = append(values, amount("none", l.None))
+		}
+		field(name, strings.Join(values, ", "))
 		name = ""
 	}
 }
