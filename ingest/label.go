@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -137,15 +138,27 @@ func (e *entry) label() (Label, error) {
 
 // decodeJSON decodes one JSON value; errors have line and column.
 func decodeJSON(name string, data []byte, into any) error {
-	err := json.Unmarshal(data, into)
+	if err := json.Unmarshal(data, into); err != nil {
+		return jsonProblem(name, data, err)
+	}
+	return nil
+}
+
+// jsonProblem returns an error of package json with line and column, and without the names
+// of Go's types.
+func jsonProblem(name string, data []byte, err error) error {
 	var offset int64 = -1
 	switch e := err.(type) {
-	case nil:
-		return nil
 	case *json.SyntaxError:
 		offset = e.Offset
 	case *json.UnmarshalTypeError:
 		offset = e.Offset
+		what := "the value"
+		if e.Field != "" {
+			what = fmt.Sprintf("%q", e.Field)
+		}
+		value, _, _ := strings.Cut(e.Value, " ") // of a number its text too
+		err = fmt.Errorf("%s is of type %s, want %s", what, value, jsonKind(e.Type.Kind()))
 	}
 	if offset < 0 {
 		return fmt.Errorf("%s: %w", name, err)
@@ -153,6 +166,21 @@ func decodeJSON(name string, data []byte, into any) error {
 	before := string(data[:min(int(offset), len(data))])
 	line := 1 + strings.Count(before, "\n")
 	return fmt.Errorf("%s:%d:%d: %w", name, line, len(before)-strings.LastIndexByte(before, '\n'), err)
+}
+
+// jsonKind returns what JSON calls the values that a type of Go holds.
+func jsonKind(k reflect.Kind) string {
+	switch k {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "object"
+	}
+	return "number"
 }
 
 // slashed returns a name as a slash-separated path; the member of an archive ("a.zip:

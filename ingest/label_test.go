@@ -235,11 +235,11 @@ PASS`
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		got, _ := m.Of(tt.benchmark)
+		got, _ := m.Of("", tt.benchmark)
 		if d := cmp.Diff(tt.want, got); d != "" {
 			t.Errorf("%s: %s", tt.name, d)
 		}
-		if list, _ := m.Of("other"); list != nil {
+		if list, _ := m.Of("", "other"); list != nil {
 			t.Errorf("%s: joined to another benchmark", tt.name)
 		}
 	}
@@ -264,7 +264,7 @@ BenchmarkPrices-2            1000   9 ns/op
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, note := m.Of("Sort")
+	list, note := m.Of("", "Sort")
 	text := ""
 	for _, x := range list {
 		text += fmt.Sprintf("%s %.4g %v\n", x.Name, x.Mean, x.Primary)
@@ -281,13 +281,13 @@ allocs/op Sort/size=1000 1 false
 `; text != want || !strings.Contains(note, "2 results (Sort/size=100, Sort/size=1000)") {
 		t.Errorf("%s%s", text, note)
 	}
-	if list, note := m.Of("Sort/size=100"); len(list) != 4 || list[0].Mean != 100 || note != "" {
+	if list, note := m.Of("", "Sort/size=100"); len(list) != 4 || list[0].Mean != 100 || note != "" {
 		t.Errorf("one of them: %v %s", list, note)
 	}
-	if list, note := m.Of("Parse"); len(list) != 2 || list[0].Mean != 7 || note != "" {
+	if list, note := m.Of("", "Parse"); len(list) != 2 || list[0].Mean != 7 || note != "" {
 		t.Errorf("the only one: %v %s", list, note)
 	}
-	if list, _ := m.Of("Sort/size=5"); list != nil {
+	if list, _ := m.Of("", "Sort/size=5"); list != nil {
 		t.Errorf("other parameters: %v", list)
 	}
 	results, benchmarks := m.Unmatched()
@@ -305,14 +305,14 @@ func TestMetricsOfParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for benchmark, want := range map[string]float64{"Parser.parse:size=10,mode=fast": 4, "org.example.Parser.parse:mode=fast,size=20": 9, "Parser.parse": 6} {
-		if list, _ := m.Of(benchmark); len(list) == 0 || list[0].Mean != want {
+		if list, _ := m.Of("", benchmark); len(list) == 0 || list[0].Mean != want {
 			t.Errorf("%s: %v, want %v", benchmark, list, want)
 		}
 	}
-	if list, _ := m.Of("Parser.parse:size=30,mode=fast"); list != nil {
+	if list, _ := m.Of("", "Parser.parse:size=30,mode=fast"); list != nil {
 		t.Errorf("other parameters: %v", list)
 	}
-	if list, _ := m.Of("parse:mode=fast,size=10"); len(list) != 2 || list[1].Unit != "B/op" {
+	if list, _ := m.Of("", "parse:mode=fast,size=10"); len(list) != 2 || list[1].Unit != "B/op" {
 		t.Errorf("secondary metrics: %v", list)
 	}
 }

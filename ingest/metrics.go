@@ -22,7 +22,7 @@ import (
 // concurrent use.
 type Metrics struct {
 	results []*result
-	byName  map[string]*result   // under every name that matches
+	byName  map[string][]*result // under every name that matches
 	parts   map[string][]*result // of benchmarks, by the names of those they are part of
 
 	mu      sync.Mutex
@@ -32,6 +32,7 @@ type Metrics struct {
 // result holds the metrics of a benchmark.
 type result struct {
 	name    string
+	pkg     string           // package, class or file that the name is in, if it is known
 	metrics []testrun.Metric // primary first
 	used    bool
 }
@@ -53,9 +54,13 @@ func ParseMetric(text string) (testrun.Metric, error) {
 
 var metricValue = regexp.MustCompile(`^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)$`)
 
-// ReadMetrics reads benchmark results: the text that Go's benchmarks print,
-// JMH's JSON, or CSV (JMH's own, or any with columns benchmark, metric, mean,
-// unit). Repeated lines of one benchmark and unit give their mean and number.
+// metricFormats are what ReadMetrics reads, for messages.
+const metricFormats = "Go benchmark text, CSV, and the JSON of JMH, pytest-benchmark, Google Benchmark, criterion and BenchmarkDotNet"
+
+// ReadMetrics reads benchmark results: the text that Go's benchmarks print, the JSON of
+// JMH, pytest-benchmark, Google Benchmark, criterion or BenchmarkDotNet, or CSV (JMH's own,
+// or any with columns benchmark, metric, mean, unit). Repeated lines of one benchmark and
+// unit give their mean and number.
 func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
 	data, err := io.ReadAll(io.LimitReader(r, 256<<20))
 	if err != nil {
@@ -64,14 +69,14 @@ func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
 	ms := &metricSums{}
 	switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))); {
 	case len(text) > 0 && (text[0] == '[' || text[0] == '{'):
-		err = ms.jmhJSON(name, text)
+		err = ms.json(name, text)
 	case bytes.Contains(firstLine(text), []byte(",")) && !bytes.HasPrefix(text, []byte("Benchmark_")) && !goLine.Match(firstLine(text)):
 		err = ms.csv(name, text)
 	default:
 		err = ms.goText(text)
 	}
 	if err == nil && len(ms.order) == 0 {
-		err = fmt.Errorf("%s: no benchmark results found; want the text of Go benchmarks, JMH JSON or CSV", name)
+		err = fmt.Errorf("%s: no benchmark results found; --metrics reads %s", name, metricFormats)
 	}
 	if err != nil {
 		return nil, err
@@ -79,12 +84,13 @@ func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
 	return ms.metrics(), nil
 }
 
-// Of returns the metrics of a benchmark, primary first. Names match in full, without
+// Of returns the metrics of a benchmark of a group, primary first. Names match in full, without
 // Go's `Benchmark` prefix and `-8` suffix, or by the last parts of a JMH name, ignoring
 // case. A benchmark without a result of its own has those of its parts: sub-benchmarks of
 // Go, results of JMH with parameters. If there are several, their geometric means come
-// first, and the note says so.
-func (m *Metrics) Of(benchmark string) (list []testrun.Metric, note string) {
+// first, and the note says so. Of benchmarks of one name in several packages, the result is
+// that of the package that the group names, or none, and the note says so.
+func (m *Metrics) Of(group, benchmark string) (list []testrun.Metric, note string) {
 	if m == nil {
 		return nil, ""
 	}
@@ -92,15 +98,23 @@ func (m *Metrics) Of(benchmark string) (list []testrun.Metric, note string) {
 	defer m.mu.Unlock()
 	keys := joinKeys(benchmark)
 	for _, key := range keys {
-		if r, ok := m.byName[key]; ok {
-			r.used = true
-			return r.metrics, ""
+		if all := m.byName[key]; all != nil {
+			of, note := inPackage(benchmark, group, all)
+			if of == nil {
+				return nil, note
+			}
+			of[0].used = true
+			return of[0].metrics, ""
 		}
 	}
 	if _, params := (testrun.Benchmark{Name: benchmark}).Params(); params == nil {
 		for _, key := range keys {
 			if parts := m.parts[key]; parts != nil {
-				return together(benchmark, parts)
+				of, note := inPackage(benchmark, group, parts)
+				if of == nil {
+					return nil, note
+				}
+				return together(benchmark, of)
 			}
 		}
 	}
@@ -108,6 +122,42 @@ func (m *Metrics) Of(benchmark string) (list []testrun.Metric, note string) {
 		m.missing = append(m.missing, benchmark)
 	}
 	return nil, ""
+}
+
+// inPackage returns the results of one package: all if they are of one, otherwise of the
+// package that the group names. If none or several are named so, it returns nil and a note.
+func inPackage(benchmark, group string, all []*result) (of []*result, note string) {
+	packages := map[string]bool{}
+	var named []*result
+	for _, r := range all {
+		packages[r.pkg] = true
+		if group != "" && samePackage(r.pkg, group) {
+			named = append(named, r)
+		}
+	}
+	if len(packages) == 1 {
+		return all, ""
+	}
+	chosen := map[string]bool{}
+	for _, r := range named {
+		r.used = true // or another benchmark's of the same name
+		chosen[r.pkg] = true
+	}
+	if len(chosen) == 1 {
+		return named, ""
+	}
+	names := slices.Sorted(maps.Keys(packages))
+	return nil, fmt.Sprintf("%s has results in %d packages (%s), of which none was taken: name the package with --group", benchmark, len(names), strings.Join(names[:min(4, len(names))], ", "))
+}
+
+// samePackage reports whether a group is a package, or the end of its name.
+func samePackage(pkg, group string) bool {
+	pkg, group = strings.Trim(pkg, "/"), strings.Trim(group, "/")
+	ends := func(long, short string) bool {
+		rest, ok := strings.CutSuffix(long, short)
+		return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, "."))
+	}
+	return pkg != "" && (ends(pkg, group) || ends(group, pkg))
 }
 
 // together returns the metrics of a benchmark that has only results of its parts.
@@ -216,11 +266,14 @@ func wholes(name string) (keys []string) {
 
 // metricSums collects repeated results.
 type metricSums struct {
-	order      []string // benchmarks
-	of         map[string][]*summed
-	iterations map[string][]float64 // of Go's benchmarks, per line
-	estimates  map[string]float64   // of operations, by benchmark
+	order      []benchName
+	of         map[benchName][]*summed
+	iterations map[benchName][]float64 // of Go's benchmarks, per line
+	estimates  map[benchName]float64   // of operations
 }
+
+// benchName is a benchmark in its package, class or file.
+type benchName struct{ pkg, name string }
 
 // summed is a metric of one or more results, and the measurements behind it.
 type summed struct {
@@ -229,9 +282,9 @@ type summed struct {
 }
 
 // add adds a result and, if they are known, the measurements behind it.
-func (s *metricSums) add(benchmark string, m testrun.Metric, samples []float64) {
+func (s *metricSums) add(benchmark benchName, m testrun.Metric, samples []float64) {
 	if s.of == nil {
-		s.of = map[string][]*summed{}
+		s.of = map[benchName][]*summed{}
 	}
 	if _, ok := s.of[benchmark]; !ok {
 		s.order = append(s.order, benchmark)
@@ -257,7 +310,7 @@ func (s *metricSums) add(benchmark string, m testrun.Metric, samples []float64) 
 func (s *metricSums) metrics() *Metrics {
 	out := &Metrics{}
 	for _, b := range s.order {
-		r := &result{name: strings.TrimPrefix(procsSuffix.ReplaceAllString(b, ""), "Benchmark")}
+		r := &result{name: strings.TrimPrefix(procsSuffix.ReplaceAllString(b.name, ""), "Benchmark"), pkg: b.pkg}
 		for i, m := range s.of[b] {
 			m.Primary = i == 0
 			if m.Better == "" {
@@ -269,20 +322,21 @@ func (s *metricSums) metrics() *Metrics {
 		if n, estimated := s.operations(b); n > 0 {
 			r.metrics = append(r.metrics, testrun.NewOperations(n, estimated))
 		}
-		out.add(r, b)
+		out.add(r, b.name)
 	}
 	return out
 }
 
-// add adds the result of a name under all that match, unless another one has them.
+// add adds the result of a name under all that match. Of several results of one package,
+// the first has a name.
 func (m *Metrics) add(r *result, name string) {
 	if m.byName == nil {
-		m.byName, m.parts = map[string]*result{}, map[string][]*result{}
+		m.byName, m.parts = map[string][]*result{}, map[string][]*result{}
 	}
 	m.results = append(m.results, r)
 	for _, k := range joinKeys(name) {
-		if m.byName[k] == nil {
-			m.byName[k] = r
+		if !slices.ContainsFunc(m.byName[k], func(have *result) bool { return have.pkg == r.pkg }) {
+			m.byName[k] = append(m.byName[k], r)
 		}
 	}
 	for _, k := range wholes(name) {
@@ -298,12 +352,17 @@ var goLine = regexp.MustCompile(`^Benchmark\S*\s+\d+\s`)
 func (s *metricSums) goText(text []byte) error {
 	scan := bufio.NewScanner(bytes.NewReader(text))
 	scan.Buffer(nil, 1<<20)
+	pkg := ""
 	for scan.Scan() {
+		if name, ok := strings.CutPrefix(scan.Text(), "pkg: "); ok {
+			pkg = strings.TrimSpace(name)
+		}
 		if !goLine.Match(scan.Bytes()) {
 			continue
 		}
 		f := strings.Fields(scan.Text())
-		s.iterate(f[0], f[1])
+		bench := benchName{pkg, f[0]}
+		s.iterate(bench, f[1])
 		for i := 2; i+1 < len(f); i += 2 {
 			v, err := strconv.ParseFloat(f[i], 64)
 			if err != nil {
@@ -316,86 +375,10 @@ func (s *metricSums) goText(text []byte) error {
 			case "cpu-ns/op":
 				name, unit = testrun.CPUTimeMetric, "ns/op"
 			}
-			s.add(f[0], testrun.Metric{Name: name, Mean: v, Unit: unit}, nil)
+			s.add(bench, testrun.Metric{Name: name, Mean: v, Unit: unit}, nil)
 		}
 	}
 	return scan.Err()
-}
-
-// jmhJSON reads the output of `-rf json`.
-func (s *metricSums) jmhJSON(name string, text []byte) error {
-	type metric struct {
-		Score     any     `json:"score"`
-		Error     any     `json:"scoreError"`
-		ScoreUnit string  `json:"scoreUnit"`
-		Raw       [][]any `json:"rawData"` // of each fork, its iterations
-	}
-	var results []struct {
-		Benchmark string            `json:"benchmark"`
-		Mode      string            `json:"mode"`
-		Params    map[string]string `json:"params"`
-		Primary   metric            `json:"primaryMetric"`
-		Secondary map[string]metric `json:"secondaryMetrics"`
-		jmhTime
-	}
-	if err := decodeJSON(name, text, &results); err != nil {
-		return fmt.Errorf("%w (JMH's JSON is a list of results)", err)
-	}
-	for _, r := range results {
-		benchmark := r.Benchmark + paramText(r.Params)
-		add := func(label string, m metric) {
-			// JMH writes "NaN" as a string when a score or an error does not exist.
-			if v, ok := m.Score.(float64); ok && benchmark != "" {
-				half, _ := m.Error.(float64)
-				samples, n := jmhSamples(m.Raw)
-				s.add(benchmark, testrun.Metric{Name: label, Mean: v, Unit: m.ScoreUnit, N: n, Error: max(0, half)}, samples)
-			}
-		}
-		add(cmp.Or(r.Mode, "score"), r.Primary)
-		if score, ok := r.Primary.Score.(float64); ok {
-			s.estimate(benchmark, r.jmhTime.operations(r.Mode, score, r.Primary.ScoreUnit))
-		}
-		for _, k := range slices.Sorted(maps.Keys(r.Secondary)) {
-			add(k, r.Secondary[k])
-		}
-	}
-	return nil
-}
-
-// enoughForks is the number of forks from which on their means are the measurements.
-const enoughForks = 4
-
-// jmhSamples returns the measurements of a result of JMH, and the number of its
-// iterations. The measurements are the means of the forks, because the iterations of one
-// process resemble each other; if there are only few forks, all iterations.
-func jmhSamples(forks [][]any) (samples []float64, iterations int) {
-	var all, means []float64
-	for _, f := range forks {
-		sum, n := 0.0, 0
-		for _, x := range f {
-			if v, ok := x.(float64); ok {
-				all, sum, n = append(all, v), sum+v, n+1
-			}
-		}
-		if n > 0 {
-			means = append(means, sum/float64(n))
-		}
-	}
-	if len(means) < enoughForks {
-		return all, len(all)
-	}
-	return means, len(all)
-}
-
-func paramText(params map[string]string) string {
-	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(params)) {
-		parts = append(parts, k+"="+params[k])
-	}
-	if parts == nil {
-		return ""
-	}
-	return ":" + strings.Join(parts, ",")
 }
 
 // csv reads JMH's CSV (Benchmark, Mode, Score, Unit, "Param: x") or a table
@@ -447,7 +430,7 @@ func (s *metricSums) csv(name string, text []byte) error {
 				params[k] = cell(i)
 			}
 		}
-		s.add(cell(bench)+paramText(params), testrun.Metric{Name: cmp.Or(cell(label), "score"), Mean: v, Unit: cell(unit), N: count, Error: max(0, width)}, nil)
+		s.add(inClass(cell(bench), paramText(params)), testrun.Metric{Name: cmp.Or(cell(label), "score"), Mean: v, Unit: cell(unit), N: count, Error: max(0, width)}, nil)
 	}
 }
 

@@ -9,19 +9,19 @@ import (
 // How many operations a profile covers, from the results of its benchmark.
 
 // iterate records the number of iterations on a line of a Go benchmark.
-func (s *metricSums) iterate(benchmark, iterations string) {
+func (s *metricSums) iterate(benchmark benchName, iterations string) {
 	if n, err := strconv.ParseFloat(iterations, 64); err == nil {
 		if s.iterations == nil {
-			s.iterations = map[string][]float64{}
+			s.iterations = map[benchName][]float64{}
 		}
 		s.iterations[benchmark] = append(s.iterations[benchmark], n)
 	}
 }
 
 // estimate records an estimated number of operations of a benchmark; 0 is unknown.
-func (s *metricSums) estimate(benchmark string, n float64) {
+func (s *metricSums) estimate(benchmark benchName, n float64) {
 	if s.estimates == nil {
-		s.estimates = map[string]float64{}
+		s.estimates = map[benchName]float64{}
 	}
 	s.estimates[benchmark] = n
 }
@@ -34,7 +34,7 @@ func (s *metricSums) estimate(benchmark string, n float64) {
 // test program found b.N, up to as many iterations again: then it is unknown. A set number
 // is recognised by its being round, as only powers of 100 are by chance, or equal on all
 // of several lines.
-func (s *metricSums) operations(benchmark string) (n float64, estimated bool) {
+func (s *metricSums) operations(benchmark benchName) (n float64, estimated bool) {
 	lines := s.iterations[benchmark]
 	if len(lines) == 0 {
 		return s.estimates[benchmark], true

@@ -27,7 +27,7 @@ func TestOperationsOfGoText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, _ := m.Of("X")
+		list, _ := m.Of("", "X")
 		if n, estimated := testrun.Operations(list); n != want || estimated {
 			t.Errorf("%q: %v operations, estimated %t, want %v", text, n, estimated, want)
 		}
@@ -50,7 +50,7 @@ func TestOperationsOfJMH(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, _ := m.Of("parse")
+		list, _ := m.Of("", "parse")
 		if n, estimated := testrun.Operations(list); n != tt.want || estimated != (tt.want > 0) {
 			t.Errorf("%s: %v operations, estimated %t, want %v", name, n, estimated, tt.want)
 		}
@@ -69,7 +69,7 @@ func TestOperationsOfLabels(t *testing.T) {
 		t.Error("-1 operations are accepted")
 	}
 	m, err := ReadMetrics("cpu.txt", strings.NewReader("BenchmarkX 5000 377327 ns/op 224000 cpu-ns/op\n"))
-	list, _ := m.Of("X")
+	list, _ := m.Of("", "X")
 	if err != nil || len(list) != 3 || list[1].Name != testrun.CPUTimeMetric || list[1].Unit != "ns/op" {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -196,7 +196,7 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 func (w *worker) file(it *item, p *profile.Profile, label Label, run testrun.Run) (*store.File, error) {
 	file := &store.File{Name: it.result.File, Run: run, Metrics: label.Metrics}
 	file.Benchmark.Group, file.Benchmark.Name = label.Group, label.Benchmark
-	results, note := w.o.Metrics.Of(label.Benchmark)
+	results, note := w.o.Metrics.Of(label.Group, label.Benchmark)
 	file.Metrics = addMetrics(file.Metrics, results)
 	if note != "" && it.files == nil {
 		it.result.Warnings = append(it.result.Warnings, note)

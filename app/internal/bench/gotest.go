@@ -286,7 +286,7 @@ func (c *goCommand) record(ctx context.Context, s *Session, b *Benchmark, dir st
 	if err != nil {
 		return r, err
 	}
-	metrics, _ := results.Of(b.Name)
+	metrics, _ := results.Of("", b.Name)
 	n, err := operationsOf(r.Files[0], b.Operations)
 	r.Label = b.label(n, false, metrics...)
 	return r, err
