@@ -24,6 +24,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/apps"
 	"github.com/dendroprof/dendro/format/austin"
 	"github.com/dendroprof/dendro/format/caliper"
 	"github.com/dendroprof/dendro/format/callgrind"
@@ -37,12 +38,15 @@ import (
 	"github.com/dendroprof/dendro/format/gotrace"
 	"github.com/dendroprof/dendro/format/gperftools"
 	"github.com/dendroprof/dendro/format/heaptrack"
+	"github.com/dendroprof/dendro/format/hierarchy"
 	"github.com/dendroprof/dendro/format/hprof"
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/format/macsample"
+	"github.com/dendroprof/dendro/format/memray"
 	"github.com/dendroprof/dendro/format/otlp"
 	"github.com/dendroprof/dendro/format/perfdata"
 	"github.com/dendroprof/dendro/format/perfscript"
+	"github.com/dendroprof/dendro/format/phpspy"
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/format/pstats"
 	"github.com/dendroprof/dendro/format/pyinstrument"
@@ -208,6 +212,31 @@ func All() []Format {
 			Name: safari.Name, Title: "timelines of Safari",
 			Extensions: []string{".safari.json"},
 			Sniff:      safari.Sniff, NewDecoder: safari.NewDecoder,
+		},
+		{
+			Name: apps.SentryName, Title: "profiles of Sentry",
+			Extensions: []string{".sentry.json"},
+			Sniff:      apps.SniffSentry, NewDecoder: apps.NewSentryDecoder,
+		},
+		{
+			Name: apps.DartName, Title: "CPU samples of Dart (Flutter DevTools)",
+			Extensions: []string{".dart.json"},
+			Sniff:      apps.SniffDart, NewDecoder: apps.NewDartDecoder,
+		},
+		{
+			Name: hierarchy.Name, Title: "trees of flame graph widgets (d3-flame-graph)",
+			Extensions: []string{".d3.json"},
+			Sniff:      hierarchy.Sniff, NewDecoder: hierarchy.NewDecoder,
+		},
+		{
+			Name: memray.Name, Title: "memray tables (memray transform csv)",
+			Extensions: []string{".memray.csv"},
+			Sniff:      memray.Sniff, NewDecoder: memray.NewDecoder,
+		},
+		{
+			Name: phpspy.Name, Title: "phpspy, reli (PHP)",
+			Extensions: []string{".phpspy"},
+			Sniff:      phpspy.Sniff, NewDecoder: phpspy.NewDecoder,
 		},
 		{
 			Name: gotrace.Name, Title: "execution traces of Go",

@@ -55,6 +55,12 @@ var listed = []struct {
 	{tool: "GHC eventlog", content: "hdrb\x68\x65\x74\x62", want: "hs-speedscope FILE"},
 	{tool: "Rprof", file: "rprof/testdata/line.Rprof.gz", want: "rprof"},
 	{tool: "sysprof", content: "\x5e\x97\xca\xfd\x01", want: "perf record -g"},
+	{tool: "memray transform csv", file: "testdata/reported/memray.csv", want: "memray"},
+	{tool: "phpspy", file: "testdata/reported/shop.phpspy", want: "phpspy"},
+	{tool: "Sentry", file: "testdata/reported/sentry.json", want: "sentry"},
+	{tool: "Dart", file: "testdata/reported/dart-cpusamples.json", want: "dart"},
+	{tool: "d3-flame-graph", file: "testdata/reported/hierarchy.json", want: "hierarchy"},
+	{tool: "Dart DevTools", content: `{"dartDevToolsScreen":"cpu-profiler","cpu-profiler":{}}`, want: "getCpuSamples"},
 	{tool: "Go execution trace", file: "gotrace/testdata/work.trace.gz", want: "gotrace"},
 	{tool: "hprof texts", file: "hprof/testdata/cpu.hprof.txt", want: "hprof"},
 }

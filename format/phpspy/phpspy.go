@@ -1,0 +1,114 @@
+// Package phpspy reads the traces that phpspy and reli print, which sample PHP from outside:
+//
+//	0 pay /srv/shop/cart.php:12
+//	1 <main> /srv/shop/index.php:3
+//	# uri = /cart
+//
+// A trace is a block of lines, innermost frame first, and ends with an empty line. Lines of
+// `# key = value` are what phpspy was asked to peek at; they become labels, and the rest of
+// such lines is skipped. Each trace is one sample. Time is linear in the text.
+package phpspy
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/dendroprof/dendro/format/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "phpspy"
+
+// NewDecoder returns a decoder.
+func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
+
+// Sniff reports whether text that begins with prefix is such traces: its first lines are
+// frames 0 and 1 of one, or frame 0 and an end.
+func Sniff(prefix []byte) bool {
+	frames := 0
+	for len(prefix) > 0 && frames < 2 {
+		line, rest, whole := bytes.Cut(prefix, []byte("\n"))
+		line = bytes.TrimRight(line, "\r")
+		prefix = rest
+		switch {
+		case !whole:
+			return false
+		case len(line) == 0 && frames == 1:
+			return true
+		case len(line) == 0 || line[0] == '#':
+			continue
+		}
+		if number, _, _, ok := split(line); !ok || number != int64(frames) {
+			return false
+		}
+		frames++
+	}
+	return frames == 2
+}
+
+// split takes a line of a trace apart: `1 Cart::pay /srv/cart.php:12`.
+func split(line []byte) (number int64, fn profile.Function, at int32, ok bool) {
+	depth, rest, ok := bytes.Cut(line, []byte(" "))
+	if number, ok2 := stacktext.Uint(depth); !ok || !ok2 {
+		return number, fn, 0, false
+	} else if space, colon := bytes.IndexByte(rest, ' '), bytes.LastIndexByte(rest, ':'); space <= 0 || colon < space {
+		return number, fn, 0, false
+	} else {
+		n, err := strconv.ParseInt(string(rest[colon+1:]), 10, 32)
+		fn = profile.Function{Name: stacktext.Clean(rest[:space]), File: stacktext.Clean(rest[space+1 : colon]), Kind: profile.KindPHP}
+		if fn.File == "<internal>" {
+			fn.File = ""
+		}
+		return number, fn, int32(max(0, min(n, math.MaxInt32))), err == nil
+	}
+}
+
+func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = Name
+	in, rec, t := &m.Lines, stacktext.NewRecorder(p), stacktext.NewTable(l)
+	in.Reset(r, l.Line)
+	var labels stacktext.LabelSet
+	var frames []profile.FrameID
+	end := func() bool {
+		ok := len(frames) == 0 || t.Add(stacktext.Row{Stack: rec.Stack(frames), Value: 1, Labels: rec.Labels(&labels)})
+		frames = frames[:0]
+		labels.Reset()
+		return ok
+	}
+	for in.Next() {
+		line := in.Text()
+		switch {
+		case len(line) == 0:
+			if !end() {
+				return in.At(stacktext.ErrSum)
+			}
+			continue
+		case line[0] == '#':
+			if key, value, ok := bytes.Cut(bytes.TrimLeft(line, "# "), []byte(" = ")); ok {
+				labels.Text(stacktext.Clean(key), value)
+			}
+			continue
+		}
+		number, fn, at, ok := split(line)
+		if !ok {
+			return in.Malformed("not a frame, as in `0 function file:line`: %.60q", line)
+		}
+		if number == 0 && len(frames) > 0 && !end() { // some writers leave out the empty line
+			return in.At(stacktext.ErrSum)
+		}
+		if frames = append(frames, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(fn), Line: at})); len(frames) > l.Depth {
+			return in.At(profile.TooDeep(l.Depth))
+		}
+	}
+	if err := in.Err(); err != nil {
+		return err
+	}
+	if !end() {
+		return in.At(stacktext.ErrSum)
+	}
+	p.Tables = []profile.Samples{t.Samples(profile.NamedType(profile.WallSamples), false, 0)}
+	return nil
+}
