@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -46,6 +47,34 @@ func TestPushAttacks(t *testing.T) {
 				t.Errorf("%.0f series count", n)
 			}
 			p.stored(t, honest, 0)
+		}},
+		{name: "long names of files", most: 1500 << 20, attack: longFiles, after: func(t *testing.T, p *process, honest int) {
+			bounded(t, p)
+			p.stored(t, honest, 100)
+		}},
+		{name: "random stacks", most: 2200 << 20, attack: randomStacks, after: func(t *testing.T, p *process, honest int) {
+			bounded(t, p)
+			p.stored(t, honest, 100)
+		}},
+		{name: "windows of 26 years", most: 700 << 20, attack: oldWindows, after: func(t *testing.T, p *process, honest int) {
+			p.stored(t, honest, 0)
+		}},
+		{name: "windows of 26 years as a backfill", args: []string{"--continuous-max-age", "300000h"}, most: 900 << 20, attack: oldWindows, after: func(t *testing.T, p *process, honest int) {
+			p.stored(t, honest, 60_000)
+		}},
+		{name: "a refused request of 60,000 services", most: 1500 << 20, attack: manyServices, after: func(t *testing.T, p *process, honest int) {
+			if n := p.metric(t, "dendro_continuous_active_series"); n > 2000 {
+				t.Errorf("%.0f series count", n)
+			}
+			p.stored(t, honest, 0)
+		}},
+		{name: "a label of high cardinality", most: 1200 << 20, attack: manyLabels, after: func(t *testing.T, p *process, honest int) {
+			if n := p.metric(t, "dendro_continuous_folded_samples_total"); n == 0 {
+				t.Error("no sample was folded")
+			}
+			if n := p.metric(t, "dendro_continuous_active_series"); n > 10_001+2*float64(honest) {
+				t.Errorf("%.0f series count", n)
+			}
 		}},
 	} {
 		t.Run(a.name, func(t *testing.T) { a.play(t) })
@@ -294,5 +323,111 @@ func labelsTimesSets(t *testing.T, p *process) {
 	answer = p.push(t, field(nil, 1, series([][]byte{content}, labels[:6]...)))
 	if !strings.Contains(answer, "--continuous-max-pending") {
 		t.Errorf("answer: %s", answer)
+	}
+}
+
+// bounded expects paths and texts within their limits.
+func bounded(t *testing.T, p *process) {
+	t.Helper()
+	paths, text, folded := p.metric(t, "dendro_continuous_paths"), p.metric(t, "dendro_continuous_text_bytes"), p.metric(t, "dendro_continuous_folded_stacks_total")
+	t.Logf("%.0f paths, %.0f bytes of text, %.0f stacks in (other)", paths, text, folded)
+	if paths > 1_100_000 || text > 120<<20 || folded == 0 {
+		t.Error("a service has more than its share")
+	}
+}
+
+// longFiles pushes functions with long names of files.
+func longFiles(t *testing.T, p *process) {
+	for n := range 24 {
+		content := pprofBytes(func(b *pprofBuilder) {
+			for i := range 7000 {
+				b.file = fmt.Sprintf("%d/%d/%s", n, i, strings.Repeat("f", 4000))
+				b.sample(1, nil, "main", fmt.Sprintf("f%d_%d", n, i))
+			}
+		})
+		p.attacked(t, content, n)
+	}
+}
+
+// randomStacks pushes stacks of which no two share a path.
+func randomStacks(t *testing.T, p *process) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 40 {
+		content := pprofBytes(func(b *pprofBuilder) {
+			for range 4000 {
+				stack := make([]string, 40)
+				for i := range stack {
+					stack[i] = fmt.Sprint("f", r.IntN(2000))
+				}
+				b.sample(1, nil, stack...)
+			}
+		})
+		p.attacked(t, content, n)
+	}
+}
+
+// attacked pushes a profile of one service, again while the server asks to wait.
+func (p *process) attacked(t *testing.T, content []byte, n int) {
+	t.Helper()
+	var body bytes.Buffer
+	z := gzip.NewWriter(&body)
+	z.Write(content)
+	z.Close()
+	for range 20 {
+		answer, err := p.ingest(clientAt("127.0.0.1"), "attacker", time.Now().Add(-time.Duration(n)*time.Second), body.Bytes())
+		if err != nil {
+			t.Logf("a push of the attack: %v", err)
+			return
+		}
+		if answer == "" {
+			return
+		}
+		if !strings.HasPrefix(answer, "429") && !strings.HasPrefix(answer, "503") {
+			t.Errorf("answer: %s", answer)
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// oldWindows pushes 60,000 windows of 26 years, and waits until the server rolls up.
+func oldWindows(t *testing.T, p *process) {
+	now := time.Now()
+	for n := range 3 {
+		profiles := make([][]byte, 20_000)
+		for i := range profiles {
+			at := now.Add(-time.Duration(3*i+n) * 26 * 365 * 24 * time.Hour / 60_000)
+			// A profile is small and differs in its time only.
+			profiles[i] = slices.Concat([]byte{0x0a, 4, 8, 1, 16, 2}, []byte{0x12, 6, 0x0a, 1, 1, 0x12, 1, 1}, []byte{0x22, 8, 8, 1, 0x22, 4, 8, 1, 16, 0}, []byte{0x2a, 4, 8, 1, 16, 3},
+				[]byte{0x32, 0}, field(nil, 6, []byte("cpu")), field(nil, 6, []byte("nanoseconds")), field(nil, 6, []byte("main")),
+				binary.AppendUvarint([]byte{0x48}, uint64(at.UnixNano())), []byte{0x5a, 4, 8, 1, 16, 2})
+		}
+		p.push(t, field(nil, 1, series(profiles, "service_name", "attacker")))
+	}
+	time.Sleep(70 * time.Second) // two rounds of the roll-up begin
+}
+
+// manyServices pushes series of 60,000 services, and a damaged one at the end.
+func manyServices(t *testing.T, p *process) {
+	content := windowOf(0)
+	for n := range 2 {
+		var request []byte
+		for i := range 30_000 {
+			request = field(request, 1, series([][]byte{content}, "service_name", fmt.Sprintf("s%d_%d", n, i)))
+		}
+		if answer := p.push(t, append(request, 0x0a, 0xff)); answer == "" {
+			t.Error("the request was not refused")
+		}
+	}
+}
+
+// manyLabels pushes samples of 60,000 users.
+func manyLabels(t *testing.T, p *process) {
+	for n := range 12 {
+		p.attacked(t, pprofBytes(func(b *pprofBuilder) {
+			for i := range 5000 {
+				b.sample(1, map[string][]string{"user": {fmt.Sprintf("%d", n*5000+i)}}, "main", "f")
+			}
+		}), n)
 	}
 }

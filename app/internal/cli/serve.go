@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -39,6 +40,7 @@ import (
 type serveOptions struct {
 	server.Options
 	tokenFiles [3]string // of the agents', the HTTP and the reading token
+	proxies    []string
 	sql        bool
 	code       string // directory of the repository
 	rules      string
@@ -99,6 +101,7 @@ server at once. No acknowledged data is lost in either case.`,
 	f.BoolVar(&o.RequireTokens, "require-tokens", false, "refuse to listen on addresses of other machines without tokens")
 	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "serve /metrics without a token")
 	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: additional host `name` that clients may use for the server; repeatable")
+	f.StringSliceVar(&o.proxies, "trusted-proxies", nil, "`addresses` (10.0.0.0/8, comma-separated) of load balancers whose X-Forwarded-For names the client, for limits per client")
 	f.BoolVar(&o.sql, "sql", true, "allow read-only SQL queries of clients")
 	f.StringVar(&o.code, "code", "", "git `repository` of the profiled code: clients that may change the store see its commits and source lines (default: nobody sees code)")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names, for uploads")
@@ -222,6 +225,17 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 	}
 	if err := o.tokens(); err != nil {
 		return err
+	}
+	for _, text := range o.proxies {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			var ip netip.Addr
+			if ip, err = netip.ParseAddr(text); err != nil {
+				return usagef("--trusted-proxies: %q is no address such as 10.0.0.0/8 or 10.0.0.1", text)
+			}
+			prefix = netip.PrefixFrom(ip, ip.BitLen())
+		}
+		o.Proxies = append(o.Proxies, prefix.Masked())
 	}
 	if err := o.CheckTokens(); err != nil {
 		return usageError{err}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type recorder struct {
 	http.ResponseWriter
 	conn    *http.ResponseController
 	ctx     context.Context
+	request *http.Request
+	unread  io.Reader // the body as it arrives
+	lingers bool      // the answer refuses the body
 	pace    pace
 	slot    *slot    // nil: none is needed
 	answers *holding // memory of the spool
@@ -87,6 +91,7 @@ func (w *recorder) keep(b []byte) error {
 // send sends the status and what is buffered.
 func (w *recorder) send() error {
 	w.status = cmp.Or(w.pending, http.StatusOK)
+	w.refusesBody()
 	w.ResponseWriter.WriteHeader(w.status)
 	held := w.held
 	if w.held = nil; len(held) > 0 {
@@ -139,6 +144,35 @@ func (w *recorder) finish() error {
 		w.stays = true
 	}
 	return w.send()
+}
+
+// A client that is still sending its body sees the answer only if the server goes on reading
+// for a while: closing the connection at once would reset it.
+const (
+	lingerBytes = 256 << 10 // of a body that package net/http reads by itself
+	lingerTime  = 2 * time.Second
+)
+
+// refusesBody makes an answer go out before the whole body of its request was read, if it refuses
+// a large one.
+func (w *recorder) refusesBody() {
+	r := w.request
+	if w.status < 400 || w.status == http.StatusRequestTimeout || r.ProtoMajor != 1 || r.ContentLength >= 0 && r.ContentLength <= lingerBytes {
+		return
+	}
+	if w.lingers = w.conn.EnableFullDuplex() == nil; w.lingers {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// linger sends such an answer, and reads the rest of the body until the client has stopped
+// sending, for a time.
+func (w *recorder) linger() {
+	if !w.lingers || w.FlushError() != nil {
+		return
+	}
+	_ = w.conn.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.Copy(io.Discard, w.unread) // the answer was sent: nobody needs to know how it ends
 }
 
 // discard drops what was written, if nothing was sent.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -157,6 +159,40 @@ func clientOf(address string) string {
 		return ip.Mask(net.CIDRMask(64, 128)).String()
 	}
 	return host
+}
+
+// trusted reports whether an address is one of Options.Proxies.
+func (o *Options) trusted(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && slices.ContainsFunc(o.Proxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+}
+
+// client returns what stands for the client of a request: behind a trusted proxy, the last
+// forwarded address that is none.
+func (o *Options) client(address string, forwarded []string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !o.trusted(host) {
+		return clientOf(address)
+	}
+	list := strings.Split(strings.Join(forwarded, ","), ",")
+	for _, next := range slices.Backward(list) {
+		next = strings.TrimSpace(next)
+		if net.ParseIP(next) == nil { // whoever wrote it is no client
+			break
+		}
+		if host = next; !o.trusted(host) {
+			break
+		}
+	}
+	return clientOf(net.JoinHostPort(host, "0"))
+}
+
+// placeOf returns what stands for a client among connections: each of a trusted proxy is one.
+func (o *Options) placeOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil && o.trusted(host) {
+		return address
+	}
+	return clientOf(address)
 }
 
 // Client returns what stands for the client of a request or gRPC call in budgets.

@@ -20,6 +20,7 @@ const TypeTimeout = "urn:dendro:problem:timeout"
 
 var (
 	errStalled  = errors.New("no data of the body arrived in time")
+	errEvicted  = fmt.Errorf("%w, and others needed its place", errStalled)
 	errBroken   = errors.New("the body broke off")
 	errEncoding = errors.New("the body cannot be decompressed")
 )
@@ -37,8 +38,13 @@ func (b *body) Read(p []byte) (n int, err error) {
 	busy := b.slot.waiting(receiving, func() {
 		began := time.Now()
 		b.conn.SetReadDeadline(b.pace.deadline(began)) // servers of tests do not support it
+		if b.slot.evicted.Load() {
+			err = errEvicted
+			return
+		}
 		n, err = b.ReadCloser.Read(p)
 		b.pace.moved(n, time.Since(began))
+		b.slot.got.Add(int64(n))
 		b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would expire while the handler works
 	})
 	var large *http.MaxBytesError
@@ -46,6 +52,8 @@ func (b *body) Read(p []byte) (n int, err error) {
 	case busy != nil:
 		err = busy
 	case err == nil || err == io.EOF || errors.As(err, &large): // readers return io.EOF itself
+	case b.slot.evicted.Load():
+		err = errEvicted
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("%w (without progress in %s, or with less than %d bytes per second)", errStalled, b.pace.patience, b.pace.rate)
 	default:

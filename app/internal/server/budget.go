@@ -80,6 +80,23 @@ func (b *Budget) refusal(client string, n int64) error {
 	return nil
 }
 
+// shareUsed reports whether a client has all of its share.
+func (b *Budget) shareUsed(client string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held[client] >= b.share
+}
+
+// transfer gives a unit of one client to another.
+func (b *Budget) transfer(from, to string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held[to]++
+	if b.held[from]--; b.held[from] <= 0 {
+		delete(b.held, from)
+	}
+}
+
 // Release frees n units of a client.
 func (b *Budget) Release(client string, n int64) {
 	if n <= 0 {

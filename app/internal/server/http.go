@@ -152,10 +152,10 @@ func WithoutDir(text, dir string) string {
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
-	a := &requestInfo{id: rand.Text()[:12], hidden: s.opts.StoreDir, client: clientOf(r.RemoteAddr)}
+	a := &requestInfo{id: rand.Text()[:12], hidden: s.opts.StoreDir, client: s.opts.client(r.RemoteAddr, r.Header.Values("X-Forwarded-For"))}
 	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a))
 	defer s.running.begin(r.Context())()
-	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), pace: newPace(&s.opts.Limits),
+	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), request: r, unread: r.Body, pace: newPace(&s.opts.Limits),
 		answers: &holding{budget: s.answers, client: a.client}}
 	_ = rec.conn.SetWriteDeadline(time.Time{}) // clear that of the connection's previous request
 	secure(w.Header())
@@ -169,6 +169,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// For data that is still to be sent, and for the unread rest of the body.
 		_ = rec.conn.SetWriteDeadline(time.Now().Add(2 * s.opts.Limits.Stall))
 		_ = rec.conn.SetReadDeadline(time.Now().Add(s.opts.Limits.Stall))
+		if rec.linger(); rec.lingers {
+			_ = rec.conn.SetReadDeadline(time.Now())
+		}
 		s.finished(r, rec, route, time.Since(began))
 		if abort {
 			panic(http.ErrAbortHandler) // the client sees an aborted answer, not a short one
@@ -352,10 +355,12 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if may != All {
 			r = r.WithContext(context.WithValue(r.Context(), readingKey{}, true))
 		}
+		useful(r.Context())
 	}
 	rec := w.(*recorder)
 	infoOf(r.Context()).agent = e.Agents
 	slot := s.slots.of(r.Context(), e.kind(), Client(r.Context()))
+	slot.stop = func() { _ = rec.conn.SetReadDeadline(time.Now()) } // a server of tests has no deadlines
 	first, wait := computing, s.slots.wait
 	if r.ContentLength != 0 {
 		first, wait = receiving, 0

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,9 @@ type Options struct {
 	// Hosts are host names that clients may use for a server without HTTP tokens, besides
 	// IP addresses and localhost.
 	Hosts []string
+
+	// Proxies are addresses whose header X-Forwarded-For names the client.
+	Proxies []netip.Prefix
 
 	// Pages answers requests without a route, and reports whether it did; nil: no pages.
 	// It needs no token: what it sends is public.
@@ -192,6 +196,7 @@ func New(opts Options, parts ...Part) (*Server, error) {
 	}
 	s.http = &http.Server{
 		Handler:           handler,
+		ConnContext:       withConnection,
 		TLSConfig:         tls,
 		ReadHeaderTimeout: opts.Limits.Headers,
 		IdleTimeout:       opts.Limits.Idle,
@@ -234,7 +239,11 @@ func (s *Server) listen(address, flag string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s %s: %w (choose another address, or stop the process that listens there)", flag, address, err)
 	}
 	n := int64(s.opts.Limits.Connections)
-	return &connections{l, NewBudget("connections", n, (n+1)/2), s.metrics.refused.WithLabelValues("connections")}, nil
+	limited := &connections{Listener: l, places: NewBudget("connections", n, (n+1)/2), client: s.opts.placeOf, refused: s.metrics.refused.WithLabelValues("connections")}
+	if flag == "--http-listen" { // requests say that their connection is of use
+		limited.idle = map[*connection]bool{}
+	}
+	return limited, nil
 }
 
 // checkOpen warns about a listener without a token that other machines can reach, or with
