@@ -55,7 +55,7 @@ func importJobs(t *testing.T, base, head []int) store.Store {
 			}
 			for _, file := range files {
 				name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".cpu.pb.gz"), "Benchmark")
-				metrics, _ := results.Of(name)
+				metrics, _ := results.Of("example.com/jobs", name)
 				src := ingest.FileSource(file)
 				src.Label = ingest.Label{Group: "example.com/jobs", Benchmark: name, Metrics: metrics, Run: testrun.Run{Key: run, Machine: "m",
 					Branch: []string{"main", "change"}[i], Commit: strings.Repeat(fmt.Sprint(i+1), 40), Attributes: map[string]string{"side": side},
