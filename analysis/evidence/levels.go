@@ -47,9 +47,10 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 		return err
 	}
 	g.matrix = m
-	whole := g.whole(m)
+	whole, counted := g.whole(m)
 	for i := range list {
 		inside := occurrences(m.Table, list[i])
+		amounts := make([]float64, len(m.Runs))
 		for t := range m.Runs {
 			r := &m.Runs[t]
 			samples := 0.0
@@ -58,19 +59,42 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 					samples += r.Count[j]
 				}
 			}
+			amounts[t] = samples
 			if whole[t] > 0 {
 				list[i].Levels[t] = samples / whole[t]
 			}
+		}
+		if counted {
+			list[i].sides = g.sides(m, amounts)
 		}
 	}
 	return nil
 }
 
+// sides returns the levels of the history and of the tested runs as a finding has them: per
+// operation, as shares of the program before.
+func (g *gatherer) sides(m *history.Matrix, amounts []float64) *[2]float64 {
+	var runs [2][]int
+	for t := range m.Runs {
+		side := 0
+		if t >= len(m.Runs)-g.tested {
+			side = 1
+		}
+		runs[side] = append(runs[side], t)
+	}
+	before := m.PerOperation(runs[0], func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment })
+	of := func(side int) float64 {
+		return m.PerOperation(runs[side], func(t int) float64 { return amounts[t] }) / before
+	}
+	return &[2]float64{of(0), of(1)}
+}
+
 // whole returns the samples of each run that are 100%: the program's own, or where operations
 // are known as many as the program took for them in the history. Then a function that became
 // slower shows by how much, even if it is all of the program.
-func (g *gatherer) whole(m *history.Matrix) []float64 {
-	list, perOperation := make([]float64, len(m.Runs)), make([]float64, len(m.Runs))
+func (g *gatherer) whole(m *history.Matrix) (list []float64, counted bool) {
+	list = make([]float64, len(m.Runs))
+	perOperation := make([]float64, len(m.Runs))
 	for t := range m.Runs {
 		list[t], perOperation[t] = m.Runs[t].Total, m.Runs[t].Rate()
 	}
@@ -79,8 +103,9 @@ func (g *gatherer) whole(m *history.Matrix) []float64 {
 		for t := range m.Runs {
 			list[t] = before * m.Runs[t].Operations
 		}
+		return list, g.tested > 0
 	}
-	return list
+	return list, false
 }
 
 // occurrences marks the nodes whose samples belong to the candidate: those of the
@@ -149,6 +174,9 @@ func (g *gatherer) describe(c *Candidate) {
 		before = before[max(0, len(before)-g.o.Window):]
 	}
 	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
+	if c.sides != nil {
+		c.Expected, c.Actual = c.sides[0], c.sides[1]
+	}
 	c.Diff = c.Actual - c.Expected
 	switch {
 	case c.Expected == 0 && c.Actual > 0:

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -254,6 +255,19 @@ func (r *Run) Rate() float64 {
 		return 0
 	}
 	return (r.Total + r.Environment) / r.Operations
+}
+
+// PerOperation returns a value of some runs per operation: the part of all their samples that it
+// is, at the level of the median run. Findings, charts and diffs have this amount, so sizes add
+// up, and agree with the medians of the metric.
+func (m *Matrix) PerOperation(runs []int, value func(t int) float64) float64 {
+	var rates []float64
+	sum, all := 0.0, 0.0
+	for _, t := range runs {
+		rates = append(rates, m.Runs[t].Rate())
+		sum, all = sum+value(t), all+m.Runs[t].Total+m.Runs[t].Environment
+	}
+	return sum * stat.Median(rates) / all
 }
 
 // MetricUnit returns the unit of Run.Metric: that of the stored metric, or of the

@@ -86,23 +86,10 @@ func (f *fit) differ() float64 {
 	return most / least
 }
 
-// perOperation returns a value of a history run and of a tested one, scaled to so many
-// operations: the part of the program that it is on each side, at the level of the side's
-// median run. So sizes add up, and agree with the medians of the metric.
+// perOperation returns a value of a history run and of a tested one, of so many operations.
 func (f *fit) perOperation(operations float64, value func(t int) float64) (before, now float64) {
-	of := func(runs []int) float64 {
-		var rates []float64
-		sum, all := 0.0, 0.0
-		for _, t := range runs {
-			scale := operations / f.run(t).Operations
-			rate := (f.run(t).Total + f.run(t).Environment) * scale
-			rates = append(rates, rate)
-			sum, all = sum+value(t)*scale, all+rate
-		}
-		median := stat.Median(rates)
-		return sum * median / all
-	}
-	return of(f.base), of(f.head)
+	m := f.space.matrix
+	return operations * m.PerOperation(f.base, value), operations * m.PerOperation(f.head, value)
 }
 
 // change returns by how much the program's samples per operation changed, relative to the

@@ -184,7 +184,7 @@ func DiffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID
 		}
 		return bandResult(c, average.Mean, c.Warnings), nil
 	}
-	diff := DiffRequest{By: "profile"}
+	var diff DiffRequest
 	for side := range ids {
 		tree, profiles, err := store.MergeTrees(ctx, runs, store.Query{Profiles: ids[side]})
 		if err != nil {
