@@ -131,3 +131,30 @@ func TestKeptVerdictsChangeNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestOtherCode: what an import of one benchmark says of a function holds for the kept verdicts on
+// others.
+func TestOtherCode(t *testing.T) {
+	st := mem.New()
+	put := func(f *store.File) {
+		t.Helper()
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "test"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	for i := range 12 {
+		put(night("a", i, 0, nil))
+	}
+	before := saysOf(t, st, facts.Facts{})
+	put(night("bb", 0, 0, func(f *store.File) {
+		for i, fn := range f.Records[0].Forest.Functions {
+			if fn.Name == "filter" || fn.Name == "scan" {
+				f.Records[0].Forest.Functions[i].File, f.Records[0].Forest.Functions[i].Kind = "/usr/local/go/src/a.go", profile.KindGoRuntime
+			}
+		}
+	}))
+	got, want := saysOf(t, st, facts.Facts{}), saysOf(t, fresh{st}, facts.Facts{})
+	if got != want || got == before {
+		t.Errorf("%s\nfrom nothing\n%s\nbefore\n%s", got, want, before)
+	}
+}
