@@ -66,9 +66,9 @@ describe.skipIf(missing)('triage', () => {
     await fold.waitFor();
     expect(w.requests.some(r => /overview\?(?!.*rows=1)/.test(r))).toBe(false); // thousands of benchmarks are asked for when they are looked at
     await fold.click();
-    await w.page.locator('.tr', { hasText: 'steady' }).first().waitFor();
+    await w.page.locator('.tr', { hasText: 'unchanged' }).first().waitFor();
     await fold.click();
-    expect(await w.page.locator('.tr', { hasText: 'steady' }).count()).toBe(0);
+    expect(await w.page.locator('.tr', { hasText: 'unchanged' }).count()).toBe(0);
     const all = (await rows(w)).length;
     await w.page.getByLabel('Certainty').selectOption('accepted');
     await w.page.getByText('No finding fits the filters.').waitFor();

@@ -58,7 +58,7 @@ describe('a change of several benchmarks', () => {
   const of = (group: string, benchmark: string) => ({ group, benchmark });
   const doc = {
     changes: [change({ id: 'wide', ...of('g', 'b1'), function: 'f', also: [change(of('g', 'b2')), change(of('h', 'b3'))] })],
-    benchmarks: [of('g', 'b1'), of('g', 'b2'), of('h', 'b3'), of('g', 'b4')].map(b => ({ ...b, runs: [], outcome: { status: 'steady' } })),
+    benchmarks: [of('g', 'b1'), of('g', 'b2'), of('h', 'b3'), of('g', 'b4')].map(b => ({ ...b, runs: [], outcome: { status: 'unchanged', says: 'unchanged: would have seen 4%' } })),
   } as unknown as ReportDocument;
   it('is found by the name of each', () => {
     for (const q of ['b1', 'g/b2', 'b3']) expect(shownChanges(doc, new URLSearchParams({ q })).map(c => c.id)).toEqual(['wide']);
