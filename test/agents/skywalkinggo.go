@@ -31,7 +31,9 @@ func SkyWalkingGo(ctx context.Context, dir, server, service string) (*Shop, erro
 	program := filepath.Join(dir, "shop")
 	for _, command := range [][]string{{"go", "mod", "tidy"}, {"go", "build", "-toolexec", tools[0], "-a", "-o", program, "."}} {
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+		// The tool does not change the version that the compiler reports, so what it weaves into the
+		// standard library would stay in the user's build cache, for every other program.
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOCACHE="+filepath.Join(dir, "cache"))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%v: %w\n%s", command, err, out)
 		}
