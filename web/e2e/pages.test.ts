@@ -229,6 +229,13 @@ describe.skipIf(missing)('pages', () => {
       expect(await w.barriers(), name).toEqual([]);
       if (name === 'report.html') {
         await w.page.locator('.triage .tr [role=gridcell]').first().click();
+        await w.page.getByText(/^All of /).click();
+        const candidates = w.page.locator('table.candidates').first();
+        expect(await candidates.locator('th').allInnerTexts()).toEqual(['Candidate', 'Expected', 'Measured', 'Difference', 'Score', 'Status']);
+        expect(await candidates.locator('tbody').textContent()).toContain('+'); // regexp.MustCompile is new
+        await candidates.getByRole('button', { name: 'Difference' }).click();
+        expect(await candidates.locator('[aria-sort=descending]').innerText()).toBe('Difference');
+        expect(await w.page.locator('details.traces').first().textContent()).toMatch(/Traces of.*(Child|Parent) traces \(\d+\)/s);
         await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
         await w.settled();
         await w.page.getByText('matchRule').first().waitFor();

@@ -161,6 +161,7 @@ export interface ContextStep {
   function: string;
   diff: number;
   candidateDiff: number;
+  candidateScore?: number;
   status: string;
 }
 

@@ -1,5 +1,5 @@
 // What changed and why we think so: the evidence behind a finding and a benchmark.
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Candidate, Change, ContextStep, JudgedBenchmark } from '../core/answers';
 import { amount, commit, counted, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
@@ -130,6 +130,129 @@ function Reasons({ title, of }: { title: string; of?: { cause: string; evidence:
   );
 }
 
+/** Says what a score is, where one stands. */
+export const scoreHint = 'how many standard deviations of the noise the change is; a finding needs more than the threshold of its benchmark';
+
+const columns = [
+  { id: 'function', title: 'Candidate' },
+  { id: 'expected', title: 'Expected', hint: 'mean of the history; a run without the function counts as 0' },
+  { id: 'actual', title: 'Measured' },
+  { id: 'diff', title: 'Difference' },
+  { id: 'score', title: 'Score', hint: scoreHint },
+  { id: 'status', title: 'Status', hint: '+ first seen in the tested runs, − seen before and not now' },
+] as const;
+
+/** The candidates of a benchmark, sortable, each with the traces in which it changed. */
+function Candidates({ b }: { b: JudgedBenchmark }) {
+  const [sort, setSort] = useState<{ id: (typeof columns)[number]['id']; descending: boolean } | null>(null);
+  const list = sort
+    ? [...b.candidates].sort((x, y) => {
+        const [v, w] = [x[sort.id], y[sort.id]];
+        const order = typeof v === 'number' && typeof w === 'number' ? v - w : String(v).localeCompare(String(w));
+        return sort.descending ? -order : order;
+      })
+    : b.candidates;
+  return (
+    <>
+      <div class="scroll">
+        <table class="plain candidates">
+          <caption class="hidden">Candidates of {visible(benchmarkName(b))}</caption>
+          <thead>
+            <tr>
+              {columns.map(c => (
+                <th
+                  key={c.id}
+                  class={c.id === 'function' || c.id === 'status' ? '' : 'num'}
+                  title={'hint' in c ? c.hint : undefined}
+                  aria-sort={sort?.id === c.id ? (sort.descending ? 'descending' : 'ascending') : undefined}
+                >
+                  <button type="button" onClick={() => setSort({ id: c.id, descending: sort?.id === c.id ? !sort.descending : c.id !== 'function' })}>
+                    {c.title}
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {list.map(c => (
+              <tr key={`${c.function} ${c.self}`}>
+                <td>
+                  {source.value.offline ? (
+                    <Fn name={c.function} />
+                  ) : (
+                    <a href={href('function', { ...carried(), function: c.function, type: b.type })}>
+                      <Fn name={c.function} />
+                    </a>
+                  )}
+                  {c.self && <small class="dim"> self</small>}
+                </td>
+                <td class="num">{level(c, b)(c.expected)}</td>
+                <td class="num">{level(c, b)(c.actual)}</td>
+                <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, level(c, b))}</td>
+                <td class="num">{c.score.toFixed(1)}</td>
+                <td>{c.status === '-' ? '−' : c.status}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {list.map(c => c.contexts && <Traces key={`${c.function} ${c.self}`} c={c} b={b} />)}
+    </>
+  );
+}
+
+/** The traces of a candidate, as in appendix B of the paper: of its callees the candidate last, of its callers first. */
+function Traces({ c, b }: { c: Candidate; b: JudgedBenchmark }) {
+  const value = (v: number) => signed(v / 10 ** (b.scale ?? 0), x => amount(x, b.unit));
+  const table = (title: string, paths: ContextStep[][], upwards: boolean) =>
+    paths.length > 0 && (
+      <details>
+        <summary>{`${title} (${paths.length})`}</summary>
+        {paths.map((steps, i) => (
+          <table key={i} class="plain contexts">
+            <thead>
+              <tr>
+                <th>Trace</th>
+                <th class="num" title="of the row's function in this context">
+                  Difference
+                </th>
+                <th class="num" title="of the candidate in this context">
+                  Of the candidate
+                </th>
+                <th class="num" title="of the candidate in this context">
+                  Its score
+                </th>
+                <th>Status</th>
+              </tr>
+            </thead>
+            <tbody>
+              {(upwards ? [...steps].reverse() : steps).map((s, j) => (
+                <tr key={j}>
+                  <td>
+                    <Fn name={s.function} />
+                  </td>
+                  <td class="num">{value(s.diff)}</td>
+                  <td class="num">{value(s.candidateDiff)}</td>
+                  <td class="num">{s.candidateScore?.toFixed(1)}</td>
+                  <td>{s.status === '-' ? '−' : s.status}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        ))}
+      </details>
+    );
+  return (
+    <details class="traces">
+      <summary>
+        Traces of <Fn name={c.function} />
+      </summary>
+      {table('Child traces', c.contexts!.children, true)}
+      {table('Parent traces', c.contexts!.parents, false)}
+    </details>
+  );
+}
+
 /** The evidence of a benchmark as a whole: its metric, and the functions that moved most. */
 export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
   const plotted = b.candidates.filter(c => c.absolute || c.requested);
@@ -141,53 +264,13 @@ export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
           {visible(withoutFlags(w))}
         </p>
       ))}
-      {b.candidates.length > 0 && (
-        <div class="scroll">
-          <table class="plain">
-            <caption class="hidden">Candidates of {visible(benchmarkName(b))}</caption>
-            <thead>
-              <tr>
-                <th>Candidate</th>
-                <th class="num">Expected</th>
-                <th class="num">Measured</th>
-                <th class="num">Difference</th>
-                <th class="num" title={scoreHint}>
-                  Score
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {b.candidates.map(c => (
-                <tr key={c.function}>
-                  <td>
-                    {source.value.offline ? (
-                      <Fn name={c.function} />
-                    ) : (
-                      <a href={href('function', { ...carried(), function: c.function, type: b.type })}>
-                        <Fn name={c.function} />
-                      </a>
-                    )}
-                    {c.self && <small class="dim"> self</small>}
-                  </td>
-                  <td class="num">{level(c, b)(c.expected)}</td>
-                  <td class="num">{level(c, b)(c.actual)}</td>
-                  <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, level(c, b))}</td>
-                  <td class="num">{c.score.toFixed(1)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      {b.candidates.length > 0 && <Candidates b={b} />}
       {plotted.map(c => (
         <LevelPlot key={c.function} candidate={c} b={b} />
       ))}
     </div>
   );
 }
-
-/** Says what a score is, where one stands. */
-export const scoreHint = 'how many standard deviations of the noise the change is; a finding needs more than the threshold of its benchmark';
 
 /** Reports whether an address is one of the web: repositories come from configurations that nobody checked. */
 const web = (address: string): boolean => /^https?:\/\//.test(address);
