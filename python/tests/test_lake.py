@@ -15,7 +15,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 PROGRAM = os.environ.get("DENDRO", "dendro")
-DOCS = pathlib.Path(__file__).parents[2] / "docs" / "schema"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
 def blocks(page: str, language: str) -> list[str]:
