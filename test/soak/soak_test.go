@@ -53,7 +53,7 @@ func TestSoak(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), *duration)
 	defer stop()
 
-	all := []load{newSegments(), newSnapshots(), newPolls(), newImports(), newPushes(), queries{}}
+	all := []load{newSegments(), newSnapshots(), newPolls(), newImports(), newPushes(), attackers{}, queries{}}
 	var figures []*figure
 	var work sync.WaitGroup
 	for _, l := range all {
