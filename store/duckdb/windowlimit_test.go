@@ -2,6 +2,7 @@ package duckdb_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -128,5 +129,42 @@ func TestUnusedPaths(t *testing.T) {
 	put(9, 9)
 	if forest, err := st.Forest(t.Context()); err != nil || forest.Paths != 10 || forest.Folded != 0 {
 		t.Errorf("%+v, %v", forest, err)
+	}
+}
+
+// TestLogIsBounded: however much is pushed, the log that the next process replays before it is
+// ready stays small.
+func TestLogIsBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.duckdb")
+	st, err := duckdb.Open(t.Context(), file, duckdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	m, at := storetest.NewWindowMaker(), time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
+	largest := int64(0)
+	for n := range 36 {
+		var samples []storetest.Sample
+		for i := range 20_000 {
+			samples = append(samples, storetest.Sample{Stack: []string{fmt.Sprint("f", i*7919%20_000)}, Value: int64(1 + i*n*1_000_003%1_000_000_007)})
+		}
+		var list []*continuous.Window
+		for k := range 10 {
+			list = append(list, m.Window(fmt.Sprint("s", k), at.Add(time.Duration(n)*time.Minute), nil, samples...))
+		}
+		if _, err := st.PutWindows(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(file + ".wal"); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	stats, err := st.WindowStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes of vectors, the log had at most %d bytes", stats.Bytes[0], largest)
+	if stats.Bytes[0] < 24<<20 || largest > 18<<20 {
+		t.Errorf("%d bytes of vectors, the log had %d bytes", stats.Bytes[0], largest)
 	}
 }
