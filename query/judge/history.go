@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -26,7 +28,7 @@ import (
 // selected benchmark.
 type HistoryRequest struct {
 	query.Selection `group:"Selection"`
-	Function        string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
+	Function        string          `param:"function" group:"View" arg:"name" help:"share of this function (exact name or glob) instead of a metric" json:"function,omitempty"`
 	Self            bool            `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
 	Metric          string          `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
 	Amount          bool            `param:"amount" group:"View" help:"amount of the value type per operation, or per run where operations are unknown, instead of a metric" json:"amount,omitempty"`
@@ -118,6 +120,12 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	all := byBenchmark(list)
 	var amounts map[store.ProfileID]int64
 	if r.Function != "" {
+		named, err := r.resolved(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		r = named
+		out.Function = r.Function
 		// Each benchmark has its own value type, so that one answer is about Go and Java.
 		main := ofMainTypes(all)
 		if amounts, err = r.amounts(ctx, st, main); err != nil {
@@ -135,6 +143,9 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
 			if series, ok := r.series(&s, b, amounts); ok {
+				if note := omittedRuns(&s, b); note != "" {
+					out.Notes = append(out.Notes, note)
+				}
 				if o, ok := of[s.Benchmark]; ok {
 					series.judged(&o)
 				}
@@ -162,6 +173,62 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		out.Notes = append(out.Notes, "no selected profile has a metric: import one with --metric, or give --function")
 	}
 	return out, nil
+}
+
+// resolved returns the request with the name of the function that a glob matches. Totals of
+// several functions do not add, because one may call the other: then it lists them.
+func (r *HistoryRequest) resolved(ctx context.Context, st store.Reader) (*HistoryRequest, error) {
+	if !strings.ContainsAny(r.Function, "*?") {
+		return r, nil
+	}
+	functions, err := st.FunctionNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := query.NamesOf(functions)
+	if slices.Contains(names, r.Function) { // as of (*Cart).Total
+		return r, nil
+	}
+	matches := callpath.Glob(r.Function)
+	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !matches(name) })
+	one := *r
+	switch len(found) {
+	case 0:
+		return nil, query.UnknownFunction(r.Function, functions)
+	case 1:
+		one.Function = found[0]
+		return &one, nil
+	}
+	slices.Sort(found)
+	return nil, param.Errorf("--function %s matches %d functions, name one: %s", r.Function, len(found), strings.Join(words.CleanAll(words.First(found, 10)), ", "))
+}
+
+// omittedRuns says which runs of a benchmark are not in a series, and of which branches.
+func omittedRuns(s *history.Series, b *benchmarkRuns) string {
+	if len(s.LeftOut) == 0 {
+		return ""
+	}
+	in := map[string]bool{}
+	for i := range s.Profiles {
+		in[s.Profiles[i].Run.Branch] = true
+	}
+	branches := map[string]bool{}
+	for _, run := range b.runs {
+		for _, p := range run {
+			if p.Type.Name == s.Type.Name && !in[p.Run.Branch] {
+				branches[cmp.Or(p.Run.Branch, "(none)")] = true
+			}
+		}
+	}
+	var parts []string
+	for _, l := range s.LeftOut {
+		text := fmt.Sprintf("%d of %s", l.Runs, l.Reason)
+		if l.Reason == "another branch" {
+			text += " (" + strings.Join(words.CleanAll(words.First(slices.Sorted(maps.Keys(branches)), 5)), ", ") + "; --branch selects one)"
+		}
+		parts = append(parts, text)
+	}
+	return fmt.Sprintf("%s: runs omitted: %s", s.Benchmark, strings.Join(parts, ", "))
 }
 
 // ofMainTypes returns the profiles that have the main type of their benchmark.

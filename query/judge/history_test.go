@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/test/runtest"
@@ -62,5 +63,26 @@ func TestHistoryOfAmounts(t *testing.T) {
 	}
 	if _, err := History(t.Context(), runtest.Store(t, runtest.Run{Benchmark: "a", Type: "cpu", Stacks: "main 1"}), &HistoryRequest{Amount: true, Function: "main"}); err == nil {
 		t.Error("a function beside the whole program is accepted")
+	}
+}
+
+// A glob names one function; what is not in the series is in a note, with the branches.
+func TestHistoryOfGlobs(t *testing.T) {
+	run := func(branch string) runtest.Run {
+		return runtest.Run{Branch: branch, Benchmark: "a", Type: "cpu", Stacks: "main;cart.total 3, main;cart.tax 1"}
+	}
+	st := runtest.Store(t, run("main"), run("topic"), run("main"))
+	res, err := History(t.Context(), st, &HistoryRequest{Function: "cart.to*", Window: 10})
+	if err != nil || res.Function != "cart.total" || len(res.Series) != 1 || len(res.Series[0].Runs) != 2 {
+		t.Fatalf("%v, %+v", err, res)
+	}
+	if len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "runs omitted: 1 of another branch (topic; --branch selects one)") {
+		t.Errorf("notes %q", res.Notes)
+	}
+	if _, err := History(t.Context(), st, &HistoryRequest{Function: "cart.*", Window: 10}); err == nil || !strings.Contains(err.Error(), "matches 2 functions, name one: cart.tax, cart.total") {
+		t.Errorf("several: %v", err)
+	}
+	if _, err := History(t.Context(), st, &HistoryRequest{Function: "nothing*", Window: 10}); err == nil {
+		t.Error("a glob without a function is accepted")
 	}
 }

@@ -66,8 +66,11 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
   dendro bench --count 5 --memory -- go test -bench 'Sort|Parse' ./sorting
   dendro bench --profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so -- java -jar target/benchmarks.jar
   dendro bench --benchmark compress --keep-source -- ./compress big.txt`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, unlimited),
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./...", explainFlag(c, err))
+	})
 	f := c.Flags()
 	f.IntVar(&o.count, "count", 0, "number of test runs per commit (default 2; 4 with --base)")
 	c.RunE = func(c *cobra.Command, args []string) error {
