@@ -48,12 +48,16 @@ func (v *viewer) selected(list []Input) ([]Input, error) {
 }
 
 // checkStates refuses a state that none of the inputs has, unless it is the name of a state
-// in which just no thread is: then it selects nothing, and a note says so.
+// in which just no thread is: then it selects nothing, and a note says so. Where no
+// sample has a state, every name is refused.
 func (v *viewer) checkStates(list []Input) error {
+	withStates := slices.ContainsFunc(list, func(in Input) bool {
+		return in.viewer != nil && slices.ContainsFunc(in.viewer.States(), func(s string) bool { return s != "" })
+	})
 	for _, name := range v.stateNames() {
 		has := func(in Input) bool { return in.viewer != nil && len(statesNamed(in.viewer, []string{name})) > 0 }
 		if !slices.ContainsFunc(list, has) {
-			if profile.KnownState(name) {
+			if withStates && profile.KnownState(name) {
 				v.note("no samples are in state %s", words.Clean(name))
 				continue
 			}
