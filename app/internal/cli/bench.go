@@ -69,7 +69,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 		Args: takes(1, unlimited),
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./...", explainFlag(c, err))
+		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./sorting", explainFlag(c, err))
 	})
 	f := c.Flags()
 	f.IntVar(&o.count, "count", 0, "number of test runs per commit (default 2; 4 with --base)")

@@ -143,7 +143,7 @@ time, and which became slower.`,
 	root.SetFlagErrorFunc(explainFlag)
 	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file, http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
-	root.PersistentFlags().BoolVar(&e.quiet, "quiet", e.quiet, "print no notes and no progress; warnings and errors are still printed")
+	root.PersistentFlags().BoolVar(&e.quiet, "quiet", e.quiet, "print no notes and no progress")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
 	for _, g := range []struct {
 		title string

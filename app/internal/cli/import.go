@@ -83,7 +83,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	}
 	f := c.Flags()
 	addRequest(c, &o.Request)
-	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, CSV, or JSON of JMH, pytest-benchmark, Google Benchmark, criterion or BenchmarkDotNet; repeatable")
+	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of results by benchmark name, such as JSON of JMH; Go benchmark text, CSV, or JSON of JMH, pytest-benchmark, Google Benchmark, criterion or BenchmarkDotNet; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
 	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
