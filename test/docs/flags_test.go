@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/dendroprof/dendro/test/program"
 )
@@ -145,6 +148,7 @@ func TestFromPprof(t *testing.T) {
 	surroundings(t, dir)
 	names := strings.NewReplacer("cpu.pb.gz", "after.pb.gz", "old.pb.gz", "before.pb.gz", "new.pb.gz", "after.pb.gz",
 		"a.pb.gz", "after.pb.gz", "b.pb.gz", "before.pb.gz", "…", "before.pb.gz after.pb.gz", ":F", ":regexp.compile", " F", " regexp.compile")
+	writeLabels(t, filepath.Join(dir, "labels.pb.gz"))
 	ran := 0
 	for line := range strings.Lines(page) {
 		cells := strings.Split(line, " | ")
@@ -159,7 +163,11 @@ func TestFromPprof(t *testing.T) {
 			if strings.Contains(command, "--type alloc") {
 				continue // of a heap profile
 			}
-			c := exec.Command("sh", "-euc", names.Replace(command))
+			command = names.Replace(command)
+			if strings.Contains(command, "-label") {
+				command = strings.ReplaceAll(command, "after.pb.gz", "labels.pb.gz")
+			}
+			c := exec.Command("sh", "-euc", command)
 			c.Dir = dir
 			c.Env = append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "DENDRO_STORE=", "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
 			program.Succeed(t, c)
@@ -168,5 +176,25 @@ func TestFromPprof(t *testing.T) {
 	}
 	if ran < 20 {
 		t.Errorf("only %d commands", ran)
+	}
+}
+
+// writeLabels writes a profile whose samples have the label handler, as those of `pprof.Do` have.
+func writeLabels(t *testing.T, name string) {
+	t.Helper()
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	for i, handler := range []string{"/a", "/b"} {
+		id := uint64(i + 1)
+		fn := &profile.Function{ID: id, Name: "serve" + handler[1:]}
+		loc := &profile.Location{ID: id, Line: []profile.Line{{Function: fn}}}
+		p.Function, p.Location = append(p.Function, fn), append(p.Location, loc)
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{loc}, Value: []int64{10}, Label: map[string][]string{"handler": {handler}}})
+	}
+	file, err := os.Create(name)
+	if err == nil {
+		err = errors.Join(p.Write(file), file.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
