@@ -100,7 +100,8 @@ class Store:
     def find(self, pattern: str, **parameters: Any) -> pd.DataFrame:
         """`dendro find`: where a function or call path occurs; with by="run" a row per run."""
         doc = self.query("find", pattern=pattern, **parameters)
-        return _rows(doc, _FIND if doc["by"] == "profile" else _FIND_SUM)
+        by = doc["by"]
+        return _rows(doc, _FIND if by == "profile" else ["name", *_FIND_OF.get(by, []), *_FIND_SUM])
 
     def history(self, **parameters: Any) -> pd.DataFrame:
         """`dendro history`: a metric, or with function= its share, as a row per benchmark and run."""
@@ -141,7 +142,8 @@ _FINDING = ["id", "kind", "benchmark", "type", "function", "path", "paths", "par
 # The columns of other tables that may be empty.
 _RUN = ["run", "date", "commit", "branch", "repository", "machine", "benchmarks", "profiles", "types"]
 _FIND = ["share", "self", "total", "unit", "group", "benchmark", "run", "date", "commit", "profile", "function"]
-_FIND_SUM = ["name", "group", "benchmark", "profiles", "of", "share", "maxShare", "maxRun", "self", "total"]
+_FIND_OF = {"benchmark": ["group", "benchmark"], "group": ["group"]}
+_FIND_SUM = ["profiles", "of", "share", "maxShare", "maxRun", "self", "total"]
 _HISTORY = ["group", "benchmark", "unit", "run", "date", "commit", "profiles", "value", "mean", "deviation"]
 
 
