@@ -30,7 +30,7 @@ import (
 )
 
 // Method is the version of the method. A verdict of another version is computed again.
-const Method = 1
+const Method = 2
 
 // State is what is known of a change.
 type State string

@@ -234,6 +234,22 @@ func TestAmounts(t *testing.T) {
 	if v.Status != Slower || len(v.Open()) != 1 || !v.Changes[0].Drifts || v.Changes[0].State != Confirmed {
 		t.Fatalf("growth: %s %+v", v.Status, v.Changes)
 	}
+	snapshots := func(of ...int64) []*store.File {
+		list := live(of...)
+		for _, f := range list {
+			f.Run.Attributes = map[string]string{regression.ProcessAttribute: "7"}
+		}
+		return list
+	}
+	// Of unrelated runs this growth is not sure enough, of snapshots of one process it is.
+	few := []int64{250000, 300000, 290000, 360000, 355000, 400000}
+	if v = night(t, live(few...), 6); len(v.Open()) != 0 {
+		t.Errorf("little growth of runs: %+v", v.Changes)
+	}
+	if v = night(t, snapshots(few...), 6); len(v.Open()) != 1 || v.Changes[0].State != Confirmed || v.Changes[0].Finding.Kind != regression.Leak || !v.Changes[0].Drifts {
+		t.Errorf("a leak: %+v", v.Changes)
+	}
+	v = night(t, live(grows...), 7)
 	id := v.Changes[0].ID
 	if v = night(t, live(append(grows, 1200000, 1300000)...), 9); len(v.Open()) != 1 || v.Changes[0].ID != id {
 		t.Errorf("more growth: %+v", v.Changes)

@@ -52,15 +52,14 @@ func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, mo
 		k = most
 	}
 	window := runs[max(0, len(runs)-k-req.window()):]
-	if f := grown(s, m, window[:len(window)-k], window[len(window)-k:], &req.Options, leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)); f != nil {
+	if f := grown(s, m, k, &req.Options, leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)); f != nil {
 		b.Findings = append(b.Findings, *f)
 	}
 }
 
-// grown returns the finding of the first growth that is no noise, of a comparison of some runs; nil:
-// none is.
-func grown(s *history.Series, m *history.Matrix, hist, tested []int, o *Options, list ...growth) *Finding {
-	least, share := stat.ScoreOfTail(o.alpha(len(tested))/2), o.withDefaults().MinShare // of two tests
+// grown returns the finding of the first growth that is no noise, of a test of k runs; nil: none is.
+func grown(s *history.Series, m *history.Matrix, k int, o *Options, list ...growth) *Finding {
+	least, share := stat.ScoreOfTail(o.alpha(k)/2), o.withDefaults().MinShare // of two tests
 	for _, g := range list {
 		if g.score >= least && g.delta >= share*g.before {
 			f := g.finding(s, m, o)
@@ -73,13 +72,18 @@ func grown(s *history.Series, m *history.Matrix, hist, tested []int, o *Options,
 // Grown returns the finding that the program's amount is larger in all tested runs than in those of
 // the history; nil: it is not. Like Growing, it is for value types of one moment.
 func (r *Rows) Grown(hist, tested []int, o Options) *Finding {
-	return grown(r.series, r.sp.matrix, hist, tested, &o, step(r.sp.matrix, slices.Concat(hist, tested), len(tested)))
+	return grown(r.series, r.sp.matrix, len(tested), &o, step(r.sp.matrix, slices.Concat(hist, tested), len(tested)))
 }
 
 // Growing returns the finding that the program's amount grows from run to run; nil: it does not.
+// It is asked at each run, so that a growth from run to run must be as sure as what one run shows: a
+// step would otherwise look like one first. The snapshots of one process are a test of all of them.
 func (r *Rows) Growing(runs []int, o Options) *Finding {
-	m, last := r.sp.matrix, len(runs)-1
-	return grown(r.series, m, runs[:last], runs[last:], &o, leak(m, runs), trend(m, runs, false))
+	m := r.sp.matrix
+	if f := grown(r.series, m, len(runs), &o, leak(m, runs)); f != nil {
+		return f
+	}
+	return grown(r.series, m, 1, &o, trend(m, runs, false))
 }
 
 // traceAmounts is Trace of the program's amounts.
