@@ -185,7 +185,20 @@ type sized struct {
 // Len returns the size of the content.
 func (s sized) Len() int { return s.size }
 
-// frameGuard ends the reading of content that has too many different frames.
+// moreStacks counts the memory of further stacks, and returns for how many there is room.
+func (w *walk) moreStacks() int {
+	const step = 256
+	if w.stopped == nil {
+		w.stopped = cost.Of(w.Context).Spend(cost.Memory, step*w.StackBytes)
+	}
+	if w.stopped != nil {
+		return 0
+	}
+	w.stacks = w.symbols.Stacks.Len() + step
+	return step
+}
+
+// frameGuard ends the reading of content that has too many different frames or stacks.
 type frameGuard struct {
 	r    io.Reader
 	walk *walk
@@ -193,12 +206,16 @@ type frameGuard struct {
 
 func (g *frameGuard) Read(b []byte) (int, error) {
 	if g.walk.symbols.Full() {
-		return 0, g.walk.tooManyFrames()
+		return 0, g.walk.noRoom()
 	}
 	return g.r.Read(b)
 }
 
-func (w *walk) tooManyFrames() error {
+// noRoom returns why the symbols have no room for more.
+func (w *walk) noRoom() error {
+	if w.stopped != nil {
+		return w.stopped
+	}
 	return profile.TooLarge("more different frames", int64(w.limits.Frames), "--max-frames")
 }
 

@@ -27,9 +27,14 @@ type Reader struct {
 	// Its account (package cost) counts what is read and unpacked.
 	Context context.Context
 
+	// StackBytes, if not 0, is the memory of a stack and of what the caller makes of it. The
+	// account of Context counts it before a stack is added to the Symbols.
+	StackBytes int64
+
 	limits   profile.Limits
 	formats  []Format
 	symbols  *profile.Symbols
+	stacks   int                // of symbols that were counted
 	decoders map[string]Decoder // by name of format
 
 	// What is not in use just now.
@@ -52,7 +57,7 @@ func (r *Reader) Symbols() *profile.Symbols { return r.symbols }
 // Reset begins new Symbols, for when the old ones became too large. Profiles
 // read before keep theirs. It may be called between two profiles of one Read.
 func (r *Reader) Reset() {
-	r.symbols = profile.NewSymbols()
+	r.symbols, r.stacks = profile.NewSymbols(), 0
 	r.decoders = map[string]Decoder{}
 }
 
@@ -202,9 +207,12 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte) {
 		w.decoders[f.Name] = decoder
 	}
 	w.symbols.Limit(w.limits.Frames, 0)
+	if w.StackBytes > 0 {
+		w.symbols.LimitStacks(w.stacks, w.moreStacks)
+	}
 	p, err := decoder.Decode(in, w.symbols, w.limits)
 	if w.symbols.Full() {
-		err = w.tooManyFrames()
+		err = w.noRoom()
 		w.Reset()
 	}
 	if err != nil {

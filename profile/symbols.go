@@ -43,6 +43,7 @@ type Symbols struct {
 	Stacks PrefixTree
 
 	room struct{ functions, frames, stacks int } // lengths that the tables may reach; 0: any
+	more func() int                              // further room for stacks; nil: none
 	full bool                                    // something found no room
 
 	functions  intern.Index // of Functions, by all but their Kind
@@ -161,9 +162,16 @@ func (s *Symbols) Grow(functions, frames int) {
 // Full reports it: the profile that was being read is of no use then.
 func (s *Symbols) Limit(n, stacks int) {
 	s.room.functions, s.room.frames, s.full = len(s.Functions)+n, len(s.Frames)+n, false
+	s.more = nil
 	if s.room.stacks = 0; stacks > 0 {
 		s.room.stacks = s.Stacks.Len() + stacks
 	}
+}
+
+// LimitStacks lets the table of stacks have n entries, 1 at least, and asks more before it gets
+// further ones: for how many there is room, 0 for none. Limit ends that.
+func (s *Symbols) LimitStacks(n int, more func() int) {
+	s.room.stacks, s.more = max(n, 1), more
 }
 
 // Full reports whether something has found no room since Limit.
@@ -237,19 +245,25 @@ func (s *Symbols) Category(c Category) CategoryID {
 // Stack interns the stack that calls frame from parent (NoStack: outermost).
 func (s *Symbols) Stack(parent StackID, frame FrameID) StackID {
 	if s.room.stacks != 0 && s.Stacks.Len() >= s.room.stacks {
-		return s.knownStack(parent, frame)
+		return s.stackWithoutRoom(parent, frame)
 	}
 	return StackID(s.Stacks.Child(int32(parent), int32(frame)))
 }
 
-// knownStack is Stack when there is no room for others.
-func (s *Symbols) knownStack(parent StackID, frame FrameID) StackID {
+// stackWithoutRoom is Stack when there is no room for others, unless there is more.
+func (s *Symbols) stackWithoutRoom(parent StackID, frame FrameID) StackID {
 	id, ok := s.Stacks.Find(int32(parent), int32(frame))
-	if !ok {
-		s.full = true
-		return 0
+	if ok {
+		return StackID(id)
 	}
-	return StackID(id)
+	if s.more != nil {
+		if n := s.more(); n > 0 {
+			s.room.stacks += n
+			return StackID(s.Stacks.Child(int32(parent), int32(frame)))
+		}
+	}
+	s.full = true
+	return 0
 }
 
 // Parent returns the stack without its innermost frame.

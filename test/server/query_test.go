@@ -219,7 +219,7 @@ func TestArchiveAttack(t *testing.T) {
 			t.Error("no view was shown")
 		}
 	})
-	p.ended(t, 1300<<20)
+	p.ended(t, 800<<20)
 }
 
 // TestSQLAttack runs statements that make large values and large aggregates with a read token:

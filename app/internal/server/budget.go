@@ -22,11 +22,16 @@ type Budget struct {
 	used int64
 	held map[string]int64 // by client
 	wake chan struct{}    // closed by Release; nil: nobody waits
+
+	growing map[string]growing // by client
 }
+
+// growing are numbers of requests that have units and may need more.
+type growing struct{ all, waiting int }
 
 // NewBudget returns a budget of which one client may hold a share at most.
 func NewBudget(what string, total, share int64) *Budget {
-	return &Budget{what: what, total: total, share: max(share, 1), wait: budgetWait, held: map[string]int64{}}
+	return &Budget{what: what, total: total, share: max(share, 1), wait: budgetWait, held: map[string]int64{}, growing: map[string]growing{}}
 }
 
 // Acquire reserves n units for a client. It waits until they are free, for a maximum time,
@@ -126,8 +131,9 @@ type holding struct {
 	budget *Budget
 	client string
 
-	mu sync.Mutex
-	n  int64
+	mu    sync.Mutex
+	n     int64
+	grows bool // it is one of Budget.growing
 }
 
 func (h *holding) acquire(ctx context.Context, n int64) error {
@@ -140,13 +146,55 @@ func (h *holding) acquire(ctx context.Context, n int64) error {
 	return nil
 }
 
+// more is acquire for a request whose needs become known while it is computed. It does not wait
+// if all others of its client that have units do: they would wait for each other.
+func (h *holding) more(ctx context.Context, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.budget.Acquire(ctx, h.client, n, 0)
+	if err != nil && (!h.grows || h.budget.grow(h.client, 0, 1)) {
+		err = h.budget.Acquire(ctx, h.client, n, h.budget.wait)
+		if h.grows {
+			h.budget.grow(h.client, 0, -1)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if h.n += n; !h.grows {
+		h.grows = h.budget.grow(h.client, 1, 0)
+	}
+	return nil
+}
+
+// grow adds to what is known of the requests of a client that have units, unless all of them
+// would wait then.
+func (b *Budget) grow(client string, all, waiting int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g := b.growing[client]
+	g.all, g.waiting = g.all+all, g.waiting+waiting
+	if waiting > 0 && g.waiting == g.all {
+		return false
+	}
+	if b.growing[client] = g; g.all == 0 {
+		delete(b.growing, client)
+	}
+	return true
+}
+
 // release frees n units, at most all.
 func (h *holding) release(n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n = min(n, h.n)
 	h.budget.Release(h.client, n)
-	h.n -= n
+	if h.n -= n; h.n == 0 && h.grows {
+		h.grows = !h.budget.grow(h.client, -1, 0)
+	}
 }
 
 // budgetWait is how long a request waits for bytes of a budget.

@@ -127,10 +127,10 @@ func (l Limits) withDefaults() Limits {
 func (l *Limits) costs(route *Route, held *holding) cost.Limits {
 	costs := cost.Limits{
 		Steps:  cost.Limit{Max: l.Steps, What: "steps of the patterns of a request", Flag: "--max-steps"},
-		Memory: cost.Limit{Pool: held.acquire},
+		Memory: cost.Limit{Pool: held.more},
 	}
 	if route.View {
-		costs.Expanded = cost.Limit{Max: l.View, What: "decompressed bytes of what is shown", Flag: "--max-view", Pool: held.acquire}
+		costs.Expanded = cost.Limit{Max: l.View, What: "decompressed bytes of what is shown", Flag: "--max-view", Pool: held.more}
 	}
 	return costs
 }

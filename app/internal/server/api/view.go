@@ -10,7 +10,6 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
-	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/trees"
 )
@@ -53,13 +52,14 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	return respondFile(w, file)
 }
 
-// stackBytes is about the memory of a stack of a view: of its trees, and of the answer.
-const stackBytes = 512
+// stackBytes is the memory of a stack of a view while the answer is made: of its function, of
+// its place in the tables and trees, and of its row.
+const stackBytes = 768
 
 // inputs reads the profiles of a file or archive.
 func (a *api) inputs(ctx context.Context, name string, body io.Reader, names trees.Names) (list []trees.Input, err error) {
-	reader, stacks := format.NewReader(a.Limits), 0
-	reader.Context = ctx
+	reader := format.NewReader(a.Limits)
+	reader.Context, reader.StackBytes = ctx, stackBytes
 	for d, err := range reader.Read(name, body) {
 		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
 			continue // a further member of an archive
@@ -67,10 +67,6 @@ func (a *api) inputs(ctx context.Context, name string, body io.Reader, names tre
 		if err != nil {
 			return nil, readable(err)
 		}
-		if err := cost.Of(ctx).Spend(cost.Memory, int64(reader.Symbols().Stacks.Len()-stacks)*stackBytes); err != nil {
-			return nil, err
-		}
-		stacks = reader.Symbols().Stacks.Len()
 		list = append(list, trees.NewInput(d.Name, d.Profile, names))
 	}
 	if len(list) == 0 {
