@@ -157,3 +157,28 @@ func TestOldWindows(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// FuzzLabels counts the work of a push: what it allocates is bounded by its limit and by what was
+// sent, whatever labels a request and its samples have, and what is refused leaves nothing.
+func FuzzLabels(f *testing.F) {
+	f.Add(uint16(60), uint16(4000), uint16(2000))
+	f.Add(uint16(3), uint16(4000), uint16(2000))
+	f.Add(uint16(0), uint16(1), uint16(3000))
+	f.Fuzz(func(t *testing.T, labels, length, sets uint16) {
+		labels, length, sets = labels%100, length%5000, sets%3000
+		in := open(t, mem.New(), intake.Options{MaxBytes: 1 << 20})
+		var list []continuous.Label
+		for i := range labels {
+			list = append(list, continuous.Label{Name: fmt.Sprint("l", i), Value: strings.Repeat("x", int(length))})
+		}
+		content := "f 1\n" + samples(int(sets), "id")
+		var err error
+		n := allocated(func() { err = push(in, "a", content, 0, list...) })
+		if most := uint64(16<<20) + 8192*uint64(sets) + 4*uint64(labels)*uint64(length); n > most {
+			t.Errorf("%d labels of %d bytes, %d sets: %d bytes were allocated, the maximum is %d", labels, length, sets, n, most)
+		}
+		if m := in.Metrics(); m.PendingBytes != 0 || err != nil && m.Series != 0 {
+			t.Errorf("%v: %+v", err, m)
+		}
+	})
+}

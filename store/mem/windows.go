@@ -68,13 +68,13 @@ func (s *windows) PutWindows(ctx context.Context, list []*continuous.Window) ([]
 func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	start, length := time.UnixMilli(w.Start.UnixMilli()).UTC(), w.Length.Truncate(time.Millisecond)
 	key := w.Series.Key()
+	of := s.series[key]
 	for _, old := range s.list {
 		near := old.Start.Equal(start) || w.Untimed && old.Start.Sub(start).Abs() <= continuous.RepeatWithin
-		if near && old.Level == continuous.Raw && old.hash == w.Hash && old.Length == length && old.series.Key() == key {
+		if near && old.Level == continuous.Raw && old.hash == w.Hash && old.Length == length && old.series == of {
 			return continuous.Repeated
 		}
 	}
-	of := s.series[key]
 	if of == nil {
 		of = &series{Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: start}, typ: w.Type}
 		s.series[key] = of
