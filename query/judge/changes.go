@@ -46,7 +46,9 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regre
 		v := l.verdicts[i].Accept(req.Acknowledged, req.Now)
 		var list []regression.Finding
 		for k := range v.Changes {
-			list = append(list, listed(&v.Changes[k], &v.Key))
+			if v.Changes[k].State != change.Passing { // weather is a line above the list
+				list = append(list, listed(&v.Changes[k], &v.Key))
+			}
 		}
 		c.lines, c.verdicts, c.findings = append(c.lines, l.lines[i]), append(c.verdicts, v), append(c.findings, list)
 	}

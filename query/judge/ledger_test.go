@@ -158,3 +158,28 @@ func TestOtherCode(t *testing.T) {
 		t.Errorf("%s\nfrom nothing\n%s\nbefore\n%s", got, want, before)
 	}
 }
+
+// TestWeatherIsNoRow: a night in which all code took longer is a line about the machine and a
+// state of the benchmark, not a change of the list.
+func TestWeatherIsNoRow(t *testing.T) {
+	st := mem.New()
+	for i := range 21 {
+		f := night("bb", i, 0, func(f *store.File) {
+			mean := 1000 + 10*float64(i%3)
+			if i == 20 {
+				mean *= 1.3
+			}
+			f.Run.Machine, f.Metrics = "m", []testrun.Metric{{Name: "time/op", Mean: mean, Unit: "ns/op"}}
+		})
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "test"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	res, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Weather) != 1 || len(res.Findings) != 0 || len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != "machine" {
+		t.Errorf("%q %+v %+v", res.Weather, res.Findings, res.Benchmarks)
+	}
+}
