@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -181,5 +183,27 @@ func TestWeatherIsNoRow(t *testing.T) {
 	}
 	if len(res.Weather) != 1 || len(res.Findings) != 0 || len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != "machine" {
 		t.Errorf("%q %+v %+v", res.Weather, res.Findings, res.Benchmarks)
+	}
+}
+
+// TestPageHasTheDiffOfEachChange: a page compares the runs since the onset of a change with those
+// before, however many runs ago it began.
+func TestPageHasTheDiffOfEachChange(t *testing.T) {
+	st := mem.New()
+	for i := range 13 {
+		if out, err := st.Put(t.Context(), []*store.File{night("a", i, 0, nil)}, store.PutOptions{Rules: "test"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	doc, err := Report(t.Context(), st, &ReportRequest{Page: true, MaxBreadth: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Changes) != 1 || len(doc.Attached) != 1 {
+		t.Fatalf("%d changes, %d diffs", len(doc.Changes), len(doc.Attached))
+	}
+	q, err := url.ParseQuery(doc.Attached[0].Query)
+	if err != nil || !slices.Equal(q["new-run"], []string{"n08", "n09", "n10", "n11", "n12"}) {
+		t.Errorf("%v %v", q, err)
 	}
 }

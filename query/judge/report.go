@@ -31,11 +31,11 @@ import (
 	"github.com/dendroprof/dendro/web"
 )
 
-// pageDiffs bounds the benchmarks whose diff a report page has.
+// pageDiffs bounds the diffs that a report page has.
 const pageDiffs = 10
 
-// attach adds the diff of each benchmark with findings to a report: the tested runs against
-// the average of the runs before.
+// attach adds the diffs behind the findings of each benchmark to a report: the runs since the
+// onset of a change, or those that were tested, against the average of the runs before.
 func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *report.Report) error {
 	for i := range doc.Benchmarks {
 		b := &doc.Benchmarks[i]
@@ -46,37 +46,72 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 		if err != nil {
 			return err
 		}
-		var ids [2][]store.ProfileID // base, tested
-		address := url.Values{"benchmark": {b.Benchmark.Benchmark.Name}, "type": {b.Type.Name}}
-		if group := b.Benchmark.Benchmark.Group; group != "" {
-			address.Set("group", group)
+		id := map[string]store.ProfileID{}
+		for k := range all {
+			if all[k].Benchmark == b.Benchmark.Benchmark {
+				id[all[k].Run.Key] = all[k].ID
+			}
 		}
-		for _, run := range b.Evidence.Runs {
-			at := slices.IndexFunc(all, func(p store.Profile) bool { return p.Benchmark == b.Benchmark.Benchmark && p.Run.Key == run.Key })
-			if at < 0 {
+		attached := map[string]bool{}
+		for k := range b.Findings {
+			before, after, title := sidesOf(&b.Findings[k], b.Evidence.Runs)
+			address := url.Values{"benchmark": {b.Benchmark.Benchmark.Name}, "type": {b.Type.Name}}
+			if group := b.Benchmark.Benchmark.Group; group != "" {
+				address.Set("group", group)
+			}
+			var ids [2][]store.ProfileID
+			for side, keys := range [][]evidence.Run{before, after} {
+				for _, run := range keys {
+					if at, ok := id[run.Key]; ok {
+						ids[side] = append(ids[side], at)
+						if side == 1 {
+							address.Add("new-run", run.Key)
+						}
+					}
+				}
+			}
+			at := address.Encode()
+			if len(ids[0]) == 0 || len(ids[1]) == 0 || attached[at] || len(doc.Attached) == pageDiffs {
 				continue
 			}
-			side := 0
-			if run.Tested {
-				side = 1
-				address.Add("new-run", run.Key)
+			if len(attached) == 0 { // the only one, mostly
+				title = ""
 			}
-			ids[side] = append(ids[side], all[at].ID)
+			attached[at] = true
+			diff, err := trees.DiffOfRuns(ctx, runs, ids)
+			if err != nil {
+				return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
+			}
+			var body bytes.Buffer
+			if err := document.Write(&body, diff, document.Form{Columns: true, Compact: true}); err != nil {
+				return err
+			}
+			doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String() + title, Path: "diff", Query: at, Body: bytes.TrimSpace(body.Bytes())})
 		}
-		if len(ids[0]) == 0 || len(ids[1]) == 0 {
-			continue
-		}
-		diff, err := trees.DiffOfRuns(ctx, runs, ids)
-		if err != nil {
-			return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
-		}
-		var body bytes.Buffer
-		if err := document.Write(&body, diff, document.Form{Columns: true, Compact: true}); err != nil {
-			return err
-		}
-		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})
 	}
 	return nil
+}
+
+// pageLevel is the maximum number of runs before a change in a diff of a page, as the page links it.
+const pageLevel = 30
+
+// sidesOf returns the runs behind a finding, as the page links them, and what its diff is called
+// after the benchmark.
+func sidesOf(f *regression.Finding, runs []evidence.Run) (before, after []evidence.Run, title string) {
+	if f.Change != nil {
+		onset := slices.IndexFunc(runs, func(r evidence.Run) bool { return r.Key == f.Change.Onset.Run })
+		if onset > 0 {
+			return runs[max(0, onset-pageLevel):onset], runs[onset:], " since " + words.Clean(runs[onset].Key)
+		}
+	}
+	for _, r := range runs {
+		if r.Tested {
+			after = append(after, r)
+		} else {
+			before = append(before, r)
+		}
+	}
+	return before, after, ""
 }
 
 // reportPage returns a report as an offline page.

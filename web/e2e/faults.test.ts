@@ -20,11 +20,13 @@ describe.skipIf(missing)('faults', () => {
     // Recordings with threads and markers: one has several value types.
     for (const [benchmark, file] of [['jfr', 'jfr/testdata/ap46-multi.jfr.gz'], ['firefox', 'firefox/testdata/firefox-153-raw.json.gz']] as const)
       world.dendro('import', ...store, '--keep-source', '--group', 'recordings', '--benchmark', benchmark, '--run', 'r1', join(formats, file));
-    // A machine whose collector takes ten times as much, and code that is as it was.
-    for (let i = 0; i < 10; i++) {
-      const file = world.write('gc.folded', `com/acme/Shop.main;com/acme/Shop.list ${600 + (i % 4)}\ncom/acme/Shop.main;com/acme/Cart.add ${400 + (i % 3)}\nclone3;Thread::call_run;WorkerThread::run;G1EvacuateRegionsTask::work ${i < 8 ? 20 + (i % 3) : 260}\n`);
-      world.dendro('import', ...store, '--group', 'java', '--benchmark', 'gc', '--run', `gc-${i}`, '--date', `2026-10-${10 + i}`, '--branch', 'main', '--metric', `time/op=${1000 + (i % 3)}ns/op`, '--progress', 'none', file);
-    }
+    // A machine on which all code takes longer in the newest run: the same profile, another time.
+    const same = [1, 2, 3, 4, 5, 6].map(k => `com/acme/Shop.main;com/acme/Cart.f${k} ${k * 200}\n`).join('');
+    const runs = Array.from({ length: 21 }, (_, i) => ({
+      file: world.write(`weather-${i}.folded`, same), group: 'java', benchmark: 'weather', machine: 'bench-2', run: `w-${i}`, branch: 'main', date: `2026-10-${10 + i}T00:00:00Z`,
+      metrics: [{ name: 'time/op', mean: (i < 20 ? 1000 : 1300) + 10 * (i % 3), unit: 'ns/op' }],
+    }));
+    world.dendro('import', ...store, '--manifest', world.write('weather.json', JSON.stringify(runs)));
     base = (await world.serve(...store)).http;
   });
   afterAll(() => world.close());
@@ -55,17 +57,18 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
-  test('a finding of the machine leads to its runs, not to a call path', async () => {
-    const w = await world.page();
-    await w.open(`${base}/?group=java`);
-    await w.page.locator('.triage .tr', { hasText: 'outside of the program' }).locator('[role=gridcell]').first().click();
-    const actions = w.page.locator('.panel .actions').first();
-    const link = actions.getByRole('link', { name: 'Compare the runs' });
-    await link.waitFor();
-    expect(await actions.innerText()).not.toMatch(/what grew|call path|History of this function/);
-    expect(await link.getAttribute('href')).not.toMatch(/sel=/);
-    expect(w.faults).toEqual([]);
-    await w.close();
+  test('the weather of a machine is a line above the list', async () => {
+    for (const page of ['', 'regressions']) {
+      const w = await world.page();
+      await w.open(`${base}/${page}?group=java`);
+      const line = w.page.getByText(/^1 benchmark on bench-2: all code took 1\.\d+ times as long \(2026-10-30\)$/);
+      await line.waitFor();
+      expect((await line.boundingBox())!.y).toBeLessThan((await w.page.locator('.triage').boundingBox())!.y);
+      expect(await w.page.locator('.triage .tr', { hasText: 'weather' }).count()).toBe(0);
+      expect(w.faults).toEqual([]);
+      expect(await w.barriers()).toEqual([]);
+      await w.close();
+    }
   });
 
   test('a recording of several value types has its threads over time before one chooses a type', async () => {
@@ -108,7 +111,7 @@ describe.skipIf(missing)('faults', () => {
 
   test('what a second request cannot change is not offered', async () => {
     const w = await world.page();
-    await w.open(`${base}/profile?group=java&benchmark=gc&last=1&view=stack-chart`);
+    await w.open(`${base}/profile?group=java&benchmark=weather&last=1&view=stack-chart`);
     await w.page.getByRole('heading', { name: 'The original was not kept' }).waitFor();
     expect(await w.page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await w.close();

@@ -72,7 +72,7 @@ describe.skipIf(missing)('many benchmarks', () => {
 
   test('after an import of one run its benchmark is in the table', async () => {
     const body = new FormData();
-    body.append('labels', new Blob([JSON.stringify({ group: 'go', benchmark: 'bench-00010', run: 'r6', branch: 'main', date: '2026-01-20T00:00:00Z' })], { type: 'application/json' }));
+    body.append('labels', new Blob([JSON.stringify({ group: 'go', benchmark: 'bench-00010', run: 'r6', branch: 'main', date: '2026-01-20T00:00:00Z', operations: 1000 })], { type: 'application/json' }));
     body.append('file', new Blob(['main.main;shop.Price 1300\nmain.main;shop.Load;regexp.Compile 203\nmain.main;runtime.mallocgc 104\n']), 'a.folded');
     expect((await fetch(`${base}/api/v1/import`, { method: 'POST', body })).ok).toBe(true);
     const begin = performance.now();

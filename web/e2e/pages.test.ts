@@ -215,7 +215,7 @@ describe.skipIf(missing)('pages', () => {
 
   test('offline pages make one request and show what was asked for', async () => {
     for (const [args, heading, text] of [
-      [['report', '--type', 'cpu', '--write', 'report.html'], '1 regression in 3 benchmarks', 'MustCompile'],
+      [['report', '--type', 'cpu', '--write', 'report.html'], '1 regression, 1 improvement in 3 benchmarks', 'MustCompile'],
       [['tree', '--benchmark', 'checkout', '--type', 'cpu', '-o', 'tree.html'], 'checkout', /\d functions/],
       [['top', '--benchmark', 'checkout', '--type', 'cpu', '-o', 'top.html'], 'checkout', /\d functions/],
       [['diff', '--benchmark', 'checkout', '--type', 'cpu', '--last', '2', '-o', 'diff.html'], 'run-017', 'matchRule'],

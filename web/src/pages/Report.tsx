@@ -3,7 +3,7 @@ import type { ReportDocument } from '../core/answers';
 import { visible } from '../core/format';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { Legend, Metrics, Parameters } from '../ui/ReportParts';
+import { Legend, Metrics, Notes, Parameters } from '../ui/ReportParts';
 import { Triage } from '../ui/Triage';
 import '../pages.css';
 
@@ -18,6 +18,7 @@ export default function Report() {
       <Await of={answer} what="the report">
         {doc => (
           <>
+            <Notes doc={doc} />
             <Triage doc={doc} />
             <Metrics doc={doc} />
             <Parameters doc={doc} />

@@ -28,13 +28,22 @@ export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind =
 type Address = Record<string, string | readonly string[]>;
 
 const leastRuns = 3; // of a band
+const mostRuns = 30; // of the level before a change
 
-/** The diff of the runs that were compared: against the average of those before, as reports have it. */
+/** The runs behind a finding: those since the onset of a change against those before, else those that were compared. */
+function sidesOf(c: Change, b: JudgedBenchmark): { before: string[]; after: string[] } {
+  const keys = b.runs.map(r => r.run);
+  const onset = c.change ? keys.indexOf(c.change.onset.run) : -1;
+  if (onset > 0) return { before: keys.slice(Math.max(0, onset - mostRuns), onset), after: keys.slice(onset) };
+  const of = (tested: boolean) => b.runs.filter(r => !!r.tested === tested).map(r => r.run);
+  return { before: of(false), after: of(true) };
+}
+
+/** The diff of the runs behind a finding: against the average of those before, as reports have it. */
 export function diffOf(c: Change, b: JudgedBenchmark): Address {
-  const keys = (tested: boolean) => b.runs.filter(r => !!r.tested === tested).map(r => r.run);
-  const before = keys(false);
+  const { before, after } = sidesOf(c, b);
   const against = before.length < leastRuns ? '' : 'history';
-  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': before, 'new-run': keys(true), against };
+  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': before, 'new-run': after, against };
 }
 
 /** The diff with the guilty path selected; undefined in a report without it. */

@@ -90,10 +90,18 @@ export function Parameters({ doc }: { doc: ReportDocument }) {
           </div>
         ))}
       </dl>
+    </section>
+  );
+}
+
+/** What concerns the whole list, above it: machines on which all code was slower, acceptances that lapsed. */
+export function Notes({ doc }: { doc: ReportDocument }) {
+  return (
+    <>
       {notesOf(doc.notes).map(n => (
         <p key={n}>{visible(n)}</p>
       ))}
-    </section>
+    </>
   );
 }
 

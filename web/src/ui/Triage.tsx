@@ -83,7 +83,7 @@ export function quietRows(doc: ReportDocument, all: readonly BenchmarkOverview[]
     .map(({ b, of }) => {
       const j = judged.get(keyOf(b));
       const m = j?.metric && { name: j.metric.name, unit: j.metric.unit, values: j.metric.values.map(v => v || null), last: j.metric.values.at(-1) ?? 0, mean: 0, deviation: 0 };
-      return { is: 'quiet', b, o: j?.outcome ?? { status: 'unknown', says: '' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch };
+      return { is: 'quiet', b, o: j?.outcome ?? of?.outcome ?? { status: 'unknown', says: '' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch };
     });
 }
 

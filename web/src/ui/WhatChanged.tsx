@@ -5,6 +5,7 @@ import { place } from '../core/url';
 import { accepted } from './Acknowledge';
 import { Await, type Loading, useLoad } from './Load';
 import type { Scope } from './Pickers';
+import { Notes } from './ReportParts';
 import { Triage } from './Triage';
 
 /** The parameters of the address that the requests of the table have. */
@@ -31,7 +32,7 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
   const head = q.get('head');
   for (const name of ['base', 'head']) q.delete(name);
   if (head) q.set('branch', head);
-  q.set('quick', 'true');
+  if (head) q.set('quick', 'true'); // a comparison of two sides says itself what its benchmarks are
   if (version) q.set('points', '30');
   // Thousands of benchmarks are asked for when they are looked at: the report has their number.
   const { params } = place.value;
@@ -40,7 +41,12 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
   return (
     <div class="reserved">
       <Await of={report} what="changes">
-        {doc => <Triage doc={doc} benchmarks={all.value?.benchmarks} params={scope.params} />}
+        {doc => (
+          <>
+            <Notes doc={doc} />
+            <Triage doc={doc} benchmarks={all.value?.benchmarks} params={scope.params} />
+          </>
+        )}
       </Await>
     </div>
   );
