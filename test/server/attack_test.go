@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +26,7 @@ func TestAttacks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	var stacks strings.Builder
 	for i := range 200_000 {
@@ -31,6 +34,10 @@ func TestAttacks(t *testing.T) {
 	}
 	writeOne(t, dir, "b.folded", stacks.String())
 	program.Must(t, dir, "import", "--store", "s.duckdb", "--run", "r", "b.folded")
+	content, err := os.ReadFile(filepath.Join(dir, "s.duckdb"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, a := range []struct {
 		name   string
 		most   int64 // bytes of memory
@@ -61,7 +68,12 @@ func TestAttacks(t *testing.T) {
 		{"messages of 7 MiB", 1200 << 20, func(t *testing.T, p *process) { messages(t, p, 210, 7<<20) }},
 	} {
 		t.Run(a.name, func(t *testing.T) {
-			p := serve(t, dir)
+			t.Parallel()
+			own := t.TempDir() // a server has its file for itself
+			if err := os.WriteFile(filepath.Join(own, "s.duckdb"), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := serve(t, own, "--drain", "1s")
 			a.attack(t, p)
 			p.end(t, syscall.SIGTERM)
 			peak := program.PeakMemory(p.ProcessState)
@@ -89,6 +101,7 @@ func dial(t *testing.T, p *process, from string) net.Conn {
 // can.
 func read(t *testing.T, p *process, from string, most int64) (n int64) {
 	c := dial(t, p, from)
+	defer c.Close()
 	fmt.Fprint(c, "GET /api/v1/tree?benchmark=b&rows=0 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	if most > 1<<20 {
 		n, _ = io.Copy(io.Discard, c)
@@ -140,7 +153,7 @@ func messages(t *testing.T, p *process, n, size int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 	defer stop()
 	for range n {
 		wg.Go(func() {

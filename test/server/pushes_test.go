@@ -38,8 +38,9 @@ type pushAttack struct {
 // `go test ./test/server -run PushAttacks -v`.
 func TestPushAttacks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes minutes")
+		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	for _, a := range []pushAttack{
 		{name: "nothing", most: 500 << 20, attack: func(*testing.T, *process) { time.Sleep(2 * time.Second) }},
 		{name: "labels times sets of labels", most: 1200 << 20, attack: labelsTimesSets, after: func(t *testing.T, p *process, honest int) {
@@ -77,7 +78,10 @@ func TestPushAttacks(t *testing.T) {
 			}
 		}},
 	} {
-		t.Run(a.name, func(t *testing.T) { a.play(t) })
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			a.play(t)
+		})
 	}
 }
 

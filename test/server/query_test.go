@@ -121,7 +121,8 @@ func (p *process) ended(t *testing.T, most int64) {
 // TestSelectorAttack sends patterns that take minutes: each ends at the limit of its steps,
 // others push and query meanwhile, and the server ends in order while more of them run.
 func TestSelectorAttack(t *testing.T) {
-	p := serveWithin(t, t.TempDir(), "--continuous")
+	t.Parallel()
+	p := serveWithin(t, t.TempDir(), "--continuous", "--drain", "3s")
 	client := clientAt("127.0.0.1")
 	for i := range 200 {
 		r := push(fmt.Sprintf(`victim{v="%s%d"}`, strings.Repeat("a", 4000), i))
@@ -183,6 +184,7 @@ func overlapping(t *testing.T, n int, content string) string {
 // TestArchiveAttack sends archives of 1 MB that stand for gigabytes: to be shown, and to be
 // imported.
 func TestArchiveAttack(t *testing.T) {
+	t.Parallel()
 	p := serveWithin(t, t.TempDir(), "--max-view", "33554432", "--max-work", "629145600")
 	var stacks strings.Builder
 	for i := range 130_000 {
@@ -225,6 +227,7 @@ func TestArchiveAttack(t *testing.T) {
 // TestSQLAttack runs statements that make large values and large aggregates with a read token:
 // they fail or end, and what is left of one ends with its client.
 func TestSQLAttack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const token = "read-0123456789ab"
 	writeOne(t, dir, "token", token)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,7 +23,17 @@ import (
 	"github.com/dendroprof/dendro/test/program"
 )
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
+// TestMain lets more tests run at the same time than there are processors: they wait for most of
+// their time, and each measures a server of its own.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		flag.Set("test.parallel", "6")
+	}
+	os.Exit(program.Main(m.Run))
+}
 
 // process is a server under test.
 type process struct {
