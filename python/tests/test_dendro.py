@@ -96,7 +96,7 @@ class Stores(unittest.TestCase):
     def test_finds_the_planted_regression(self) -> None:
         found = self.file.regressions()
         self.assertIn("checkout", set(found.benchmark))
-        none = self.file.regressions(benchmark="search")
+        none = self.file.regressions(benchmark="report")
         self.assertEqual(len(none), 0)
         self.assertGreater(len(none.columns), 10)
         self.assertLessEqual(set(none.columns), set(found.columns))
