@@ -142,7 +142,7 @@ class Many(unittest.TestCase):
                     lines = [f"main;work{i};{'inner' if i else f'step{benchmark}'} {round(weight * noise.gauss(1, 0.02))}"
                              for i, weight in enumerate((3000 * slower, 5000, 2000, 800))]
                     Path(profiles, f"case{benchmark:02}.folded").write_text("\n".join(lines) + "\n")
-                dendro("import", "--store", source, "--group", "many", "--run", f"r{run:02}", "--date", f"2026-10-{run + 1:02}T00:00:00Z", profiles)
+                dendro("import", "--store", source, "--group", "many", "--operations", "1000", "--run", f"r{run:02}", "--date", f"2026-10-{run + 1:02}T00:00:00Z", profiles)
         dendro("publish", "--store", source, "--to", place)
         want = json.loads(dendro("regressions", "--store", source, "--rows", "0", "-o", "json"))["findings"]
         got = [json.loads(r.finding) for r in lake.regressions(spark, place, PROGRAM, "grp = 'many'", ("--group", "many")).collect()]
