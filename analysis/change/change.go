@@ -32,7 +32,7 @@ import (
 // Method is the version of the method. A verdict of another version is computed again.
 const Method = 2
 
-// State is what is known of a change.
+// State is the stage of a change: stated once, sure, over, or accepted.
 type State string
 
 // The states. A suspect that the next run does not repeat is withdrawn: it leaves the list.

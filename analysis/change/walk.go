@@ -248,8 +248,8 @@ func programOf(a *regression.Analysis) *regression.Estimate {
 	return &regression.Estimate{Value: a.Metric.Now/a.Metric.Before - 1, Unit: "share"}
 }
 
-// take adds what was found at the newest run to the changes: suspects that are found again stay or are
-// confirmed, others are withdrawn.
+// take updates the changes with the findings of the newest run. It keeps or confirms the suspects that
+// are found again, withdraws the others, and adds new findings as suspects.
 func (w *walker) take(found []stated) {
 	v := w.v
 	slices.SortStableFunc(found, func(a, b stated) int {
@@ -501,8 +501,8 @@ func (w *walker) back(c *Change) int {
 	return -1
 }
 
-// The log likelihood ratio of being back at the level before: of all runs at least, and of one run
-// at most.
+// Bounds of the log likelihood ratio of being back at the level before: the minimum of all runs
+// together, and the maximum that one run may contribute.
 const (
 	leastRatio = 4.0
 	mostRatio  = 4.0

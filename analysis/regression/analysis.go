@@ -209,9 +209,9 @@ func (f *fit) smallestChange(s, samples, k float64) float64 {
 	return math.Max((z+powerScore)*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
-// reliablyFound is smallestChange for readers: where operations are known, a size is known only
-// as well as the program's samples per operation, so their spread beyond what is usual is a part
-// of it.
+// reliablyFound returns the smallest change that reports print. Where operations are known, it
+// adds to smallestChange the spread of the program's samples per operation, as far as that exceeds
+// the usual rateDeviation: no size is more exact than this rate.
 func (f *fit) reliablyFound(s, samples, k float64) float64 {
 	change := f.smallestChange(s, samples, k)
 	if excess := f.rate.spread*f.rate.spread - rateDeviation*rateDeviation; f.rate.exact && excess > 0 {

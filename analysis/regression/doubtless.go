@@ -15,9 +15,8 @@ const (
 	doubtlessFactor = 2.0
 )
 
-// costsOf returns what an operation takes in runs: samples where all operations are known, else
-// the metric; nil without one of them in every run, and for values that are no cost of
-// operations.
+// costsOf returns the cost of an operation in each run: its samples per operation (rates), or its
+// metric. It returns nil if a run lacks that, and for value types that are amounts at one moment.
 func costsOf(m *history.Matrix, runs []int, rates bool) (list []float64) {
 	if m.Runs[runs[0]].Profile.Type.Momentary() {
 		return nil
