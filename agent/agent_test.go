@@ -229,7 +229,7 @@ func inherits(d time.Duration) { time.Sleep(d) }
 func TestKeepAlive(t *testing.T) {
 	s := servertest.New(t, nil)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /work/{id}", func(http.ResponseWriter, *http.Request) { sleepy(100 * time.Millisecond) })
+	mux.HandleFunc("GET /jobs/{id}", func(http.ResponseWriter, *http.Request) { sleepy(100 * time.Millisecond) })
 	mux.HandleFunc("/other", func(w http.ResponseWriter, _ *http.Request) {
 		sleepyOther(50 * time.Millisecond)
 		w.WriteHeader(http.StatusTeapot)
@@ -237,9 +237,9 @@ func TestKeepAlive(t *testing.T) {
 	web := httptest.NewServer(agent.Handler(mux))
 	defer web.Close()
 	stop := start(t, s, agent.Options{})
-	running(t, s, servertest.Task("t1", "GET:/work/{id}"))
+	running(t, s, servertest.Task("t1", "GET:/jobs/{id}"))
 	for range 4 {
-		for _, path := range []string{"/work/7", "/other"} {
+		for _, path := range []string{"/jobs/7", "/other"} {
 			answer, err := http.Get(web.URL + path)
 			if err != nil {
 				t.Fatal(err)
@@ -264,7 +264,7 @@ func TestKeepAlive(t *testing.T) {
 	if o := seen.Segment("GET:/other"); o == nil || tag(o, "http.status_code") != "418" || o.Spans[0].ComponentId != 5004 {
 		t.Errorf("segment %v", o)
 	}
-	if o := seen.Segment("GET:/work/{id}"); tag(o, "profile.period") == "" {
+	if o := seen.Segment("GET:/jobs/{id}"); tag(o, "profile.period") == "" {
 		t.Errorf("segment %v does not say its period", o)
 	}
 }
