@@ -13,9 +13,10 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Finding writes one finding as the text report does, without its place in the code.
-func Finding(w io.Writer, f *regression.Finding) error {
-	t := &text{bufio.NewWriter(w)}
+// Finding writes one finding as the text report does, without its place in the code. Only with
+// full it has the evidence of what was ruled out; otherwise it names that.
+func Finding(w io.Writer, f *regression.Finding, full bool) error {
+	t := &text{bufio.NewWriter(w), full}
 	c := &Change{Change: gate.Change{Finding: *f}}
 	where, _ := c.where()
 	t.line("", "%s  %s  %s  %s", c.what(), where, short(f), c.label())
@@ -41,9 +42,43 @@ func (c *Change) fail() string {
 	return ""
 }
 
-// field writes a named line below a change.
+// lineWidth is the maximum number of columns of a line below a change, unless a word is longer.
+const lineWidth = 100
+
+// field writes a named line below a change, and goes on in further lines where it is too long.
 func (t *text) field(name, format string, args ...any) {
-	t.line("    ", "%-10s %s", name, fmt.Sprintf(format, args...))
+	const indent = 15
+	rest := fmt.Sprintf(format, args...)
+	for head := name; ; head = "" {
+		line, more := breakLine(rest, lineWidth-indent)
+		t.line("    ", "%-10s %s", head, line)
+		if more == "" {
+			return
+		}
+		rest = more
+	}
+}
+
+// breakLine cuts a text behind the last word that fits into so many columns; an arrow of a call
+// path begins the next line.
+func breakLine(s string, width int) (line, rest string) {
+	runes := []rune(s)
+	if len(runes) <= width {
+		return s, ""
+	}
+	at := width
+	for at > 0 && runes[at] != ' ' {
+		at--
+	}
+	if at == 0 { // one word
+		for at = width; at < len(runes) && runes[at] != ' '; at++ {
+		}
+	}
+	line, rest = string(runes[:at]), strings.TrimPrefix(string(runes[at:]), " ")
+	if cut, ok := strings.CutSuffix(line, " →"); ok {
+		return cut, "→ " + rest
+	}
+	return line, rest
 }
 
 // details writes place, amount and evidence.
@@ -87,11 +122,23 @@ func (t *text) details(c *Change) {
 	for _, x := range c.Explained {
 		t.field("explained", "by %s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
 	}
-	for _, x := range c.RuledOut {
-		t.field("ruled out", "%s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
-	}
+	t.ruledOut(c)
 	if c.Acknowledged != nil {
 		t.field("accepted", "%s", words.Clean(c.acceptance()))
+	}
+}
+
+// ruledOut writes the other causes that were tested.
+func (t *text) ruledOut(c *Change) {
+	var causes []string
+	for _, x := range c.RuledOut {
+		if t.full {
+			t.field("ruled out", "%s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
+		}
+		causes = append(causes, words.Clean(x.Cause))
+	}
+	if !t.full && len(causes) > 0 {
+		t.field("ruled out", "%s (--full)", strings.Join(causes, ", "))
 	}
 }
 

@@ -30,7 +30,7 @@ const fewBenchmarks = 8
 
 // Text writes the report for a terminal.
 func (r *Report) Text(w io.Writer, d Detail) error {
-	t := &text{bufio.NewWriter(w)}
+	t := &text{bufio.NewWriter(w), true}
 	t.head(r)
 	shown, left := r.shown(d.Changes)
 	for _, c := range shown {
@@ -64,7 +64,10 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 }
 
 // text writes lines; Flush returns errors.
-type text struct{ *bufio.Writer }
+type text struct {
+	*bufio.Writer
+	full bool // with the evidence of what was ruled out
+}
 
 func (t *text) line(indent, format string, args ...any) {
 	fmt.Fprintf(t, indent+format+"\n", args...)

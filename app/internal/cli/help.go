@@ -33,7 +33,7 @@ var usual = map[string][]string{
 	"overview":    {"benchmark", "group", "branch", "since", "rows", "output"},
 	"prune":       {"benchmark", "branch", "keep", "older-than", "yes", "dry-run"},
 	"publish":     {"benchmark", "since", "last", "to", "warehouse"},
-	"regressions": {"new", "ended", "base", "head", "service", "benchmark", "branch", "type", "method", "all", "rows", "output"},
+	"regressions": {"new", "ended", "base", "head", "service", "benchmark", "branch", "type", "method", "all", "full", "rows", "output"},
 	"report":      {"base", "head", "service", "benchmark", "last", "type", "candidates", "rows", "output"},
 	"runs":        {"benchmark", "branch", "machine", "last", "since", "profiles", "rows", "output"},
 	"services":    {"service", "labels", "since", "type", "over-time", "function", "by", "step", "rows", "output"},

@@ -19,7 +19,7 @@ func newRegressions(e *env) *cobra.Command {
 	var r judge.MethodRequest
 	var out destination
 	var code codeFlags
-	all := false
+	all, full := false, false
 	c := &cobra.Command{
 		Use:   "regressions [flags]",
 		Short: "Find what became slower, where, since when, by how much",
@@ -54,6 +54,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 	flags := addRequest(c, &r)
 	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together in place of following changes"
 	c.Flags().BoolVar(&all, "all", false, "also print unchanged benchmarks, accepted changes and, of two sides, moved and transient ones")
+	c.Flags().BoolVar(&full, "full", false, "print the evidence of what was ruled out")
 	code.addFlags(c)
 	out.addFlag(c, "text", "json", "md")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -74,7 +75,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 		return e.asking(c.Context(), engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 			return out.answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *render.Output, result any) error {
 				if found, ok := result.(*judge.RegressionsResult); ok {
-					return render.Findings(o, found, limit, all)
+					return render.Findings(o, found, limit, all, full)
 				}
 				return render.Result(o, result)
 			})

@@ -264,7 +264,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 	o := &render.Output{W: out, Err: out, Format: "text"}
 	switch r := result.(type) {
 	case *judge.RegressionsResult:
-		return render.Findings(o, r, findings, false)
+		return render.Findings(o, r, findings, false, true)
 	case *judge.BottlenecksResult:
 		return render.Bottlenecks(o, request.(*judge.BottlenecksRequest), r)
 	case *trees.BandResult:

@@ -20,8 +20,8 @@ import (
 
 // Findings writes what became slower: for people by benchmark, with what could have been
 // found; as a table with a row per finding. At most rows findings; 0: all. With all,
-// moved and transient changes and every benchmark are written too.
-func Findings(o *Output, r *judge.RegressionsResult, rows int, all bool) error {
+// moved and transient changes and every benchmark are written too, with full the evidence.
+func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) error {
 	if o.Format != "text" {
 		shown := *r
 		shown.Findings = slices.Clone(words.First(r.Findings, rows))
@@ -44,7 +44,7 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all bool) error {
 			omitted++
 		default:
 			var text strings.Builder
-			if err := report.Finding(&text, f); err != nil {
+			if err := report.Finding(&text, f, full); err != nil {
 				return err
 			}
 			head, rest, _ := strings.Cut(text.String(), "\n")
