@@ -141,9 +141,9 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
-// TestFromPprof runs the commands of docs/method/from-pprof.md.
+// TestFromPprof runs the counterparts of pprof's options in docs/start/howto.md.
 func TestFromPprof(t *testing.T) {
-	page := pages(t)["docs/method/from-pprof.md"]
+	_, page, _ := strings.Cut(read(t, "docs/start/howto.md"), "## Every option of pprof")
 	dir := t.TempDir()
 	surroundings(t, dir)
 	names := strings.NewReplacer("cpu.pb.gz", "after.pb.gz", "old.pb.gz", "before.pb.gz", "new.pb.gz", "after.pb.gz",
