@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Benchmark identifies one workload.
@@ -189,14 +190,17 @@ func (m Metric) Check() error {
 }
 
 // timeUnits are units of time, as benchmarks write them.
-var timeUnits = []string{"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h"}
+var timeUnits = []string{"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h",
+	"nanoseconds", "microseconds", "milliseconds", "minutes", "hours"}
 
-// IsTime reports whether a metric of a unit says how long operations take: a time, a rate per
-// time, or cycles of the processor. Without a unit it may be one.
+// IsTime reports whether a metric of a unit says how long operations take: a time, also of a kind
+// ("cpu ns/op", "user-ns"), a rate per time, or cycles of the processor. Without a unit it may be
+// one.
 func IsTime(unit string) bool {
 	u := strings.ToLower(strings.TrimSpace(unit))
 	what, _, _ := strings.Cut(u, "/")
-	return u == "" || slices.Contains(timeUnits, what) || strings.HasPrefix(what, "cycle") || BetterOf(unit) == Higher
+	kind := strings.FieldsFunc(what, func(r rune) bool { return !unicode.IsLetter(r) })
+	return u == "" || len(kind) > 0 && slices.Contains(timeUnits, kind[len(kind)-1]) || strings.HasPrefix(what, "cycle") || BetterOf(unit) == Higher
 }
 
 // BetterOf returns the usual direction of a unit: rates (`…/s`, `ops/…`) are

@@ -220,3 +220,12 @@ func TestSamples(t *testing.T) {
 		}
 	}
 }
+
+func TestIsTime(t *testing.T) {
+	for unit, want := range map[string]bool{"ns/op": true, "cpu ns/op": true, "user-ns": true, "ms": true, "µs": true, "MB/s": true, "ops/s": true, "cycles/op": true, "": true,
+		"nanoseconds": true, "allocs/op": false, "B/op": false, "bytes": false, "lines": false, "items/op": false} {
+		if got := testrun.IsTime(unit); got != want {
+			t.Errorf("%q: %t", unit, got)
+		}
+	}
+}
