@@ -32,9 +32,6 @@ type Request struct {
 	// finds it confirmed.
 	Acknowledged []Acknowledgement
 	Now          time.Time // for Acknowledged; zero: none has expired
-	// Memory keeps the result of each benchmark. Find judges only benchmarks that it does
-	// not have; nil: all of them.
-	Memory *store.Memory
 }
 
 // window returns the maximum number of history runs.

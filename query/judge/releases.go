@@ -22,7 +22,6 @@ type Releases struct {
 // releases, all of which are compared.
 func (s Sides) open(ctx context.Context, st store.Store, req *regression.Request) (store.Store, Sides, []string, error) {
 	if s.Service == "" {
-		req.Memory = store.MemoryOf(st)
 		if s.By != "" {
 			return nil, s, nil, param.Errorf("--by needs --service")
 		}
@@ -39,6 +38,5 @@ func (s Sides) open(ctx context.Context, st store.Store, req *regression.Request
 	}
 	const side = "attr." + releases.SideAttribute + "="
 	s.Base, s.Head = side+releases.Base, side+releases.Head
-	req.Memory = store.MemoryOf(c)
 	return c, s, []string{c.String()}, nil
 }

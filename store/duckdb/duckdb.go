@@ -62,8 +62,7 @@ var (
 	_ store.RowWriter = (*Store)(nil)
 	_ traceprof.Store = (*Store)(nil)
 
-	_ continuous.Store  = (*Store)(nil)
-	_ store.Remembering = (*Store)(nil)
+	_ continuous.Store = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,

@@ -11,7 +11,7 @@ import (
 // interner is a forest that merges attributes of functions.
 type interner struct {
 	*calltree.Forest
-	memory *store.Memory
+	code *int64 // store.Verdicts.Code
 }
 
 // Function implements calltree.Interner. Attributes that the forest does not have
@@ -23,7 +23,9 @@ func (f interner) Function(fn profile.Function) int32 {
 		if merged := calltree.MergeAttributes(have, fn); merged != have {
 			f.Functions = slices.Clone(f.Functions)
 			f.Functions[id] = merged
-			f.memory.Merged(have, merged)
+			if store.OtherCode(have, merged) && f.code != nil {
+				*f.code++
+			}
 		}
 	}
 	return id

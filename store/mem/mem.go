@@ -64,11 +64,8 @@ type Store struct {
 	forest, view *calltree.Forest
 	translations calltree.Translations
 
-	memory store.Memory
+	code int64 // store.Verdicts.Code
 }
-
-// Memory implements store.Remembering.
-func (s *Store) Memory() *store.Memory { return &s.memory }
 
 // pair is what metrics belong to.
 type pair struct {

@@ -102,7 +102,7 @@ func (s *Store) newEntry(f *store.File, r *store.Record) *entry {
 	if r.Self.Len() == 0 {
 		return e // and there may be no Forest
 	}
-	tr := s.translations.Of(r.Forest, interner{s.forest, &s.memory})
+	tr := s.translations.Of(r.Forest, interner{s.forest, &s.code})
 	e.self = tr.Vector(r.Forest, r.Self)
 	for _, m := range r.Modes {
 		if m.Len() > 0 {

@@ -17,7 +17,7 @@ func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.V
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	v.Code = s.memory.Generation()
+	v.Code = s.code
 	if len(of) == 0 {
 		of = slices.Collect(maps.Keys(s.verdicts))
 	}

@@ -236,15 +236,10 @@ func (d *dictionary) writer(ctx context.Context, c *driver.Conn) (*writer, error
 }
 
 // commit makes the writer's additions visible.
-func (d *dictionary) commit(memory *store.Memory) {
+func (d *dictionary) commit() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := d.w
-	for id := range w.changedFns {
-		if int(id) < w.committedFns && d.names != nil {
-			memory.Merged(d.names.functions[id], w.functions[id])
-		}
-	}
 	if len(w.functions) != w.committedFns || len(w.changedFns) > 0 {
 		d.names, d.view = &names{functions: slices.Clip(w.functions)}, nil
 		w.committedFns, w.shared, w.otherCode = len(w.functions), true, false

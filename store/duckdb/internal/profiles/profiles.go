@@ -51,14 +51,10 @@ type Store struct {
 	dict    dictionary
 	cache   rowCache
 	decoded atomic.Pointer[view] // the forest of the decoders
-	memory  store.Memory
 }
 
 // New returns the profiles of a file, to be loaded by Load.
 func New(file *driver.File) *Store { return &Store{file: file} }
-
-// Memory implements store.Remembering.
-func (s *Store) Memory() *store.Memory { return &s.memory }
 
 // Version implements store.Versioned.
 func (s *Store) Version() uint64 {

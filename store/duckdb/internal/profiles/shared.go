@@ -56,7 +56,7 @@ func Grow(ctx context.Context, s *Store, f func(c *driver.Conn, g *Growth) error
 			c.Exec("ROLLBACK")
 			return err
 		}
-		s.dict.commit(&s.memory)
+		s.dict.commit()
 		committed()
 		return nil
 	})

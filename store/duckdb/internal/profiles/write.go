@@ -68,7 +68,7 @@ func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error
 		c.Exec("ROLLBACK")
 		return err
 	}
-	s.dict.commit(&s.memory)
+	s.dict.commit()
 	s.catalog.change(func() { b.apply() })
 	return nil
 }

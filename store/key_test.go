@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -52,39 +51,4 @@ func TestProfileKey(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestMemory: it is bounded, and a function that became other code begins a generation.
-func TestMemory(t *testing.T) {
-	var m Memory
-	for i := range byte(10) {
-		m.Put(MemoryKey{i}, i, memoryBytes/4)
-	}
-	if m.Bytes() > memoryBytes {
-		t.Error(m.Bytes(), "bytes")
-	}
-	if _, ok := m.Get(MemoryKey{0}); ok {
-		t.Error("the oldest result is still there")
-	}
-	if r, ok := m.Get(MemoryKey{9}); !ok || r != byte(9) {
-		t.Error(r, ok)
-	}
-	m.Put(MemoryKey{11}, 0, memoryBytes) // is too large
-	if _, ok := m.Get(MemoryKey{11}); ok {
-		t.Error("a result that takes all the room is kept")
-	}
-	m.Merged(profile.Function{Name: "f", StartLine: 1}, profile.Function{Name: "f", StartLine: 2})
-	if m.Generation() != 0 {
-		t.Error("a line that moved began a generation")
-	}
-	m.Merged(profile.Function{Name: "f"}, profile.Function{Name: "f", File: "f.go"})
-	if m.Generation() != 1 {
-		t.Error("a file that became known began no generation")
-	}
-	var none *Memory
-	none.Put(MemoryKey{1}, 1, 1)
-	if _, ok := none.Get(MemoryKey{1}); ok {
-		t.Error("no memory keeps something")
-	}
-	none.Merged(profile.Function{}, profile.Function{Name: "f"})
 }
