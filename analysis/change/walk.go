@@ -82,7 +82,7 @@ func (w *walker) step(t int) error {
 	}
 	w.end()
 	w.take(found)
-	if err := w.measure(t); err != nil {
+	if err := w.measure(); err != nil {
 		return err
 	}
 	v.Walk.Level = v.Walk.Level[max(0, len(v.Walk.Level)-mostRuns):]
@@ -368,8 +368,14 @@ func (w *walker) newChange(f *stated) Change {
 	return c
 }
 
-// raise begins a new level with a run.
+// raise begins a new level with a run: no run of it is of the changes before, whose runs they
+// were as long as the new change was a suspect.
 func (w *walker) raise(first int) {
+	for i := range w.v.Changes {
+		if c := &w.v.Changes[i]; c.State == Confirmed && !c.Drifts && c.After[0] < first {
+			c.After = slices.DeleteFunc(c.After, func(run int) bool { return run >= first })
+		}
+	}
 	walk := &w.v.Walk
 	old, _ := w.base(first)
 	walk.Level = slices.DeleteFunc(walk.Level, func(run int) bool { return run < first })
@@ -509,11 +515,11 @@ const (
 )
 
 // measure updates the sizes of the open changes by the runs since their onsets.
-func (w *walker) measure(t int) error {
+func (w *walker) measure() error {
 	done := map[[2]int]*regression.Analysis{}
 	for i := range w.v.Changes {
 		c := &w.v.Changes[i]
-		if c.State != Confirmed || c.After[len(c.After)-1] != t || c.Runs == len(c.After) || len(c.Before) < leastLevel {
+		if c.State != Confirmed || c.Runs == len(c.After) || len(c.Before) < leastLevel {
 			continue
 		}
 		if w.series.Type.Momentary() {

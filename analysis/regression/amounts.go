@@ -53,6 +53,7 @@ func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, mo
 	}
 	window := runs[max(0, len(runs)-k-req.window()):]
 	if f := grown(s, m, k, &req.Options, leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)); f != nil {
+		f.Sides = sidesOf(m, window[:len(window)-k], window[len(window)-k:])
 		b.Findings = append(b.Findings, *f)
 	}
 }

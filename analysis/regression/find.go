@@ -248,7 +248,16 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	runs, before = runs[from:], before-from
 	n := len(runs)
 	compare := func(before, from, to int) (*Analysis, error) {
-		return rows.Compare(runs[max(0, before-req.window()):before], runs[from:to], req.Options)
+		hist, tested := runs[max(0, before-req.window()):before], runs[from:to]
+		a, err := rows.Compare(hist, tested, req.Options)
+		if err != nil {
+			return nil, err
+		}
+		sides := sidesOf(rows.sp.matrix, hist, tested)
+		for i := range a.Findings {
+			a.Findings[i].Sides = sides
+		}
+		return a, nil
 	}
 	newest, err := compare(before, n-k, n)
 	if err != nil {
@@ -272,6 +281,18 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	b.Analyses = append(b.Analyses, two, one)
 	b.Findings = combine(two.Findings, newest.Findings, one.Findings)
 	return nil
+}
+
+// sidesOf returns the sides of what runs of a matrix are compared.
+func sidesOf(m *history.Matrix, hist, tested []int) *Sides {
+	of := func(runs []int) []*store.Profile {
+		list := make([]*store.Profile, len(runs))
+		for i, t := range runs {
+			list[i] = m.Runs[t].Profile
+		}
+		return list
+	}
+	return NewSides(of(hist), of(tested))
 }
 
 // combine merges the findings of the newest two runs together, of the newest alone, and

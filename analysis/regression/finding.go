@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"time"
+
+	"github.com/dendroprof/dendro/store"
 )
 
 // Kind is the kind of a finding.
@@ -96,6 +98,40 @@ type Finding struct {
 	Note string `json:"note,omitempty"`
 	// Change is the life of a change; nil for a comparison of two sides.
 	Change *Lasting `json:"change,omitempty"`
+	// Sides are the runs whose difference the finding is; nil within an analysis.
+	Sides *Sides `json:"sides,omitempty"`
+}
+
+// Sides are the runs of both sides of a finding by key, oldest first, and how a diff of them
+// shows the finding's numbers.
+type Sides struct {
+	Before []string `json:"before"`
+	After  []string `json:"after"`
+	// Against is the parameter of that diff: empty where amounts were compared, per operation or
+	// of one moment; AgainstHistory where shares of samples were.
+	Against string `json:"against,omitempty"`
+}
+
+// AgainstHistory: runs are scaled so that most functions are unchanged.
+const AgainstHistory = "history"
+
+// NewSides returns the sides of a finding that compares these runs.
+func NewSides(before, after []*store.Profile) *Sides {
+	s := &Sides{Before: []string{}, After: []string{}}
+	amounts := true
+	add := func(list []*store.Profile, to *[]string) {
+		for _, p := range list {
+			n, _ := p.Operations()
+			amounts = amounts && (n > 0 || p.Type.Momentary())
+			*to = append(*to, p.Run.Key)
+		}
+	}
+	add(before, &s.Before)
+	add(after, &s.After)
+	if !amounts && len(before) >= leastHistory {
+		s.Against = AgainstHistory
+	}
+	return s
 }
 
 // Lasting is the life of a finding that is a change, from its first run to its last.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dendroprof/dendro/query/trees"
@@ -54,5 +55,52 @@ func TestOneSize(t *testing.T) {
 				t.Errorf("seed %d: %s is %+.4f of the program in the diff, %+.4f in the finding", seed, row.Function, share, f.Delta.Share)
 			}
 		}
+	}
+}
+
+// TestDiffOfEachChange: the diff of the sides of a change has the size of its row, also of a second
+// change on top of the first; without operations it is the diff against the history.
+func TestDiffOfEachChange(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	var runs []runtest.Run
+	for i := range 24 {
+		operations, slow := 100+r.IntN(80), 1.0
+		switch {
+		case i >= 16:
+			slow = 6
+		case i >= 8:
+			slow = 2.5
+		}
+		of := func(perOperation float64) int {
+			return int(perOperation * float64(operations) * (1 + 0.01*r.NormFloat64()))
+		}
+		runs = append(runs, runtest.Run{Benchmark: "b", Operations: float64(operations),
+			Stacks: fmt.Sprintf("main;load;parse %d, main;load;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(10*slow), of(10), of(20), of(15), of(12), of(18))})
+	}
+	list, err := Regressions(t.Context(), runtest.Store(t, runs...), withDefaults[RegressionsRequest](t, nil))
+	if err != nil || len(list.Findings) != 2 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	for i, f := range list.Findings { // newest first
+		s := f.Sides
+		if s == nil || s.Against != "" || s.After[0] != f.Change.Onset.Run || slices.Contains(s.Before, s.After[0]) || len(s.After) != 8 || i == 0 && s.Before[0] != list.Findings[1].Change.Onset.Run {
+			t.Fatalf("%+v", s)
+		}
+		diff, err := trees.DiffFunctions(t.Context(), runtest.Store(t, runs...), &trees.DiffRequest{Base: trees.Side{Runs: s.Before}, New: trees.Side{Runs: s.After}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range diff.Rows.All() {
+			if share := row.Total.Delta.Value() / diff.RootTotal.Base.Value(); row.Function == f.Headline.Function && math.Abs(share/f.Delta.Share-1) > 1e-9 {
+				t.Errorf("%s is %+.4f of the program in the diff, %+.4f in the row", row.Function, share, f.Delta.Share)
+			}
+		}
+	}
+	for i := range runs {
+		runs[i].Operations = 0
+	}
+	list, err = Regressions(t.Context(), runtest.Store(t, runs...), withDefaults[RegressionsRequest](t, nil))
+	if err != nil || len(list.Findings) == 0 || list.Findings[0].Sides.Against != "history" {
+		t.Errorf("%+v %v", list, err)
 	}
 }

@@ -47,7 +47,7 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regre
 		var list []regression.Finding
 		for k := range v.Changes {
 			if v.Changes[k].State != change.Passing { // weather is a line above the list
-				list = append(list, listed(&v.Changes[k], &v.Key))
+				list = append(list, listed(&v.Changes[k], &l.lines[i]))
 			}
 		}
 		c.lines, c.verdicts, c.findings = append(c.lines, l.lines[i]), append(c.verdicts, v), append(c.findings, list)
@@ -147,9 +147,18 @@ func (c *changes) standing(i int) change.Standing {
 	return v.Standing(runs)
 }
 
-// listed returns a change as the finding that all surfaces show.
-func listed(c *change.Change, k *change.Key) regression.Finding {
-	f := c.Finding
+// listed returns a change of a line as the finding that all surfaces show.
+func listed(c *change.Change, s *history.Series) regression.Finding {
+	f, k := c.Finding, change.KeyOf(&s.Profiles[0])
+	profiles := func(runs []int) (list []*store.Profile) {
+		for _, run := range runs {
+			if run >= 0 && run < len(s.Profiles) { // a stored verdict is not trusted
+				list = append(list, &s.Profiles[run])
+			}
+		}
+		return list
+	}
+	f.Sides = regression.NewSides(profiles(c.Before), profiles(c.After))
 	moment := func(r *change.Run) *regression.Moment {
 		if r == nil {
 			return nil

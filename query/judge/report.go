@@ -34,8 +34,7 @@ import (
 // pageDiffs bounds the diffs that a report page has.
 const pageDiffs = 10
 
-// attach adds the diffs behind the findings of each benchmark to a report: the runs since the
-// onset of a change, or those that were tested, against the average of the runs before.
+// attach adds the diffs of the sides of the findings of each benchmark to a report.
 func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *report.Report) error {
 	for i := range doc.Benchmarks {
 		b := &doc.Benchmarks[i]
@@ -54,18 +53,21 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 		}
 		attached := map[string]bool{}
 		for k := range b.Findings {
-			before, after, title := sidesOf(&b.Findings[k], b.Evidence.Runs)
+			f := &b.Findings[k]
+			if f.Sides == nil {
+				continue
+			}
 			address := url.Values{"benchmark": {b.Benchmark.Benchmark.Name}, "type": {b.Type.Name}}
 			if group := b.Benchmark.Benchmark.Group; group != "" {
 				address.Set("group", group)
 			}
 			var ids [2][]store.ProfileID
-			for side, keys := range [][]evidence.Run{before, after} {
-				for _, run := range keys {
-					if at, ok := id[run.Key]; ok {
+			for side, keys := range [][]string{f.Sides.Before, f.Sides.After} {
+				for _, key := range keys {
+					if at, ok := id[key]; ok {
 						ids[side] = append(ids[side], at)
 						if side == 1 {
-							address.Add("new-run", run.Key)
+							address.Add("new-run", key)
 						}
 					}
 				}
@@ -74,11 +76,12 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 			if len(ids[0]) == 0 || len(ids[1]) == 0 || attached[at] || len(doc.Attached) == pageDiffs {
 				continue
 			}
-			if len(attached) == 0 { // the only one, mostly
-				title = ""
+			title := ""
+			if f.Change != nil && len(attached) > 0 { // the first is the only one, mostly
+				title = " since " + words.Clean(f.Change.Onset.Run)
 			}
 			attached[at] = true
-			diff, err := trees.DiffOfRuns(ctx, runs, ids)
+			diff, err := trees.DiffOfRuns(ctx, runs, ids, f.Sides.Against != "")
 			if err != nil {
 				return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
 			}
@@ -90,28 +93,6 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 		}
 	}
 	return nil
-}
-
-// pageLevel is the maximum number of runs before a change in a diff of a page, as the page links it.
-const pageLevel = 30
-
-// sidesOf returns the runs behind a finding, as the page links them, and what its diff is called
-// after the benchmark.
-func sidesOf(f *regression.Finding, runs []evidence.Run) (before, after []evidence.Run, title string) {
-	if f.Change != nil {
-		onset := slices.IndexFunc(runs, func(r evidence.Run) bool { return r.Key == f.Change.Onset.Run })
-		if onset > 0 {
-			return runs[max(0, onset-pageLevel):onset], runs[onset:], " since " + words.Clean(runs[onset].Key)
-		}
-	}
-	for _, r := range runs {
-		if r.Tested {
-			after = append(after, r)
-		} else {
-			before = append(before, r)
-		}
-	}
-	return before, after, ""
 }
 
 // reportPage returns a report as an offline page.

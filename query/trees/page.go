@@ -175,9 +175,9 @@ func answer(page *web.Report, path, query string, result any) error {
 }
 
 // DiffOfRuns compares profiles of one benchmark: the second side with the average and the band
-// of the first or, if the first has too few for a band, the means of both.
-func DiffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID) (any, error) {
-	if len(ids[0]) >= average.LeastRuns {
+// of the first if it is the history, as --against history does; else as a diff of both sides does.
+func DiffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID, history bool) (any, error) {
+	if history {
 		c, err := average.Compare(ctx, runs, store.Query{Profiles: ids[1]}, store.Query{Profiles: ids[0]}, "")
 		if err != nil {
 			return nil, err

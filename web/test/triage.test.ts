@@ -4,7 +4,7 @@ import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
 import { quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
-import { issueText, reproduction } from '../src/ui/Evidence';
+import { diffLink, issueText, reproduction } from '../src/ui/Evidence';
 import { fitting } from '../src/ui/Table';
 
 const change = (c: Partial<Change>): Change => ({
@@ -51,6 +51,15 @@ describe('triage', () => {
     expect(ids('certainty=accepted')).toEqual(['ok']);
     expect(ids('slower=true')).toEqual(['slow', 'lib', 'ok']);
     expect(ids('own=true')).toEqual(['slow']);
+  });
+});
+
+describe('the diff of a change', () => {
+  it('has the sides of the finding, against the history only where shares were compared', () => {
+    const sides = { before: ['r1', 'r2'], after: ['r3'] };
+    expect(diffLink(change({ path: ['main', 'f'], sides }))).toMatch(/^.diff.benchmark=b.type=cpu.base-run=r1.base-run=r2.new-run=r3.sel=p.main;f$/);
+    expect(diffLink(change({ sides: { ...sides, against: 'history' } }))).toContain('against=history');
+    expect(diffLink(change({}))).toBeUndefined();
   });
 });
 

@@ -126,6 +126,8 @@ export interface Finding {
   ruledOut?: { cause: string; evidence: string }[];
   acknowledged?: { reason?: string; until?: string; by?: string; at?: string };
   note?: string;
+  /** The runs whose difference the finding is, and against what a diff of them shows it. */
+  sides?: { before: string[]; after: string[]; against?: string };
 }
 
 export interface Change extends Finding {

@@ -27,29 +27,16 @@ export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind =
 
 type Address = Record<string, string | readonly string[]>;
 
-const leastRuns = 3; // of a band
-const mostRuns = 30; // of the level before a change
-
-/** The runs behind a finding: those since the onset of a change against those before, else those that were compared. */
-function sidesOf(c: Change, b: JudgedBenchmark): { before: string[]; after: string[] } {
-  const keys = b.runs.map(r => r.run);
-  const onset = c.change ? keys.indexOf(c.change.onset.run) : -1;
-  if (onset > 0) return { before: keys.slice(Math.max(0, onset - mostRuns), onset), after: keys.slice(onset) };
-  const of = (tested: boolean) => b.runs.filter(r => !!r.tested === tested).map(r => r.run);
-  return { before: of(false), after: of(true) };
-}
-
-/** The diff of the runs behind a finding: against the average of those before, as reports have it. */
-export function diffOf(c: Change, b: JudgedBenchmark): Address {
-  const { before, after } = sidesOf(c, b);
-  const against = before.length < leastRuns ? '' : 'history';
-  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': before, 'new-run': after, against };
+/** The diff of the sides of a finding: it has the finding's numbers. */
+export function diffOf(c: Change): Address | undefined {
+  const s = c.sides;
+  return s && { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': s.before, 'new-run': s.after, against: s.against ?? '' };
 }
 
 /** The diff with the guilty path selected; undefined in a report without it. */
-export function diffLink(c: Change, b: JudgedBenchmark | undefined): string | undefined {
-  if (!b || b.runs.length === 0) return undefined;
-  const to = diffOf(c, b);
+export function diffLink(c: Change): string | undefined {
+  const to = diffOf(c);
+  if (!to) return undefined;
   const s = source.value;
   if (s instanceof Embedded && !s.has('diff', withChanges(new URLSearchParams(), to))) return undefined;
   return href('diff', { ...to, sel: formatNames(c.path ?? []) });
@@ -86,7 +73,7 @@ export function Title({ c, short = false }: { c: Change; short?: boolean }) {
 /** The evidence of a change: what it costs, where, since when, and how it looked over the runs. */
 export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark | undefined; light?: JudgedBenchmark | undefined }) {
   const candidate = b?.candidates.find(x => x.finding === c.id);
-  const diff = diffLink(c, b ?? light);
+  const diff = diffLink(c);
   const name = c.headline?.function ?? c.function;
   const { offline } = source.value;
   return (

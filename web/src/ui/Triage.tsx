@@ -127,7 +127,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
     const r = rows[i]!;
     if (r.is === 'fold') fold();
     else if (r.is === 'quiet') goTo(href('benchmark', { ...carried(), group: r.b.group, benchmark: r.b.benchmark }));
-    else goTo(diffLink(r.c, r.b) ?? href('benchmark', { ...carried(), group: r.c.group, benchmark: r.c.benchmark }));
+    else goTo(diffLink(r.c) ?? href('benchmark', { ...carried(), group: r.c.group, benchmark: r.c.benchmark }));
   };
   const row = rows[at];
   const host = usePrint(doc);
