@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/change"
+	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
@@ -342,47 +343,53 @@ func (c *changes) result(findings []regression.Finding) *regression.Result {
 	return res
 }
 
-// relabel replaces the findings of a comparison of the newest runs by the open changes. A gate
-// has what the newest runs brought only: its findings, which have what a policy needs to know, as
-// the changes that they are.
-func (c *changes) relabel(res *regression.Result, gate bool) {
-	own := map[history.Key][]regression.Finding{}
+// relabel replaces the findings of a comparison of the newest runs by the open changes, so that
+// all surfaces say the same. With a policy they stay what the newest runs brought, which has what
+// a policy needs to know, as the changes that they are.
+func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
+	line := map[history.Key]int{}
 	for i := range c.lines {
-		s := &c.lines[i]
-		own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = c.findings[i]
+		line[history.Key{Benchmark: c.lines[i].Benchmark, Type: c.lines[i].Type.Name}] = i
 	}
-	list := []regression.Finding{}
+	res.Findings = []regression.Finding{}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		of := own[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]
-		kept := []regression.Finding{}
-		for _, f := range b.Findings {
-			if !f.Kind.Costs() && f.Kind != regression.Improvement {
-				kept = append(kept, f)
-				continue
-			}
-			if !gate {
-				continue
-			}
-			at := slices.IndexFunc(of, func(g regression.Finding) bool { return g.Status != regression.Ended && f.SameAs(g) })
-			if at < 0 {
-				kept = append(kept, f)
-			} else if g := &of[at]; c.isNew(g) {
-				f.ID, f.Change, f.Since, f.Acknowledged = g.ID, g.Change, g.Since, g.Acknowledged
-				kept = append(kept, f)
+		at, ok := line[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]
+		switch {
+		case policy != nil && ok:
+			b.Findings = c.brought(at, b.Findings, policy)
+		case policy == nil:
+			b.Findings = []regression.Finding{}
+			if ok {
+				b.Findings = slices.DeleteFunc(slices.Clone(c.findings[at]), func(f regression.Finding) bool { return f.Status == regression.Ended })
 			}
 		}
-		if !gate {
-			for _, f := range of {
-				if f.Status != regression.Ended {
-					kept = append(kept, f)
-				}
-			}
-		}
-		b.Findings = kept
-		list = append(list, kept...)
+		res.Findings = append(res.Findings, b.Findings...)
 	}
-	res.Findings = list
+}
+
+// brought returns those of a line's findings that the newest runs brought, as the changes that they
+// are. What all code took longer is a line above the list, unless it fails.
+func (c *changes) brought(line int, findings []regression.Finding, policy *gate.Policy) []regression.Finding {
+	weather := c.verdicts[line].Weather != nil && !policy.Slowdowns
+	kept := []regression.Finding{}
+	for _, f := range findings {
+		switch {
+		case f.Kind == regression.Environment, weather && f.Kind == regression.Slowdown && f.Function == "":
+			continue
+		case f.Kind.Costs() || f.Kind == regression.Improvement:
+			of := c.findings[line]
+			if at := slices.IndexFunc(of, func(g regression.Finding) bool { return g.Status != regression.Ended && f.SameAs(g) }); at >= 0 {
+				g := &of[at]
+				if !c.isNew(g) {
+					continue
+				}
+				f.ID, f.Change, f.Since, f.Acknowledged = g.ID, g.Change, g.Since, g.Acknowledged
+			}
+		}
+		kept = append(kept, f)
+	}
+	return kept
 }
 
 // newRuns is the number of newest runs of a line that brought a change, if no sides are named: as

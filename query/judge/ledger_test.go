@@ -7,9 +7,11 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/facts"
@@ -183,6 +185,35 @@ func TestWeatherIsNoRow(t *testing.T) {
 	}
 	if len(res.Weather) != 1 || len(res.Findings) != 0 || len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != "machine" {
 		t.Errorf("%q %+v %+v", res.Weather, res.Findings, res.Benchmarks)
+	}
+	for failOn, rows := range map[string]int{"regression:0": 0, "regression:0,slowdown": 1} {
+		doc, err := Check(t.Context(), st, withDefaults[CheckRequest](t, map[string]string{"fail-on": failOn}))
+		if err != nil || len(doc.Changes) != rows || !slices.Equal(doc.Notes, res.Weather) {
+			t.Errorf("check --fail-on %s: %+v, notes %q, %v", failOn, doc.Changes, doc.Notes, err)
+		}
+	}
+}
+
+// TestReportListsChangesOnly: a night with more work of the collector, which is no change of the
+// program, is no row of a plain report: the list and the benchmark's state have none.
+func TestReportListsChangesOnly(t *testing.T) {
+	var runs []runtest.Run
+	for i := range 12 {
+		gc := 20
+		if i >= 10 {
+			gc = 400
+		}
+		runs = append(runs, runtest.Run{Benchmark: "b", Branch: "main",
+			Stacks: fmt.Sprintf("main;load %d, main;sort %d, main;plan %d, main;join %d, main;scan %d, main;read %d, runtime.gcBgMarkWorker;runtime.scanobject %d", 500+i%3, 300-i%2, 200+i%3, 150+i%2, 130-i%3, 120+i%2, gc+i%2)})
+	}
+	st := runtest.Store(t, runs...)
+	found, err := regression.Find(t.Context(), st, store.Query{}, regression.Request{})
+	if err != nil || !slices.ContainsFunc(found.Findings, func(f regression.Finding) bool { return f.Kind == regression.Environment }) {
+		t.Fatalf("no work of the collector: %+v, %v", found.Findings, err)
+	}
+	doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, nil))
+	if err != nil || len(doc.Changes) != 0 || !strings.HasPrefix(doc.Benchmarks[0].Outcome.Says, "unchanged") {
+		t.Errorf("%+v %+v %v", doc.Changes, doc.Benchmarks, err)
 	}
 }
 

@@ -288,7 +288,7 @@ func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Quer
 	if err != nil {
 		return nil, err
 	}
-	c.relabel(res, policy != nil)
+	c.relabel(res, policy)
 	return res, nil
 }
 
