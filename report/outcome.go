@@ -97,13 +97,21 @@ func (j *judged) outcome() Outcome {
 	return o
 }
 
-// uncounted says by how much the samples per run of a benchmark changed, if that may be a cost
-// that shares do not show; empty if not.
+// uncounted is sharesOnly of a comparison.
 func uncounted(b *regression.Benchmark) string {
-	if len(b.Analyses) == 0 || b.Analyses[0].Uncounted == 0 {
+	if len(b.Analyses) == 0 {
 		return ""
 	}
-	how, by := "rose", b.Analyses[0].Uncounted
+	return sharesOnly(b.Analyses[0].Uncounted)
+}
+
+// sharesOnly says by how much the samples per run of a benchmark changed, if that may be a cost
+// that shares do not show; empty if not.
+func sharesOnly(by float64) string {
+	if by == 0 {
+		return ""
+	}
+	how := "rose"
 	if by < 0 {
 		how, by = "fell", -by
 	}
@@ -170,6 +178,13 @@ func (s *Standing) Outcome() Outcome {
 		}
 		if l.Detectable > 0 && (o.Detectable == 0 || l.Detectable < o.Detectable) {
 			o.Detectable = l.Detectable
+		}
+	}
+	if o.Status == Unchanged {
+		for i := range s.Lines {
+			if text := sharesOnly(s.Lines[i].Uncounted); text != "" {
+				o.Status, o.Reason, o.Says = Unknown, text, string(Unknown)+": "+text
+			}
 		}
 	}
 	status, says := o.Status, o.Says

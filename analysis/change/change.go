@@ -30,7 +30,7 @@ import (
 )
 
 // Method is the version of the method. A verdict of another version is computed again.
-const Method = 3
+const Method = 4
 
 // State is the stage of a change: stated once, sure, over, or accepted.
 type State string
@@ -155,8 +155,11 @@ type Verdict struct {
 	Needed int `json:"needed"`
 	// Detectable is the smallest change, as a share of the program, that the comparison of the
 	// newest runs finds in 80% of cases in a function of 5%; 0: nothing was compared.
-	Detectable float64  `json:"detectable,omitempty"`
-	Weather    *Weather `json:"weather,omitempty"` // of the newest run
+	Detectable float64 `json:"detectable,omitempty"`
+	// Uncounted is the change of the samples per run in the newest runs, if nothing says whether
+	// that is a cost: Unchanged rests on shares (regression.Analysis).
+	Uncounted float64  `json:"uncounted,omitempty"`
+	Weather   *Weather `json:"weather,omitempty"` // of the newest run
 
 	// Changes are the open ones, newest onset first, then passing ones, then the ended ones.
 	Changes []Change `json:"changes"`

@@ -51,12 +51,13 @@ type Standing struct {
 	Largest float64 `json:"largest,omitempty"`
 	// Detectable is the size that would have been seen; of Unchanged.
 	Detectable float64  `json:"detectable,omitempty"`
-	Last       *Run     `json:"last,omitempty"`    // the last run with it; of NotAtHead and Gone
-	Since      *Run     `json:"since,omitempty"`   // the first run without it; of Gone
-	Runs       int      `json:"runs,omitempty"`    // of TooFew
-	Needed     int      `json:"needed,omitempty"`  // of TooFew
-	Reason     string   `json:"reason,omitempty"`  // of Unknown
-	Weather    *Weather `json:"weather,omitempty"` // of Machine
+	Uncounted  float64  `json:"uncounted,omitempty"` // of Unchanged, see Verdict
+	Last       *Run     `json:"last,omitempty"`      // the last run with it; of NotAtHead and Gone
+	Since      *Run     `json:"since,omitempty"`     // the first run without it; of Gone
+	Runs       int      `json:"runs,omitempty"`      // of TooFew
+	Needed     int      `json:"needed,omitempty"`    // of TooFew
+	Reason     string   `json:"reason,omitempty"`    // of Unknown
+	Weather    *Weather `json:"weather,omitempty"`   // of Machine
 }
 
 // Standing returns the state of the benchmark among the runs that it may be in, oldest first: those
@@ -98,7 +99,7 @@ func (v *Verdict) Standing(runs []Run) Standing {
 	case Machine:
 		s.Weather = v.Weather
 	case Unchanged:
-		s.Detectable = v.Detectable
+		s.Detectable, s.Uncounted = v.Detectable, v.Uncounted
 	}
 	return s
 }

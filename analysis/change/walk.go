@@ -3,6 +3,7 @@ package change
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -73,6 +74,7 @@ func (w *walker) step(t int) error {
 	if err != nil {
 		return err
 	}
+	v.Uncounted = w.uncounted(t)
 	v.Walk.Judged++
 	v.Walk.Level = append(v.Walk.Level, t)
 	for i := range v.Changes {
@@ -185,6 +187,23 @@ func (w *walker) compare(t int) ([]stated, error) {
 		}
 	}
 	return found, nil
+}
+
+// uncounted returns by how much the samples per run changed in the newest runs, as many of them as
+// differ most from those of the level before. T is not yet in the level.
+func (w *walker) uncounted(t int) (by float64) {
+	level := w.usable(append(slices.Clone(w.v.Walk.Level), t))
+	for k := 1; k <= min(oldestAge, len(level)-leastLevel); k++ {
+		tested := level[len(level)-k:]
+		base, _ := w.base(tested[0])
+		if base = w.usable(base); len(base) < leastLevel {
+			break
+		}
+		if change := w.now.Uncounted(w.cols(base), w.cols(tested), w.o.Options); math.Abs(change) > math.Abs(by) {
+			by = change
+		}
+	}
+	return by
 }
 
 // The error probabilities, by one comparison, at which a change is confirmed: at once, and if it was

@@ -58,30 +58,60 @@ func (f *fit) doubtless() bool {
 	return !f.options.Service && doubtless(f.space.matrix, f.base, f.head)
 }
 
-// grownSamples is the least change of the number of samples per run that is worth a note.
-const grownSamples = 0.2
+// The least change of the number of samples per run that is worth a note: of any program, and of one
+// with so few functions that nothing but this number tells shares that fell from costs.
+const (
+	grownSamples    = 0.2
+	fewGrownSamples = 0.05
+)
 
-// uncounted returns by how much the samples per run changed, if neither operations nor a metric
-// say whether that is a cost, and the runs of the two sides do not overlap: then only shares were
+// Uncounted returns by how much the samples per run changed, if neither operations nor a metric
+// say whether that is a cost, and the runs of the two sides do not overlap: then only shares are
 // compared, and what makes everything slower does not show. 0: nothing to note.
-func (f *fit) uncounted() float64 {
-	if f.rate.known || f.hasMetric || f.options.Service || f.run(f.base[0]).Profile.Type.Momentary() {
+func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
+	m := r.sp.matrix
+	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) {
 		return 0
 	}
 	of := func(runs []int) (list []float64, mean float64) {
 		for _, t := range runs {
-			n := f.run(t).Total + f.run(t).Environment
+			n := m.Runs[t].Total + m.Runs[t].Environment
 			list = append(list, n)
 			mean += n / float64(len(runs))
 		}
 		return list, mean
 	}
-	before, was := of(f.base)
-	after, now := of(f.head)
+	before, was := of(hist)
+	after, now := of(tested)
 	change := now/was - 1
 	apart := slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)
-	if !apart || math.Abs(change) < grownSamples {
+	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && !r.few(hist) {
 		return 0
 	}
 	return change
+}
+
+// counted reports whether all runs have operations, or all a metric.
+func counted(m *history.Matrix, hist, tested []int) bool {
+	operations, metric := true, true
+	for _, t := range slices.Concat(hist, tested) {
+		operations = operations && m.Runs[t].Operations > 0
+		metric = metric && m.Runs[t].Metric > 0
+	}
+	return operations || metric
+}
+
+// few reports whether too few functions have samples for the size factors of runs (ratioFactors).
+func (r *Rows) few(hist []int) bool {
+	rows := 0
+	for slot := range r.sp.functionSelfs() {
+		sum := 0.0
+		for _, t := range hist {
+			sum += r.sp.values(int32(slot))[t]
+		}
+		if sum >= leastMean*float64(len(hist)) {
+			rows++
+		}
+	}
+	return rows < leastRows
 }

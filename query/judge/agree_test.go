@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/query/trees"
@@ -102,5 +103,35 @@ func TestDiffOfEachChange(t *testing.T) {
 	list, err = Regressions(t.Context(), runtest.Store(t, runs...), withDefaults[RegressionsRequest](t, nil))
 	if err != nil || len(list.Findings) == 0 || list.Findings[0].Sides.Against != "history" {
 		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// TestStateRestsOnShares: no state says what would have been seen where only shares were compared
+// and the samples per run changed: one of four functions is slower by half, and what rose is set
+// aside as moved; or everything is.
+func TestStateRestsOnShares(t *testing.T) {
+	for name, c := range map[string]struct {
+		one, all float64
+		want     string
+	}{"as before": {1, 1, "unchanged: would have seen "}, "one function": {1.5, 1, "unknown: samples per run rose by 1"}, "everything": {1, 1.5, "unknown: samples per run rose by 5"}} {
+		r := rand.New(rand.NewPCG(3, 1))
+		var runs []runtest.Run
+		for i := range 14 {
+			one, all := 1.0, 1.0
+			if i >= 10 { // several nights ago
+				one, all = c.one, c.all
+			}
+			of := func(n float64) int { return int(n * all * (1 + 0.01*r.NormFloat64())) }
+			runs = append(runs, runtest.Run{Benchmark: "b", Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d", of(1500*one), of(1500), of(2000), of(1000))})
+		}
+		st := runtest.Store(t, runs...)
+		list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+		if err != nil || len(list.Findings) > 0 || !strings.HasPrefix(list.Benchmarks[0].Outcome.Says, c.want) {
+			t.Errorf("%s: %+v %v", name, list, err)
+		}
+		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, nil))
+		if err != nil || check.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
+			t.Errorf("%s: check says %+v, %v", name, check.Benchmarks[0].Outcome, err)
+		}
 	}
 }

@@ -201,7 +201,7 @@ func TestReportListsChangesOnly(t *testing.T) {
 	for i := range 12 {
 		gc := 20
 		if i >= 10 {
-			gc = 400
+			gc = 200
 		}
 		runs = append(runs, runtest.Run{Benchmark: "b", Branch: "main",
 			Stacks: fmt.Sprintf("main;load %d, main;sort %d, main;plan %d, main;join %d, main;scan %d, main;read %d, runtime.gcBgMarkWorker;runtime.scanobject %d", 500+i%3, 300-i%2, 200+i%3, 150+i%2, 130-i%3, 120+i%2, gc+i%2)})
