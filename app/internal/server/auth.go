@@ -14,7 +14,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -199,9 +198,6 @@ func (o *Options) placeOf(address string) string {
 func Client(ctx context.Context) string {
 	if a := infoOf(ctx); a != nil {
 		return a.client
-	}
-	if p, ok := peer.FromContext(ctx); ok {
-		return clientOf(p.Addr.String())
 	}
 	return ""
 }

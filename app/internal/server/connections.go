@@ -21,7 +21,7 @@ type connections struct {
 	refused prometheus.Counter
 
 	mu   sync.Mutex
-	idle map[*connection]bool // without an accepted request; nil: nobody says which have one
+	idle map[*connection]bool // without an accepted request
 }
 
 // Accept returns the next connection for which there is a place.
@@ -42,11 +42,9 @@ func (l *connections) Accept() (net.Conn, error) {
 			continue
 		}
 		added := &connection{Conn: c, of: l, client: client, began: time.Now()}
-		if l.idle != nil {
-			l.mu.Lock()
-			l.idle[added] = true
-			l.mu.Unlock()
-		}
+		l.mu.Lock()
+		l.idle[added] = true
+		l.mu.Unlock()
 		return added, nil
 	}
 }

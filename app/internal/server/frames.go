@@ -38,7 +38,7 @@ const (
 type watcher struct {
 	credentials.TransportCredentials
 	budget  *Budget
-	limits  *Limits
+	opts    *Options
 	refused prometheus.Counter
 }
 
@@ -48,7 +48,13 @@ func (w watcher) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 	if err != nil {
 		return conn, info, err
 	}
-	return w.watch(conn), info, nil
+	return w.watch(conn), acceptedInfo{info, raw}, nil
+}
+
+// acceptedInfo is what is known of a connection, with the connection of the listener.
+type acceptedInfo struct {
+	credentials.AuthInfo
+	conn net.Conn
 }
 
 // Clone returns a copy.
@@ -58,7 +64,7 @@ func (w watcher) Clone() credentials.TransportCredentials {
 }
 
 func (w watcher) watch(conn net.Conn) *watched {
-	c := &watched{Conn: conn, watcher: w, client: clientOf(conn.RemoteAddr().String()), in: bufio.NewReaderSize(conn, 32<<10),
+	c := &watched{Conn: conn, watcher: w, client: w.opts.placeOf(conn.RemoteAddr().String()), in: bufio.NewReaderSize(conn, 32<<10),
 		preface: preface, calls: map[uint32]*arriving{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -220,7 +226,7 @@ func (c *watched) reserve(call *arriving) error {
 	c.release(call) // the message before was handled
 	ended := call.ended
 	c.mu.Unlock()
-	if size < smallMessage || int64(size) > int64(c.watcher.limits.Message) || ended {
+	if size < smallMessage || int64(size) > int64(c.watcher.opts.Limits.Message) || ended {
 		return nil // gRPC refuses what is too large
 	}
 	n := copies * int64(size)
@@ -235,7 +241,7 @@ func (c *watched) reserve(call *arriving) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	call.held = n
-	l := c.watcher.limits
+	l := &c.watcher.opts.Limits
 	call.late = time.AfterFunc(l.Stall+time.Duration(float64(size)/float64(l.Rate)*float64(time.Second)), func() { c.Close() })
 	if call.ended {
 		c.release(call)

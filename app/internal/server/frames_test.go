@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,7 +18,9 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -184,6 +188,66 @@ func TestCalls(t *testing.T) {
 	}
 	if err := call(t.Context(), asCaller(t, s, "127.0.0.2"), false, &healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.NotFound {
 		t.Errorf("another client: %v", err)
+	}
+}
+
+// TestCallConnections: connections without a call are evicted from the gRPC listener, where a call with the agents' token makes
+// a connection useful, and one to the health service does not.
+func TestCallConnections(t *testing.T) {
+	s := grpcServer(t, Limits{Connections: 20})
+	used := asCaller(t, s, "127.0.0.1")
+	working := func(conn *grpc.ClientConn) error {
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		defer stop()
+		err := call(ctx, conn, false, &healthpb.HealthCheckRequest{Service: "not found"})
+		if status.Code(err) == codes.NotFound { // the mood of the service: it was handled
+			return nil
+		}
+		return fmt.Errorf("%w", err)
+	}
+	if err := working(used); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		c, err := net.Dial("tcp", s.GRPCAddr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, http2.ClientPreface) // some are closed at once
+	}
+	time.Sleep(minIdle + 100*time.Millisecond)
+	for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
+		if err := working(asCaller(t, s, from)); err != nil {
+			t.Errorf("from %s: %v", from, err)
+		}
+	}
+	if err := working(used); err != nil || used.GetState() != connectivity.Ready {
+		t.Errorf("the connection that was used: %v, %s", err, used.GetState())
+	}
+}
+
+// TestForwardedCalls: behind a trusted proxy, the clients of calls are those that it names.
+func TestForwardedCalls(t *testing.T) {
+	s, _ := start(t, Options{Limits: Limits{Calls: 4}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+		Part{Name: "moody", GRPC: func(r grpc.ServiceRegistrar) { r.RegisterService(&moody, nil) }})
+	conn := asCaller(t, s, "127.0.0.1")
+	from := func(client string) context.Context {
+		return metadata.AppendToOutgoingContext(t.Context(), "x-forwarded-for", client)
+	}
+	for range 2 {
+		if _, err := conn.NewStream(from("192.0.2.1"), &moody.Streams[0], "/test.Moody/Many"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "calls", func() bool { return s.calls.Used() == 2 })
+	for client, want := range map[string]codes.Code{"192.0.2.1": codes.ResourceExhausted, "192.0.2.2": codes.NotFound} {
+		if err := call(from(client), conn, false, &healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != want {
+			t.Errorf("a call of %s: %v, want %s", client, err, want)
+		}
+	}
+	if err := call(from("192.0.2.1"), asCaller(t, s, "127.0.0.2"), false, &healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.NotFound {
+		t.Errorf("a client that is no proxy: %v", err)
 	}
 }
 

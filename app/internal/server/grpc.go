@@ -15,7 +15,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/dendroprof/dendro/internal/cost"
 )
@@ -35,6 +37,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 		// Agents keep idle connections alive more eagerly than gRPC's default allows.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.InTapHandle(s.tap),
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 	}
@@ -42,7 +45,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 	if tls != nil {
 		security = credentials.NewTLS(tls)
 	}
-	options = append(options, grpc.Creds(watcher{security, s.messages, &s.opts.Limits, s.metrics.refused.WithLabelValues("messages")}))
+	options = append(options, grpc.Creds(watcher{security, s.messages, &s.opts, s.metrics.refused.WithLabelValues("messages")}))
 	g := grpc.NewServer(options...)
 	healthpb.RegisterHealthServer(g, s.health)
 	for _, p := range s.parts {
@@ -58,10 +61,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 // unary wraps every call with one request.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 	defer s.observe(ctx, info.FullMethod, time.Now(), &err)
-	if err := s.authenticate(ctx, info.FullMethod); err != nil {
-		return nil, err
-	}
-	end, err := s.beginCall(ctx)
+	end, err := s.beginCall(ctx, info.FullMethod)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +72,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 // stream wraps every call with a stream.
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer s.observe(ss.Context(), info.FullMethod, time.Now(), &err)
-	if err := s.authenticate(ss.Context(), info.FullMethod); err != nil {
-		return err
-	}
-	end, err := s.beginCall(ss.Context())
+	end, err := s.beginCall(ss.Context(), info.FullMethod)
 	if err != nil {
 		return err
 	}
@@ -90,8 +87,26 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	return handle(srv, decodingStream{ss, s, held})
 }
 
-// beginCall takes a place for a call; end frees it. Each call may hold smallMessage in memory.
-func (s *Server) beginCall(ctx context.Context) (end func(), err error) {
+// tap adds to the context of a call what the server knows of its connection and its client, before
+// anything is counted for them.
+func (s *Server) tap(ctx context.Context, call *tap.Info) (context.Context, error) {
+	p, _ := peer.FromContext(ctx) // every call of a listener has one
+	if accepted, ok := p.AuthInfo.(acceptedInfo); ok {
+		ctx = withConnection(ctx, accepted.conn)
+	}
+	info := &requestInfo{hidden: s.opts.StoreDir, client: s.opts.client(p.Addr.String(), call.Header.Get("x-forwarded-for"))}
+	return context.WithValue(ctx, requestInfoKey{}, info), nil
+}
+
+// beginCall checks the token of a call and takes a place for it; end frees it. Each call may hold
+// smallMessage in memory.
+func (s *Server) beginCall(ctx context.Context, method string) (end func(), err error) {
+	if err := s.authenticate(ctx, method); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(method, healthService) { // which needs no token
+		useful(ctx)
+	}
 	client := Client(ctx)
 	if err := s.calls.Acquire(ctx, client, 1, 0); err != nil {
 		s.metrics.refused.WithLabelValues("calls").Inc()

@@ -239,11 +239,8 @@ func (s *Server) listen(address, flag string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s %s: %w (choose another address, or stop the process that listens there)", flag, address, err)
 	}
 	n := int64(s.opts.Limits.Connections)
-	limited := &connections{Listener: l, places: NewBudget("connections", n, (n+1)/2), client: s.opts.placeOf, refused: s.metrics.refused.WithLabelValues("connections")}
-	if flag == "--http-listen" { // requests say that their connection is of use
-		limited.idle = map[*connection]bool{}
-	}
-	return limited, nil
+	return &connections{Listener: l, places: NewBudget("connections", n, (n+1)/2), client: s.opts.placeOf,
+		refused: s.metrics.refused.WithLabelValues("connections"), idle: map[*connection]bool{}}, nil
 }
 
 // checkOpen warns about a listener without a token that other machines can reach, or with
