@@ -167,7 +167,7 @@ type Profile struct {
 
 // Add makes windows of a profile: one of each of its types and of each set of labels of its
 // samples.
-func (w *Worker) Add(p *Profile) error {
+func (w *Worker) Add(p *Profile) (err error) {
 	in := w.in
 	base, err := in.identity(p.Service, p.Labels)
 	if err != nil {
@@ -191,6 +191,13 @@ func (w *Worker) Add(p *Profile) error {
 	defer in.paths.mu.Unlock()
 	w.follow()
 	var made []*continuous.Window
+	held := len(w.held)
+	defer func() {
+		if err != nil { // other profiles of the push may be stored: these places are not theirs
+			in.series.settle(w.held[held:], false, now)
+			w.held = w.held[:held]
+		}
+	}()
 	for i := range p.Tables {
 		typ, ok := p.Type(i)
 		if !ok {
@@ -212,6 +219,8 @@ func (w *Worker) Add(p *Profile) error {
 		if err := win.Check(); err != nil { // one of them would fail the whole commit
 			return &invalid{err.Error()}
 		}
+	}
+	for _, win := range made {
 		w.bytes[win.Series.Service] += windowBytes(win)
 	}
 	w.windows = append(w.windows, made...)

@@ -3,8 +3,9 @@
 //
 // Each resource of a request is a program of its own: its attributes become labels, its
 // profiles windows. What of a request cannot be stored is reported as a partial success,
-// after which clients do not try again; statuses for which they do are given only where the
-// same request may succeed. A request is answered after its commit.
+// after which clients do not try again; statuses for which they do are given only if nothing
+// was stored and the same request may succeed. So a program beyond its rate or share does not
+// keep others of the same collector from being stored. A request is answered after its commit.
 //
 // The package translates; package format/otlp reads the messages, continuous/intake checks
 // limits and stores.
@@ -161,21 +162,29 @@ func (o *OTLP) export(ctx context.Context, request []byte, name string) (rejecte
 		if err != nil {
 			return err
 		}
+		var later error // why a resource may be sent again
+		stored := false
 		for i := range list {
 			err := list[i].Err
 			if err == nil {
 				err = o.add(w, &list[i], name, fmt.Sprintf("%x/%d", digest, i), int64(len(request)/len(list)))
 			}
+			if err == nil {
+				stored = true
+				continue
+			}
 			if errors.Is(err, intake.ErrUnavailable) {
-				return err // the whole request may be sent again
+				later = err
 			}
-			if err != nil {
-				service, _, _ := identity(list[i].Attributes, name)
-				err = intake.Of(service, err)
-				o.in.Refuse(err)
-				rejected.profiles += max(1, list[i].Profiles)
-				rejected.errs = append(rejected.errs, err)
-			}
+			service, _, _ := identity(list[i].Attributes, name)
+			rejected.profiles += max(1, list[i].Profiles)
+			rejected.errs = append(rejected.errs, intake.Of(service, err))
+		}
+		if later != nil && !stored { // the whole request may be sent again
+			return later
+		}
+		for _, err := range rejected.errs {
+			o.in.Refuse(err)
 		}
 		return nil
 	})

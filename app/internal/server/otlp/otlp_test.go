@@ -209,6 +209,15 @@ func TestStatuses(t *testing.T) {
 	if n := strings.Count(w.stored(), "\n"); n != 1 {
 		t.Errorf("%d windows are stored", n)
 	}
+	// A collector sends profiles of many programs: one that is too fast does not stop the others.
+	samples := `{"stackIndex":1,"values":["2"]}`
+	out = w.post("/v1development/profiles", "application/json", request(resource("service.name=cart", sampled, at, samples), resource("service.name=shop", sampled, at, samples)))
+	if text := out.Body.String(); out.Code != 200 || !strings.Contains(text, "--continuous-max-rate") || !strings.Contains(text, "refused: cart") {
+		t.Errorf("one of two is too fast: %d %s", out.Code, text)
+	}
+	if text := w.stored(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `service_name="shop"`) {
+		t.Errorf("stored: %s", text)
+	}
 }
 
 // raw is a codec of bytes.
