@@ -60,6 +60,34 @@ func TestOverlappingMembers(t *testing.T) {
 	}
 }
 
+// TestLargeDirectory: the number of entries of a zip has a limit, and their memory is counted
+// before they are read: they may be far more than it says, and need no members.
+func TestLargeDirectory(t *testing.T) {
+	for _, n := range []int{maxEntries + 1, 400_000} {
+		ctx, end := cost.Begin(t.Context(), cost.Limits{})
+		defer end()
+		r := NewReader(profile.Limits{})
+		r.Context = ctx
+		for _, err := range r.Read("x", strings.NewReader(overlapping(n, foldedText))) {
+			if !errors.Is(err, profile.ErrTooLarge) || !strings.Contains(err.Error(), "at most 100000 entries") {
+				t.Errorf("%d entries: %v", n, err)
+			}
+		}
+		if spent := cost.Of(ctx).Spent(cost.Memory); spent < maxEntries*46 || spent > maxDirectory*entryMemory {
+			t.Errorf("%d entries: %d bytes were counted", n, spent)
+		}
+	}
+	ctx, end := cost.Begin(t.Context(), cost.Limits{Memory: cost.Limit{Max: 1 << 20, What: "bytes in memory", Flag: "--max-work"}})
+	defer end()
+	r := NewReader(profile.Limits{})
+	r.Context = ctx
+	for _, err := range r.Read("x", strings.NewReader(overlapping(60_000, foldedText))) {
+		if !errors.As(err, new(*cost.Exceeded)) || !strings.Contains(err.Error(), "--max-work") {
+			t.Errorf("without memory: %v", err)
+		}
+	}
+}
+
 // TestNestedBomb: the ratio is of the file, however often it is packed.
 func TestNestedBomb(t *testing.T) {
 	zeros := strings.Repeat("main;f 1\n", 1<<20/9)

@@ -41,12 +41,22 @@ type access struct {
 	size    int64
 	walk    *walk
 	spooled bool // content of the file, whose bytes were counted when it was unpacked
+
+	directory int64 // bytes that may still be read of the directory of an archive; 0: none is read
 }
 
 // ReadAt reads from the file. A damaged archive may ask for any place.
 func (a *access) ReadAt(b []byte, off int64) (int, error) {
 	if off < 0 || off >= a.size {
 		return 0, io.EOF
+	}
+	if a.directory > 0 {
+		if a.directory -= int64(len(b)); a.directory <= 0 {
+			return 0, errDirectory
+		}
+		if err := a.walk.spend(cost.Memory, int64(len(b))*entryMemory); err != nil {
+			return 0, err
+		}
 	}
 	n, err := a.r.ReadAt(b, off)
 	if a.spooled {
@@ -68,10 +78,10 @@ func (w *walk) randomAccess(in io.Reader) *access {
 	switch in := in.(type) {
 	case *os.File:
 		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
-			return &access{at, info.Size(), w, false}
+			return &access{r: at, size: info.Size(), walk: w}
 		}
 	case interface{ Size() int64 }:
-		return &access{at, in.Size(), w, false}
+		return &access{r: at, size: in.Size(), walk: w}
 	}
 	return nil
 }
@@ -91,7 +101,7 @@ func (m *meter) Read(b []byte) (int, error) {
 		return 0, w.tooLarge()
 	}
 	if m.kind != "tar" { // which does not expand
-		if err := w.spend(int64(n)); err != nil {
+		if err := w.spend(cost.Expanded, int64(n)); err != nil {
 			return 0, err
 		}
 		if m.kind != "" {
@@ -107,13 +117,13 @@ func (m *meter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// spend counts bytes that were read or unpacked. Its error ends the walk.
-func (w *walk) spend(n int64) error {
+// spend counts what reading costs. Its error ends the walk.
+func (w *walk) spend(u cost.Unit, n int64) error {
 	if w.stopped == nil && w.Context != nil {
 		if w.Context.Err() != nil {
 			w.stopped = context.Cause(w.Context)
 		} else {
-			w.stopped = cost.Of(w.Context).Spend(cost.Expanded, n)
+			w.stopped = cost.Of(w.Context).Spend(u, n)
 		}
 	}
 	return w.stopped
@@ -188,10 +198,7 @@ func (s sized) Len() int { return s.size }
 // moreStacks counts the memory of further stacks, and returns for how many there is room.
 func (w *walk) moreStacks() int {
 	const step = 256
-	if w.stopped == nil {
-		w.stopped = cost.Of(w.Context).Spend(cost.Memory, step*w.StackBytes)
-	}
-	if w.stopped != nil {
+	if w.spend(cost.Memory, step*w.StackBytes) != nil {
 		return 0
 	}
 	w.stacks = w.symbols.Stacks.Len() + step

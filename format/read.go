@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -130,7 +131,7 @@ func (w *walk) memory(name string, content []byte) bool {
 	}
 	in := bytes.NewBuffer(content)
 	defer func() { *in = bytes.Buffer{} }() // decoders keep their reader until the next file
-	if err := w.spend(int64(len(content))); err != nil {
+	if err := w.spend(cost.Expanded, int64(len(content))); err != nil {
 		w.fail(Decoded{Name: name}, err, 0)
 		return true
 	}
@@ -141,7 +142,7 @@ func (w *walk) memory(name string, content []byte) bool {
 // content reads what begins at src: unpacks it, or decodes it. Level counts how
 // often it was unpacked; at is the file itself when src is, and may be nil.
 func (w *walk) content(name string, src io.Reader, at *access, level int) {
-	if err := w.spend(0); err != nil {
+	if err := w.spend(cost.Expanded, 0); err != nil {
 		w.fail(Decoded{Name: name}, err, 0)
 		return
 	}

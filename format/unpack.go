@@ -20,6 +20,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 	"github.com/xi2/xz"
 
+	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -169,7 +170,11 @@ func (w *walk) zip(p packed) {
 		}
 		at = spooled
 	}
+	at.directory = maxDirectory
 	zr, err := zip.NewReader(at, at.size)
+	if at.directory = 0; err == nil && len(zr.File) > maxEntries {
+		err = errDirectory
+	}
 	if err != nil {
 		w.fail(Decoded{Name: p.name}, w.damage("zip", err), 0)
 		return
@@ -200,6 +205,16 @@ func (w *walk) zip(p packed) {
 	}
 }
 
+// The directory of a zip is in memory while its members are read: entryMemory bytes for each of
+// its own, of which the shortest entry has 46.
+const (
+	maxEntries   = 100_000
+	maxDirectory = 16 << 20
+	entryMemory  = 10
+)
+
+var errDirectory = fmt.Errorf("%w: the directory of a zip has at most %d entries and %d MiB (make several archives, or unpack it)", profile.ErrTooLarge, maxEntries, maxDirectory>>20)
+
 // overlap returns an error if members of an archive share bytes: a small file would stand for
 // any number of large ones.
 func (w *walk) overlap(members []*zip.File) error {
@@ -209,7 +224,7 @@ func (w *walk) overlap(members []*zip.File) error {
 	}
 	var spans []span
 	for _, f := range members {
-		if err := w.spend(0); err != nil {
+		if err := w.spend(cost.Expanded, 0); err != nil {
 			return err
 		}
 		from, err := f.DataOffset()
@@ -256,7 +271,7 @@ func (w *walk) spool(r io.Reader) (*access, func(), error) {
 	var buf bytes.Buffer
 	n, err := io.CopyN(&buf, r, spoolMemory)
 	if err == io.EOF {
-		return &access{bytes.NewReader(buf.Bytes()), n, w, true}, func() {}, nil
+		return &access{r: bytes.NewReader(buf.Bytes()), size: n, walk: w, spooled: true}, func() {}, nil
 	}
 	if err != nil {
 		return nil, func() {}, err
@@ -270,5 +285,5 @@ func (w *walk) spool(r io.Reader) (*access, func(), error) {
 		os.Remove(f.Name())
 	}
 	size, err := io.Copy(f, io.MultiReader(&buf, r))
-	return &access{f, size, w, true}, remove, err
+	return &access{r: f, size: size, walk: w, spooled: true}, remove, err
 }
