@@ -87,6 +87,7 @@ type watched struct {
 	rest    int       // bytes of the current frame behind them
 	err     error     // to return from now on
 	call    *arriving // of the current frame; nil: unknown or ended
+	short   bool      // there was no memory for the last message
 
 	out frameHeads // of Write
 
@@ -229,8 +230,12 @@ func (c *watched) reserve(call *arriving) error {
 	if size < smallMessage || int64(size) > int64(c.watcher.opts.Limits.Message) || ended {
 		return nil // gRPC refuses what is too large
 	}
-	n := copies * int64(size)
-	if err := c.watcher.budget.Acquire(c.ctx, c.client, n, c.watcher.budget.wait); err != nil {
+	n, wait := copies*int64(size), c.watcher.budget.wait
+	if c.short { // waiting for each of many messages would keep the connection, and the end of the server, for hours
+		wait = 0
+	}
+	err := c.watcher.budget.Acquire(c.ctx, c.client, n, wait)
+	if c.short = err != nil; c.short {
 		c.watcher.refused.Inc()
 		if call.passed > 1 {
 			return fmt.Errorf("a message of %d bytes: %w", size, err) // the length was passed on in part

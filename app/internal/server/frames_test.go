@@ -145,6 +145,35 @@ func TestMessageBudget(t *testing.T) {
 	eventually(t, "memory is freed", func() bool { return s.messages.Used() == 7<<20 })
 }
 
+// TestMessagesWithoutMemory: a connection does not wait for the memory of each of many messages: it
+// once kept the server from ending.
+func TestMessagesWithoutMemory(t *testing.T) {
+	s := grpcServer(t, Limits{Messages: 16 << 20})
+	s.messages.wait = 300 * time.Millisecond
+	if err := s.messages.Acquire(t.Context(), clientOf("127.0.0.1:1"), 8<<20, 0); err != nil {
+		t.Fatal(err)
+	}
+	r := dialRaw(t, "127.0.0.1", s.GRPCAddr())
+	for range 100 {
+		if err := r.WriteData(r.open("/test.Moody/Many"), false, []byte{0, 0, 16, 0, 0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.WritePing(false, [8]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.SetReadDeadline(time.Now().Add(10 * time.Second)) // of 30 s that all of them would wait
+	for {
+		f, err := r.ReadFrame()
+		if err != nil {
+			t.Fatalf("no answer to a ping: %v", err)
+		}
+		if p, ok := f.(*http2.PingFrame); ok && p.IsAck() && p.Data == [8]byte{1} {
+			return
+		}
+	}
+}
+
 // TestManyMessages: messages of all sizes over one stream pass unchanged.
 func TestManyMessages(t *testing.T) {
 	s := grpcServer(t, Limits{})
