@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/dendroprof/dendro/test/program"
 )
@@ -69,6 +73,8 @@ func TestPushAttacks(t *testing.T) {
 			}
 			p.stored(t, honest, 0)
 		}},
+		{name: "clocks that jump", most: 500 << 20, attack: jumpingClocks},
+		{name: "floods of HTTP/2 frames", most: 700 << 20, attack: floods},
 		{name: "a label of high cardinality", most: 1200 << 20, attack: manyLabels, after: func(t *testing.T, p *process, honest int) {
 			if n := p.metric(t, "dendro_continuous_folded_samples_total"); n == 0 {
 				t.Error("no sample was folded")
@@ -434,4 +440,83 @@ func manyLabels(t *testing.T, p *process) {
 			}
 		}), n)
 	}
+}
+
+// jumpingClocks pushes windows of a program whose clock jumps: to 1970, ahead by hours and years,
+// back, and with an end before the begin. Each is stored at a time that can be true, or refused.
+func jumpingClocks(t *testing.T, p *process) {
+	client, now, content := clientAt("127.0.0.1"), time.Now(), windowOf(0)
+	for n := range 10 {
+		for _, jump := range []time.Duration{0, -now.Sub(time.Unix(1, 0)), 3 * time.Hour, -3 * time.Hour, 26 * 365 * 24 * time.Hour, -26 * 365 * 24 * time.Hour, 5 * time.Minute} {
+			at := now.Add(jump + time.Duration(n)*time.Second)
+			if answer, err := p.ingest(client, "attacker", at, content); err != nil || answer != "" && !strings.HasPrefix(answer, "400 ") {
+				t.Fatalf("a clock that is %s off: %s %v", jump, answer, err)
+			}
+			address := fmt.Sprintf("%s/ingest?format=pprof&name=attacker&from=%d&until=%d", p.http, at.Unix(), at.Add(-time.Hour).Unix())
+			if answer, err := post(client, address, "", content); err != nil || answer != "" && !strings.HasPrefix(answer, "400 ") {
+				t.Fatalf("an end before the begin: %s %v", answer, err)
+			}
+		}
+	}
+	_, answer, err := answerOf(client, "POST", p.http+"/api/v1/sql", "SELECT count(*) FROM windows WHERE start > now() + INTERVAL 1 HOUR")
+	if !strings.Contains(answer, `"rows":[[0]]`) {
+		t.Errorf("windows in the future: %s %v", answer, err)
+	}
+}
+
+// floods opens calls that push and resets them, and sends pings, settings and endless headers, on
+// many connections for some seconds.
+func floods(t *testing.T, p *process) {
+	var head bytes.Buffer
+	e := hpack.NewEncoder(&head)
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/push.v1.PusherService/Push"}, {":authority", "localhost"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
+		if err := e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	floods := []func(f *http2.Framer, stream uint32) error{
+		func(f *http2.Framer, stream uint32) error {
+			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: head.Bytes(), EndHeaders: true})
+			return errors.Join(err, f.WriteRSTStream(stream, http2.ErrCodeCancel))
+		},
+		func(f *http2.Framer, stream uint32) error {
+			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: head.Bytes(), EndHeaders: true})
+			return errors.Join(err, f.WriteData(stream, false, []byte{0, 0, 1, 0, 0}))
+		},
+		func(f *http2.Framer, _ uint32) error { return f.WritePing(false, [8]byte{}) },
+		func(f *http2.Framer, stream uint32) error {
+			return f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: stream})
+		},
+		func(f *http2.Framer, stream uint32) error {
+			if stream == 1 {
+				return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head.Bytes()})
+			}
+			return f.WriteContinuation(1, false, head.Bytes())
+		},
+	}
+	var wg sync.WaitGroup
+	end := time.Now().Add(5 * time.Second)
+	for _, flood := range floods {
+		for range 2 {
+			wg.Go(func() {
+				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.1")}, Timeout: time.Second}
+				for time.Now().Before(end) {
+					c, err := d.Dial("tcp", p.grpc)
+					if err != nil {
+						return
+					}
+					go func() { _, _ = io.Copy(io.Discard, c) }()
+					_ = c.SetDeadline(end)
+					f := http2.NewFramer(c, c)
+					_, err = io.WriteString(c, http2.ClientPreface)
+					err = errors.Join(err, f.WriteSettings())
+					for stream := uint32(1); err == nil; stream += 2 {
+						err = flood(f, stream)
+					}
+					c.Close()
+				}
+			})
+		}
+	}
+	wg.Wait()
 }

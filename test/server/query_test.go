@@ -198,6 +198,12 @@ func TestArchiveAttack(t *testing.T) {
 				t.Errorf("%s: %d %.300s %v", path, status, body, err)
 			}
 		}
+		// A directory of a zip that is larger than what it lists.
+		for _, path := range []string{"/api/v1/view?name=x.zip", "/api/v1/import?run=r&name=x.zip"} {
+			if status, body, err := answerOf(client, "POST", p.http+path, overlapping(t, 200_000, "main 1\n")); err != nil || !strings.Contains(body, "at most 100000 entries") {
+				t.Errorf("%s: %d %.300s %v", path, status, body, err)
+			}
+		}
 		// More than a view may have, and more than the views of one client may have together.
 		large := strings.Repeat(stacks.String(), 9)
 		if status, body, err := answerOf(client, "POST", p.http+"/api/v1/view?name=x.folded", large); err != nil || status != http.StatusUnprocessableEntity || !strings.Contains(body, "--max-view") {

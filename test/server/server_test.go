@@ -61,13 +61,20 @@ func (p *process) end(t *testing.T, signal os.Signal) int {
 	}
 	done := make(chan bool)
 	go func() { p.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(60 * time.Second):
-		p.Process.Kill()
-		t.Fatalf("the server does not end: %s", p.log)
+	ending := time.After(500 * time.Millisecond)
+	for late := time.After(60 * time.Second); ; {
+		select {
+		case <-done:
+			return p.ProcessState.ExitCode()
+		case <-ending: // whatever it waits for
+			if status, _, err := answerOf(clientAt("127.0.0.3"), "GET", p.http+"/readyz", ""); err == nil && status == http.StatusOK {
+				t.Error("an ending server is ready")
+			}
+		case <-late:
+			p.Process.Kill()
+			t.Fatalf("the server does not end: %s", p.log)
+		}
 	}
-	return p.ProcessState.ExitCode()
 }
 
 // TestOwner asks for the file that a server owns: the error names the server, and
