@@ -122,7 +122,7 @@ func (r Repository) Locate(ctx context.Context, doc *report.Report) error {
 			if fn.Name == "" {
 				continue
 			}
-			if _, file, known := log.LastChange(&fn); known {
+			if _, file, _ := log.LastChange(&fn); file != "" {
 				p := report.Place{At: name, File: file, Owners: owners.Of(file), Code: code}
 				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
 					p.Line = int(fn.StartLine)
@@ -153,9 +153,9 @@ func filesOf(log *gitlog.Log, functions map[string]profile.Function, names []str
 		if fn.Name == "" {
 			continue
 		}
-		_, file, known := log.LastChange(&fn)
-		foreign = foreign || !known
-		if known && len(files) < codeFiles && !slices.Contains(files, file) {
+		_, file, _ := log.LastChange(&fn)
+		foreign = foreign || file == ""
+		if file != "" && len(files) < codeFiles && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}

@@ -9,15 +9,15 @@
 // The git program does the walking: for the names of files changed in tens of
 // thousands of commits it is an order of magnitude faster than the libraries that
 // read repositories, because it compares trees without reading the blobs. Merge commits
-// themselves touch nothing; renames touch the new name. Files that were not touched
-// within Horizon are unknown, and so are those that were not touched since a shallow
-// clone begins.
+// themselves touch nothing; renames touch the new name. The change of files that were not
+// touched within Horizon is unknown, and so is that of files that were not touched since a
+// shallow clone begins.
 //
 // The author of a repository is not trusted: nothing that it names is run, fetched, or read
 // outside of it (repository.go, docs/design/identity.md).
 //
-// What was read is cached in a directory of the caller's, one file per repository
-// and commit, so that a second question costs milliseconds. The package knows no
+// What was read of a full clone is cached in a directory of the caller's, one file per
+// repository and commit, so that a second question costs milliseconds. The package knows no
 // profiles but for the names in them, and does not weigh what it finds.
 package gitlog
 
@@ -62,7 +62,7 @@ type kept struct {
 const Horizon = 366 * 24 * time.Hour
 
 // cacheVersion changes when kept does.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // maxModules is the maximum number of go.mod files to read.
 const maxModules = 256
@@ -89,7 +89,12 @@ func Read(ctx context.Context, dir, revision, cache string) (*Log, error) {
 				return nil
 			}
 		}
-		if k, err = r.walk(commit); err == nil && name != "" {
+		shallow, err := r.isShallow()
+		if err != nil {
+			return err
+		}
+		// A shallow clone is not cached: it may get the rest of its history.
+		if k, err = r.walk(commit, shallow); err == nil && name != "" && !shallow {
 			save(name, k)
 		}
 		return err
@@ -100,31 +105,31 @@ func Read(ctx context.Context, dir, revision, cache string) (*Log, error) {
 	return &Log{Commit: k.Commit, Date: time.Unix(k.Date, 0).UTC(), kept: k}, nil
 }
 
-// LastChange returns when the code of a function was changed last, and in which
-// file; false when no file of the repository is known to hold it. Of several files
-// that could, it is the newest change: an upper bound.
+// LastChange returns when the code of a function was changed last, and in which file. Of
+// several files that could hold it, it is the newest change: an upper bound. If no change is
+// known, as in a shallow clone, file is the only one that can hold it, otherwise empty.
 func (l *Log) LastChange(fn *profile.Function) (when time.Time, file string, known bool) {
 	l.once.Do(func() { l.index = newIndex(l.kept.Files, l.kept.Modules) })
 	newest := int64(0)
-	for _, f := range l.index.files(fn) {
+	files := l.index.files(fn)
+	for _, f := range files {
 		if t := l.kept.Files[f]; t > newest || t == newest && t > 0 && f < file {
 			newest, file = t, f
 		}
 	}
-	if newest == 0 {
-		return time.Time{}, "", false
+	switch {
+	case newest > 0:
+		return time.Unix(newest, 0).UTC(), file, true
+	case len(files) == 1:
+		file = files[0]
 	}
-	return time.Unix(newest, 0).UTC(), file, true
+	return time.Time{}, file, false
 }
 
 // walk reads the files of a commit and when each was touched last.
-func (r *repository) walk(commit string) (kept, error) {
+func (r *repository) walk(commit string, shallow bool) (kept, error) {
 	k := kept{Version: cacheVersion, Commit: commit, Files: map[string]int64{}, Modules: map[string]string{}}
 	err := r.stream(paths(func(name string) { k.Files[name] = 0 }), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
-	if err != nil {
-		return k, err
-	}
-	shallow, err := r.isShallow()
 	if err != nil {
 		return k, err
 	}

@@ -107,12 +107,19 @@ func TestShallow(t *testing.T) {
 	if out, err := exec.Command("git", "clone", "-q", "--depth", "2", "file://"+dir, clone).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	l := read(t, clone, "", "")
-	if _, _, known := l.LastChange(&profile.Function{Name: "a.A.m"}); known {
-		t.Error("what was changed before the history begins is known")
+	cache := t.TempDir()
+	l := read(t, clone, "", cache)
+	if _, file, known := l.LastChange(&profile.Function{Name: "a.A.m"}); known || file != "a/A.java" {
+		t.Errorf("what was changed before the history begins: %q, known: %v; want the file alone", file, known)
 	}
 	if when, _, _ := l.LastChange(&profile.Function{Name: "a.B.m"}); when.Unix() != 3000 {
 		t.Errorf("B changed at %s", when)
+	}
+	if out, err := exec.Command("git", "-C", clone, "fetch", "-q", "--unshallow").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if when, _, known := read(t, clone, "", cache).LastChange(&profile.Function{Name: "a.A.m"}); !known || when.Unix() != 2000 {
+		t.Errorf("after --unshallow A changed at %s, known: %v", when, known)
 	}
 }
 

@@ -260,7 +260,7 @@ func TestBombInHistory(t *testing.T) {
 	}
 	err := with(t.Context(), x.dir, func(r *repository) error {
 		r.memory = 64 << 20
-		_, err := r.walk(x.git(x.dir, "rev-parse", "HEAD"))
+		_, err := r.walk(x.git(x.dir, "rev-parse", "HEAD"), false)
 		return err
 	})
 	if err == nil || runtime.GOOS == "linux" && !strings.Contains(err.Error(), "memory") {
