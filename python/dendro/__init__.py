@@ -69,9 +69,11 @@ class Store:
         """`dendro runs --profiles`: a row per profile; run_run is the key of its run."""
         return _rows(self.query("profiles", **parameters))
 
-    def functions(self, **parameters: Any) -> pd.DataFrame:
+    def top(self, **parameters: Any) -> pd.DataFrame:
         """`dendro top`: a row per function, with self and total."""
         return _rows(self.query("top", **parameters))
+
+    functions = top  # its earlier name
 
     def tree(self, **parameters: Any) -> pd.DataFrame:
         """`dendro tree`: a row per call node, depth first.
@@ -83,7 +85,7 @@ class Store:
     def diff(self, **parameters: Any) -> pd.DataFrame:
         """`dendro diff`: a row per call node, or with view="functions" per function.
 
-        Sides are parameters that begin with base_ and new_, or last=n. Columns are
+        Sides are base= and head=, or parameters that begin with base_ and head_, or last=n. Columns are
         base_total, new_total, base_self, new_self, delta_total, delta_self, and noise: the
         delta of total within sampling noise.
         """
@@ -124,6 +126,10 @@ class Store:
     def report(self, **parameters: Any) -> dict[str, Any]:
         """`dendro report -o json`: what changed, with the evidence."""
         return self.query("report", **parameters)
+
+    def check(self, **parameters: Any) -> dict[str, Any]:
+        """`dendro check -o json`: what became slower; ["verdict"]["failed"] says whether the check fails."""
+        return self.query("check", **parameters)
 
     def tasks(self, **parameters: Any) -> pd.DataFrame:
         """`dendro task list`: tasks of trace profiling."""

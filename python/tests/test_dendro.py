@@ -57,9 +57,9 @@ class Stores(unittest.TestCase):
             "overview": lambda s: s.overview(),
             "runs": lambda s: s.runs(last=3),
             "profiles": lambda s: s.profiles(benchmark=["checkout", "search"], last=1),
-            "functions": lambda s: s.functions(benchmark="checkout", sort="self", rows=20),
+            "top": lambda s: s.top(benchmark="checkout", sort="self", rows=20),
             "tree": lambda s: s.tree(benchmark="checkout", last=1),
-            "diff": lambda s: s.diff(benchmark="checkout", base_run="run-016", new_run="run-018"),
+            "diff": lambda s: s.diff(benchmark="checkout", base_run="run-016", head_run="run-018"),
             "find": lambda s: s.find("regexp.*", by="run"),
             "history": lambda s: s.history(benchmark="checkout", function="regexp.Compile"),
             "bottlenecks": lambda s: s.bottlenecks(rows=5),
@@ -100,6 +100,11 @@ class Stores(unittest.TestCase):
         self.assertEqual(len(none), 0)
         self.assertGreater(len(none.columns), 10)
         self.assertLessEqual(set(none.columns), set(found.columns))
+
+    def test_check(self) -> None:
+        a, b = self.file.check(benchmark="checkout"), self.served.check(benchmark="checkout")
+        self.assertTrue(a["verdict"]["failed"])
+        self.assertEqual(a["verdict"], b["verdict"])
 
     def test_empty_tables_have_columns(self) -> None:
         for store in (self.file, self.served):

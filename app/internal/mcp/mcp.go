@@ -146,6 +146,9 @@ type formatRequest struct {
 func schema(request any) map[string]any {
 	properties := map[string]any{}
 	for _, p := range parametersOf(request, new(formatRequest)) {
+		if p.Hidden {
+			continue
+		}
 		value := map[string]any{"type": p.JSONType()}
 		if len(p.Choices) > 0 {
 			value["enum"] = p.Choices

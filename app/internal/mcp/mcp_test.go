@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -82,6 +83,9 @@ func TestTools(t *testing.T) {
 		if tool.Description == "" || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%s: %q, read-only: %v", tool.Name, tool.Description, tool.Annotations.ReadOnlyHint)
 		}
+		if properties, _ := json.Marshal(tool.InputSchema); bytes.Contains(properties, []byte(`"new-run"`)) {
+			t.Errorf("%s lists the earlier names of parameters: %s", tool.Name, properties)
+		}
 		for _, format := range []string{"text", "json"} {
 			arguments := map[string]any{"format": format}
 			for k, v := range needed[tool.Name] {
@@ -96,7 +100,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"overview", "top", "tree", "diff", "regressions", "report", "task_analysis"} {
+	for _, name := range []string{"overview", "top", "tree", "diff", "lines", "regressions", "report", "task_analysis"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("no tool %s among %v", name, names)
 		}

@@ -32,7 +32,7 @@ func tools(a endpoint.Asker, o *Options) []tool {
 		asks(a, "history", "A metric, or the share of a function, over the runs of a benchmark, with lasting changes.", endpoint.History),
 		asks(a, "top", "Functions of the selection by self or total time.", endpoint.Top),
 		asks(a, "tree", "The merged call tree of the selection.", endpoint.Tree),
-		asks(a, "diff", "What differs between two sets of runs: base-… against new-…, or the last n against those before.", endpoint.Diff),
+		asks(a, "diff", "What differs between two sets of runs: base-… against head-…, or the last n against those before.", endpoint.Diff),
 		asks(a, "find", "Where a function or call path occurs, and how much time it uses.", endpoint.Find),
 		asks(a, "lines", "The lines of functions by self and total time, of runs whose original files are kept.", endpoint.Lines),
 		asks(a, "bottlenecks", "Functions by how much could be gained from them.", endpoint.Bottlenecks),
