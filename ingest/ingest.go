@@ -79,11 +79,10 @@ type Result struct {
 	Metrics  []string          `json:"metrics,omitempty"`
 	Guessed  []Guess           `json:"guessed,omitempty"` // labels that nothing gave
 	Dumps    int               `json:"dumps,omitempty"`   // thread dumps in the file, each with a run of its own; Run is that of the first
-	Samples  int64             `json:"samples,omitempty"`
+	Samples  int64             `json:"samples,omitempty"` // of all value types together
 	Warnings []string          `json:"warnings,omitempty"`
 
-	// Taken is the number of samples that the profiler took: Samples, or more where the file
-	// has sums of samples with a known period.
+	// Taken is the number of samples of the value type that has the most.
 	Taken int64 `json:"-"`
 
 	// Last marks the last result of a source; Bytes is the source's size.

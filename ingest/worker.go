@@ -215,17 +215,9 @@ func (w *worker) file(it *item, p *profile.Profile, label Label, run testrun.Run
 			it.result.Types = append(it.result.Types, rec.Type.Name)
 		}
 		it.result.Samples += rec.Samples
-		it.result.Taken = max(it.result.Taken, taken(&p.Tables[i]))
+		it.result.Taken = max(it.result.Taken, rec.Samples)
 	}
 	return file, nil
-}
-
-// taken returns the number of samples that a table stands for.
-func taken(s *profile.Samples) int64 {
-	if t := &s.Type; t.Period > 0 && t.PeriodUnit == t.Unit {
-		return max(s.Count(), s.Total()/t.Period)
-	}
-	return s.Count()
 }
 
 // tables returns the tables to import, under their names in the store. A text format
@@ -269,7 +261,7 @@ func (w *worker) record(p *profile.Profile, i int, group string) (*store.Record,
 	s := &p.Tables[i]
 	rec := &store.Record{
 		Type: s.Type, Default: i == p.Default, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
-		Samples: s.Count(), Hash: p.Hash(i),
+		Samples: s.Taken(), Hash: p.Hash(i),
 	}
 	if w.o.ByThread {
 		if err := w.byThread(rec, p, s); err != nil {

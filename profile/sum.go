@@ -76,6 +76,18 @@ func (s *Samples) Bounded() bool {
 // added to others.
 func (s *Samples) Count() int64 { return int64(s.Len()) + s.Summed }
 
+// Taken returns the number of samples that the profiler took: Count, or more where a row is
+// the sum of several, as the type counts them or by its period.
+func (s *Samples) Taken() int64 {
+	switch t := &s.Type; {
+	case t.Name == CPUSamples, t.Name == WallSamples, t.Name == Threads:
+		return max(s.Count(), s.Total())
+	case t.Period > 0 && t.PeriodUnit == t.Unit:
+		return max(s.Count(), s.Total()/t.Period)
+	}
+	return s.Count()
+}
+
 // sum adds up the rows of equal stack, thread, labels and state. The remaining rows
 // keep the order of their first appearance; times and addresses have no meaning then.
 func (s *Samples) sum() {

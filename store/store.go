@@ -155,7 +155,7 @@ type Profile struct {
 	Profiler        string        `json:"profiler,omitempty"`
 	ProfilerVersion string        `json:"profilerVersion,omitempty"`
 	Duration        time.Duration `json:"duration,omitempty"` // nanoseconds
-	Samples         int64         `json:"samples"`            // rows of the source before merging
+	Samples         int64         `json:"samples"`            // that the profiler took (profile.Samples.Taken)
 	Sum             int64         `json:"sum"`                // of absolute self values: 100 % of every share
 	Nodes           int           `json:"nodes"`              // call nodes, ancestors included
 	Hash            string        `json:"hash"`               // profile.Hash in hex; of a sum, see AddContent

@@ -252,14 +252,15 @@ func (v *viewer) noteStackless(shown []*calltree.Shown) {
 // noteHidden says how many samples are of other types than the default one.
 func (v *viewer) noteHidden(p *profile.Profile, table int) {
 	var others []string
-	all := p.Tables[table].Count()
+	shown := p.Tables[table].Taken()
+	all := shown
 	for _, i := range p.Hidden(table) {
-		n := p.Tables[i].Count()
+		n := p.Tables[i].Taken()
 		others = append(others, fmt.Sprintf("%s of %s", words.Count(n), p.Tables[i].Type.Name))
 		all += n
 	}
 	if len(others) > 0 {
-		v.note("%s of %s samples are of %s, the default type; others with --type: %s", words.Count(p.Tables[table].Count()), words.Count(all),
+		v.note("%s of %s samples are of %s, the default type; others with --type: %s", words.Count(shown), words.Count(all),
 			p.Tables[table].Type.Name, strings.Join(others, ", "))
 	}
 }
