@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -27,23 +28,25 @@ const (
 // appears when it is complete. Report, if not nil, is called with the number of
 // profiles written so far.
 func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Profile, report func(done int)) (err error) {
+	tmp := ""
+	defer func() { err = exportError(dir, tmp, err) }()
 	if list, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("export: %w", err)
+		return err
 	} else if len(list) > 0 {
-		return fmt.Errorf("export: %s is not empty; give a new directory", dir)
+		return fmt.Errorf("%s is not empty; give a new directory", dir)
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".dendro-*")
+	tmp, err = os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".dendro-*")
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	defer os.RemoveAll(tmp)
 	if err := os.Chmod(tmp, 0o755); err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	w := newWriter(tmp)
 	defer w.abandon()
 	if err := w.begin(partition{}, place{}); err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	enter := func(p *store.Profile) (partition, error) { return partition{dir: monthOf(p.Run)}, nil }
 	list := slices.Clone(profiles)
@@ -53,22 +56,35 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 	for done := 0; done < len(list); {
 		n := batchLen(list[done:])
 		if err := w.batch(ctx, st, list[done:done+n], enter); err != nil {
-			return fmt.Errorf("export: %w", err)
+			return err
 		}
 		if done += n; report != nil {
 			report(done)
 		}
 	}
 	if err := w.finish(); err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	if err := os.Rename(tmp, dir); err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	return nil
+}
+
+// exportError returns an error of an export by the name of the directory that the user gave,
+// not that of the temporary one.
+func exportError(dir, tmp string, err error) error {
+	var in *fs.PathError
+	if errors.As(err, &in) && tmp != "" && strings.HasPrefix(in.Path, tmp) {
+		err = fmt.Errorf("%s: %w", dir, in.Err)
+	}
+	if err != nil {
+		err = fmt.Errorf("export: %w", err)
+	}
+	return err
 }
 
 // batchLen returns how many profiles of a list the next batch has. They are of one group.

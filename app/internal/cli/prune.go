@@ -93,6 +93,9 @@ func (e *env) compact(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(out, "%s → %s, ", size(r.Before.Bytes), size(r.After.Bytes))
 		}
 		_, err = fmt.Fprintf(out, "%s → %s paths, in %s\n", words.Count(r.Before.Paths), words.Count(r.After.Paths), rounded(time.Since(began)))
+		if r.Before.Bytes > 0 && r.After.Bytes > r.Before.Bytes {
+			e.notes([]string{"the store grew, because it now has the rows of functions that other programs read (view function_sample)"})
+		}
 		return err
 	})
 }
