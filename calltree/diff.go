@@ -80,7 +80,13 @@ func Compare(base, new []*Tree) (*Diff, error) {
 // sides to it.
 func (d *Diff) commensurable(b, n *Tree) error {
 	x, y := b.Type, n.Type
-	if x.Name != y.Name || x.Unit != y.Unit {
+	counted, timed := 0, 1
+	if x.Unit != "count" {
+		counted, timed = timed, counted
+	}
+	types := [2]profile.ValueType{x, y}
+	asSamples := timesOfSamples(types[timed], types[counted])
+	if !asSamples && (x.Name != y.Name || x.Unit != y.Unit) {
 		return fmt.Errorf("%s cannot be compared with %s", x, y)
 	}
 	if sumAbs(b)+sumAbs(n) > math.MaxInt64 {
@@ -89,6 +95,12 @@ func (d *Diff) commensurable(b, n *Tree) error {
 	d.Type.Scale = max(x.Scale, y.Scale)
 	d.sample = [2]float64{sampleWeight(x), sampleWeight(y)}
 	d.common = [2]float64{math.Pow10(d.Type.Scale - x.Scale), math.Pow10(d.Type.Scale - y.Scale)}
+	if asSamples {
+		d.Type = types[counted]
+		d.common[timed] /= d.sample[timed]
+		d.Notes = append(d.Notes, fmt.Sprintf("%s is compared as samples of %s", types[timed], types[timed].Format(d.sample[timed])))
+		return nil
+	}
 	if x.Unit != "count" || x.Period == y.Period && x.PeriodUnit == y.PeriodUnit {
 		return nil
 	}
@@ -102,6 +114,13 @@ func (d *Diff) commensurable(b, n *Tree) error {
 	d.Notes = append(d.Notes, fmt.Sprintf("sampled every %d and %d %s: a sample of the longer period counts as %.4g of the other",
 		x.Period, y.Period, x.PeriodUnit, float64(max(x.Period, y.Period))/float64(d.Type.Period)))
 	return nil
+}
+
+// timesOfSamples reports whether times are those of samples that the other side counts, as
+// two outputs of one profiler are: py-spy's raw has samples, its speedscope their times.
+func timesOfSamples(time, samples profile.ValueType) bool {
+	return samples.Unit == "count" && samples.Scale == 0 && time.Unit == "nanoseconds" && time.Scale == 0 && sampleWeight(time) > 0 &&
+		(samples.Name == time.Name+"-samples" || time.Name == "time" && (samples.Name == profile.CPUSamples || samples.Name == profile.WallSamples))
 }
 
 func sumAbs(t *Tree) uint64 { return uint64(t.RootTotal()) }

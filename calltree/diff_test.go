@@ -439,6 +439,26 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
+func TestTimesOfSamples(t *testing.T) {
+	counts, times := proftest.Columns("×5 ×2\nA  B"), proftest.Columns("×30000000\nA")
+	times.Tables[0].Type = profile.ValueType{Name: "time", Unit: "nanoseconds", Period: 10_000_000, PeriodUnit: "nanoseconds"}
+	c, s := calltree.FromProfile(counts, 0), calltree.FromProfile(times, 0)
+	for _, sides := range [][2]*calltree.Tree{{c, s}, {s, c}} {
+		d := compare(t, trees{sides[0]}, trees{sides[1]})
+		b, n := d.Values(d.Total(0))
+		if sides[0] == s {
+			b, n = n, b
+		}
+		if b != 5 || n != 3 || d.Type.Unit != "count" || len(d.Notes) != 1 || d.Notes[0] != "time (nanoseconds) is compared as samples of 10 ms" {
+			t.Errorf("%v and %v of %s, notes %q", b, n, d.Type, d.Notes)
+		}
+	}
+	s.Type.Period = 0
+	if _, err := calltree.Compare(trees{c}, trees{s}); err == nil {
+		t.Error("samples are compared with times of an unknown period")
+	}
+}
+
 func TestNet(t *testing.T) {
 	net, err := calltree.Net(proftest.Tree(weakBase), proftest.Tree(weakNew))
 	if err != nil {

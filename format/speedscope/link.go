@@ -255,6 +255,9 @@ func (k *linker) profile(p *oneProfile) error {
 				return p.malformed("weight %d does not fit 63 bits of nanoseconds", i)
 			}
 			w = jsonscan.Decimal{Digits: v}
+			if i == 0 && v > 0 && k.p.Profiler == "py-spy" { // whose weights are the interval between samples
+				t.Type.Period, t.Type.PeriodUnit = v, t.Type.Unit
+			}
 			t.Time = append(t.Time, at-k.origin)
 			if before := at; v > 0 { // time does not go back where weights are negative
 				at += v

@@ -99,7 +99,7 @@ func TestPySpy(t *testing.T) {
 		}
 	}
 	pricing := readtest.DescribeStack(p.Symbols, table.Stack[120])
-	if !strings.Contains(pricing, "price_all:10:0 (/srv/shop/shop.py:0:0) > hot_loop:") || p.Profiler != "py-spy" || p.ProfilerVersion == "" {
+	if !strings.Contains(pricing, "price_all:10:0 (/srv/shop/shop.py:0:0) > hot_loop:") || p.Profiler != "py-spy" || p.ProfilerVersion == "" || p.Tables[0].Type.Period != 10_000_000 {
 		t.Error(pricing, p.Profiler, p.ProfilerVersion)
 	}
 }
