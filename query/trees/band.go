@@ -48,6 +48,9 @@ func (r *DiffRequest) checkAgainst() error {
 	if r.Base.chosen() != r.New.chosen() {
 		return param.Errorf("--against history needs both sides (--base-… and --head-…) or neither")
 	}
+	if r.twoTypes() {
+		return param.Errorf("--against history compares runs in one value type: give --type in place of --base-type and --head-type")
+	}
 	if r.Net || r.By != "" && r.By != byProfile {
 		return param.Errorf("--against history scales the run like the history: leave out --net and --by")
 	}
@@ -116,7 +119,7 @@ func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer)
 	if err != nil {
 		return sides, err
 	}
-	v.notes = append(v.notes, notes...)
+	v.tell(notes)
 	base, run := c.Trees(r.statistic())
 	sides[0] = []Input{{tree: base, profiles: 1}}
 	sides[1] = []Input{{tree: run, profiles: 1}}

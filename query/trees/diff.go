@@ -277,16 +277,9 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 	if err := c.compare(trees, sides); err != nil {
 		return nil, err
 	}
-	wide, err := c.siblings(ctx, st)
-	if err != nil {
+	if err := c.rename(ctx, st, trees, sides); err != nil {
 		return nil, err
 	}
-	if renames := c.renames(wide); len(renames) > 0 {
-		if err := c.applyRenames(trees, sides, renames); err != nil {
-			return nil, err
-		}
-	}
-	c.noteInlined(wide)
 	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err
 	}
@@ -313,7 +306,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 			return nil, trees, sides, err
 		}
 		var shown []*calltree.Shown
-		err := v.within(r.side(i).Range, func() (err error) {
+		err := v.onSide(r.side(i), func() (err error) {
 			shown, err = v.show(sides[i])
 			return err
 		})
@@ -329,7 +322,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 			c.names[i] = sides[i][0].name
 		}
 	}
-	return c, trees, sides, v.checkFound(all)
+	return c, r.inOneType(trees), sides, v.checkFound(all)
 }
 
 // compare computes the diff of both sides.

@@ -56,7 +56,7 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 		if sides[i], err = v.selected(sides[i]); err != nil {
 			return charts, err
 		}
-		err := v.within(r.side(i).Range, func() (err error) {
+		err := v.onSide(r.side(i), func() (err error) {
 			charts[i], err = v.scope(sides[i], request, viewStackChart)
 			return err
 		})

@@ -48,6 +48,24 @@ func (c *comparison) siblings(ctx context.Context, st store.Store) (*calltree.Di
 	return wide, err
 }
 
+// rename compares renamed functions with what they were, and notes inlined ones.
+func (c *comparison) rename(ctx context.Context, st store.Store, trees [2][]*calltree.Tree, sides [2][]Input) error {
+	if c.r.twoTypes() {
+		return nil // a function that only waits is on one side only
+	}
+	wide, err := c.siblings(ctx, st)
+	if err != nil {
+		return err
+	}
+	if renames := c.renames(wide); len(renames) > 0 {
+		if err := c.applyRenames(trees, sides, renames); err != nil {
+			return err
+		}
+	}
+	c.noteInlined(wide)
+	return nil
+}
+
 // renames returns the functions that were renamed: those that the comparison shows, and those
 // that all benchmarks together show.
 func (c *comparison) renames(wide *calltree.Diff) []calltree.Rename {

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -49,6 +50,44 @@ func TestDiffByOperation(t *testing.T) {
 		notes := strings.Join(got.Notes, "; ")
 		if got.By != tt.want || root != tt.root || strings.Contains(notes, "compared per operation") != (tt.want == "operation") {
 			t.Errorf("%s: by %s, root %v, notes %s", name, got.By, root, notes)
+		}
+	}
+}
+
+// TestDiffOfTwoTypes: the time that a function waits is what it takes more of wall time than
+// of CPU time; what only waits is new, and no renamed function.
+func TestDiffOfTwoTypes(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Type: "cpu", Stacks: "main;parse 600, main;poll 150", Operations: 10},
+		runtest.Run{Benchmark: "a", Type: "wall", Stacks: "main;parse 610, main;read 160, main;lock 900", Operations: 10},
+		runtest.Run{Benchmark: "a", Type: "alloc", Stacks: "main;parse 7"},
+	)
+	r := &DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "wall"}}
+	d, err := Diff(t.Context(), st, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := map[string]float64{}
+	for row := range d.Rows.All() {
+		waits[row.Function] = row.Total.Delta.Value()
+		if row.BaseName != "" {
+			t.Errorf("%s was %s", row.Function, row.BaseName)
+		}
+	}
+	want := map[string]float64{"main": 92, "parse": 1, "poll": -15, "read": 16, "lock": 90}
+	if !maps.Equal(waits, want) || d.Type != "cpu against wall" || d.By != byOperation {
+		t.Errorf("%s by %s: %v, want %v", d.Type, d.By, waits, want)
+	}
+	for name, tt := range map[string]struct {
+		r    DiffRequest
+		want string
+	}{
+		"other units": {DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "alloc"}}, "cannot be compared"},
+		"no such":     {DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "live"}}, "live"},
+		"a band":      {DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "wall"}, Against: "history"}, "--type in place of"},
+	} {
+		if _, err := Diff(t.Context(), st, &tt.r); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.
 
 // pushedSides reads the sides of a diff, which are of one type.
 func (r *DiffRequest) pushedSides(ctx context.Context, st store.Store, v *viewer) (sides [2][]Input, err error) {
-	if !r.Base.chosen() || !r.New.chosen() {
+	if (!r.Base.chosen() || !r.New.chosen()) && !r.twoTypes() {
 		return sides, param.Errorf("nothing to compare: give --base-labels and --head-labels, or --base-since, --base-until and --head-since")
 	}
 	if r.Average.Average != "" || r.RawNames || r.Against != "" {
@@ -71,8 +71,9 @@ func (r *DiffRequest) pushedSides(ctx context.Context, st store.Store, v *viewer
 	}
 	types := r.Types
 	for i, side := range [2]*Side{&r.Base, &r.New} {
-		s := side.narrow(r.Selection)
+		s := r.Selection
 		s.Types = types
+		s = side.narrow(s)
 		in, typ, err := pushedInput(ctx, st, &r.Pushed, &s, v, r.View, side.Labels)
 		if err != nil {
 			return sides, fmt.Errorf("%s: %w", sideName(i), err)

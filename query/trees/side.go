@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/sides"
@@ -58,7 +59,7 @@ func (r *DiffRequest) named(ctx context.Context, st store.Reader, v *viewer, q s
 	if err := r.Unmet(err); err != nil {
 		return queries, err
 	}
-	v.notes = append(v.notes, s.Notes...)
+	v.tell(s.Notes)
 	v.note("base: %s; head: %s", s.BaseText, s.HeadText)
 	if len(s.Base) == 0 {
 		return queries, fmt.Errorf("--base %s: %w", c.Base, store.ErrNothing)
@@ -74,6 +75,7 @@ type Side struct {
 	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until    time.Time `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
 	Range    string    `param:"range" arg:"START..END" help:"this side: keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Type     string    `param:"type" arg:"name" help:"value type of this side, to compare two: cpu with wall shows what waits" json:"type,omitempty"`
 	Labels   string    `param:"labels" arg:"{name=\"value\"}" help:"with --service or --labels: pushed profiles of this side" json:"labels,omitempty"`
 	Work     float64   `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
 }
@@ -95,8 +97,19 @@ func (s *Side) narrow(q store.Query) store.Query {
 	if !s.Until.IsZero() {
 		q.Until = s.Until
 	}
+	return s.typed(q)
+}
+
+// typed returns the query in the value type of the side.
+func (s *Side) typed(q store.Query) store.Query {
+	if s.Type != "" {
+		q.Types = []string{s.Type}
+	}
 	return q
 }
+
+// twoTypes reports whether a side names its value type.
+func (r *DiffRequest) twoTypes() bool { return r.Base.Type != "" || r.New.Type != "" }
 
 // inputs reports whether a side is not of the store.
 func (r *DiffRequest) inputs() bool { return len(r.Inputs[0])+len(r.Inputs[1]) > 0 }
@@ -147,7 +160,7 @@ func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view
 	}
 	queries, err := r.queries(ctx, st, v)
 	for i := 0; i < len(both) && err == nil; i++ {
-		err = v.within(r.side(i).Range, func() (err error) {
+		err = v.onSide(r.side(i), func() (err error) {
 			both[i], err = read.ofStore(ctx, st, queries[i], view)
 			return err
 		})
@@ -168,12 +181,12 @@ func (r *DiffRequest) beside(ctx context.Context, st store.Store, v *viewer, i i
 	if err != nil {
 		return nil, err
 	}
-	v.notes = append(v.notes, notes...)
+	v.tell(notes)
 	if len(q.Types) == 1 && v.typ == "" {
 		v.typ = q.Types[0] // what the file is shown by, too
 	}
 	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
-	err = v.within(r.side(i).Range, func() error {
+	err = v.onSide(r.side(i), func() error {
 		side, err = read.ofStore(ctx, st, r.side(i).narrow(q), view)
 		return err
 	})
@@ -191,16 +204,50 @@ func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (
 	if r.only != nil {
 		return *r.only, nil
 	}
-	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if !r.twoTypes() {
+		return r.choose(ctx, st, v, r.Selection)
+	}
+	for i := range queries { // profiles of two types are chosen alike
+		both, err := r.choose(ctx, st, v, r.side(i).typed(r.Selection))
+		if err != nil {
+			return queries, err
+		}
+		queries[i] = both[i]
+	}
+	return queries, nil
+}
+
+// inOneType gives the trees of sides of two value types one type, named after both, so that
+// they compare.
+func (r *DiffRequest) inOneType(trees [2][]*calltree.Tree) [2][]*calltree.Tree {
+	if !r.twoTypes() || len(trees[0]) == 0 || len(trees[1]) == 0 || trees[0][0].Type.Name == trees[1][0].Type.Name {
+		return trees
+	}
+	base, head := trees[0][0].Type.Name, trees[1][0].Type.Name
+	for _, side := range trees {
+		for k, t := range side {
+			own := *t
+			own.Type.Name = base + " against " + head
+			side[k] = &own
+		}
+	}
+	return trees
+}
+
+// choose returns both sides of a selection.
+func (r *DiffRequest) choose(ctx context.Context, st store.Reader, v *viewer, selection query.Selection) (queries [2]store.Query, err error) {
+	q, notes, err := query.OneType(ctx, st, &selection)
 	if err != nil {
 		return queries, err
 	}
-	v.notes = append(v.notes, notes...)
+	v.tell(notes)
 	switch {
 	case r.Sides.chosen():
 		return r.named(ctx, st, v, q)
 	case r.Base.chosen() && r.New.chosen():
 		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
+	case r.twoTypes() && !r.Base.chosen() && !r.New.chosen():
+		return [2]store.Query{q, q}, nil
 	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
 		now, before, err := query.NewestAndBefore(ctx, st, q)
 		if err == nil {
@@ -208,5 +255,5 @@ func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (
 		}
 		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
 	}
-	return queries, param.Errorf("nothing to compare: give --base and --head (or --base-run and --head-run, -commit, -branch, -since, -until, -range), --last n, or two files")
+	return queries, param.Errorf("nothing to compare: give --base and --head (or --base-run and --head-run, -commit, -branch, -since, -until, -range, -type), --last n, or two files")
 }

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -175,25 +176,32 @@ func newViewer(ctx context.Context, f *Filter, typ string) (*viewer, error) {
 	return &viewer{Filter: f, view: view, under: under, typ: typ, notes: []string{}, unknown: map[string]int{}}, err
 }
 
-// within calls f with another range of time in place of the filter's; empty: with that.
-func (v *viewer) within(text string, f func() error) error {
-	if text == "" {
-		return f()
+// onSide calls f with what a side says of the value type and the range of time, in place of
+// the filter's.
+func (v *viewer) onSide(s *Side, f func() error) error {
+	own, filter, view, typ := *v.Filter, v.Filter, v.view, v.typ
+	v.Filter, v.typ = &own, cmp.Or(s.Type, typ)
+	defer func() { v.Filter, v.view, v.typ = filter, view, typ }()
+	if s.Range != "" {
+		own.Range = s.Range
+		var err error
+		if v.view.Range, err = calltree.ParseRange(s.Range); err != nil {
+			return param.Errorf("--range: %w", err)
+		}
 	}
-	own, filter, view := *v.Filter, v.Filter, v.view
-	own.Range = text
-	var err error
-	if v.view.Range, err = calltree.ParseRange(text); err != nil {
-		return param.Errorf("--range: %w", err)
-	}
-	v.Filter = &own
-	defer func() { v.Filter, v.view = filter, view }()
 	return f()
 }
 
 func (v *viewer) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(v.notes, text) {
-		v.notes = append(v.notes, text)
+	v.tell([]string{fmt.Sprintf(format, args...)})
+}
+
+// tell adds the notes that are not there yet.
+func (v *viewer) tell(notes []string) {
+	for _, text := range notes {
+		if !slices.Contains(v.notes, text) {
+			v.notes = append(v.notes, text)
+		}
 	}
 }
 
