@@ -175,7 +175,7 @@ func (p *PathSum) Tree(ctx context.Context, typ profile.ValueType) (*calltree.Tr
 		return calltree.NewTree(p.v.forest.Cut(nil).Table, typ, nil), nil
 	}
 	defer p.v.release(p.sum)
-	if err := cost.Of(ctx).Spend(cost.Memory, int64(p.sum.has.Len())*nodeBytes); err != nil {
+	if err := countNodes(ctx, p.sum.has.Len()); err != nil {
 		return nil, err
 	}
 	return p.v.forest.Sum(typ, p.sum.has, p.sum.self), nil
@@ -183,6 +183,11 @@ func (p *PathSum) Tree(ctx context.Context, typ profile.ValueType) (*calltree.Tr
 
 // nodeBytes is about the memory of a node of a tree and of what is made from it.
 const nodeBytes = 96
+
+// countNodes counts the memory of a tree before it is made.
+func countNodes(ctx context.Context, nodes int) error {
+	return cost.Of(ctx).Spend(cost.Memory, int64(nodes)*nodeBytes)
+}
 
 // FunctionSum finds what a function took in encoded vectors.
 type FunctionSum struct {

@@ -413,6 +413,9 @@ func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent floa
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := countNodes(ctx, max(sel.profiles[0].Nodes, len(vector.Nodes))); err != nil {
+			return nil, nil, err
+		}
 		cut := v.forest.Cut(vector.Nodes)
 		return calltree.NewTree(cut.Table, store.SumType(sel.profiles), cut.Self(vector)), sel.profiles, nil
 	}
@@ -424,6 +427,9 @@ func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent floa
 	used, values := sum.has, sum.self
 	if percent > 0 {
 		used, values = v.above(sum, percent)
+	}
+	if err := countNodes(ctx, used.Len()); err != nil {
+		return nil, nil, err
 	}
 	return v.forest.Sum(store.SumType(sel.profiles), used, values), sel.profiles, nil
 }
