@@ -21,7 +21,8 @@ const DefaultLimit = 12_000
 
 // AnalyzeOptions are the options of an analysis.
 type AnalyzeOptions struct {
-	Limit int // maximum number of snapshots; 0: DefaultLimit
+	Limit int  // maximum number of snapshots; 0: DefaultLimit
+	Dumps bool // list the snapshots
 }
 
 // Analysis shows where segments spent their time.
@@ -38,6 +39,18 @@ type Analysis struct {
 
 	Functions []profile.Function // those of StackTree.Function; the names are code signatures
 	Trees     []StackTree        // one for each outermost frame, in order of first appearance
+
+	// Dumps are the snapshots in the trees, by segment, then by sequence, if they were asked for.
+	Dumps []Dump
+}
+
+// Dump is a snapshot of an analysis, or samples of a CPU profile with one stack.
+type Dump struct {
+	Segment  string
+	Sequence int32
+	Time     int64 // ms since 1970
+
+	Tree, ID int32 // in Analysis.Trees: its innermost element
 }
 
 // StackTree holds the elements of one tree as columns of equal length. The
@@ -100,11 +113,11 @@ func Analyze(ctx context.Context, st Store, items []Range, o AnalyzeOptions) (*A
 	if a.Found > int64(o.Limit) {
 		a.Tip = fmt.Sprintf("Out of snapshot analyze limit, %d snapshots found, but analysis first %d snapshots only.", a.Found, o.Limit)
 	}
-	if err := a.merge(dumps, 1); err != nil || len(a.Trees) > 0 {
+	if err := a.merge(dumps, o, 1); err != nil || len(a.Trees) > 0 {
 		return &a, err
 	}
 	selectByTime(samples, items)
-	err = a.merge(samples, nanosPerMilli)
+	err = a.merge(samples, o, nanosPerMilli)
 	if len(a.Trees) > 0 {
 		a.Found, a.CPU = int64(a.Snapshots), true
 	}
@@ -114,7 +127,7 @@ func Analyze(ctx context.Context, st Store, items []Range, o AnalyzeOptions) (*A
 const nanosPerMilli = 1_000_000
 
 // merge builds the trees of the selected rows of sources, whose times are in 1/unit ms.
-func (a *Analysis) merge(sources []*source, unit int64) error {
+func (a *Analysis) merge(sources []*source, o AnalyzeOptions, unit int64) error {
 	sources, stacks := unify(sources)
 	if stacks == nil {
 		return nil
@@ -133,7 +146,9 @@ func (a *Analysis) merge(sources []*source, unit int64) error {
 	}
 	var err error
 	a.Functions, a.Snapshots = stacks.Functions, int(e.counted)
-	a.Trees, err = e.trees(unit)
+	if a.Trees, err = e.trees(unit); err == nil && o.Dumps {
+		a.Dumps = e.dumps(sources, a.Trees)
+	}
 	return err
 }
 

@@ -18,6 +18,7 @@ type elements struct {
 	number numbering // of each path: its element plus 1; 0: none
 	path   []int32   // of each element
 	list   []element // set by link
+	order  []int32   // elements in the order of the trees, one after the other; set by trees
 
 	counted int64 // snapshots that are not empty; of CPU profiles the samples in them
 }
@@ -208,7 +209,32 @@ func (e *elements) trees(unit int64) ([]StackTree, error) {
 		}
 		trees = append(trees, all.part(from, len(order)))
 	}
+	e.order = order
 	return trees, nil
+}
+
+// dumps lists the selected rows of sources, each with its innermost element in trees.
+func (e *elements) dumps(sources []*source, trees []StackTree) []Dump {
+	type place struct{ tree, id int32 }
+	places, at := make([]place, len(e.list)), 0
+	for tree := range trees {
+		for id := range trees[tree].Len() {
+			places[e.order[at]] = place{int32(tree), int32(id) + 1}
+			at++
+		}
+	}
+	var list []Dump
+	for _, s := range sources {
+		for _, part := range s.selected {
+			for i := part.from; i < part.to; i++ {
+				if s.Path[i] != calltree.NoNode {
+					p := places[e.number.get(s.Path[i])-1]
+					list = append(list, Dump{s.Segment, s.Sequence[i], s.Time[i], p.tree, p.id})
+				}
+			}
+		}
+	}
+	return list
 }
 
 // scale converts times from 1/unit ms to ms. It rounds the totals and derives self from

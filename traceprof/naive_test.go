@@ -144,12 +144,33 @@ func TestAnalyzeIsNaive(t *testing.T) {
 		}
 		limit := rapid.IntRange(1, 30).Draw(t, "limit")
 		found, want := naive(sources, items, int64(limit))
-		a, err := traceprof.Analyze(t.Context(), &tracetest.Held{List: sources}, items, traceprof.AnalyzeOptions{Limit: limit})
+		a, err := traceprof.Analyze(t.Context(), &tracetest.Held{List: sources}, items, traceprof.AnalyzeOptions{Limit: limit, Dumps: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := drawing(a); got != want || a.Found != found || (a.Tip != "") != (found > int64(limit)) {
 			t.Fatalf("found %d, want %d; got\n%swant\n%s", a.Found, found, got, want)
+		}
+		// Each dump is listed once, with its own time, at the element in which it ends.
+		counts := make([][]int32, len(a.Trees))
+		for i := range a.Trees {
+			counts[i] = make([]int32, a.Trees[i].Len())
+		}
+		for _, d := range a.Dumps {
+			s := sources[slices.IndexFunc(sources, func(s traceprof.Snapshots) bool { return s.Segment == d.Segment })]
+			at := slices.Index(s.Sequence, d.Sequence)
+			tree := &a.Trees[d.Tree]
+			if leaf := s.Stacks.Paths.Item[s.Path[at]]; s.Time[at] != d.Time || s.Stacks.Functions[leaf].Name != a.Functions[tree.Function[d.ID-1]].Name {
+				t.Fatalf("%+v", d)
+			}
+			for id := d.ID; id > 0; id = tree.Parent[id-1] {
+				counts[d.Tree][id-1]++
+			}
+		}
+		for i := range counts {
+			if !slices.Equal(counts[i], a.Trees[i].Count) {
+				t.Fatalf("dumps of tree %d: %v, want %v", i, counts[i], a.Trees[i].Count)
+			}
 		}
 	})
 }

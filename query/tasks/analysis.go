@@ -22,7 +22,8 @@ import (
 // AnalyzeRequest asks where the time of sampled requests was spent.
 type AnalyzeRequest struct {
 	SampleSelection `group:"Selection"`
-	Snapshots       int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
+	Snapshots       int  `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
+	Dumps           bool `param:"dumps" group:"View" help:"list the dumps of each row: segment, number in it, time"`
 	trees.Cut       `group:"Limit"`
 }
 
@@ -37,6 +38,7 @@ type AnalysisResult struct {
 	RootTotal int64                   `json:"rootTotal"` // 100 % of all shares
 	Notes     []string                `json:"notes"`
 	Omitted   query.Omitted           `json:"omitted"`
+	Dumps     []Dump                  `json:"dumps,omitempty"` // those of all rows
 	Rows      document.Rows[StackRow] `json:"rows"`
 }
 
@@ -47,9 +49,19 @@ type StackRow struct {
 	Total    int32  `json:"total"` // ms
 	Self     int32  `json:"self"`  // ms
 	Count    int32  `json:"count"` // snapshots
+	// Dumps are those that have the signature at this place, as indices of AnalysisResult.Dumps,
+	// by segment and time.
+	Dumps []int32 `json:"dumps,omitempty"`
 
 	Branches int32 `json:"branches" client:"indentation"` // callers that have several callees
 	Only     bool  `json:"only" client:"indentation"`     // the only callee of its caller
+}
+
+// Dump is a snapshot: one dump of the stack of a segment's thread.
+type Dump struct {
+	Segment  string `json:"segment"`
+	Sequence int32  `json:"sequence"`
+	Time     int64  `json:"time"` // ms since 1970
 }
 
 // Analyze answers an AnalyzeRequest.
@@ -58,7 +70,7 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	if err != nil {
 		return nil, err
 	}
-	a, err := traceprof.Analyze(ctx, st, s.ranges, traceprof.AnalyzeOptions{Limit: r.Snapshots})
+	a, err := traceprof.Analyze(ctx, st, s.ranges, traceprof.AnalyzeOptions{Limit: r.Snapshots, Dumps: r.Dumps})
 	if err != nil {
 		return nil, err
 	}
@@ -66,20 +78,60 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	if a.Tip != "" {
 		result.Notes = append(result.Notes, fmt.Sprintf("the selection has %s snapshots; only the first %s are analyzed (--limit)", words.Count(a.Found), words.Count(r.Snapshots)))
 	}
+	for _, d := range a.Dumps {
+		result.Dumps = append(result.Dumps, Dump{d.Segment, d.Sequence, d.Time})
+	}
+	ending := endingDumps(a)
 	var all stackRows
 	for i := range a.Trees {
 		result.RootTotal += int64(a.Trees[i].Duration[0])
-		all = append(all, rowsOfStacks(a, &a.Trees[i])...)
+		all = append(all, rowsOfStacks(a, int32(i), ending)...)
 	}
-	total := func(row StackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
-	rows, omitted := trees.CutNodes[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
+	total := func(row stackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
+	rows, omitted := trees.CutNodes[stackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
 	result.Omitted = omitted
-	result.Rows = document.RowsOf(len(rows), func(i int) StackRow { return rows[i] })
+	result.Rows = document.RowsOf(len(rows), func(i int) StackRow {
+		row := rows[i].StackRow
+		if r.Dumps { // a list for each row only while it is written: together they are as many as dumps × depth
+			row.Dumps = all.dumps(rows[i].at)
+		}
+		return row
+	})
 	return result, nil
 }
 
+// element is an element of one of the trees of an analysis.
+type element struct{ tree, id int32 }
+
+// endingDumps returns the dumps that end in each element, as indices.
+func endingDumps(a *traceprof.Analysis) map[element][]int32 {
+	ending := map[element][]int32{}
+	for i, d := range a.Dumps {
+		at := element{d.Tree, d.ID}
+		ending[at] = append(ending[at], int32(i))
+	}
+	return ending
+}
+
+// stackRow is a row with the dumps that end in it.
+type stackRow struct {
+	StackRow
+	at     int // in stackRows
+	ending []int32
+}
+
 // stackRows are the elements of trees, depth first.
-type stackRows []StackRow
+type stackRows []stackRow
+
+// dumps returns the dumps that a row and those below it end, in order.
+func (s stackRows) dumps(row int) []int32 {
+	list := slices.Clone(s[row].ending)
+	for i := row + 1; i < len(s) && s[i].Depth > s[row].Depth; i++ {
+		list = append(list, s[i].ending...)
+	}
+	slices.Sort(list)
+	return list
+}
 
 // Walk visits the rows; those below a row for which visit returns false are skipped.
 func (s stackRows) Walk(visit func(n int32) bool) {
@@ -91,11 +143,16 @@ func (s stackRows) Walk(visit func(n int32) bool) {
 }
 
 // Row returns a row.
-func (s stackRows) Row(n int32) StackRow { return s[n] }
+func (s stackRows) Row(n int32) stackRow {
+	row := s[n]
+	row.at = int(n)
+	return row
+}
 
 // rowsOfStacks lists the elements of a tree: callees below their caller, the longest
 // first.
-func rowsOfStacks(a *traceprof.Analysis, t *traceprof.StackTree) stackRows {
+func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32) stackRows {
+	t := &a.Trees[tree]
 	callees := make([][]int32, t.Len()+1) // by id of the caller
 	for i := range t.Parent {
 		callees[t.Parent[i]] = append(callees[t.Parent[i]], int32(i))
@@ -122,7 +179,8 @@ func rowsOfStacks(a *traceprof.Analysis, t *traceprof.StackTree) stackRows {
 		o := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		i := o.element
-		rows = append(rows, StackRow{o.depth, a.Functions[t.Function[i]].Name, t.Duration[i], t.Self[i], t.Count[i], o.branches, o.only})
+		rows = append(rows, stackRow{StackRow: StackRow{Depth: o.depth, Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i], Self: t.Self[i], Count: t.Count[i],
+			Branches: o.branches, Only: o.only}, ending: ending[element{tree, i + 1}]})
 		push(i+1, o.depth+1, o.branches)
 	}
 	return rows

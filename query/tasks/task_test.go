@@ -57,24 +57,32 @@ func TestFindTask(t *testing.T) {
 
 func TestStackRows(t *testing.T) {
 	a := &traceprof.Analysis{Functions: []profile.Function{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}}}
-	tree := &traceprof.StackTree{
+	a.Trees = []traceprof.StackTree{{
 		Parent: []int32{0, 1, 1, 2, 4}, Function: []int32{0, 1, 2, 3, 1},
 		Duration: []int32{100, 10, 80, 10, 5}, Self: []int32{10, 0, 80, 5, 5}, Count: []int32{9, 2, 7, 2, 1},
-	}
+	}}
+	a.Dumps = []traceprof.Dump{{ID: 5}, {ID: 3}, {ID: 4}, {ID: 3}}
+	rows := rowsOfStacks(a, 0, endingDumps(a))
 	var got []string
-	for _, r := range rowsOfStacks(a, tree) {
+	for _, r := range rows {
 		got = append(got, strings.Repeat(" ", int(r.Depth))+r.Function+strings.Repeat("·", int(r.Branches)))
 	}
 	want := []string{"A", " C·", " B·", "  D·", "   B·"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	for row, want := range [][]int32{{0, 1, 2, 3}, {1, 3}, {0, 2}, {0, 2}, {0}} {
+		if got := rows.dumps(row); !slices.Equal(got, want) {
+			t.Errorf("dumps of %s: %v, want %v", rows[row].Function, got, want)
+		}
+	}
 	deep := &traceprof.StackTree{}
 	for i := range int32(100_000) {
 		deep.Parent, deep.Function = append(deep.Parent, i), append(deep.Function, 0)
 		deep.Duration, deep.Self, deep.Count = append(deep.Duration, 1), append(deep.Self, 0), append(deep.Count, 1)
 	}
-	if rows := rowsOfStacks(a, deep); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].Branches != 0 {
+	a.Trees = []traceprof.StackTree{*deep}
+	if rows := rowsOfStacks(a, 0, nil); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].Branches != 0 {
 		t.Errorf("%d rows of a deep tree", len(rows))
 	}
 }

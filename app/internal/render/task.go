@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -40,11 +41,37 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 			line = table.Heavy(float64(row.Total) / float64(r.RootTotal)).Paint(line)
 		}
 		fmt.Fprintln(w, line)
+		for _, line := range dumpLines(r.Dumps, row.Dumps) {
+			fmt.Fprintln(w, line)
+		}
 	}
 	if n := r.Omitted.Rows; n > 0 {
 		fmt.Fprintf(w, "omitted: %s %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Count(n), words.Plural(n, "subtree"), words.Percent(r.Omitted.Share))
 	}
 	return w.Flush()
+}
+
+// mostDumps bounds the dumps of a segment in the text of a row.
+const mostDumps = 6
+
+// dumpLines formats the dumps of a row: a line for each segment with their times.
+func dumpLines(all []tasks.Dump, of []int32) (lines []string) {
+	for len(of) > 0 {
+		segment, n := all[of[0]].Segment, 1
+		for n < len(of) && all[of[n]].Segment == segment {
+			n++
+		}
+		var times []string
+		for _, i := range words.First(of[:n], mostDumps) {
+			times = append(times, time.UnixMilli(all[i].Time).UTC().Format("15:04:05.000"))
+		}
+		if n > mostDumps {
+			times = append(times, fmt.Sprintf("and %s more", words.Count(n-mostDumps)))
+		}
+		lines = append(lines, fmt.Sprintf("%28s%s at %s", "", words.Clean(segment), strings.Join(times, ", ")))
+		of = of[n:]
+	}
+	return lines
 }
 
 // stackLine formats an element.
