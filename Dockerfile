@@ -4,12 +4,11 @@
 #   docker build -t dendro .
 #   docker run -p 12800:12800 -p 11800:11800 -v dendro:/data -e DENDRO_HTTP_TOKEN -e DENDRO_AGENT_TOKEN dendro
 #
-# It listens on all addresses, so it does not start without tokens. To build the same image
-# again, name the base by digest: --build-arg BASE=debian:bookworm-slim@sha256:…
+# It listens on all addresses, so it does not start without tokens. The base is the index of all
+# architectures of debian:bookworm-20260824-slim, by digest, so that a moved tag changes nothing.
 #
 # tools/image-test runs these steps in an empty Debian system.
-ARG BASE=debian:bookworm-slim
-FROM ${BASE}
+FROM debian:bookworm-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
 ARG TARGETARCH=amd64
 COPY dist/dendro-*-linux-${TARGETARCH}.deb /tmp/package/
 RUN apt-get update && \

@@ -106,29 +106,29 @@ func TestReleaseTags(t *testing.T) {
 	}
 }
 
-// TestPinned: workflows and the action name other actions by commit.
+// TestPinned: workflows and the action name other actions by commit, and the image its base by
+// digest.
 func TestPinned(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	uses := 0
-	for _, file := range append(files, "../../action.yml") {
+	action, base := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`), regexp.MustCompile(`^[\w./:-]+@sha256:[0-9a-f]{64}$`)
+	uses := map[string]int{}
+	for _, file := range append(files, "../../action.yml", "../../Dockerfile") {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			_, action, ok := strings.Cut(line, "uses: ")
-			if !ok {
-				continue
-			}
-			if uses++; !regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`).MatchString(action) {
+			word, name, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")), " ")
+			if word == "uses:" && !action.MatchString(name) || word == "FROM" && !base.MatchString(name) {
 				t.Errorf("%s: %s", file, line)
 			}
+			uses[word]++
 		}
 	}
-	if uses == 0 {
-		t.Error("no action is used")
+	if uses["uses:"] == 0 || uses["FROM"] == 0 {
+		t.Errorf("no action or no base is used: %v", uses)
 	}
 }
