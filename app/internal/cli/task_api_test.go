@@ -81,7 +81,7 @@ func addressOf(words []string, form string) string {
 			return ""
 		case !isFlag:
 			task = words[i]
-		case name == "own" || name == "spans":
+		case name == "own" || name == "spans" || name == "dumps":
 			query.Set(name, "")
 		default:
 			i++
