@@ -119,7 +119,8 @@ func (s *scope) setModes() {
 	}
 	s.byMode = s.shown.SelfByCategory()
 	table := *s.tree.Table
-	table.Category = make([]profile.CategoryID, table.Len())
+	none := slices.IndexFunc(table.Categories, func(c profile.Category) bool { return c.Name == noMode })
+	table.Category = slices.Repeat([]profile.CategoryID{profile.CategoryID(none)}, table.Len())
 	for n := range table.Category {
 		most := int64(0)
 		for c, of := range s.byMode {

@@ -415,6 +415,12 @@ describe.skipIf(missing)('tasks', () => {
     request();
     await expect.poll(async () => w.page.locator('.card', { hasText: 'Requests' }).locator('b').innerText(), { timeout: 20_000 }).toBe('3');
     expect(Number(await tree.getAttribute('aria-rowcount'))).toBeGreaterThanOrEqual(rows);
+    await tree.getByText('computeTax').first().click();
+    const dumps = w.page.getByRole('region', { name: 'Dumps' });
+    await dumps.getByRole('heading', { name: /^\d+ dumps? with .*computeTax:\d+$/ }).waitFor();
+    expect(await dumps.getByRole('link').count()).toBe(parseInt(await dumps.getByRole('heading').innerText()));
+    expect(await dumps.getByRole('link').first().innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);
+    expect(await w.barriers()).toEqual([]);
     await w.page.getByRole('button', { name: 'GET:/checkout' }).last().click();
     await w.page.getByRole('img', { name: /Stack chart of/ }).waitFor();
     await w.page.getByRole('group', { name: 'Spans' }).getByRole('button').first().click();

@@ -341,7 +341,9 @@ export interface Analysis {
   rootTotal: number;
   notes: string[];
   omitted: { rows: number; share?: number };
-  rows: { depth: number; function: string; total: number; self: number; count: number }[];
+  /** Only if they are asked for; of a row as indices of the list. */
+  dumps?: { segment: string; sequence: number; time: number }[];
+  rows: { depth: number; function: string; total: number; self: number; count: number; dumps?: number[] }[];
 }
 
 export interface BottleneckPlot {

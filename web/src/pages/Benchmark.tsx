@@ -8,10 +8,11 @@ import { carried } from '../core/scope';
 import { go, href, place, update } from '../core/url';
 import { Commit } from '../ui/Commit';
 import { HistoryPlot, Steps } from '../ui/History';
-import { Await, useAnswer, Waiting } from '../ui/Load';
+import { Await, useAnswer } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
 import { Page } from '../ui/Page';
-import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { Pickers } from '../ui/Pickers';
+import { type InScope, Scoped } from '../ui/Scoped';
 import { type Column, Table } from '../ui/Table';
 import { preferred } from '../ui/Typed';
 import type { Run } from './Profile';
@@ -22,16 +23,14 @@ const selection = ['group', 'benchmark', 'branch', 'machine', 'since', 'until', 
 export default function Benchmark() {
   const { params } = place.value;
   const title = visible(benchmarkName({ group: params.get('group') ?? '', benchmark: params.get('benchmark') ?? '' })) || 'Benchmarks';
-  const scope = useScope(selection);
-  if (scope.params) return <Chosen title={title} scope={scope} asked={scope.params} />;
   return (
-    <Page title={title}>
-      <Waiting />
-    </Page>
+    <Scoped title={title} names={selection}>
+      {known => <Chosen title={title} {...known} />}
+    </Scoped>
   );
 }
 
-function Chosen({ title, scope, asked }: { title: string; scope: Scope; asked: URLSearchParams }) {
+function Chosen({ title, scope, params: asked }: InScope & { title: string }) {
   const answer = useAnswer<History>('history', asked);
   return (
     <Page

@@ -7,13 +7,14 @@ import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
 import { source } from '../core/source';
-import { href, place, update } from '../core/url';
+import { href, place } from '../core/url';
 import { Band } from '../ui/Band';
 import { Fn } from '../ui/Fn';
-import { Await, Waiting } from '../ui/Load';
+import { Await } from '../ui/Load';
 import { Page } from '../ui/Page';
+import { Pickers } from '../ui/Pickers';
 import { Scatter } from '../ui/Scatter';
-import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { By, type InScope, Scoped } from '../ui/Scoped';
 import { preferred, useTyped } from '../ui/Typed';
 import '../pages.css';
 
@@ -23,16 +24,14 @@ const sections = { own: 'Your own code', library: 'Libraries', runtime: 'Runtime
 const fewest = '8'; // runs of a correlation: with a few, chance puts functions on top
 
 export default function Bottlenecks() {
-  const scope = useScope([...place.value.params.keys(), 'branch']);
-  if (scope.params) return <Ranked scope={scope} params={scope.params} />;
   return (
-    <Page title="Bottlenecks">
-      <Waiting />
-    </Page>
+    <Scoped title="Bottlenecks" names={[...place.value.params.keys(), 'branch']}>
+      {known => <Ranked {...known} />}
+    </Scoped>
   );
 }
 
-function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
+function Ranked({ scope, params }: InScope) {
   const by = params.get('by') ?? 'self';
   const asked = new URLSearchParams({ ...page, ...(by === 'correlation' && { 'least-occurrences': fewest }), ...Object.fromEntries(params) });
   for (const name of params.keys()) {
@@ -54,16 +53,7 @@ function Ranked({ scope, params }: { scope: Scope; params: URLSearchParams }) {
         !offline && (
           <>
             <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={answer.value?.type.name ?? answer.type} />
-            <label class="choice">
-              By{' '}
-              <select value={by} onChange={e => update({ by: e.currentTarget.value }, true)}>
-                {Object.entries(kinds).map(([k, text]) => (
-                  <option key={k} value={k}>
-                    {text}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <By kinds={kinds} now={by} />
             <a class="button" href={source.value.file('page/bottlenecks', { ...Object.fromEntries(asked), type: answer.type })} download="bottlenecks.html">
               Report as a file
             </a>

@@ -28,7 +28,7 @@ const by: Record<string, string> = { operation: 'per operation', profile: 'per p
 
 const sideNames = ['base', 'new'] as const;
 /** What the address says of a side. */
-const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file', 'labels'] as const;
+const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file', 'labels', 'type'] as const;
 
 export default function Diff() {
   const { params } = place.value;
@@ -126,7 +126,7 @@ function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams;
               : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
         }
         legend={<Legend history={history} />}
-        menus={source.value.offline ? [] : [...typeMenu(types, wire.type), ...againstMenu(params, history), ...(profiles ? byMenu(wire.by ?? '') : [])]}
+        menus={source.value.offline ? [] : [...(params.has('base-type') ? [] : typeMenu(types, wire.type)), ...againstMenu(params, history), ...(profiles ? byMenu(wire.by ?? '') : [])]}
       />
     </div>
   );
@@ -206,7 +206,7 @@ function useSides(params: URLSearchParams, notes: readonly string[], named: bool
   const text = (a: typeof base, side: (typeof sideNames)[number]) => {
     const range = params.get(`${side}-range`);
     const what = (a.value && ask(side) ? runsText(a.value.rows) : given(params, side)) || side;
-    return range ? `${what}, ${rangeTitle(range)}` : what;
+    return [visible(params.get(`${side}-type`) ?? ''), what, range && rangeTitle(range)].filter(Boolean).join(', ');
   };
   return [text(base, 'base'), text(now, 'new')];
 }

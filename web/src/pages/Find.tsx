@@ -3,9 +3,10 @@ import { amount, counted, count, percent, visible } from '../core/format';
 import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import { href, update } from '../core/url';
-import { Await, Waiting } from '../ui/Load';
+import { Await } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { Pickers } from '../ui/Pickers';
+import { By, type InScope, Scoped } from '../ui/Scoped';
 import { preferred, useTyped } from '../ui/Typed';
 import '../pages.css';
 
@@ -27,16 +28,14 @@ interface Found {
 export const patternOf = (text: string): string => (/[*?;|^$\\]|^\//.test(text) ? text.trim() : `*${text.trim()}*`);
 
 export default function Find() {
-  const scope = useScope(selection);
-  if (scope.params) return <Where scope={scope} params={scope.params} />;
   return (
-    <Page title="Find">
-      <Waiting />
-    </Page>
+    <Scoped title="Find" names={selection}>
+      {known => <Where {...known} />}
+    </Scoped>
   );
 }
 
-function Where({ scope, params }: { scope: Scope; params: URLSearchParams }) {
+function Where({ scope, params }: InScope) {
   const pattern = params.get('pattern') ?? '';
   const any = params.get('in-any-run') === 'true';
   const self = params.get('self') === 'true';
@@ -48,16 +47,7 @@ function Where({ scope, params }: { scope: Scope; params: URLSearchParams }) {
       actions={
         <>
           <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={params.get('type') ?? preferred(scope.choices.types)} />
-          <label class="choice">
-            By{' '}
-            <select value={by} onChange={e => update({ by: e.currentTarget.value }, true)}>
-              {Object.entries(kinds).map(([k, text]) => (
-                <option key={k} value={k}>
-                  {text}
-                </option>
-              ))}
-            </select>
-          </label>
+          <By kinds={kinds} now={by} />
           <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
             {self ? 'Show total' : 'Show self'}
           </button>
@@ -88,7 +78,7 @@ function Where({ scope, params }: { scope: Scope; params: URLSearchParams }) {
   );
 }
 
-function Rows({ scope, params, by }: { scope: Scope; params: URLSearchParams; by: Kind }) {
+function Rows({ scope, params, by }: InScope & { by: Kind }) {
   const asked = new URLSearchParams(params);
   asked.set('by', by);
   if (!asked.has('type') && scope.choices.types.length > 1) asked.set('type', preferred(scope.choices.types));

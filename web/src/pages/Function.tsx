@@ -9,9 +9,10 @@ import type { Params } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { Fn } from '../ui/Fn';
 import { HistoryPlot, Steps } from '../ui/History';
-import { Await, useAnswer, Waiting } from '../ui/Load';
+import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { Pickers, type Scope, useScope } from '../ui/Pickers';
+import { Pickers } from '../ui/Pickers';
+import { type InScope, Scoped } from '../ui/Scoped';
 import { Source } from '../ui/Source';
 import { useTyped } from '../ui/Typed';
 import '../pages.css';
@@ -24,16 +25,14 @@ export default function FunctionPage() {
 }
 
 function Chosen({ name }: { name: string }) {
-  const scope = useScope(selection);
-  if (scope.params) return <One name={name} scope={scope} params={scope.params} />;
   return (
-    <Page title={visible(name)}>
-      <Waiting />
-    </Page>
+    <Scoped title={visible(name)} names={selection}>
+      {known => <One name={name} {...known} />}
+    </Scoped>
   );
 }
 
-function One({ name, scope, params }: { name: string; scope: Scope; params: URLSearchParams }) {
+function One({ name, scope, params }: InScope & { name: string }) {
   const answer = useTyped<History>('history', params);
   const self = params.get('self') === 'true';
   const newest = (s: HistorySeries) => s.runs.findLast(r => r.value !== null)?.value ?? 0;

@@ -6,9 +6,10 @@ import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { carried, everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
-import { type Changes, href, place, update } from '../core/url';
+import { type Changes, go, href, place, update } from '../core/url';
 import { Commit } from '../ui/Commit';
 import { useKeys } from '../ui/Keys';
+import type { Item } from '../ui/Menu';
 import { Await, useAnswer } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
@@ -39,6 +40,16 @@ export function runsText(runs: readonly Run[]): string {
 }
 
 export const benchmarksText = (p: URLSearchParams): string => visible([...p.getAll('group'), ...p.getAll('benchmark'), ...p.getAll('service')].join(' / '));
+
+/** Compares CPU time with wall time, where both were measured: the difference is what waits. */
+function waits(params: URLSearchParams, types: readonly string[]): Item[] {
+  const [cpu, wall] = [['cpu', 'wall'], ['cpu-samples', 'wall-samples']].find(pair => pair.every(t => types.includes(t))) ?? [];
+  if (!cpu || !wall || params.has('file') || isPushed(params)) return [];
+  const to: Changes = { 'base-type': cpu, 'new-type': wall };
+  const selection = selectionParams(params);
+  for (const name of selection.keys()) to[name] = selection.getAll(name);
+  return [{ label: `${cpu} against ${wall}`, hint: 'what waits', run: () => go('diff', to) }];
+}
 
 export default function Profile() {
   const { params } = place.value;
@@ -98,7 +109,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
         {...(parts && timed ? { tracks: <parts.Tracks of={activity} /> } : {})}
         {...(parts && activity?.markers ? { markers: () => <parts.Markers params={params} zero={activity.zero ?? 0} /> } : {})}
-        menus={typeMenu(types, wire.type)}
+        menus={typeMenu(types, wire.type, waits(params, types))}
         downloads={
           source.value.offline
             ? []

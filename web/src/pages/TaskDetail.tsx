@@ -7,7 +7,7 @@ import { count, counted, instant, percent, visible } from '../core/format';
 import { ago, millis, splitName } from '../core/metric';
 import { notesOf } from '../core/request';
 import { mayChange } from '../core/session';
-import { source } from '../core/source';
+import { type Params, source } from '../core/source';
 import { href, place, update } from '../core/url';
 import { Fn } from '../ui/Fn';
 import { Await, Failure, useAnswer } from '../ui/Load';
@@ -459,7 +459,7 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
                 {visible(n)}
               </p>
             ))}
-            <DumpTree a={a} />
+            <DumpTree a={a} params={params} />
           </>
         )}
       </Await>
@@ -467,7 +467,7 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
   );
 }
 
-function DumpTree({ a }: { a: Analysis }) {
+function DumpTree({ a, params }: { a: Analysis; params: Params }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [selected, select] = useState(-1);
   const rows = useMemo(() => {
@@ -533,25 +533,62 @@ function DumpTree({ a }: { a: Analysis }) {
     { id: 'count', title: 'Dumps', width: 70, numeric: true, cell: i => count(shown[i]!.count) },
   ];
   return (
-    <Table
-      fitted
-      label="Merged tree"
-      rows={shown.length}
-      columns={columns}
-      rowKey={i => shown[i]!.key}
-      selected={selected}
-      onSelect={select}
-      onOpen={i => toggle(i, closed.has(shown[i]!.key))}
-      tree={{
-        depth: i => shown[i]!.depth,
-        expanded: i => (shown[i]!.leaf ? undefined : !closed.has(shown[i]!.key)),
-        toggle,
-        parent: i => {
-          let p = i - 1;
-          while (p >= 0 && shown[p]!.depth >= shown[i]!.depth) p--;
-          return Math.max(0, p);
-        },
-      }}
-    />
+    <>
+      <Table
+        fitted
+        label="Merged tree"
+        rows={shown.length}
+        columns={columns}
+        rowKey={i => shown[i]!.key}
+        selected={selected}
+        onSelect={select}
+        onOpen={i => toggle(i, closed.has(shown[i]!.key))}
+        tree={{
+          depth: i => shown[i]!.depth,
+          expanded: i => (shown[i]!.leaf ? undefined : !closed.has(shown[i]!.key)),
+          toggle,
+          parent: i => {
+            let p = i - 1;
+            while (p >= 0 && shown[p]!.depth >= shown[i]!.depth) p--;
+            return Math.max(0, p);
+          },
+        }}
+      />
+      {shown[selected] && <Dumps key={a.snapshots} params={params} row={shown[selected]!.i} name={shown[selected]!.function} />}
+    </>
   );
 }
+
+const mostDumps = 100;
+
+/** The dumps of a row, with their times; each leads to its request. */
+function Dumps({ params, row, name }: { params: Params; row: number; name: string }) {
+  const answer = useAnswer<Analysis>('analysis', { ...params, dumps: true });
+  return (
+    <section class="card" aria-label="Dumps">
+      <Await of={answer} what="the dumps">
+        {a => {
+          const list = a.rows[row]?.function === name ? (a.rows[row]!.dumps ?? []).map(i => a.dumps![i]!) : [];
+          return (
+            <>
+              <h3>
+                {counted(list.length, 'dump')} with {visible(name)}
+              </h3>
+              <p class="dumplist">
+                {list.slice(0, mostDumps).map(d => (
+                  <a key={`${d.segment} ${d.sequence}`} href={href('task', { task: place.value.params.get('task'), segment: d.segment })} title={visible(d.segment)}>
+                    {clock(d.time)}
+                  </a>
+                ))}
+                {list.length > mostDumps && `and ${count(list.length - mostDumps)} more`}
+              </p>
+            </>
+          );
+        }}
+      </Await>
+    </section>
+  );
+}
+
+/** The time of day with milliseconds. */
+const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 23);

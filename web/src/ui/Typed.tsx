@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
 import { update } from '../core/url';
 import { type Loading, useLoad } from './Load';
-import type { Group } from './Menu';
+import type { Group, Item } from './Menu';
 
 /** Orders value types: CPU time first. */
 export function preferred(types: readonly string[]): string {
@@ -35,9 +35,11 @@ export function useTyped<T>(
   return { ...answer, types, type };
 }
 
-/** The menu of value types, where there are several. */
-export const typeMenu = (types: readonly string[], now: string): Group[] =>
-  types.length > 1 ? [{ label: now, title: 'value type', items: types.map(t => ({ label: t, checked: t === now, run: () => update({ type: t }, true) })) }] : [];
+/** The menu of value types, where there are several, with what else it offers. */
+export const typeMenu = (types: readonly string[], now: string, also: readonly Item[] = []): Group[] =>
+  types.length > 1
+    ? [{ label: now, title: 'value type', items: [...types.map(t => ({ label: t, checked: t === now, run: () => update({ type: t }, true) })), ...also] }]
+    : [];
 
 /** Writes the type that the page chose into the address, for its other requests and for links. */
 export function useChosenType(params: URLSearchParams, type: string): void {
