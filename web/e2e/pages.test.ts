@@ -64,7 +64,7 @@ describe.skipIf(missing)('pages', () => {
     await w.page.waitForURL(/\/diff/);
     await w.settled();
     expect(new URL(w.page.url()).pathname).toBe('/diff');
-    expect(await w.page.locator('h1').innerText()).toContain('average of 16 runs, run-001 … run-016');
+    expect(await w.page.locator('h1').innerText()).toContain('base 16 runs, run-001 … run-016');
     await w.page.getByText('regexp.MustCompile').first().waitFor();
     expect(await w.page.locator('aside, .sidebar, .details').first().innerText()).toContain('MustCompile');
     expect(w.faults).toEqual([]);
@@ -239,8 +239,8 @@ describe.skipIf(missing)('pages', () => {
         await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
         await w.settled();
         await w.page.getByText('matchRule').first().waitFor();
-        expect(await w.page.locator('h1').innerText()).toMatch(/average of 16 runs, run-001 … run-016\s*→\s*new\s*run-017, run-018, 579d7113d2/);
-        expect(await w.page.locator('.legend').first().innerText()).toContain('within the band of the 16 runs');
+        expect(await w.page.locator('h1').innerText()).toMatch(/base 16 runs, run-001 … run-016\s*→\s*new\s*run-017, run-018/);
+        expect(await w.page.locator('.legend').first().innerText()).toContain('sampling noise');
         await w.page.goBack();
         await w.page.getByRole('heading', { name: 'How it was compared' }).waitFor();
         await w.page.evaluate(() => dispatchEvent(new Event('beforeprint')));
