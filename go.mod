@@ -2,49 +2,94 @@ module github.com/dendroprof/dendro
 
 go 1.26.0
 
+// Each direct dependency has the reason for it above its line; a test demands it.
+
 require (
+	// With azidentity and azblob: Azure Blob Storage, whose protocol and credentials are its own.
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.23.1
+	// See azcore.
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity v1.14.1
+	// See azcore.
 	github.com/Azure/azure-sdk-for-go/sdk/storage/azblob v1.8.0
+	// Arrow's IPC format (arrow/ipc), of dendro sql -o arrow. Its Parquet writer would add 29 MB.
 	github.com/apache/arrow-go/v18 v18.8.0
+	// Manifests, schemas and partitions of Iceberg (root package; why not its tables: store/iceberg/DESIGN.md).
 	github.com/apache/iceberg-go v0.7.0
+	// The storage engine: one file, columns, transactions, SQL. The chunk interface, because database/sql moves one value at a time. More than half of the binary.
 	github.com/duckdb/duckdb-go-bindings v0.10505.0
+	// Tests check every answer against the OpenAPI document.
 	github.com/getkin/kin-openapi v0.152.0
+	// Readable differences in tests.
 	github.com/google/go-cmp v0.7.0
+	// Pprof's formats before protocol buffers (profile); the oracle of the tests.
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+	// Random names of Iceberg's metadata; iceberg-go needs it too.
 	github.com/google/uuid v1.6.0
+	// Names of C++ and Rust, as pprof prints them.
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
+	// PostgreSQL, the catalog of a lake of several machines; pure Go, through database/sql.
 	github.com/jackc/pgx/v5 v5.9.2
+	// A server of S3's protocol in the test process.
 	github.com/johannesboyne/gofakes3 v1.2.0
+	// Zstd, gzip at several times the speed of compress/gzip, the negotiation of compressed answers (gzhttp).
 	github.com/klauspost/compress v1.20.3
+	// S3's signatures and multipart uploads, also for Google's XML API (why not gocloud.dev: internal/bucket).
 	github.com/minio/minio-go/v7 v7.4.1
+	// The Model Context Protocol's own.
 	github.com/modelcontextprotocol/go-sdk v1.8.0
+	// Neo4j's own: Bolt, routing, retries, bookmarks.
 	github.com/neo4j/neo4j-go-driver/v6 v6.0.0
+	// Parquet of Go structs in row groups of bounded size, from any store (DuckDB's writer needs the rows in a DuckDB first); Bloom filters.
 	github.com/parquet-go/parquet-go v0.32.0
+	// Lz4 frames, which klauspost/compress does not have.
 	github.com/pierrec/lz4/v4 v4.1.33
+	// Counters, histograms and their text form.
 	github.com/prometheus/client_golang v1.25.0
+	// Tests read counters as client_golang collects them.
 	github.com/prometheus/client_model v0.6.3
+	// Testscript: command lines, files and outputs in one text.
 	github.com/rogpeppe/go-internal v1.16.0
+	// A test validates SARIF by OASIS's schema; kin-openapi needs it already.
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	// Commands, help, completion of four shells.
 	github.com/spf13/cobra v1.10.2
+	// Cobra's flags.
 	github.com/spf13/pflag v1.0.10
+	// Kafka's protocol and consumer groups; complete, pure Go.
 	github.com/twmb/franz-go v1.22.2
+	// Topics and offsets of Kafka.
 	github.com/twmb/franz-go/pkg/kadm v1.19.0
+	// A broker of Kafka in the test process.
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
+	// Parser and validator of GraphQL. What runs documents is our own (graphql/exec): generated code of gqlgen was 21,000 lines and slower.
 	github.com/vektah/gqlparser/v2 v2.5.30
+	// Xz; refuses a window larger than it is told before it allocates, where ulikunitz/xz takes what the file asks for. The format is final, and so is the port.
 	github.com/xi2/xz v0.0.0-20171230120015-48954b6210f8
+	// Defines content hashes and ids.
 	github.com/zeebo/xxh3 v1.1.0
+	// The Go project's parser of execution traces (trace), for every version since Go 1.11.
 	golang.org/x/exp v0.0.0-20260603202125-055de637280b
+	// Http2 of tests: the frames that an attacker sends.
 	golang.org/x/net v0.61.0
+	// Google's application default credentials.
 	golang.org/x/oauth2 v0.37.0
+	// Errgroup.
 	golang.org/x/sync v0.24.0
+	// Is this a terminal, and how wide.
 	golang.org/x/term v0.47.0
+	// RetryInfo: how gRPC tells a client when to try again. Part of gRPC already.
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260819154853-08b0e4226688
+	// The protocol of SkyWalking's agents.
 	google.golang.org/grpc v1.85.0
+	// All messages except snapshots, which internal/wire reads without copies.
 	google.golang.org/protobuf v1.36.12
+	// Basic.yml in SkyWalking's trace archives.
 	gopkg.in/yaml.v3 v3.0.1
+	// The catalog of a lake, which Spark reads too; without cgo.
 	modernc.org/sqlite v1.61.1
+	// Property tests with small counterexamples.
 	pgregory.net/rapid v1.3.0
+	// SkyWalking's own messages and services of agents, and types of its queries.
 	skywalking.apache.org/repo/goapi v0.0.0-20260521015734-5c05525a3cce
 )
 
@@ -106,6 +151,7 @@ require (
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
+	// Limits of memory of the git program, processor time of threads; gRPC needs it too.
 	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect

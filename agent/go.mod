@@ -3,9 +3,13 @@ module github.com/dendroprof/dendro/agent
 go 1.26.0
 
 require (
+	// The processor time of a thread; gRPC needs it too.
 	golang.org/x/sys v0.48.0
+	// The protocol of SkyWalking's server.
 	google.golang.org/grpc v1.85.0
+	// Its messages.
 	google.golang.org/protobuf v1.36.12
+	// SkyWalking's own messages and services.
 	skywalking.apache.org/repo/goapi v0.0.0-20260521015734-5c05525a3cce
 )
 

@@ -23,6 +23,35 @@
 //	    when the context ends.
 //
 // Engines count and add; statistics belong to package analysis.
+//
+// # Why the contract is as it is
+//
+// Analyses must not depend on the engine, and no engine may be slow because of another
+// one's data structure. So an engine answers a few primitive queries with plain data
+// (Reader) and stores whole files (Writer), and everything is computed above. The number
+// of selected profiles is small (thousands): engines hold or fetch the list and push down
+// the resulting conditions. Large results are streams: function rows as columns, trees as
+// one shared table and a sparse vector per profile, the matrix of a regression analysis.
+// What some engines compute faster is one optional interface (Aggregator), with a fallback
+// that gives the same answer; storetest compares both. Accepted changes (Accepter) and
+// verdicts (VerdictKeeper) are optional too: they refer to no profile, and an engine only
+// removes verdicts with their benchmark; who reads one compares its stamp.
+//
+// A record points into a growing Forest: an importer keeps its path dictionary over
+// thousands of files, and an engine translates each new path once. Rejected: a tree per
+// record (11,000 look-ups per profile in the writer, the only part that is not parallel);
+// ids in the contract (two engines cannot agree on them, and a graph has none); an iterator
+// of profiles with their trees (every analysis would merge the trees again).
+//
+// # Identity
+//
+// Between profiles a function is its normalised name; module, file, line, language and kind
+// are attributes, so that a function that moved, or whose library has a new version, keeps
+// its history. A path is its list of names. The id of a profile (IDOf) is made of group,
+// benchmark, run and value type and is the same in every engine; the content hash
+// (profile.Hash) of the decoded samples before names are normalised. The same identity and
+// hash is the same profile, another hash a conflict. A value is an int64 in the unit and
+// scale of its type; readers refuse sums beyond 63 bits, so no sum of a tree overflows.
 package store
 
 import (

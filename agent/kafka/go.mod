@@ -7,10 +7,15 @@ go 1.26.0
 replace github.com/dendroprof/dendro/agent => ..
 
 require (
+	// What it sends.
 	github.com/dendroprof/dendro/agent v0.0.0-00010101000000-000000000000
+	// Kafka's protocol; complete, pure Go.
 	github.com/twmb/franz-go v1.22.2
+	// A broker in the test process.
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
+	// Messages of SkyWalking.
 	google.golang.org/protobuf v1.36.12
+	// SkyWalking's own messages.
 	skywalking.apache.org/repo/goapi v0.0.0-20260521015734-5c05525a3cce
 )
 

@@ -7,7 +7,9 @@ go 1.26.0
 replace github.com/dendroprof/dendro/agent => ..
 
 require (
+	// What it labels.
 	github.com/dendroprof/dendro/agent v0.0.0-00010101000000-000000000000
+	// OpenTelemetry's interface, without its SDK.
 	go.opentelemetry.io/otel/trace v1.45.0
 )
 

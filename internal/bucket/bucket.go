@@ -11,6 +11,11 @@
 // Only what a user names on the command line or in the configuration of a process is
 // opened: a server must not open an address that a client names, because it would read
 // with the credentials of the server.
+//
+// It uses minio-go for S3 and Google, whose XML API is that of S3 apart from the condition of a
+// write and OAuth in place of signatures, and Azure's SDK, because Azure has a protocol of its own.
+// gocloud.dev/blob links the whole SDKs of Amazon and Google for four operations: 32.7 MB of the
+// binary in place of 5.7.
 package bucket
 
 import (

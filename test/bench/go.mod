@@ -5,13 +5,21 @@ go 1.26.0
 replace github.com/dendroprof/dendro => ../..
 
 require (
+	// What is measured.
 	github.com/dendroprof/dendro v0.0.0-00010101000000-000000000000
+	// A baseline: one row per call node.
 	github.com/duckdb/duckdb-go-bindings v0.10505.0
+	// The original reader, a baseline.
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+	// The other reader of JFR, a baseline.
 	github.com/grafana/jfr-parser/pprof v0.0.4
+	// A baseline.
 	github.com/neo4j/neo4j-go-driver/v6 v6.0.0
+	// Generated readers of OTLP, a baseline.
 	go.opentelemetry.io/proto/otlp/profiles/v1development v0.4.0
+	// A baseline.
 	google.golang.org/protobuf v1.36.12
+	// A baseline: one row per call node.
 	modernc.org/sqlite v1.61.1
 )
 

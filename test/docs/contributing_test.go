@@ -58,27 +58,19 @@ func TestEntryPagesNameFiles(t *testing.T) {
 	}
 }
 
-// TestDependencies compares the table of direct dependencies with go.mod: modules and versions.
+// TestDependencies wants the reason for each direct dependency above its line in go.mod.
 func TestDependencies(t *testing.T) {
-	page := read(t, "docs/design/dependencies.md")
-	direct := regexp.MustCompile(`(?m)^\t([\w./-]+) (v\S+)$`).FindAllStringSubmatch(read(t, "go.mod"), -1)
-	if len(direct) < 20 {
-		t.Fatalf("only %d direct dependencies in go.mod", len(direct))
-	}
-	for _, m := range direct {
-		name, version := m[1], strings.TrimSuffix(m[2], "+incompatible")
-		row := regexp.MustCompile("(?m)^\\|.*`" + regexp.QuoteMeta(name) + "[`/].*$").FindString(page)
-		switch {
-		case row == "":
-			t.Errorf("docs/design/dependencies.md has no row for %s", name)
-		case strings.HasPrefix(row, "| `"+name) && regexp.MustCompile(`\| v\d`).MatchString(row) && !strings.Contains(row, version) && !hasPrefixOf(row, version):
-			t.Errorf("docs/design/dependencies.md has another version of %s than go.mod, %s: %s", name, version, row)
+	lines, direct := strings.Split(read(t, "go.mod"), "\n"), 0
+	for i, line := range lines {
+		if !regexp.MustCompile(`^\t[\w./-]+ v\S+$`).MatchString(line) {
+			continue
+		}
+		direct++
+		if !strings.HasPrefix(lines[i-1], "\t// ") {
+			t.Errorf("go.mod does not say what%s is for", line)
 		}
 	}
-}
-
-// hasPrefixOf reports whether a row has a pseudo-version without its hash.
-func hasPrefixOf(row, version string) bool {
-	short := regexp.MustCompile(`^(v[\d.]+-\d{14})-[0-9a-f]{12}$`).FindStringSubmatch(version)
-	return short != nil && strings.Contains(row, short[1])
+	if direct < 20 {
+		t.Errorf("only %d direct dependencies in go.mod", direct)
+	}
 }

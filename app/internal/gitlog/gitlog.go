@@ -13,8 +13,33 @@
 // touched within Horizon is unknown, and so is that of files that were not touched since a
 // shallow clone begins.
 //
-// The author of a repository is not trusted: nothing that it names is run, fetched, or read
-// outside of it (repository.go, docs/design/identity.md).
+// # The author of a repository is not trusted
+//
+// A repository may come from an archive, a shared directory, or a clone that has a bare
+// repository in one of its folders, and git does what its configuration, hooks and attributes
+// say: status and diff start filters, external diffs and monitors; an object that a partial
+// clone lacks starts ssh or a request; core.worktree moves the working tree anywhere. The list
+// grows with every version of git, so this package shows git another repository
+// (repository.go): a temporary git directory with links to objects, references and the index, a
+// copy of HEAD, and a configuration of our own, which takes over how files are encoded and
+// compared and what branches follow (the list harmless), and nothing that names a command, an
+// address or a path. Variables GIT_* and the configuration of user and machine do not reach git.
+//
+//   - Nothing runs. Files that pass through a filter (Git LFS) are not compared: changes of them do
+//     not make a run dirty. Submodules are not entered.
+//   - Nothing is fetched. What a partial clone lacks is an error that says so.
+//   - The working tree is the directory with .git, and files are not read through links that lead
+//     out of it. Files are regular and have a maximum size (internal/plainfile).
+//   - What has no end ends: a command has two minutes, 2 GiB of memory (on Linux), a million files.
+//   - Nothing is changed: git takes no locks and does not update the index.
+//
+// Who owns a repository (safe.directory) is not checked, because it cannot run anything: checkouts
+// of other users, as in containers, can be read. A repository can still answer wrongly, and its
+// objects may be borrowed from other directories, as by git clone --reference.
+//
+// Rejected: git with safe settings, because each way needs one that old versions do not have, and
+// drivers have any name; go-git, because the last change of every file takes it many times as long,
+// and version 5 does not read SHA-256 repositories, reftables, partial clones and sparse indexes.
 //
 // What was read of a full clone is cached in a directory of the caller's, one file per
 // repository and commit, so that a second question costs milliseconds. The package knows no

@@ -45,7 +45,7 @@ const (
 // (view) with links to its objects, references and index, and a configuration that we have
 // written. What its own configuration, hooks and attributes ask to run, to fetch or to read
 // elsewhere is thus not known to git, whatever versions of git can be asked to run.
-// The trust that this needs is in docs/design/identity.md.
+// The trust that this needs is in the package comment.
 type repository struct {
 	ctx     context.Context
 	top     string // directory of the working tree; empty: bare
