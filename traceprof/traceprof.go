@@ -12,6 +12,18 @@
 //
 // Times are milliseconds since 1970 by the clocks of agents and servers, which may
 // differ.
+//
+// The time between two neighbouring snapshots belongs to every element that both contain: the
+// elements from the root to the lowest common ancestor of their paths. So self(n) is the sum of
+// t(i+1) - t(i) over neighbours whose lowest common ancestor is n, duration(n) self and the
+// durations of the children, and one pass from the children to the parents computes
+// everything. Paths are numbers in the dictionary of stacks; the common ancestor is found by
+// climbing only over forks. The cost is that of snapshots plus elements, plus the forks on a
+// path in the worst case.
+//
+// That an instance received a task is written before the task is sent. Lines that arrive during
+// a write form the next write, so a poll that delivers a task waits for at most two. Times of
+// polls are written at most once a second, and at least every 10 s for each instance.
 package traceprof
 
 import (

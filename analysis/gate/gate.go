@@ -95,7 +95,7 @@ func (p Policy) String() string {
 
 // Error probabilities of a suite. The noise of profiles has heavier tails than the
 // model: a hundredth of the probability causes a sixth of the false failures, not a
-// hundredth (measured: docs/method/gate.md), so m benchmarks divide it by m^1.5. A
+// hundredth (measured: test/detection/RESULTS.md), so m benchmarks divide it by m^1.5. A
 // suite begins lower than a single benchmark, which has 0.01. For one tested run it is
 // lower still: no second run shows whether, say, the compiler decided differently.
 const (
@@ -104,7 +104,7 @@ const (
 	tailExponent      = 1.5
 
 	// sureAlpha is the chance of a suspect that fails by itself: on real histories no
-	// clean run had one, and most regressions did (docs/method/gate.md).
+	// clean run had one, and most regressions did (test/detection/RESULTS.md).
 	sureAlpha = 1e-6
 	// sureRate and sureShare are, for a suspect with a place as sure as that, the greatest
 	// chance of the program's change per operation, and its least size.

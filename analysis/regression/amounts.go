@@ -16,7 +16,7 @@ import (
 // their shares say nothing when one function always holds 99.9%. Two tests are made of the
 // whole program's amount: whether the tested runs have more than the history (a step), and
 // whether the amount grows from run to run (a trend). The function that holds the growth is
-// named. docs/method/regression.md has the formulas.
+// named. METHOD.md has the formulas.
 
 // ProcessAttribute names the process of which a run is a snapshot: `--attr process=ID`.
 // Growth over the snapshots of one process is a leak.

@@ -13,7 +13,7 @@ import (
 
 // The prior of the relative deviation of samples per operation between runs of one
 // commit: few runs say little about it. By the recorded pairs of test/detection/public
-// that chose the method, see docs/method/regression.md.
+// that chose the method, see METHOD.md.
 const (
 	rateDeviation = 0.13
 	ratePrior     = 3.0 // degrees of freedom

@@ -19,7 +19,7 @@
 // Thesis is the method of the paper, a time series score that ranks without a verdict.
 // Correlation over many benchmarks is in package bottleneck.
 //
-// Formulas, parameters, limits and sources are in docs/method/regression.md. Results
+// Formulas and sources are in METHOD.md, parameters and limits in docs/method/regression.md. Results
 // are reproducible. A history that is too short or unusable gives a reason in the
 // result, not an error.
 //

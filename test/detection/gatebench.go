@@ -50,7 +50,7 @@ func Gated(p gate.Policy, benchmarks int) Detector {
 
 // MeasureGate prints how many of n clean simulated benchmarks fail a gate with the
 // error probability that it gives to one of 1, 10 and 100 benchmarks: the figures of
-// docs/method/gate.md.
+// test/detection/RESULTS.md.
 func MeasureGate(w io.Writer, n int, seed uint64) {
 	failed := make([][]int, len(gates))
 	for i := range failed {

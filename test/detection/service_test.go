@@ -65,7 +65,7 @@ func search(t *testing.T, s detection.Service, days int) (n judged) {
 
 // TestReleases lets a service of 200 instances run for a day, with a new version on some
 // of them or on all of them the next day, and expects the slower function and nothing
-// else. Run with -days 60 for the figures of docs/method/releases.md.
+// else. Run with -days 60 for the figures of test/detection/RESULTS.md.
 func TestReleases(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -81,7 +81,7 @@ func TestReleases(t *testing.T) {
 }
 
 // TestPower finds functions that are slower by little themselves, for the table of
-// docs/method/releases.md (-days 60 -power); by default one of its rows.
+// test/detection/RESULTS.md (-days 60 -power); by default one of its rows.
 func TestPower(t *testing.T) {
 	type row struct {
 		instances, canary int
