@@ -18,6 +18,20 @@
 // there are at most 32 bytes for a byte of the page. Time is n log n in the
 // boxes. Heatmap pages are told and refused: they are compressed in a way of
 // their own, and the recording says more.
+//
+// The script of async-profiler's HTML draws one box per line, outermost first, callers before callees:
+//
+//	f(level,left,width,type,'name'[,inlined,c1,interpreted])   2.x
+//	f(key,level,left[,width[,inlined,c1,interpreted]])         3.0 on
+//	u(key[,width…])     one level up, same left edge
+//	n(key[,width…])     same level, right of the last box
+//
+// From 3.0 on, left is relative to the last box, a missing or zero width is that of the last box,
+// and key is 8 times the number of the name plus the type. Names are in cpool. Each begins with a
+// character whose code minus 32 is the number of UTF-16 units shared with the previous name. The
+// number of colours in the palette (5, 6 or 7) gives the version, and with it the types: of 2.0 to
+// 2.6 Java, inlined, kernel, C++, native; of 2.7 interpreted, compiled, inlined, native, C++, kernel;
+// of 2.8 on also compiled by C1.
 package flamehtml
 
 import (

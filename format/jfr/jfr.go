@@ -29,6 +29,24 @@
 //
 // The package does not take off compression (package format) and does not change
 // names that differ from run to run (package normalize).
+//
+// Numbers in a chunk's header are big endian; offsets count from the start of the chunk.
+//
+//	0   "FLR\0"                          32  start, ns since 1970
+//	4   u16 major (2; 1 is read too)     40  duration, ns
+//	6   u16 minor                        48  start, ticks
+//	8   size of the chunk                56  ticks a second
+//	16  offset of the newest constants   64  u32 features; bit 0: compressed integers
+//	24  offset of the metadata
+//
+// Events follow: size, class, content. Class 0 is the metadata, class 1 constants. Integers have
+// seven bits per byte, lowest first, and eight in the ninth byte. Strings begin with a byte: 0
+// null, 1 empty, 2 a constant, 3 UTF-8, 4 UTF-16 units as integers, 5 Latin-1. Events of constants
+// form a chain from the newest backwards; their numbers are valid in their chunk only.
+//
+// The alternative to a decoder of our own, github.com/grafana/jfr-parser 0.9.3, lacks
+// jdk.CPUTimeSample, native samples, waits, method traces and spans, and stops at an unfinished
+// chunk.
 package jfr
 
 import (
