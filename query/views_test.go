@@ -1,0 +1,106 @@
+package query_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/runtest"
+	"github.com/dendroprof/dendro/test/viewtest"
+)
+
+// TestViews: what lists of runs, profiles, functions, choices and pushed profiles answer.
+func TestViews(t *testing.T) {
+	for _, file := range []string{"runs", "pushed"} {
+		t.Run(file, func(t *testing.T) {
+			viewtest.Run(t, "testdata/"+file+".txt", viewtest.Print, map[string]viewtest.Question{
+				"runs":           viewtest.Query(query.Runs),
+				"profiles":       viewtest.Query(query.Profiles),
+				"choices":        viewtest.Query(query.Choices),
+				"function-names": viewtest.Query(query.FunctionNames),
+				"completions":    viewtest.Query(query.Completions),
+				"prune":          viewtest.Query(query.Prune),
+				"services":       viewtest.Query(query.PushedServices),
+				"series":         viewtest.Query(query.PushedSeries),
+			})
+		})
+	}
+}
+
+// TestOneType: an answer about one type has that of most benchmarks, and names the others.
+func TestOneType(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Type: profile.Wall, Stacks: "main 1"},
+		runtest.Run{Benchmark: "b", Type: profile.CPU, Stacks: "main 1"},
+		runtest.Run{Benchmark: "b", Type: profile.Alloc, Stacks: "main 1"},
+		runtest.Run{Benchmark: "a", Type: profile.Wall, Stacks: "main 1"})
+	for _, c := range []struct {
+		s    query.Selection
+		want string
+	}{
+		{query.Selection{}, "cpu [value type cpu; --type shows others: alloc, wall]"},
+		{query.Selection{Benchmarks: []string{"a"}}, " []"},
+		{query.Selection{Types: []string{"alloc"}}, "alloc []"},
+		{query.Selection{Runs: []string{"02"}}, " []"},
+	} {
+		q, notes, err := query.OneType(t.Context(), st, &c.s)
+		if got := fmt.Sprint(query.TypeOf(&q), " ", notes); err != nil || got != c.want {
+			t.Errorf("%+v: %s, %v, want %s", c.s, got, err, c.want)
+		}
+	}
+	list, err := query.ProfilesOf(t.Context(), st, store.Query{})
+	if err != nil || query.RunsOf(list) != "4 runs, 01 … 04" || query.RunsOf(list[:1]) != "run 01" || query.RunsOf(nil) != "no runs" || len(query.RunKeys(nil)) != 0 {
+		t.Errorf("%s %v", query.RunsOf(list), err)
+	}
+	if query.RunsText([]string{"\x1b1"}) != `\x1b1` || query.RunsText([]string{"1", "2"}) != "2 runs" {
+		t.Error(query.RunsText([]string{"\x1b1"}))
+	}
+	if _, err := query.ProfilesOf(t.Context(), st, store.Query{Runs: []string{"9"}}); !errors.Is(err, store.ErrNothing) {
+		t.Errorf("no profiles: %v", err)
+	}
+	now, before, err := query.NewestAndBefore(t.Context(), st, store.Query{Benchmarks: []string{"a"}, Last: 1})
+	if err != nil || fmt.Sprint(query.RunKeys(now), query.RunKeys(before)) != "[04] [01]" {
+		t.Errorf("%v %v %v", now, before, err)
+	}
+	if _, _, err := query.NewestAndBefore(t.Context(), st, store.Query{Benchmarks: []string{"a"}, Types: []string{profile.Wall}, Last: 9}); err == nil || !strings.Contains(err.Error(), "no run before the last 9") {
+		t.Error(err)
+	}
+}
+
+// TestShare: shares are written as percentages or fractions.
+func TestShare(t *testing.T) {
+	for text, want := range map[string]float64{"5%": .05, "5 %": .05, "0.05": .05, "0": 0, "100%": 1, "5": -1, "-1%": -1, "NaN": -1, "": -1, "101%": -1} {
+		var s query.Share
+		err := s.UnmarshalText([]byte(text))
+		if wrong := new(param.Error); want < 0 && !errors.As(err, &wrong) || want >= 0 && (err != nil || float64(s) != want) {
+			t.Errorf("%q: %v, %v", text, s, err)
+		}
+	}
+	if query.ShareOf(1, 4) != .25 || query.ShareOf(1, 0) != 0 {
+		t.Error("a share of nothing is 0")
+	}
+}
+
+// TestNames: what a message says of names that nothing has.
+func TestNames(t *testing.T) {
+	functions := []profile.Function{{Name: "pkg.(*Type).load (a.py)"}, {Name: "query"}}
+	for got, want := range map[string]string{
+		query.UnknownFunction("quary", functions).Error():                         "did you mean query",
+		query.ClosestOrAll("quary", []string{"query"}):                            "did you mean query",
+		query.ClosestOrAll("xxxxxx", []string{"a", "b"}):                          "; there are a, b",
+		query.ClosestOrAll("xxxxxx", slices.Repeat([]string{"a"}, 13)) + "none":   "none",
+		query.Unqualified("load (a.py)") + " " + query.Unqualified("(anonymous)"): "load (anonymous)",
+		query.Counted(1, "run") + ", " + query.Counted(2, "run"):                  "1 run, 2 runs",
+		query.Noun(profile.Goroutines, "count") + query.Noun("cpu", "count"):      "goroutinescount",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
