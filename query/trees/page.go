@@ -29,7 +29,7 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 	page := &web.Report{}
 	upright := *r
 	upright.Invert = false // the page inverts by itself
-	s, err := newScope(ctx, st, &upright, viewTree)
+	s, err := newScope(ctx, st, &upright, r.chartOr(viewTree))
 	if err != nil {
 		return nil, err
 	}

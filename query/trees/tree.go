@@ -177,11 +177,7 @@ func Locks(ctx context.Context, st store.Store, r *TreeRequest) (*LocksResult, e
 
 // Node answers a TreeRequest with the call node that its Select names.
 func Node(ctx context.Context, st store.Store, r *TreeRequest) (*NodeResult, error) {
-	view := viewTree
-	if r.View == viewStackChart { // its nodes have times
-		view = viewStackChart
-	}
-	return ofScope(ctx, st, r, view, (*scope).node)
+	return ofScope(ctx, st, r, r.chartOr(viewTree), (*scope).node) // nodes of a stack chart have times
 }
 
 // ofScope reads the tree of a request for a view, and answers from it.
@@ -197,11 +193,16 @@ func ofScope[R any](ctx context.Context, st store.Store, r *TreeRequest, view st
 // Graph answers a TreeRequest with a picture: of its stack chart if this is its view, else
 // of its flame graph.
 func Graph(ctx context.Context, st store.Store, r *TreeRequest) (*flame.Graph, error) {
-	view := viewFlame
+	return ofScope(ctx, st, r, r.chartOr(viewFlame), (*scope).graph)
+}
+
+// chartOr returns the view of a stack chart if it is asked for, which needs single samples, else
+// another one.
+func (r *TreeRequest) chartOr(view string) string {
 	if r.View == viewStackChart {
-		view = viewStackChart
+		return viewStackChart
 	}
-	return ofScope(ctx, st, r, view, (*scope).graph)
+	return view
 }
 
 // scope is the tree that a request is about, and the samples behind it if they are of
