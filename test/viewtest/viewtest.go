@@ -13,7 +13,7 @@
 //	…
 //
 // A line that begins with "file" is an import, with a label as files beside profiles have it and
-// the original kept; "push" is a pushed profile of an hour of 2026-03-01. What follows "? NAME
+// the original kept, by default of 2026-03-01; "push" is a pushed profile of an hour of 2026-03-01. What follows "? NAME
 // PARAMETER=VALUE …" is the answer as text, or in the form that stands before the name: "? json
 // runs". A value with spaces stands in single quotes. Lines that begin with # are comments.
 // The flag -update writes the answers.
@@ -26,6 +26,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,6 +41,7 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/store"
@@ -68,9 +70,12 @@ func Query[Request, Result any](answer func(context.Context, store.Store, *Reque
 	return View(func(*Request) query.View[Request] { return query.ViewOf(answer) })
 }
 
-// Print writes results that are tables, texts or, in the format json, anything.
+// Print writes results that are tables, texts or, in the formats json and columns, anything.
 func Print(o *table.Output, result any) error {
-	if o.Format == "json" {
+	switch o.Format {
+	case "columns":
+		return document.Write(o.W, result, document.Form{Columns: true})
+	case "json":
 		data, err := json.MarshalIndent(result, "", "  ")
 		if err == nil {
 			_, err = fmt.Fprintf(o.W, "%s\n", data)
@@ -161,7 +166,7 @@ func ask(ctx context.Context, st store.Store, print func(*table.Output, any) err
 	var b bytes.Buffer
 	o := &table.Output{W: &b, Err: &b, Format: "text"}
 	list := words.FindAllString(line, -1)
-	if slices.Contains([]string{"tsv", "csv", "md", "json"}, list[0]) {
+	if slices.Contains([]string{"tsv", "csv", "md", "json", "columns"}, list[0]) {
 		o.Format, list = list[0], list[1:]
 	}
 	question := questions[list[0]]
@@ -192,7 +197,7 @@ func ask(ctx context.Context, st store.Store, print func(*table.Output, any) err
 	for line := range strings.Lines(b.String()) { // editors cut spaces at the ends of lines
 		text.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	return text.String()
+	return strings.TrimRight(text.String(), "\n") + "\n"
 }
 
 // importFile imports `NAME LABEL STACKS`, or lines of its own.
@@ -203,18 +208,18 @@ func importFile(ctx context.Context, st store.Store, line string, content []stri
 	if err != nil {
 		return err
 	}
+	if label.Run.Date.IsZero() {
+		label.Run.Date = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) // not that of the test
+	}
 	text := strings.ReplaceAll(strings.TrimSpace(rest[end:]), ", ", "\n")
 	for _, line := range content {
 		text += strings.TrimPrefix(line, "\t")
 	}
 	source := ingest.ReaderSource(name, strings.NewReader(text))
 	source.Label, source.Named = label, true
-	_, err = ingest.New(st, ingest.Options{KeepSource: true, Workers: 1}).Import(ctx, []ingest.Source{source}, func(r ingest.Result) {
-		if r.Err != nil {
-			err = r.Err
-		}
-	})
-	return err
+	var failed error
+	_, err = ingest.New(st, ingest.Options{KeepSource: true, Workers: 1}).Import(ctx, []ingest.Source{source}, func(r ingest.Result) { failed = r.Err })
+	return errors.Join(err, failed)
 }
 
 // push stores `SERVICE TYPE HH:MM LABELS STACKS`.
