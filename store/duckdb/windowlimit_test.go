@@ -168,3 +168,63 @@ func TestLogIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of vectors, the log had %d bytes", stats.Bytes[0], largest)
 	}
 }
+
+// TestRollUpWritesNoLabels: a roll-up writes the times of series, and not their labels, which may
+// be long: whoever pushes many series would hold up all pushes with them, and the next start.
+func TestRollUpWritesNoLabels(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.duckdb")
+	open := func() *duckdb.Store {
+		st, err := duckdb.Open(t.Context(), file, duckdb.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	st := open()
+	m, at := storetest.NewWindowMaker(), time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
+	const series, long = 200, 4000
+	put := func(at time.Time) {
+		t.Helper()
+		var list []*continuous.Window
+		for i := range series {
+			list = append(list, m.Window("shop", at, []string{"id", strings.Repeat("x", long) + fmt.Sprint(i)}, storetest.Sample{Stack: []string{"main"}, Value: 1}))
+		}
+		if _, err := st.PutWindows(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logged := func() int64 {
+		t.Helper()
+		log, err := os.Stat(file + ".wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log.Size()
+	}
+	put(at)
+	put(at.Add(time.Minute))
+	before := logged()
+	if before < series*long {
+		t.Fatalf("the log has %d bytes without the labels", before)
+	}
+	if _, err := st.RollUp(t.Context(), at.Add(3*time.Hour), continuous.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	if grown := logged() - before; grown > series*long/4 {
+		t.Errorf("a roll-up wrote %d bytes", grown)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	st = open()
+	defer st.Close()
+	list, err := st.Series(t.Context(), continuous.Query{})
+	if err != nil || len(list) != series {
+		t.Fatalf("%d series, %v", len(list), err)
+	}
+	for _, s := range list {
+		if !s.First.Equal(at) || !s.Last.Equal(at.Add(time.Minute+15*time.Second)) {
+			t.Errorf("from %s to %s", s.First, s.Last)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -221,12 +222,20 @@ func (b *batch) room(service string, g *profiles.Growth) profiles.Room {
 // write fills the open transaction.
 func (b *batch) write(ctx context.Context, c *driver.Conn) error {
 	rows := slices.Clone(b.added)
-	for id := range b.facts {
-		if err := c.Query(ctx, fmt.Sprint("DELETE FROM series WHERE id = ", id), nil, nil); err != nil {
+	if ids := slices.Collect(maps.Keys(b.facts)); len(ids) > 0 {
+		for _, id := range ids {
+			e, _ := b.st.of(id)
+			rows = append(rows, b.changed[e.Key()])
+		}
+		if err := c.Append("temp", "chosen", len(ids), ids, make([]int64, len(ids))); err != nil {
 			return err
 		}
-		e, _ := b.st.of(id)
-		rows = append(rows, b.changed[e.Key()])
+		if err := c.Query(ctx, "DELETE FROM series WHERE id IN (SELECT series FROM chosen)", nil, nil); err != nil {
+			return err
+		}
+		if err := c.Exec("DELETE FROM chosen"); err != nil {
+			return err
+		}
 	}
 	if err := appendSeries(c, "", rows); err != nil {
 		return err

@@ -424,33 +424,32 @@ func (r *roller) first(e *series) int64 {
 }
 
 // writeTimes writes the times of series into their rows, so that the next process need read
-// the windows only from here on.
+// the windows only from here on. Their labels, which may be long, are not written again.
 func (r *roller) writeTimes(ctx context.Context) error {
 	if r.next == r.st.progress {
 		return nil
 	}
-	var stale []*series
+	var ids []int32
+	var times [3][]int64
 	for _, e := range r.st.list {
-		if !r.gone[e.id] && (e.stale || r.first(e) != e.First.UnixMilli()) {
-			copied := *e
-			copied.First = timeOf(r.first(e))
-			stale = append(stale, &copied)
+		if first := r.first(e); !r.gone[e.id] && (e.stale || first != e.First.UnixMilli()) {
+			ids = append(ids, e.id)
+			for i, at := range []int64{first, e.Last.UnixMilli(), e.newest} {
+				times[i] = append(times[i], at)
+			}
 		}
 	}
-	if len(stale) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
-	ids := make([]int32, len(stale))
-	for i, e := range stale {
-		ids[i] = e.id
-	}
-	if err := r.c.Append("temp", "chosen", len(ids), ids, make([]int64, len(ids))); err != nil {
+	if err := r.c.Append("temp", "seen", len(ids), ids, times[0], times[1], times[2]); err != nil {
 		return err
 	}
-	if err := r.c.Exec("DELETE FROM series WHERE id IN (SELECT series FROM chosen); DELETE FROM chosen"); err != nil {
+	err := r.c.Query(ctx, "UPDATE series SET first_start = t.first, last_end = t.last, newest_start = t.newest FROM seen t WHERE series.id = t.series", nil, nil)
+	if err != nil {
 		return err
 	}
-	return appendSeries(r.c, "", stale)
+	return r.c.Exec("DELETE FROM seen")
 }
 
 // writeProgress writes the progress, if it changed.

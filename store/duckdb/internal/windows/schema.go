@@ -28,9 +28,9 @@ const Create = `CREATE TABLE series(` + seriesColumns + `); CREATE TABLE raw_win
 // levelTables are the tables of the levels.
 var levelTables = [...]string{continuous.Raw: "raw_window", continuous.Hour: "hour_window", continuous.Day: "day_window"}
 
-// chosenTable creates the table with the series, or series and starts, that a statement
-// joins. It is filled inside a transaction, and emptied after use.
-const chosenTable = `CREATE TEMP TABLE chosen(series INTEGER, start BIGINT)`
+// chosenTable creates the tables with the series, or series and times, that a statement
+// joins. They are filled inside a transaction, and emptied after use.
+const chosenTable = `CREATE TEMP TABLE chosen(series INTEGER, start BIGINT); CREATE TEMP TABLE seen(series INTEGER, first BIGINT, last BIGINT, newest BIGINT)`
 
 // Views are the views for users' SQL over Tables. That which is not stored exists in a
 // session only, because its decoder does.
