@@ -61,6 +61,9 @@ type Store interface {
 type Limited interface {
 	// Limit sets the limits, before windows are stored.
 	Limit(Room)
+	// HasRoom reports whether a series is stored, or has room: one of the service with so many
+	// bytes of labels and facts.
+	HasRoom(k Key, service string, bytes int64) bool
 	// Forest returns the size of the forest.
 	Forest(ctx context.Context) (Forest, error)
 	// Unused counts the paths that nothing uses any more, which Compact of the engine removes.
@@ -74,7 +77,7 @@ const Other = "(other)"
 // Room is the maximum size of a forest; zero fields do not limit.
 type Room struct {
 	Paths int64
-	Text  int64 // bytes of the names and places of functions
+	Text  int64 // bytes of the names and places of functions, and of labels and facts of series
 	Share int   // of both that the windows of one service may add, in percent; 0: all
 }
 
@@ -89,6 +92,6 @@ func (r *Room) Part(of int64) int64 {
 // Forest is the size of a forest.
 type Forest struct {
 	Paths  int64
-	Text   int64 // bytes of the names and places of functions
+	Text   int64 // bytes of the names and places of functions, and of labels and facts of series
 	Folded int64 // values of stacks that were added to Other since the store was opened
 }

@@ -19,11 +19,13 @@ const activeFor = time.Hour
 // always have a series to go to.
 type activeSeries struct {
 	mu          sync.Mutex
-	max         int // series with labels, and types of services
-	share, half int // of a service and of a client
+	room        func(k continuous.Key, service string, bytes int64) bool // of the store; nil: it has no limit
+	max         int                                                      // series with labels, and types of services
+	share, half int                                                      // of a service and of a client
 	series      map[continuous.Key]*active
 	bare        map[continuous.Key]*active // by the bare series
 	services    map[string]int             // series with labels
+	texts       map[string]int64           // bytes of labels of services that are not committed yet
 	clients     map[string]*places
 	swept       time.Time
 
@@ -40,6 +42,7 @@ type active struct {
 	client  string    // that pushed it first
 	series  int       // of a type: series with labels, which need it
 	pushes  int       // that are not committed yet
+	bytes   int64     // of its labels, until it is committed
 	last    time.Time // of the last commit; zero: none yet
 }
 
@@ -52,11 +55,14 @@ type bucket struct {
 	at   time.Time
 }
 
-func (a *activeSeries) init(o *Options) {
+func (a *activeSeries) init(o *Options, st continuous.Store) {
+	if limited, ok := st.(continuous.Limited); ok {
+		a.room = limited.HasRoom
+	}
 	a.max, a.rate = o.MaxSeries, o.MaxRate
 	a.share, a.half = max(1, int(o.part(int64(o.MaxSeries)))), (o.MaxSeries+1)/2
 	a.series, a.bare = map[continuous.Key]*active{}, map[continuous.Key]*active{}
-	a.services, a.clients, a.rates = map[string]int{}, map[string]*places{}, map[string]*bucket{}
+	a.services, a.texts, a.clients, a.rates = map[string]int{}, map[string]int64{}, map[string]*places{}, map[string]*bucket{}
 }
 
 func (a *activeSeries) len() int64 {
@@ -74,7 +80,8 @@ func (a *activeSeries) len() int64 {
 // candidate is a series for which a push needs a place.
 type candidate struct {
 	key     continuous.Key
-	labels  bool // it has some
+	labels  bool  // it has some
+	bytes   int64 // of its labels and facts
 	service string
 	bare    continuous.Key // of its service and type
 }
@@ -127,10 +134,11 @@ func (a *activeSeries) addSeries(c *candidate, bare *active, client string, now 
 	full := func() bool {
 		return len(a.series) >= a.max || a.services[c.service] >= a.share || a.of(client).series >= a.half
 	}
-	if full() && (!a.sweep(now) || full()) {
+	if full() && (!a.sweep(now) || full()) || a.room != nil && !a.room(c.key, c.service, a.texts[c.service]+c.bytes) {
 		return nil
 	}
-	e := &active{key: c.key, bare: bare, service: c.service, client: client}
+	e := &active{key: c.key, bare: bare, service: c.service, client: client, bytes: c.bytes}
+	a.texts[c.service] += c.bytes
 	bare.series++
 	a.series[c.key] = e
 	a.services[c.service]++
@@ -163,6 +171,7 @@ func (a *activeSeries) remove(e *active) {
 		p.types--
 	} else {
 		delete(a.series, e.key)
+		a.settled(e)
 		p.series--
 		e.bare.series--
 		if a.services[e.service]--; a.services[e.service] == 0 {
@@ -177,6 +186,14 @@ func (a *activeSeries) remove(e *active) {
 	}
 }
 
+// settled says that the labels of a series are in the store, or that they will not be.
+func (a *activeSeries) settled(e *active) {
+	if a.texts[e.service] -= e.bytes; a.texts[e.service] == 0 {
+		delete(a.texts, e.service)
+	}
+	e.bytes = 0
+}
+
 // unused reports whether nothing needs a series that was never committed.
 func (e *active) unused() bool { return e.pushes == 0 && e.series == 0 && e.last.IsZero() }
 
@@ -188,6 +205,7 @@ func (a *activeSeries) settle(held []*active, committed bool, now time.Time) {
 		e.pushes--
 		if committed {
 			e.last = now
+			a.settled(e)
 		}
 	}
 	for _, e := range held {

@@ -143,7 +143,7 @@ func New(st continuous.Store, o Options) *Intake {
 		w.reset()
 		in.workers <- w
 	}
-	in.series.init(&o)
+	in.series.init(&o, st)
 	in.writer = groupcommit.New(in.due)
 	return in
 }

@@ -453,7 +453,7 @@ func (w *Worker) admitted(sets *sets, typ continuous.Type, samples *profile.Samp
 func (w *Worker) admit(sets *sets, at int, typ continuous.Type, now time.Time) (to int, err error) {
 	series := sets.list[at]
 	bare := sets.bareKey(series.Service)
-	c := candidate{key: sets.keys[at].OfType(typ), labels: len(series.Labels) > 0, service: series.Service, bare: bare.OfType(typ)}
+	c := candidate{key: sets.keys[at].OfType(typ), labels: len(series.Labels) > 0, bytes: series.Labels.Bytes() + series.Facts.Bytes(), service: series.Service, bare: bare.OfType(typ)}
 	e, refused := w.in.series.admit(&c, w.client, now)
 	if refused != nil {
 		series.Type = typ

@@ -228,3 +228,66 @@ func TestRollUpWritesNoLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestSeriesHaveRoom: labels of series count as text of the store, also after it is opened
+// again, until their windows are removed. Known series have room in a full store.
+func TestSeriesHaveRoom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.duckdb")
+	open := func() *duckdb.Store {
+		st, err := duckdb.Open(t.Context(), file, duckdb.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Limit(continuous.Room{Text: 10_000, Share: 50})
+		return st
+	}
+	st := open()
+	m, at := storetest.NewWindowMaker(), time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
+	window := func(service string, n int) *continuous.Window {
+		return m.Window(service, at, []string{"id", strings.Repeat("x", 1000) + fmt.Sprint(n)}, storetest.Sample{Stack: []string{"main"}, Value: 1})
+	}
+	put := func(service string, from, until int) {
+		t.Helper()
+		for i := from; i < until; i++ {
+			if _, err := st.PutWindows(t.Context(), []*continuous.Window{window(service, i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	has := func(service string, n int, want bool) {
+		t.Helper()
+		w := window(service, n)
+		if got := st.HasRoom(w.Series.Key(), service, w.Series.Labels.Bytes()); got != want {
+			t.Errorf("series %d of %s has room: %v", n, service, got)
+		}
+	}
+	put("hog", 0, 4)
+	has("hog", 3, true)
+	has("hog", 4, false)
+	has("other", 4, true)
+	put("other", 0, 4)
+	put("third", 0, 1)
+	has("third", 1, false)
+	before, err := st.Forest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	st = open()
+	defer st.Close()
+	if after, err := st.Forest(t.Context()); err != nil || after.Text != before.Text || after.Text < 9000 {
+		t.Errorf("%d bytes of text, %d before: %v", after.Text, before.Text, err)
+	}
+	has("hog", 3, true)
+	has("hog", 4, false)
+	day := 24 * time.Hour
+	if _, err := st.RollUp(t.Context(), at.Add(10*day), continuous.Policy{Keep: [3]time.Duration{day, day, day}}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := st.Forest(t.Context()); err != nil || after.Text > 100 {
+		t.Errorf("%d bytes of text of removed series: %v", after.Text, err)
+	}
+	has("hog", 4, true)
+}

@@ -75,12 +75,18 @@ func TestPushAttacks(t *testing.T) {
 		}},
 		{name: "clocks that jump", most: 500 << 20, attack: jumpingClocks},
 		{name: "floods of HTTP/2 frames", most: 700 << 20, attack: floods},
-		{name: "a label of high cardinality", most: 1200 << 20, attack: manyLabels, after: func(t *testing.T, p *process, honest int) {
+		{name: "a label of high cardinality", most: 1200 << 20, attack: func(t *testing.T, p *process) { manyLabels(t, p, "%d") }, after: func(t *testing.T, p *process, honest int) {
 			if n := p.metric(t, "dendro_continuous_folded_samples_total"); n == 0 {
 				t.Error("no sample was folded")
 			}
 			if n := p.metric(t, "dendro_continuous_active_series"); n > 10_001+2*float64(honest) {
 				t.Errorf("%.0f series count", n)
+			}
+		}},
+		{name: "long labels", args: []string{"--continuous-max-text", "100000000"}, most: 1200 << 20, attack: func(t *testing.T, p *process) { manyLabels(t, p, strings.Repeat("x", 2000)+"%d") }, after: func(t *testing.T, p *process, honest int) {
+			folded, text := p.metric(t, "dendro_continuous_folded_samples_total"), p.metric(t, "dendro_continuous_text_bytes")
+			if t.Logf("%.0f samples folded, %.0f bytes of text", folded, text); folded < 40_000 || text > 21e6 {
+				t.Error("a service has more than its share")
 			}
 		}},
 	} {
@@ -432,11 +438,11 @@ func manyServices(t *testing.T, p *process) {
 }
 
 // manyLabels pushes samples of 60,000 users.
-func manyLabels(t *testing.T, p *process) {
+func manyLabels(t *testing.T, p *process, user string) {
 	for n := range 12 {
 		p.attacked(t, pprofBytes(func(b *pprofBuilder) {
 			for i := range 5000 {
-				b.sample(1, map[string][]string{"user": {fmt.Sprintf("%d", n*5000+i)}}, "main", "f")
+				b.sample(1, map[string][]string{"user": {fmt.Sprintf(user, n*5000+i)}}, "main", "f")
 			}
 		}), n)
 	}

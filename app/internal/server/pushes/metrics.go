@@ -42,7 +42,7 @@ func metrics(in *intake.Intake, st continuous.Store) []prometheus.Collector {
 		windows: prometheus.NewDesc("dendro_continuous_windows", "Windows in the store, by level: raw, hour, day.", []string{"level"}, nil),
 		bytes:   prometheus.NewDesc("dendro_continuous_window_bytes", "Bytes of their vectors, by level.", []string{"level"}, nil),
 		paths:   prometheus.NewDesc("dendro_continuous_paths", "Call paths in the store (--continuous-max-paths).", nil, nil),
-		text:    prometheus.NewDesc("dendro_continuous_text_bytes", "Bytes of the names and places of functions in the store (--continuous-max-text).", nil, nil),
+		text:    prometheus.NewDesc("dendro_continuous_text_bytes", "Bytes of the names and places of functions, and of labels of series, in the store (--continuous-max-text).", nil, nil),
 		folded:  prometheus.NewDesc("dendro_continuous_folded_stacks_total", "Stacks that were added to (other), because the call paths or texts of the store or of a service reached their limit.", nil, nil),
 		metrics: []metric{
 			newMetric("stored_total", "Windows stored.", counter, func(m *intake.Metrics) float64 { return float64(m.Stored) }),

@@ -78,7 +78,11 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 			b.add(w, k, g)
 		}
 		return b.write(ctx, c)
-	}, func() { b.apply() })
+	}, func() {
+		s.change.Lock()
+		defer s.change.Unlock()
+		b.apply()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +180,12 @@ func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
 			e = &series{id: b.st.nextID + int32(len(b.added)), typ: w.Type, newest: start,
 				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(start), Last: timeOf(start)}}
 			b.added = append(b.added, e)
+			b.grow(e.Service, 0, e.labelBytes())
 		}
 		b.changed[k.series] = e
 	}
 	if start >= e.newest && !slices.Equal(w.Series.Facts, e.Facts) {
+		b.grow(e.Service, 0, w.Series.Facts.Bytes()-e.Facts.Bytes())
 		e.Facts = slices.Clone(w.Series.Facts)
 		if e.id < b.st.nextID {
 			b.facts[e.id] = true
@@ -194,27 +200,36 @@ func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
 	r.sum, r.paths = append(r.sum, w.Self.Sum()), append(r.paths, blob)
 }
 
-// growth is what was added to the forest: paths, and bytes of names and places of functions.
+// growth is what was added: paths, and bytes of names and places of functions, and of labels and
+// facts of series.
 type growth struct{ paths, text int64 }
+
+// has returns what a service has added, with this batch.
+func (b *batch) has(service string) growth {
+	if has, ok := b.grown[service]; ok {
+		return has
+	}
+	return b.st.grown[service]
+}
+
+func (b *batch) grow(service string, paths, text int64) {
+	has := b.has(service)
+	b.grown[service] = growth{has.paths + paths, has.text + text}
+	b.text += text
+}
 
 // room returns what a service may still add to the forest.
 func (b *batch) room(service string, g *profiles.Growth) profiles.Room {
 	if b.limits == (continuous.Room{}) {
 		return nil
 	}
-	has, ok := b.grown[service]
-	if !ok {
-		has = b.st.grown[service]
-	}
 	return func(paths int, text int64) bool {
-		p, t := has.paths+int64(paths), has.text+text
-		l, more := &b.limits, int64(max(1, paths)) // a new function is on a new path
+		has, l, more := b.has(service), &b.limits, int64(max(1, paths)) // a new function is on a new path
 		if l.Paths > 0 && (int64(g.Paths())+more > l.Paths || has.paths+more > l.Part(l.Paths)) ||
-			l.Text > 0 && text > 0 && (b.st.text+b.text+text > l.Text || t > l.Part(l.Text)) {
+			l.Text > 0 && text > 0 && (b.st.text+b.text+text > l.Text || has.text+text > l.Part(l.Text)) {
 			return false
 		}
-		has, b.text = growth{p, t}, b.text+text
-		b.grown[service] = has
+		b.grow(service, int64(paths), text)
 		return true
 	}
 }

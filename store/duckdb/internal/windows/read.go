@@ -3,7 +3,6 @@ package windows
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,29 +28,23 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 	if err != nil {
 		return err
 	}
-	return s.file.Look(ctx, func(c *driver.Conn) error {
-		sel := &selection{c: c}
-		var all []series
-		err := s.snapshot(ctx, c, func(st *state) {
-			all = make([]series, len(st.list))
-			for i, e := range st.list {
-				all[i] = *e
-			}
-			sel.seq = st.progress.Seq
-			sel.parts = st.progress.Parts(q.Range(), coarsest)
-		})
-		if err == nil {
-			err = sel.match(ctx, matching, all)
+	sel, all := &selection{}, []series(nil)
+	return s.look(ctx, func(st *state) {
+		all = make([]series, len(st.list))
+		for i, e := range st.list {
+			all[i] = *e
 		}
-		if err == nil && len(sel.list) > 0 {
-			if err = sel.choose(); err == nil {
-				err = f(sel)
-			}
+		sel.seq = st.progress.Seq
+		sel.parts = st.progress.Parts(q.Range(), coarsest)
+	}, func(c *driver.Conn) error {
+		sel.c = c
+		if err := sel.match(ctx, matching, all); err != nil || len(sel.list) == 0 {
+			return err
 		}
-		if end := c.Exec("ROLLBACK"); err == nil {
-			err = end
+		if err := sel.choose(); err != nil {
+			return err
 		}
-		return err
+		return f(sel)
 	})
 }
 
@@ -341,15 +334,19 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 
 // WindowStats implements continuous.Store.
 func (s *Store) WindowStats(ctx context.Context) (stats continuous.Stats, err error) {
-	err = s.selected(ctx, &continuous.Query{}, continuous.Raw, func(sel *selection) error {
-		stats.Series = int64(len(sel.list))
-		first, last := int64(math.MaxInt64), int64(math.MinInt64)
-		for _, e := range sel.list {
-			first, last = min(first, e.First.UnixMilli()), max(last, e.Last.UnixMilli())
+	err = s.look(ctx, func(st *state) {
+		stats.Series = int64(len(st.list))
+		for i, e := range st.list {
+			if i == 0 || e.First.Before(stats.First) {
+				stats.First = e.First
+			}
+			if i == 0 || e.Last.After(stats.Last) {
+				stats.Last = e.Last
+			}
 		}
-		stats.First, stats.Last = timeOf(first), timeOf(last)
+	}, func(c *driver.Conn) error {
 		for l, table := range levelTables {
-			err := sel.c.Query(ctx, "SELECT count(*), coalesce(sum(bytes), 0)::BIGINT FROM "+table, nil, func(ch driver.Chunk) error {
+			err := c.Query(ctx, "SELECT count(*), coalesce(sum(bytes), 0)::BIGINT FROM "+table, nil, func(ch driver.Chunk) error {
 				stats.Windows[l], stats.Bytes[l] = driver.Column[int64](ch, 0)[0], driver.Column[int64](ch, 1)[0]
 				return nil
 			})

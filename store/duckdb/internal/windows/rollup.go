@@ -62,16 +62,7 @@ func (s *Store) prepare(ctx context.Context, now time.Time, policy *continuous.P
 	if err := s.file.Writable(); err != nil {
 		return nil, err
 	}
-	err = s.file.Look(ctx, func(c *driver.Conn) error {
-		err := s.snapshot(ctx, c, func(st *state) { p = &prepared{st: st, seq: st.seq} })
-		if err == nil {
-			err = p.fill(ctx, c, now, policy)
-		}
-		if end := c.Exec("ROLLBACK"); err == nil {
-			err = end
-		}
-		return err
-	})
+	err = s.look(ctx, func(st *state) { p = &prepared{st: st, seq: st.seq} }, func(c *driver.Conn) error { return p.fill(ctx, c, now, policy) })
 	return p, err
 }
 
@@ -183,7 +174,11 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 			}
 		}
 		return nil
-	}, func() { r.apply() })
+	}, func() {
+		s.change.Lock()
+		defer s.change.Unlock()
+		r.apply()
+	})
 	if err != nil {
 		return continuous.Rolled{}, err
 	}
@@ -472,7 +467,7 @@ func (r *roller) apply() {
 	list := r.st.list[:0:0]
 	for _, e := range r.st.list {
 		if r.gone[e.id] {
-			delete(r.st.byKey, e.Key())
+			r.st.remove(e)
 			continue
 		}
 		if r.next != r.st.progress {

@@ -33,8 +33,9 @@ type Store struct {
 	rolling sync.Mutex      // held by RollUp
 	load    sync.Mutex      // held while state is loaded
 	// state changes only in the committed function of profiles.Grow, and is read by its
-	// caller or under profiles.Snapshot.
-	state *state
+	// caller or under profiles.Snapshot. Who holds change reads what HasRoom needs of it.
+	state  *state
+	change sync.RWMutex
 }
 
 var (
@@ -50,17 +51,19 @@ func (s *Store) Limit(r continuous.Room) { s.limits = r }
 
 // Forest implements continuous.Limited.
 func (s *Store) Forest(ctx context.Context) (f continuous.Forest, err error) {
-	err = s.file.Look(ctx, func(c *driver.Conn) error {
-		err := s.snapshot(ctx, c, func(st *state) { f.Text, f.Folded = st.text, st.folded })
-		if err == nil {
-			f.Paths, err = c.Number(ctx, "SELECT count(*) FROM call_path")
-		}
-		if end := c.Exec("ROLLBACK"); err == nil {
-			err = end
-		}
+	err = s.look(ctx, func(st *state) { f.Text, f.Folded = st.text, st.folded }, func(c *driver.Conn) (err error) {
+		f.Paths, err = c.Number(ctx, "SELECT count(*) FROM call_path")
 		return err
 	})
 	return f, err
+}
+
+// HasRoom implements continuous.Limited. Until the first commit there is room.
+func (s *Store) HasRoom(k continuous.Key, service string, bytes int64) bool {
+	s.change.RLock()
+	defer s.change.RUnlock()
+	st, l := s.state, &s.limits
+	return st == nil || l.Text <= 0 || st.byKey[k] != nil || st.text+bytes <= l.Text && st.grown[service].text+bytes <= l.Part(l.Text)
 }
 
 // Unused implements continuous.Limited.
@@ -79,7 +82,13 @@ func (s *Store) Unused(ctx context.Context) (paths int64, err error) {
 const Session = chosenTable
 
 // Load forgets what memory has of a database that was closed.
-func Load(s *Store) { s.state = nil }
+func Load(s *Store) { s.become(nil) }
+
+func (s *Store) become(st *state) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	s.state = st
+}
 
 // state mirrors the committed tables but for windows.
 type state struct {
@@ -89,7 +98,7 @@ type state struct {
 	byKey    map[continuous.Key]*series
 	nextID   int32
 
-	text   int64             // bytes of functions' names and places when it was read, and of what pushes added
+	text   int64             // bytes of functions' names and places when it was read, and of what pushes added, and of labels and facts
 	grown  map[string]growth // what services have added since
 	folded int64
 }
@@ -107,6 +116,20 @@ func (s *Store) snapshot(ctx context.Context, c *driver.Conn, f func(st *state))
 		}
 		if err == nil {
 			f(st)
+		}
+		return err
+	})
+}
+
+// look calls f in a transaction in which the tables are as taken sees the state.
+func (s *Store) look(ctx context.Context, taken func(st *state), f func(c *driver.Conn) error) error {
+	return s.file.Look(ctx, func(c *driver.Conn) error {
+		err := s.snapshot(ctx, c, taken)
+		if err == nil {
+			err = f(c)
+		}
+		if end := c.Exec("ROLLBACK"); err == nil {
+			err = end
 		}
 		return err
 	})
@@ -155,13 +178,14 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	if err := st.readTimes(ctx, c); err != nil {
 		return nil, err
 	}
-	s.state = st
+	s.become(st)
 	return st, nil
 }
 
 func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 	const sql = `SELECT id, service, name, sample_type, sample_unit, period_type, period_unit, labels, facts,
 		value_type, unit, scale, period, value_period_unit, period_name, original, first_start, last_end, newest_start FROM series ORDER BY id`
+	known := map[string]string{}
 	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		ids := driver.Column[int32](ch, 0)
 		texts := func(i int) []string { return ch.Texts(i) }
@@ -172,10 +196,11 @@ func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 		first, last, newest := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 18)
 		for i, id := range ids {
 			e := &series{id: id, newest: newest[i]}
-			e.Series = continuous.Series{Service: service[i], Labels: labelsOf(labels[i]), Facts: labelsOf(facts[i]), First: timeOf(first[i]), Last: timeOf(last[i]),
+			e.Series = continuous.Series{Service: service[i], Labels: labelsOf(labels[i], known), Facts: labelsOf(facts[i], known), First: timeOf(first[i]), Last: timeOf(last[i]),
 				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i], PeriodUnit: periodUnit[i]}}
 			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i], PeriodName: valueName[i], Original: original[i]}
 			st.add(e)
+			st.text += e.labelBytes()
 		}
 		return nil
 	})
@@ -186,6 +211,14 @@ func (st *state) add(e *series) {
 	st.list = append(st.list, e)
 	st.byKey[e.Key()] = e
 	st.nextID = e.id + 1
+}
+
+// remove forgets a series without windows, but for its place in the list.
+func (st *state) remove(e *series) {
+	delete(st.byKey, e.Key())
+	st.text -= e.labelBytes()
+	has := st.grown[e.Service]
+	st.grown[e.Service] = growth{has.paths, max(0, has.text-e.labelBytes())}
 }
 
 // of returns the series of an id.
@@ -227,11 +260,22 @@ func (e *series) extend(first, newest, last int64) {
 	e.stale = true
 }
 
+// labelBytes returns the bytes of what a series counts as text.
+func (e *series) labelBytes() int64 { return e.Labels.Bytes() + e.Facts.Bytes() }
+
 func timeOf(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-func labelsOf(m map[string]string) (list continuous.Labels) {
+// labelsOf returns labels in order. Equal texts are one in known: most series share them.
+func labelsOf(m, known map[string]string) (list continuous.Labels) {
+	one := func(text string) string {
+		if have, ok := known[text]; ok {
+			return have
+		}
+		known[text] = text
+		return text
+	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, continuous.Label{Name: name, Value: m[name]})
+		list = append(list, continuous.Label{Name: one(name), Value: one(m[name])})
 	}
 	return list
 }
