@@ -1,11 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
@@ -43,7 +45,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	s, beside := choose(sides.Base, sides.Head), choose(sides.Beside[0], sides.Beside[1])
 	view := &ordered{Reader: st, profiles: slices.Concat(s.base, s.head)}
 	head := store.Query{Profiles: store.IDs(s.head)}
-	req.Scan, req.History, req.K = false, &store.Query{}, mostHeadRuns
+	req.History, req.K = &store.Query{}, mostHeadRuns
 	all := view
 	if len(beside.head) > 0 {
 		all = &ordered{Reader: st, profiles: slices.Concat(s.base, beside.base, s.head, beside.head)}
@@ -67,9 +69,8 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	return out, out.WarnOfEstimates(ctx, st) // the view has the compared value types only
 }
 
-// dropKnown searches the base's own runs for changes, where the head has costs, and
-// drops the findings that the base has already. Otherwise the head would be blamed for
-// slow runs at the end of the base.
+// dropKnown judges the base's own runs, where the head has costs, and drops the findings that the
+// base has already. Otherwise the head would be blamed for slow runs at the end of the base.
 func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) error {
 	affected := map[history.Key]bool{}
 	for i := range c.Benchmarks {
@@ -78,18 +79,12 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 			affected[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = true
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return !affected[history.KeyOf(&p)] })
-	if len(own) == 0 {
-		return nil
-	}
-	req.K, req.Scan, req.Acknowledged, req.Wide = 0, true, nil, nil
-	req.Alpha = 0 // the default: findings of the base fail nothing
-	before, err := regression.Find(ctx, &ordered{Reader: st, profiles: own}, store.Query{}, req)
+	before, err := openCosts(ctx, st, slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return !affected[history.KeyOf(&p)] }), req)
 	if err != nil {
 		return err
 	}
 	known := func(f regression.Finding) bool {
-		return slices.ContainsFunc(before.Findings, func(g regression.Finding) bool { return same(&f, &g) })
+		return slices.ContainsFunc(before, func(g regression.Finding) bool { return same(&f, &g) })
 	}
 	for _, f := range c.Findings {
 		if known(f) {
@@ -101,6 +96,36 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 		c.Benchmarks[i].Findings = slices.DeleteFunc(c.Benchmarks[i].Findings, known)
 	}
 	return nil
+}
+
+// openCosts returns the costs in the newest runs of a base that most of its compared runs do not
+// have: what all of them have is their level, and no part of a difference from it.
+func openCosts(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) ([]regression.Finding, error) {
+	for i := range base {
+		base[i].Run.Branch = "" // a side is one line
+	}
+	all := change.Lines(base)
+	lines := make([]*history.Series, len(all))
+	window := cmp.Or(req.Window, history.Window)
+	for i := range all {
+		lines[i] = &all[i]
+		lines[i].Profiles = lines[i].Profiles[max(0, len(lines[i].Profiles)-window):]
+	}
+	o := change.Options{Options: req.Options}
+	o.Alpha = 0 // the default: changes of the base fail nothing
+	verdicts, err := change.JudgeAll(ctx, st, lines, make([]*change.Verdict, len(lines)), o)
+	if err != nil {
+		return nil, err
+	}
+	var list []regression.Finding
+	for i, v := range verdicts {
+		for k := range v.Changes {
+			if x := &v.Changes[k]; x.Costs() && (x.State.Open() || x.State == change.Passing) && 2*len(x.After) <= len(lines[i].Profiles) {
+				list = append(list, x.Finding)
+			}
+		}
+	}
+	return list, nil
 }
 
 // grown is the factor by which a change must exceed that of the base to count as the

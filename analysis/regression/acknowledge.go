@@ -1,7 +1,6 @@
 package regression
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -24,9 +23,8 @@ type Acknowledgement struct {
 	// Stored: the store keeps it. What the user's repository says of the same finding holds
 	// in its place.
 	Stored bool `json:"-"`
-	// Since is the key of the first run with the change, at which histories begin.
-	// Without it, or with an id and no benchmark, they begin where a scan finds the
-	// change: an id is of one benchmark, and does not say of which.
+	// Since is the key of the first run with the change, at which histories begin. With an id
+	// it needs the benchmark: an id is of one, and does not say of which.
 	Since string `json:"since,omitempty"`
 }
 
@@ -68,7 +66,7 @@ func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 // concerns reports whether it is about the finding, whatever its size and the time.
 func (a *Acknowledgement) concerns(f *Finding) bool {
 	switch {
-	case !a.covers(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}):
+	case !a.Covers(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}):
 		return false
 	case a.ID != "":
 		return a.ID == f.ID
@@ -76,49 +74,11 @@ func (a *Acknowledgement) concerns(f *Finding) bool {
 	return a.Function != "" && (f.Function != "" && matches(a.Function, f.Function) || f.Headline != nil && f.Headline.Own && matches(a.Function, f.Headline.Function))
 }
 
-// acceptedSince returns the index of runs at which the history begins: the first run of
-// the newest confirmed and accepted change before the tested runs, which are the last
-// of runs. It is 0 if there is none, or if too few runs follow for a history; until
-// then the change stays an accepted finding.
-//
-// A scan goes back only to its oldest age, so older changes are searched for from
-// earlier runs.
-func (b *Benchmark) acceptedSince(rows *Rows, runs []int, tested int, req *Request) (int, error) {
-	accepted := slices.DeleteFunc(slices.Clone(req.Acknowledged), func(a Acknowledgement) bool { return a.begins() || !a.covers(b.Benchmark) })
-	if len(accepted) == 0 {
-		return 0, nil
-	}
-	o := Request{Options: req.Options}
-	o.Alpha = 0 // the default, not that of a gate: findings in the history fail nothing
-	for end := len(runs) - tested; end > leastBefore; end -= oldestAge {
-		before := &Benchmark{}
-		if err := before.scan(rows, runs[:end], &o); err != nil {
-			return 0, err
-		}
-		Acknowledge(before.Findings, accepted, req.Now)
-		from := 0
-		for i := range before.Findings {
-			f := &before.Findings[i]
-			if f.Acknowledged == nil || f.Status != Confirmed || !f.Kind.Costs() {
-				continue
-			}
-			at := slices.IndexFunc(runs, func(t int) bool { return rows.sp.matrix.Runs[t].Profile.Run.Key == f.Since.Run })
-			if len(runs)-tested-at >= leastHistory {
-				from = max(from, at)
-			}
-		}
-		if from > 0 {
-			b.Warnings = append(b.Warnings, fmt.Sprintf("the history begins at %s, with an accepted change", rows.sp.matrix.Runs[runs[from]].Profile.Run.Key))
-			return from, nil
-		}
-	}
-	return 0, nil
-}
+// Begins reports whether Since says where histories of the covered benchmarks begin.
+func (a *Acknowledgement) Begins() bool { return a.Since != "" && (a.ID == "" || a.Benchmark != "") }
 
-// begins reports whether Since says where histories of the covered benchmarks begin.
-func (a *Acknowledgement) begins() bool { return a.Since != "" && (a.ID == "" || a.Benchmark != "") }
-
-func (a *Acknowledgement) covers(b testrun.Benchmark) bool {
+// Covers reports whether it may be about a benchmark.
+func (a *Acknowledgement) Covers(b testrun.Benchmark) bool {
 	return a.Benchmark == "" || matches(a.Benchmark, b.Name) || matches(a.Benchmark, b.String())
 }
 

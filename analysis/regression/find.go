@@ -238,14 +238,6 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 		}
 		return nil
 	}
-	if req.Scan {
-		return b.scan(rows, runs, req)
-	}
-	from, err := b.acceptedSince(rows, runs, most, req)
-	if err != nil {
-		return err
-	}
-	runs, before = runs[from:], before-from
 	n := len(runs)
 	compare := func(before, from, to int) (*Analysis, error) {
 		hist, tested := runs[max(0, before-req.window()):before], runs[from:to]

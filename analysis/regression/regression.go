@@ -3,7 +3,7 @@
 //
 //	store ──history──▶ matrix ──Prepare──▶ Rows ──Compare──▶ Analysis ──Find──▶ Result
 //	                   counts by call      all sums that     one choice of     the newest run,
-//	                   node and run        may change        tested runs       two together, or a scan
+//	                   node and run        may change        tested runs       two together
 //
 // Terms: the history is the runs before the tested ones; a row is a sum of samples
 // that may change as one (a function, a call node, a pair of caller and callee,

@@ -15,9 +15,6 @@ type Request struct {
 	// benchmark has fewer. 0: the newest alone and, if the comparable run before it is
 	// selected too, both together, so that a finding is a suspect or confirmed.
 	K int
-	// Scan searches for changes of any age instead: the newest 1, 2, 3, 5, 8 and 13
-	// runs against the runs before.
-	Scan bool
 	// Window is the maximum number of history runs; 0: history.Window.
 	Window int
 	// History selects the history instead of the runs of the same branch. Machine and
@@ -28,8 +25,7 @@ type Request struct {
 	// ones too; nil: the selection without its conditions on benchmarks.
 	Wide *store.Query
 	// Acknowledged marks findings as accepted. The history of a benchmark starts anew
-	// at an accepted change: at Acknowledgement.Since, else where a scan of the history
-	// finds it confirmed.
+	// at an accepted change: at Acknowledgement.Since.
 	Acknowledged []Acknowledgement
 	Now          time.Time // for Acknowledged; zero: none has expired
 }
@@ -51,9 +47,6 @@ func (req *Request) Tests() history.Tests {
 func (req *Request) runs(t *history.Tests) history.Options {
 	o := t.Options(max(2, req.K))
 	o.Window, o.Service = req.window(), req.Service
-	if req.Scan {
-		o.Extra = oldestAge
-	}
 	return o
 }
 
@@ -62,7 +55,7 @@ func (req *Request) runs(t *history.Tests) history.Options {
 func (req *Request) startsAt(p *store.Profile) bool {
 	for i := range req.Acknowledged {
 		a := &req.Acknowledged[i]
-		if a.begins() && a.Since == p.Run.Key && a.covers(p.Benchmark) {
+		if a.Begins() && a.Since == p.Run.Key && a.Covers(p.Benchmark) {
 			return true
 		}
 	}

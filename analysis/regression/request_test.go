@@ -3,7 +3,6 @@ package regression
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -88,39 +87,6 @@ func TestChosenHistoryIsComparable(t *testing.T) {
 		b := find(t, st, Request{K: 1, History: &c.history}).Benchmarks[0]
 		if got := compared(&b) + " " + fmt.Sprint(b.LeftOut); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.history, got, c.want)
-		}
-	}
-}
-
-// An accepted step starts a history anew, as soon as there are enough runs since and
-// however far back it is, at the nearest age that a scan looks at; what comes after it
-// is found against these.
-func TestAcceptedStepStartsAHistory(t *testing.T) {
-	accepted := []Acknowledgement{{Function: "parse", Reason: "checked input"}}
-	for _, c := range []struct {
-		since int // runs with the accepted step
-		from  string
-	}{{3, "r000"}, {7, "r017"}, {8, "r017"}, {13, "r014"}, {18, "r006"}} {
-		b := shop(1, 24, c.since, map[string]float64{"main;load;parse": 1.8})
-		for i := 22; i < 24; i++ {
-			b.runs[i]["main;query;join"] += 200
-		}
-		st := put(t, b)
-		got := find(t, st, Request{Acknowledged: accepted}).Benchmarks[0]
-		if a := got.Analyses[0]; a.History[0] != c.from {
-			t.Errorf("%d runs since: the history begins at %s, want %s", c.since, a.History[0], c.from)
-		}
-		if said := slices.Contains(got.Warnings, "the history begins at "+c.from+", with an accepted change"); said != (c.from != "r000") {
-			t.Errorf("%d runs since: %q", c.since, got.Warnings)
-		}
-		list := slices.DeleteFunc(costs(got.Findings), func(f Finding) bool { return f.Acknowledged != nil })
-		if len(list) != 1 || list[0].Function != "join" || list[0].Status != Confirmed {
-			t.Errorf("%d runs since: %+v", c.since, list)
-		}
-		for _, no := range []Acknowledgement{{Function: "token"}, {Function: "parse", Benchmark: "other"}, {Function: "parse", UpTo: 0.01}} {
-			if b := find(t, st, Request{Acknowledged: []Acknowledgement{no}}).Benchmarks[0]; b.Analyses[0].History[0] != "r000" {
-				t.Errorf("%d runs since: %+v starts a history at %s", c.since, no, b.Analyses[0].History[0])
-			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -104,4 +105,44 @@ func acknowledged(ctx context.Context, st store.Reader, f *facts.Facts) (facts.A
 		all = append(all, regression.Acknowledgement{ID: a.Finding, Benchmark: a.Benchmark, By: a.By, At: a.At, Until: a.Until, UpTo: a.UpTo, Reason: a.Reason, Stored: true})
 	}
 	return all, err
+}
+
+// leastSince is the minimum number of runs since an accepted change for a history that begins
+// with it.
+const leastSince = 3
+
+// dated returns a request whose histories begin at the changes that it accepts, as the levels of
+// the list do. Runs of the head, or the newest ones of each line, are tested and no history.
+func dated(ctx context.Context, st store.Reader, q store.Query, req regression.Request, head []store.Profile, newest int) (regression.Request, error) {
+	if len(req.Acknowledged) == 0 || req.Service {
+		return req, nil
+	}
+	l, err := openLedger(ctx, st, linesOf(q), change.Options{Options: regression.Options{Own: req.Own}})
+	if err != nil {
+		return req, err
+	}
+	tested := map[store.ProfileID]bool{}
+	for i := range head {
+		tested[head[i].ID] = true
+	}
+	req.Acknowledged = slices.Clone(req.Acknowledged)
+	accepted := slices.Clone(req.Acknowledged)
+	for i, v := range l.verdicts {
+		runs := l.lines[i].Profiles
+		for k, c := range v.Accept(accepted, req.Now).Changes {
+			if c.State != change.Accepted || !c.Costs() || v.Changes[k].State != change.Confirmed {
+				continue
+			}
+			since := 0
+			for at := range runs {
+				if at >= c.After[0] && at < len(runs)-newest && !tested[runs[at].ID] {
+					since++
+				}
+			}
+			if since >= leastSince {
+				req.Acknowledged = append(req.Acknowledged, regression.Acknowledgement{Benchmark: v.Key.Benchmark.String(), Since: c.Onset.Run.Run})
+			}
+		}
+	}
+	return req, nil
 }

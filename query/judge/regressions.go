@@ -64,6 +64,15 @@ func ofFindings(req regression.Request) regression.Request {
 	return req
 }
 
+// find compares the newest runs of a selection with those before.
+func find(ctx context.Context, st store.Reader, q store.Query, req regression.Request) (*regression.Result, error) {
+	req, err := dated(ctx, st, q, req, nil, max(2, req.K))
+	if err != nil {
+		return nil, err
+	}
+	return regression.Find(ctx, st, q, req)
+}
+
 // chosen reports whether runs are compared as the request says, in place of following changes.
 func (j *Judging) chosen(q *query.Selection, s *Sides) bool {
 	return s.Base != "" || s.Service != "" || q.Last > 0 || len(j.History) > 0 || j.AnyBranch || j.Window > 0
@@ -312,7 +321,7 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 // compared searches the newest runs, or the head of two named sides, for changes.
 func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named Sides, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
 	if named.Base == "" {
-		res, err := regression.Find(ctx, st, r.Selection, req)
+		res, err := find(ctx, st, r.Selection, req)
 		if err == nil {
 			suggestBase(res, list)
 		}

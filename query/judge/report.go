@@ -228,7 +228,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		}
 	case named.Base == "":
 		req = ofFindings(req)
-		if res, err = regression.Find(ctx, st, q, req); err == nil {
+		if res, err = find(ctx, st, q, req); err == nil {
 			suggestBase(res, list)
 		}
 	default:
@@ -284,7 +284,7 @@ func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Quer
 	if policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.Method != "thesis" {
 		return c.result(c.open()), nil // no evidence is shown, so that none is computed
 	}
-	res, err := regression.Find(ctx, st, q, ofFindings(req))
+	res, err := find(ctx, st, q, ofFindings(req))
 	if err != nil {
 		return nil, err
 	}

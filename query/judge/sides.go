@@ -60,6 +60,9 @@ func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, l
 	if err := r.Unmet(err); err != nil {
 		return nil, nil, err
 	}
+	if req, err = dated(ctx, st, q, req, s.Head, 0); err != nil {
+		return nil, nil, err
+	}
 	compared := gate.Sides{Base: s.Base, Head: s.Head}
 	if len(q.Groups)+len(q.Benchmarks)+len(q.Params) > 0 {
 		q.Groups, q.Benchmarks, q.Params, q.Last = nil, nil, nil, 0
