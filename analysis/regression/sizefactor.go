@@ -181,34 +181,58 @@ func (f *fit) testedFactors() {
 			below = speedLimit * f.rate.spread
 			above = below
 		}
-		best, at := math.Inf(-1), c
-		for i := 0; float64(i)*searchStep <= below+above; i++ {
-			g := c - below + searchStep*float64(i)
-			if l := like(g); l > best {
-				best, at = l, g
-			}
-		}
-		for h := searchStep / 2; h > math.Min(searchEnd, 1/math.Sqrt(total)); h /= 2 {
-			from := at
-			for _, g := range [2]float64{from - h, from + h} {
-				if l := like(g); l > best {
-					best, at = l, g
-				}
-			}
-		}
-		f.factor[t] = math.Exp(at)
+		f.factor[t] = math.Exp(peakOf(like, c-below, int((below+above)/searchStep), len(terms), math.Min(searchEnd, 1/math.Sqrt(total))))
 	}
+}
+
+// coarse is the number of steps of the search that its first pass does at once.
+const coarse = 3
+
+// peakOf returns where the likelihood of so many terms is largest: among so many steps from low on,
+// and between them down to end. All steps are tried where one in three is as likely as the best of
+// these within what a term can lose in one step.
+func peakOf(like func(g float64) float64, low float64, steps, terms int, end float64) float64 {
+	best, at := math.Inf(-1), low
+	try := func(g float64) float64 {
+		l := like(g)
+		if l > best {
+			best, at = l, g
+		}
+		return l
+	}
+	first := make([]float64, 0, steps/coarse+1)
+	for i := 0; i <= steps; i += coarse {
+		first = append(first, try(low+searchStep*float64(i)))
+	}
+	least := best - 2 - float64(terms)/2
+	for k, l := range first {
+		if l < least {
+			continue
+		}
+		for _, i := range [3]int{k*coarse - 1, k*coarse + 1, k*coarse + 2} {
+			if i >= 0 && i <= steps {
+				try(low + searchStep*float64(i))
+			}
+		}
+	}
+	for h := searchStep / 2; h > end; h /= 2 {
+		from := at
+		try(from - h)
+		try(from + h)
+	}
+	return at
 }
 
 // term is what a function self adds to the likelihood of a size factor.
 type term struct{ x, mean, jitter, outlier float64 }
 
 // farOff is where the density of the normal part is lost in the rounding of the other one.
-const farOff = 60.0
+const farOff = 60
 
 // likelihood of the log size factor g of the terms of a run. It multiplies as long as
 // numbers of float64 have room, because a logarithm takes most of the time of a term.
 func likelihood(terms []term, g float64) float64 {
+	const scale = (1 - outlierShare) / math.Sqrt2 / math.SqrtPi
 	e, sum, product := math.Exp(g), 0.0, 1.0
 	for i := range terms {
 		v := &terms[i]
@@ -216,8 +240,8 @@ func likelihood(terms []term, g float64) float64 {
 		variance := m + v.jitter*m*m
 		d := v.x - m
 		density := v.outlier
-		if u := d * d / (2 * variance); u < farOff {
-			density += (1 - outlierShare) * math.Exp(-u) / math.Sqrt(2*math.Pi*variance)
+		if u := d * d; u < 2*farOff*variance {
+			density += scale * expMinus(u/(2*variance)) / math.Sqrt(variance)
 		}
 		product *= density
 		if product < 1e-200 || product > 1e200 {
@@ -226,6 +250,24 @@ func likelihood(terms []term, g float64) float64 {
 		}
 	}
 	return sum + math.Log(product)
+}
+
+// expSteps is the number of values of expTable for one unit.
+const expSteps = 16
+
+var expTable = func() (t [farOff*expSteps + 1]float64) {
+	for i := range t {
+		t[i] = math.Exp(-float64(i) / expSteps)
+	}
+	return t
+}()
+
+// expMinus returns e to the power of -u, 0 ≤ u ≤ farOff, with a relative error below 1e-9. Searches
+// ask for it hundreds of times per function and run.
+func expMinus(u float64) float64 {
+	i := int(u * expSteps)
+	f := u - float64(i)/expSteps
+	return expTable[i] * (1 - f*(1-f/2*(1-f/3*(1-f/4*(1-f/5)))))
 }
 
 // metricPrior returns the log size factor of run t that its operations or its metric
