@@ -22,7 +22,8 @@ type VerdictKeeper interface {
 
 	// KeepVerdicts replaces all verdicts of each benchmark of the list with those in the
 	// list. It skips a benchmark that is not stored. Verdicts of a benchmark vanish with it;
-	// no other change of the store touches them.
+	// no other change of the store touches them. The zero benchmark is that of verdicts on what
+	// has no runs: engines that store pushed profiles keep them, others skip them.
 	KeepVerdicts(ctx context.Context, list []Verdict) error
 }
 

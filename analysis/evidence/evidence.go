@@ -140,9 +140,13 @@ func (g *gatherer) metric(newest testrun.Metric) Metric {
 	return m
 }
 
-// candidates lists the functions of findings, then those of the ranking.
+// candidates lists the functions of findings, then those of the ranking; none of releases of a
+// service, whose runs are not in the store.
 func (g *gatherer) candidates() []Candidate {
 	list := []Candidate{}
+	if len(g.profiles) == 0 && g.b.Reason == "" {
+		return list
+	}
 	have := func(name string) bool {
 		return slices.ContainsFunc(list, func(c Candidate) bool { return c.Function == name })
 	}

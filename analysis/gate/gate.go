@@ -167,6 +167,7 @@ func compareOnsets(f, g *regression.Finding) int {
 
 // culprit is what findings with one cause have in common.
 type culprit struct {
+	service      string // of releases: another program may have functions of the same names
 	function     string
 	calls        string          // of a headline
 	headline     bool            // the function is that of a headline
@@ -182,6 +183,9 @@ func culprits(f *regression.Finding) []culprit {
 		return nil
 	}
 	c := culprit{function: f.Function, acknowledged: f.Acknowledged != nil, transient: f.Status == regression.Transient}
+	if f.Sides != nil {
+		c.service = f.Sides.Service
+	}
 	if f.Function == "" {
 		c.kind = f.Kind
 		return []culprit{c}

@@ -110,6 +110,11 @@ type Sides struct {
 	// Against is the parameter of that diff: empty where amounts were compared, per operation or
 	// of one moment; AgainstHistory where shares of samples were.
 	Against string `json:"against,omitempty"`
+	// Service is set if the sides are releases of a service: values of Label. Pushed is the type
+	// of its profiles.
+	Service string `json:"service,omitempty"`
+	Label   string `json:"label,omitempty"`
+	Pushed  string `json:"pushed,omitempty"`
 }
 
 // AgainstHistory: runs are scaled so that most functions are unchanged.

@@ -35,8 +35,9 @@ type changes struct {
 // group is benchmarks that the same runs have.
 type group struct{ name, branch, machine string }
 
-// openChanges returns the changes of a selection, accepted ones marked.
-func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regression.Request) (*changes, error) {
+// openChanges returns the changes of a selection, accepted ones marked; with releases those that
+// releases of services brought too.
+func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regression.Request, releases bool) (*changes, error) {
 	l, err := openLedger(ctx, st, q, change.Options{Options: req.Options})
 	if err != nil {
 		return nil, err
@@ -53,7 +54,10 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regre
 		}
 		c.lines, c.verdicts, c.findings = append(c.lines, l.lines[i]), append(c.verdicts, v), append(c.findings, list)
 	}
-	return c, nil
+	if releases {
+		err = c.addReleases(ctx, st, q, req)
+	}
+	return c, err
 }
 
 // shown returns the lines that a list shows: of each benchmark and value type the line of the
@@ -150,7 +154,7 @@ func (c *changes) standing(i int) change.Standing {
 
 // listed returns a change of a line as the finding that all surfaces show.
 func listed(c *change.Change, s *history.Series) regression.Finding {
-	f, k := c.Finding, change.KeyOf(&s.Profiles[0])
+	f, k := c.Finding, change.Key{}
 	profiles := func(runs []int) (list []*store.Profile) {
 		for _, run := range runs {
 			if run >= 0 && run < len(s.Profiles) { // a stored verdict is not trusted
@@ -159,7 +163,10 @@ func listed(c *change.Change, s *history.Series) regression.Finding {
 		}
 		return list
 	}
-	f.Sides = regression.NewSides(profiles(c.Before), profiles(c.After))
+	if !s.Service { // whose findings have them
+		k = change.KeyOf(&s.Profiles[0])
+		f.Sides = regression.NewSides(profiles(c.Before), profiles(c.After))
+	}
 	moment := func(r *change.Run) *regression.Moment {
 		if r == nil {
 			return nil
@@ -336,11 +343,26 @@ func (c *changes) result(findings []regression.Finding) *regression.Result {
 	for i := range c.lines {
 		s, v := &c.lines[i], c.verdicts[i]
 		b := regression.Benchmark{Benchmark: s.Benchmark, Type: s.Type, Findings: own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}], Reason: v.Reason, Profiles: s.Profiles, Tested: 1}
-		b.Base, b.Head = s.Profiles[:len(s.Profiles)-1], s.Profiles[len(s.Profiles)-1:]
-		b.Base = b.Base[max(0, len(b.Base)-history.Window):]
+		if s.Service {
+			b.Profiles, b.Tested = nil, 0 // releases are no runs of the store
+		} else {
+			b.Base, b.Head = s.Profiles[:len(s.Profiles)-1], s.Profiles[len(s.Profiles)-1:]
+			b.Base = b.Base[max(0, len(b.Base)-history.Window):]
+		}
 		res.Benchmarks = append(res.Benchmarks, b)
 	}
 	return res
+}
+
+// appendReleases adds what releases of services brought to a result on runs.
+func (c *changes) appendReleases(res *regression.Result) {
+	all := c.result(c.open())
+	for i := range all.Benchmarks {
+		if c.lines[i].Service {
+			res.Benchmarks = append(res.Benchmarks, all.Benchmarks[i])
+			res.Findings = append(res.Findings, all.Benchmarks[i].Findings...)
+		}
+	}
 }
 
 // relabel replaces the findings of a comparison of the newest runs by the open changes, so that
@@ -427,17 +449,13 @@ func (c *changes) older() string {
 	return fmt.Sprintf("%d older %s open: dendro regressions", n, map[bool]string{true: "change is", false: "changes are"}[n == 1])
 }
 
-// outcomes returns what the ledger says of each benchmark of a selection.
-func outcomes(ctx context.Context, st store.Reader, q store.Query, f *facts.Facts) (map[testrun.Benchmark]report.Outcome, error) {
+// follow returns the changes of a selection as of now.
+func follow(ctx context.Context, st store.Reader, q store.Query, f *facts.Facts, releases bool) (*changes, error) {
 	var j Judging
 	req, err := j.request(ctx, st, 0, f)
 	if err != nil {
 		return nil, err
 	}
 	q.Last = 0
-	c, err := openChanges(ctx, st, q, &req)
-	if err != nil {
-		return nil, err
-	}
-	return c.outcomes(), nil
+	return openChanges(ctx, st, q, &req, releases)
 }

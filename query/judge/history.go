@@ -135,9 +135,11 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	}
 	var of map[testrun.Benchmark]report.Outcome
 	if r.Function == "" && !r.Amount {
-		if of, err = outcomes(ctx, st, r.Selection, &r.Facts); err != nil {
+		c, err := follow(ctx, st, r.Selection, &r.Facts, false)
+		if err != nil {
 			return nil, err
 		}
+		of = c.outcomes()
 	}
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })

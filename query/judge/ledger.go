@@ -75,11 +75,27 @@ func Follow(ctx context.Context, st store.Reader, touched []store.ProfileID, own
 	}
 	l := &ledger{st: st, options: change.Options{Options: regression.Options{Own: own}}, profiles: all}
 	l.cutLines(change.Lines(all), all, true)
-	return l.read(ctx)
+	if err := l.read(ctx); err != nil || len(touched) > 0 {
+		return err
+	}
+	_, err = readReleases(ctx, st, store.Query{}, l.options)
+	return err
 }
 
 // read returns the verdicts of the lines from the store, or judges them.
-func (l *ledger) read(ctx context.Context) (err error) {
+func (l *ledger) read(ctx context.Context) error {
+	var of []testrun.Benchmark
+	if list := l.benchmarks(); len(list) <= someBenchmarks {
+		of = list
+	}
+	if err := l.begin(ctx, of); err != nil {
+		return err
+	}
+	return l.judge(ctx)
+}
+
+// begin reads the stored verdicts of benchmarks, of all if none is named.
+func (l *ledger) begin(ctx context.Context, of []testrun.Benchmark) (err error) {
 	o := &l.options
 	if len(o.Own) > 0 {
 		key := store.KeyOf([]byte(strings.Join(o.Own, "\x00")))
@@ -87,15 +103,9 @@ func (l *ledger) read(ctx context.Context) (err error) {
 	}
 	if keeper, ok := l.st.(store.VerdictKeeper); ok && !tried(o) { // what somebody tries others do not ask for
 		l.keeper = keeper
-		var of []testrun.Benchmark
-		if list := l.benchmarks(); len(list) <= someBenchmarks {
-			of = list
-		}
-		if l.stored, err = keeper.Verdicts(ctx, of); err != nil {
-			return err
-		}
+		l.stored, err = keeper.Verdicts(ctx, of)
 	}
-	return l.judge(ctx)
+	return err
 }
 
 // someBenchmarks is the largest number of benchmarks whose verdicts are read by name; of more

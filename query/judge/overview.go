@@ -32,7 +32,8 @@ type OverviewResult struct {
 	Omitted    query.Omitted       `json:"omitted,omitzero"`
 	Benchmarks []BenchmarkOverview `json:"benchmarks"` // by group and name
 	Services   []query.Service     `json:"services"`
-	Running    int                 `json:"running"` // tasks that accept samples
+	Releases   []ReleaseOverview   `json:"releases"` // of services that push profiles, by service and type
+	Running    int                 `json:"running"`  // tasks that accept samples
 }
 
 // BenchmarkOverview is a benchmark with its newest run.
@@ -46,6 +47,16 @@ type BenchmarkOverview struct {
 	Metric   *MetricNewest `json:"metric"` // nil without a primary metric
 	// Outcome is what a report says of the newest runs; nil with Quick.
 	Outcome *report.Outcome `json:"outcome,omitempty"`
+}
+
+// ReleaseOverview is what a service pushed of one type, with its newest release.
+type ReleaseOverview struct {
+	Service  string          `json:"service"`
+	Name     string          `json:"benchmark"` // name of the pushed type, which a finding has as its benchmark
+	Type     string          `json:"type"`
+	Releases int             `json:"releases"` // that were compared with those before
+	Last     testrun.Run     `json:"last"`     // the newest: its name, as run and commit, and its first window
+	Outcome  *report.Outcome `json:"outcome"`
 }
 
 // MetricNewest is the newest values of the primary metric of a benchmark. They are as
@@ -73,7 +84,7 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 	if err != nil {
 		return nil, err
 	}
-	out := &OverviewResult{Profiles: len(list), Benchmarks: []BenchmarkOverview{}, Services: []query.Service{}}
+	out := &OverviewResult{Profiles: len(list), Benchmarks: []BenchmarkOverview{}, Services: []query.Service{}, Releases: []ReleaseOverview{}}
 	runs := map[string]bool{}
 	for i := range list {
 		runs[list[i].Run.Key] = true
@@ -86,7 +97,7 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 		out.Benchmarks = append(out.Benchmarks, BenchmarkOverview{Group: b.Group, Name: b.Name, Runs: len(b.runs), Profiles: b.profiles, Types: b.types,
 			Last: last[0].Run, Metric: b.newest(r.Points)})
 	}
-	if !r.Quick && len(list) > 0 {
+	if !r.Quick {
 		if err := out.addOutcomes(ctx, st, r); err != nil {
 			return nil, err
 		}
@@ -110,9 +121,16 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 }
 
 func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *OverviewRequest) error {
-	of, err := outcomes(ctx, st, r.Selection, &r.Facts)
+	c, err := follow(ctx, st, r.Selection, &r.Facts, true)
 	if err != nil {
 		return err
+	}
+	of := c.outcomes()
+	for i := range c.lines {
+		if s := &c.lines[i]; s.Service {
+			outcome := of[s.Benchmark]
+			o.Releases = append(o.Releases, ReleaseOverview{s.Benchmark.Group, s.Benchmark.Name, s.Type.Name, len(s.Profiles), *newest(s), &outcome})
+		}
 	}
 	for i := range o.Benchmarks {
 		b := &o.Benchmarks[i]

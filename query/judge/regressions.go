@@ -269,6 +269,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
+	asChanges(st, res)
 	notes = append(about, notes...)
 	out := &RegressionsResult{Weather: []string{}, Notes: append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
@@ -288,7 +289,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 
 // changes lists the changes of the selection.
 func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *regression.Request) (*RegressionsResult, error) {
-	c, err := openChanges(ctx, st, r.Selection, req)
+	c, err := openChanges(ctx, st, r.Selection, req, true)
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,24 @@ package judge
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
+	"strings"
+	"time"
 
+	"github.com/dendroprof/dendro/analysis/change"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/releases"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Releases compares releases of a service in place of runs.
@@ -17,6 +28,9 @@ type Releases struct {
 	Service string `param:"service" group:"Side" arg:"name" help:"compare releases of a service that pushes profiles; default: the newest, and those beside it or the one before; --base and --head name others" json:"service,omitempty"`
 	By      string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
 }
+
+// The sides of a store with runs of releases.
+var ofReleases = Sides{Base: "attr." + releases.SideAttribute + "=" + releases.Base, Head: "attr." + releases.SideAttribute + "=" + releases.Head}
 
 // open returns the store to judge, and its sides: that of the runs, or one with the runs of
 // releases, all of which are compared.
@@ -36,7 +50,257 @@ func (s Sides) open(ctx context.Context, st store.Store, req *regression.Request
 	if err != nil {
 		return nil, s, nil, err
 	}
-	const side = "attr." + releases.SideAttribute + "="
-	s.Base, s.Head = side+releases.Base, side+releases.Head
-	return c, s, []string{c.String()}, nil
+	return c, Sides{Releases: s.Releases, Base: ofReleases.Base, Head: ofReleases.Head}, []string{c.String()}, nil
+}
+
+// asChanges makes the findings of a comparison of releases the changes that they are in the list.
+func asChanges(st store.Store, res *regression.Result) {
+	c, ok := st.(*releases.Compared)
+	if !ok {
+		return
+	}
+	as := func(list []regression.Finding, runs int) {
+		for i := range list {
+			f := &list[i]
+			f.Sides = sidesOfReleases(c, f)
+			if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {
+				one := change.Of(*f, headOf(c), baseOf(c), runs)
+				*f = listed(&one, &history.Series{Service: true})
+			}
+		}
+	}
+	runs := 0
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		runs = max(runs, testedRuns(b))
+		as(b.Findings, testedRuns(b))
+	}
+	as(res.Findings, runs)
+}
+
+// testedRuns returns the number of runs of the head.
+func testedRuns(b *regression.Benchmark) (n int) {
+	for _, a := range b.Analyses {
+		n = max(n, len(a.Tested))
+	}
+	return n
+}
+
+func headOf(c *releases.Compared) change.Run {
+	return change.Run{Run: c.Head, Date: c.From.UTC()}
+}
+
+// baseOf returns the release before; nil of several.
+func baseOf(c *releases.Compared) *change.Run {
+	if len(c.Base) != 1 {
+		return nil
+	}
+	return &change.Run{Run: c.Base[0]}
+}
+
+func sidesOfReleases(c *releases.Compared, f *regression.Finding) *regression.Sides {
+	pushed := c.Pushed[[2]string{f.Benchmark, f.Type}]
+	return &regression.Sides{Before: c.Base, After: []string{c.Head}, Service: f.Group, Label: c.Label, Pushed: pushed.String()}
+}
+
+// judgedRelease is what the comparison of a release with those before found, as it is kept.
+type judgedRelease struct {
+	From  time.Time    `json:"from"` // its first window
+	Types []judgedType `json:"types"`
+}
+
+type judgedType struct {
+	Name       string               `json:"name"` // of the benchmark
+	Type       profile.ValueType    `json:"type"`
+	Runs       int                  `json:"runs"`
+	Reason     string               `json:"reason,omitempty"`
+	Detectable float64              `json:"detectable,omitempty"`
+	Findings   []regression.Finding `json:"findings"`
+}
+
+// judgeRelease compares a release with those before, as `regressions --service` does.
+func judgeRelease(ctx context.Context, p *releases.Plan, o regression.Options) (*judgedRelease, error) {
+	c, err := p.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Profiles(ctx, store.Query{})
+	if err != nil {
+		return nil, err
+	}
+	out := &judgedRelease{From: p.From.UTC()}
+	o.Service = true
+	compared, _, err := (&chooser{Sides: ofReleases, Facts: &facts.Facts{}}).compare(ctx, c, store.Query{}, history.Distinct(list), 0, regression.Request{Options: o, Window: math.MaxInt32})
+	if errors.Is(err, store.ErrNothing) { // no whole block yet
+		return out, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for i := range compared.Benchmarks {
+		b := &compared.Benchmarks[i]
+		t := judgedType{Name: b.Benchmark.Name, Type: b.Type, Runs: testedRuns(b), Reason: b.Reason, Findings: b.Findings}
+		for k := range t.Findings {
+			t.Findings[k].Sides = sidesOfReleases(c, &t.Findings[k])
+		}
+		for _, a := range b.Analyses {
+			if len(a.Detectable.Changes) > 1 && (t.Detectable == 0 || a.Detectable.Changes[1].Change < t.Detectable) {
+				t.Detectable = a.Detectable.Changes[1].Change
+			}
+		}
+		out.Types = append(out.Types, t)
+	}
+	return out, nil
+}
+
+// serviceReleases are the verdicts on releases: those that the store keeps and those judged now.
+type serviceReleases struct {
+	ledger *ledger // without lines: its options, stamp and keeper
+	plans  [][]*releases.Plan
+	of     map[*releases.Plan]*judgedRelease
+}
+
+// readReleases returns what the newest releases of each selected service changed. It judges those
+// that the store has no current verdict on.
+func readReleases(ctx context.Context, st store.Reader, q store.Query, o change.Options) (*serviceReleases, error) {
+	r := &serviceReleases{ledger: &ledger{st: st, options: o}, of: map[*releases.Plan]*judgedRelease{}}
+	runs := store.Query{Branches: q.Branches, Machines: q.Machines, Params: q.Params}
+	whole, ok := st.(store.Store)
+	if !ok || runs.String() != (&store.Query{}).String() {
+		return r, nil
+	}
+	windows, err := query.WindowsOf(whole)
+	if err != nil { // of an engine without
+		return r, nil
+	}
+	groups := store.Query{Groups: q.Groups}
+	fits := func(service string) bool {
+		return service != "" && len(groups.Filter([]store.Profile{{Benchmark: testrun.Benchmark{Group: service}}})) > 0
+	}
+	if r.plans, err = releases.Plans(ctx, windows, fits, q.Until); err != nil || len(r.plans) == 0 {
+		return r, err
+	}
+	l := r.ledger
+	if err = l.begin(ctx, []testrun.Benchmark{{}}); err != nil {
+		return r, err
+	}
+	kept := map[string]*store.Verdict{}
+	for i := range l.stored.List {
+		kept[l.stored.List[i].Key] = &l.stored.List[i]
+	}
+	fresh := false
+	for _, plans := range r.plans {
+		for _, p := range plans {
+			if r.of[p] = l.keptRelease(kept[l.keyOfRelease(p)], p); r.of[p] != nil {
+				continue
+			}
+			fresh = true
+			if r.of[p], err = judgeRelease(ctx, p, o.Options); err != nil {
+				return r, fmt.Errorf("release %q of service %q: %w", p.Head, p.Service, err)
+			}
+		}
+	}
+	if !fresh || l.keeper == nil || !q.Until.IsZero() {
+		return r, nil
+	}
+	return r, r.keep(ctx, kept, len(q.Groups) == 0)
+}
+
+func (l *ledger) keyOfRelease(p *releases.Plan) string {
+	return strings.Join([]string{l.variant, p.Service, p.Label, p.Head}, "\x00")
+}
+
+// stampOfRelease is what the verdict on a release rests on.
+func (l *ledger) stampOfRelease(p *releases.Plan) string {
+	return fmt.Sprintf("%s windows %x", l.stamp(), sha256.Sum256([]byte(p.String())))
+}
+
+// keptRelease returns the stored verdict on a release; nil if there is none, or if it rests on
+// other windows than there are now. It stays when windows of the release expired.
+func (l *ledger) keptRelease(v *store.Verdict, p *releases.Plan) *judgedRelease {
+	out := &judgedRelease{}
+	if v == nil || json.Unmarshal(v.Document, out) != nil || v.Stamp != l.stampOfRelease(p) && !(strings.HasPrefix(v.Stamp, l.stamp()+" ") && out.From.Before(p.From)) {
+		return nil
+	}
+	return out
+}
+
+// keep stores all verdicts, and those of services that were not selected.
+func (r *serviceReleases) keep(ctx context.Context, kept map[string]*store.Verdict, all bool) error {
+	l := r.ledger
+	var list []store.Verdict
+	for _, plans := range r.plans {
+		for _, p := range plans {
+			document, err := json.Marshal(r.of[p])
+			if err != nil {
+				return fmt.Errorf("verdict on release %q of service %q: %w", p.Head, p.Service, err)
+			}
+			key, stamp := l.keyOfRelease(p), l.stampOfRelease(p)
+			if old := kept[key]; old != nil && r.of[p].From.Before(p.From) {
+				stamp = old.Stamp
+			}
+			list = append(list, store.Verdict{Key: key, Stamp: stamp, Document: document})
+			delete(kept, key)
+		}
+	}
+	for _, v := range kept {
+		if strings.HasPrefix(v.Stamp, l.stamp()+" ") && !(all && strings.HasPrefix(v.Key, l.variant+"\x00")) {
+			list = append(list, *v)
+		}
+	}
+	if err := l.keeper.KeepVerdicts(ctx, list); err != nil && !errors.Is(err, store.ErrReadOnly) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// lines returns a line of each type of each service, whose runs are its releases, with its verdict.
+func (r *serviceReleases) lines(q store.Query) (lines []history.Series, verdicts []*change.Verdict) {
+	for _, plans := range r.plans {
+		at := map[history.Key]int{}
+		for _, p := range plans {
+			head := headOf(&p.Compared)
+			for _, t := range r.of[p].Types {
+				k := history.Key{Benchmark: testrun.Benchmark{Group: p.Service, Name: t.Name}, Type: t.Type.Name}
+				one := store.Profile{Benchmark: k.Benchmark, Type: t.Type, Run: testrun.Run{Key: head.Run, Date: p.Until}}
+				if len(q.Filter([]store.Profile{one})) == 0 && p == plans[len(plans)-1] {
+					delete(at, k) // the newest release is not selected
+					continue
+				}
+				i, ok := at[k]
+				if !ok {
+					i = len(lines)
+					at[k] = i
+					lines = append(lines, history.Series{Benchmark: k.Benchmark, Type: t.Type, Service: true})
+					verdicts = append(verdicts, &change.Verdict{Key: change.Key{Benchmark: k.Benchmark, Type: t.Type.Key()}, Type: t.Type})
+				}
+				one.Run.Date = head.Date
+				v := verdicts[i]
+				lines[i].Profiles = append(lines[i].Profiles, one)
+				v.AddRelease(head, baseOf(&p.Compared), t.Findings, t.Runs)
+				v.Status, v.Reason, v.Detectable = change.Unchanged, "", t.Detectable
+				if t.Reason != "" {
+					v.Status, v.Reason = change.Unknown, t.Reason
+				}
+			}
+		}
+	}
+	return lines, verdicts
+}
+
+// addReleases adds what releases of services changed.
+func (c *changes) addReleases(ctx context.Context, st store.Reader, q store.Query, req *regression.Request) error {
+	r, err := readReleases(ctx, st, q, change.Options{Options: req.Options})
+	if err != nil {
+		return err
+	}
+	lines, verdicts := r.lines(q)
+	for i := range lines {
+		v := verdicts[i].Accept(req.Acknowledged, req.Now)
+		var list []regression.Finding
+		for k := range v.Changes {
+			list = append(list, listed(&v.Changes[k], &lines[i]))
+		}
+		c.lines, c.verdicts, c.findings = append(c.lines, lines[i]), append(c.verdicts, v), append(c.findings, list)
+	}
+	return nil
 }

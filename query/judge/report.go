@@ -206,24 +206,26 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
+	var followed *changes // nil: runs are compared as the request says
+	if !r.Judging.chosen(&r.Selection, &r.Sides) {
+		if followed, err = openChanges(ctx, st, q, &req, policy == nil); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 && (followed == nil || len(followed.lines) == 0) {
 		return nil, store.OneType(nil, q)
 	}
 	if len(q.Types) == 0 {
 		list = history.Distinct(list)
 	}
-	params := r.parameters(q, list)
+	params := r.parameters(q, list, followed)
 	var res *regression.Result
 	var runs store.Reader = st
 	var notes []string
-	var followed *changes // nil: runs are compared as the request says
 	switch {
-	case !r.Judging.chosen(&r.Selection, &r.Sides):
-		if followed, err = openChanges(ctx, st, q, &req); err == nil {
-			notes = followed.weather()
-			res, err = r.follow(ctx, st, q, req, followed, policy)
-		}
-		if err == nil {
+	case followed != nil:
+		notes = followed.weather()
+		if res, err = r.follow(ctx, st, q, req, followed, policy); err == nil {
 			suggestBase(res, list)
 		}
 	case named.Base == "":
@@ -245,6 +247,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
+	asChanges(st, res)
 	if r.Method == "thesis" {
 		if err := rankByThesis(ctx, st, q, res, req); err != nil {
 			return nil, err
@@ -281,7 +284,8 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 // follow returns the open changes with the evidence that the report shows; with a policy, what
 // the newest runs brought.
 func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Query, req regression.Request, c *changes, policy *gate.Policy) (*regression.Result, error) {
-	if policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.Method != "thesis" {
+	light := policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.Method != "thesis"
+	if light || len(c.profiles) == 0 {
 		return c.result(c.open()), nil // no evidence is shown, so that none is computed
 	}
 	res, err := find(ctx, st, q, ofFindings(req))
@@ -289,6 +293,9 @@ func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Quer
 		return nil, err
 	}
 	c.relabel(res, policy)
+	if policy == nil {
+		c.appendReleases(res)
+	}
 	return res, nil
 }
 
@@ -367,7 +374,7 @@ func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regre
 }
 
 // parameters say what was selected.
-func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report.Parameter {
+func (r *ReportRequest) parameters(q store.Query, list []store.Profile, c *changes) []report.Parameter {
 	commits := query.Distinct(list, func(p *store.Profile) string { return p.Run.Commit })
 	shown := func(values []string) string {
 		const most = 6
@@ -380,6 +387,21 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report
 	selected := fmt.Sprintf("%s of %s in %s", query.Counted(len(list), "profile"), query.Counted(len(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"), query.Counted(len(runs), "run"))
 	if n := len(runs); n > 1 && !r.Files {
 		selected += fmt.Sprintf(" (%s … %s)", runs[0], runs[n-1])
+	}
+	if c != nil {
+		services := map[string]bool{}
+		for i := range c.lines {
+			if c.lines[i].Service {
+				services[c.lines[i].Benchmark.Group] = true
+			}
+		}
+		of := "releases of " + query.Counted(len(services), "service")
+		switch {
+		case len(services) > 0 && len(list) == 0:
+			selected = of
+		case len(services) > 0:
+			selected += "; " + of
+		}
 	}
 	params := []report.Parameter{
 		{Name: "selected", Value: selected},
@@ -409,7 +431,7 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 	}
 	longest, judged, counted := 0, 0, 0
 	for i := range res.Benchmarks {
-		if res.Benchmarks[i].Reason == "" {
+		if len(res.Benchmarks[i].Analyses) > 0 {
 			judged++
 		}
 		for k, a := range res.Benchmarks[i].Analyses {

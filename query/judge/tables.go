@@ -38,11 +38,27 @@ func (r *OverviewResult) Table(bool) *table.Table {
 		}
 		t.Add(b.Group, b.Name, b.Runs, b.Last.Key, b.Last.Date, b.Last.Branch, name, value, status, change, cost, since, finding)
 	}
-	if len(r.Services) > 0 {
-		t.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.CountColumn("instances"), {Name: "lastSeen", Text: table.Date}}}
-		for _, x := range r.Services {
-			t.Next.Add(x.Service, x.Instances, time.UnixMilli(x.LastSeen))
+	last := t
+	if len(r.Releases) > 0 {
+		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.TextColumn("pushed"), table.TextColumn("type"), table.CountColumn("releases"), table.TextColumn("newest"), {Name: "first seen", Text: table.Date},
+			table.TextColumn("status"), {Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("since"), table.TextColumn("finding")}}
+		last = last.Next
+		for _, x := range r.Releases {
+			row := []any{x.Service, x.Name, x.Type, x.Releases, x.Last.Key, x.Last.Date, x.Outcome.Says, nil, nil, nil}
+			if x.Outcome.Finding != "" {
+				row = append(row[:7], x.Outcome.Share, x.Outcome.Since.Run, x.Outcome.Title)
+			}
+			last.Add(row...)
 		}
+	}
+	if len(r.Services) > 0 {
+		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.CountColumn("instances"), {Name: "lastSeen", Text: table.Date}}}
+		for _, x := range r.Services {
+			last.Next.Add(x.Service, x.Instances, time.UnixMilli(x.LastSeen))
+		}
+	}
+	if len(r.Benchmarks) == 0 && len(r.Releases) > 0 {
+		return t.Next
 	}
 	return t
 }

@@ -191,7 +191,7 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 		}
 	}
 	if stored := s.benchmarks(); len(emptied) > 0 {
-		maps.DeleteFunc(s.verdicts, func(b testrun.Benchmark, _ []store.Verdict) bool { return !stored[b] })
+		maps.DeleteFunc(s.verdicts, func(b testrun.Benchmark, _ []store.Verdict) bool { return !stored[b] && b != (testrun.Benchmark{}) })
 	}
 	return before - len(s.profiles), nil
 }

@@ -43,7 +43,7 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 	defer s.mu.Unlock()
 	stored, fresh := s.benchmarks(), map[testrun.Benchmark][]store.Verdict{}
 	for _, x := range list {
-		if stored[x.Benchmark] {
+		if stored[x.Benchmark] || x.Benchmark == (testrun.Benchmark{}) {
 			x.Document = bytes.Clone(x.Document)
 			fresh[x.Benchmark] = append(fresh[x.Benchmark], x)
 		}

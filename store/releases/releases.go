@@ -51,6 +51,7 @@ const (
 	headSpread     = 16  // runs of instances of the newest release
 	baseSpread     = 120 // and of those beside it
 	leastInstances = 4   // of each side, so that runs are instances
+	followed       = 10  // newest releases of a service whose changes are followed
 	// longest is what is read of the newest release, from its first window on: a month of
 	// a release says no more than its first days.
 	longest = 4 * 24 * time.Hour
@@ -80,6 +81,8 @@ type Compared struct {
 	From, Until time.Time // of the head
 	Operation   string    // "a request", or "a second of one instance"
 	Uncounted   string    // the first run whose requests are unknown, though others have some
+	// Pushed is what the service pushed, by benchmark and value type.
+	Pushed map[[2]string]continuous.Type
 }
 
 // The operations of runs.
@@ -136,30 +139,102 @@ func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error
 	if len(series) == 0 {
 		return nil, noService(ctx, st, o.Service)
 	}
-	c := &Compared{Store: mem.New(), Label: cmp.Or(o.Label, versionLabel(series))}
-	all := releasesOf(series, c.Label, o.Until)
-	head, base, err := choose(all, c, o)
+	p, err := plan(st, series, o)
 	if err != nil {
+		return nil, err
+	}
+	return p.Read(ctx)
+}
+
+// Plan is what a comparison of two releases reads. Equal plans read the same windows, but for
+// those that were pushed late.
+type Plan struct {
+	Compared // without its store
+	Service  string
+	Types    []continuous.Type
+
+	st       continuous.Store
+	head     release
+	base     []release
+	spread   [2][]string // instances of the head, of the base
+	requests continuous.Type
+}
+
+// String describes all that the comparison depends on.
+func (p *Plan) String() string {
+	return fmt.Sprintf("%q %v %v %q %v %v", p.Compared.String(), p.head, p.base, p.spread, p.Types, p.requests)
+}
+
+// plan chooses what is compared of the series of a service.
+func plan(st continuous.Store, series []continuous.Series, o Options) (*Plan, error) {
+	p := &Plan{Compared: Compared{Label: cmp.Or(o.Label, versionLabel(series)), Operation: perSecond}, Service: o.Service, st: st}
+	all := releasesOf(series, p.Label, o.Until)
+	var err error
+	if p.head, p.base, err = choose(all, &p.Compared, o); err != nil {
 		return nil, fmt.Errorf("service %q: %w", o.Service, err)
 	}
-	var spread [2][]string // of the head, of the base
-	if c.Beside {
-		c.Instance, spread = instances(series, c.Label, c.Head, c.Base)
+	if p.Beside {
+		p.Instance, p.spread = instances(series, p.Label, p.Head, p.Base)
 	}
-	types, requests := typesOf(series)
-	b := &builder{st: st, to: c.Store, forest: new(calltree.Forest), service: o.Service, label: c.Label, requests: requests}
-	for _, t := range types {
+	if p.Types, p.requests = typesOf(series); p.requests != (continuous.Type{}) {
+		p.Operation = perRequest
+	}
+	return p, nil
+}
+
+// Plans returns for each service that a name fits, by name, the comparisons of its newest releases
+// with those before, oldest first; none of services with one release.
+func Plans(ctx context.Context, st continuous.Store, fits func(service string) bool, until time.Time) ([][]*Plan, error) {
+	series, err := st.Series(ctx, continuous.Query{Until: until})
+	if err != nil {
+		return nil, err
+	}
+	var list [][]*Plan
+	for len(series) > 0 {
+		service, n := series[0].Service, 0
+		for n < len(series) && series[n].Service == service {
+			n++
+		}
+		own := series[:n]
+		series = series[n:]
+		if !fits(service) {
+			continue
+		}
+		var of []*Plan
+		all := releasesOf(own, versionLabel(own), until)
+		for _, r := range all[max(0, len(all)-followed):] {
+			p, err := plan(st, own, Options{Service: service, Head: r.version, Until: until})
+			if err == nil && r.version != "" {
+				of = append(of, p)
+			} else if err != nil && !errors.Is(err, store.ErrNothing) {
+				return nil, err
+			}
+		}
+		if len(of) > 0 {
+			list = append(list, of)
+		}
+	}
+	return list, nil
+}
+
+// Read reads the windows.
+func (p *Plan) Read(ctx context.Context) (*Compared, error) {
+	c := p.Compared
+	c.Store, c.Pushed = mem.New(), map[[2]string]continuous.Type{}
+	b := &builder{st: p.st, to: c.Store, forest: new(calltree.Forest), service: p.Service, label: c.Label, requests: p.requests}
+	for _, t := range p.Types {
+		var err error
 		if c.Instance != "" {
-			each := (len(spread[0]) + headSpread - 1) / headSpread
-			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{head}, spread[0], each), b.addSpread(ctx, t, c, Base, base, spread[1], each))
+			each := (len(p.spread[0]) + headSpread - 1) / headSpread
+			err = errors.Join(b.addSpread(ctx, t, &c, Head, []release{p.head}, p.spread[0], each), b.addSpread(ctx, t, &c, Base, p.base, p.spread[1], each))
 		} else {
-			err = b.addBlocks(ctx, t, c, head, base)
+			err = b.addBlocks(ctx, t, &c, p.head, p.base)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return c, b.store(ctx, c)
+	return &c, b.store(ctx, &c)
 }
 
 // noService returns the error of a service without windows; it names those that have some.
@@ -272,7 +347,7 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 	case len(base) == 0:
 		return head, nil, fmt.Errorf("there is no release before %s=%q to compare with: %w", c.Label, head.version, store.ErrNothing)
 	}
-	c.Head, c.From, c.Until, c.Block = head.version, head.first, head.last, steps[0]
+	c.Head, c.From, c.Block = head.version, head.first, steps[0]
 	for _, r := range base {
 		c.Base = append(c.Base, r.version)
 	}
@@ -282,6 +357,15 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 			break
 		}
 	}
+	// A block that is not over yet waits, so that a release is judged again with each block. A
+	// base that runs beside it is read as far.
+	if whole := head.last.Truncate(c.Block); whole.Sub(head.first) >= c.Block {
+		head.last = whole
+	}
+	for i := range base {
+		base[i].last = continuous.Earlier(base[i].last, head.last)
+	}
+	c.Until = head.last
 	return head, base, nil
 }
 
@@ -334,6 +418,7 @@ type builder struct {
 // built is a run before it is known what its operations are.
 type built struct {
 	*store.File
+	pushed            continuous.Type
 	seconds, requests float64 // 0: unknown
 }
 
@@ -403,7 +488,7 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 			Attributes: map[string]string{VersionAttribute: version, SideAttribute: side}},
 		Records: []*store.Record{rec},
 	}
-	made := built{File: f}
+	made := built{File: f, pushed: t}
 	if t.Gauge() {
 		for i := range rec.Self.Self {
 			rec.Self.Self[i] /= merged.Parts
@@ -437,10 +522,6 @@ func (b *builder) counted(ctx context.Context, q continuous.Query) (sum float64,
 
 // store stores the runs. An operation is a request if the requests of all runs are known.
 func (b *builder) store(ctx context.Context, c *Compared) error {
-	c.Operation = perSecond
-	if b.requests != (continuous.Type{}) {
-		c.Operation = perRequest
-	}
 	for _, of := range b.runs {
 		if of.seconds > 0 && of.requests == 0 && c.Operation == perRequest {
 			c.Operation, c.Uncounted = perSecond, of.Run.Key
@@ -456,6 +537,10 @@ func (b *builder) store(ctx context.Context, c *Compared) error {
 		}
 		// Two types of one name that measure the same quantity are one value type: the
 		// first counts.
+		at := [2]string{of.Benchmark.Name, of.Records[0].Type.Name}
+		if _, ok := c.Pushed[at]; !ok {
+			c.Pushed[at] = of.pushed
+		}
 		out, err := b.to.Put(ctx, []*store.File{of.File}, store.PutOptions{Conflict: store.Refuse})
 		if err == nil && !errors.Is(out[0].Err, store.ErrConflict) {
 			err = out[0].Err

@@ -3,11 +3,13 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -66,20 +68,28 @@ func testVerdicts(l *lab) {
 	}
 	check("after refusals", nil, metrics, aCPU, bCPU)
 
+	none := []store.Verdict{{Key: "service", Stamp: "1", Document: []byte("pushed")}}
+	if _, ok := l.s.(continuous.Store); !ok {
+		none = nil
+	}
+	keep(store.Verdict{Key: "service", Stamp: "1", Document: []byte("pushed")})
+	check("on what has no runs", []testrun.Benchmark{{}}, none...)
+	check("with the others", nil, slices.Concat(none, []store.Verdict{metrics, aCPU, bCPU})...)
+
 	l.putAs(store.Replace, File("g", a.Name, "r2", profile.CPUSamples, "A\nB"))
 	l.put(File("g", a.Name, "r3", profile.CPUSamples, "A"))
-	check("after imports", nil, metrics, aCPU, bCPU)
+	check("after imports", nil, slices.Concat(none, []store.Verdict{metrics, aCPU, bCPU})...)
 	l.compact()
-	check("after Compact", nil, metrics, aCPU, bCPU)
+	check("after Compact", nil, slices.Concat(none, []store.Verdict{metrics, aCPU, bCPU})...)
 	l.reopen()
-	check("after opening again", nil, metrics, aCPU, bCPU)
+	check("after opening again", nil, slices.Concat(none, []store.Verdict{metrics, aCPU, bCPU})...)
 	list := l.profiles(store.Query{Benchmarks: []string{b.Name}})
 	l.delete(list[0].ID)
-	check("after the end of a run", nil, metrics, aCPU, bCPU)
+	check("after the end of a run", nil, slices.Concat(none, []store.Verdict{metrics, aCPU, bCPU})...)
 	l.delete(list[1].ID)
-	check("after the end of a benchmark", nil, metrics, aCPU)
+	check("after the end of a benchmark", nil, slices.Concat(none, []store.Verdict{metrics, aCPU})...)
 	l.put(File("g", b.Name, "r1", profile.CPUSamples, "A"))
-	check("after it began anew", nil, metrics, aCPU)
+	check("after it began anew", nil, slices.Concat(none, []store.Verdict{metrics, aCPU})...)
 
 	ctx, cancel := context.WithCancel(l.ctx)
 	cancel()

@@ -36,8 +36,8 @@ func newWatch(e *env) *cobra.Command {
 		Use:   "watch [flags]",
 		Short: "Post each new regression to a webhook, once",
 		Long: `Search for regressions again and again, and post each confirmed one to a webhook the
-first time it is found: of benchmarks, or with --service of the releases of services that
-push profiles.
+first time it is found: of benchmarks and of the releases of all services that push
+profiles, or with --service of these services.
 
 The address of the webhook may hold a secret: set it in $DENDRO_WEBHOOK rather than with
 --webhook. A file (--state) remembers what was posted, also when the command is started
@@ -53,7 +53,7 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 	}
 	c.Flags().StringVar(&address, "webhook", "", "`address` to which findings are posted (default: $DENDRO_WEBHOOK; without either, print them)")
 	c.Flags().StringVar(&format, "format", "", "form of a post: slack, alertmanager, json (default: by the address, else json)")
-	c.Flags().StringArrayVar(&w.services, "service", nil, "`name` of a service whose releases are compared; repeatable (default: benchmarks)")
+	c.Flags().StringArrayVar(&w.services, "service", nil, "`name` of a service whose releases are compared; repeatable (default: all services, and benchmarks)")
 	c.Flags().StringVar(&w.request.By, "by", "", "with --service: `label` whose values are releases")
 	c.Flags().DurationVar(&w.every, "every", 10*time.Minute, "time between two searches")
 	c.Flags().BoolVar(&w.once, "once", false, "search once and end")
@@ -109,7 +109,7 @@ func (w *watching) run(ctx context.Context, e *env) error {
 	}
 }
 
-// search posts what is new of all services, or of the benchmarks. A service that cannot be
+// search posts what is new of the named services, or of all and the benchmarks. A service that cannot be
 // compared does not keep the others from being.
 func (w *watching) search(ctx context.Context, e *env, a endpoint.Asker) error {
 	services := w.services

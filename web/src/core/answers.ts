@@ -55,6 +55,8 @@ export interface Overview {
   benchmarks: BenchmarkOverview[];
   omitted?: { rows: number };
   services: Service[];
+  /** What services push of each type, with the newest release. */
+  releases: { service: string; benchmark: string; type: string; releases: number; last: Run; outcome: Outcome }[];
   running: number;
 }
 
@@ -127,7 +129,17 @@ export interface Finding {
   acknowledged?: { reason?: string; until?: string; by?: string; at?: string };
   note?: string;
   /** The runs whose difference the finding is, and against what a diff of them shows it. */
-  sides?: { before: string[]; after: string[]; against?: string };
+  sides?: Sides;
+}
+
+/** Runs, or releases of a service: values of a label. */
+export interface Sides {
+  before: string[];
+  after: string[];
+  against?: string;
+  service?: string;
+  label?: string;
+  pushed?: string;
 }
 
 export interface Change extends Finding {

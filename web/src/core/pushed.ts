@@ -43,6 +43,12 @@ export function selectorOf(labels: Readonly<Record<string, string>>): string {
   return list.length > 0 ? `{${list.join(',')}}` : '';
 }
 
+/** Writes a selector of one of some values of a label. */
+export function selectorOfAny(name: string, values: readonly string[]): string {
+  if (values.length === 1) return selectorOf({ [name]: values[0]! });
+  return selectorOf({ [name]: values.map(v => v.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|') }).replace('=', '=~');
+}
+
 /** Reads a selector of equal values, as selectorOf writes it; null if it has other conditions. */
 export function labelsOf(selector: string | null): Record<string, string> | null {
   const text = (selector ?? '').trim();

@@ -34,7 +34,7 @@ export default function Home() {
   return (
     <Page
       title="Overview"
-      sub={o && `${counted(o.benchmarks.length + (o.omitted?.rows ?? 0), 'benchmark')}, ${counted(o.runs, 'run')}, ${counted(o.profiles, 'profile')}`}
+      sub={o && (o.benchmarks.length === 0 ? counted(o.services.length + new Set(pushed.map(p => p.service)).size, 'service') : `${counted(o.benchmarks.length + (o.omitted?.rows ?? 0), 'benchmark')}, ${counted(o.runs, 'run')}, ${counted(o.profiles, 'profile')}`)}
       actions={
         <>
           <input
@@ -66,7 +66,7 @@ export default function Home() {
                   {`${counted(store.running, 'task')} running`}
                 </a>
               )}
-              {store.benchmarks.length > 0 && (
+              {store.benchmarks.length + pushed.length > 0 && (
                 <section class="findings">
                   <div class="head">
                     <h2>What changed</h2>

@@ -5,6 +5,7 @@ import { amount, commit, counted, percent, signed, visible } from '../core/forma
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
+import { selectorOfAny } from '../core/pushed';
 import { formatNames } from '../core/selection';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
@@ -30,7 +31,19 @@ type Address = Record<string, string | readonly string[]>;
 /** The diff of the sides of a finding: it has the finding's numbers. */
 export function diffOf(c: Change): Address | undefined {
   const s = c.sides;
+  if (s?.service) {
+    const labels = (values: string[]) => selectorOfAny(s.label!, values);
+    return { service: s.service, type: s.pushed!, 'base-labels': labels(s.before), 'new-labels': labels(s.after) };
+  }
   return s && { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': s.before, 'new-run': s.after, against: s.against ?? '' };
+}
+
+/** The page of what a change is of: a benchmark, or what a service pushes; with a function, its course over the releases. */
+export function pageOf(c: Change, fn?: string): string {
+  const s = c.sides;
+  if (s?.service) return href('services', { service: s.service, type: s.pushed!, by: s.label!, function: fn ?? null });
+  if (fn) return href('function', { ...carried(), function: fn, type: c.type });
+  return href('benchmark', { ...carried(), group: c.group, benchmark: c.benchmark });
 }
 
 /** The diff with the guilty path selected; undefined in a report without it. */
@@ -85,13 +98,13 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
           </a>
         )}
         {name && !offline && (
-          <a class="button" href={href('function', { ...carried(), function: name, type: c.type })}>
+          <a class="button" href={pageOf(c, name)}>
             History of this function
           </a>
         )}
         {!offline && (
-          <a class="button" href={href('benchmark', { ...carried(), group: c.group, benchmark: c.benchmark })}>
-            Benchmark
+          <a class="button" href={pageOf(c)}>
+            {c.sides?.service ? 'Service' : 'Benchmark'}
           </a>
         )}
         {costs(c) && !offline && <Acknowledge c={c} />}

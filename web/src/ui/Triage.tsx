@@ -9,7 +9,7 @@ import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
 import { queryOf, source } from '../core/source';
 import { goTo, href, place, update } from '../core/url';
-import { BenchmarkEvidence, costs, diffLink, FindingEvidence, kinds, Title } from './Evidence';
+import { BenchmarkEvidence, costs, diffLink, FindingEvidence, kinds, pageOf, Title } from './Evidence';
 import { useKeys } from './Keys';
 import { Await, useLoad } from './Load';
 import { status } from './Outcome';
@@ -20,12 +20,19 @@ type Named = { group?: string; benchmark: string };
 type Row =
   | { is: 'change'; c: Change; b: JudgedBenchmark | undefined }
   | { is: 'fold'; quiet: number; unknown: number }
-  | { is: 'quiet'; b: Named; o: Outcome; metric: BenchmarkOverview['metric'] | undefined; last: string | undefined; branch: string | undefined };
+  | { is: 'quiet'; b: Named; o: Outcome; metric: BenchmarkOverview['metric'] | undefined; last: string | undefined; branch: string | undefined; service?: string | undefined };
+
+/** A benchmark of the list, or what a service pushes of one type. */
+export type Listed = BenchmarkOverview & { service?: string };
+
+/** The page of a benchmark that did not change. */
+const quietPage = (r: Extract<Row, { is: 'quiet' }>): string =>
+  r.service ? href('services', { service: r.service }) : href('benchmark', { ...carried(), group: r.b.group, benchmark: r.b.benchmark });
 
 interface Props {
   doc: ReportDocument;
   /** All benchmarks, with their newest runs; a report has them itself. */
-  benchmarks?: readonly BenchmarkOverview[] | undefined;
+  benchmarks?: readonly Listed[] | undefined;
   /** The request behind the document, to ask for the evidence of one benchmark. */
   params?: URLSearchParams | undefined;
 }
@@ -74,16 +81,16 @@ export function shownChanges(doc: ReportDocument, params: URLSearchParams): Chan
 }
 
 /** The benchmarks without a finding, as the document and the list of all say it. */
-export function quietRows(doc: ReportDocument, all: readonly BenchmarkOverview[] | undefined, words: string[]): Extract<Row, { is: 'quiet' }>[] {
+export function quietRows(doc: ReportDocument, all: readonly Listed[] | undefined, words: string[]): Extract<Row, { is: 'quiet' }>[] {
   const changed = new Set(doc.changes.filter(c => !past(c)).flatMap(c => [c, ...(c.also ?? [])].map(keyOf)));
   const judged = new Map(doc.benchmarks.map(b => [keyOf(b), b]));
-  const list: { b: Named; of?: BenchmarkOverview }[] = all ? all.map(b => ({ b, of: b })) : [...new Map(doc.benchmarks.map(b => [keyOf(b), { b }])).values()];
+  const list: { b: Named; of?: Listed }[] = all ? all.map(b => ({ b, of: b })) : [...new Map(doc.benchmarks.map(b => [keyOf(b), { b }])).values()];
   return list
     .filter(({ b }) => !changed.has(keyOf(b)) && words.every(w => benchmarkName(b).toLowerCase().includes(w)))
     .map(({ b, of }) => {
       const j = judged.get(keyOf(b));
       const m = j?.metric && { name: j.metric.name, unit: j.metric.unit, values: j.metric.values.map(v => v || null), last: j.metric.values.at(-1) ?? 0, mean: 0, deviation: 0 };
-      return { is: 'quiet', b, o: j?.outcome ?? of?.outcome ?? { status: 'unknown', says: '' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch };
+      return { is: 'quiet', b, o: j?.outcome ?? of?.outcome ?? { status: 'unknown', says: '' }, metric: of ? of.metric : m, last: of?.last.run ?? j?.runs.at(-1)?.run, branch: of?.last.branch ?? j?.outcome.branch, service: of?.service };
     });
 }
 
@@ -126,8 +133,8 @@ export function Triage({ doc, benchmarks, params }: Props) {
   const open = (i: number) => {
     const r = rows[i]!;
     if (r.is === 'fold') fold();
-    else if (r.is === 'quiet') goTo(href('benchmark', { ...carried(), group: r.b.group, benchmark: r.b.benchmark }));
-    else goTo(diffLink(r.c) ?? href('benchmark', { ...carried(), group: r.c.group, benchmark: r.c.benchmark }));
+    else if (r.is === 'quiet') goTo(quietPage(r));
+    else goTo(diffLink(r.c) ?? pageOf(r.c));
   };
   const row = rows[at];
   const host = usePrint(doc);
@@ -264,7 +271,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         );
         if (source.value.offline) return name;
         return (
-          <a href={href('benchmark', { ...carried(), group: b.group, benchmark: b.benchmark })} title={visible(benchmarkName(b))}>
+          <a href={r.is === 'change' ? pageOf(r.c) : quietPage(r)} title={visible(benchmarkName(b))}>
             {name}
           </a>
         );
@@ -282,7 +289,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         if (r.is === 'fold') return null;
         if (r.is === 'quiet') return <span class="dim">{visible(r.last ?? '')}</span>;
         const { run, commit: hash, lastGood } = r.c.since;
-        const to = !source.value.offline && lastGood && href('diff', { group: r.c.group, benchmark: r.c.benchmark, type: r.c.type, 'base-run': lastGood, 'new-run': run });
+        const to = !source.value.offline && lastGood && !r.c.sides?.service && href('diff', { group: r.c.group, benchmark: r.c.benchmark, type: r.c.type, 'base-run': lastGood, 'new-run': run });
         const text = (
           <>
             {visible(run)} {hash && <code>{commit(hash)}</code>}
@@ -369,8 +376,9 @@ function Panel({ row, doc, params, close }: { row: Exclude<Row, { is: 'fold' }>;
   const of = (d: ReportDocument) =>
     d.benchmarks.find(x => keyOf(x) === keyOf(b) && (row.is !== 'change' || x.type === row.c.type)) ?? d.benchmarks.find(x => keyOf(x) === keyOf(b));
   const q = new URLSearchParams(params);
-  for (const [name, value] of [['group', b.group ?? ''], ['benchmark', b.benchmark]] as const) q.set(name, value);
-  if (!b.group) q.delete('group');
+  const service = row.is === 'change' ? row.c.sides?.service : row.service;
+  for (const [name, value] of service ? ([['service', service]] as const) : ([['group', b.group ?? ''], ['benchmark', b.benchmark]] as const)) q.set(name, value);
+  if (!b.group || service) q.delete('group');
   const answer = useLoad<ReportDocument>(`evidence?${q}`, o => (source.value.offline || !params ? Promise.resolve(doc) : source.value.get<ReportDocument>('report', queryOf(q), o)));
   useEffect(() => {
     if (matchMedia('(max-width: 900px)').matches) ref.current?.scrollIntoView({ block: 'start' });

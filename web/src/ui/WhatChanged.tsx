@@ -6,7 +6,7 @@ import { accepted } from './Acknowledge';
 import { Await, type Loading, useLoad } from './Load';
 import type { Scope } from './Pickers';
 import { Notes } from './ReportParts';
-import { Triage } from './Triage';
+import { type Listed, Triage } from './Triage';
 
 /** The parameters of the address that the requests of the table have. */
 export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'last', 'since', 'until', 'run', 'base', 'head'];
@@ -27,6 +27,12 @@ export function Changes({ scope, version = 0 }: { scope: Scope; version?: number
   return <ChangesOf report={report} scope={scope} version={version} />;
 }
 
+/** All that has a state: benchmarks, and what services push. */
+const listed = (o: Overview): Listed[] => [
+  ...o.benchmarks,
+  ...(o.releases ?? []).map(r => ({ group: r.service, benchmark: r.benchmark, runs: r.releases, profiles: 0, types: [r.type], last: r.last, metric: null, outcome: r.outcome, service: r.service })),
+];
+
 export function ChangesOf({ report, scope, version = 0 }: { report: Loading<ReportDocument>; scope: Scope; version?: number }) {
   const q = new URLSearchParams(scope.params);
   const head = q.get('head');
@@ -44,7 +50,7 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
         {doc => (
           <>
             <Notes doc={doc} />
-            <Triage doc={doc} benchmarks={all.value?.benchmarks} params={scope.params} />
+            <Triage doc={doc} benchmarks={all.value && listed(all.value)} params={scope.params} />
           </>
         )}
       </Await>

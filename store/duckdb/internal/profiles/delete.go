@@ -77,7 +77,7 @@ func removeUnused(ctx context.Context, c *driver.Conn, ids []int32) error {
 	for _, sql := range []string{
 		"DELETE FROM metric WHERE (bench, run) IN (SELECT (bench, run) " + going + ") AND (bench, run) NOT IN (SELECT (bench, run) " + staying + ")",
 		"DELETE FROM benchmark WHERE id IN (SELECT bench " + going + ") AND id NOT IN (SELECT bench " + staying + " UNION ALL SELECT bench FROM metric)",
-		"DELETE FROM verdict WHERE bench NOT IN (SELECT id FROM benchmark)",
+		fmt.Sprintf("DELETE FROM verdict WHERE bench NOT IN (SELECT id FROM benchmark) AND bench != %d", noBenchmark),
 		"DELETE FROM run WHERE id IN (SELECT run " + going + ") AND id NOT IN (SELECT run " + staying + " UNION ALL SELECT run FROM metric)",
 	} {
 		if err := c.Query(ctx, sql, nil, nil); err != nil {

@@ -11,6 +11,18 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
+// noBenchmark is the id of the zero benchmark, which verdicts on pushed profiles have.
+const noBenchmark = -1
+
+// benchOf returns the id of a benchmark for its verdicts. The caller holds the catalog.
+func (s *Store) benchOf(b testrun.Benchmark) (id int32, ok bool) {
+	if b == (testrun.Benchmark{}) {
+		return noBenchmark, true
+	}
+	id, ok = s.catalog.benches[b]
+	return id, ok
+}
+
 // Verdicts implements store.VerdictKeeper.
 func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.Verdicts, err error) {
 	names := map[int32]testrun.Benchmark{}
@@ -19,11 +31,12 @@ func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.V
 		var ids []int32
 		s.catalog.mu.Lock()
 		for _, b := range of {
-			if id, ok := s.catalog.benches[b]; ok {
+			if id, ok := s.benchOf(b); ok {
 				names[id], ids = b, append(ids, id)
 			}
 		}
 		if len(of) == 0 {
+			names[noBenchmark] = testrun.Benchmark{}
 			for b, id := range s.catalog.benches {
 				names[id] = b
 			}
@@ -72,7 +85,7 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 	var documents [][]byte
 	for i := range list {
 		v := &list[i]
-		if id, ok := s.catalog.benches[v.Benchmark]; ok {
+		if id, ok := s.benchOf(v.Benchmark); ok {
 			ids, keys, stamps, documents = append(ids, id), append(keys, v.Key), append(stamps, v.Stamp), append(documents, v.Document)
 		}
 	}
