@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
@@ -26,10 +28,13 @@ type FindRequest struct {
 	MinValue        Amount      `param:"min-value" group:"Limit" arg:"value" help:"minimum value of a row, like --min-share of total or self: 2s, 10MiB, or a number in the unit of the value type" json:"minValue,omitzero"`
 	InAnyRun        bool        `param:"in-any-run" group:"Limit" help:"with --by: keep rows of which a single profile reaches the minimum" json:"inAnyRun,omitempty"`
 	Callees         []string    `param:"callee" group:"View" arg:"name" help:"only where the function found calls this one directly (exact name, glob or /re/); repeatable, all are needed" json:"callee,omitempty"`
-	Total           bool        `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
-	Self            bool        `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
-	By              string      `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
-	Rows            int         `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+	LabelFilter     `group:"View"`
+	Total           bool   `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
+	Self            bool   `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
+	By              string `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
+	Rows            int    `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+
+	Limits profile.Limits `json:"-"` // of original files that are decoded
 }
 
 // FindResult is where the pattern was found, by profile.
@@ -87,7 +92,7 @@ type FindSum struct {
 
 // Find answers a FindRequest with a row per profile and function.
 func Find(ctx context.Context, st store.Store, r *FindRequest) (*FindResult, error) {
-	f, err := r.find(ctx, st, store.FindFunctions)
+	f, err := r.find(ctx, st, true)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +104,7 @@ func Find(ctx context.Context, st store.Store, r *FindRequest) (*FindResult, err
 // FindSums answers a FindRequest with a row per run, benchmark, group or function, as By
 // says.
 func FindSums(ctx context.Context, st store.Store, r *FindRequest) (*FindSumsResult, error) {
-	look := store.Find
-	if r.By == "function" {
-		look = store.FindFunctions
-	}
-	f, err := r.find(ctx, st, look)
+	f, err := r.find(ctx, st, r.By == "function")
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +112,6 @@ func FindSums(ctx context.Context, st store.Store, r *FindRequest) (*FindSumsRes
 	shown := query.Filled(words.First(rows, r.Rows))
 	return &FindSumsResult{f.head(len(rows), len(shown)), shown}, nil
 }
-
-// look is store.Find or store.FindFunctions.
-type look func(ctx context.Context, st store.Reader, q store.Query, pattern string, callees ...string) (*store.Finds, error)
 
 // found is what a request found, before its minimum.
 type found struct {
@@ -123,8 +121,8 @@ type found struct {
 	notes []string
 }
 
-// find looks for the pattern of the request.
-func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (f *found, err error) {
+// find looks for the pattern of the request, or for each function that it matches.
+func (r *FindRequest) find(ctx context.Context, st store.Store, functions bool) (f *found, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if r.Self && r.Total {
 		return nil, param.Errorf("--self and --total exclude each other")
@@ -146,7 +144,17 @@ func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (f *
 	if err != nil {
 		return nil, err
 	}
-	finds, err := look(ctx, st, q, r.Pattern, r.Callees...)
+	var finds *store.Finds
+	switch {
+	case r.LabelFilter.flag() != "":
+		var more []string
+		finds, more, err = r.inOriginals(ctx, st, q, p, functions)
+		notes = append(notes, more...)
+	case functions:
+		finds, err = store.FindFunctions(ctx, st, q, r.Pattern, r.Callees...)
+	default:
+		finds, err = store.Find(ctx, st, q, r.Pattern, r.Callees...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +174,52 @@ func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (f *
 	}
 	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool { return row.Self == 0 && row.Total == 0 })
 	return &found{r, finds, least, notes}, nil
+}
+
+// inOriginals looks for the pattern in the samples that the labels select. The sum of a
+// profile is that of these samples.
+func (r *FindRequest) inOriginals(ctx context.Context, st store.Store, q store.Query, p *callpath.Pattern, functions bool) (*store.Finds, []string, error) {
+	p.StopWhen(func() bool { return ctx.Err() != nil })
+	v, err := newViewer(ctx, &Filter{SampleFilter: SampleFilter{LabelFilter: r.LabelFilter}}, query.TypeOf(&r.Selection))
+	if err != nil {
+		return nil, nil, err
+	}
+	read := reading{limits: r.Limits, viewer: v}
+	list, err := read.originals(ctx, st, q, r.LabelFilter.flag())
+	if err == nil {
+		list, err = v.byLabels(list)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &store.Finds{}
+	for i := range list {
+		stored := *list[i].stored
+		table, _, err := list[i].viewer.ParseType(stored.Type.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		t := calltree.FromProfile(list[i].viewer.Profile(), table)
+		stored.Sum = t.RootTotal()
+		at := int32(len(out.Profiles))
+		out.Profiles = append(out.Profiles, stored)
+		if functions && p.Single() {
+			matches := p.Functions(query.NamesOf(t.Functions))[0]
+			for _, row := range t.FunctionRows() {
+				if matches[row.Func] {
+					out.Rows = append(out.Rows, store.FindRow{Profile: at, Function: t.Functions[row.Func].Name, Self: row.Self, Total: row.Total})
+				}
+			}
+		} else {
+			v := calltree.Vector{Self: t.Self}
+			for n := range t.Self {
+				v.Nodes = append(v.Nodes, int32(n))
+			}
+			self, total := p.Spans(t.Table).Sum(v)
+			out.Rows = append(out.Rows, store.FindRow{Profile: at, Function: r.Pattern, Self: self, Total: total})
+		}
+	}
+	return out, v.notes, ctx.Err()
 }
 
 // unknown returns an error if the pattern is of a function that no profile in the store has.

@@ -29,6 +29,7 @@ type Input struct {
 	tree     *calltree.Tree   // of a sum
 	modes    modes            // of the sum, if they were read
 	profile  *profile.Profile // of viewer, of a file
+	stored   *store.Profile   // whose original file it is; nil for what comes from no store
 	profiles int              // 1, or how many are in the sum
 	interval time.Duration    // between samples, if the file says so
 	duration time.Duration    // of all profiles; 0 if unknown for one of them
@@ -105,10 +106,7 @@ func (r *reading) ofStore(ctx context.Context, st store.Store, q store.Query, vi
 		if r.Average.Average != "" {
 			return nil, param.Errorf("%s needs single samples; an average has none", flag)
 		}
-		list, err := r.originals(ctx, st, q)
-		if errors.Is(err, store.ErrNoSource) {
-			err = fmt.Errorf("%s needs single samples: %w, or give the file", flag, err)
-		}
+		list, err := r.originals(ctx, st, q, flag)
 		if err != nil {
 			return nil, err
 		}
@@ -190,8 +188,9 @@ func (in *Input) measure(profiles []store.Profile) {
 }
 
 // originals decodes the original files of the selected profiles, each once, with the
-// names that the store gives their functions.
-func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) ([]Input, error) {
+// names that the store gives their functions. Profiles whose file was not kept are left out
+// with a note; if that is all of them, the error names the flag that needs samples.
+func (r *reading) originals(ctx context.Context, st store.Store, q store.Query, flag string) ([]Input, error) {
 	if isStrategy(r.typ) {
 		q.Types = nil // it is a way to weigh samples, not a type that profiles have
 	}
@@ -205,6 +204,8 @@ func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) 
 	}
 	seen := map[file]bool{}
 	var list []Input
+	var missing error
+	without := 0
 	for i := range profiles {
 		p := &profiles[i]
 		key := file{p.Benchmark, p.Run.Key}
@@ -213,6 +214,11 @@ func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) 
 		}
 		seen[key] = true
 		data, err := st.Source(ctx, p.ID)
+		if errors.Is(err, store.ErrNoSource) {
+			missing = err
+			without++
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -220,8 +226,16 @@ func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) 
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, NewInput(d.Name, dumpOf(d.Profile, &p.Run), NamesNormalised))
+			in := NewInput(d.Name, dumpOf(d.Profile, &p.Run), NamesNormalised)
+			in.stored = p
+			list = append(list, in)
 		}
+	}
+	switch {
+	case len(list) == 0 && missing != nil:
+		return nil, fmt.Errorf("%s needs single samples: %w, or give the file", flag, missing)
+	case without > 0:
+		r.note("%s needs single samples: %s dropped, whose original files were not kept (import with --keep-source)", flag, query.Counted(without, "profile"))
 	}
 	return list, nil
 }

@@ -104,6 +104,7 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 // setCommit sets the commit whose text the lines are shown in.
 func (r *LinesResult) setCommit(ctx context.Context, st store.Store, q store.Query) error {
 	list, err := st.Profiles(ctx, q)
+	list = slices.DeleteFunc(list, func(p store.Profile) bool { return !p.HasSource })
 	if err != nil || len(list) == 0 {
 		return err
 	}

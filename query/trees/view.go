@@ -46,14 +46,31 @@ type Filter struct {
 
 // SampleFilter says which samples count.
 type SampleFilter struct {
-	Search   string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
-	Range    string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
-	Preview  string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
-	Threads  []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
-	States   []string `param:"state" arg:"name" help:"keep samples of threads in this state (RUNNABLE,BLOCKED), exact or glob; repeatable" json:"state,omitempty"`
+	Search  string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
+	Range   string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Preview string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
+	Threads []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
+	States  []string `param:"state" arg:"name" help:"keep samples of threads in this state (RUNNABLE,BLOCKED), exact or glob; repeatable" json:"state,omitempty"`
+	LabelFilter
+	NoIdle bool `param:"no-idle" help:"drop samples of waiting threads, except of those that wait for a lock that another thread holds" json:"noIdle,omitempty"`
+}
+
+// LabelFilter says which samples count by their labels. Stores keep none: samples with their
+// labels are in the original files.
+type LabelFilter struct {
 	Labels   []string `param:"label" arg:"KEY=VALUE" help:"keep samples with this label, exact or glob; repeatable: any value of a key, every key" json:"label,omitempty"`
 	NoLabels []string `param:"no-label" arg:"KEY=VALUE" help:"drop samples with this label, exact or glob; repeatable" json:"noLabel,omitempty"`
-	NoIdle   bool     `param:"no-idle" help:"drop samples of waiting threads, except of those that wait for a lock that another thread holds" json:"noIdle,omitempty"`
+}
+
+// flag returns the flag of the first label; empty: there is none.
+func (f *LabelFilter) flag() string {
+	switch {
+	case len(f.Labels) > 0:
+		return "--label"
+	case len(f.NoLabels) > 0:
+		return "--no-label"
+	}
+	return ""
 }
 
 // Cut drops rows of a tree or a list.
@@ -83,10 +100,8 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--state"
 	case f.NoIdle:
 		return "--no-idle"
-	case len(f.Labels) > 0:
-		return "--label"
-	case len(f.NoLabels) > 0:
-		return "--no-label"
+	case f.LabelFilter.flag() != "":
+		return f.LabelFilter.flag()
 	case len(f.RootLabels) > 0:
 		return "--root-label"
 	case len(f.LeafLabels) > 0:

@@ -48,7 +48,7 @@ var (
 	Diff           = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
 		view: trees.DiffView, ready: func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits }}
 	Find = &Endpoint[trees.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
-		view: trees.FindView}
+		view: trees.FindView, ready: func(l *Local, r *trees.FindRequest) { r.Limits = l.Limits }}
 	Lines       = lines()
 	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", judge.Bottlenecks)
 	Regressions = &Endpoint[judge.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",
