@@ -19,10 +19,10 @@ type Description struct {
 	Start     time.Time     // zero when unknown
 	Duration  time.Duration // as recorded, or from the first sample to the last
 	States    []string
-	Labels    []LabelDescription // by key
+	Labels    []LabelDescription // of the default sample table, by key
 }
 
-// LabelDescription is what the default sample table holds of one label.
+// LabelDescription is what a sample table holds of one label.
 type LabelDescription struct {
 	Key    string
 	Values []LabelValue // the largest first, without that of samples that have none
@@ -33,7 +33,7 @@ type LabelDescription struct {
 // LabelValue is the total of the samples with one value of a label.
 type LabelValue struct {
 	Value string
-	Total int64 // in the unit of the default type times 10^Scale
+	Total int64 // in the unit of the type times 10^Scale
 }
 
 // TypeDescription is what a sample table holds.
@@ -77,7 +77,9 @@ func Describe(p *profile.Profile) Description {
 		d.Duration = time.Duration(last - first)
 	}
 	d.countStacks(p.Symbols, used, leaves)
-	d.Labels = describeLabels(p)
+	if len(p.Tables) > 0 {
+		d.Labels = DescribeLabels(p, p.Default)
+	}
 	return d
 }
 
@@ -87,13 +89,13 @@ const (
 	mostLabelValues = 20
 )
 
-// describeLabels adds up the default table by the values of each label.
-func describeLabels(p *profile.Profile) []LabelDescription {
-	if len(p.Tables) == 0 || len(p.LabelSets) == 1 {
+// DescribeLabels adds up a sample table of a profile by the values of each label.
+func DescribeLabels(p *profile.Profile, table int) []LabelDescription {
+	if len(p.LabelSets) == 1 {
 		return nil
 	}
 	totals, sum := make([]int64, len(p.LabelSets)), int64(0)
-	t := &p.Tables[p.Default]
+	t := &p.Tables[table]
 	for row, st := range t.Stack {
 		if st != profile.NoStack {
 			sum += t.Value[row]

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -21,9 +22,11 @@ type ActivityResult struct {
 	To   float64 `json:"to"`
 	// Zero is the time from which ranges count, in milliseconds since the start of the
 	// profile, as those of its markers.
-	Zero    float64       `json:"zero,omitempty"`
-	Markers int           `json:"markers"` // how many the view has
-	Rows    []ActivityRow `json:"rows"`
+	Zero    float64 `json:"zero,omitempty"`
+	Markers int     `json:"markers"` // how many the view has
+	// Labels are those of the profile, with the totals of all of its samples.
+	Labels []LabelValues `json:"labels,omitempty"`
+	Rows   []ActivityRow `json:"rows"`
 }
 
 // ActivityRow is a thread, with its samples in each of as many equal parts of the time.
@@ -46,6 +49,9 @@ func (s *scope) activity() (*ActivityResult, error) {
 		from, to = min(from, x.Time), max(to, x.Time)
 	}
 	out := &ActivityResult{Head: s.head(s.tree.RootTotal(), query.Omitted{}), Zero: s.zero(), Markers: len(s.samples.Markers(s.shown.View)), Rows: []ActivityRow{}}
+	for _, l := range format.DescribeLabels(s.samples.Profile(), s.shown.View.Table) {
+		out.Labels = append(out.Labels, labelValues(&l, s.shown.Type.Scale))
+	}
 	if from >= to {
 		out.Notes = append(out.Notes, "samples do not say when they were taken, or all are of one moment")
 		return out, nil

@@ -33,7 +33,7 @@ type Detected struct {
 	Warnings  []string       `json:"warnings,omitempty"`
 }
 
-// LabelValues are the values of a label, by the totals of their samples in the default type.
+// LabelValues are the values of a label, by the totals of their samples.
 type LabelValues struct {
 	Key    string          `json:"key"`
 	Values []LabelValue    `json:"values"` // the largest first
@@ -45,6 +45,15 @@ type LabelValues struct {
 type LabelValue struct {
 	Value string          `json:"value"`
 	Total document.Number `json:"total"`
+}
+
+// labelValues returns the values of a label in the unit of a type.
+func labelValues(l *format.LabelDescription, scale int) LabelValues {
+	v := LabelValues{Key: l.Key, Values: []LabelValue{}, None: document.Whole(l.None, scale), More: l.More}
+	for _, one := range l.Values {
+		v.Values = append(v.Values, LabelValue{one.Value, document.Whole(one.Total, scale)})
+	}
+	return v
 }
 
 // DetectedType is one value type of a profile.
@@ -85,13 +94,8 @@ func Describe(d format.Decoded, err error) Detected {
 	row.Functions, row.Stacks, row.Depth, row.Threads, row.Markers = c.Functions, c.Stacks, c.Depth, c.Threads, c.Markers
 	row.States = c.States
 	for _, l := range c.Labels {
-		scale := p.Tables[p.Default].Type.Scale
 		row.Labels = append(row.Labels, l.Key)
-		v := LabelValues{Key: l.Key, Values: []LabelValue{}, None: document.Whole(l.None, scale), More: l.More}
-		for _, one := range l.Values {
-			v.Values = append(v.Values, LabelValue{one.Value, document.Whole(one.Total, scale)})
-		}
-		row.Values = append(row.Values, v)
+		row.Values = append(row.Values, labelValues(&l, p.Tables[p.Default].Type.Scale))
 	}
 	for _, t := range c.Types {
 		row.Types = append(row.Types, DetectedType{

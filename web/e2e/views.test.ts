@@ -89,6 +89,36 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     await w.close();
   });
 
+  test('the menu of labels groups samples and keeps those of a value', async () => {
+    const sample = (cpu: string, ms: number, leaf: string) => `app 1 [${cpu}] ${(1 + ms / 1000).toFixed(3)}: 1 cpu:\n\t0 ${leaf} (x)\n\t0 main (x)\n\n`;
+    world.write('labels.perf', sample('000', 0, 'work') + sample('001', 5, 'wait') + sample('001', 10, 'wait'));
+    world.dendro('import', '--store', base, '--keep-source', '--benchmark', 'labels', '--run', 'l', 'labels.perf');
+    const w = await world.page();
+    await w.open(`${base}/profile?benchmark=labels&view=tree`);
+    const p = w.page;
+    const choose = async (name: string) => {
+      await p.getByRole('button', { name: 'Labels' }).click();
+      await p.getByRole('menuitemradio', { name }).click();
+      await w.settled();
+    };
+    await p.getByRole('button', { name: 'Labels' }).click();
+    expect(await p.getByRole('menuitemradio').allInnerTexts()).toEqual(['group by cpu', 'cpu=1\n2', 'cpu=0\n1']);
+    expect(await w.barriers()).toEqual([]);
+    await p.keyboard.press('Escape');
+    await choose('cpu=1');
+    await p.locator('.crumbs', { hasText: 'label: cpu=1' }).waitFor();
+    expect(await p.locator('.profile .sub').first().innerText()).toMatch(/^2 samples/);
+    await choose('group by cpu');
+    await p.locator('.crumbs', { hasText: 'grouped by: cpu' }).waitFor();
+    expect((await p.locator('[role=treegrid] [role=row]').allInnerTexts())[1]).toContain('cpu=1');
+    await choose('cpu=1');
+    expect(await p.locator('.profile .sub').first().innerText()).toMatch(/^3 samples/);
+    await p.getByRole('button', { name: 'all', exact: true }).click();
+    await p.locator('.crumbs').waitFor({ state: 'detached' });
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('threads are rows over time above the graph: a click chooses one, a drag a range; markers are a table', async () => {
     const sample = (thread: string, ms: number, leaf: string) => `${thread} 1 ${(1 + ms / 1000).toFixed(3)}: 1 cpu:\n\t0 ${leaf} (x)\n\t0 main (x)\n\n`;
     world.write('tracks.perf', Array.from({ length: 20 }, (_, i) => sample('app', 10 * i, i < 10 ? 'early' : 'late') + (i < 5 ? sample('helper', 10 * i + 5, 'wait') : '')).join(''));

@@ -16,7 +16,7 @@ import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
 import { OfFile } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
-import { useActivity, useTracks } from '../view/activity';
+import { labelMenu, useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
@@ -109,7 +109,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
         {...(parts && timed ? { tracks: <parts.Tracks of={activity} /> } : {})}
         {...(parts && activity?.markers ? { markers: () => <parts.Markers params={params} zero={activity.zero ?? 0} /> } : {})}
-        menus={typeMenu(types, wire.type, waits(params, types))}
+        menus={[...typeMenu(types, wire.type, waits(params, types)), ...labelMenu(activity?.labels ?? [], params, tree.unit)]}
         downloads={
           source.value.offline
             ? []

@@ -18,6 +18,7 @@ import { type Key, useKeys } from '../ui/Keys';
 import { type Group, type Item, Popup } from '../ui/Menu';
 import { Panel } from '../ui/Panel';
 import { say, showTip } from '../ui/Tip';
+import { labelFilters } from './activity';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph, large } from './Graph';
@@ -320,6 +321,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       ['range', 'time'],
       ['search', 'stacks with'],
       ['kind', 'kind'],
+      ...Object.entries(labelFilters),
     ] as const
   ).flatMap(([name, label]) => params.getAll(name).map(v => [name, label, v] as const));
   return (
@@ -411,7 +413,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       <nav class="crumbs" aria-label="Transforms and zoom">
         <button
           type="button"
-          onClick={() => update({ zoom: null, transform: null, thread: null, range: null, search: null, kind: null }, true)}
+          onClick={() => update({ zoom: null, transform: null, kind: null, ...Object.fromEntries(filters.map(([name]) => [name, null])) }, true)}
         >
           all
         </button>

@@ -1,14 +1,27 @@
-// Whether a profile has threads over time and markers, which only files and kept originals say.
+// Whether a profile has threads over time, markers and labels of samples, which only files and
+// kept originals say.
 import { useEffect, useState } from 'preact/hooks';
+import { amount, visible } from '../core/format';
 import { dataParams, selectionParams } from '../core/request';
 import { source } from '../core/source';
+import { update } from '../core/url';
 import { useLoad } from '../ui/Load';
+import type { Group } from '../ui/Menu';
+
+/** The values of a label of samples, the largest first. */
+export interface Label {
+  key: string;
+  values: { value: string; total: number }[];
+  none: number;
+  more?: number;
+}
 
 export interface Activity {
   from: number;
   to: number;
   zero?: number;
   markers: number;
+  labels?: Label[];
   rows: { name: string; id: string; process: string; samples: number; use: number[] }[];
 }
 
@@ -16,7 +29,7 @@ export interface Activity {
 export function useActivity(params: URLSearchParams, type: string, one: boolean): Activity | undefined {
   const q = dataParams(params);
   if (!params.has('file')) q.set('type', type);
-  for (const name of ['thread', 'range', 'search', 'kind', 'form']) q.delete(name);
+  for (const name of ['thread', 'range', 'search', 'kind', 'form', ...Object.keys(labelFilters)]) q.delete(name);
   q.set('view', 'activity');
   q.set('no-idle', 'true');
   const answer = useLoad<Activity | undefined>(`activity?${one}&${q}`, async options => {
@@ -31,6 +44,29 @@ export function useActivity(params: URLSearchParams, type: string, one: boolean)
     return s.get<Activity>('tree', q, options);
   });
   return answer.value;
+}
+
+/** The filters by labels, as the address has them, and what they are called above the view. */
+export const labelFilters = { label: 'label', 'no-label': 'without', 'root-label': 'grouped by', 'leaf-label': 'leaves by' } as const;
+
+/** The menu of the labels of samples: group by a key, or keep one of its values. */
+export function labelMenu(labels: readonly Label[], params: URLSearchParams, unit: string): Group[] {
+  const toggled = (name: 'label' | 'root-label', text: string) => {
+    const list = params.getAll(name);
+    const checked = list.includes(text);
+    return { checked, run: () => update({ [name]: checked ? list.filter(x => x !== text) : [...list, text], zoom: null }, true) };
+  };
+  if (labels.length === 0) return [];
+  return [
+    {
+      label: 'Labels',
+      title: 'labels of samples',
+      items: labels.flatMap(l => [
+        { label: `group by ${visible(l.key)}`, ...(l.none > 0 && { hint: `${amount(l.none, unit)} without` }), ...toggled('root-label', l.key) },
+        ...l.values.map(v => ({ label: visible(`${l.key}=${v.value}`), hint: amount(v.total, unit), ...toggled('label', `${l.key}=${v.value}`) })),
+      ]),
+    },
+  ];
 }
 
 type Parts = typeof import('./Tracks');
