@@ -195,9 +195,7 @@ func (f *file) readSections() {
 			for range s.Array() {
 				for range s.Array() {
 					c := cell{}
-					if c.set = s.Kind() == jsonscan.Number; c.set {
-						c.Decimal = s.Decimal()
-					}
+					c.Decimal, c.set = s.Numeric()
 					f.cells = append(f.cells, c)
 				}
 				f.ends = append(f.ends, len(f.cells))
@@ -404,8 +402,9 @@ func (f *file) literalField(n *literal, key string) {
 		}
 	case "metrics":
 		for key := range s.Object() {
-			if t := f.table(string(key), ""); t != nil && s.Kind() == jsonscan.Number {
-				f.metrics = append(f.metrics, metric{n.index, t, s.Decimal()})
+			t := f.table(string(key), "")
+			if v, ok := s.Numeric(); ok && t != nil {
+				f.metrics = append(f.metrics, metric{n.index, t, v})
 			}
 		}
 	}

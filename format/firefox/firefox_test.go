@@ -246,17 +246,10 @@ func TestErrors(t *testing.T) {
 	good := `"samples":{"stack":[0]}`
 	for _, tt := range []struct{ name, text, at string }{
 		{"weights of another length", small(`"samples":{"stack":[0],"weight":[1,2]}`), `"weight":[1,2`},
-		{"function out of range", strings.Replace(small(good), `"func":[0,1,2]`, `"func":[0,1,3]`, 1), `"func"`},
-		{"no function", strings.Replace(small(good), `"func":[0,1,2]`, `"func":[0,1,null]`, 1), `"func"`},
-		{"string out of range", strings.Replace(small(good), `"name":[0,1,2]`, `"name":[0,1,4]`, 1), `"name":[0`},
-		{"resource out of range", strings.Replace(small(good), `[-1,-1,-1]`, `[-1,-1,0]`, 1), `"resource"`},
-		{"frame out of range", strings.Replace(small(good), `"frame":[0,1,2]`, `"frame":[0,1,9]`, 1), `"frame":`},
 		{"prefix forward", strings.Replace(small(good), `[null,0,0]`, `[null,2,0]`, 1), `"prefix"`},
 		{"prefix itself", strings.Replace(small(good), `[null,0,0]`, `[0,0,0]`, 1), `"prefix"`},
-		{"offset too far", strings.Replace(small(good), `"prefix":[null,0,0]`, `"prefixOffset":[0,1,3]`, 1), `"prefixOffset"`},
 		{"negative offset", strings.Replace(small(good), `"prefix":[null,0,0]`, `"prefixOffset":[0,-1,1]`, 1), `"prefixOffset"`},
 		{"phase", small(good + `,"markers":{"name":[3],"phase":[4]}`), `"phase"`},
-		{"marker name", small(good + `,"markers":{"name":[4],"phase":[0]}`), `"name":[4`},
 		{"sum", small(`"samples":{"stack":[0,0],"weight":[9223372036854775807,1]}`), ``},
 		{"text for a number", small(`"samples":{"stack":["x"]}`), `"x"`},
 		{"large id", small(`"samples":{"stack":[2147483648]}`), `2147483648`},
@@ -275,6 +268,29 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := NewDecoder().Decode(strings.NewReader(deep), nil, profile.Limits{Depth: 3}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestUnknownReferences reads files in which rows name rows that are not there.
+func TestUnknownReferences(t *testing.T) {
+	good, warning := `"samples":{"stack":[1,2]}`, "warning: 1 references to strings, functions, frames or stacks that are not in the file; functions of these are [unknown]\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"function", strings.Replace(small(good), `"func":[0,1,2]`, `"func":[0,1,3]`, 1), "1 [t] A > B\n1 [t] A > [unknown]\n"},
+		{"no function", strings.Replace(small(good), `"func":[0,1,2]`, `"func":[0,1,null]`, 1), "1 [t] A > B\n1 [t] A > [unknown]\n"},
+		{"string", strings.Replace(small(good), `"name":[0,1,2]`, `"name":[0,1,4]`, 1), "1 [t] A > B\n1 [t] A > [unknown]\n"},
+		{"resource", strings.Replace(small(good), `[-1,-1,-1]`, `[-1,-1,0]`, 1), "1 [t] A > B\n1 [t] A > C\n"},
+		{"frame", strings.Replace(small(good), `"frame":[0,1,2]`, `"frame":[0,1,9]`, 1), "1 [t] A > B\n1 [t] A > [unknown]\n"},
+		{"caller", strings.Replace(small(good), `[null,0,0]`, `[null,0,7]`, 1), "1 [t] A > B\n1 [t] C\n"},
+		{"caller by offset", strings.Replace(small(good), `"prefix":[null,0,0]`, `"prefixOffset":[0,1,3]`, 1), "1 [t] A > B\n1 [t] C\n"},
+		{"marker", small(`"samples":{"stack":[1]},"markers":{"name":[4],"phase":[0]}`), "1 [t] A > B\nmarker \"[unknown]\" 0s-0s [t]\n"},
+	} {
+		if got, want := readtest.Describe(mustDecode(t, tt.text)), "== samples count scale 0 default\n"+tt.want+warning; got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, want)
+		}
+	}
+	raw := strings.NewReplacer(`"data":[[0,false],`, `"data":[[99,false],`, `"prefix":0,`, `"prefix":"0",`).Replace(rawText)
+	if got := readtest.Describe(mustDecode(t, raw)); !strings.Contains(got, "@500µs [GeckoMain tid=4 in 3] [unknown] > https://a.org!f:12:7") {
+		t.Error(got)
 	}
 }
 

@@ -27,14 +27,15 @@ func (k *linker) rawSymbols(f *file, t *symbolTables, texts *texts) (*linked, er
 	frames := make([]profile.FrameID, len(location.ids))
 	byText := map[rawLocation]profile.Frame{}
 	for row := range frames {
-		id, err := table.reference(location, row, texts.len(), "string")
-		if err != nil {
-			return nil, err
-		}
+		id, known := k.reference(location, row, texts.len())
 		at := rawLocation{id, relevant.is(row)}
 		fr, ok := byText[at]
 		if !ok {
-			fr = k.rawFrame(f, texts.text(id), at.relevantForJS)
+			if known {
+				fr = k.rawFrame(f, texts.text(id), at.relevantForJS)
+			} else {
+				fr.Function = k.unknownFunction()
+			}
 			byText[at] = fr
 		}
 		fr.Line, fr.Column = line.number(row), column.number(row)

@@ -20,6 +20,7 @@ type linker struct {
 	cpuThreads   int
 	counters     int
 	lost         int // samples of stacks that are not in the file
+	unknown      int // references to other rows that are not in the file
 }
 
 func (k *linker) link() error {
@@ -51,6 +52,9 @@ func (k *linker) link() error {
 func (k *linker) warn() {
 	if k.lost > 0 {
 		k.p.Warnf("%d samples are of stacks that are not in the file; they count as %s", k.lost, profile.LostName)
+	}
+	if k.unknown > 0 {
+		k.p.Warnf("%d references to strings, functions, frames or stacks that are not in the file; functions of these are %s", k.unknown, profile.NoName)
 	}
 	if k.counters > 0 {
 		k.p.Warnf("%d counters were left out", k.counters)
@@ -145,25 +149,33 @@ type linked struct {
 // symbols interns the functions, frames and stacks of tables of the processed
 // format.
 func (k *linker) symbols(f *file, t *symbolTables, strings *texts) (*linked, error) {
-	functions, libs, err := k.functions(f, t, strings)
-	if err != nil {
-		return nil, err
-	}
+	functions, libs := k.functions(f, t, strings)
 	t.inferCategories()
-	frames, err := k.frames(f, t, functions, libs)
-	if err != nil {
-		return nil, err
+	return k.stacks(t, k.frames(f, t, functions, libs), strings)
+}
+
+// reference returns the entry of a row as the id of one of n entries, or false and counts it.
+func (k *linker) reference(c *column, row, n int) (int32, bool) {
+	id := c.id(row)
+	if id < 0 || int(id) >= n {
+		k.unknown++
+		return absent, false
 	}
-	return k.stacks(t, frames, strings)
+	return id, true
+}
+
+// text returns the string that the entry of a row names.
+func (k *linker) text(c *column, row int, strings *texts) string {
+	if id, ok := k.reference(c, row, strings.len()); ok {
+		return strings.text(id)
+	}
+	return profile.NoName
 }
 
 // functions interns the functions of a table in its order and returns with each
 // the library that it is in by its resource, or absent.
-func (k *linker) functions(f *file, t *symbolTables, strings *texts) (functions []profile.FunctionID, libs []int32, err error) {
-	resources, libOf, err := t.resourceNames(strings)
-	if err != nil {
-		return nil, nil, err
-	}
+func (k *linker) functions(f *file, t *symbolTables, strings *texts) (functions []profile.FunctionID, libs []int32) {
+	resources, libOf := k.resourceNames(t, strings)
 	k.resourceTypes(t, resources)
 	funcs := &t.funcs
 	names, resource, fileName, source := funcs.col("name"), funcs.col("resource"), funcs.col("fileName"), funcs.col("source")
@@ -172,45 +184,35 @@ func (k *linker) functions(f *file, t *symbolTables, strings *texts) (functions 
 	functions = make([]profile.FunctionID, funcs.rows())
 	libs = make([]int32, len(functions))
 	for row := range functions {
-		name, err := funcs.reference(names, row, strings.len(), "string")
-		if err != nil {
-			return nil, nil, err
-		}
-		fn := profile.Function{Name: strings.text(name), StartLine: line.number(row), Column: column.number(row)}
+		fn := profile.Function{Name: k.text(names, row, strings), StartLine: line.number(row), Column: column.number(row)}
 		libs[row] = absent
-		if r := resource.id(row); r != absent {
-			if r, err = funcs.reference(resource, row, len(resources), "resource"); err != nil {
-				return nil, nil, err
+		if resource.id(row) != absent {
+			if r, ok := k.reference(resource, row, len(resources)); ok {
+				fn.Module, libs[row] = resources[r], libOf[r]
 			}
-			fn.Module, libs[row] = resources[r], libOf[r]
 		}
 		file := fileName.id(row)
-		if src := source.id(row); src != absent {
-			if src, err = funcs.reference(source, row, len(sources.ids), "source"); err != nil {
-				return nil, nil, err
+		if source.id(row) != absent {
+			if src, ok := k.reference(source, row, len(sources.ids)); ok {
+				file = sources.id(int(src))
 			}
-			file = sources.id(int(src))
 		}
 		fn.File = strings.optional(file)
 		fn.Kind = kindOf(&fn, isJS.is(row), relevant.is(row))
 		functions[row] = k.p.Symbols.Function(fn)
 	}
-	return functions, libs, nil
+	return functions, libs
 }
 
 // resourceNames returns the names of the resources and the library of each.
-func (t *symbolTables) resourceNames(strings *texts) (names []string, libs []int32, err error) {
+func (k *linker) resourceNames(t *symbolTables, strings *texts) (names []string, libs []int32) {
 	names = make([]string, t.resources.rows())
 	libs = make([]int32, len(names))
 	column, lib := t.resources.col("name"), t.resources.col("lib")
 	for row := range names {
-		id, err := t.resources.reference(column, row, strings.len(), "string")
-		if err != nil {
-			return nil, nil, err
-		}
-		names[row], libs[row] = strings.text(id), lib.id(row)
+		names[row], libs[row] = k.text(column, row, strings), lib.id(row)
 	}
-	return names, libs, nil
+	return names, libs
 }
 
 // resourceTypes notes the order of the resources, which are libraries, and which are
@@ -274,24 +276,25 @@ func (t *symbolTables) inferCategories() {
 
 // frames interns the frames of a table. Their library is their own or their
 // function's.
-func (k *linker) frames(f *file, t *symbolTables, functions []profile.FunctionID, libs []int32) ([]profile.FrameID, error) {
+func (k *linker) frames(f *file, t *symbolTables, functions []profile.FunctionID, libs []int32) []profile.FrameID {
 	table := &t.frames
 	function, line, column, address := table.col("func"), table.col("line"), table.col("column"), table.col("address")
 	inline, category, sub, lib := table.col("inlineDepth"), table.col("category"), table.col("subcategory"), table.col("lib")
 	frames := make([]profile.FrameID, table.rows())
 	for row := range frames {
-		fn, err := table.reference(function, row, len(functions), "function")
-		if err != nil {
-			return nil, err
+		fn, l := profile.FunctionID(0), int32(absent)
+		if id, ok := k.reference(function, row, len(functions)); ok {
+			fn, l = functions[id], libs[id]
+		} else {
+			fn = k.unknownFunction()
 		}
 		fr := profile.Frame{
-			Function: functions[fn], Line: line.number(row), Column: column.number(row),
+			Function: fn, Line: line.number(row), Column: column.number(row),
 			InlineDepth: uint16(min(inline.number(row), 1<<16-1)), Category: k.category(category.id(row), sub.id(row)),
 		}
 		if row < len(address.wide) {
 			fr.Address = uint64(max(0, address.wide[row]))
 		}
-		l := libs[fn]
 		if lib.seen {
 			l = lib.id(row)
 		}
@@ -300,7 +303,12 @@ func (k *linker) frames(f *file, t *symbolTables, functions []profile.FunctionID
 		}
 		frames[row] = k.p.Symbols.Frame(fr)
 	}
-	return frames, nil
+	return frames
+}
+
+// unknownFunction returns the function of what is not in the file.
+func (k *linker) unknownFunction() profile.FunctionID {
+	return k.p.Symbols.Function(profile.Function{Name: profile.NoName})
 }
 
 // stacks interns the stacks of a table, sampled or not.
@@ -310,12 +318,14 @@ func (k *linker) stacks(t *symbolTables, frames []profile.FrameID, strings *text
 	stacks := make([]profile.StackID, table.rows())
 	depth := make([]int32, len(stacks))
 	for row := range stacks {
-		fr, err := table.reference(frame, row, len(frames), "frame")
-		if err != nil {
-			return nil, err
+		var fr profile.FrameID
+		if id, ok := k.reference(frame, row, len(frames)); ok {
+			fr = frames[id]
+		} else {
+			fr = k.p.Symbols.Frame(profile.Frame{Function: k.unknownFunction()})
 		}
 		above := profile.NoStack
-		parent, err := table.prefix(row)
+		parent, err := k.prefix(table, row)
 		if err != nil {
 			return nil, err
 		}
@@ -325,14 +335,14 @@ func (k *linker) stacks(t *symbolTables, frames []profile.FrameID, strings *text
 		if depth[row]++; int(depth[row]) > k.limits.Depth {
 			return nil, &profile.ParseError{Offset: frame.at, Err: profile.TooDeep(k.limits.Depth)}
 		}
-		stacks[row] = k.p.Symbols.Stack(above, frames[fr])
+		stacks[row] = k.p.Symbols.Stack(above, fr)
 	}
 	return &linked{strings: strings, stacks: stacks}, nil
 }
 
 // prefix returns the row of the stack that calls the stack of a row, or absent. It
-// comes before it in the table.
-func (t *table) prefix(row int) (int32, error) {
+// comes before it in the table. A stack whose caller is not in the file begins there.
+func (k *linker) prefix(t *table, row int) (int32, error) {
 	c := t.col("prefixOffset")
 	if !c.seen {
 		c = t.col("prefix")
@@ -345,7 +355,11 @@ func (t *table) prefix(row int) (int32, error) {
 	case c.name == "prefixOffset":
 		parent = int32(row) - v
 	}
-	if parent < 0 || int(parent) >= row {
+	if parent < 0 || int(parent) >= t.rows() {
+		k.unknown++
+		return absent, nil
+	}
+	if int(parent) >= row {
 		return 0, t.errorf(c, row, "is %d: a stack must come behind its prefix", v)
 	}
 	return parent, nil

@@ -109,13 +109,10 @@ func (k *linker) markers(t *thread, strings *texts, id profile.ThreadID, shift i
 	open := map[int32][]int{} // starts by name
 	first, last := k.span(t, shift)
 	for row := range m.rows() {
-		name, err := m.reference(names, row, strings.len(), "string")
-		if err != nil {
-			return err
-		}
+		name := names.id(row)
 		start := at(starts, row)
 		mk := profile.Marker{
-			Name: strings.text(name), Thread: id, Start: start, End: start,
+			Name: k.text(names, row, strings), Thread: id, Start: start, End: start,
 			Category: k.category(m.col("category").id(row), 0), Fields: k.fields(payload.labels.of(row), strings),
 		}
 		switch phase := phases.id(row); phase {

@@ -242,7 +242,7 @@ func (t *table) readSchema(s *jsonscan.Scanner) {
 	t.schema = make([]*column, maxSchema)
 	for key := range s.Object() {
 		c := t.find(string(key))
-		if c == nil || s.Kind() != jsonscan.Number {
+		if k := s.Kind(); c == nil || k != jsonscan.Number && k != jsonscan.String {
 			continue
 		}
 		if i := s.Int(); i >= 0 && i < maxSchema {
@@ -280,18 +280,6 @@ func (t *table) readRows(s *jsonscan.Scanner) {
 func (t *table) errorf(c *column, row int, format string, args ...any) error {
 	err := profile.Malformed("%s.%s[%d] %s", t.name, c.name, row, fmt.Sprintf(format, args...))
 	return &profile.ParseError{Offset: c.at, Err: err}
-}
-
-// reference checks the entry of a row as the id of one of n entries of what.
-func (t *table) reference(c *column, row, n int, what string) (int32, error) {
-	id := c.id(row)
-	if id < 0 || int(id) >= n {
-		if id == absent {
-			return 0, t.errorf(c, row, "names no %s", what)
-		}
-		return 0, t.errorf(c, row, "is %s %d of %d", what, id, n)
-	}
-	return id, nil
 }
 
 // texts is a table of strings: the strings of a file are many and most are read

@@ -323,6 +323,25 @@ func (s *Scanner) Decimal() Decimal {
 	if !ok {
 		return Decimal{}
 	}
+	return s.decimal(n)
+}
+
+// Numeric reads a number, which may be in quotes; false for other values, which it skips.
+func (s *Scanner) Numeric() (Decimal, bool) {
+	switch s.Kind() {
+	case Number:
+		return s.Decimal(), true
+	case String:
+		if text := s.Bytes(); isNumber(text) {
+			return s.decimal(split(text)), true
+		}
+	default:
+		s.Skip()
+	}
+	return Decimal{}, false
+}
+
+func (s *Scanner) decimal(n parts) Decimal {
 	decimals := max(0, min(MaxDecimals, -n.exponent))
 	v, _, err := n.times10(decimals)
 	for err != nil && decimals > 0 { // keep as many as fit
