@@ -145,8 +145,11 @@ func (c *Context) measure() {
 }
 
 // step describes the context as the last step of its trace.
-func (c *Context) step(prospect float64) Step {
-	s := Step{Function: c.Function(), Diff: round(c.data.diff(c.own)), CandidateDiff: round(c.data.diff(c.samples)), CandidateScore: round(prospect)}
+func (c *Context) step() Step {
+	s := Step{Function: c.Function(), Diff: round(c.data.diff(c.own)), CandidateDiff: round(c.data.diff(c.samples)), CandidateScore: round(c.rank.prospect)}
+	if len(c.rank.why) > 0 {
+		s.Why, s.Weight = c.rank.why, round(c.rank.weight)
+	}
 	before, now := false, false
 	for i := range c.data.series {
 		for _, k := range c.data.series[i].history() {

@@ -100,6 +100,10 @@ type Step struct {
 	CandidateScore float64 `json:"candidateScore"` // the prospect
 	// Status is "+" for a new context, "-" for a vanished one, else empty.
 	Status string `json:"status"`
+	// Why the selection took the function before others: its reasons, and the product of
+	// 1 + their weights.
+	Why    []Reason `json:"why,omitempty"`
+	Weight float64  `json:"weight,omitempty"`
 }
 
 // Expand searches the contexts of the candidates, in their order. Unknown functions get
@@ -115,7 +119,7 @@ func Expand(d *Data, candidates []Candidate, sel Selection, o Options) []Expansi
 			continue
 		}
 		u := d.focus(f)
-		e.Prospect = round(sel.prospect(u.alone(down)))
+		e.Prospect = round(sel.Prospect(u.alone(down)))
 		for _, dir := range []direction{down, up} {
 			if dir == down && o.NoChildren || dir == up && o.NoParents {
 				continue
@@ -163,11 +167,12 @@ func (t Trace) compare(u Trace, dir direction) int {
 func (u *focus) search(dir direction, sel Selection, o Options) (traces []Trace, truncated bool) {
 	traces = []Trace{}
 	first := u.alone(dir)
-	p := sel.prospect(first)
+	p := sel.Prospect(first)
 	if !(p > o.Threshold) {
 		return traces, false
 	}
-	first.trace = Trace{first.step(p)}
+	first.rank.prospect = p
+	first.trace = Trace{first.step()}
 	for stack := []*Context{first}; len(stack) > 0; {
 		b := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -176,7 +181,7 @@ func (u *focus) search(dir direction, sel Selection, o Options) (traces []Trace,
 		}
 		var next []*Context
 		if len(b.trace) < o.MaxDepth {
-			next = sel.choose(b.extensions(), o)
+			next = choose(sel, b.extensions(), o)
 		}
 		if len(next) == 0 {
 			if len(b.trace) > 1 {
@@ -186,7 +191,7 @@ func (u *focus) search(dir direction, sel Selection, o Options) (traces []Trace,
 		}
 		slices.Reverse(next)
 		for _, c := range next {
-			c.trace = append(slices.Clip(b.trace), c.step(c.rank.prospect))
+			c.trace = append(slices.Clip(b.trace), c.step())
 		}
 		stack = append(stack, next...)
 	}
@@ -195,30 +200,36 @@ func (u *focus) search(dir direction, sel Selection, o Options) (traces []Trace,
 
 // rank has the sort keys of an extension.
 type rank struct {
-	order    float64 // of the selection
 	prospect float64
+	why      []Reason
+	weight   float64 // the product of 1 + those of why
 	growth   float64 // of the added function's own samples
 }
+
+func (r *rank) order() float64 { return r.prospect * r.weight }
 
 // choose returns the extensions that a selection follows, the best first. Ties (all
 // callees of the same nodes share the samples of u) are ordered by the growth of the
 // added function itself, then by name.
-func (s *Selection) choose(extensions []*Context, o Options) []*Context {
+func choose(sel Selection, extensions []*Context, o Options) []*Context {
 	kept := extensions[:0]
 	for _, c := range extensions {
-		c.rank.prospect = s.prospect(c)
+		c.rank.prospect = sel.Prospect(c)
 		if !(c.rank.prospect > o.Threshold) {
 			continue
 		}
 		if math.Abs(c.diff()) < o.MinDiff {
 			continue
 		}
-		c.rank.order = s.order(c, c.rank.prospect)
+		c.rank.why, c.rank.weight = sel.Weigh(c), 1
+		for _, r := range c.rank.why {
+			c.rank.weight *= 1 + r.Weight
+		}
 		c.rank.growth = c.data.diff(c.own)
 		kept = append(kept, c)
 	}
 	slices.SortFunc(kept, func(a, b *Context) int {
-		return cmp.Or(-cmp.Compare(round(a.rank.order), round(b.rank.order)), -cmp.Compare(a.rank.growth, b.rank.growth), cmp.Compare(a.Function(), b.Function()))
+		return cmp.Or(-cmp.Compare(round(a.rank.order()), round(b.rank.order())), -cmp.Compare(a.rank.growth, b.rank.growth), cmp.Compare(a.Function(), b.Function()))
 	})
 	return kept[:min(len(kept), o.MaxBreadth)]
 }

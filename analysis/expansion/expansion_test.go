@@ -157,19 +157,73 @@ func TestInformed(t *testing.T) {
 	}
 }
 
-func TestRecencyWeight(t *testing.T) {
-	r := expansion.Recency(func(f *profile.Function) (time.Duration, bool) { return 2 * expansion.HalfLife, f.Name == "f" })
-	if w := r.Weight(&profile.Function{Name: "f"}, expansion.HalfLife); w < .2499 || w > .2501 {
-		t.Errorf("two half lives: %g", w)
+// TestReasons: a step says why it was taken: the age of the code, of which the weight is that
+// of the half-life, the compile mode, the depth.
+func TestReasons(t *testing.T) {
+	d := load(t, runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 10, main;Q;u;v 10, x 1", Interpreted: "x 1"},
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 12, main;Q;u;v 12, x 1", Interpreted: "x 1"},
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 13, main;main;P;u;v 12, main;Q;u;v 11", Interpreted: "main;P;u;v 13, main;main;P;u;v 11"}))
+	day := 24 * time.Hour
+	recency := func(f *profile.Function) (time.Duration, bool) {
+		age, known := map[string]time.Duration{"P": 30 * day, "v": time.Hour, "main": -day}[f.Name]
+		return age, known
 	}
-	if w := r.Weight(&profile.Function{Name: "f"}, 2*expansion.HalfLife); w < .4999 || w > .5001 {
-		t.Errorf("with twice the half-life, the weight is %v", w)
+	why := func(trace expansion.Trace) string {
+		text := ""
+		for _, s := range trace {
+			text += fmt.Sprintf("%s ×%.2f:", s.Function, s.Weight)
+			for _, r := range s.Why {
+				text += fmt.Sprintf(" %s %.2f %s;", r.Measure, r.Weight, r.Distance)
+			}
+		}
+		return text
 	}
-	if w := r.Weight(&profile.Function{Name: "g"}, expansion.HalfLife); w != 0 {
-		t.Errorf("unknown: %g", w)
+	of := func(halfLife time.Duration) [2]string {
+		e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Informed(expansion.Deviation, recency, halfLife), expansion.Options{MaxBreadth: 1})[0]
+		return [2]string{why(e.Parents[0]), why(e.Children[0])}
 	}
-	if w := expansion.Recency(nil).Weight(&profile.Function{Name: "f"}, expansion.HalfLife); w != 0 {
-		t.Errorf("no repository: %g", w)
+	want := [2]string{
+		"u ×0.00:P ×2.50: recency 0.25 changed 30 days ago; depth 1.00 new depth 4;main ×4.00: recency 1.00 changed 0 hours ago; depth 1.00 new depth 4;",
+		"u ×0.00:v ×6.66: recency 1.00 changed 1 hour ago; mode 0.67 mode became interpreted: 67%, before 0%; depth 1.00 new depth 4;",
+	}
+	if got := of(15 * day); got != want {
+		t.Errorf("\n%q, want\n%q", got, want)
+	}
+	if got := of(30 * day); !strings.Contains(got[0], "recency 0.50 changed 30 days ago") {
+		t.Errorf("with twice the half-life: %q", got[0])
+	}
+}
+
+// ownFirst is a selection of one's own: what changed most in samples, in one package before
+// others.
+type ownFirst struct{ prefix string }
+
+func (ownFirst) Prospect(c *expansion.Context) float64 {
+	sum := 0.0
+	for now, history := range c.Benchmarks() {
+		sum += slices.Max(now) - slices.Max(history)
+	}
+	return sum
+}
+
+func (s ownFirst) Weigh(c *expansion.Context) []expansion.Reason {
+	if !strings.HasPrefix(c.Function(), s.prefix) {
+		return nil
+	}
+	return []expansion.Reason{{Measure: "owner", Weight: 9, Distance: "of " + s.prefix}}
+}
+
+// TestOwnSelection: the candidate grew more below lib.read, but shop.cart is the own code.
+func TestOwnSelection(t *testing.T) {
+	d := load(t, runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "lib.read;u 10, shop.cart;u 10"},
+		runtest.Run{Benchmark: "a", Stacks: "lib.read;u 11, shop.cart;u 12"},
+		runtest.Run{Benchmark: "a", Stacks: "lib.read;u 31, shop.cart;u 18"}))
+	e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, ownFirst{"shop."}, expansion.Options{MaxBreadth: 1})[0]
+	step := e.Parents[0][1]
+	if want := (expansion.Step{Function: "shop.cart", Diff: 7, CandidateDiff: 7, CandidateScore: 6, Weight: 10, Why: []expansion.Reason{{Measure: "owner", Weight: 9, Distance: "of shop."}}}); !cmp.Equal(step, want) {
+		t.Errorf("%+v, want %+v", step, want)
 	}
 }
 

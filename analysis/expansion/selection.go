@@ -1,6 +1,8 @@
 package expansion
 
 import (
+	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -11,11 +13,42 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Selection is a strategy: the prospect of a context, and the order of extensions.
-// Create it with Greedy, Informed or Correlated.
-type Selection struct {
-	prospect func(c *Context) float64
-	order    func(c *Context, prospect float64) float64
+// Selection is a strategy: Greedy, Informed and Correlated are Dendro's; any type with these
+// methods is one.
+type Selection interface {
+	// Prospect scores the candidate in a context. A path ends before the first at or below
+	// the threshold.
+	Prospect(c *Context) float64
+	// Weigh returns what makes an extension more promising than its prospect. The best have
+	// the largest prospect × (1 + weight) × (1 + weight) …
+	Weigh(c *Context) []Reason
+}
+
+// Reason is what Selection.Weigh found about the function at the end of a context.
+type Reason struct {
+	Measure  string  `json:"measure"`  // what was measured: "recency", "mode", "depth"
+	Weight   float64 `json:"weight"`   // 0: does not count
+	Distance string  `json:"distance"` // how far from the history: "changed 2 days ago"
+}
+
+// Benchmarks yields the candidate's samples in this context, in the unit of the value type:
+// for each benchmark with enough runs those of the tested runs, and of the runs before.
+func (c *Context) Benchmarks() iter.Seq2[[]float64, []float64] {
+	of := func(columns []int) []float64 {
+		x := make([]float64, len(columns))
+		for i, col := range columns {
+			x[i] = c.samples[col]
+		}
+		return x
+	}
+	return func(yield func(now, history []float64) bool) {
+		for i := range c.data.series {
+			s := &c.data.series[i]
+			if len(s.history()) >= leastHistory && !yield(of(s.now()), of(s.history())) {
+				return
+			}
+		}
+	}
 }
 
 // Score returns the distance of the current value from its history, in standard
@@ -42,12 +75,25 @@ func Counting(unit float64) Score {
 
 // Greedy follows the extensions with the highest score of the tested run against its
 // history, averaged over the benchmarks that have one.
-func Greedy(score Score) Selection {
-	return Selection{
-		prospect: func(c *Context) float64 { return c.deviation(score) },
-		order:    func(_ *Context, prospect float64) float64 { return prospect },
+func Greedy(score Score) Selection { return greedy{score} }
+
+type greedy struct{ score Score }
+
+// Prospect is the mean over benchmarks of the score of u in this context.
+func (g greedy) Prospect(c *Context) float64 {
+	sum, n := 0.0, 0
+	for now, history := range c.Benchmarks() {
+		m := stat.Mean(now)
+		if m == 0 && !slices.ContainsFunc(history, func(x float64) bool { return x != 0 }) {
+			continue // the benchmark does not have the context
+		}
+		sum += g.score(m, history)
+		n++
 	}
+	return sum / float64(max(n, 1))
 }
+
+func (greedy) Weigh(*Context) []Reason { return nil }
 
 // HalfLife is the default age at which a code change counts half.
 const HalfLife = 15 * 24 * time.Hour
@@ -56,40 +102,54 @@ const HalfLife = 15 * 24 * time.Hour
 // changed; false if unknown.
 type Recency func(f *profile.Function) (age time.Duration, known bool)
 
-// Weight returns e^(-λt) with λ = ln 2 / halfLife, at most 1; 0 if unknown.
-func (r Recency) Weight(f *profile.Function, halfLife time.Duration) float64 {
+// weigh returns e^(-λt) with λ = ln 2 / halfLife, at most 1; nothing if the age is unknown.
+func (r Recency) weigh(f *profile.Function, halfLife time.Duration) []Reason {
 	if r == nil {
-		return 0
+		return nil
 	}
 	age, known := r(f)
 	if !known {
-		return 0
+		return nil
 	}
-	return math.Exp(-math.Ln2 * math.Max(0, float64(age)/float64(halfLife)))
+	age = max(age, 0)
+	n, unit := int(age.Hours()), "hour"
+	if n >= 48 {
+		n, unit = n/24, "day"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return []Reason{{"recency", math.Exp(-math.Ln2 * float64(age) / float64(halfLife)), fmt.Sprintf("changed %d %s ago", n, unit)}}
 }
 
-// Informed is Greedy in another order: the score is multiplied by 1 + the recency of
-// the added function's code, by 1 + the share of its self samples whose compile mode
-// changed, and by 2 if the candidate is at a depth where it never was in this context.
-// The prospect is the plain score.
+// Informed is Greedy in another order, with three weights: the recency of the added
+// function's code; the share of its self samples whose compile mode changed; 1 if the
+// candidate is at a depth where it never was in this context.
 func Informed(score Score, recency Recency, halfLife time.Duration) Selection {
-	s := Greedy(score)
-	s.order = func(c *Context, prospect float64) float64 {
-		depth := 0.0
-		if c.newDepth() {
-			depth = 1
-		}
-		f := &c.data.table.Functions[c.data.table.Func[c.end[0]]]
-		return prospect * (1 + recency.Weight(f, halfLife)) * (1 + c.modeChange()) * (1 + depth)
+	return informed{greedy{score}, recency, halfLife}
+}
+
+type informed struct {
+	greedy
+	recency  Recency
+	halfLife time.Duration
+}
+
+func (s informed) Weigh(c *Context) []Reason {
+	list := s.recency.weigh(&c.data.table.Functions[c.data.table.Func[c.end[0]]], s.halfLife)
+	if change, text := c.modeChange(); change > 0 {
+		list = append(list, Reason{"mode", change, text})
 	}
-	return s
+	if depth, is := c.newDepth(); is {
+		list = append(list, Reason{"depth", 1, fmt.Sprintf("new depth %d", depth)})
+	}
+	return list
 }
 
 // Correlated follows the extensions whose samples correlate most with the time of the
 // benchmarks, over the profiles that have the context; see package bottleneck. Reverse
 // follows those that fall when time grows.
 func Correlated(d *Data, o bottleneck.Correlating, reverse bool) Selection {
-	y := d.metrics(o.Raw)
 	if o.Least <= 0 {
 		o.Least = leastHistory
 	}
@@ -97,36 +157,20 @@ func Correlated(d *Data, o bottleneck.Correlating, reverse bool) Selection {
 	if reverse {
 		sign = -1
 	}
-	return Selection{
-		prospect: func(c *Context) float64 { return sign * c.correlation(y, o, sign) },
-		order:    func(_ *Context, prospect float64) float64 { return prospect },
-	}
+	return correlated{d.metrics(o.Raw), o, sign}
 }
 
-// deviation is the mean over benchmarks of the score of u in this context.
-func (c *Context) deviation(score Score) float64 {
-	sum, n := 0.0, 0
-	for i := range c.data.series {
-		s := &c.data.series[i]
-		h := s.history()
-		if len(h) < leastHistory {
-			continue
-		}
-		past := make([]float64, len(h))
-		seen := false
-		for k, col := range h {
-			past[k] = c.samples[col]
-			seen = seen || past[k] != 0
-		}
-		now := mean(c.samples, s.now())
-		if now == 0 && !seen {
-			continue // the benchmark does not have the context
-		}
-		sum += score(now, past)
-		n++
-	}
-	return sum / float64(max(n, 1))
+type correlated struct {
+	metrics []float64 // of each column
+	by      bottleneck.Correlating
+	sign    float64
 }
+
+func (s correlated) Prospect(c *Context) float64 {
+	return s.sign * c.correlation(s.metrics, s.by, s.sign)
+}
+
+func (correlated) Weigh(*Context) []Reason { return nil }
 
 // correlation is the mean over benchmarks of the correlation of u in this context with
 // y, or what o.Over names in the direction of sign.
@@ -156,8 +200,8 @@ func (c *Context) correlation(y []float64, o bottleneck.Correlating, sign float6
 
 // modeChange is the share of the self samples of the function at the end, in this
 // context, whose compile mode differs from the history: half the sum of the changes of
-// all modes' shares.
-func (c *Context) modeChange() float64 {
+// all modes' shares; and the mode whose share rose most.
+func (c *Context) modeChange() (change float64, text string) {
 	var now, past [profile.FrameTypes]float64
 	for i := range c.data.series {
 		s := &c.data.series[i]
@@ -170,13 +214,17 @@ func (c *Context) modeChange() float64 {
 	}
 	a, b := total(&now), total(&past)
 	if a == 0 || b == 0 {
-		return 0
+		return 0, ""
 	}
-	change := 0.0
+	most := 0.0
 	for m := range now {
-		change += math.Abs(now[m]/a-past[m]/b) / 2
+		rise := now[m]/a - past[m]/b
+		change += math.Abs(rise) / 2
+		if rise > most {
+			most, text = rise, fmt.Sprintf("mode became %s: %.0f%%, before %.0f%%", profile.FrameType(m), 100*now[m]/a, 100*past[m]/b)
+		}
 	}
-	return change
+	return change, text
 }
 
 func (c *Context) addModes(column int, sums *[profile.FrameTypes]float64) {
@@ -202,9 +250,9 @@ func total(x *[profile.FrameTypes]float64) float64 {
 	return sum
 }
 
-// newDepth reports whether u has in this context a depth that it has in no run of the
-// history of the same benchmark.
-func (c *Context) newDepth() bool {
+// newDepth returns the least depth, 1 for a root, that u has in this context and in no run
+// of the history of the same benchmark.
+func (c *Context) newDepth() (least int32, is bool) {
 	depth := c.data.table.Depth
 	for i := range c.data.series {
 		s := &c.data.series[i]
@@ -215,13 +263,13 @@ func (c *Context) newDepth() bool {
 		for _, col := range s.history() {
 			c.each(col, func(start, _ int32, _ int64) { seen[depth[start]] = true })
 		}
-		found := false
 		for _, col := range s.now() {
-			c.each(col, func(start, _ int32, _ int64) { found = found || !seen[depth[start]] })
-		}
-		if found {
-			return true
+			c.each(col, func(start, _ int32, _ int64) {
+				if at := depth[start] + 1; !seen[depth[start]] && (!is || at < least) {
+					least, is = at, true
+				}
+			})
 		}
 	}
-	return false
+	return least, is
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -31,5 +33,29 @@ func TestSections(t *testing.T) {
 	}
 	if len(r.Rows) == 0 || r.Rows[0].Section != "own" || r.Rows[0].Function != "main.work" {
 		t.Errorf("%+v", r.Rows)
+	}
+}
+
+// shortest is a selection that does not come with Dendro.
+type shortest struct{ expansion.Selection }
+
+func (shortest) Weigh(c *expansion.Context) []expansion.Reason {
+	return []expansion.Reason{{Measure: "name", Weight: 1 / float64(len(c.Function())), Distance: "short"}}
+}
+
+func TestOwnSelection(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "main;long;u 10, main;q;u 10"},
+		runtest.Run{Benchmark: "a", Stacks: "main;long;u 11, main;q;u 11"},
+		runtest.Run{Benchmark: "a", Stacks: "main;long;u 20, main;q;u 20"})
+	r, err := Bottlenecks(t.Context(), st, &BottlenecksRequest{By: "self", Expand: Expand{Expand: "shortest", Breadth: 1,
+		Extend: func(_ *expansion.Data, score expansion.Score) expansion.Selection {
+			return shortest{expansion.Greedy(score)}
+		}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if step := r.Expanded.Expansions[0].Parents[0][1]; r.Expanded.Selection != "shortest" || step.Function != "q" || step.Weight != 2 {
+		t.Errorf("%s: %+v", r.Expanded.Selection, step)
 	}
 }

@@ -25,7 +25,10 @@ type Expand struct {
 	Threshold float64 `param:"threshold" arg:"score" help:"follow only contexts with a score above this" json:"threshold,omitempty"`
 	Score     string  `param:"expand-score" arg:"what" choices:",counts,thesis" default:"" help:"greedy and informed: score of a change: counts (standard deviation at least that of a sample count; default) or thesis (standard deviation of the history; 0 for new contexts)" json:"expandScore,omitempty"`
 	HalfLife  float64 `param:"half-life" arg:"days" min:"0" default:"15" help:"informed: age in days at which a change of the code counts half" json:"halfLife,omitempty"`
-	Reverse   bool    `param:"expand-reverse" help:"correlation: follow contexts whose samples decrease when the time increases" json:"expandReverse,omitempty"`
+	// Extend makes a selection in place of the one that Expand names; only from Go.
+	Extend func(d *expansion.Data, score expansion.Score) expansion.Selection `json:"-"`
+
+	Reverse bool `param:"expand-reverse" help:"correlation: follow contexts whose samples decrease when the time increases" json:"expandReverse,omitempty"`
 }
 
 // Expanded are the contexts of ranked functions.
@@ -61,10 +64,13 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, b
 		score = expansion.Deviation
 	}
 	var sel expansion.Selection
-	switch x.Expand {
-	case "correlation":
+	switch {
+	case x.Extend != nil:
+		sel = x.Extend(d, score)
+		out.Warnings = append(out.Warnings, d.Warnings()...)
+	case x.Expand == "correlation":
 		sel = expansion.Correlated(d, c, x.Reverse)
-	case "informed":
+	case x.Expand == "informed":
 		recency, err := x.recency(ctx, f, benchmarks, d.Functions())
 		if err != nil {
 			return nil, err

@@ -403,6 +403,15 @@ func contexts(w io.Writer, list []*judge.Expanded) error {
 	return nil
 }
 
+// why writes the reasons of a step, each with its weight.
+func why(list []expansion.Reason) string {
+	parts := make([]string, len(list))
+	for i, r := range list {
+		parts[i] = fmt.Sprintf("%s (%s)", r.Distance, twoDecimals(r.Weight))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // shownTraces is the maximum number of paths per direction in text; -o json has all.
 const shownTraces = 4
 
@@ -411,8 +420,18 @@ const shownTraces = 4
 func traces(w io.Writer, title string, list []expansion.Trace, typ profile.ValueType) error {
 	for i, trace := range words.First(list, shownTraces) {
 		t := &Table{Columns: []Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true}, {Name: title}}}
+		weighed := slices.ContainsFunc(trace, func(s expansion.Step) bool { return len(s.Why) > 0 })
+		if weighed {
+			t.Columns = append(t.Columns, Column{Name: "weight", Right: true}, Column{Name: "why"})
+		}
 		for depth, s := range trace {
-			t.Add(twoDecimals(s.CandidateScore), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), words.Difference(s.Diff, typ.Unit, typ.Scale), strings.TrimRight(indent(int32(depth))+s.Function+" "+s.Status, " "))
+			cells := []any{twoDecimals(s.CandidateScore), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), words.Difference(s.Diff, typ.Unit, typ.Scale), strings.TrimRight(indent(int32(depth))+s.Function+" "+s.Status, " ")}
+			if weighed && len(s.Why) > 0 {
+				cells = append(cells, "×"+twoDecimals(s.Weight), why(s.Why))
+			} else if weighed {
+				cells = append(cells, "", "")
+			}
+			t.Add(cells...)
 		}
 		if i > 0 {
 			fmt.Fprintln(w)
