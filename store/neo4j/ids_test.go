@@ -18,7 +18,7 @@ import (
 
 // TestVectors holds the ids to those that the documentation of the schema shows.
 func TestVectors(t *testing.T) {
-	page, err := os.ReadFile("../../docs/schema/neo4j.md")
+	page, err := os.ReadFile("FORMAT.md")
 	if err != nil {
 		t.Fatal(err)
 	}

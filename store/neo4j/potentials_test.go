@@ -83,7 +83,7 @@ func TestPotentialsInCypher(t *testing.T) {
 
 func testPotentialsInCypher(t *testing.T, later bool) {
 	const highest = 4
-	query := schemaQuery(t, "Model thesis")
+	query := schemaQuery(t, "../../docs/schema/neo4j.md", "Model thesis")
 	ctx := context.Background()
 	where := server(t)
 	wipe(t, dialed(t, where), Thesis)

@@ -221,10 +221,10 @@ func TestOrderOfTexts(t *testing.T) {
 	}
 }
 
-// schemaQuery returns the first query of a section of docs/schema/neo4j.md.
-func schemaQuery(t *testing.T, section string) string {
+// schemaQuery returns the first query of a section of a page.
+func schemaQuery(t *testing.T, file, section string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/schema/neo4j.md")
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +237,9 @@ func schemaQuery(t *testing.T, section string) string {
 	return query
 }
 
-// TestSchemaQuery runs the query on snapshots in docs/schema/neo4j.md.
+// TestSchemaQuery runs the query on snapshots in FORMAT.md.
 func TestSchemaQuery(t *testing.T) {
-	query := schemaQuery(t, "Trace profiling")
+	query := schemaQuery(t, "FORMAT.md", "Trace profiling")
 	s := opened(t, fresh(t, Shared))
 	mustPutSnapshots(t, s, tracetest.Picture("t", "s", "A-B . A-B-C"), tracetest.Picture("other", "s", "D"))
 	mustPutSnapshots(t, s, tracetest.Picture("t", "r", "A-B-C X-Y-C A-B-C A"))

@@ -1,5 +1,5 @@
 // Twenty tasks of a profiler's user: how many clicks, drags, keys and typed texts the page needs,
-// beside the viewers that people come from. docs/web.md has the table. Dendro's column and
+// beside the viewers that people come from. STEPS.md has the table. Dendro's column and
 // speedscope's are what these scripts need; the test fails where they differ from the table, and
 // where Dendro needs more steps than the best viewer.
 import { readFileSync } from 'node:fs';
@@ -131,9 +131,9 @@ const tasks: Task[] = [
   { name: 'help for the keys', from: profile, do: async p => (await p.key('?'), await p.see('next match')) },
 ];
 
-/** The table of docs/web.md: steps of Dendro, of speedscope and of the best other viewer, by task; none are Infinity. */
+/** The table of STEPS.md: steps of Dendro, of speedscope and of the best other viewer, by task; none are Infinity. */
 function table(): Map<string, { dendro: number; speedscope: number; best: number }> {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/web.md'), 'utf8');
+  const text = readFileSync(join(import.meta.dirname, 'STEPS.md'), 'utf8');
   const rows: ReturnType<typeof table> = new Map();
   const steps = (x: string | undefined) => (x === '–' ? Infinity : Number(x));
   for (const [, name, dendro, ...others] of text.matchAll(/^\| ([a-z][^|]*?) \| (\d+) \| (\d+|–) \| (\d+|–) \| (\d+|–) \|$/gm))

@@ -29,18 +29,20 @@ var (
 	cypherCode = regexp.MustCompile("(?s)```cypher\n(.*?)```")
 )
 
-// questions reads the user guide, and the same queries in the model thesis.
+const thesis = "../../../store/neo4j/THESIS.md"
+
+// questions reads the queries of the model shared, and the same in the model thesis.
 func questions(t *testing.T) []question {
 	t.Helper()
 	var list []question
-	for i, page := range []string{"../../../docs/graph.md", "../../../store/neo4j/THESIS.md"} {
+	for _, page := range []string{"../../../docs/graph.md", "../../../store/neo4j/QUERIES.md", thesis} {
 		for title, code := range queries(t, page) {
 			at := slices.IndexFunc(list, func(q question) bool { return q.title == title })
 			switch {
-			case i == 0: // a query that has no other form holds in both models
+			case page != thesis: // a query that has no other form holds in both models
 				list = append(list, question{title, map[string]string{models[0]: code, models[1]: code}})
 			case at < 0:
-				t.Fatalf("%s: docs/graph.md has no section %q", page, title)
+				t.Fatalf("%s: no page of the model shared has a section %q", page, title)
 			default:
 				list[at].queries[models[1]] = code
 			}
