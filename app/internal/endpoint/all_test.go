@@ -1,0 +1,130 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/tracetest"
+	"github.com/dendroprof/dendro/testrun"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// needs are the parameters without which a request makes no sense.
+var needs = map[string][]string{
+	"find": {"pattern=work"}, "lines": {"function=work"}, "completions": {"parameter=benchmark"},
+	"diff": {"base-run=1", "head-run=2"}, "diffPage": {"base-run=1", "head-run=2"}, "original": {"run=1"},
+	"export": {"format=folded", "plain=true"},
+	"task":   {"task=last"}, "taskLogs": {"task=last"}, "taskCoverage": {"task=last"}, "taskWhy": {"task=last"}, "taskSegments": {"task=last"},
+	"snapshots": {"task=1700000000000_shop"}, "analysis": {"task=last"}, "traceProfile": {"task=last"}, "traceArchive": {"task=last", "trace=t"},
+	"segment": {"segment=a"}, "endpoints": {"service=shop"},
+}
+
+// unanswered are questions to which this store has no answer.
+var unanswered = []string{"pushedSeries"}
+
+func full(t *testing.T) *Local {
+	t.Helper()
+	st := mem.New()
+	im := ingest.New(st, ingest.Options{KeepSource: true, Workers: 1})
+	for run := range 6 {
+		text := fmt.Sprintf("app 7/7 [000] 1.000: %d cycles:\n\t1 work (/bin/app)\n\t2 main (/bin/app)\n\napp 7/7 [001] 1.010: 300 cycles:\n\t3 wait (/bin/app)\n\t2 main (/bin/app)\n\n", 100+run)
+		source := ingest.MemorySource(fmt.Sprint(run, ".perf"), []byte(text))
+		source.Label = ingest.Label{Benchmark: "app", Run: testrun.Run{Key: fmt.Sprint(run)}, Metrics: []testrun.Metric{{Name: "time", Mean: 10 + float64(run%3), Unit: "ms"}}}
+		if _, err := im.Import(t.Context(), []ingest.Source{source}, func(r ingest.Result) {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/", Created: 1_700_000_000_000,
+		Start: 1_700_000_000_000, Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(st.PutSegments(t.Context(), traceprof.Segment{ID: "a", Trace: "t", Service: "shop", Start: 1, End: 100}),
+		st.PutSnapshots(t.Context(), tracetest.Picture(task.ID, "a", "A A A-B A-B A"))); err != nil {
+		t.Fatal(err)
+	}
+	return NewLocal(st, profile.Limits{})
+}
+
+// TestAll asks every question that only reads: a document that is decoded as Remote does, and
+// written again, is the same; tables have a row of names; files are not empty.
+func TestAll(t *testing.T) {
+	l := full(t)
+	ids := map[string]bool{}
+	for _, e := range All {
+		q := e.Blank()
+		if ids[q.ID] {
+			t.Errorf("two endpoints are named %s", q.ID)
+		}
+		ids[q.ID] = true
+		for _, p := range param.Of(q.Request) {
+			for _, need := range needs[q.ID] {
+				if name, value, _ := strings.Cut(need, "="); name == p.Name {
+					if err := p.Set(value); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		switch {
+		case q.Changes || slices.Contains(unanswered, q.ID):
+			continue
+		case q.IsFile():
+			f, err := l.File(t.Context(), q)
+			if err != nil {
+				t.Errorf("%s: %v", q.ID, err)
+				continue
+			}
+			var b bytes.Buffer
+			if err := f.Write(&b); err != nil || b.Len() == 0 || f.Name == "" || f.Type == "" {
+				t.Errorf("%s: %s of %d bytes, %v", q.ID, f.Name, b.Len(), err)
+			}
+			continue
+		}
+		result, err := l.Ask(t.Context(), q)
+		if err != nil {
+			t.Errorf("%s: %v", q.ID, err)
+			continue
+		}
+		var first, second bytes.Buffer
+		if err := document.Write(&first, result, document.Form{Client: true}); err != nil {
+			t.Errorf("%s: %v", q.ID, err)
+		}
+		read := q.empty()
+		if err := json.Unmarshal(first.Bytes(), read); err != nil {
+			t.Errorf("%s: %v", q.ID, err)
+		}
+		if err := document.Write(&second, read, document.Form{Client: true}); err != nil {
+			t.Errorf("%s: %v", q.ID, err)
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s: the document\n%s\nis read as\n%s", q.ID, &first, &second)
+		}
+		if f, err := l.Sheet(t.Context(), q, "tsv"); err == nil {
+			var b bytes.Buffer
+			if err := f.Write(&b); err != nil || !strings.Contains(b.String(), "\n") {
+				t.Errorf("%s.tsv: %q, %v", q.ID, b.String(), err)
+			}
+		}
+	}
+	for _, id := range append(slices.Collect(maps.Keys(needs)), unanswered...) {
+		if !ids[id] {
+			t.Errorf("no endpoint is named %s", id)
+		}
+	}
+}
