@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,6 +157,35 @@ func TestSecondChange(t *testing.T) {
 	v = night(t, list, 45)
 	if len(v.Open()) != 1 || v.Changes[0].Finding.Function != "filter" || len(v.Changes) != 2 || v.Changes[1].End.Run != "n035" {
 		t.Errorf("%+v", v.Changes)
+	}
+}
+
+// TestOnTop: a second change on top of a first has its own onset and size, however soon it comes; sooner
+// than a level has enough runs, changes of one place are one, named by the place of both.
+func TestOnTop(t *testing.T) {
+	const filter, scan = "main;query;scan;filter", "main;query;scan"
+	for _, c := range []struct {
+		second string
+		nights int // between the onsets
+		want   string
+	}{
+		{filter, 3, "filter +28% n012"},
+		{filter, 5, "filter +18% n017, filter +10% n012"},
+		{filter, 6, "filter +18% n018, filter +10% n012"},
+		{filter, 12, "filter +18% n024, filter +10% n012"},
+		{scan, 3, "scan +26% n012"},
+		{scan, 5, "scan +14% n017, filter +10% n012"},
+		{"main;write;encode", 1, "encode +9% n013, filter +8% n012"},
+		{"main;write;encode", 5, "encode +6% n017, filter +10% n012"},
+	} {
+		v := night(t, files(1, 30, steps(step{filter, 2, 12, 0}, step{c.second, 2, 12 + c.nights, 0})), 30)
+		var list []string
+		for _, x := range v.Open() {
+			list = append(list, fmt.Sprintf("%s %+.0f%% %s", x.Finding.Function, 100*x.Finding.Delta.Share, x.Onset.Run.Run))
+		}
+		if got := strings.Join(list, ", "); got != c.want {
+			t.Errorf("%s after %d nights: %s, want %s", c.second, c.nights, got, c.want)
+		}
 	}
 }
 

@@ -144,6 +144,9 @@ func (w *walker) onset(f *stated) int {
 		return f.first
 	}
 	low := max(0, at-f.runs)
+	if !f.old && len(w.v.Walk.Old) > 0 { // it is no change from the level before
+		low = max(low, min(leastNew, at))
+	}
 	base, _ := w.base(level[low])
 	if len(base) < leastLevel {
 		return f.first
@@ -279,17 +282,29 @@ func (w *walker) measure() error {
 			}
 			done[at] = a
 		}
-		for _, f := range a.Findings {
-			if f.SameAs(c.Finding) {
-				c.Finding.Delta, c.Finding.Score, c.Finding.Chance = f.Delta, f.Score, f.Chance
-				c.Finding.RuledOut, c.Finding.Note = f.RuledOut, f.Note
-				c.Program, c.Runs = programOf(a), len(c.After)
-				c.explain()
-				break
-			}
+		if f := c.of(a.Findings); f != nil {
+			f.ID = c.Finding.ID
+			c.Finding, c.Rows = *f, f.Rows
+			c.Program, c.Runs = programOf(a), len(c.After)
+			c.explain()
 		}
 	}
 	return nil
+}
+
+// of returns the finding that is the change: that of its place, else the first that is one with it;
+// nil: none, or only one without a place.
+func (c *Change) of(list []regression.Finding) *regression.Finding {
+	at := slices.IndexFunc(list, func(f regression.Finding) bool {
+		return f.SameAs(c.Finding) && f.Function == c.Finding.Function && f.Caller == c.Finding.Caller
+	})
+	if at < 0 {
+		at = slices.IndexFunc(list, func(f regression.Finding) bool { return f.SameAs(c.Finding) && f.Function != "" })
+	}
+	if at < 0 {
+		return nil
+	}
+	return &list[at]
 }
 
 // sort orders the changes.
