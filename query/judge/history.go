@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
@@ -53,16 +52,21 @@ type HistorySeries struct {
 	Type      string `json:"type"` // of the profiles
 	// Metric is what is measured: of a function what its cost is in. Empty: the
 	// benchmark has none.
-	Metric   string         `json:"metric"`
-	Unit     string         `json:"unit"` // of the metric; "share" for functions, or the unit of amounts at one moment
-	CostUnit string         `json:"costUnit,omitempty"`
+	Metric   string `json:"metric"`
+	Unit     string `json:"unit"` // of the metric; "share" for functions, or the unit of amounts at one moment
+	CostUnit string `json:"costUnit,omitempty"`
+	// CostBand: the cost of each run is known and compares between runs, per operation or by the
+	// metric. It says whether the function is slower; its share does not.
+	CostBand bool           `json:"costBand,omitempty"`
 	Better   testrun.Better `json:"better,omitempty"`
 	// Outcome is what a report says of the newest runs; nil of a function, or if the
 	// selection has nothing to compare.
 	Outcome *report.Outcome   `json:"outcome,omitempty"`
 	LeftOut []history.LeftOut `json:"leftOut"`
-	Runs    []HistoryRun      `json:"runs"`  // oldest first
-	Steps   []HistoryStep     `json:"steps"` // lasting changes
+	Runs    []HistoryRun      `json:"runs"` // oldest first
+	// Changes are those of the list that the series is about, ended ones too, newest onset first:
+	// of the benchmark, or of a function those whose call path it is on.
+	Changes []regression.Finding `json:"changes"`
 
 	typ profile.ValueType
 }
@@ -78,6 +82,10 @@ type HistoryRun struct {
 	// share of the metric, or its amount in the run if there is none; null with a metric of
 	// which more is better.
 	Cost *float64 `json:"cost,omitempty"`
+	// CostMean and CostDeviation are what the runs before let expect of the cost; of series
+	// with CostBand.
+	CostMean      float64 `json:"costMean,omitempty"`
+	CostDeviation float64 `json:"costDeviation,omitempty"`
 	// Share of a function whose value is an amount.
 	Share *float64 `json:"share,omitempty"`
 }
@@ -86,18 +94,6 @@ type HistoryRun struct {
 type ProfileOfRun struct {
 	ID   store.ProfileID `json:"id"`
 	Type string          `json:"type"`
-}
-
-// HistoryStep is a lasting change: the run with which it began, and the means of the runs
-// up to the steps before and after it.
-type HistoryStep struct {
-	Run      string    `json:"run"`
-	LastGood string    `json:"lastGood"` // the run before
-	Date     time.Time `json:"date,omitzero"`
-	Commit   string    `json:"commit,omitempty"`
-	Before   float64   `json:"before"`
-	After    float64   `json:"after"`
-	Status   string    `json:"status"` // slower or faster
 }
 
 // History answers a HistoryRequest.
@@ -133,14 +129,11 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		}
 		out.Notes = append(out.Notes, otherTypes(list, main)...)
 	}
-	var of map[testrun.Benchmark]report.Outcome
-	if r.Function == "" && !r.Amount {
-		c, err := follow(ctx, st, r.Selection, &r.Facts, false)
-		if err != nil {
-			return nil, err
-		}
-		of = c.outcomes()
+	c, err := follow(ctx, st, r.Selection, &r.Facts, false)
+	if err != nil {
+		return nil, err
 	}
+	of, changed := c.outcomes(), c.list(func(*regression.Finding) bool { return true })
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
@@ -148,8 +141,13 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 				if note := omittedRuns(&s, b); note != "" {
 					out.Notes = append(out.Notes, note)
 				}
-				if o, ok := of[s.Benchmark]; ok {
-					series.judged(&o)
+				if o, ok := of[s.Benchmark]; ok && r.Function == "" && !r.Amount {
+					series.Outcome = &o
+				}
+				for _, f := range changed {
+					if f.Group == b.Group && f.Benchmark == b.Name && (r.Function == "" || f.Type == s.Type.Name && onPath(&f, r.Function)) {
+						series.Changes = append(series.Changes, f)
+					}
 				}
 				var omitted query.Omitted
 				series.Runs, omitted = query.NewestOf(series.Runs, r.Rows)
@@ -313,6 +311,7 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 		}
 		x.Cost = &cost
 	}
+	s.CostBand = !t.Momentary() && (perOperation || measured) && !slices.ContainsFunc(s.Runs, func(x HistoryRun) bool { return x.Cost == nil })
 	s.CostUnit, s.Unit, s.Better = s.Unit, "share", testrun.Lower
 	switch {
 	case t.Momentary():
@@ -372,7 +371,7 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[stor
 	}
 	m, values, has := kept.values(r.Metric)
 	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better, LeftOut: query.Filled(s.LeftOut),
-		Runs: make([]HistoryRun, len(kept.runs)), Steps: []HistoryStep{}, typ: s.Type}
+		Runs: make([]HistoryRun, len(kept.runs)), Changes: []regression.Finding{}, typ: s.Type}
 	for i, run := range kept.runs {
 		out.Runs[i].Run = run[0].Run
 	}
@@ -397,44 +396,25 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[stor
 	for i, v := range optional(values) {
 		out.Runs[i].Value = v
 	}
-	steps := evidence.Steps(values)
-	for _, x := range steps {
-		run := &out.Runs[x.At]
-		step := HistoryStep{Run: run.Key, Date: run.Date, Commit: run.Commit, Before: x.Before, After: x.After, Status: direction(x.Before, x.After, out.Better)}
-		for i := x.At - 1; i >= 0; i-- {
-			if valid(values[i]) {
-				step.LastGood = out.Runs[i].Key
-				break
-			}
+	if out.CostBand {
+		costs := make([]float64, len(values))
+		for i := range costs {
+			costs[i] = *out.Runs[i].Cost
 		}
-		out.Steps = append(out.Steps, step)
+		for i, at := range evidence.Band(costs, r.Window, valid) {
+			out.Runs[i].CostMean, out.Runs[i].CostDeviation = at.Mean, at.Deviation
+		}
 	}
 	return out, true
 }
 
-// nearOnset is the number of runs by which a step of a noisy metric may miss the run with
-// which a finding begins.
-const nearOnset = 3
-
-// judged sets the outcome. A step that is the outcome's finding begins with the same run.
-func (s *HistorySeries) judged(o *report.Outcome) {
-	s.Outcome = o
-	at := func(run string) int {
-		return slices.IndexFunc(s.Runs, func(x HistoryRun) bool { return x.Key == run })
+// onPath reports whether a change is on a call path with a function: it is of that function, or
+// of a caller or callee of it.
+func onPath(f *regression.Finding, function string) bool {
+	if f.Function == function || f.Headline != nil && f.Headline.Function == function || slices.Contains(f.Path, function) {
+		return true
 	}
-	n := len(s.Steps)
-	if o.Since == nil || n == 0 || o.Certainty == regression.Suspect { // whose onset one run shows
-		return
-	}
-	step := &s.Steps[n-1]
-	onset := at(o.Since.Run)
-	if distance := onset - at(step.Run); onset < 0 || distance > nearOnset || distance < -nearOnset || step.Status != string(o.Status) {
-		return
-	}
-	step.Run, step.Date, step.Commit = o.Since.Run, s.Runs[onset].Date, s.Runs[onset].Commit
-	if o.Since.LastGood != "" {
-		step.LastGood = o.Since.LastGood
-	}
+	return slices.ContainsFunc(f.Parts, func(p regression.Part) bool { return slices.Contains(p.Path, function) })
 }
 
 func compareBenchmarks(a, b testrun.Benchmark) int {

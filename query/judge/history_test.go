@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -36,6 +37,39 @@ func TestHistoryOfFunctionHasAmounts(t *testing.T) {
 		x := &s.Runs[0]
 		if got := fmt.Sprintf("%s %s %s %s %s", text(x.Value), s.Unit, text(x.Cost), s.CostUnit, text(x.Share)); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// The changes of a history are those of the list: of a function those on whose call path it is. A
+// function whose share grows while its cost per operation does not is not slower.
+func TestHistoryHasTheChanges(t *testing.T) {
+	var runs []runtest.Run
+	for i := range 14 {
+		plan := 60
+		if i >= 8 {
+			plan = 20
+		}
+		n := i % 3
+		runs = append(runs, runtest.Run{Benchmark: "a", Operations: 100, Stacks: fmt.Sprintf("main;load;parse %d, main;load;read %d, main;plan %d, main;join %d, main;sort %d", 1000+n, 1000-n, 100*plan+n, 700+2*n, 500-2*n)})
+	}
+	st := runtest.Store(t, runs...)
+	list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+	if err != nil || len(list.Findings) != 1 || list.Findings[0].Function != "plan" || list.Findings[0].Kind.Costs() {
+		t.Fatalf("%+v %v", list, err)
+	}
+	for function, n := range map[string]int{"": 1, "plan": 1, "main": 1, "parse": 0, "load": 0} {
+		res, err := History(t.Context(), st, &HistoryRequest{Function: function, Amount: function == "", Window: 10})
+		if err != nil || len(res.Series) != 1 {
+			t.Fatal(res, err)
+		}
+		s := &res.Series[0]
+		if len(s.Changes) != n || n > 0 && (s.Changes[0].ID != list.Findings[0].ID || s.Changes[0].Delta.Share != list.Findings[0].Delta.Share) {
+			t.Errorf("%q: %+v", function, s.Changes)
+		}
+		last := &s.Runs[len(s.Runs)-1]
+		if function == "parse" && (!s.CostBand || *last.Value < 1.5**s.Runs[0].Value || math.Abs(*last.Cost/last.CostMean-1) > 0.01) {
+			t.Errorf("the share of parse grows, and its cost does not: %+v", last)
 		}
 	}
 }

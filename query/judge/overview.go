@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
@@ -256,9 +257,9 @@ func lastOf(values []float64) int {
 	return last
 }
 
-// direction says whether a level became slower or faster.
-func direction(before, after float64, better testrun.Better) string {
-	if after > before == (better != testrun.Higher) {
+// directionOf says whether a program became slower or faster by a change.
+func directionOf(f *regression.Finding) string {
+	if f.Kind.Costs() {
 		return string(report.Slower)
 	}
 	return string(report.Faster)

@@ -3,10 +3,12 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -63,15 +65,7 @@ func (r *OverviewResult) Table(bool) *table.Table {
 	return t
 }
 
-// growthOf returns the growth from a mean to a value; nil of nothing.
-func growthOf(v, mean float64) any {
-	if mean == 0 {
-		return nil
-	}
-	return v/mean - 1
-}
-
-// Table has a row per run, with the steps beside the runs with which they begin.
+// Table has a row per run, with the largest change beside the run with which it began, or ended.
 func (r *HistoryResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Of: "run", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, table.CountColumn("value"),
 		table.CountColumn("mean"), table.CountColumn("deviation"), table.CountColumn("cost")}}
@@ -81,7 +75,7 @@ func (r *HistoryResult) Table(bool) *table.Table {
 	if amounts {
 		t.Columns = append(t.Columns, table.CountColumn("share"))
 	}
-	t.Columns = append(t.Columns, table.Column{Name: "step", Right: true, Text: table.SignedPercent}, table.TextColumn("status"))
+	t.Columns = append(t.Columns, table.Column{Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("status"), table.TextColumn("function"))
 	number := func(v *float64, unit string) any {
 		if v == nil {
 			return nil
@@ -92,22 +86,34 @@ func (r *HistoryResult) Table(bool) *table.Table {
 	}
 	for i := range r.Series {
 		s := &r.Series[i]
-		steps := map[string]*HistoryStep{}
-		for j := range s.Steps {
-			steps[s.Steps[j].Run] = &s.Steps[j]
+		at := map[string]*regression.Finding{} // by run
+		add := func(run string, f *regression.Finding) {
+			if old := at[run]; old == nil || math.Abs(f.Delta.Share) > math.Abs(old.Delta.Share) {
+				at[run] = f
+			}
+		}
+		for j := range s.Changes {
+			f := &s.Changes[j]
+			add(f.Change.Onset.Run, f)
+			if f.Change.End != nil {
+				add(f.Change.End.Run, f)
+			}
 		}
 		for j := range s.Runs {
 			x := &s.Runs[j]
-			var step, status any
-			if c := steps[x.Key]; c != nil {
-				step, status = growthOf(c.After, c.Before), c.Status
+			var change, status, function any
+			if f := at[x.Key]; f != nil {
+				change, status, function = f.Delta.Share, directionOf(f), report.Label(f)
+				if f.Change.Onset.Run != x.Key {
+					change, status = nil, "ended"
+				}
 			}
 			row := []any{testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit), number(&x.Mean, s.Unit),
 				number(&x.Deviation, s.Unit), number(x.Cost, s.CostUnit)}
 			if amounts {
 				row = append(row, number(x.Share, "share"))
 			}
-			t.Add(append(row, step, status)...)
+			t.Add(append(row, change, status, function)...)
 		}
 	}
 	return t

@@ -32,8 +32,9 @@ func newHistory(e *env) *cobra.Command {
 		Short: "List a metric, or the share of a function, over the runs",
 		Long: `List the primary metric of each selected benchmark over its runs, or with --function the
 share of a function. Each row has the value, and the mean and standard deviation of the
---window runs before. The column step marks runs with which the level changed
-permanently. Runs on other machines or branches, or by other profilers, than the newest
+--window runs before. The columns behind have the changes that ` + "`dendro regressions`" + `
+lists, beside the runs with which they began or ended; of a function those on whose call
+path it is. Runs on other machines or branches, or by other profilers, than the newest
 run are omitted.`,
 		Example: `  dendro history --benchmark checkout
   dendro history --benchmark checkout --type cpu --function regexp.Compile

@@ -41,7 +41,7 @@ var (
 	Completions    = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
 	PushedServices = one("pushedServices", "store", "/api/v1/pushed/services", "Services that push profiles, with their types and labels.", query.PushedServices)
 	PushedSeries   = one("pushedSeries", "queries", "/api/v1/pushed/series", "Pushed profiles, or a function in them, over time.", query.PushedSeries)
-	History        = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", judge.History)
+	History        = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with the changes of the list.", judge.History)
 	Top            = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *trees.TopRequest) *trees.TreeRequest { return &r.TreeRequest })
 	Tree           = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
 	Flame          = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })

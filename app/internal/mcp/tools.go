@@ -29,7 +29,7 @@ func tools(a endpoint.Asker, o *Options) []tool {
 		asks(a, "overview", "Benchmarks with their newest run and metric, and the services that send traces.", endpoint.Overview),
 		asks(a, "runs", "Test runs of the selection, oldest first: key, date, commit, branch, machine.", endpoint.Runs),
 		asks(a, "function_names", "Names of functions in the store.", endpoint.Names),
-		asks(a, "history", "A metric, or the share of a function, over the runs of a benchmark, with lasting changes.", endpoint.History),
+		asks(a, "history", "A metric, or the share of a function, over the runs of a benchmark, with the changes of the list.", endpoint.History),
 		asks(a, "top", "Functions of the selection by self or total time.", endpoint.Top),
 		asks(a, "tree", "The merged call tree of the selection.", endpoint.Tree),
 		asks(a, "diff", "What differs between two sets of runs: base-… against head-…, or the last n against those before.", endpoint.Diff),

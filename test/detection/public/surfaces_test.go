@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,8 +90,10 @@ func TestOneVerdict(t *testing.T) {
 	for i := range history.Series {
 		s := &history.Series[i]
 		same("history", testrun.Benchmark{Group: s.Group, Name: s.Benchmark}, *s.Outcome)
-		if n := len(s.Steps); n > 0 && s.Outcome.Since != nil && s.Steps[n-1].Status == string(s.Outcome.Status) && s.Steps[n-1].Run != s.Outcome.Since.Run {
-			t.Errorf("%s: the metric changed with %s, the finding began with %s", s.Benchmark, s.Steps[n-1].Run, s.Outcome.Since.Run)
+		if s.Outcome.Finding != "" && !slices.ContainsFunc(s.Changes, func(f regression.Finding) bool {
+			return f.ID == s.Outcome.Finding && f.Delta.Share == s.Outcome.Share && f.Since == *s.Outcome.Since
+		}) {
+			t.Errorf("%s: %s is not a change of its history", s.Benchmark, s.Outcome.Finding)
 		}
 	}
 	for name, doc := range map[string]*report.Report{"report": rep, "check": check} {

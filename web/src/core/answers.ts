@@ -72,16 +72,8 @@ export interface HistoryRun extends Run {
   mean: number;
   deviation: number;
   cost?: number;
-}
-
-export interface Step {
-  run: string;
-  lastGood: string;
-  date?: string;
-  commit?: string;
-  before: number;
-  after: number;
-  status: Status;
+  costMean?: number;
+  costDeviation?: number;
 }
 
 export interface HistorySeries {
@@ -91,11 +83,14 @@ export interface HistorySeries {
   metric: string;
   unit: string;
   costUnit?: string;
+  /** The costs of all runs compare. */
+  costBand?: boolean;
   better?: string;
   outcome?: Outcome;
   leftOut: { reason: string; runs: number }[];
   runs: HistoryRun[];
-  steps: Step[];
+  /** Those of the list, newest onset first. */
+  changes: Finding[];
 }
 
 export interface History {

@@ -1,4 +1,4 @@
-// A benchmark over its runs: the metric with its band, lasting changes, and the runs.
+// A benchmark over its runs: the metric with its band, the changes of the list, and the runs.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
@@ -7,7 +7,7 @@ import { benchmarkName, change, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { go, href, place, update } from '../core/url';
 import { Commit } from '../ui/Commit';
-import { HistoryPlot, Steps } from '../ui/History';
+import { ChangesOfSeries, HistoryPlot } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
 import { Page } from '../ui/Page';
@@ -163,9 +163,9 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
         </p>
       )}
       <div class="card">
-        <HistoryPlot s={s} outcome={s.outcome} onSelect={open} />
+        <HistoryPlot s={s} onSelect={open} />
       </div>
-      <Steps s={s} type={type} />
+      <ChangesOfSeries s={s} />
       {alone && <Runs s={s} type={type} open={open} />}
     </section>
   );
@@ -289,7 +289,7 @@ function NoMetric({ params, types }: { params: URLSearchParams; types: readonly 
             const { group, name: benchmark } = list[0]!.benchmark;
             const type = preferred([...new Set(list.map(r => r.type.name))].sort());
             const runs = [...new Map(list.map(r => [r.run.run, r.run])).values()].map(r => ({ ...r, value: null, mean: 0, deviation: 0, profiles: [] }));
-            const s: HistorySeries = { group, benchmark, type, metric: '', unit: '', leftOut: [], runs, steps: [] };
+            const s: HistorySeries = { group, benchmark, type, metric: '', unit: '', leftOut: [], runs, changes: [] };
             return (
               <section key={name} class="findings">
                 <Runs s={s} type={type} open={i => go('profile', { group, benchmark, type, run: runs[i]!.run })} />

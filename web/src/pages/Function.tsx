@@ -7,8 +7,9 @@ import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import type { Params } from '../core/source';
 import { go, href, place, update } from '../core/url';
+import { costs } from '../ui/Evidence';
 import { Fn } from '../ui/Fn';
-import { HistoryPlot, Steps } from '../ui/History';
+import { ChangesOfSeries, drawn, HistoryPlot } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
@@ -80,22 +81,24 @@ function One({ name, scope, params }: InScope & { name: string }) {
 function Series({ s, open }: { s: HistorySeries; open: boolean }) {
   const [shown, show] = useState(open);
   const last = s.runs.findLast(r => r.value !== null);
-  const step = s.steps[s.steps.length - 1];
+  const newest = s.changes.find(f => f.status !== 'ended');
+  const shows = drawn(s);
   const at = { group: s.group, benchmark: s.benchmark, type: s.type };
   return (
     <details class="card" open={open} onToggle={e => show(e.currentTarget.open)}>
       <summary>
         <span class="what">{visible(benchmarkName(s))}</span>
-        <span class={`cost ${step?.status === 'slower' ? 'more' : step?.status === 'faster' ? 'less' : 'dim'}`}>
+        <span class={`cost ${newest ? (costs(newest) ? 'more' : 'less') : 'dim'}`}>
           {last && percent(last.value ?? 0)}
           {last?.cost !== undefined && <small> {metric(last.cost, s.costUnit ?? '')}</small>}
         </span>
-        <span class="where">{`${step ? `lasting change since ${visible(step.run)}` : 'no lasting change'}, ${counted(s.runs.length, 'run')}`}</span>
+        <span class="where">{`${newest ? `${costs(newest) ? 'slower' : 'faster'} since ${visible(newest.since.run)}` : 'no open change'}, ${counted(s.runs.length, 'run')}`}</span>
       </summary>
       {shown && (
         <div class="evidence">
-          <HistoryPlot s={s} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
-          <Steps s={s} type={s.type} />
+          <p class="dim">{shows.costBand ? `Cost in ${visible(shows.unit)}` : 'Share of the program'}</p>
+          <HistoryPlot s={shows} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
+          <ChangesOfSeries s={s} />
         </div>
       )}
     </details>

@@ -1,6 +1,6 @@
 // What changed and why we think so: the evidence behind a finding and a benchmark.
 import { useMemo, useState } from 'preact/hooks';
-import type { Candidate, Change, ContextStep, JudgedBenchmark } from '../core/answers';
+import type { Candidate, Change, ContextStep, Finding, JudgedBenchmark } from '../core/answers';
 import { amount, commit, counted, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
@@ -24,12 +24,12 @@ export const kinds: Record<Change['kind'], string> = {
   environment: 'environment',
 };
 
-export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind === 'leak' || c.kind === 'widespread' || c.kind === 'slowdown';
+export const costs = (c: Finding): boolean => c.kind === 'regression' || c.kind === 'leak' || c.kind === 'widespread' || c.kind === 'slowdown';
 
 type Address = Record<string, string | readonly string[]>;
 
 /** The diff of the sides of a finding: it has the finding's numbers. */
-export function diffOf(c: Change): Address | undefined {
+export function diffOf(c: Finding): Address | undefined {
   const s = c.sides;
   if (s?.service) {
     const labels = (values: string[]) => selectorOfAny(s.label!, values);
@@ -47,7 +47,7 @@ export function pageOf(c: Change, fn?: string): string {
 }
 
 /** The diff with the guilty path selected; undefined in a report without it. */
-export function diffLink(c: Change): string | undefined {
+export function diffLink(c: Finding): string | undefined {
   const to = diffOf(c);
   if (!to) return undefined;
   const s = source.value;
@@ -56,7 +56,7 @@ export function diffLink(c: Change): string | undefined {
 }
 
 /** The change in the user's own code, as text. */
-function label(c: Change, name: (function_: string) => string): string {
+function label(c: Finding, name: (function_: string) => string): string {
   const h = c.headline;
   if (!h) return c.function ? name(c.function) : (c.note ?? kinds[c.kind]);
   const file = h.file?.replace(/.*[/\\]/, '');
@@ -64,7 +64,7 @@ function label(c: Change, name: (function_: string) => string): string {
 }
 
 /** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:29)". */
-export function Title({ c, short = false }: { c: Change; short?: boolean }) {
+export function Title({ c, short = false }: { c: Finding; short?: boolean }) {
   const h = c.headline;
   if (short) return <span title={label(c, visible)}>{label(c, x => shortName(visible(x)))}</span>;
   if (!h) return c.function ? <Fn name={c.function} /> : <span>{c.note ?? kinds[c.kind]}</span>;

@@ -1,25 +1,35 @@
-// A number over runs: its plot with band and lasting changes, and the list of them.
+// A number over runs: its plot with band and the changes of the list, and a table of them.
 import { useMemo } from 'preact/hooks';
-import type { HistorySeries, Outcome } from '../core/answers';
-import { instant, percent, relative, visible } from '../core/format';
-import { benchmarkName, metric } from '../core/metric';
-import { href } from '../core/url';
+import type { Finding, HistorySeries } from '../core/answers';
+import { instant, percent, signed, visible } from '../core/format';
+import { benchmarkName, change, metric } from '../core/metric';
 import { Band, type Mark } from './Band';
 import { Commit } from './Commit';
+import { costs, diffLink, Title } from './Evidence';
+
+/** The series to draw of a function: its cost per operation or by the metric where it is known, else its share. */
+export const drawn = (s: HistorySeries): HistorySeries =>
+  s.costBand
+    ? { ...s, metric: 'Cost', unit: s.costUnit!, runs: s.runs.map(r => ({ ...r, value: r.cost!, mean: r.costMean ?? 0, deviation: r.costDeviation ?? 0 })) }
+    : s;
 
 export const valueOf = (s: HistorySeries) => (v: number) => (s.unit === 'share' ? percent(v) : metric(v, s.unit));
 
-/** Plots a series; with an outcome its onset is marked too, which need not be a lasting change yet. */
-export function HistoryPlot({ s, outcome, onSelect, height = 260 }: { s: HistorySeries; outcome?: Outcome | undefined; onSelect?: (run: number) => void; height?: number }) {
+/** "slower, confirmed", "faster, ended". */
+const verdict = (f: Finding): string => `${costs(f) ? 'slower' : 'faster'}, ${f.change?.state ?? f.status}`;
+
+/** Plots a series with its changes. */
+export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; onSelect?: (run: number) => void; height?: number }) {
   const { series, names, marks } = useMemo(() => {
-    const marks: Mark[] = s.steps.map(x => ({
-      index: s.runs.findIndex(r => r.run === x.run),
-      label: `${relative(x.before, x.after)} since ${x.run}`,
-      kind: x.status === 'slower' ? 'worse' : 'better',
-    }));
-    const onset = s.runs.findIndex(r => r.run === outcome?.since?.run);
-    if (onset >= 0 && !marks.some(m => m.index === onset))
-      marks.push({ index: onset, label: `${outcome!.status} since ${outcome!.since!.run}`, kind: outcome!.status === 'slower' ? 'worse' : 'better' });
+    const marks: Mark[] = [];
+    const mark = (run: string, label: string, worse: boolean) => {
+      const index = s.runs.findIndex(r => r.run === run);
+      if (index >= 0 && !marks.some(m => m.index === index)) marks.push({ index, label, kind: worse ? 'worse' : 'better' });
+    };
+    for (const f of s.changes) {
+      mark(f.since.run, `${verdict(f)}: ${signed(f.delta.share, percent)} since ${f.since.run}`, costs(f));
+      if (f.change?.end) mark(f.change.end.run, `${signed(f.delta.share, percent)} ended with ${f.change.end.run}`, !costs(f));
+    }
     return {
       series: {
         x: s.runs.map((_, i) => i),
@@ -31,7 +41,7 @@ export function HistoryPlot({ s, outcome, onSelect, height = 260 }: { s: History
       names: s.runs.map(r => visible(r.run)),
       marks,
     };
-  }, [s, outcome]);
+  }, [s]);
   return (
     <Band
       label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs`}
@@ -45,62 +55,43 @@ export function HistoryPlot({ s, outcome, onSelect, height = 260 }: { s: History
   );
 }
 
-/** The lasting changes, newest first, each with the diff of the runs on both sides. */
-export function Steps({ s, type }: { s: HistorySeries; type: string }) {
-  if (s.steps.length === 0) return null;
-  const value = valueOf(s);
-  const between = (x: HistorySeries['steps'][number], i: number) => {
-    const at = s.runs.findIndex(r => r.run === x.run);
-    const from = Math.max(0, at - 5, i > 0 ? s.runs.findIndex(r => r.run === s.steps[i - 1]!.run) : 0);
-    const to = Math.min(
-      s.runs.length,
-      at + 5,
-      i + 1 < s.steps.length ? s.runs.findIndex(r => r.run === s.steps[i + 1]!.run) : s.runs.length,
-    );
-    const keys = (list: HistorySeries['runs']) => list.map(r => r.run);
-    return {
-      group: s.group,
-      benchmark: s.benchmark,
-      type,
-      'base-run': keys(s.runs.slice(from, at)),
-      'new-run': keys(s.runs.slice(at, to)),
-    };
-  };
+/** The changes of the list, newest first, each with the diff of its sides. */
+export function ChangesOfSeries({ s }: { s: HistorySeries }) {
+  if (s.changes.length === 0) return null;
   return (
     <div class="scroll">
       <table class="plain">
-        <caption class="hidden">Lasting changes</caption>
+        <caption class="hidden">Changes</caption>
         <thead>
           <tr>
-            <th>Lasting change</th>
-            <th class="num">Before</th>
-            <th class="num">After</th>
+            <th>Verdict</th>
+            <th class="num">Change</th>
+            <th class="num">Per operation</th>
+            <th>Function of yours, and its call</th>
             <th>Since</th>
-            <th>Commit</th>
+            <th>Until</th>
             <th>What grew</th>
           </tr>
         </thead>
         <tbody>
-          {s.steps
-            .map((x, i) => (
-              <tr key={x.run}>
-                <td class={x.status === 'slower' ? 'more' : 'less'}>
-                  {x.before === 0 ? 'new' : x.after === 0 ? 'vanished' : `${relative(x.before, x.after)} ${x.status}`}
-                </td>
-                <td class="num">{value(x.before)}</td>
-                <td class="num">{value(x.after)}</td>
+          {s.changes.map(f => {
+            const diff = diffLink(f);
+            return (
+              <tr key={f.id}>
+                <td class={f.status === 'ended' ? 'dim' : costs(f) ? 'more' : 'less'}>{verdict(f)}</td>
+                <td class="num">{signed(f.delta.share, percent)}</td>
+                <td class="num">{f.delta.time ? change(f.delta.time.value, f.delta.time.unit) : '–'}</td>
                 <td>
-                  {visible(x.run)} <small class="dim">{x.date ? instant(x.date) : ''}</small>
-                </td>
-                <td>
-                  <Commit of={{ ...s.runs.find(r => r.run === x.run), ...x }} />
+                  <Title c={f} short />
                 </td>
                 <td>
-                  <a href={href('diff', between(x, i))}>Diff of the runs before and after</a>
+                  {visible(f.since.run)} <small class="dim">{f.change?.onset.date ? instant(f.change.onset.date) : ''}</small> <Commit of={{ ...s.runs.find(r => r.run === f.since.run), ...(f.since.commit ? { commit: f.since.commit } : {}) }} />
                 </td>
+                <td>{f.change?.end && visible(f.change.end.run)}</td>
+                <td>{diff && <a href={diff}>Diff of the runs before and after</a>}</td>
               </tr>
-            ))
-            .reverse()}
+            );
+          })}
         </tbody>
       </table>
     </div>
