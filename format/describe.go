@@ -25,8 +25,8 @@ type Description struct {
 // LabelDescription is what a sample table holds of one label.
 type LabelDescription struct {
 	Key    string
-	Values []LabelValue // the largest first, without that of samples that have none
-	None   int64        // the total of those
+	Values []LabelValue // the largest first; a sample with several counts for each
+	None   int64        // the total of samples without the label
 	More   int          // values beyond mostLabelValues
 }
 
@@ -102,28 +102,29 @@ func DescribeLabels(p *profile.Profile, table int) []LabelDescription {
 			totals[t.Tags(row).Labels] += t.Value[row]
 		}
 	}
-	byKey := map[string]map[string]int64{}
+	byKey, with := map[string]map[string]int64{}, map[string]int64{}
 	for i, set := range p.LabelSets {
 		for j := range set {
-			key := set[j].Key
-			if j > 0 && slices.ContainsFunc(set[:j], func(l profile.Label) bool { return l.Key == key }) {
-				continue // its values are together
-			}
+			key, before := set[j].Key, set[:j]
 			if byKey[key] == nil {
 				if len(byKey) == mostLabelKeys {
 					continue
 				}
 				byKey[key] = map[string]int64{}
 			}
-			byKey[key][profile.LabelValues(set, key)] += totals[i]
+			if !slices.ContainsFunc(before, func(l profile.Label) bool { return l.Key == key }) {
+				with[key] += totals[i]
+			}
+			if !slices.Contains(before, set[j]) {
+				byKey[key][set[j].Value()] += totals[i]
+			}
 		}
 	}
 	list := make([]LabelDescription, 0, len(byKey))
 	for key, values := range byKey {
-		d := LabelDescription{Key: key, None: sum}
+		d := LabelDescription{Key: key, None: sum - with[key]}
 		for value, total := range values {
 			d.Values = append(d.Values, LabelValue{value, total})
-			d.None -= total
 		}
 		slices.SortFunc(d.Values, func(a, b LabelValue) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Value, b.Value)) })
 		d.More = max(0, len(d.Values)-mostLabelValues)

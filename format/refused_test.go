@@ -86,13 +86,14 @@ func TestPacking(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	p := proftest.Columns("×3  ×4  ×5  ×1\nA   A   A   ·\nB   B   C\nC")
 	p.States = append(p.States, "idle")
-	p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "z"}, {Key: "a"}}, []profile.Label{{Key: "a"}})
+	p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "z"}, {Key: "a"}}, []profile.Label{{Key: "a"}}, []profile.Label{{Key: "a", Text: "x"}, {Key: "a", Text: "y"}, {Key: "a", Text: "y"}})
+	p.Tables[0].Labels = []profile.LabelsID{3, 0, 3, 0}
 	p.Threads = append(p.Threads, profile.Thread{Name: "x"})
 	p.Tables[0].Time = []int64{30, 10, 20, 15}
 	got := Describe(p)
 	want := Description{
 		Types:     []TypeDescription{{Type: p.Tables[0].Type, Default: true, Samples: 4, NoStack: 1, Total: 12}},
-		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"}, Labels: []LabelDescription{{Key: "a", Values: []LabelValue{{"0", 0}}, None: 12}, {Key: "z", Values: []LabelValue{{"0", 0}}, None: 12}},
+		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"}, Labels: []LabelDescription{{Key: "a", Values: []LabelValue{{"x", 8}, {"y", 8}, {"0", 0}}, None: 4}, {Key: "z", Values: []LabelValue{{"0", 0}}, None: 12}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

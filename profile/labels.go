@@ -103,14 +103,14 @@ func (g *grouping) below(st StackID, set LabelsID) StackID {
 
 func (g *grouping) frames(st StackID, set LabelsID, keys []string) StackID {
 	for _, key := range keys {
-		fn := Function{Name: key + "=" + LabelValues(g.sets[set], key), Kind: KindLabel}
+		fn := Function{Name: key + "=" + labelValues(g.sets[set], key), Kind: KindLabel}
 		st = g.symbols.Stack(st, g.symbols.Frame(Frame{Function: g.symbols.Function(fn)}))
 	}
 	return st
 }
 
-// LabelValues returns the values of a key in a label set, joined, or NoLabel.
-func LabelValues(set []Label, key string) string {
+// labelValues returns the values of a key in a label set, joined, or NoLabel.
+func labelValues(set []Label, key string) string {
 	var values []string
 	for i := range set {
 		if set[i].Key == key {

@@ -43,7 +43,7 @@ func TestByLabels(t *testing.T) {
 		return strings.Join(rows, " | ")
 	}
 	has := func(value string) func([]Label) bool {
-		return func(set []Label) bool { return strings.Contains(LabelValues(set, "handler"), value) }
+		return func(set []Label) bool { return strings.Contains(labelValues(set, "handler"), value) }
 	}
 	for _, tt := range []struct {
 		keep       func([]Label) bool

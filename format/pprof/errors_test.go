@@ -77,6 +77,27 @@ func small() *builder {
 		bytes(fieldLocation, sub(func(m *builder) { m.int(1, 1).bytes(4, ints(1, 12)) }))
 }
 
+// TestUnknown reads samples in locations, and lines of functions, that do not exist.
+func TestUnknown(t *testing.T) {
+	for name, msg := range map[string]*builder{
+		"function":              small().bytes(fieldLocation, sub(func(m *builder) { m.int(1, 2).bytes(4, ints(7)) })).bytes(fieldSample, sub(func(m *builder) { m.packed(1, 2, 1).int(2, 5) })),
+		"line without function": small().bytes(fieldLocation, sub(func(m *builder) { m.int(1, 2).bytes(4, nil) })).bytes(fieldSample, sub(func(m *builder) { m.packed(1, 2, 1).int(2, 5) })),
+		"location":              small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 7, 1).int(2, 5) })),
+		"single location":       small().bytes(fieldSample, sub(func(m *builder) { m.int(1, 7).int(1, 1).int(2, 5) })),
+		"location id 0":         small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 0, 1).int(2, 5) })),
+	} {
+		p, err := decode(msg.b)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := "== cpu-samples count scale 0 default\n5 main:12:0 (main.go:10:0) > [unknown]\nwarning: 1 references to functions and locations that the profile does not have; they count as [unknown]\n"
+		if got := readtest.Describe(p); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
 func TestBadMessages(t *testing.T) {
 	sample := func(fields func(m *builder)) []byte { return sub(fields) }
 	tests := []struct {
@@ -105,11 +126,6 @@ func TestBadMessages(t *testing.T) {
 		{"second function", small().mark().bytes(fieldFunction, ints(1, 3)), "a second function with id 1"},
 		{"second location", small().mark().bytes(fieldLocation, ints(1)), "a second location with id 1"},
 		{"second far location", small().bytes(fieldLocation, ints(1<<60)).mark().bytes(fieldLocation, ints(1<<60)), "a second location with id 1152921504606846976"},
-		{"unknown function", small().raw(fieldLocation<<3|2, 6, 8, 2).mark().bytes(4, ints(7)), "function 7, which does not exist"},
-		{"line without function", small().raw(fieldLocation<<3|2, 4, 8, 2).mark().bytes(4, nil), "function 0, which does not exist"},
-		{"unknown location", small().raw(fieldSample<<3|2, 6, 0x0a, 2, 1).mark().raw(7, 0x10, 1), "location 7, which does not exist"},
-		{"unknown single location", small().raw(fieldSample<<3|2, 4).mark().raw(8, 9, 0x10, 1), "location 9, which does not exist"},
-		{"location id 0", small().raw(fieldSample<<3|2, 5, 0x0a, 1).mark().raw(0, 0x10, 1), "location 0, which does not exist"},
 		{"no values", small().mark().bytes(fieldSample, sample(func(m *builder) { m.int(1, 1) })), "0 values for 1 types"},
 		{"two values", small().mark().bytes(fieldSample, sample(func(m *builder) { m.int(1, 1).packed(2, 3, 4) })), "2 values for 1 types"},
 		{"cut in packed", small().raw(fieldSample<<3|2, 5, 0x0a, 1).mark().raw(0x81, 0x10, 1), "announced"},

@@ -128,7 +128,7 @@ func (s *samples) sample(at, pos, end int) (err error) {
 			case f.Num == 1 && f.Type == wire.Varint:
 				if err = s.packedLocations(packed); err == nil {
 					packed = span{}
-					err = s.location(f.Value, f.At)
+					s.ids = append(s.ids, s.location(f.Value))
 				}
 			case sampleShape.Known(f.Num):
 				err = protobuf.Malformed(pos, "a tag of several bytes")
@@ -197,7 +197,6 @@ func (s *samples) packedLocations(sp span) error {
 		n = s.locationIDs.n
 	}
 	for pos := sp.lo; pos < len(msg); {
-		at := pos
 		id := uint64(msg[pos])
 		if id < 0x80 {
 			pos++
@@ -214,27 +213,20 @@ func (s *samples) packedLocations(sp span) error {
 			ids = append(ids, int32(id-1))
 			continue
 		}
-		i, ok := s.locationIDs.find(id)
-		if !ok {
-			return noLocation(id, at)
-		}
-		ids = append(ids, i)
+		ids = append(ids, s.location(id))
 	}
 	s.ids = ids
 	return nil
 }
 
-func (s *samples) location(id uint64, at int) error {
+// location returns the entry of an id, that of the unknown location if there is none.
+func (s *samples) location(id uint64) int32 {
 	i, ok := s.locationIDs.find(id)
 	if !ok {
-		return noLocation(id, at)
+		s.found.locations++
+		return s.unknown
 	}
-	s.ids = append(s.ids, i)
-	return nil
-}
-
-func noLocation(id uint64, at int) error {
-	return protobuf.Malformed(at, "a sample in location %d, which does not exist", id)
+	return i
 }
 
 func (s *samples) packedValues(pos, end int) error {

@@ -23,6 +23,7 @@ type tables struct {
 	head      header
 
 	mappingIDs, locationIDs, functionIDs ids
+	unknown                              int32 // the location of what is in none
 
 	samples     int // how many
 	firstSample int // where the first one is
@@ -106,8 +107,9 @@ func (t *tables) grow(msg []byte) {
 		}
 	}
 	t.strings = make([]span, 0, n[fieldString])
-	t.locations, t.lines = make([]location, 0, n[fieldLocation]), make([]line, 0, n[fieldLocation]+n[fieldLocation]/2)
-	t.functions = make([]function, 0, n[fieldFunction])
+	// With one more each, for references to what does not exist.
+	t.locations, t.lines = make([]location, 0, n[fieldLocation]+1), make([]line, 0, n[fieldLocation]+n[fieldLocation]/2+1)
+	t.functions = make([]function, 0, n[fieldFunction]+1)
 }
 
 // nextField reads the field of the profile at pos.
@@ -303,7 +305,8 @@ func (t *tables) link(warn *findings) error {
 	for i := range t.lines {
 		fn, ok := t.functionIDs.find(t.lines[i].function)
 		if !ok {
-			return protobuf.Malformed(t.lines[i].at, "a line of function %d, which does not exist", t.lines[i].function)
+			warn.functions++
+			fn = int32(len(t.functions)) // the unknown one, see below
 		}
 		t.lines[i].function = uint64(fn)
 	}
@@ -314,6 +317,11 @@ func (t *tables) link(warn *findings) error {
 			l.mapping = 0
 		}
 	}
+	// The last function and location stand for those that do not exist.
+	t.unknown = int32(len(t.locations))
+	t.lines = append(t.lines, line{function: uint64(len(t.functions))})
+	t.functions = append(t.functions, function{linkedModule: -1})
+	t.locations = append(t.locations, location{lines: int32(len(t.lines) - 1), linesEnd: int32(len(t.lines))})
 	return nil
 }
 
@@ -388,8 +396,10 @@ func (t *ids) find(id uint64) (int32, bool) {
 
 // findings counts what was mended; each kind becomes one warning.
 type findings struct {
-	numbers  int // line and column numbers that are no int32
-	mappings int // references to mappings that do not exist
+	numbers   int // line and column numbers that are no int32
+	mappings  int // references to mappings that do not exist
+	functions int // to functions
+	locations int // to locations
 }
 
 // number returns a line or column number, or 0 for one that cannot be.
@@ -407,5 +417,8 @@ func (w *findings) report(p *profile.Profile) {
 	}
 	if w.mappings > 0 {
 		p.Warnf("%d locations are in a mapping that the profile does not have", w.mappings)
+	}
+	if n := w.functions + w.locations; n > 0 {
+		p.Warnf("%d references to functions and locations that the profile does not have; they count as %s", n, profile.NoName)
 	}
 }

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -32,9 +33,11 @@ func parseLabels(list []string) []label {
 	return labels
 }
 
-// in reports whether a label set has the label.
+// in reports whether a label set has the label. The unit of a number may be left out.
 func (l *label) in(set []profile.Label) bool {
-	return slices.ContainsFunc(set, func(have profile.Label) bool { return have.Key == l.key && l.matches(have.Value()) })
+	return slices.ContainsFunc(set, func(have profile.Label) bool {
+		return have.Key == l.key && (l.matches(have.Value()) || have.Text == "" && l.matches(strconv.FormatInt(have.Num, 10)))
+	})
 }
 
 // checkLabels refuses labels without a key.
