@@ -3,6 +3,7 @@ package trees
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,14 +77,26 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 	if len(all) == 1 {
 		return out, nil
 	}
+	var nothing error // of a benchmark without what the request looks for
+	lacking := 0
 	for _, b := range all {
 		row := DiffBenchmark{Group: b.Group, Benchmark: b.Name, Profiles: Counts{len(sides[b][0]), len(sides[b][1])}}
 		if row.Profiles.Base > 0 && row.Profiles.New > 0 {
-			if err := row.compare(ctx, st, r, sides[b], queries); err != nil {
+			if err := row.compare(ctx, st, r, sides[b], queries); errors.Is(err, store.ErrNothing) {
+				nothing = fmt.Errorf("%s: %w", b, err)
+				lacking++
+				continue
+			} else if err != nil {
 				return nil, fmt.Errorf("%s: %w", b, err)
 			}
 		}
 		out.Rows = append(out.Rows, row)
+	}
+	if lacking == len(all) {
+		return nil, nothing
+	}
+	if lacking > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s left out, of which nothing is selected", query.Counted(lacking, "benchmark")))
 	}
 	slices.SortStableFunc(out.Rows, func(a, b DiffBenchmark) int {
 		return cmp.Or(-cmp.Compare(a.size(), b.size()), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark))
