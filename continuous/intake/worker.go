@@ -244,7 +244,7 @@ func (w *Worker) follow() {
 
 // maxText is the maximum of bytes of what a function has besides its name, which the
 // normalizer cuts.
-const maxText = 4 << 10
+const maxText = 1 << 10
 
 // function returns the forest's function of one as it was pushed.
 func (w *Worker) function(f profile.Function) int32 {

@@ -42,7 +42,7 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	f.Int64Var(&in.MaxSeriesBytes, "continuous-max-series-bytes", 0, "maximum `bytes` of all labels of a series (default 16 KiB)")
 	f.IntVar(&in.MaxShare, "continuous-max-share", 0, "maximum share of one service, in `percent` of series, call paths, texts and windows that wait for a commit (default 20)")
 	f.Int64Var(&o.Room.Paths, "continuous-max-paths", 0, "at most `n` call paths in the store; further stacks are added to (other) (default 5000000)")
-	f.Int64Var(&o.Room.Text, "continuous-max-text", 0, "maximum `bytes` of the names and places of functions, and of labels of series, in the store; further stacks are added to (other), further samples to a series without labels (default 512 MiB)")
+	f.Int64Var(&o.Room.Text, "continuous-max-text", 0, "maximum `bytes` of the names and places of functions, and of labels of series, in the store; further stacks are added to (other), further samples to a series without labels (default 256 MiB)")
 	f.DurationVar(&in.MaxAge, "continuous-max-age", 0, "refuse windows that ended more than this `time` ago (default --continuous-keep-raw); raise it to push old profiles")
 	f.IntVar(&in.MaxDepth, "continuous-max-depth", 0, "keep the innermost `n` frames of a pushed stack (default 2048)")
 	f.Int64Var(&in.MaxRate, "continuous-max-rate", 0, "maximum `bytes` per second that one service may push, over ten seconds (default 8 MiB)")

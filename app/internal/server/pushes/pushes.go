@@ -29,7 +29,7 @@ type Options struct {
 	Intake intake.Options
 	OTLP   otlp.Options
 	Policy continuous.Policy
-	Room   continuous.Room // of the call paths of the store; zero fields: 5,000,000 paths, 512 MiB
+	Room   continuous.Room // of the call paths of the store; zero fields: 5,000,000 paths, 256 MiB
 	Log    *slog.Logger
 }
 
@@ -51,7 +51,7 @@ func New(st store.Store, o Options) (*Pushes, error) {
 	}
 	p := &Pushes{in: intake.New(windows, o.Intake)}
 	if limited, ok := st.(continuous.Limited); ok {
-		o.Room = continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 512<<20), Share: p.in.Share()}
+		o.Room = continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: p.in.Share()}
 		limited.Limit(o.Room)
 	}
 	p.Parts = []server.Part{

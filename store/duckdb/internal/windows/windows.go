@@ -99,7 +99,7 @@ type state struct {
 	nextID   int32
 
 	text   int64             // bytes of functions' names and places when it was read, and of what pushes added, and of labels and facts
-	grown  map[string]growth // what services have added since
+	grown  map[string]growth // what services have added since, and all their labels
 	folded int64
 }
 
@@ -200,6 +200,8 @@ func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i], PeriodUnit: periodUnit[i]}}
 			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i], PeriodName: valueName[i], Original: original[i]}
 			st.add(e)
+			has := st.grown[e.Service]
+			st.grown[e.Service] = growth{has.paths, has.text + e.labelBytes()}
 			st.text += e.labelBytes()
 		}
 		return nil
