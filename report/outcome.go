@@ -102,14 +102,17 @@ func uncounted(b *regression.Benchmark) string {
 	if len(b.Analyses) == 0 {
 		return ""
 	}
-	return sharesOnly(b.Analyses[0].Uncounted)
+	return sharesOnly(b.Analyses[0].Uncounted, b.Analyses[0].Shifted)
 }
 
-// sharesOnly says by how much the samples per run of a benchmark changed, if that may be a cost
-// that shares do not show; empty if not.
-func sharesOnly(by float64) string {
-	if by == 0 {
+// sharesOnly says by how much the samples per run of a benchmark, or the shares of its few functions,
+// changed, if that may be a cost that shares do not show; empty if not.
+func sharesOnly(by, shifted float64) string {
+	switch {
+	case by == 0 && shifted == 0:
 		return ""
+	case by == 0:
+		return fmt.Sprintf("a share rose by %s; of so few functions shares do not tell which became slower: give --operations or a metric", words.Percent(shifted))
 	}
 	how := "rose"
 	if by < 0 {
@@ -182,7 +185,7 @@ func (s *Standing) Outcome() Outcome {
 	}
 	if o.Status == Unchanged {
 		for i := range s.Lines {
-			if text := sharesOnly(s.Lines[i].Uncounted); text != "" {
+			if text := sharesOnly(s.Lines[i].Uncounted, s.Lines[i].Shifted); text != "" {
 				o.Status, o.Reason, o.Says = Unknown, text, string(Unknown)+": "+text
 			}
 		}

@@ -158,8 +158,10 @@ type Verdict struct {
 	Detectable float64 `json:"detectable,omitempty"`
 	// Uncounted is the change of the samples per run in the newest runs, if nothing says whether
 	// that is a cost: Unchanged rests on shares (regression.Analysis).
-	Uncounted float64  `json:"uncounted,omitempty"`
-	Weather   *Weather `json:"weather,omitempty"` // of the newest run
+	Uncounted float64 `json:"uncounted,omitempty"`
+	// Shifted is the same of the shares of a program of two functions.
+	Shifted float64  `json:"shifted,omitempty"`
+	Weather *Weather `json:"weather,omitempty"` // of the newest run
 
 	// Changes are the open ones, newest onset first, then passing ones, then the ended ones.
 	Changes []Change `json:"changes"`

@@ -81,9 +81,9 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 	return found, nil
 }
 
-// uncounted returns by how much the samples per run changed in the newest runs, as many of them as
-// differ most from those of the level before. T is not yet in the level.
-func (w *walker) uncounted(t int) (by float64) {
+// uncounted returns by how much the samples per run, and shares that tell nothing, changed in the
+// newest runs, as many of them as differ most from those of the level before. T is not yet in the level.
+func (w *walker) uncounted(t int) (by, shifted float64) {
 	level := w.usable(append(slices.Clone(w.v.Walk.Level), t))
 	for k := 1; k <= min(oldestAge, len(level)-leastLevel); k++ {
 		tested := level[len(level)-k:]
@@ -94,8 +94,9 @@ func (w *walker) uncounted(t int) (by float64) {
 		if change := w.now.Uncounted(w.cols(base), w.cols(tested), w.o.Options); math.Abs(change) > math.Abs(by) {
 			by = change
 		}
+		shifted = max(shifted, w.now.Shifted(w.cols(base), w.cols(tested), w.o.Options))
 	}
-	return by
+	return by, shifted
 }
 
 // The error probabilities, by one comparison, at which a change is confirmed: at once, and if it was

@@ -52,6 +52,7 @@ type Standing struct {
 	// Detectable is the size that would have been seen; of Unchanged.
 	Detectable float64  `json:"detectable,omitempty"`
 	Uncounted  float64  `json:"uncounted,omitempty"` // of Unchanged, see Verdict
+	Shifted    float64  `json:"shifted,omitempty"`   // likewise
 	Last       *Run     `json:"last,omitempty"`      // the last run with it; of NotAtHead and Gone
 	Since      *Run     `json:"since,omitempty"`     // the first run without it; of Gone
 	Runs       int      `json:"runs,omitempty"`      // of TooFew
@@ -99,7 +100,7 @@ func (v *Verdict) Standing(runs []Run) Standing {
 	case Machine:
 		s.Weather = v.Weather
 	case Unchanged:
-		s.Detectable, s.Uncounted = v.Detectable, v.Uncounted
+		s.Detectable, s.Uncounted, s.Shifted = v.Detectable, v.Uncounted, v.Shifted
 	}
 	return s
 }

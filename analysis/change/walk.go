@@ -73,7 +73,7 @@ func (w *walker) step(t int) error {
 	if err != nil {
 		return err
 	}
-	v.Uncounted = w.uncounted(t)
+	v.Uncounted, v.Shifted = w.uncounted(t)
 	v.Walk.Judged++
 	v.Walk.Level = append(v.Walk.Level, t)
 	for i := range v.Changes {

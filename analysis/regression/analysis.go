@@ -92,6 +92,8 @@ type Analysis struct {
 	// Uncounted is the change of the samples per run, if neither operations nor a metric say
 	// whether the program became slower, and the runs of the two sides do not overlap.
 	Uncounted float64 `json:"uncounted,omitempty"`
+	// Shifted is the largest change of a function's share where it tells nothing, see Rows.Shifted.
+	Shifted float64 `json:"shifted,omitempty"`
 	// Differ is the factor by which the samples per operation of runs of the history differ; 0
 	// where it is below 2, or operations are unknown.
 	Differ float64 `json:"differ,omitempty"`
@@ -140,7 +142,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
 	a.known = v.known()
-	a.Uncounted, a.Differ = r.Uncounted(hist, tested, o), v.differ()
+	a.Uncounted, a.Shifted, a.Differ = r.Uncounted(hist, tested, o), r.Shifted(hist, tested, o), v.differ()
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)

@@ -85,10 +85,37 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 	after, now := of(tested)
 	change := now/was - 1
 	apart := slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)
-	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && !r.few(hist) {
+	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && r.functions(hist, leastMean) >= leastRows {
 		return 0
 	}
 	return change
+}
+
+// Shifted returns the largest change of a function's share in a program of so few functions that
+// shares do not tell which of them became slower, if neither operations nor a metric do, and the
+// runs of the two sides do not overlap. 0: nothing to note.
+func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
+	m := r.sp.matrix
+	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) || r.functions(hist, leastMeanTest) >= leastRowsTested {
+		return 0
+	}
+	for slot := range r.sp.functionSelfs() {
+		x := r.sp.values(int32(slot))
+		of := func(runs []int) (list []float64, mean float64) {
+			for _, t := range runs {
+				share := x[t] / m.Runs[t].Total
+				list = append(list, share)
+				mean += share / float64(len(runs))
+			}
+			return list, mean
+		}
+		before, was := of(hist)
+		after, now := of(tested)
+		if slices.Min(after) > slices.Max(before) && now-was >= fewGrownSamples {
+			most = math.Max(most, now-was)
+		}
+	}
+	return most
 }
 
 // counted reports whether all runs have operations, or all a metric.
@@ -101,17 +128,16 @@ func counted(m *history.Matrix, hist, tested []int) bool {
 	return operations || metric
 }
 
-// few reports whether too few functions have samples for the size factors of runs (ratioFactors).
-func (r *Rows) few(hist []int) bool {
-	rows := 0
+// functions counts the functions with so many samples in a mean run of the history.
+func (r *Rows) functions(hist []int, least float64) (n int) {
 	for slot := range r.sp.functionSelfs() {
 		sum := 0.0
 		for _, t := range hist {
 			sum += r.sp.values(int32(slot))[t]
 		}
-		if sum >= leastMean*float64(len(hist)) {
-			rows++
+		if sum >= least*float64(len(hist)) {
+			n++
 		}
 	}
-	return rows < leastRows
+	return n
 }

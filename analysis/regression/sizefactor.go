@@ -15,7 +15,8 @@ import (
 
 // The constants of the size factors of the history.
 const (
-	leastRows       = 5    // minimum rows for a size factor; with fewer the sample totals are used
+	leastRows       = 5    // minimum rows for a size factor of the history; with fewer the sample totals are used
+	leastRowsTested = 3    // the same for tested runs: one changes, two agree that they did not
 	leastRowsMetric = 2    // the same for tested runs with a metric, which says whether shares fell or costs
 	leastFactor     = 0.05 // minimum factor of a run with enough samples
 	leastMean       = 8    // minimum samples of a row that is used
@@ -153,7 +154,7 @@ const (
 // heavy tails.
 func (f *fit) testedFactors() {
 	votes := f.votes(leastMeanTest)
-	least := leastRows
+	least := leastRowsTested
 	if f.hasMetric || f.rate.known {
 		least = leastRowsMetric
 	}

@@ -107,27 +107,52 @@ func TestDiffOfEachChange(t *testing.T) {
 }
 
 // TestStateRestsOnShares: no state says what would have been seen where only shares were compared
-// and the samples per run changed: one of four functions is slower by half, and what rose is set
-// aside as moved; or everything is.
+// and the samples per run, or those of two functions, changed. One of four functions that is slower by
+// half is a change, also if runs last a fixed time.
 func TestStateRestsOnShares(t *testing.T) {
 	for name, c := range map[string]struct {
-		one, all float64
-		want     string
-	}{"as before": {1, 1, "unchanged: would have seen "}, "one function": {1.5, 1, "unknown: samples per run rose by 1"}, "everything": {1, 1.5, "unknown: samples per run rose by 5"}} {
+		one, all  float64
+		functions int
+		fixed     bool // so many samples in each run
+		want      string
+	}{
+		"as before":                {1, 1, 4, false, "unchanged: would have seen "},
+		"everything":               {1, 1.5, 4, false, "unknown: samples per run rose by 49.9%"},
+		"one of four":              {1.5, 1, 4, false, "slower (1 open change)"},
+		"one of four, fixed time":  {1.5, 1, 4, true, "slower (1 open change)"},
+		"one of three, fixed time": {1.5, 1, 3, true, "slower (1 open change)"},
+		"one of two":               {1.5, 1, 2, false, "unknown: samples per run rose by 2"},
+		"one of two, fixed time":   {1.5, 1, 2, true, "unknown: a share rose by 10"},
+		"two as before":            {1, 1, 2, true, "unchanged: would have seen "},
+	} {
 		r := rand.New(rand.NewPCG(3, 1))
 		var runs []runtest.Run
 		for i := range 14 {
-			one, all := 1.0, 1.0
-			if i >= 10 { // several nights ago
-				one, all = c.one, c.all
+			n, sum := make([]float64, c.functions), 0.0
+			for k := range n {
+				n[k] = 1500 * (1 + 0.01*r.NormFloat64())
+				if i >= 10 { // several nights ago
+					n[k] *= c.all
+				}
+				if i >= 10 && k == 0 {
+					n[k] *= c.one
+				}
+				sum += n[k]
 			}
-			of := func(n float64) int { return int(n * all * (1 + 0.01*r.NormFloat64())) }
-			runs = append(runs, runtest.Run{Benchmark: "b", Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d", of(1500*one), of(1500), of(2000), of(1000))})
+			var stacks []string
+			for k, name := range []string{"parse", "read", "plan", "join"}[:c.functions] {
+				if c.fixed {
+					n[k] *= 6000 / sum
+				}
+				stacks = append(stacks, fmt.Sprintf("main;%s %d", name, int(n[k])))
+			}
+			runs = append(runs, runtest.Run{Benchmark: "b", Stacks: strings.Join(stacks, ", ")})
 		}
 		st := runtest.Store(t, runs...)
 		list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
-		if err != nil || len(list.Findings) > 0 || !strings.HasPrefix(list.Benchmarks[0].Outcome.Says, c.want) {
-			t.Errorf("%s: %+v %v", name, list, err)
+		slower := strings.HasPrefix(c.want, "slower")
+		if err != nil || (len(list.Findings) == 1) != slower || slower && list.Findings[0].Function != "parse" || !strings.HasPrefix(list.Benchmarks[0].Outcome.Says, c.want) {
+			t.Errorf("%s: %+v %+v %v", name, list.Benchmarks[0].Outcome, list.Findings, err)
 		}
 		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, nil))
 		if err != nil || check.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
