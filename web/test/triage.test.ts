@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Change, ReportDocument } from '../src/core/answers';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
+import { look, unseen } from '../src/core/looked';
 import { quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
 import { diffLink, issueText, reproduction } from '../src/ui/Evidence';
@@ -125,5 +126,21 @@ describe('a finding to pass on', () => {
     const text = issueText(change({ function: 'a`b', path: ['main', 'a`b'] }), '');
     expect(text).toContain("  - `a'b`");
     expect(text).not.toContain('To reproduce');
+  });
+});
+
+describe('since you last looked', () => {
+  const hour = 3_600_000;
+  it('marks what no look before this one had', () => {
+    let looks = look({}, ['a', 'b'], 0);
+    expect(unseen(looks, 'a') || unseen(looks, 'c')).toBe(false); // the first look
+    looks = look(looks, ['a', 'b', 'c'], hour / 4); // the same one
+    expect(unseen(looks, 'c')).toBe(false);
+    looks = look(looks, ['b', 'd'], 3 * hour);
+    expect(['a', 'b', 'c', 'd'].filter(id => unseen(looks, id))).toEqual(['d']);
+    looks = look(looks, ['d', 'e'], 3.2 * hour); // still new after the page was loaded again
+    expect(['a', 'd', 'e'].filter(id => unseen(looks, id))).toEqual(['d', 'e']);
+    looks = look(looks, ['d', 'e', 'a'], 20 * hour); // back on the list after it was seen
+    expect(['a', 'd', 'e'].filter(id => unseen(looks, id))).toEqual([]);
   });
 });

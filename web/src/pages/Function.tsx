@@ -96,7 +96,7 @@ function Series({ s, open }: { s: HistorySeries; open: boolean }) {
       </summary>
       {shown && (
         <div class="evidence">
-          <p class="dim">{shows.costBand ? `Cost in ${visible(shows.unit)}` : 'Share of the program'}</p>
+          <p class="dim">{shows.costBand ? (shows.unit.endsWith('/op') ? 'Cost per operation' : 'Cost') : 'Share of the program'}</p>
           <HistoryPlot s={shows} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
           <ChangesOfSeries s={s} />
         </div>

@@ -3,7 +3,8 @@
 import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Change, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
-import { commit, count, counted, percent, signed, visible } from '../core/format';
+import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
+import { looks, unseen } from '../core/looked';
 import { benchmarkName, change, metric } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
@@ -39,6 +40,8 @@ interface Props {
 
 const past = (c: Change): boolean => c.status === 'transient' || c.kind === 'moved';
 const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presence === 'new');
+/** Whether a change, or one of its benchmarks, is new since the last look. */
+const fresh = (c: Change): boolean => [c, ...(c.also ?? [])].some(x => unseen(looks.value, x.id));
 const keyOf = (b: Named): string => JSON.stringify([b.group ?? '', b.benchmark]);
 
 /** What a finding is, in a word. */
@@ -75,6 +78,7 @@ export function shownChanges(doc: ReportDocument, params: URLSearchParams): Chan
       (params.get('past') === 'true' || !past(c)) &&
       (params.get('slower') !== 'true' || costs(c)) &&
       (params.get('own') !== 'true' || !!c.headline?.own) &&
+      (params.get('unseen') !== 'true' || fresh(c)) &&
       (!certainty || (certainty === 'accepted' ? !!c.acknowledged : c.status === certainty && !c.acknowledged)) &&
       fits(c),
   );
@@ -99,7 +103,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
   const [sort, setSort] = useState({ id: 'since', descending: true });
   const [selected, select] = useState<string | null>(null);
   const unfolded = address.get('quiet') === 'true';
-  const filters = ['q', 'slower', 'own', 'certainty', 'past'].map(n => address.get(n)).join('\n');
+  const filters = ['q', 'slower', 'own', 'certainty', 'past', 'unseen'].map(n => address.get(n)).join('\n');
   const rows = useMemo(() => {
     const of = new Map(doc.benchmarks.map(b => [`${keyOf(b)} ${b.type}`, b]));
     const found = shownChanges(doc, address).map((c): Row => ({ is: 'change', c, b: of.get(`${keyOf(c)} ${c.type}`) }));
@@ -108,7 +112,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
     ranked.sort((x, y) => (x.k < y.k ? -1 : x.k > y.k ? 1 : y.i - x.i));
     if (sort.descending) ranked.reverse();
     const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
-    const only = ['slower', 'own', 'certainty'].some(n => address.has(n));
+    const only = ['slower', 'own', 'certainty', 'unseen'].some(n => address.has(n));
     const quiet = only ? [] : quietRows(doc, benchmarks, words);
     const list: Row[] = ranked.map(x => x.row);
     const unlisted = only || benchmarks || words.join('') ? 0 : (doc.steady ?? 0);
@@ -242,7 +246,12 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         if (r.is === 'change')
           return (
             <>
-              {isNew(r.c) && <small class="dim">new </small>}
+              {fresh(r.c) && (
+                <small class="fresh" title="new since you last looked">
+                  new{' '}
+                </small>
+              )}
+              {isNew(r.c) && <small class="dim">new function </small>}
               <span class="name headline">
                 <Title c={r.c} short />
               </span>
@@ -350,6 +359,8 @@ function Filters({ doc }: { doc: ReportDocument }) {
   const all = doc.changes.length;
   if (all === 0) return <p class="dim">Nothing became slower or faster beyond noise.</p>;
   const shown = shownChanges(doc, params).length;
+  const { before } = looks.value;
+  const unlooked = doc.changes.filter(c => !past(c) && fresh(c)).length;
   return (
     <div class="pickers">
       <label>
@@ -363,6 +374,10 @@ function Filters({ doc }: { doc: ReportDocument }) {
       </label>
       {box('slower', 'only slower', 'leave out improvements and changes of the environment')}
       {box('own', 'own code', 'only changes in functions of your own modules')}
+      {before &&
+        !source.value.offline &&
+        (unlooked > 0 || params.has('unseen')) &&
+        box('unseen', `new since you last looked (${count(unlooked)})`, `first listed after ${instant(new Date(before.at).toISOString())} UTC`)}
       {doc.changes.some(past) && box('past', 'moved and past', 'also work that moved, and changes that the newest run no longer has')}
       <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}</span>
     </div>

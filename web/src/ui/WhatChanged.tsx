@@ -1,5 +1,6 @@
 // Loads what changed in the store, for the table that Home and Regressions show.
 import type { Overview, ReportDocument } from '../core/answers';
+import { look, looks } from '../core/looked';
 import { source } from '../core/source';
 import { place } from '../core/url';
 import { accepted } from './Acknowledge';
@@ -17,7 +18,10 @@ export function useChanges(scope: Scope, version = 0): Loading<ReportDocument> {
   for (const [name, value] of Object.entries({ candidates: '0', 'max-depth': '0', changed: 'true' })) q.set(name, value);
   return useLoad<ReportDocument>(JSON.stringify([String(scope.params), accepted.value, version]), options => {
     if (!scope.params) return new Promise(() => {});
-    return source.value.get<ReportDocument>('report', q, options);
+    return source.value.get<ReportDocument>('report', q, options).then(doc => {
+      if (!source.value.offline && !q.has('base')) looks.value = look(looks.value, doc.changes.flatMap(c => [c.id, ...c.also.map(x => x.id)]), Date.now());
+      return doc;
+    });
   });
 }
 
