@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
@@ -73,6 +74,7 @@ type Session struct {
 	Notes      []string // what a reader of the profiles should know
 
 	dir      string   // working directory of the command
+	root     string   // absolute; paths of files below it are relative in profiles
 	env      []string // variables beside those of this process
 	args     []string
 	scratch  string // for what is built once, of the session
@@ -85,6 +87,7 @@ type Session struct {
 // Place is where a command runs.
 type Place struct {
 	Dir     string   // working directory
+	Root    string   // of the work tree; empty: of the repository that Dir is in, or Dir
 	Env     []string // variables beside those of this process
 	Scratch string   // an empty directory for what is built once; it lasts as long as the session
 	Like    *Session // of the other side: its benchmarks repeat as often, where the runner decides that; may be nil
@@ -93,7 +96,16 @@ type Place struct {
 // Open finds the runner and the profiler of a command, builds what it needs and lists its
 // benchmarks. A command that cannot be recorded as it is given is a UsageError.
 func Open(ctx context.Context, args []string, at Place, o Options) (*Session, error) {
-	s := &Session{Options: o, dir: at.Dir, env: at.Env, args: args, scratch: at.Scratch, like: at.Like}
+	s := &Session{Options: o, dir: at.Dir, root: at.Root, env: at.Env, args: args, scratch: at.Scratch, like: at.Like}
+	if s.root == "" {
+		var err error
+		if s.root, err = filepath.Abs(at.Dir); err != nil {
+			return nil, err
+		}
+		if root, err := gitlog.Root(s.root); err == nil {
+			s.root = root
+		}
+	}
 	s.runner = runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(args) })]
 	if o.Memory && !s.runner.memory {
 		return nil, UsageError(fmt.Sprintf("--memory: %s records no allocations", s.runner.name))

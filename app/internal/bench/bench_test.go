@@ -107,17 +107,18 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestPySpyKeeps: samples that are not wanted leave with their weights.
+// TestPySpyKeeps: samples that are not wanted leave with their weights, and functions of Python are
+// named alike in every work tree.
 func TestPySpyKeeps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu")
-	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"a.py","line":1},{"name":"round","file":"b.py"}]},
+	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"/tmp/tree/bench/../a.py","line":1},{"name":"round","file":"/tmp/treeother/b.py"},{"name":"native"}]},
 		"profiles":[{"type":"sampled","unit":"seconds","startValue":0.0,"endValue":0.3,"samples":[[0],[0,1],[0],[0,1]],"weights":[1,2,3,4]}]}`})
-	got, _, err := pySpy{}.finish(t.Context(), nil, file, func(stack string) bool { return stack == "main (a.py);round (b.py);" })
+	got, _, err := pySpy{}.finish(t.Context(), &Session{root: "/tmp/tree"}, file, func(stack string) bool { return stack == "main (/tmp/tree/bench/../a.py);round (/tmp/treeother/b.py);" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	data, _ := os.ReadFile(got)
-	for _, want := range []string{`"samples":[[0,1],[0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"endValue":0.3`} {
+	for _, want := range []string{`"samples":[[0,1],[0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"file":"a.py"`, `"file":"/tmp/treeother/b.py"`, `{"name":"native"}`, `"endValue":0.3`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no %s in %s", want, data)
 		}

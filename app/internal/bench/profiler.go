@@ -208,51 +208,90 @@ func (p pySpy) wrap(args []string, file string) (command, env []string) {
 }
 
 // finish leaves out the samples that are not wanted; the file has them as lists of
-// indices of frames, outermost first.
-func (p pySpy) finish(_ context.Context, _ *Session, file string, keep func(string) bool) (string, time.Duration, error) {
+// indices of frames, outermost first. Files below the work tree become paths below it: they are part of the names
+// of functions.
+func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(string) bool) (string, time.Duration, error) {
 	file += ".speedscope.json"
-	if keep == nil {
-		return file, 0, nil
-	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return "", 0, err
 	}
-	var doc map[string]json.RawMessage
-	var shared struct{ Frames []struct{ Name, File string } }
-	var profiles []map[string]json.RawMessage
-	if err = json.Unmarshal(data, &doc); err == nil {
-		err = errors.Join(json.Unmarshal(doc["shared"], &shared), json.Unmarshal(doc["profiles"], &profiles))
+	var doc, shared map[string]json.RawMessage
+	var frames, profiles []map[string]json.RawMessage
+	for _, part := range []struct {
+		text func() []byte
+		to   any
+	}{
+		{func() []byte { return data }, &doc},
+		{func() []byte { return doc["shared"] }, &shared},
+		{func() []byte { return shared["frames"] }, &frames},
+		{func() []byte { return doc["profiles"] }, &profiles},
+	} {
+		if err == nil {
+			err = json.Unmarshal(part.text(), part.to)
+		}
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("%s: not what py-spy 0.3 and newer write: %w", file, err)
+	}
+	texts := make([]string, len(frames))
+	for i, f := range frames {
+		var name, path string
+		err := json.Unmarshal(f["name"], &name)
+		if text := f["file"]; text != nil {
+			err = errors.Join(err, json.Unmarshal(text, &path))
+		}
+		if err != nil {
+			return "", 0, fmt.Errorf("%s: frame %d: %w", file, i, err)
+		}
+		if below, ok := strings.CutPrefix(filepath.Clean(path), s.root+string(filepath.Separator)); ok {
+			f["file"], _ = json.Marshal(below) // of a text
+		}
+		texts[i] = fmt.Sprintf("%s (%s);", name, path)
 	}
 	for _, one := range profiles {
-		var samples [][]int
-		var weights []float64
-		if err = errors.Join(err, json.Unmarshal(one["samples"], &samples), json.Unmarshal(one["weights"], &weights)); err != nil || len(weights) != len(samples) {
-			return "", 0, errors.Join(fmt.Errorf("%s: not what py-spy 0.3 and newer write", file), err)
+		if err := keepSamples(one, texts, keep); err != nil {
+			return "", 0, fmt.Errorf("%s: not what py-spy 0.3 and newer write: %w", file, err)
 		}
-		n := 0
-		for i, stack := range samples {
-			var text strings.Builder
-			for _, frame := range stack {
-				if frame >= 0 && frame < len(shared.Frames) {
-					fmt.Fprintf(&text, "%s (%s);", shared.Frames[frame].Name, shared.Frames[frame].File)
-				}
-			}
-			if keep(text.String()) {
-				samples[n], weights[n] = stack, weights[i]
-				n++
-			}
-		}
-		one["samples"], _ = json.Marshal(samples[:n]) // of integers
-		one["weights"], _ = json.Marshal(weights[:n])
 	}
-	if doc["profiles"], err = json.Marshal(profiles); err == nil {
-		data, err = json.Marshal(doc)
-	}
-	if err == nil {
+	shared["frames"], _ = json.Marshal(frames) // of what was decoded, as are those below
+	doc["shared"], _ = json.Marshal(shared)
+	doc["profiles"], _ = json.Marshal(profiles)
+	if data, err = json.Marshal(doc); err == nil {
 		err = os.WriteFile(file, data, 0o600)
 	}
 	return file, 0, err
+}
+
+// keepSamples leaves out the samples of a profile of speedscope that keep (nil: all) does not want.
+func keepSamples(profile map[string]json.RawMessage, frames []string, keep func(stack string) bool) error {
+	if keep == nil {
+		return nil
+	}
+	var samples [][]int
+	var weights []float64
+	if err := errors.Join(json.Unmarshal(profile["samples"], &samples), json.Unmarshal(profile["weights"], &weights)); err != nil {
+		return err
+	}
+	if len(weights) != len(samples) {
+		return fmt.Errorf("%d samples have %d weights", len(samples), len(weights))
+	}
+	n := 0
+	for i, stack := range samples {
+		var text strings.Builder
+		for _, frame := range stack {
+			if frame >= 0 && frame < len(frames) {
+				text.WriteString(frames[frame])
+			}
+		}
+		if keep(text.String()) {
+			samples[n], weights[n] = stack, weights[i]
+			n++
+		}
+	}
+	profile["samples"], _ = json.Marshal(samples[:n]) // of numbers
+	profile["weights"], _ = json.Marshal(weights[:n])
+	return nil
 }
 
 // cpuProf is V8's, in Node.js.
@@ -275,17 +314,12 @@ func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string)
 		found = main
 	}
 	to := file + ".cpuprofile"
-	return to, 0, errors.Join(fromTree(s.dir, found[0], to), os.RemoveAll(file+".d"))
+	return to, 0, errors.Join(fromTree(s.root, found[0], to), os.RemoveAll(file+".d"))
 }
 
-// fromTree copies a profile of V8. Addresses of scripts below the directory of the command
-// become paths below it: they are part of the names of functions, and a work tree is in
+// fromTree copies a profile of V8. Addresses of scripts below a directory become paths below it: they are part of the names of functions, and a work tree is in
 // another directory each time.
 func fromTree(dir, from, to string) error {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return err

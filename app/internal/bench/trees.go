@@ -83,7 +83,7 @@ func (t *Tree) In(do func() error) error {
 
 // Place is where the command runs while something is done In the tree.
 func (t *Tree) Place(scratch string, like *Session) Place {
-	return Place{Dir: filepath.Join(t.work, t.below), Env: t.env(), Scratch: scratch, Like: like}
+	return Place{Dir: filepath.Join(t.work, t.below), Root: t.work, Env: t.env(), Scratch: scratch, Like: like}
 }
 
 // env returns the variables of the tree. Cargo would take the files of the other side,
