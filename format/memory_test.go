@@ -2,12 +2,15 @@ package format_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,6 +128,15 @@ var largeTexts = map[string]large{
 	"hermes": {column: 6, head: `{"traceEvents":[],"samples":[`, each: func(i int) string {
 		return fmt.Sprintf(`{"cpu":"-1","name":"","ts":"%d","pid":7512,"tid":"1","weight":"1","sf":1},`, 11552125241+i*10000)
 	}, tail: `{"cpu":"-1","name":"","ts":"99911552125241","pid":7512,"tid":"1","weight":"1","sf":1}],"stackFrames":{"1":{"name":"[root]","category":"root"}}}`},
+	"sentry": {column: 6, head: `{"version":"1","platform":"node","event_id":"a","profile":{"frames":[{"function":"main","filename":"app.js"},{"function":"work","filename":"app.js"}],"stacks":[[1,0],[0]],"samples":[`,
+		each: func(i int) string {
+			return fmt.Sprintf(`{"stack_id":%d,"thread_id":"0","elapsed_since_start_ns":"%d"},`, i%2, i*10_000_000)
+		}, tail: `{"stack_id":1,"thread_id":"0","elapsed_since_start_ns":"9000000000000000"}]}}`},
+	"dart": {column: 6, head: `{"type":"CpuSamples","samplePeriod":1000,"functions":[{"kind":"Dart","function":{"name":"main"}},{"kind":"Dart","function":{"name":"total"}}],"samples":[`,
+		each: func(i int) string { return fmt.Sprintf(`{"tid":7,"timestamp":%d,"stack":[%d,0]},`, 1000*i, i%2) }, tail: `{"tid":7,"timestamp":900000000000,"stack":[0]}]}`},
+	"hierarchy": {head: `{"name":"root","value":0,"children":[`, body: `{"name":"main","value":10,"children":[{"name":"parse","value":6},{"name":"render","value":4}]},`, tail: `{"name":"end","value":1}]}`},
+	"memray":    {head: "allocator,num_allocations,size,tid,thread_name,stack_trace\n", body: "MALLOC,2,3000,1,0x1,load;/srv/shop/cart.py;12|main;/srv/shop/app.py;4\nCALLOC,1,500,1,0x1,main;/srv/shop/app.py;5\n"},
+	"phpspy":    {body: "0 Cart::total /srv/shop/Cart.php:12\n1 <main> /srv/shop/index.php:4\n# trace_ts = 1700000000.25\n\n"},
 	"safari": {head: `{"version":1,"recording":{"displayName":"r","startTime":4,"endTime":6,"instrumentTypes":[],"records":[],"markers":[],"sampleStackTraces":[`, each: func(i int) string {
 		return fmt.Sprintf(`{"timestamp":%d.5,"stackFrames":[{"sourceID":"8","name":"gamma","line":20,"column":15,"url":"file:///simple.js","expressionLocation":{"line":22,"column":19}}]},`, 4+i)
 	}, tail: `{"timestamp":900000000,"stackFrames":[]}],"sampleDurations":[]}}`},
@@ -189,6 +201,26 @@ func TestMemory(t *testing.T) {
 			}
 			if samples < 2 && name != "callgrind" {
 				t.Errorf("%d samples", samples)
+			}
+		})
+	}
+}
+
+// BenchmarkDecodeTexts has a row for each of these readers.
+func BenchmarkDecodeTexts(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(largeTexts)) {
+		content, err := io.ReadAll(largeTexts[name].reader(4 << 20))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run("format="+name, func(b *testing.B) {
+			b.SetBytes(int64(len(content)))
+			for b.Loop() {
+				for _, err := range format.NewReader(profile.Limits{Sums: true}).Read(name, bytes.NewReader(content)) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
 			}
 		})
 	}

@@ -58,6 +58,9 @@ func TestRefused(t *testing.T) {
 		{"Nettrace\x14\x00\x00\x00!FastSerialization.1", "an EventPipe trace"},
 		{"memray\x00\x0b\x00", "a recording of memray"},
 		{"hdrb\x68\x65\x74\x62", "an event log of GHC"},
+		{"{\"event_id\":\"a\"}\n{\"type\":\"profile\"}\n{\"profile\":{\"samples\":[{\"stack_id\":0}]}}\n", "an envelope of Sentry"},
+		{"{\"devToolsSnapshot\":true}", "an export of Dart DevTools"},
+		{"{\"type\":\"_CpuProfileTimeline\",\"traceEvents\":[]}", "an export of Dart DevTools"},
 		{"\x5e\x97\xca\xfd\x01", "a capture of sysprof"},
 		{"\x0a\x05\x18\x01\x40\x90\x4e\x0a\x02\x50\x01\x0a\x02\x40\x05", "a Perfetto trace"},
 	} {

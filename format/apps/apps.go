@@ -33,6 +33,7 @@ type file struct {
 	samples []sample
 	names   map[string]string // of threads, by their ids
 	kind    profile.Kind
+	period  int64 // nanoseconds between CPU samples; 0: none
 }
 
 // frame is a function and where it was.
@@ -62,9 +63,9 @@ func (f *file) readStack() int32 {
 	return int32(len(f.stacks) - 1)
 }
 
-// link makes the table: one sample each. Samples of stacks, and stacks of frames, that are
-// not there count as lost.
-func (f *file) link(period int64) error {
+// link makes the table: one sample each. Samples of stacks that are not there count as lost,
+// frames that are not there as unknown ones.
+func (f *file) link() error {
 	if err := f.s.End(); err != nil {
 		return err
 	}
@@ -80,15 +81,18 @@ func (f *file) link(period int64) error {
 	for i, list := range f.stacks {
 		stacks[i] = profile.NoStack
 		for n := len(list) - 1; n >= 0; n-- {
-			if list[n] < 0 || int(list[n]) >= len(frames) {
+			var fr profile.FrameID
+			if list[n] >= 0 && int(list[n]) < len(frames) {
+				fr = frames[list[n]]
+			} else {
 				lost++
-				continue
+				fr = f.p.Symbols.Frame(profile.Frame{Function: f.p.Symbols.Function(profile.Function{Name: profile.NoName, Kind: f.kind})})
 			}
-			stacks[i] = f.p.Symbols.Stack(stacks[i], frames[list[n]])
+			stacks[i] = f.p.Symbols.Stack(stacks[i], fr)
 		}
 	}
 	if lost > 0 {
-		f.p.Warnf("%d frames of stacks are not in the list of %d frames and were left out", lost, len(frames))
+		f.p.Warnf("%d frames of stacks are not in the list of %d frames; they count as %s", lost, len(frames), profile.NoName)
 	}
 	t, lost := stacktext.NewTable(f.limits), 0
 	for _, s := range f.samples {
@@ -110,10 +114,10 @@ func (f *file) link(period int64) error {
 		f.p.Warnf("%d of %d samples have no stack in the file; they count as %s", lost, len(f.samples), profile.LostName)
 	}
 	typ := profile.NamedType(profile.WallSamples)
-	if period > 0 {
+	if f.period > 0 {
 		typ = profile.NamedType(profile.CPUSamples)
-		typ.Period, typ.PeriodUnit = period, "nanoseconds"
-		f.p.Interval = time.Duration(period)
+		typ.Period, typ.PeriodUnit = f.period, "nanoseconds"
+		f.p.Interval = time.Duration(f.period)
 	}
 	if t.First < t.Last {
 		f.p.Duration = time.Duration(t.Last - t.First)
@@ -157,7 +161,7 @@ func readSentry(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error
 			}
 		}
 	}
-	return f.link(0)
+	return f.link()
 }
 
 func (f *file) readSentry(key string) {
@@ -235,43 +239,58 @@ const DartName = "dart"
 // NewDartDecoder returns a decoder of CPU samples of Dart's VM.
 func NewDartDecoder() profile.Decoder { return jsonscan.NewDecoder(DartName, readDart) }
 
-// SniffDart reports whether content that begins with prefix is CPU samples of Dart's VM.
+// SniffDart reports whether content that begins with prefix is CPU samples of Dart's VM, as
+// they are or in the answer of its service.
 func SniffDart(prefix []byte) bool {
-	return bytes.Contains(prefix, []byte(`"CpuSamples"`)) && jsonscan.NewOutline(prefix)["type"] == "CpuSamples"
+	if !bytes.Contains(prefix, []byte(`"CpuSamples"`)) {
+		return false
+	}
+	o := jsonscan.NewOutline(prefix)
+	return o["type"] == "CpuSamples" || o["result.type"] == "CpuSamples"
 }
 
 func readDart(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	f := newFile(s, p, l)
 	p.Profiler = "Dart"
-	period := int64(0)
 	for key := range s.Object() {
-		switch string(key) {
-		case "samplePeriod": // microseconds
-			period = s.Fixed(3)
-		case "functions":
-			for range s.Array() {
-				f.frames = append(f.frames, readDartFunction(s))
-			}
-		case "samples":
-			for range s.Array() {
-				one := sample{stack: -1}
-				for key := range s.Object() {
-					switch string(key) {
-					case "tid":
-						one.thread = s.Scalar()
-					case "timestamp":
-						one.at = f.clock.Read(s, 3)
-					case "vmTag":
-						one.state = s.Scalar()
-					case "stack":
-						one.stack = f.readStack()
-					}
-				}
-				f.samples = append(f.samples, one)
-			}
+		if string(key) != "result" {
+			f.readDart(string(key))
+			continue
+		}
+		for key := range s.Object() {
+			f.readDart(string(key))
 		}
 	}
-	return f.link(period)
+	return f.link()
+}
+
+func (f *file) readDart(key string) {
+	s := f.s
+	switch key {
+	case "samplePeriod": // microseconds
+		f.period = s.Fixed(3)
+	case "functions":
+		for range s.Array() {
+			f.frames = append(f.frames, readDartFunction(s))
+		}
+	case "samples":
+		for range s.Array() {
+			one := sample{stack: -1}
+			for key := range s.Object() {
+				switch string(key) {
+				case "tid":
+					one.thread = s.Scalar()
+				case "timestamp":
+					one.at = f.clock.Read(s, 3)
+				case "vmTag":
+					one.state = s.Scalar()
+				case "stack":
+					one.stack = f.readStack()
+				}
+			}
+			f.samples = append(f.samples, one)
+		}
+	}
 }
 
 // readDartFunction reads a function with its class, if it has one.

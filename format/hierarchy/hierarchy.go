@@ -3,7 +3,8 @@
 //
 //	{"name": "root", "value": 10, "children": [{"name": "main", "value": 10}]}
 //
-// There is no specification: d3-hierarchy names the fields. The value of a node includes
+// There is no specification: d3-hierarchy names the fields, d3-flame-graph also takes their
+// first letters. Several roots are a list. The value of a node includes
 // those of its children; where that cannot be, because they have more, it is the node's own,
 // as some writers mean it, and a warning says so. Other fields are skipped. Names are kept as
 // they are, the root's too. Time and memory are linear in the file, and nothing recurses.
@@ -25,11 +26,13 @@ func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 
 // Sniff reports whether content that begins with prefix is such a tree.
 func Sniff(prefix []byte) bool {
-	if !bytes.Contains(prefix, []byte(`"children"`)) || !bytes.Contains(prefix, []byte(`"value"`)) {
+	long := bytes.Contains(prefix, []byte(`"children"`)) && bytes.Contains(prefix, []byte(`"value"`))
+	if short := bytes.Contains(prefix, []byte(`"c"`)) && bytes.Contains(prefix, []byte(`"v"`)); !long && !short {
 		return false
 	}
 	o := jsonscan.NewOutline(prefix)
-	return o.Has("name") && o.Has("value", "children[].value") && o.Has("children[].name", "children")
+	return o.Has("name") && o.Has("value", "children[].value") && o.Has("children") || o.Has("[].name") && o.Has("[].value") && o.Has("[].children") ||
+		o.Has("n") && o.Has("v", "c[].v") && o.Has("c")
 }
 
 // node is one node. Parents come before their children.
@@ -43,7 +46,7 @@ type node struct {
 func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	var nodes []node
 	at := s.Offset()
-	jsonscan.Tree(s, func(parent *int32) int32 {
+	enter := func(parent *int32) int32 {
 		n := node{parent: -1}
 		if parent != nil {
 			n.parent = *parent
@@ -53,14 +56,23 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 			s.TooDeep(l.Depth)
 		}
 		return int32(len(nodes) - 1)
-	}, func(i *int32, key string) {
+	}
+	field := func(i *int32, key string) {
 		switch key {
-		case "name":
+		case "name", "n":
 			nodes[*i].name = s.Scalar()
-		case "value":
+		case "value", "v":
 			nodes[*i].value = s.Decimal()
 		}
-	}, func(*int32) {})
+	}
+	tree := func() { jsonscan.Tree(s, enter, field, func(*int32) {}) }
+	if s.Kind() == jsonscan.Array {
+		for range s.Array() {
+			tree()
+		}
+	} else {
+		tree()
+	}
 	if err := s.End(); err != nil {
 		return err
 	}

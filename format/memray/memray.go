@@ -4,7 +4,7 @@
 //	allocator,num_allocations,size,tid,thread_name,stack_trace
 //	MALLOC,2,3000,1,0x1,load;/srv/shop/cart.py;12|main;/srv/shop/app.py;4
 //
-// Frames are innermost first. The table is of the moment when the most was allocated, by
+// Columns are found by their names. Frames are innermost first. The table is of the moment when the most was allocated, by
 // memray's default, so the value types are `peak` and `peak-samples`; the allocator is a
 // label. The recording itself (.bin) is recognised and refused. Time is linear in the text.
 package memray
@@ -14,6 +14,7 @@ import (
 	"encoding/csv"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,13 +25,47 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "memray"
 
-const head = "allocator,num_allocations,size,tid,thread_name,stack_trace"
+// names are the columns that are read, in the order in which memray writes them.
+var names = [...]string{"allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace"}
 
 // NewDecoder returns a decoder.
 func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
 // Sniff reports whether text that begins with prefix is such a table.
-func Sniff(prefix []byte) bool { return bytes.HasPrefix(prefix, []byte(head)) }
+func Sniff(prefix []byte) bool {
+	line, _, _ := bytes.Cut(prefix, []byte("\n"))
+	_, ok := columnsOf(split(string(line)))
+	return ok
+}
+
+// table finds the columns of a head: each of names, and any others.
+type table struct {
+	places [len(names)]int
+	width  int
+}
+
+func columnsOf(head []string) (t table, ok bool) {
+	t.width = len(head)
+	for i, name := range names {
+		if t.places[i] = slices.Index(head, name); t.places[i] < 0 {
+			return t, false
+		}
+	}
+	return t, true
+}
+
+// split returns the cells of a line, nil if it is none of a table.
+func split(line string) []string {
+	line = strings.TrimSuffix(line, "\r")
+	if !strings.Contains(line, `"`) {
+		return strings.Split(line, ",")
+	}
+	cells, err := csv.NewReader(strings.NewReader(line)).Read()
+	if err != nil {
+		return nil
+	}
+	return cells
+}
 
 func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
 	p.Profiler = Name
@@ -39,14 +74,22 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 	sizes, counts := stacktext.NewTable(l), stacktext.NewTable(l)
 	var labels stacktext.LabelSet
 	var frames []profile.FrameID
-	in.Next() // the head
+	in.Next()
+	t, ok := columnsOf(split(string(in.Text())))
+	if !ok {
+		return in.Malformed("not the columns %s", strings.Join(names[:], ","))
+	}
 	for in.Next() {
 		if len(in.Text()) == 0 {
 			continue
 		}
-		cells, err := csv.NewReader(bytes.NewReader(in.Text())).Read()
-		if err != nil || len(cells) != 6 {
-			return in.Malformed("not the six cells %s", head)
+		row := split(string(in.Text()))
+		if len(row) != t.width {
+			return in.Malformed("not the %d cells of the head", t.width)
+		}
+		var cells [len(names)]string
+		for i, at := range t.places {
+			cells[i] = row[at]
 		}
 		count, ok := stacktext.Uint([]byte(cells[1]))
 		size, ok2 := stacktext.Uint([]byte(cells[2]))
@@ -63,11 +106,11 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		}
 		labels.Reset()
 		labels.Text("allocator", []byte(cells[0]))
-		row := stacktext.Row{Stack: rec.Stack(frames), Value: size, Thread: rec.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: rec.Labels(&labels)}
-		if !sizes.Add(row) {
+		sample := stacktext.Row{Stack: rec.Stack(frames), Value: size, Thread: rec.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: rec.Labels(&labels)}
+		if !sizes.Add(sample) {
 			return in.At(stacktext.ErrSum)
 		}
-		if row.Value = count; !counts.Add(row) {
+		if sample.Value = count; !counts.Add(sample) {
 			return in.At(stacktext.ErrSum)
 		}
 	}

@@ -49,21 +49,30 @@ func Sniff(prefix []byte) bool {
 	return frames == 2
 }
 
-// split takes a line of a trace apart: `1 Cart::pay /srv/cart.php:12`.
+// split takes a line of a trace apart: `1 Cart::pay /srv/cart.php:12`, in reli's template with
+// opcodes followed by `:ZEND_DO_UCALL`.
 func split(line []byte) (number int64, fn profile.Function, at int32, ok bool) {
 	depth, rest, ok := bytes.Cut(line, []byte(" "))
-	if number, ok2 := stacktext.Uint(depth); !ok || !ok2 {
+	number, isNumber := stacktext.Uint(depth)
+	rest = withoutOpcode(rest)
+	space, colon := bytes.IndexByte(rest, ' '), bytes.LastIndexByte(rest, ':')
+	if !ok || !isNumber || space <= 0 || colon < space {
 		return number, fn, 0, false
-	} else if space, colon := bytes.IndexByte(rest, ' '), bytes.LastIndexByte(rest, ':'); space <= 0 || colon < space {
-		return number, fn, 0, false
-	} else {
-		n, err := strconv.ParseInt(string(rest[colon+1:]), 10, 32)
-		fn = profile.Function{Name: stacktext.Clean(rest[:space]), File: stacktext.Clean(rest[space+1 : colon]), Kind: profile.KindPHP}
-		if fn.File == "<internal>" {
-			fn.File = ""
-		}
-		return number, fn, int32(max(0, min(n, math.MaxInt32))), err == nil
 	}
+	n, err := strconv.ParseInt(string(rest[colon+1:]), 10, 32)
+	fn = profile.Function{Name: stacktext.Clean(rest[:space]), File: stacktext.Clean(rest[space+1 : colon]), Kind: profile.KindPHP}
+	if fn.File == "<internal>" {
+		fn.File = ""
+	}
+	return number, fn, int32(max(0, min(n, math.MaxInt32))), err == nil
+}
+
+// withoutOpcode cuts the name of an opcode off a line.
+func withoutOpcode(line []byte) []byte {
+	if i := bytes.LastIndex(line, []byte(":ZEND_")); i >= 0 && !bytes.ContainsAny(line[i+1:], ": /") {
+		return line[:i]
+	}
+	return line
 }
 
 func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
