@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -33,8 +35,45 @@ func OneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query,
 		return q, notes, nil
 	}
 	q.Types = names[:1]
-	others := slices.Sorted(slices.Values(names[1:]))
-	return q, append(notes, fmt.Sprintf("value type %s; --type shows others: %s", names[0], strings.Join(others, ", "))), nil
+	return q, append(notes, OtherTypes(list, q.Types)), nil
+}
+
+// OtherTypes is the note about the value types of profiles that an answer about some types
+// does not show, with their samples where they are others, or other events, than the shown
+// ones; empty: it shows all.
+func OtherTypes(list []store.Profile, shown []string) string {
+	samples := map[string]int64{}
+	for i := range list {
+		samples[list[i].Type.Name] += list[i].Samples
+	}
+	shown = slices.Sorted(slices.Values(shown))
+	of := int64(0)
+	for _, name := range shown {
+		of += samples[name]
+	}
+	names, text := []string{}, strings.Join(shown, ", ")
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		if slices.Contains(shown, name) {
+			continue
+		}
+		if n := samples[name]; n != of {
+			name += fmt.Sprintf(" (%s)", samplesText(n))
+			text = strings.Join(shown, ", ") + ", " + samplesText(of)
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("value type %s; --type shows others: %s", text, strings.Join(names, ", "))
+}
+
+// samplesText is a number of samples.
+func samplesText(n int64) string {
+	if n == 1 {
+		return "1 sample"
+	}
+	return words.Count(n) + " samples"
 }
 
 // TypesOf returns the names of the value types of profiles: first the one that is the

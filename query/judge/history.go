@@ -247,15 +247,11 @@ func ofMainTypes(all []*benchmarkRuns) (main []store.Profile) {
 
 // otherTypes says which value types an answer about some of the profiles does not show.
 func otherTypes(list, shown []store.Profile) []string {
-	typeOf := func(p *store.Profile) string { return p.Type.Name }
-	names := query.Distinct(shown, typeOf)
-	others := slices.DeleteFunc(query.Distinct(list, typeOf), func(name string) bool { return slices.Contains(names, name) })
-	if len(others) == 0 {
-		return nil
+	names := query.Distinct(shown, func(p *store.Profile) string { return p.Type.Name })
+	if note := query.OtherTypes(list, names); note != "" {
+		return []string{note}
 	}
-	slices.Sort(names)
-	slices.Sort(others)
-	return []string{fmt.Sprintf("value type %s; --type shows others: %s", strings.Join(names, ", "), strings.Join(others, ", "))}
+	return nil
 }
 
 // amounts returns the value of the function in every profile that has it.

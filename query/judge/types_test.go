@@ -47,7 +47,7 @@ func TestOneType(t *testing.T) {
 			put(t, st, "a", "r", cpu)
 			put(t, st, "b", "r", live)
 			put(t, st, "c", "r", live)
-		}, nil, []string{"live"}, "cpu"},
+		}, nil, []string{"live"}, "cpu (1 sample)"},
 		{"two files of one benchmark", func(st store.Store) {
 			put(t, st, "b", "r", live, alloc)
 			put(t, st, "b", "r", cpu)
