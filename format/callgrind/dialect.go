@@ -23,7 +23,8 @@ type meaning struct {
 }
 
 var (
-	xdebug = dialect{kind: profile.KindPHP}
+	// Xdebug 2 has events without units; Xdebug 3 names them (Time_(10ns)).
+	xdebug = dialect{kind: profile.KindPHP, events: map[string]meaning{"Time": {profile.Wall, "nanoseconds", 1000}, "Memory": {"Memory", "bytes", 1}}}
 	yappi  = dialect{profile.KindPython, map[string]meaning{"Ticks": {profile.Wall, "nanoseconds", 1000}}, yappiName}
 	// pyprof2calltree converts the files of cProfile.
 	pyprof = dialect{profile.KindPython, map[string]meaning{"ns": {profile.Wall, "nanoseconds", 1}}, pyprofName}
@@ -41,10 +42,9 @@ func dialectOf(creator, event string) dialect {
 		return xdebug
 	case creator == "yappi":
 		return yappi
-	case creator != "":
-	case event == "ns":
+	case creator == "pyprof2calltree", creator == "" && event == "ns":
 		return pyprof
-	case rubyProf.events[event].unit != "":
+	case creator == "ruby" || creator == "ruby-prof", creator == "" && rubyProf.events[event].unit != "":
 		return rubyProf
 	}
 	return dialect{}

@@ -18,6 +18,10 @@ func TestDialects(t *testing.T) {
 			"== cpu nanoseconds scale 0 default\n5000 Shop::Cart#total:3:0 (/a/cart.rb:0:0)\n4000 Shop::Cart#total (/a/cart.rb:0:0) > Shop::Price.of:9:0 (/a/cart.rb:0:0)\n" +
 				"1000 Shop::Tax.new:1:0 (/a/x.rb:0:0)\n1000 [global]:1:0 (/a/x.rb:0:0)\n"},
 		{"ruby-prof, memory", "events: memory\n\nfl=/a/cart.rb\nfn=Cart::total\n3 5\n", "== alloc bytes scale 0 default\n5 Cart#total:3:0 (/a/cart.rb:0:0)\n"},
+		{"pyprof2calltree by name", "creator: pyprof2calltree\nevents: Nanoseconds\n\nfl=/a/b.py\nfn=f:3\n3 5\n", "== wall nanoseconds scale 0 default\n5 f:3:0 (/a/b.py:3:0)\n"},
+		{"ruby-prof by name", "creator: ruby-prof\nevents: wall_time\n\nfl=/a/cart.rb\nfn=Cart::total\n3 5\n", "== wall nanoseconds scale 0 default\n5000 Cart#total:3:0 (/a/cart.rb:0:0)\n"},
+		{"a unit as event", "events: ms\n\nfl=/a/b.c\nfn=f\n3 5\n", "== wall nanoseconds scale 0 default\n5000000 f:3:0 (/a/b.c:0:0)\n"},
+		{"Xdebug 2", "creator: xdebug 2.9.6 (PHP 7.4.7)\nevents: Time Memory\n\nfl=/a/b.php\nfn={main}\n1 400 100\n", "== wall nanoseconds scale 0 default\n400000 {main}:1:0 (/a/b.php:0:0)\n== Memory bytes scale 0\n100 {main}:1:0 (/a/b.php:0:0)\n"},
 		{"another creator", "version: 1\ncreator: other-1\nevents: memory\n\nfl=/a/cart.rb\nfn=Cart::total\n3 5\n", "== memory events scale 0 default\n5 Cart::total:3:0 (/a/cart.rb:0:0)\n"},
 	} {
 		p := mustDecode(t, tt.text)

@@ -102,6 +102,9 @@ var units = map[string]struct {
 	"B": {"bytes", 1}, "kB": {"bytes", 1 << 10}, "MB": {"bytes", 1 << 20}, "GB": {"bytes", 1 << 30}, "TB": {"bytes", 1 << 40},
 }
 
+// times are the names of events that are units of time.
+var times = map[string]int64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6}
+
 // pprofNames are the names of pprof's types, which it writes with their unit.
 var pprofNames = map[string]string{
 	"samples": profile.CPUSamples, "alloc_space": profile.Alloc, "alloc_objects": profile.AllocSamples,
@@ -114,6 +117,9 @@ var pprofNames = map[string]string{
 func (d *dialect) valueType(event string) (profile.ValueType, int64) {
 	if m, ok := d.events[event]; ok {
 		return profile.ValueType{Name: m.name, Unit: m.unit, Original: event}, m.factor
+	}
+	if factor, ok := times[strings.ToLower(event)]; ok {
+		return profile.ValueType{Name: profile.Wall, Unit: "nanoseconds", Original: event}, factor
 	}
 	name, unit, ok := strings.Cut(strings.TrimSuffix(event, ")"), "(")
 	name, underscored := strings.CutSuffix(name, "_")

@@ -68,7 +68,8 @@ func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	if err := s.End(); err != nil {
 		return err
 	}
-	return d.fill(p)
+	d.fill(p)
+	return nil
 }
 
 // point reads a program point: a stack with its numbers.
@@ -124,25 +125,27 @@ func (d *dhat) push(frame int32) {
 }
 
 // fill makes the tables.
-func (d *dhat) fill(p *profile.Profile) error {
+func (d *dhat) fill(p *profile.Profile) {
 	for i, m := range metrics {
 		if d.has[i] || i == 0 {
 			p.Tables = append(p.Tables, d.tables[i].Samples(d.valueType(i, m.name), false, 0))
 		}
 	}
-	for _, f := range d.points.Places {
-		if int(f) >= len(d.frames) && f != noFrame {
-			return &profile.ParseError{Offset: -1, Err: profile.Malformed("frame %d of %d", f, len(d.frames))}
-		}
-	}
+	lost := 0
 	d.points.Link(p.Tables, func(parent profile.StackID, n int32) profile.StackID {
 		f := d.points.Places[n]
-		if f == noFrame {
+		switch {
+		case f == noFrame:
 			return call(p.Symbols, parent, &unlisted)
+		case int(f) >= len(d.frames):
+			lost++
+			return call(p.Symbols, parent, &parsed{function: profile.Function{Name: profile.NoName}})
 		}
 		return call(p.Symbols, parent, &d.frames[f])
 	})
-	return nil
+	if lost > 0 {
+		p.Warnf("%d frames of stacks are not in the list of %d frames; they count as %s", lost, len(d.frames), profile.NoName)
+	}
 }
 
 // valueType returns the type of a metric. Outside of the mode heap the first two count

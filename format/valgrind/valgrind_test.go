@@ -89,6 +89,18 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestUnknownFrame reads a stack of a frame that is not in the list.
+func TestUnknownFrame(t *testing.T) {
+	p, err := decodeDHAT([]byte(`{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","pps":[{"tb":3,"fs":[7,1]}],"ftbl":["[root]","0x5: main (a.c:7)"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "3 main:7:0 (a.c:0:0) 0x5 > [unknown]\nwarning: 1 frames of stacks are not in the list of 2 frames; they count as [unknown]\n"
+	if got := readtest.Describe(p); !strings.Contains(got, want) {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	const tree = head + "snapshot=1\nheap_tree=peak\n"
 	for text, c := range map[string]struct {
@@ -108,8 +120,7 @@ func TestErrors(t *testing.T) {
 		is   error
 		says string
 	}{
-		`{"dhatFileVersion":3}`: {profile.ErrUnsupported, "version 3"},
-		`{"dhatFileVersion":2,"pps":[{"tb":1,"fs":[7]}],"ftbl":["[root]"]}`:                   {profile.ErrMalformed, "frame 7 of 1"},
+		`{"dhatFileVersion":3}`:                                                               {profile.ErrUnsupported, "version 3"},
 		`{"dhatFileVersion":2,"pps":[{"tb":1,"fs":[-7]}]}`:                                    {profile.ErrMalformed, "frame -7"},
 		`{"dhatFileVersion":2,"pps":[{"tb":-1}]}`:                                             {profile.ErrMalformed, "tb is -1"},
 		`{"dhatFileVersion":2,"pps":[{"tb":1,"fs":[0,0,0]}]}`:                                 {profile.ErrTooLarge, "--max-depth"},
