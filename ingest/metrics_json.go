@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/testrun"
@@ -218,15 +220,14 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 	for _, r := range results {
 		benchmark := inClass(r.Benchmark, paramText(r.Params))
 		add := func(label string, m metric) {
-			// JMH writes "NaN" as a string when a score or an error does not exist.
-			if v, ok := m.Score.(float64); ok && r.Benchmark != "" {
-				half, _ := m.Error.(float64)
+			if v, ok := jmhNumber(m.Score); ok && r.Benchmark != "" {
+				half, _ := jmhNumber(m.Error)
 				samples, n := jmhSamples(m.Raw)
 				s.add(benchmark, testrun.Metric{Name: label, Mean: v, Unit: m.ScoreUnit, N: n, Error: max(0, half)}, samples)
 			}
 		}
 		add(cmp.Or(r.Mode, "score"), r.Primary)
-		if score, ok := r.Primary.Score.(float64); ok {
+		if score, ok := jmhNumber(r.Primary.Score); ok {
 			s.estimate(benchmark, r.jmhTime.operations(r.Mode, score, r.Primary.ScoreUnit))
 		}
 		for _, k := range slices.Sorted(maps.Keys(r.Secondary)) {
@@ -234,6 +235,18 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// jmhNumber returns a number, which may be in quotes; JMH writes "NaN" where there is none.
+func jmhNumber(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	}
+	return 0, false
 }
 
 // enoughForks is the number of forks from which on their means are the measurements.
@@ -247,7 +260,7 @@ func jmhSamples(forks [][]any) (samples []float64, iterations int) {
 	for _, f := range forks {
 		sum, n := 0.0, 0
 		for _, x := range f {
-			if v, ok := x.(float64); ok {
+			if v, ok := jmhNumber(x); ok {
 				all, sum, n = append(all, v), sum+v, n+1
 			}
 		}

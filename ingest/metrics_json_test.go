@@ -24,6 +24,7 @@ func TestJSONOfTools(t *testing.T) {
 			"", "BM_y", "time/op 9 ns/op 1"},
 		{"dotnet", `{"Title":"X","Benchmarks":[{"DisplayInfo":"d","Namespace":"Shop","Type":"Cart","Method":"Total","Parameters":"N=10","FullName":"Shop.Cart.Total(N: 10)","Statistics":{"OriginalValues":[1,3],"N":2,"Mean":2},"Memory":{"BytesAllocatedPerOperation":48}}]}`,
 			"", "Cart.Total:N=10", "time/op 2 ns/op 2 1 3, B/op 48 B/op 1"},
+		{"JMH, numbers in quotes", `[{"benchmark":"a.Cart.total","mode":"avgt","primaryMetric":{"score":"2.0","scoreError":"NaN","scoreUnit":"us/op","rawData":[["1.5",2.5]]}}]`, "", "Cart.total", "avgt 2 us/op 2 1.5 2.5"},
 		{"criterion", `{"reason":"benchmark-complete","id":"fib/20","iteration_count":[2,4],"measured_values":[4,12],"unit":"ns","typical":{"estimate":2.5,"unit":"ns"}}
 {"reason":"group-complete","group_name":"fib"}`, "", "fib/20", "time/op 2.5 ns/op 2 2 3"},
 		{"target/criterion/fib/20/new/estimates.json", `{"mean":{"point_estimate":3},"slope":{"point_estimate":2}}`, "", "fib/20", "time/op 2 ns/op 1"},
