@@ -188,7 +188,8 @@ func TestProfile(t *testing.T) {
 	for id, list := range seen.Snapshots {
 		for _, s := range list {
 			f := s.Stack.CodeSignatures
-			if strings.Contains(strings.Join(f, "\n"), "goexit") || slices.ContainsFunc(f, func(f string) bool { return strings.Contains(f, "dendro/agent.") }) {
+			if strings.Contains(strings.Join(f, "\n"), "goexit") ||
+				slices.ContainsFunc(f, func(f string) bool { return strings.Contains(f, "dendro/agent.") }) {
 				t.Fatalf("stack %q", f)
 			}
 		}
@@ -199,11 +200,13 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	for _, o := range seen.Segments {
-		if strings.HasSuffix(o.Spans[0].OperationName, "TestProfile.func2.1") || o.Spans[0].OperationName == "checkout" || o.Spans[0].OperationName == "other" {
+		if strings.HasSuffix(o.Spans[0].OperationName, "TestProfile.func2.1") || o.Spans[0].OperationName == "checkout" ||
+			o.Spans[0].OperationName == "other" {
 			continue
 		}
 		ref := o.Spans[0].Refs
-		if len(ref) != 1 || ref[0].RefType != agentv3.RefType_CrossThread || ref[0].ParentTraceSegmentId != root.TraceSegmentId || o.TraceId != root.TraceId {
+		if len(ref) != 1 || ref[0].RefType != agentv3.RefType_CrossThread || ref[0].ParentTraceSegmentId != root.TraceSegmentId ||
+			o.TraceId != root.TraceId {
 			t.Errorf("the child is %v", o)
 		}
 		if _, n := in(seen.Snapshots[o.TraceSegmentId], "childWork"); n < 3 {
@@ -372,7 +375,8 @@ func TestNested(t *testing.T) {
 	stop()
 	seen := s.Seen()
 	o := seen.Segment("renamed")
-	if len(seen.Segments) != 1 || o == nil || len(o.Spans) != 3 || o.Spans[2].OperationName != "deep" || o.Spans[2].ParentSpanId != 1 || o.Spans[2].SpanType != agentv3.SpanType_Entry {
+	if len(seen.Segments) != 1 || o == nil || len(o.Spans) != 3 || o.Spans[2].OperationName != "deep" || o.Spans[2].ParentSpanId != 1 ||
+		o.Spans[2].SpanType != agentv3.SpanType_Entry {
 		t.Errorf("segments %v", seen.Segments)
 	}
 }
@@ -497,10 +501,12 @@ func TestTrace(t *testing.T) {
 		t.Fatalf("segments %v", seen.Segments)
 	}
 	exit, ref := job.Spans[1], stock.Spans[0].Refs[0]
-	if exit.SpanType != agentv3.SpanType_Exit || "http://"+exit.Peer != inner.URL || exit.ParentSpanId != 0 || exit.SpanLayer != agentv3.SpanLayer_Http {
+	if exit.SpanType != agentv3.SpanType_Exit || "http://"+exit.Peer != inner.URL || exit.ParentSpanId != 0 ||
+		exit.SpanLayer != agentv3.SpanLayer_Http {
 		t.Errorf("the exit span is %v", exit)
 	}
-	if stock.TraceId != job.TraceId || ref.ParentTraceSegmentId != job.TraceSegmentId || ref.ParentSpanId != exit.SpanId || ref.ParentService != "shop" ||
+	if stock.TraceId != job.TraceId || ref.ParentTraceSegmentId != job.TraceSegmentId || ref.ParentSpanId != exit.SpanId ||
+		ref.ParentService != "shop" ||
 		ref.ParentServiceInstance != "one" || ref.ParentEndpoint != "job" || ref.NetworkAddressUsedAtPeer != exit.Peer {
 		t.Errorf("the reference is %v", ref)
 	}
@@ -668,7 +674,8 @@ func TestTLS(t *testing.T) {
 	}()
 	roots := x509.NewCertPool()
 	roots.AddCert(web.Certificate())
-	stop, err := agent.Start(agent.Options{Service: "shop", Server: "127.0.0.1:1, " + listener.Addr().String(), TLS: &tls.Config{RootCAs: roots}})
+	stop, err := agent.Start(agent.Options{Service: "shop", Server: "127.0.0.1:1, " + listener.Addr().String(),
+		TLS: &tls.Config{RootCAs: roots}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -742,7 +749,8 @@ func TestWithout(t *testing.T) {
 	agent.Go(t.Context(), func(ctx context.Context) { f(ctx); agent.Name(ctx, "b"); close(done) })
 	<-done
 	w := httptest.NewRecorder()
-	agent.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called++ })).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	agent.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called++ })).ServeHTTP(w,
+		httptest.NewRequest(http.MethodGet, "/", nil))
 	if called != 5 {
 		t.Errorf("%d calls", called)
 	}

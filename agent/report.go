@@ -47,7 +47,8 @@ type reporter struct {
 
 func newReporter(a *agent) *reporter {
 	r := &reporter{agent: a, failing: map[string]bool{}}
-	r.snapshots = outbox[*profilev3.ThreadSnapshot]{queue: make(chan *profilev3.ThreadSnapshot, snapshotCapacity), name: "snapshots", reporter: r}
+	r.snapshots = outbox[*profilev3.ThreadSnapshot]{queue: make(chan *profilev3.ThreadSnapshot, snapshotCapacity), name: "snapshots",
+		reporter: r}
 	r.segments = outbox[*agentv3.SegmentObject]{queue: make(chan *agentv3.SegmentObject, segmentCapacity), name: "segments", reporter: r}
 	return r
 }
@@ -240,7 +241,8 @@ func (r *reporter) keepAlive(ctx context.Context) {
 }
 
 // manage sends a message about the instance. It is not sent again: the next comes.
-func manage[M proto.Message](ctx context.Context, r *reporter, key string, m M, call func(context.Context, M, ...grpc.CallOption) (*commonv3.Commands, error)) {
+func manage[M proto.Message](ctx context.Context, r *reporter, key string, m M,
+	call func(context.Context, M, ...grpc.CallOption) (*commonv3.Commands, error)) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if r.agent.Send != nil {

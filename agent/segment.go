@@ -142,7 +142,8 @@ func Exit(ctx context.Context, call Call, f func(ctx context.Context, header str
 
 // span returns the span of a call.
 func (c *Call) span(kind agentv3.SpanType) *agentv3.SpanObject {
-	return &agentv3.SpanObject{OperationName: c.Operation, Peer: c.Peer, SpanType: kind, SpanLayer: agentv3.SpanLayer(c.Layer), ComponentId: c.Component}
+	return &agentv3.SpanObject{OperationName: c.Operation, Peer: c.Peer, SpanType: kind, SpanLayer: agentv3.SpanLayer(c.Layer),
+		ComponentId: c.Component}
 }
 
 // Name renames the segment that ctx is in, for routers that know the endpoint only
@@ -261,7 +262,8 @@ func finish(o *agentv3.SpanObject, failed bool, err error) {
 		if err != nil {
 			text = err.Error()
 		}
-		o.Logs = append(o.Logs, &agentv3.Log{Time: o.EndTime, Data: []*commonv3.KeyStringValuePair{pair("event", "error"), pair("message", text)}})
+		o.Logs = append(o.Logs, &agentv3.Log{Time: o.EndTime,
+			Data: []*commonv3.KeyStringValuePair{pair("event", "error"), pair("message", text)}})
 	}
 }
 

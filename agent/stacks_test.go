@@ -73,7 +73,8 @@ func TestOwners(t *testing.T) {
 			t.Errorf("%s: stacks of %d segments: %v", name, len(stacks), stacks)
 		}
 		plain := strings.Join(stacks["plain"], "\n")
-		if !strings.HasPrefix(plain, "runtime/pprof.Do:") || strings.Contains(plain, "ContainsFunc") || strings.Contains(plain, "goexit") || !strings.Contains(plain, "runtime.gopark:") {
+		if !strings.HasPrefix(plain, "runtime/pprof.Do:") || strings.Contains(plain, "ContainsFunc") || strings.Contains(plain, "goexit") ||
+			!strings.Contains(plain, "runtime.gopark:") {
 			t.Errorf("%s: plain:\n%s", name, plain)
 		}
 		if deep := stacks["deep"]; len(deep) == 0 || deep[0] != truncated || !strings.HasPrefix(deep[len(deep)-1], "runtime.gopark:") {

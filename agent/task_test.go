@@ -98,7 +98,8 @@ func TestOverlap(t *testing.T) {
 		minutes string
 		ok      bool
 	}{
-		{1, "1", false}, {-1, "2", false}, {4, "10", false}, {-3, "15", false}, {5, "1", false}, {-1, "1", false}, {6, "1", true}, {-2, "1", true},
+		{1, "1", false}, {-1, "2", false}, {4, "10", false}, {-3, "15", false}, {5, "1", false}, {-1, "1", false}, {6, "1", true},
+		{-2, "1", true},
 	} {
 		err := a.tasks.execute(order(fmt.Sprint("t", i), "StartTime", at(c.start), "Duration", c.minutes))
 		if (err == nil) != c.ok {
@@ -114,7 +115,8 @@ func TestEnds(t *testing.T) {
 		if err := a.tasks.execute(order(id)); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(5 * time.Second); len(a.out.list()) == 0 || a.out.list()[len(a.out.list())-1] != id; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Second); len(a.out.list()) == 0 ||
+			a.out.list()[len(a.out.list())-1] != id; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("finished %v", a.out.list())
 			}
@@ -228,7 +230,8 @@ func TestHeader(t *testing.T) {
 		ref.ParentServiceInstance != "i" || ref.ParentEndpoint != "/e" || ref.NetworkAddressUsedAtPeer != "127.0.0.1:80" {
 		t.Errorf("%v", ref)
 	}
-	for _, bad := range []string{"", "1", "1-dA==-cw==-x-c2hvcA==-aQ==-L2U=-", "1-/w==-cw==-3-c2hvcA==-aQ==-L2U=-", "1---3----", strings.Repeat("-", 7),
+	for _, bad := range []string{"", "1", "1-dA==-cw==-x-c2hvcA==-aQ==-L2U=-", "1-/w==-cw==-3-c2hvcA==-aQ==-L2U=-", "1---3----",
+		strings.Repeat("-", 7),
 		"1-dA==-cw==-3-c2hvcA==-aQ==-L2U=-" + strings.Repeat("A", maxHeader)} {
 		if parseHeader(bad) != nil {
 			t.Errorf("%q is a header", bad)
@@ -238,7 +241,8 @@ func TestHeader(t *testing.T) {
 
 // TestLongTexts wants what clients choose cut, between two characters.
 func TestLongTexts(t *testing.T) {
-	o := &agentv3.SpanObject{OperationName: strings.Repeat("é", maxText), Tags: []*commonv3.KeyStringValuePair{pair("url", strings.Repeat("a", 1<<20))}}
+	o := &agentv3.SpanObject{OperationName: strings.Repeat("é", maxText),
+		Tags: []*commonv3.KeyStringValuePair{pair("url", strings.Repeat("a", 1<<20))}}
 	clean(o)
 	if len(o.OperationName) != maxText || len(o.Tags[0].Value) != maxText || !utf8.ValidString(o.OperationName) {
 		t.Errorf("texts of %d and %d bytes", len(o.OperationName), len(o.Tags[0].Value))

@@ -15,7 +15,8 @@ func TestDeepViews(t *testing.T) {
 	p.Interval = 1
 	v := calltree.NewViewer(p)
 	for _, text := range []string{"merge-function:A", "merge-node:A;B;C", "drop-function:none", "focus-function:B", "focus-subtree:A;B",
-		"focus-subtree-inverted:A;C;B", "focus-self:A", "collapse-function:C", "collapse-direct-recursion:A", "collapse-recursion:B", "collapse-recursion:*",
+		"focus-subtree-inverted:A;C;B", "focus-self:A", "collapse-function:C", "collapse-direct-recursion:A", "collapse-recursion:B",
+		"collapse-recursion:*",
 		"filter:stack-prefix:A;B", "filter:stack-suffix:A", "filter:function-include:C"} {
 		s := mustShow(t, v, calltree.View{Transforms: transforms(text)})
 		check(t, s.Tree)
@@ -32,7 +33,8 @@ func TestDeepViews(t *testing.T) {
 	}
 	s.Callees([]int32{1})
 	s.Callers([]int32{1})
-	for name, n := range map[string]int{"nodes": s.Len(), "rows upside down": rows, "boxes of time": len(boxes), "boxes": len(s.Flame(0)), "boxes upside down": len(inv.Flame(0))} {
+	for name, n := range map[string]int{"nodes": s.Len(), "rows upside down": rows, "boxes of time": len(boxes), "boxes": len(s.Flame(0)),
+		"boxes upside down": len(inv.Flame(0))} {
 		if n != depth {
 			t.Errorf("%d %s, want %d", n, name, depth)
 		}

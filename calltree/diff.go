@@ -120,7 +120,8 @@ func (d *Diff) commensurable(b, n *Tree) error {
 // two outputs of one profiler are: py-spy's raw has samples, its speedscope their times.
 func timesOfSamples(time, samples profile.ValueType) bool {
 	return samples.Unit == "count" && samples.Scale == 0 && time.Unit == "nanoseconds" && time.Scale == 0 && sampleWeight(time) > 0 &&
-		(samples.Name == time.Name+"-samples" || time.Name == "time" && (samples.Name == profile.CPUSamples || samples.Name == profile.WallSamples))
+		(samples.Name == time.Name+"-samples" || time.Name == "time" &&
+			(samples.Name == profile.CPUSamples || samples.Name == profile.WallSamples))
 }
 
 func sumAbs(t *Tree) uint64 { return uint64(t.RootTotal()) }

@@ -97,7 +97,8 @@ func (s *matchSide) order() []int32 {
 			return c
 		}
 		x, y := &s.functions[i], &s.functions[j]
-		return cmp.Or(strings.Compare(s.module[i], s.module[j]), strings.Compare(x.File, y.File), compareLine(x, y), strings.Compare(x.SystemName, y.SystemName), strings.Compare(x.Module, y.Module))
+		return cmp.Or(strings.Compare(s.module[i], s.module[j]), strings.Compare(x.File, y.File), compareLine(x, y),
+			strings.Compare(x.SystemName, y.SystemName), strings.Compare(x.Module, y.Module))
 	})
 	return order
 }

@@ -75,7 +75,8 @@ func TestMatching(t *testing.T) {
 		{"one more in the file", "g a.js:10", "g a.js:10, g a.js:20", "=g a.js:10, +g a.js:20"},
 		{"another checkout", "f /home/x/src/a.c:1", "f /build/7/src/a.c:2", "=f /build/7/src/a.c:2"},
 		{"another version of a module", "f /m/bar@v1.2.3/a.go:1", "f /m/bar@v1.3.0/a.go:1", "=f /m/bar@v1.3.0/a.go:1"},
-		{"of two candidates none is taken", "f /x/src/a.c:1, f /y/src/a.c:1", "f /z/src/a.c:1", "-f /x/src/a.c:1, -f /y/src/a.c:1, +f /z/src/a.c:1"},
+		{"of two candidates none is taken", "f /x/src/a.c:1, f /y/src/a.c:1", "f /z/src/a.c:1",
+			"-f /x/src/a.c:1, -f /y/src/a.c:1, +f /z/src/a.c:1"},
 		{"another version of a library", "f /lib/libc.so.6!", "f /lib64/libc.so.7!", "=f"},
 		{"a temporary directory", "f /tmp/build1/x.test!/src/x/a.go:3", "f /tmp/build2/x.test!/src/x/a.go:3", "=f /src/x/a.go:3"},
 		{"one side does not know files", "f a.c:10", "f", "=f a.c:10"},
@@ -84,10 +85,13 @@ func TestMatching(t *testing.T) {
 		{"another checkout, with namesakes",
 			"f /w/old/a.c:1, f /w/old/x/a.c:1, g /w/old/b.c:9", "f /w/new/a.c:2, f /w/new/x/a.c:2, g /w/new/b.c:9",
 			"=f /w/new/a.c:2, =f /w/new/x/a.c:2, =g /w/new/b.c:9"},
-		{"another checkout, a namesake in another file", "f /w/old/a.c:1, g /w/old/b.c:9", "f /w/new/c.c:1, g /w/new/b.c:9", "+f /w/new/c.c:1, -f /w/old/a.c:1, =g /w/new/b.c:9"},
+		{"another checkout, a namesake in another file", "f /w/old/a.c:1, g /w/old/b.c:9", "f /w/new/c.c:1, g /w/new/b.c:9",
+			"+f /w/new/c.c:1, -f /w/old/a.c:1, =g /w/new/b.c:9"},
 		{"a name with its package, in another file", "shop.f /w/old/a.go:1", "shop.f /w/new/b.go:1", "=shop.f /w/new/b.go:1"},
-		{"a script's name has its file", "f (/w/old/src/a.js) /w/old/src/a.js:1", "f (/w/new/src/a.js) /w/new/src/a.js:4", "=f (/w/new/src/a.js) /w/new/src/a.js:4"},
-		{"another disk, other separators", `f C:\old\src\a.c:1, g C:\old\b.c:1`, "f /new/src/a.c:1, g /new/b.c:1", "=f /new/src/a.c:1, =g /new/b.c:1"},
+		{"a script's name has its file", "f (/w/old/src/a.js) /w/old/src/a.js:1", "f (/w/new/src/a.js) /w/new/src/a.js:4",
+			"=f (/w/new/src/a.js) /w/new/src/a.js:4"},
+		{"another disk, other separators", `f C:\old\src\a.c:1, g C:\old\b.c:1`, "f /new/src/a.c:1, g /new/b.c:1",
+			"=f /new/src/a.c:1, =g /new/b.c:1"},
 		{"a program built under another name", "f old!a.c, g old!a.c", "f new!a.c, h new!b.c", "=f a.c, -g a.c, +h b.c"},
 		{"a library built under another name", "f g-1.jar!, g g-1.jar!, h g-1.jar!", "f g-2.jar!, g g-2.jar!, h g-2.jar!", "=f, =g, =h"},
 		{"two names", "f a.c:10", "g a.c:10", "-f a.c:10, +g a.c:10"},
@@ -151,7 +155,8 @@ func TestMatchingIsSymmetricAndOneToOne(t *testing.T) {
 			return c
 		}
 		x, y := count(ab), count(ba)
-		if x[calltree.OnBoth] != y[calltree.OnBoth] || x[calltree.OnlyNew] != y[calltree.Vanished] || x[calltree.Vanished] != y[calltree.OnlyNew] {
+		if x[calltree.OnBoth] != y[calltree.OnBoth] || x[calltree.OnlyNew] != y[calltree.Vanished] ||
+			x[calltree.Vanished] != y[calltree.OnlyNew] {
 			t.Fatalf("%s and the other way %s", drawMatch(ab), drawMatch(ba))
 		}
 	})

@@ -22,8 +22,9 @@ const (
 // Renames finds functions that were renamed, as the values are compared: one has no
 // samples on the new side, the other none on the base; the same callers call them; self
 // and total of each call node changed by at most 30% or the sampling noise; package or
-// class, or the name without them, is the same; and no other function fits. A caller that was renamed itself is the same caller. Of several functions
-// that fit, the one with the same name in another package or class is taken.
+// class, or the name without them, is the same; and no other function fits. A caller that
+// was renamed itself is the same caller. Of several functions that fit, the one with the same
+// name in another package or class is taken.
 //
 // A function that replaces another of the same cost looks like a renamed one.
 func (d *Diff) Renames() []Rename {
@@ -47,7 +48,8 @@ func (d *Diff) Renames() []Rename {
 
 // newRenamer tells which functions vanished and which are new.
 func (d *Diff) newRenamer() *renamer {
-	m := &renamer{Diff: d, root: d.RootTotal(), gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)), partner: make(map[int32]int32)}
+	m := &renamer{Diff: d, root: d.RootTotal(), gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)),
+		partner: make(map[int32]int32)}
 	for n, fn := range d.Func {
 		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
 		m.fresh[fn] = m.fresh[fn] || d.New.Total[n] != 0
@@ -130,7 +132,8 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 func (m *renamer) fits(a, b int32) bool {
 	total := Pair{m.Base.Total[a], m.New.Total[b]}
 	f, g := &m.Functions[m.Func[a]], &m.Functions[m.Func[b]]
-	if total.Base == 0 || total.New == 0 || f.Kind != g.Kind || f.Package() != g.Package() && shortName(f.Name) != shortName(g.Name) || !m.enough(total) {
+	if total.Base == 0 || total.New == 0 || f.Kind != g.Kind || f.Package() != g.Package() && shortName(f.Name) != shortName(g.Name) ||
+		!m.enough(total) {
 		return false
 	}
 	limit := max(renameChange*m.Larger(total), m.Noise(total))

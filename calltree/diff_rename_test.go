@@ -12,7 +12,8 @@ import (
 func TestRenames(t *testing.T) {
 	for _, c := range []struct{ name, base, new, want string }{
 		{"leaf", "×90 ×60\nmain main\nload idle", "×90 ×60\nmain main\nread idle", "load→read"},
-		{"with its callees, one of them renamed too", "×90 ×60\nmain main\nload idle\njson\nscan", "×90 ×60\nmain main\nread idle\njson\nlex", "load→read scan→lex"},
+		{"with its callees, one of them renamed too", "×90 ×60\nmain main\nload idle\njson\nscan", "×90 ×60\nmain main\nread idle\njson\nlex",
+			"load→read scan→lex"},
 		{"package, at another cost", "×90 ×60\nmain main\na/old.Load a/old.Save", "×80 ×70\nmain main\nb/new.Load b/new.Save",
 			"a/old.Load→b/new.Load a/old.Save→b/new.Save"},
 		{"another package and name", "×90 ×60\nmain main\nstrings.Split idle", "×90 ×60\nmain main\nstrconv.ParseInt idle", ""},

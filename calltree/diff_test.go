@@ -33,7 +33,8 @@ func drawDiff(d *calltree.Diff) string {
 	var b strings.Builder
 	d.Walk(func(n int32) bool {
 		total, self := d.Total(n), d.Self(n)
-		fmt.Fprintf(&b, "%s- %s (total: %d→%d, self: %d→%d)", strings.Repeat("  ", int(d.Depth[n])), d.Name(n), total.Base, total.New, self.Base, self.New)
+		fmt.Fprintf(&b, "%s- %s (total: %d→%d, self: %d→%d)", strings.Repeat("  ", int(d.Depth[n])), d.Name(n), total.Base, total.New, self.Base,
+			self.New)
 		if p := total.Presence(); p != calltree.OnBoth {
 			fmt.Fprintf(&b, " %s", p)
 		}
@@ -228,7 +229,8 @@ func TestCompareFollowsItsDefinition(t *testing.T) {
 			}
 			seen[path] = true
 			b, w := wantBase[path], wantNew[path]
-			if self, total := d.Self(n), d.Total(n); self != (calltree.Pair{Base: b[0], New: w[0]}) || total != (calltree.Pair{Base: b[1], New: w[1]}) {
+			if self, total := d.Self(n), d.Total(n); self != (calltree.Pair{Base: b[0], New: w[0]}) ||
+				total != (calltree.Pair{Base: b[1], New: w[1]}) {
 				t.Fatalf("%s: self %v, total %v; want %v and %v", path, self, total, b, w)
 			}
 		}

@@ -109,7 +109,8 @@ func wide(n int, seed uint64) *profile.Profile {
 	p := proftest.Columns("")
 	frames := make([]profile.FrameID, 2000)
 	for i := range frames {
-		name := "com.acme.shop.module" + string(rune('a'+i%26)) + ".Class" + strings.Repeat("x", i%7) + string(rune('0'+i%10)) + "." + string(rune('a'+i/80))
+		name := "com.acme.shop.module" + string(rune('a'+i%26)) + ".Class" + strings.Repeat("x", i%7) + string(rune('0'+i%10)) + "." +
+			string(rune('a'+i/80))
 		frames[i] = p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name})})
 	}
 	depth := []int{}

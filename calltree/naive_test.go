@@ -46,13 +46,15 @@ func drawProfile(t *rapid.T) *naiveProfile {
 			Kind: []profile.Kind{profile.KindJS, profile.KindNative, profile.KindJS, profile.KindNative, profile.KindJSLabel}[i]})
 	}
 	n := &naiveProfile{Profile: p, functions: append(slices.Clone(sym.Functions),
-		profile.Function{Name: "xu", Module: "xu", Kind: profile.KindNative}, profile.Function{Name: "li", Module: "li", Kind: profile.KindNative})}
+		profile.Function{Name: "xu", Module: "xu", Kind: profile.KindNative},
+		profile.Function{Name: "li", Module: "li", Kind: profile.KindNative})}
 	for range rapid.IntRange(0, 12).Draw(t, "samples") {
 		st := profile.NoStack
 		var s naiveSample
 		cat := grey
 		for range rapid.IntRange(0, 7).Draw(t, "depth") {
-			fr := profile.Frame{Function: profile.FunctionID(rapid.IntRange(0, 4).Draw(t, "function")), Category: profile.CategoryID(rapid.IntRange(0, 3).Draw(t, "category"))}
+			fr := profile.Frame{Function: profile.FunctionID(rapid.IntRange(0, 4).Draw(t, "function")),
+				Category: profile.CategoryID(rapid.IntRange(0, 3).Draw(t, "category"))}
 			st = sym.Stack(st, sym.Frame(fr))
 			if fr.Category != 0 {
 				cat = fr.Category

@@ -104,7 +104,8 @@ func TestParallelCompare(t *testing.T) {
 			for s, side := range []calltree.Side{d.Base, d.New} {
 				tree := &calltree.Tree{Table: d.Table, Type: d.Type, Self: side.Self, Total: side.Total}
 				check(t, tree)
-				if w := []calltree.Side{want.Base, want.New}[s]; !same(tree, &calltree.Tree{Table: want.Table, Type: want.Type, Self: w.Self, Total: w.Total}) {
+				if w := []calltree.Side{want.Base, want.New}[s]; !same(tree,
+					&calltree.Tree{Table: want.Table, Type: want.Type, Self: w.Self, Total: w.Total}) {
 					t.Errorf("case %d, side %d: %d cores disagree with one", i, s, cores)
 				}
 			}

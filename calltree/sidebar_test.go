@@ -52,7 +52,8 @@ func TestSidebar(t *testing.T) {
 	}
 	inv := s.Invert()
 	h, _ := inv.FindPath([]string{"B"})
-	if got := s.InvertedSidebar(inv, h); got.Self.Value != 2 || got.Self.Categories != nil || got.Total.Value != 2 || len(got.Total.Categories) != 2 {
+	if got := s.InvertedSidebar(inv, h); got.Self.Value != 2 || got.Self.Categories != nil || got.Total.Value != 2 ||
+		len(got.Total.Categories) != 2 {
 		t.Errorf("B inverted: %+v", got)
 	}
 	h, _ = inv.FindPath([]string{"B", "A"})
@@ -69,7 +70,8 @@ func TestSidebarDenominators(t *testing.T) {
 		A   A    B   ·
 	`))
 	s := mustShow(t, v, calltree.View{})
-	if got := s.Sidebar(0); got.RootTotal != 5 || got.SampleTotal != 7 || got.Total.Value != 1 || got.Traced != nil || got.Total.Categories != nil {
+	if got := s.Sidebar(0); got.RootTotal != 5 || got.SampleTotal != 7 || got.Total.Value != 1 || got.Traced != nil ||
+		got.Total.Categories != nil {
 		t.Errorf("%+v", got)
 	}
 }

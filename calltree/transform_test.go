@@ -371,7 +371,8 @@ func TestTransformText(t *testing.T) {
 			t.Errorf("%s: %s, %v", c.text, tr, err)
 		}
 	}
-	for _, text := range []string{"", "merge-function", "merge-function:", "no-such:f", "merge-node:A;;B", "focus-self@nothing:f", "filter:x", "filter:no-such:x", ":x"} {
+	for _, text := range []string{"", "merge-function", "merge-function:", "no-such:f", "merge-node:A;;B", "focus-self@nothing:f", "filter:x",
+		"filter:no-such:x", ":x"} {
 		if _, err := calltree.ParseTransform(text); err == nil {
 			t.Errorf("%q: no error", text)
 		}

@@ -95,7 +95,8 @@ func BenchmarkViewChange(b *testing.B) {
 		{"preview", [2]calltree.View{{Preview: calltree.Range{End: 500e9}}, {Preview: calltree.Range{Start: 100e9, End: 900e9}}}},
 		{"search", [2]calltree.View{{Search: "method1"}, {Search: "class17,lib3"}}},
 		{"weights", [2]calltree.View{{Weights: calltree.Traced}, {}}},
-		{"drop-function", [2]calltree.View{{Transforms: transforms("drop-function:lib03::Class3::method3")}, {Transforms: transforms("filter:function-include:lib03::Class3::method3")}}},
+		{"drop-function", [2]calltree.View{{Transforms: transforms("drop-function:lib03::Class3::method3")},
+			{Transforms: transforms("filter:function-include:lib03::Class3::method3")}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			i := 0

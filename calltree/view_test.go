@@ -390,7 +390,8 @@ func TestCollapsedModuleKind(t *testing.T) {
 func TestAllocationsAreNotIdle(t *testing.T) {
 	p := profile.New(nil)
 	fn := p.Symbols.Function(profile.Function{Name: "A"})
-	st := p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: fn, Category: p.Symbols.Category(profile.Category{Name: "Idle", Color: "grey"})}))
+	st := p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: fn,
+		Category: p.Symbols.Category(profile.Category{Name: "Idle", Color: "grey"})}))
 	for _, name := range []string{"samples", "native-allocations", "js-allocations"} {
 		p.Tables = append(p.Tables, profile.Samples{Type: profile.ValueType{Name: name, Unit: "bytes"}})
 		p.Tables[len(p.Tables)-1].Add(st, 8)

@@ -48,14 +48,16 @@ func TestOverlappingMembers(t *testing.T) {
 	for n, overlap := range map[int]bool{1: false, 2: true, 3000: true} {
 		archive := overlapping(n, content)
 		spent, err := spentOn(t, archive, 0)
-		if overlap != (err != nil) || overlap && (!errors.Is(err, profile.ErrMalformed) || !strings.Contains(err.Error(), `"a" and "a" overlap`)) {
+		if overlap != (err != nil) || overlap && (!errors.Is(err, profile.ErrMalformed) ||
+			!strings.Contains(err.Error(), `"a" and "a" overlap`)) {
 			t.Errorf("%d entries: %v", n, err)
 		}
 		if overlap && spent > int64(len(archive)) {
 			t.Errorf("%d entries: %d bytes were read", n, spent)
 		}
 	}
-	if _, err := spentOn(t, zipped(zip.Store, "a", foldedText, "empty", "", "b", foldedText), 0); err != nil && !errors.Is(err, profile.ErrUnrecognized) {
+	if _, err := spentOn(t, zipped(zip.Store, "a", foldedText, "empty", "", "b", foldedText), 0); err != nil &&
+		!errors.Is(err, profile.ErrUnrecognized) {
 		t.Errorf("members side by side: %v", err)
 	}
 }
@@ -138,7 +140,8 @@ func TestReadEndsWithContext(t *testing.T) {
 		t.Errorf("inside: %v", last)
 	}
 	for _, content := range []string{gz(strings.Repeat(foldedText, 10_000)), strings.Repeat(foldedText, 10_000), archive} {
-		if spent, err := spentOn(t, content, 100); !errors.As(err, new(*cost.Exceeded)) || spent > 100 || !strings.Contains(err.Error(), "--max-view") {
+		if spent, err := spentOn(t, content, 100); !errors.As(err, new(*cost.Exceeded)) || spent > 100 ||
+			!strings.Contains(err.Error(), "--max-view") {
 			t.Errorf("%.10q: %d spent, %v", content, spent, err)
 		}
 	}
@@ -152,7 +155,8 @@ func (f reading) Read(b []byte) (int, error) { return f(b) }
 // FuzzArchives counts the work of archives: no more is unpacked than the size of the file
 // allows, and there are no more members than bytes.
 func FuzzArchives(f *testing.F) {
-	for _, seed := range []string{overlapping(9, foldedText), gz(tarred("a.zip", zipped(zip.Store, "b", foldedText))), zipped(zip.Deflate, "a.gz", gz(foldedText), "b", strings.Repeat("main 1\n", 1<<10)), zst(foldedText), lz4ed(foldedText)} {
+	for _, seed := range []string{overlapping(9, foldedText), gz(tarred("a.zip", zipped(zip.Store, "b", foldedText))),
+		zipped(zip.Deflate, "a.gz", gz(foldedText), "b", strings.Repeat("main 1\n", 1<<10)), zst(foldedText), lz4ed(foldedText)} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -326,7 +326,8 @@ func All() []Format {
 		{
 			Name: "folded", Title: "folded (collapsed) stacks",
 			Extensions: []string{".folded", ".collapsed", ".txt"},
-			Sniff:      folded.Sniff, Certain: folded.Certain, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode, Single: true,
+			Sniff:      folded.Sniff, Certain: folded.Certain, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode,
+			Single: true,
 		},
 		{
 			Name: "folded-diff", Title: "differential folded stacks (two counts a line: base and new)",

@@ -33,7 +33,8 @@ func TestMaxFrames(t *testing.T) {
 		text string
 		full bool
 	}{
-		{differentFrames("f", 96), false}, {differentFrames("g", 112), true}, {differentFrames("h", 160_000), true}, {differentFrames("f", 96), false}, {strings.Repeat(differentFrames("f", 96), 50), false},
+		{differentFrames("f", 96), false}, {differentFrames("g", 112), true}, {differentFrames("h", 160_000), true},
+		{differentFrames("f", 96), false}, {strings.Repeat(differentFrames("f", 96), 50), false},
 	} {
 		for _, packed := range []string{c.text, gz(c.text)} {
 			for _, err := range reader.Read("x.folded", strings.NewReader(packed)) {

@@ -82,7 +82,8 @@ func frames(n int, spell func(i int) string) string {
 // largeTexts are the formats whose memory does not depend on the number of samples, or
 // by a few bytes per sample. Those with columns of JSON keep their columns.
 var largeTexts = map[string]large{
-	"folded":       {body: "[worker-1 tid=7];" + frames(30, func(i int) string { return fmt.Sprintf("shop/demo/Ledger.step%d_[j];", i) }) + "leaf 1\n"},
+	"folded": {body: "[worker-1 tid=7];" + frames(30, func(i int) string { return fmt.Sprintf("shop/demo/Ledger.step%d_[j];", i) }) +
+		"leaf 1\n"},
 	"folded short": {body: "a;b;c 1\n"},
 	"perfscript": {body: "java 100/101 [002] 10.000100: 1000 cycles:\n" +
 		frames(10, func(i int) string { return fmt.Sprintf("\t7f00%04x step%d+0x10 (/usr/lib/libshop.so)\n", i, i) }) + "\n"},
@@ -91,12 +92,14 @@ var largeTexts = map[string]large{
 			return fmt.Sprintf("\"worker-%d\" #%d prio=5 os_prio=0 cpu=1.20ms elapsed=3.00s tid=0x0001 nid=0x1 runnable [0x1]\n   java.lang.Thread.State: RUNNABLE\n", t, t) +
 				frames(10, func(i int) string { return fmt.Sprintf("\tat shop.Ledger.step%d(Ledger.java:%d)\n", i, i) }) + "\n"
 		})},
-	"goroutine": {body: "goroutine 24 [chan receive]:\n" + frames(10, func(i int) string { return fmt.Sprintf("main.step%d(...)\n\tshop/main.go:%d\n", i, i) }) + "\n"},
+	"goroutine": {body: "goroutine 24 [chan receive]:\n" + frames(10,
+		func(i int) string { return fmt.Sprintf("main.step%d(...)\n\tshop/main.go:%d\n", i, i) }) + "\n"},
 	"goroutine counts": {head: "goroutine profile: total 1\n", body: "1 @ 0x1 0x2\n" +
 		frames(10, func(i int) string { return fmt.Sprintf("#\t0x%x\tmain.step%d+0x1\tshop/main.go:%d\n", i, i, i) }) + "\n"},
 	"pyspy": {head: "Process 1: python shop.py\nPython v3.11.2 (/usr/bin/python3)\n\n", body: "Thread 12 (active): \"pricing\"\n" +
 		frames(10, func(i int) string { return fmt.Sprintf("    step%d (shop.py:%d)\n", i, i) }) + "\n"},
-	"austin": {head: "# austin: 3.7.0\n# mode: full\n\n", body: "P1;T0:2;" + frames(30, func(i int) string { return fmt.Sprintf("/srv/shop/shop.py:step%d:%d;", i, i) }) + "x.py:leaf:3 10,0,-5\n"},
+	"austin": {head: "# austin: 3.7.0\n# mode: full\n\n",
+		body: "P1;T0:2;" + frames(30, func(i int) string { return fmt.Sprintf("/srv/shop/shop.py:step%d:%d;", i, i) }) + "x.py:leaf:3 10,0,-5\n"},
 	"rprof": {head: "memory profiling: line profiling: sample.interval=10000\n#File 1: /srv/shop.R\n", body: ":1:2:30:4:" +
 		frames(10, func(i int) string { return fmt.Sprintf("1#%d \"step%d\" ", i+1, i) }) + "\n"},
 	"callgrind": {head: "# callgrind format\nevents: Ir\n", body: "fn=(1) main\n1 10\ncfn=(2) step\ncalls=1 1\n2 30\nfn=(2)\n3 30\n"},
@@ -133,7 +136,8 @@ var largeTexts = map[string]large{
 			return fmt.Sprintf(`{"stack_id":%d,"thread_id":"0","elapsed_since_start_ns":"%d"},`, i%2, i*10_000_000)
 		}, tail: `{"stack_id":1,"thread_id":"0","elapsed_since_start_ns":"9000000000000000"}]}}`},
 	"dart": {column: 6, head: `{"type":"CpuSamples","samplePeriod":1000,"functions":[{"kind":"Dart","function":{"name":"main"}},{"kind":"Dart","function":{"name":"total"}}],"samples":[`,
-		each: func(i int) string { return fmt.Sprintf(`{"tid":7,"timestamp":%d,"stack":[%d,0]},`, 1000*i, i%2) }, tail: `{"tid":7,"timestamp":900000000000,"stack":[0]}]}`},
+		each: func(i int) string { return fmt.Sprintf(`{"tid":7,"timestamp":%d,"stack":[%d,0]},`, 1000*i, i%2) },
+		tail: `{"tid":7,"timestamp":900000000000,"stack":[0]}]}`},
 	"hierarchy": {head: `{"name":"root","value":0,"children":[`, body: `{"name":"main","value":10,"children":[{"name":"parse","value":6},{"name":"render","value":4}]},`, tail: `{"name":"end","value":1}]}`},
 	"memray":    {head: "allocator,num_allocations,size,tid,thread_name,stack_trace\n", body: "MALLOC,2,3000,1,0x1,load;/srv/shop/cart.py;12|main;/srv/shop/app.py;4\nCALLOC,1,500,1,0x1,main;/srv/shop/app.py;5\n"},
 	"phpspy":    {body: "0 Cart::total /srv/shop/Cart.php:12\n1 <main> /srv/shop/index.php:4\n# trace_ts = 1700000000.25\n\n"},

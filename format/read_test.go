@@ -136,7 +136,8 @@ func TestRead(t *testing.T) {
 		{"xz", hexed(xzHex), []string{"x folded 4"}},
 		{"xz in a zip", zipped(0, "a", hexed(xzHex)), []string{"x: a folded 4"}},
 		{"bad xz", hexed(xzHex)[:40], []string{"x! x: malformed: xz"}},
-		{"xz that needs a window of 1 GiB", hexed(strings.NewReplacer("210116000000742fe5a3", "2101240000005e1fc7f9").Replace(xzHex)), []string{"x! x: xz: too large"}},
+		{"xz that needs a window of 1 GiB", hexed(strings.NewReplacer("210116000000742fe5a3", "2101240000005e1fc7f9").Replace(xzHex)),
+			[]string{"x! x: xz: too large"}},
 		{"bzip2", hexed(bzip2Hex), []string{"x folded 4"}},
 		{"bad bzip2", hexed(bzip2Hex)[:40], []string{"x! x: malformed: bzip2"}},
 		{"UTF-16 without a mark", utf16Of(long, false)[2:], []string{"x folded 100000"}},
@@ -145,15 +146,19 @@ func TestRead(t *testing.T) {
 		{"UTF-16, big-endian", gz(utf16Of(long, true)), []string{"x folded 100000"}},
 		{"four times", nested, []string{"x folded 4"}},
 		{"five times", gz(nested), []string{"x! x: packed more than 4 times: unsupported"}},
-		{"zip", zipped(zip.Deflate, "d/", "", "d/a.folded", foldedText, "b.pb.gz", gz(pb), "README", "no profile", "__MACOSX/d/._a", "x", ".hidden", "x"), []string{
+		{"zip", zipped(zip.Deflate, "d/", "", "d/a.folded", foldedText, "b.pb.gz", gz(pb), "README", "no profile", "__MACOSX/d/._a", "x",
+			".hidden", "x"), []string{
 			"x: d/a.folded folded 4", "x: b.pb.gz pprof 12", "x: README! x: README: not a profile of a known format"}},
 		{"zip, stored", zipped(zip.Store, "a", foldedText), []string{"x: a folded 4"}},
 		{"zip with zstd", zipped(zstd.ZipMethodWinZip, "a", long), []string{"x: a folded 100000"}},
 		{"zip without files", zipped(zip.Store, "d/", ""), []string{"x! x: not a profile of a known format: an archive without files"}},
 		{"tar", tarred("d/", "", "d/a", foldedText, "d/.a", "", "b", pb), []string{"x: d/a folded 4", "x: b pprof 12"}},
-		{"tar.gz with a zip of gz", gz(tarred("a.zip", zipped(zip.Deflate, "b.gz", gz(foldedText)), "c", foldedText)), []string{"x: a.zip: b.gz folded 4", "x: c folded 4"}},
-		{"a large zip in gzip", gz(zipped(zip.Store, "a", strings.Repeat(long, 5), "b", foldedText)), []string{"x: a folded 500000", "x: b folded 4"}},
-		{"bad members", tarred("a", gz("\xef\xbb\xbfmain;work 1\nmain;work 1\nmain x\n"), "b", gz(foldedText)[:20], "c", pb[:len(pb)-3], "d", "2ELIFREP", "e", foldedText), []string{
+		{"tar.gz with a zip of gz", gz(tarred("a.zip", zipped(zip.Deflate, "b.gz", gz(foldedText)), "c", foldedText)),
+			[]string{"x: a.zip: b.gz folded 4", "x: c folded 4"}},
+		{"a large zip in gzip", gz(zipped(zip.Store, "a", strings.Repeat(long, 5), "b", foldedText)),
+			[]string{"x: a folded 500000", "x: b folded 4"}},
+		{"bad members", tarred("a", gz("\xef\xbb\xbfmain;work 1\nmain;work 1\nmain x\n"), "b", gz(foldedText)[:20], "c", pb[:len(pb)-3], "d",
+			"2ELIFREP", "e", foldedText), []string{
 			"x: a! x: a:3: ", "x: b! x: b: malformed: gzip: unexpected EOF", "x: c! x: c: ", "x: d! x: d: a perf.data file of a big-endian machine: unsupported (convert it: perf script", "x: e folded 4"}},
 		{"bad end of gzip", gz(foldedText)[:len(gz(foldedText))-1], []string{"x! x: "}},
 		{"bad sum of gzip", strings.Replace(gz(foldedText), gz(foldedText)[len(gz(foldedText))-8:], "12345678", 1), []string{"x! x: "}},
@@ -175,7 +180,8 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for kind, in := range map[string]io.Reader{
-			"bytes": bytes.NewReader([]byte(tt.content)), "memory": bytes.NewBufferString(tt.content), "stream": io.MultiReader(strings.NewReader(tt.content)), "file": f,
+			"bytes": bytes.NewReader([]byte(tt.content)), "memory": bytes.NewBufferString(tt.content),
+			"stream": io.MultiReader(strings.NewReader(tt.content)), "file": f,
 			"slow": iotest.HalfReader(strings.NewReader(tt.content)), "late end": iotest.DataErrReader(strings.NewReader(tt.content)),
 		} {
 			got := read(r, "x", in)
@@ -226,7 +232,8 @@ func TestErrors(t *testing.T) {
 		for d, err := range both(r.Read(tt.name, strings.NewReader(tt.content)), r.Read(tt.name, bytes.NewBufferString(tt.content))) {
 			n++
 			pe, ok := err.(*profile.ParseError)
-			if !ok || !errors.Is(err, tt.is) || pe.Source != tt.name || d.Name != tt.name || pe.Line != tt.line || tt.offset != -2 && pe.Offset != tt.offset {
+			if !ok || !errors.Is(err, tt.is) || pe.Source != tt.name || d.Name != tt.name || pe.Line != tt.line ||
+				tt.offset != -2 && pe.Offset != tt.offset {
 				t.Errorf("%.20q: %#v, want %v in line %d at %d", tt.content, err, tt.is, tt.line, tt.offset)
 			}
 			if strings.Count(err.Error(), tt.name) != 1 {
@@ -364,7 +371,8 @@ func TestReaderStaysWarm(t *testing.T) {
 }
 
 func TestReadStops(t *testing.T) {
-	for _, content := range []string{tarred("a", foldedText, "b", foldedText), zipped(zip.Deflate, "a", foldedText, "b", foldedText), gz(foldedText), tarred("a", "bad", "b", "bad")} {
+	for _, content := range []string{tarred("a", foldedText, "b", foldedText), zipped(zip.Deflate, "a", foldedText, "b", foldedText),
+		gz(foldedText), tarred("a", "bad", "b", "bad")} {
 		n := 0
 		for range NewReader(profile.Limits{}).Read("x", strings.NewReader(content)) {
 			n++
@@ -382,8 +390,10 @@ func FuzzRead(f *testing.F) {
 	pb := string(encoded(f, "pprof", None))
 	for _, seed := range []string{
 		foldedText, pb, gz(foldedText), gz(pb), zst(foldedText), zipped(zip.Deflate, "a", foldedText, "b.gz", gz(pb)), zipped(zip.Store, "a", pb),
-		zipped(zstd.ZipMethodWinZip, "a", foldedText), tarred("d/", "", "a", foldedText, "b", "x"), gz(tarred("a.zip", zipped(zip.Store, "b", foldedText))),
-		"\xef\xbb\xbf" + foldedText, utf16Of(foldedText, true), utf16Of(foldedText, false), utf16Of(foldedText, true)[2:], hexed(xzHex), hexed(bzip2Hex), zipped(0, "a", hexed(xzHex)), "2ELIFREP", "PK\x05\x06", "",
+		zipped(zstd.ZipMethodWinZip, "a", foldedText), tarred("d/", "", "a", foldedText, "b", "x"),
+		gz(tarred("a.zip", zipped(zip.Store, "b", foldedText))),
+		"\xef\xbb\xbf" + foldedText, utf16Of(foldedText, true), utf16Of(foldedText, false), utf16Of(foldedText, true)[2:], hexed(xzHex),
+		hexed(bzip2Hex), zipped(0, "a", hexed(xzHex)), "2ELIFREP", "PK\x05\x06", "",
 	} {
 		f.Add([]byte(seed))
 	}

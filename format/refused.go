@@ -24,7 +24,8 @@ var refused = []struct {
 	{begins: "bplist00", what: "an Instruments trace or another property list", hint: "load it in speedscope and save it from there"},
 	{begins: "Nettrace", what: "an EventPipe trace of .NET (.nettrace)", hint: "convert it: dotnet-trace convert FILE --format speedscope"},
 	{begins: "memray\x00", what: "a recording of memray", hint: "convert it: memray transform speedscope FILE"},
-	{begins: "{", holds: []string{`"event_id"`, `"profile"`, `"stack_id"`, "}\n{"}, what: "an envelope of Sentry", hint: "save the line of its profile as a file"},
+	{begins: "{", holds: []string{`"event_id"`, `"profile"`, `"stack_id"`, "}\n{"}, what: "an envelope of Sentry",
+		hint: "save the line of its profile as a file"},
 	{begins: "{", holds: []string{`"_CpuProfileTimeline"`}, what: "an export of Dart DevTools", hint: "save the CPU samples of the VM service (getCpuSamples), or record a timeline for Perfetto"},
 	{begins: "{", holds: []string{`"devToolsSnapshot"`}, what: "an export of Dart DevTools", hint: "save the CPU samples of the VM service (getCpuSamples), or record a timeline for Perfetto"},
 	{begins: "{", holds: []string{`"dartDevToolsScreen"`}, what: "an export of Dart DevTools", hint: "save the CPU samples of the VM service (getCpuSamples), or record a timeline for Perfetto"},
@@ -38,17 +39,20 @@ var refused = []struct {
 	{begins: "MOJ\x04", what: "a recording of austin 4", hint: "convert it: mojo2austin FILE FILE.austin"},
 	{begins: "code-creation,", what: "a log of node --prof", hint: "record again with node --cpu-prof"},
 	{begins: "@ ", line: " samples]", what: "a call graph of pmcstat", hint: "convert it: stackcollapse-pmc.pl FILE > FILE.folded"},
-	{begins: "Level,Function Name,Number of Calls", what: "a call tree of Visual Studio", hint: "convert it: inferno-collapse-vsprof FILE > FILE.folded"},
+	{begins: "Level,Function Name,Number of Calls", what: "a call tree of Visual Studio",
+		hint: "convert it: inferno-collapse-vsprof FILE > FILE.folded"},
 	{begins: "Process Name, ", line: "Stack", what: "a summary table of xperf", hint: "open the .etl in PerfView and save it for speedscope"},
 	{begins: "HCAT", line: "\x00", what: "a recording of Python's profiling.sampling", hint: "convert it: python -m profiling.sampling replay --collapsed -o FILE.folded FILE"},
 	{begins: "TACH", line: "\x00", what: "a recording of Python's profiling.sampling", hint: "convert it: python -m profiling.sampling replay --collapsed -o FILE.folded FILE"},
 	{begins: `{"flamegraph":{"names":`, what: "a flame graph of Pyroscope's query API", hint: "save the profile: profilecli query profile --output pprof=FILE.pb.gz"},
 	{begins: `{"flamegraph":{"root":`, what: "a flame graph of Parca", hint: "download the profile as pprof in Parca"},
-	{begins: `{"format":"profileJSONWithSymbolicationTable`, what: "a recording of Firefox before version 4 of its profiles", hint: "open it in profiler.firefox.com and save it from there"},
+	{begins: `{"format":"profileJSONWithSymbolicationTable`, what: "a recording of Firefox before version 4 of its profiles",
+		hint: "open it in profiler.firefox.com and save it from there"},
 	{begins: "goos: ", holds: []string{"\nBenchmark"}, what: results, hint: withMetrics, skip: true},
 	{begins: "Benchmark", line: " ns/op", what: results, hint: withMetrics, skip: true},
 	{begins: "[", holds: []string{`"jmhVersion"`, `"primaryMetric"`}, what: results, hint: withMetrics, skip: true},
-	{begins: "Function / Call Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
+	{begins: "Function / Call Stack", line: "CPU Time", what: "a report of VTune",
+		hint: "record with perf record -g and convert with perf script"},
 	{begins: "__rec=", what: "a recording of Caliper (.cali)", hint: "convert it: cali-query -q 'select *,sum(sum#time.duration) group by path format json-split' FILE > FILE.json"},
 	{begins: "[{'", line: "'metrics':", what: "a literal of Hatchet as Python prints it", hint: "write it as JSON: json.dump(gf.to_literal(), open('FILE.json', 'w'))"},
 	{begins: `{"graph":[{"0":{"data":`, what: "a graph frame of Hatchet", hint: "write its tree: json.dump(gf.to_literal(), open('FILE.json', 'w'))"},
@@ -56,7 +60,8 @@ var refused = []struct {
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
 	{begins: "\x5e\x97\xca\xfd", what: "a capture of sysprof", hint: "record with perf record -g and convert with perf script"},
 	{begins: "{", holds: []string{`"snapshot"`, `"node_fields"`}, what: "a heap snapshot of V8", hint: "it is a graph of objects, not of calls: record a .heapprofile or a .cpuprofile"},
-	{begins: "Statistical profiling result from ", what: "the report of node --prof-process", hint: "its trees are cut: record again with node --cpu-prof"},
+	{begins: "Statistical profiling result from ", what: "the report of node --prof-process",
+		hint: "its trees are cut: record again with node --cpu-prof"},
 	{begins: "v8-version,", what: "a log of node --prof", hint: "record again with node --cpu-prof"},
 	{begins: "gmon\x01\x00\x00\x00", what: "a profile of gprof", hint: "it has pairs of callers only: record with perf record -g"},
 	{begins: "JAVA PROFILE 1.0.", line: "\x00", what: "a heap dump of hprof", hint: "it is a graph of objects, not of calls: record with async-profiler or JFR"},
@@ -92,7 +97,8 @@ func refuse(prefix []byte) error {
 	case eventTrace(prefix):
 		return refusal("a Windows event trace (ETL)", "open it in PerfView and save it for speedscope")
 	case len(prefix) >= 12 && string(prefix[8:12]) == "DUCK": // in a directory, the store beside its profiles
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a DuckDB file: %w", profile.ErrUnrecognized), Hint: "if it is a store, name it with --store FILE"}
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a DuckDB file: %w", profile.ErrUnrecognized),
+			Hint: "if it is a store, name it with --store FILE"}
 	case perfetto(prefix):
 		return refusal("a Perfetto trace", "convert it: traceconv profile --perf FILE for pprof files, or traceconv json FILE FILE.json")
 	}

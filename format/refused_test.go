@@ -66,11 +66,13 @@ func TestRefused(t *testing.T) {
 	} {
 		f, err := Detect([]byte(tt.content))
 		var pe *profile.ParseError
-		if f != nil || !errors.Is(err, profile.ErrUnsupported) || !errors.As(err, &pe) || pe.Hint == "" || !strings.HasPrefix(err.Error(), tt.what) {
+		if f != nil || !errors.Is(err, profile.ErrUnsupported) || !errors.As(err, &pe) || pe.Hint == "" ||
+			!strings.HasPrefix(err.Error(), tt.what) {
 			t.Errorf("%.30q: %v", tt.content, err)
 		}
 	}
-	for _, content := range []string{"gmon;a 1\n", "PERF;a 1\n", string(make([]byte, 200)), "sample;interval 1\n", "{}", "\x0a\x04\x08\x01\x10\x02", "Function Stack;a 1\n"} {
+	for _, content := range []string{"gmon;a 1\n", "PERF;a 1\n", string(make([]byte, 200)), "sample;interval 1\n", "{}",
+		"\x0a\x04\x08\x01\x10\x02", "Function Stack;a 1\n"} {
 		if _, err := Detect([]byte(content)); errors.Is(err, profile.ErrUnsupported) {
 			t.Errorf("%.30q: %v", content, err)
 		}
@@ -89,14 +91,17 @@ func TestPacking(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	p := proftest.Columns("×3  ×4  ×5  ×1\nA   A   A   ·\nB   B   C\nC")
 	p.States = append(p.States, "idle")
-	p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "z"}, {Key: "a"}}, []profile.Label{{Key: "a"}}, []profile.Label{{Key: "a", Text: "x"}, {Key: "a", Text: "y"}, {Key: "a", Text: "y"}})
+	p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "z"}, {Key: "a"}}, []profile.Label{{Key: "a"}},
+		[]profile.Label{{Key: "a", Text: "x"}, {Key: "a", Text: "y"}, {Key: "a", Text: "y"}})
 	p.Tables[0].Labels = []profile.LabelsID{3, 0, 3, 0}
 	p.Threads = append(p.Threads, profile.Thread{Name: "x"})
 	p.Tables[0].Time = []int64{30, 10, 20, 15}
 	got := Describe(p)
 	want := Description{
 		Types:     []TypeDescription{{Type: p.Tables[0].Type, Default: true, Samples: 4, NoStack: 1, Total: 12}},
-		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"}, Labels: []LabelDescription{{Key: "a", Values: []LabelValue{{"x", 8}, {"y", 8}, {"0", 0}}, None: 4}, {Key: "z", Values: []LabelValue{{"0", 0}}, None: 12}},
+		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"},
+		Labels: []LabelDescription{{Key: "a", Values: []LabelValue{{"x", 8}, {"y", 8}, {"0", 0}}, None: 4},
+			{Key: "z", Values: []LabelValue{{"0", 0}}, None: 12}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -54,7 +54,8 @@ func (e *Environment) label(l Label, keyFromFlags bool, p *profile.Profile, mtim
 	if recorded.IsZero() {
 		recorded = mtime
 	}
-	described := l.Run.Key != "" && !keyFromFlags || l.Run.Commit != "" && l.Run.Commit != e.Run.Commit || !l.Run.Date.IsZero() && l.Run.Date.Before(e.Made)
+	described := l.Run.Key != "" && !keyFromFlags || l.Run.Commit != "" && l.Run.Commit != e.Run.Commit ||
+		!l.Run.Date.IsZero() && l.Run.Date.Before(e.Made)
 	if e.From == "" || described || recorded.Before(e.Made) {
 		return l, testrun.Run{}, nil
 	}

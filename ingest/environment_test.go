@@ -19,12 +19,15 @@ func TestFromCI(t *testing.T) {
 		from string
 	}{
 		{"none", map[string]string{"GITHUB_SHA": "a"}, testrun.Run{}, ""},
-		{"a push on GitHub", map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_SHA": "abc", "GITHUB_REF_NAME": "main",
+		{"a push on GitHub", map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_SHA": "abc",
+			"GITHUB_REF_NAME":   "main",
 			"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/n"},
 			testrun.Run{Key: "7", Commit: "abc", Branch: "main", Repository: "https://github.com/o/n"}, "GitHub"},
-		{"a pull request, again", map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_HEAD_REF": "fix", "GITHUB_REF_NAME": "7/merge"},
+		{"a pull request, again", map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2",
+			"GITHUB_HEAD_REF": "fix", "GITHUB_REF_NAME": "7/merge"},
 			testrun.Run{Key: "7-2", Branch: "fix"}, "GitHub"},
-		{"GitLab", map[string]string{"GITLAB_CI": "true", "CI_PIPELINE_ID": "9", "CI_COMMIT_SHA": "abc", "CI_COMMIT_REF_NAME": "main", "CI_PROJECT_URL": "https://gitlab.com/o/n"},
+		{"GitLab", map[string]string{"GITLAB_CI": "true", "CI_PIPELINE_ID": "9", "CI_COMMIT_SHA": "abc", "CI_COMMIT_REF_NAME": "main",
+			"CI_PROJECT_URL": "https://gitlab.com/o/n"},
 			testrun.Run{Key: "9", Commit: "abc", Branch: "main", Repository: "https://gitlab.com/o/n"}, "GitLab"},
 		{"Jenkins", map[string]string{"JENKINS_URL": "http://j", "BUILD_TAG": "jenkins-shop-3", "GIT_COMMIT": "abc", "GIT_BRANCH": "origin/main"},
 			testrun.Run{Key: "jenkins-shop-3", Commit: "abc", Branch: "main"}, "Jenkins"},
@@ -79,7 +82,8 @@ func TestRuns(t *testing.T) {
 	var runs Runs
 	runs.add(testrun.Run{Key: "r1", Date: day, Commit: "abc", Attributes: map[string]string{"jdk": "21"}})
 	guessed := testrun.Run{Commit: "def", Branch: "main", Attributes: map[string]string{"dirty": "true"}}
-	got := runs.resolve(testrun.Run{Key: "r1", Date: day.Add(1), Commit: "def", Branch: "main", Attributes: map[string]string{"dirty": "true", "os": "linux"}}, true, guessed)
+	got := runs.resolve(testrun.Run{Key: "r1", Date: day.Add(1), Commit: "def", Branch: "main",
+		Attributes: map[string]string{"dirty": "true", "os": "linux"}}, true, guessed)
 	if want := (testrun.Run{Key: "r1", Attributes: map[string]string{"os": "linux"}}); !got.Same(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

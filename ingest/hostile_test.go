@@ -25,7 +25,8 @@ func TestHostileArchives(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"../../escaped.folded", "/escaped.folded", dir + "/escaped.folded", "C:\\escaped.folded", "a/../../escaped.folded", "con\x1b[31m.folded", "\x00.folded", strings.Repeat("x/", 3000) + "x.folded"}
+	names := []string{"../../escaped.folded", "/escaped.folded", dir + "/escaped.folded", "C:\\escaped.folded", "a/../../escaped.folded",
+		"con\x1b[31m.folded", "\x00.folded", strings.Repeat("x/", 3000) + "x.folded"}
 	var z, x bytes.Buffer
 	zw, tw := zip.NewWriter(&z), tar.NewWriter(&x)
 	for _, name := range names {
@@ -46,7 +47,8 @@ func TestHostileArchives(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, h := range []tar.Header{{Name: "link.folded", Typeflag: tar.TypeSymlink, Linkname: secret}, {Name: "hard.folded", Typeflag: tar.TypeLink, Linkname: secret},
+	for _, h := range []tar.Header{{Name: "link.folded", Typeflag: tar.TypeSymlink, Linkname: secret},
+		{Name: "hard.folded", Typeflag: tar.TypeLink, Linkname: secret},
 		{Name: "fifo.folded", Typeflag: tar.TypeFifo}, {Name: "zero.folded", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}} {
 		if err := tw.WriteHeader(&h); err != nil {
 			t.Fatal(err)
@@ -125,7 +127,8 @@ func TestLabelsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := run(t, mem.New(), Options{Defaults: Label{Run: testrun.Run{Key: "r"}}}, sources...)
-		if text := strings.Join(got, "\n"); c.want == "" && !strings.HasSuffix(text, " stored") || !strings.Contains(text, c.want) || len(text) > 1000 {
+		if text := strings.Join(got, "\n"); c.want == "" && !strings.HasSuffix(text, " stored") || !strings.Contains(text, c.want) ||
+			len(text) > 1000 {
 			t.Errorf("%s: %.300s", name, text)
 		}
 	}

@@ -196,11 +196,12 @@ func (c closing) Read([]byte) (int, error) {
 func TestOriginalsOfArchives(t *testing.T) {
 	for _, members := range []int{1, partFiles, partFiles + 1, 2*firstFiles + 3} {
 		warned := 0
-		_, err := Run(t.Context(), mem.New(), []Source{text("a.tar", archive(t, "a", members))}, Options{KeepSource: true, Defaults: Label{Run: testrun.Run{Key: "r"}}}, func(r Result) {
-			if len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], "the original is not kept") {
-				warned++
-			}
-		})
+		_, err := Run(t.Context(), mem.New(), []Source{text("a.tar", archive(t, "a", members))},
+			Options{KeepSource: true, Defaults: Label{Run: testrun.Run{Key: "r"}}}, func(r Result) {
+				if len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], "the original is not kept") {
+					warned++
+				}
+			})
 		if want := members; err != nil || warned != want && members > 1 {
 			t.Errorf("%d of %d members say that the original is not kept, %v", warned, want, err)
 		}
@@ -339,7 +340,8 @@ func TestCancel(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Run(ctx, mem.New(), []Source{{Name: "stdin", Open: func() (io.ReadCloser, error) { return blocked{}, nil }}}, Options{}, func(Result) {})
+		_, err := Run(ctx, mem.New(), []Source{{Name: "stdin", Open: func() (io.ReadCloser, error) { return blocked{}, nil }}}, Options{},
+			func(Result) {})
 		ended <- err
 	}()
 	select {

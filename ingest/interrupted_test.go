@@ -35,7 +35,8 @@ func TestInterrupted(t *testing.T) {
 	}
 	var reported []Result
 	_, err := im.Import(t.Context(), list, func(r Result) { reported = append(reported, r) })
-	if err == nil || !strings.Contains(err.Error(), "no server answers; ") || !strings.Contains(err.Error(), "are not stored: repeat the import") {
+	if err == nil || !strings.Contains(err.Error(), "no server answers; ") ||
+		!strings.Contains(err.Error(), "are not stored: repeat the import") {
 		t.Errorf("%v", err)
 	}
 	if len(reported) != 1 || reported[0].Status != Stored {

@@ -116,10 +116,12 @@ func TestLayout(t *testing.T) {
 
 func TestLabelPrecedence(t *testing.T) {
 	flag := Label{Group: "flag", Run: testrun.Run{Commit: "c1", Attributes: map[string]string{"a": "1"}}}
-	file := Label{Group: "file", Benchmark: "b", Run: testrun.Run{Commit: "c2", Branch: "main", Attributes: map[string]string{"a": "2", "b": "3"}},
+	file := Label{Group: "file", Benchmark: "b", Run: testrun.Run{Commit: "c2", Branch: "main",
+		Attributes: map[string]string{"a": "2", "b": "3"}},
 		Metrics: []testrun.Metric{{Name: "time", Mean: 1}}}
 	got := flag.Or(file)
-	want := Label{Group: "flag", Benchmark: "b", Run: testrun.Run{Commit: "c1", Branch: "main", Attributes: map[string]string{"a": "1", "b": "3"}},
+	want := Label{Group: "flag", Benchmark: "b", Run: testrun.Run{Commit: "c1", Branch: "main",
+		Attributes: map[string]string{"a": "1", "b": "3"}},
 		Metrics: []testrun.Metric{{Name: "time", Mean: 1}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -152,7 +154,8 @@ func TestManifestAndSidecar(t *testing.T) {
 	m := write("m.json", `[{"file": "a.folded", "run": "r1", "date": "2026-01-02T03:04:05+01:00", "attributes": {"k": "v"}},
  {"run": "no file"}, {"file": "b", "date": "yesterday"}]`)
 	sources, err = ReadManifest(m)
-	if len(sources) != 1 || sources[0].Name != filepath.Join(dir, "a.folded") || !sources[0].Label.Run.Date.Equal(time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)) {
+	if len(sources) != 1 || sources[0].Name != filepath.Join(dir, "a.folded") ||
+		!sources[0].Label.Run.Date.Equal(time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)) {
 		t.Errorf("manifest: %+v", sources)
 	}
 	for _, want := range []string{"entry 2", "no file", "entry 3 (b)", "yesterday"} {
@@ -225,10 +228,13 @@ PASS`
 			{Name: "B/op", Mean: 48, Unit: "B/op", Better: testrun.Lower, N: 2, Samples: "48 48"},
 			{Name: "allocs/op", Mean: 1, Unit: "allocs/op", Better: testrun.Lower, N: 2, Samples: "1 1"},
 			testrun.NewOperations(2000, false)}},
-		{"jmh", jmh, "Parser.parse:size=10", []testrun.Metric{{Name: "thrpt", Mean: 12.5, Unit: "ops/ms", Better: testrun.Higher, N: 1, Primary: true}}},
+		{"jmh", jmh, "Parser.parse:size=10", []testrun.Metric{{Name: "thrpt", Mean: 12.5, Unit: "ops/ms", Better: testrun.Higher, N: 1,
+			Primary: true}}},
 		{"csv", csv, "parse", []testrun.Metric{{Name: "avgt", Mean: 3.5, Unit: "us/op", Better: testrun.Lower, N: 5, Primary: true, Error: 0.1}}},
-		{"forks", forks(2), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 4, Primary: true, Samples: "1 3 1 3", Error: 0.4}}},
-		{"more forks", forks(5), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 10, Primary: true, Samples: "2 2 2 2 2", Error: 0.4}}},
+		{"forks", forks(2), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 4, Primary: true,
+			Samples: "1 3 1 3", Error: 0.4}}},
+		{"more forks", forks(5), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 10, Primary: true,
+			Samples: "2 2 2 2 2", Error: 0.4}}},
 	} {
 		m, err := ReadMetrics(tt.name, strings.NewReader(tt.text))
 		if err != nil {
@@ -304,7 +310,8 @@ func TestMetricsOfParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for benchmark, want := range map[string]float64{"Parser.parse:size=10,mode=fast": 4, "org.example.Parser.parse:mode=fast,size=20": 9, "Parser.parse": 6} {
+	for benchmark, want := range map[string]float64{"Parser.parse:size=10,mode=fast": 4, "org.example.Parser.parse:mode=fast,size=20": 9,
+		"Parser.parse": 6} {
 		if list, _ := m.Of("", benchmark); len(list) == 0 || list[0].Mean != want {
 			t.Errorf("%s: %v, want %v", benchmark, list, want)
 		}

@@ -430,7 +430,8 @@ func (s *metricSums) csv(name string, text []byte) error {
 				params[k] = cell(i)
 			}
 		}
-		s.add(inClass(cell(bench), paramText(params)), testrun.Metric{Name: cmp.Or(cell(label), "score"), Mean: v, Unit: cell(unit), N: count, Error: max(0, width)}, nil)
+		s.add(inClass(cell(bench), paramText(params)), testrun.Metric{Name: cmp.Or(cell(label), "score"), Mean: v, Unit: cell(unit), N: count,
+			Error: max(0, width)}, nil)
 	}
 }
 

@@ -27,7 +27,8 @@ func TestJSONOfTools(t *testing.T) {
 		{"JMH, numbers in quotes", `[{"benchmark":"a.Cart.total","mode":"avgt","primaryMetric":{"score":"2.0","scoreError":"NaN","scoreUnit":"us/op","rawData":[["1.5",2.5]]}}]`, "", "Cart.total", "avgt 2 us/op 2 1.5 2.5"},
 		{"criterion", `{"reason":"benchmark-complete","id":"fib/20","iteration_count":[2,4],"measured_values":[4,12],"unit":"ns","typical":{"estimate":2.5,"unit":"ns"}}
 {"reason":"group-complete","group_name":"fib"}`, "", "fib/20", "time/op 2.5 ns/op 2 2 3"},
-		{"target/criterion/fib/20/new/estimates.json", `{"mean":{"point_estimate":3},"slope":{"point_estimate":2}}`, "", "fib/20", "time/op 2 ns/op 1"},
+		{"target/criterion/fib/20/new/estimates.json", `{"mean":{"point_estimate":3},"slope":{"point_estimate":2}}`, "", "fib/20",
+			"time/op 2 ns/op 1"},
 	} {
 		m, err := ReadMetrics(tt.name, strings.NewReader(tt.text))
 		if err != nil {
@@ -51,7 +52,8 @@ func TestJSONOfTools(t *testing.T) {
 		{"e.json", `{"benchmarks":[`, "e.json"},
 		{"estimates.json", `{"mean":{"point_estimate":3}}`, "target/criterion/NAME/new/estimates.json"},
 	} {
-		if _, err := ReadMetrics(tt.name, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "Go value") {
+		if _, err := ReadMetrics(tt.name, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.says) ||
+			strings.Contains(err.Error(), "Go value") {
 			t.Errorf("%s: %v", tt.text, err)
 		}
 	}
@@ -75,7 +77,8 @@ func TestPackages(t *testing.T) {
 		group, benchmark string
 		want             float64 // 0: none, and a note
 	}{
-		{m, "cache", "Encode", 56}, {m, "shop/session", "Encode", 5}, {m, "example.com/shop/cache", "Encode", 56}, {m, "", "Encode", 0}, {m, "shop", "Encode", 0}, {m, "ache", "Encode", 0},
+		{m, "cache", "Encode", 56}, {m, "shop/session", "Encode", 5}, {m, "example.com/shop/cache", "Encode", 56}, {m, "", "Encode", 0},
+		{m, "shop", "Encode", 0}, {m, "ache", "Encode", 0},
 		{m, "anything", "Only", 7}, {m, "session", "Set", 3}, {m, "", "Set", 0},
 		{jmh, "com.b.Sort", "run", 2}, {jmh, "", "com.a.Sort.run", 1}, {jmh, "", "Sort.run", 0}, {jmh, "", "run", 0},
 	} {

@@ -45,7 +45,8 @@ func TestOperationsOfJMH(t *testing.T) {
 		"nothing is said": {"avgt", "50", "us/op", ``, 0},
 		"unknown unit":    {"avgt", "50", "B", `, "measurementIterations": 5, "measurementTime": "1 s"`, 0},
 	} {
-		json := `[{"benchmark": "org.x.Parser.parse", "mode": "` + tt.mode + `"` + tt.more + `, "primaryMetric": {"score": ` + tt.score + `, "scoreUnit": "` + tt.unit + `"}}]`
+		json := `[{"benchmark": "org.x.Parser.parse", "mode": "` + tt.mode + `"` + tt.more + `, "primaryMetric": {"score": ` + tt.score +
+			`, "scoreUnit": "` + tt.unit + `"}}]`
 		m, err := ReadMetrics("jmh.json", strings.NewReader(json))
 		if err != nil {
 			t.Fatal(err)

@@ -61,7 +61,8 @@ func (p *profiling) log(e traceprof.Event) {
 func (p *profiling) sample(id, operation string, latency int64, picture string) {
 	p.t.Helper()
 	start := p.task.Start + 1000
-	s := traceprof.Segment{ID: id, Trace: id, Service: "shop", Instance: "i", Operation: operation, Endpoint: operation, Start: start, End: start + latency}
+	s := traceprof.Segment{ID: id, Trace: id, Service: "shop", Instance: "i", Operation: operation, Endpoint: operation, Start: start,
+		End: start + latency}
 	if latency > 0 {
 		if err := p.PutSegments(p.t.Context(), s); err != nil {
 			p.t.Fatal(err)
@@ -124,7 +125,8 @@ func TestTraceTaskBecomesProfile(t *testing.T) {
 		t.Errorf("tree %s", tree)
 	}
 	m, _ := info.Metric()
-	if info.Type.Key() != "trace/milliseconds" || !info.Run.Date.Equal(time.UnixMilli(p.task.Start)) || m.Name != "latency" || m.Mean != 200 || m.N != 2 {
+	if info.Type.Key() != "trace/milliseconds" || !info.Run.Date.Equal(time.UnixMilli(p.task.Start)) || m.Name != "latency" ||
+		m.Mean != 200 || m.N != 2 {
 		t.Errorf("%s of %v, metric %+v", info.Type.Key(), info.Run.Date, m)
 	}
 }
@@ -198,7 +200,8 @@ func TestTraceTasksGoOn(t *testing.T) {
 	p.now = p.now.Add(time.Hour)
 	failed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	tasks := NewTraceTasks(p, broken{p.Store}, TraceOptions{Now: func() time.Time { return p.now }, Report: func(r Result) { failed <- r.Err }})
+	tasks := NewTraceTasks(p, broken{p.Store}, TraceOptions{Now: func() time.Time { return p.now },
+		Report: func(r Result) { failed <- r.Err }})
 	done := make(chan error)
 	go func() { done <- tasks.Run(ctx) }()
 	if err := <-failed; !errors.Is(err, errDisk) {

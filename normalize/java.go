@@ -165,7 +165,8 @@ func fieldDescriptor(s string) int {
 	return 0
 }
 
-var primitives = map[byte]string{'B': "byte", 'C': "char", 'D': "double", 'F': "float", 'I': "int", 'J': "long", 'S': "short", 'Z': "boolean"}
+var primitives = map[byte]string{'B': "byte", 'C': "char", 'D': "double", 'F': "float", 'I': "int", 'J': "long", 'S': "short",
+	'Z': "boolean"}
 
 // classDescriptor returns an array class in Java syntax: `byte[]` for `[B`,
 // `java/lang/String[]` for `[Ljava/lang/String;`. Other names do not change.

@@ -312,7 +312,8 @@ func TestNamesWithAttributes(t *testing.T) {
 		{profile.Function{Name: "$Proxy12", File: "proxy.js", Kind: profile.KindJS}, "$Proxy12 (proxy.js)"},
 		// Pyroscope's SDK for Node.js:
 		{profile.Function{Name: "./src/cart.js:render:12", SystemName: "render", File: "/app/src/cart.js"}, "render (/app/src/cart.js)"},
-		{profile.Function{Name: "./src/cart.js:(anonymous:L#12:C#3):12", SystemName: "(anonymous:L#12:C#3)", File: "/app/src/cart.js"}, "(anonymous) (/app/src/cart.js)"},
+		{profile.Function{Name: "./src/cart.js:(anonymous:L#12:C#3):12", SystemName: "(anonymous:L#12:C#3)", File: "/app/src/cart.js"},
+			"(anonymous) (/app/src/cart.js)"},
 		{profile.Function{Name: "node:internal/util:get:615", SystemName: "get", File: "node:internal/util"}, "get (node:internal/util)"},
 		{profile.Function{Name: ":(idle):0", SystemName: "(idle)"}, "(idle)"},
 		{profile.Function{Name: "a:render:x", SystemName: "render", File: "a.js"}, "a:render:x (a.js)"},
@@ -328,7 +329,8 @@ func TestNamesWithAttributes(t *testing.T) {
 }
 
 func TestFunctionKeepsAttributes(t *testing.T) {
-	f := profile.Function{Name: "a/b/C$$Lambda$1.m(I)V", SystemName: "s", Module: "m", File: "f", StartLine: 1, Column: 2, Language: "l", Kind: java}
+	f := profile.Function{Name: "a/b/C$$Lambda$1.m(I)V", SystemName: "s", Module: "m", File: "f", StartLine: 1, Column: 2, Language: "l",
+		Kind: java}
 	got := normalize.New(nil).Function(f)
 	f.Name = "a.b.C$$Lambda.m"
 	if diff := cmp.Diff(f, got); diff != "" {
@@ -367,10 +369,13 @@ func TestLongNames(t *testing.T) {
 // that may stand behind one, and what separates them.
 var pieces = []string{
 	"$$Lambda", "$14", "$*", "/321142942", ".0x123456", "/0x00007f101105f708", "+0x123456", "0x12", "LambdaForm$MH", "LambdaForm$", "DMH",
-	"GeneratedMethodAccessor", "12", "$Proxy", "jdk.proxy", "jdk/proxy2/", "$auxiliary", "$ByteBuddy", "$x1Y2", "$MockitoMock", "$HibernateProxy",
+	"GeneratedMethodAccessor", "12", "$Proxy", "jdk.proxy", "jdk/proxy2/", "$auxiliary", "$ByteBuddy", "$x1Y2", "$MockitoMock",
+	"$HibernateProxy",
 	"$$SpringCGLIB", "$$0", "$$FastClass", "$$EnhancerByCGLIB", "$$1a2b", "_2", "_$$_jvst", "1a2_3", "_$$_javassist", "_3",
-	"java_util_List", "$add", ".call", ".callStatic", "a/b/", "a.b.", "C", "c", ".m", "(I)V", "(Lj/l/S|)I", "()", "[]", "[B", "[Lj/S;", "<init>",
-	"::", "::h0123456789abcdef", "[0123456789abcdef]::", ".llvm.", " (.llvm.7)", " [clone .llvm.7]", "/usr/lib/libz.so", ".so", "[", "]", "[unknown]",
+	"java_util_List", "$add", ".call", ".callStatic", "a/b/", "a.b.", "C", "c", ".m", "(I)V", "(Lj/l/S|)I", "()", "[]", "[B", "[Lj/S;",
+	"<init>",
+	"::", "::h0123456789abcdef", "[0123456789abcdef]::", ".llvm.", " (.llvm.7)", " [clone .llvm.7]", "/usr/lib/libz.so", ".so", "[", "]",
+	"[unknown]",
 	" (x.js)", "…#", "0123456789abcdef0123456789abcdef", "é", "\xff", " ", ";", "$", "/", ".",
 }
 

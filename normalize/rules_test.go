@@ -94,7 +94,8 @@ func TestUserRulesStayBounded(t *testing.T) {
 // TestRulesThatMultiply: a rule that makes too much of a name does not apply to it.
 func TestRulesThatMultiply(t *testing.T) {
 	name := strings.Repeat("x", 3_900)
-	for _, line := range []string{"(.*) => " + strings.Repeat("$1", 100), ". => " + strings.Repeat("y", 4000), `\b|x => ` + strings.Repeat("$0", 100)} {
+	for _, line := range []string{"(.*) => " + strings.Repeat("$1", 100), ". => " + strings.Repeat("y", 4000),
+		`\b|x => ` + strings.Repeat("$0", 100)} {
 		n := normalize.New(read(t, line))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

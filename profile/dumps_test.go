@@ -28,7 +28,8 @@ func TestEachDump(t *testing.T) {
 	}
 	for i, one := range list {
 		s := &one.Tables[one.Default]
-		if want := time.Unix(100+int64(i), 0).UTC(); !one.Start.Equal(want) || s.Type.Name != Threads || s.Len() != 2 || s.State[1] != 2 || s.Time != nil {
+		if want := time.Unix(100+int64(i), 0).UTC(); !one.Start.Equal(want) || s.Type.Name != Threads || s.Len() != 2 || s.State[1] != 2 ||
+			s.Time != nil {
 			t.Errorf("dump %d: %v, %+v", i, one.Start, s)
 		}
 		if want := min(1, i) + 1; len(one.Tables) != want {

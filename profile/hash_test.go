@@ -17,15 +17,18 @@ func full() *profile.Profile {
 	p := profile.New(nil)
 	s := p.Symbols
 	lib := s.Module(profile.Module{Path: "/lib/libc.so", BuildID: "b1", Start: 1, Limit: 2, Offset: 3, HasFunctions: true})
-	outer := s.Function(profile.Function{Name: "main", SystemName: "_main", Module: "shop", File: "main.c", StartLine: 1, Column: 2, Language: "c", Kind: profile.KindNative})
+	outer := s.Function(profile.Function{Name: "main", SystemName: "_main", Module: "shop", File: "main.c", StartLine: 1, Column: 2,
+		Language: "c", Kind: profile.KindNative})
 	inner := s.Function(profile.Function{Name: "work"})
-	st := s.Stack(profile.NoStack, s.Frame(profile.Frame{Function: outer, Line: 7, Column: 3, Address: 0x10, Module: lib, InlineDepth: 1, Type: profile.FrameJIT}))
+	st := s.Stack(profile.NoStack, s.Frame(profile.Frame{Function: outer, Line: 7, Column: 3, Address: 0x10, Module: lib, InlineDepth: 1,
+		Type: profile.FrameJIT}))
 	st = s.Stack(st, s.Frame(profile.Frame{Function: inner}))
 	p.Threads = append(p.Threads, profile.Thread{Name: "worker", ID: "7", Process: "shop", Frame: "[worker tid=7]"})
 	p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "tenant", Text: "acme"}, {Key: "size", Num: 5, Unit: "bytes"}})
 	p.States = append(p.States, "RUNNABLE")
 	p.Tables = []profile.Samples{{
-		Type:    profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Scale: 1, Period: 10, PeriodUnit: "ms", PeriodName: "cpu", Original: "cpu"},
+		Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Scale: 1, Period: 10, PeriodUnit: "ms", PeriodName: "cpu",
+			Original: "cpu"},
 		Stack:   []profile.StackID{st, st},
 		Value:   []int64{3, 4},
 		Time:    []int64{10, 20},
@@ -159,7 +162,8 @@ func TestHashIgnoresWhatIsNotContent(t *testing.T) {
 func TestHashReadsMissingColumnsAsZero(t *testing.T) {
 	with, without := proftest.Columns("A"), proftest.Columns("A")
 	s := &with.Tables[0]
-	s.Time, s.Thread, s.Labels, s.State, s.Address = []int64{0}, []profile.ThreadID{0}, []profile.LabelsID{0}, []profile.StateID{0}, []uint64{0}
+	s.Time, s.Thread, s.Labels, s.State, s.Address = []int64{0}, []profile.ThreadID{0}, []profile.LabelsID{0}, []profile.StateID{0},
+		[]uint64{0}
 	if with.Hash(0) != without.Hash(0) {
 		t.Error("a column of zeros is not the same as none")
 	}
@@ -237,7 +241,8 @@ func BenchmarkHash(b *testing.B) {
 	p.Tables = []profile.Samples{{Type: profile.ValueType{Name: profile.CPU}}}
 	for i := range 100_000 {
 		st := profile.StackID(i/2 - 1)
-		st = p.Symbols.Stack(st, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: "com.acme.shop.Cart.total"}), Line: int32(i)}))
+		st = p.Symbols.Stack(st, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: "com.acme.shop.Cart.total"}),
+			Line: int32(i)}))
 		p.Tables[0].Add(st, 1)
 	}
 	b.ReportAllocs()

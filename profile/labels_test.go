@@ -15,7 +15,8 @@ func TestByLabels(t *testing.T) {
 	}
 	main := p.Symbols.Stack(NoStack, frame("main"))
 	serve := p.Symbols.Stack(main, frame("serve"))
-	a, b := []Label{{Key: "handler", Text: "/a"}, {Key: "bytes", Num: 64, Unit: "bytes"}}, []Label{{Key: "handler", Text: "/b"}, {Key: "handler", Text: "/c"}}
+	a, b := []Label{{Key: "handler", Text: "/a"}, {Key: "bytes", Num: 64, Unit: "bytes"}},
+		[]Label{{Key: "handler", Text: "/b"}, {Key: "handler", Text: "/c"}}
 	s := Samples{Type: NamedType(CPU)}
 	for i, set := range [][]Label{nil, a, b, a, nil} {
 		stack := serve

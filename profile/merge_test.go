@@ -142,7 +142,8 @@ func TestMergerTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const why = "cpu-samples/count@10 and cpu-samples/count@1 do not add: unit, scale or period differ"
-	if p, err := m.Profile(); err != nil || len(p.Tables) != 1 || p.Tables[0].Total() != 2 || len(p.Warnings) != 1 || p.Warnings[0].Message != why+"; they are left out" {
+	if p, err := m.Profile(); err != nil || len(p.Tables) != 1 || p.Tables[0].Total() != 2 || len(p.Warnings) != 1 ||
+		p.Warnings[0].Message != why+"; they are left out" {
 		t.Errorf("counts of two periods beside times: %+v, %v", p, err)
 	}
 	m = profile.NewMerger(s, nil)

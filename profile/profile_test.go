@@ -43,7 +43,8 @@ func TestCheck(t *testing.T) {
 		{"P2 state", table(func(s *profile.Samples) { s.State = append(s.State, 0) }), "2 samples but 3 in column state"},
 		{"P2 address", table(func(s *profile.Samples) { s.Address = s.Address[:1] }), "2 samples but 1 in column address"},
 		{"P2 a column made and not filled", table(func(s *profile.Samples) { s.Time = s.Time[:0] }), "2 samples but 0 in column time"},
-		{"P3 sum", table(func(s *profile.Samples) { s.Value[0], s.Value[1] = math.MaxInt64, 1 }), "the sum of the values exceeds 63 bits at sample 1"},
+		{"P3 sum", table(func(s *profile.Samples) { s.Value[0], s.Value[1] = math.MaxInt64, 1 }),
+			"the sum of the values exceeds 63 bits at sample 1"},
 		{"P3 sizes", table(func(s *profile.Samples) { s.Value[0], s.Value[1] = math.MaxInt64, -1 }), "exceeds 63 bits at sample 1"},
 		{"P3 smallest", table(func(s *profile.Samples) { s.Value[0] = math.MinInt64 }), "exceeds 63 bits at sample 0"},
 		{"P4 threads", func(p *profile.Profile) { p.Threads[0].Name = "x" }, "index 0 of threads, labels and states is not empty"},
@@ -167,11 +168,13 @@ func TestKinds(t *testing.T) {
 			t.Errorf("kind %d: %q, %d, %v", k, k, got, err)
 		}
 	}
-	if _, err := profile.ParseKind("cobol"); err == nil || !strings.Contains(err.Error(), `unknown kind "cobol"; want one of ["java" "native"`) {
+	if _, err := profile.ParseKind("cobol"); err == nil ||
+		!strings.Contains(err.Error(), `unknown kind "cobol"; want one of ["java" "native"`) {
 		t.Error(err)
 	}
 	// Numbers are stored.
-	if profile.KindClass != 15 || profile.Kind(99).String() != "kind-99" || profile.FrameKernel != 7 || profile.FrameType(99).String() != "frame-type-99" {
+	if profile.KindClass != 15 || profile.Kind(99).String() != "kind-99" || profile.FrameKernel != 7 ||
+		profile.FrameType(99).String() != "frame-type-99" {
 		t.Error("numbers or names of the unknown changed")
 	}
 	var modes []string

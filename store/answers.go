@@ -128,7 +128,8 @@ func Slow(s Reader) (list []string) {
 	for _, x := range []struct {
 		fast bool
 		name string
-	}{{a.SumFunctions != nil, "functions (top, bottlenecks)"}, {a.FunctionMoments != nil, "correlations"}, {a.MergeTrees != nil, "merged trees (tree, diff)"},
+	}{{a.SumFunctions != nil, "functions (top, bottlenecks)"}, {a.FunctionMoments != nil, "correlations"},
+		{a.MergeTrees != nil, "merged trees (tree, diff)"},
 		{a.Preload != nil, "histories of trees (regressions)"}} {
 		if !x.fast {
 			list = append(list, x.name)

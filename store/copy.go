@@ -147,7 +147,8 @@ func (c *copier) putWaiting(ctx context.Context) error {
 	for part := range slices.Chunk(list, copyMeasurements) {
 		var files []*File
 		for _, m := range part {
-			files = append(files, &File{Name: fmt.Sprintf("metrics of %s, run %s", m.Benchmark, m.Run.Key), Benchmark: m.Benchmark, Run: m.Run, Metrics: m.Metrics})
+			files = append(files, &File{Name: fmt.Sprintf("metrics of %s, run %s", m.Benchmark, m.Run.Key), Benchmark: m.Benchmark, Run: m.Run,
+				Metrics: m.Metrics})
 		}
 		outcomes, err := c.dst.Put(ctx, files, PutOptions{Rules: c.opts.Rules, Conflict: c.opts.Conflict})
 		if err != nil {

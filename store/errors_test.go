@@ -24,7 +24,8 @@ func TestConflictError(t *testing.T) {
 // TestConflictOfOneFile reads the reasons why a file may differ from what was imported of it.
 func TestConflictOfOneFile(t *testing.T) {
 	err := &store.ConflictError{Identity: "g/b, r1, cpu", Old: "a.jfr", New: "a.jfr"}
-	for _, part := range []string{"g/b, r1, cpu", `"a.jfr" has changed`, "this version of Dendro reads it otherwise", "samples without a stack", "settings of JFR", "--replace stores it anew"} {
+	for _, part := range []string{"g/b, r1, cpu", `"a.jfr" has changed`, "this version of Dendro reads it otherwise",
+		"samples without a stack", "settings of JFR", "--replace stores it anew"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not say %q", err, part)
 		}

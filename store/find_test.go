@@ -81,7 +81,8 @@ func TestFindCountsASampleOnce(t *testing.T) {
 	ctx := context.Background()
 	s := mem.New()
 	im := storetest.NewImporter()
-	if _, err := s.Put(ctx, []*store.File{im.File("g", "a", "r1", profile.CPUSamples, "re.A  X\nre.B")}, store.PutOptions{Rules: "1"}); err != nil {
+	if _, err := s.Put(ctx, []*store.File{im.File("g", "a", "r1", profile.CPUSamples, "re.A  X\nre.B")},
+		store.PutOptions{Rules: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	once, err := store.Find(ctx, s, store.Query{}, "re.*")

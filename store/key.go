@@ -45,11 +45,13 @@ func AppendBools(b []byte, facts ...bool) []byte {
 // their hash.
 func (p *Profile) AppendKey(b []byte) []byte {
 	r, t := &p.Run, &p.Type
-	for _, text := range []string{string(p.ID), p.Hash, p.Benchmark.Group, p.Benchmark.Name, r.Key, r.Commit, r.Branch, r.Repository, r.Machine,
+	for _, text := range []string{string(p.ID), p.Hash, p.Benchmark.Group, p.Benchmark.Name, r.Key, r.Commit, r.Branch, r.Repository,
+		r.Machine,
 		t.Name, t.Unit, t.PeriodUnit, t.PeriodName, t.Original, p.Profiler, p.ProfilerVersion} {
 		b = AppendText(b, text)
 	}
-	b = AppendNumbers(b, p.Seq, r.Date.Unix(), int64(r.Date.Nanosecond()), int64(t.Scale), t.Period, int64(p.Duration), p.Samples, p.Sum, int64(p.Nodes), int64(len(p.Metrics)), int64(len(r.Attributes)))
+	b = AppendNumbers(b, p.Seq, r.Date.Unix(), int64(r.Date.Nanosecond()), int64(t.Scale), t.Period, int64(p.Duration), p.Samples, p.Sum,
+		int64(p.Nodes), int64(len(p.Metrics)), int64(len(r.Attributes)))
 	b = AppendBools(b, p.Default)
 	for i := range p.Metrics {
 		m := &p.Metrics[i]

@@ -40,7 +40,8 @@ func TestProfileKey(t *testing.T) {
 	for _, of := range []struct {
 		name string
 		of   func(*Profile) any
-	}{{"profile", func(p *Profile) any { return p }}, {"run", func(p *Profile) any { return &p.Run }}, {"type", func(p *Profile) any { return &p.Type }},
+	}{{"profile", func(p *Profile) any { return p }}, {"run", func(p *Profile) any { return &p.Run }},
+		{"type", func(p *Profile) any { return &p.Type }},
 		{"benchmark", func(p *Profile) any { return &p.Benchmark }}, {"metric", func(p *Profile) any { return &p.Metrics[0] }}} {
 		fields := reflect.TypeOf(of.of(profileOf())).Elem()
 		for i := range fields.NumField() {

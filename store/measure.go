@@ -53,7 +53,8 @@ func (p *Profile) rank(m *testrun.Metric) int {
 	switch {
 	case m.Name == testrun.OperationsMetric:
 		return 4
-	case p.isCPU() && m.Name == testrun.CPUTimeMetric, p.Type.Name == profile.Alloc && m.Unit == "B/op", p.Type.Name == profile.AllocSamples && m.Unit == "allocs/op":
+	case p.isCPU() && m.Name == testrun.CPUTimeMetric, p.Type.Name == profile.Alloc && m.Unit == "B/op",
+		p.Type.Name == profile.AllocSamples && m.Unit == "allocs/op":
 		return 0
 	case isDerived(*m):
 		return 1

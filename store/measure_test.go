@@ -22,18 +22,22 @@ func TestMeasure(t *testing.T) {
 		first  string
 		mean   float64
 	}{
-		"nothing":                        {of: cpu},
-		"only operations":                {of: profile.ValueType{Name: profile.Alloc}, stored: []testrun.Metric{operations}},
-		"CPU time":                       {of: cpu, stored: []testrun.Metric{wall, operations}, first: "cpu/op", mean: 20},
-		"in tenths":                      {of: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Scale: 1}, stored: []testrun.Metric{operations}, first: "cpu/op", mean: 2},
-		"samples with a period":          {of: counts, stored: []testrun.Metric{wall, operations}, first: "cpu/op", mean: 2e8},
-		"samples without":                {of: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, stored: []testrun.Metric{wall, operations}, first: "time/op", mean: 9},
-		"derived again":                  {of: cpu, stored: []testrun.Metric{wall, given, operations}, first: "cpu/op", mean: 20},
-		"given by the user":              {of: cpu, stored: []testrun.Metric{wall, given}, first: "cpu/op", mean: 5},
-		"of another type":                {of: profile.ValueType{Name: profile.Wall, Unit: "nanoseconds"}, stored: []testrun.Metric{wall, given, operations}, first: "time/op", mean: 9},
-		"measured by the benchmark":      {of: cpu, stored: []testrun.Metric{wall, measured, operations}, first: testrun.CPUTimeMetric, mean: 7},
-		"a sum, whose parts have theirs": {of: cpu, parts: []string{"a", "b"}, stored: []testrun.Metric{wall, operations}, first: "time/op", mean: 9},
-		"allocations":                    {of: profile.ValueType{Name: profile.Alloc}, stored: []testrun.Metric{wall, bytes, operations}, first: "B/op", mean: 3},
+		"nothing":         {of: cpu},
+		"only operations": {of: profile.ValueType{Name: profile.Alloc}, stored: []testrun.Metric{operations}},
+		"CPU time":        {of: cpu, stored: []testrun.Metric{wall, operations}, first: "cpu/op", mean: 20},
+		"in tenths": {of: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Scale: 1},
+			stored: []testrun.Metric{operations}, first: "cpu/op", mean: 2},
+		"samples with a period": {of: counts, stored: []testrun.Metric{wall, operations}, first: "cpu/op", mean: 2e8},
+		"samples without": {of: profile.ValueType{Name: profile.CPUSamples, Unit: "count"},
+			stored: []testrun.Metric{wall, operations}, first: "time/op", mean: 9},
+		"derived again":     {of: cpu, stored: []testrun.Metric{wall, given, operations}, first: "cpu/op", mean: 20},
+		"given by the user": {of: cpu, stored: []testrun.Metric{wall, given}, first: "cpu/op", mean: 5},
+		"of another type": {of: profile.ValueType{Name: profile.Wall, Unit: "nanoseconds"},
+			stored: []testrun.Metric{wall, given, operations}, first: "time/op", mean: 9},
+		"measured by the benchmark": {of: cpu, stored: []testrun.Metric{wall, measured, operations}, first: testrun.CPUTimeMetric, mean: 7},
+		"a sum, whose parts have theirs": {of: cpu, parts: []string{"a", "b"}, stored: []testrun.Metric{wall, operations}, first: "time/op",
+			mean: 9},
+		"allocations": {of: profile.ValueType{Name: profile.Alloc}, stored: []testrun.Metric{wall, bytes, operations}, first: "B/op", mean: 3},
 	} {
 		p := store.Profile{Type: tt.of, Sum: 200, Parts: tt.parts}
 		p.Measure(tt.stored)

@@ -281,7 +281,8 @@ func (m parsedNames) of(p *Profile) *parsedName {
 	if n == nil {
 		base, params := p.Benchmark.Params()
 		full := p.Benchmark.Name
-		n = &parsedName{[]string{full, base}, []string{goPrefix + full, goPrefix + base, p.Benchmark.Group + "/" + full, p.Benchmark.Group + "/" + base}, params}
+		n = &parsedName{[]string{full, base}, []string{goPrefix + full, goPrefix + base, p.Benchmark.Group + "/" + full,
+			p.Benchmark.Group + "/" + base}, params}
 		m[p.Benchmark] = n
 	}
 	return n

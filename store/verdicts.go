@@ -82,7 +82,8 @@ func CheckVerdicts(list []Verdict) error {
 // SortVerdicts sorts by benchmark and key.
 func SortVerdicts(list []Verdict) {
 	slices.SortFunc(list, func(a, b Verdict) int {
-		return cmp.Or(strings.Compare(a.Benchmark.Group, b.Benchmark.Group), strings.Compare(a.Benchmark.Name, b.Benchmark.Name), strings.Compare(a.Key, b.Key))
+		return cmp.Or(strings.Compare(a.Benchmark.Group, b.Benchmark.Group), strings.Compare(a.Benchmark.Name, b.Benchmark.Name),
+			strings.Compare(a.Key, b.Key))
 	})
 }
 

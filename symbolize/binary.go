@@ -85,7 +85,8 @@ func functions(f *elf.File) (list []elf.Symbol) {
 	all, _ := f.Symbols()
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(all, dynamic...) {
-		if t := elf.ST_TYPE(s.Info); (t == elf.STT_FUNC || t == elf.STT_LOOS) && s.Section != elf.SHN_UNDEF && s.Value != 0 { // LOOS: indirect functions of GNU
+		// LOOS: indirect functions of GNU
+		if t := elf.ST_TYPE(s.Info); (t == elf.STT_FUNC || t == elf.STT_LOOS) && s.Section != elf.SHN_UNDEF && s.Value != 0 {
 			list = append(list, s)
 		}
 	}
@@ -187,7 +188,8 @@ func named(systemName string, kind profile.Kind) call {
 }
 
 func goKind(name string) profile.Kind {
-	if pkg, _, _ := strings.Cut(path.Base(name), "."); pkg == "runtime" || strings.HasPrefix(name, "runtime/") || strings.HasPrefix(name, "internal/runtime/") {
+	if pkg, _, _ := strings.Cut(path.Base(name), "."); pkg == "runtime" || strings.HasPrefix(name, "runtime/") ||
+		strings.HasPrefix(name, "internal/runtime/") {
 		return profile.KindGoRuntime
 	}
 	return profile.KindGo

@@ -68,7 +68,8 @@ func Suggest(p *profile.Profile) {
 func (z *Symbolizer) Apply(p *profile.Profile) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	a := application{Symbolizer: z, p: p, stacks: map[spot]profile.StackID{}, frames: map[spotFrame][]profile.FrameID{}, missing: map[string]int{}}
+	a := application{Symbolizer: z, p: p, stacks: map[spot]profile.StackID{}, frames: map[spotFrame][]profile.FrameID{},
+		missing: map[string]int{}}
 	for i := range p.Tables {
 		column := p.Tables[i].Stack
 		for row, stack := range column {

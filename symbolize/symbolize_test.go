@@ -185,11 +185,13 @@ func TestApply(t *testing.T) {
 		New([]string{t.TempDir(), root}).Apply(p)
 		s := p.Symbols
 		got := readtest.Callers(s, p.Tables[0].Stack[0])
-		if !strings.Contains(got, "shop::price(int) ") || !strings.Contains(got, ";shop::Ledger::post(int) ") || !strings.Contains(got, "shop.cpp:") || len(p.Warnings) != 0 {
+		if !strings.Contains(got, "shop::price(int) ") || !strings.Contains(got, ";shop::Ledger::post(int) ") ||
+			!strings.Contains(got, "shop.cpp:") || len(p.Warnings) != 0 {
 			t.Errorf("%s: %s %v", name, got, p.Warnings)
 		}
 		leaf := s.Frames[s.Leaf(p.Tables[0].Stack[0])]
-		if m := s.Modules[leaf.Module]; !m.HasFunctions || !m.HasLineNumbers || s.Functions[leaf.Function].Module != "shop" || leaf.Address != base+price+4 {
+		if m := s.Modules[leaf.Module]; !m.HasFunctions || !m.HasLineNumbers || s.Functions[leaf.Function].Module != "shop" ||
+			leaf.Address != base+price+4 {
 			t.Errorf("%s: %+v in %+v", name, leaf, m)
 		}
 		if err := p.Check(); err != nil {
@@ -198,7 +200,8 @@ func TestApply(t *testing.T) {
 	}
 	p := at(profile.Module{Path: "/srv/shop", BuildID: "0123"}, 0x10)
 	New([]string{dir}).Apply(p) // dir has a file of another build
-	if got := readtest.Callers(p.Symbols, p.Tables[0].Stack[0]); got != "0x10 :0" || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Message, "no file for the symbols of /srv/shop") {
+	if got := readtest.Callers(p.Symbols, p.Tables[0].Stack[0]); got != "0x10 :0" || len(p.Warnings) != 1 ||
+		!strings.Contains(p.Warnings[0].Message, "no file for the symbols of /srv/shop") {
 		t.Error(got, p.Warnings)
 	}
 }
@@ -240,7 +243,8 @@ func TestGo(t *testing.T) {
 			if c.line == 0 {
 				continue // between two functions
 			}
-			if c.name != "main.price" || c.kind != profile.KindGo || !strings.HasSuffix(c.file, "goshop/main.go") || c.line < 9 && (c.line != 6 || flags == "") || c.line > 14 {
+			if c.name != "main.price" || c.kind != profile.KindGo || !strings.HasSuffix(c.file, "goshop/main.go") ||
+				c.line < 9 && (c.line != 6 || flags == "") || c.line > 14 {
 				t.Fatalf("%q: %#x: %+v", flags, pc, calls)
 			}
 			inlined = inlined || len(calls) == 2 && calls[1].name == "main.twice" && calls[1].line == 6
@@ -275,7 +279,8 @@ func TestDamaged(t *testing.T) {
 // FuzzApply reads content as the file of a program and as the map of a JIT compiler.
 func FuzzApply(f *testing.F) {
 	dir := f.TempDir()
-	for _, args := range [][]string{{"gcc", "-g", "-O2", "-shared", "-fPIC", "-nostdlib", "fast.c"}, {"gcc", "-g", "-gdwarf-3", "-O2", "-c", "fast.c"}} {
+	for _, args := range [][]string{{"gcc", "-g", "-O2", "-shared", "-fPIC", "-nostdlib", "fast.c"},
+		{"gcc", "-g", "-gdwarf-3", "-O2", "-c", "fast.c"}} {
 		content, err := os.ReadFile(compile(f, dir, args...))
 		if err != nil {
 			f.Fatal(err)
@@ -312,7 +317,8 @@ func TestMap(t *testing.T) {
 }
 
 func TestUnnamed(t *testing.T) {
-	for name, want := range map[string]bool{"": true, "0x1f": true, "[unknown]": true, "???": true, "0x": false, "0xen": false, "main": false, "[libc.so.6]": false} {
+	for name, want := range map[string]bool{"": true, "0x1f": true, "[unknown]": true, "???": true, "0x": false, "0xen": false, "main": false,
+		"[libc.so.6]": false} {
 		if unnamed(name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}

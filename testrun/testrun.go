@@ -200,7 +200,8 @@ func IsTime(unit string) bool {
 	u := strings.ToLower(strings.TrimSpace(unit))
 	what, _, _ := strings.Cut(u, "/")
 	kind := strings.FieldsFunc(what, func(r rune) bool { return !unicode.IsLetter(r) })
-	return u == "" || len(kind) > 0 && slices.Contains(timeUnits, kind[len(kind)-1]) || strings.HasPrefix(what, "cycle") || BetterOf(unit) == Higher
+	return u == "" || len(kind) > 0 && slices.Contains(timeUnits, kind[len(kind)-1]) || strings.HasPrefix(what, "cycle") ||
+		BetterOf(unit) == Higher
 }
 
 // BetterOf returns the usual direction of a unit: rates (`…/s`, `ops/…`) are

@@ -83,7 +83,8 @@ func TestRunMerge(t *testing.T) {
 		{"stays", full, testrun.Run{Key: "r"}, full},
 		{"the same", full, full, full},
 		{"the same moment in another zone", full, func() testrun.Run { r := full; r.Date = day.In(time.FixedZone("", 7200)); return r }(), full},
-		{"half and half", testrun.Run{Key: "r", Commit: "c", Attributes: map[string]string{"x": "1"}}, testrun.Run{Key: "r", Branch: "b", Attributes: map[string]string{"y": "2"}},
+		{"half and half", testrun.Run{Key: "r", Commit: "c", Attributes: map[string]string{"x": "1"}},
+			testrun.Run{Key: "r", Branch: "b", Attributes: map[string]string{"y": "2"}},
 			testrun.Run{Key: "r", Commit: "c", Branch: "b", Attributes: map[string]string{"x": "1", "y": "2"}}},
 	} {
 		got, err := c.a.Merge(c.b)
@@ -100,7 +101,8 @@ func TestRunMerge(t *testing.T) {
 }
 
 func TestRunMergeDisagreements(t *testing.T) {
-	full := testrun.Run{Key: "r", Date: day, Commit: "c", Branch: "b", Repository: "r", Machine: "m", Attributes: map[string]string{"x": "1", "a": "1"}}
+	full := testrun.Run{Key: "r", Date: day, Commit: "c", Branch: "b", Repository: "r", Machine: "m",
+		Attributes: map[string]string{"x": "1", "a": "1"}}
 	for _, c := range []struct {
 		change func(*testrun.Run)
 		want   string
@@ -111,7 +113,9 @@ func TestRunMergeDisagreements(t *testing.T) {
 		{func(r *testrun.Run) { r.Branch = "d" }, `run "r": conflicting values of branch: "b" and "d"`},
 		{func(r *testrun.Run) { r.Repository = "d" }, `run "r": conflicting values of repository: "r" and "d"`},
 		{func(r *testrun.Run) { r.Machine = "d" }, `run "r": conflicting values of machine: "m" and "d"`},
-		{func(r *testrun.Run) { r.Attributes = map[string]string{"x": "2", "a": "2"} }, `run "r": conflicting values of attribute a: "1" and "2"`}, // the first of several, always
+		// the first of several, always
+		{func(r *testrun.Run) { r.Attributes = map[string]string{"x": "2", "a": "2"} },
+			`run "r": conflicting values of attribute a: "1" and "2"`},
 	} {
 		other := full
 		c.change(&other)
@@ -222,7 +226,8 @@ func TestSamples(t *testing.T) {
 }
 
 func TestIsTime(t *testing.T) {
-	for unit, want := range map[string]bool{"ns/op": true, "cpu ns/op": true, "user-ns": true, "ms": true, "µs": true, "MB/s": true, "ops/s": true, "cycles/op": true, "": true,
+	for unit, want := range map[string]bool{"ns/op": true, "cpu ns/op": true, "user-ns": true, "ms": true, "µs": true, "MB/s": true,
+		"ops/s": true, "cycles/op": true, "": true,
 		"nanoseconds": true, "allocs/op": false, "B/op": false, "bytes": false, "lines": false, "items/op": false} {
 		if got := testrun.IsTime(unit); got != want {
 			t.Errorf("%q: %t", unit, got)

@@ -255,7 +255,8 @@ func TestAnalyzeRefusesWildSamples(t *testing.T) {
 		s := goSamples("s", new(calltree.Forest), 0, map[string]int64{"main-io": 1})
 		s.Count[0], s.Nanos[0] = c.count, c.nanos
 		st := &tracetest.Held{List: []traceprof.Snapshots{s}}
-		if _, err := traceprof.Analyze(t.Context(), st, []traceprof.Range{tracetest.All("s")}, traceprof.AnalyzeOptions{}); !errors.Is(err, traceprof.ErrDuration) {
+		if _, err := traceprof.Analyze(t.Context(), st, []traceprof.Range{tracetest.All("s")}, traceprof.AnalyzeOptions{}); !errors.Is(err,
+			traceprof.ErrDuration) {
 			t.Errorf("count %d, %d ns: %v", c.count, c.nanos, err)
 		}
 	}

@@ -251,7 +251,8 @@ func TestOverlapIsRefused(t *testing.T) {
 	d := dispatcher(t, mem.New())
 	other := func(kind traceprof.Kind, events ...string) func(*traceprof.TaskSpec) {
 		return func(o *traceprof.TaskSpec) {
-			*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"}, Events: events}
+			*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"},
+				Events: events}
 		}
 	}
 	for _, c := range []struct {
@@ -282,7 +283,8 @@ func TestOtherKindsAreForSomeInstances(t *testing.T) {
 	for _, kind := range []traceprof.Kind{traceprof.AsyncKind, traceprof.PprofKind} {
 		for range 2 { // the second when the first is over
 			tasks = append(tasks, d.create(func(o *traceprof.TaskSpec) {
-				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"}, Events: []string{"CPU"}}
+				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"},
+					Events: []string{"CPU"}}
 			}))
 			d.now += 10_001
 		}
@@ -328,11 +330,13 @@ func TestOtherKindsBeginWhenOrdered(t *testing.T) {
 			told      bool
 		}{
 			{-60 * minute, 0, true}, {-60 * minute, 5*minute - 1, true}, {-60 * minute, 5 * minute, false},
-			{20 * minute, 20*minute - 1, false}, {20 * minute, 20 * minute, true}, {20 * minute, 25*minute - 1, true}, {20 * minute, 25 * minute, false},
+			{20 * minute, 20*minute - 1, false}, {20 * minute, 20 * minute, true}, {20 * minute, 25*minute - 1, true},
+			{20 * minute, 25 * minute, false},
 		} {
 			d := dispatcher(t, mem.New())
 			task := d.create(func(o *traceprof.TaskSpec) {
-				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute,
+					Instances: []string{"i"}, Events: []string{"CPU"}}
 			})
 			d.now += c.at
 			got := d.told(d.Poll(t.Context(), kind, "shop", "i", -1))

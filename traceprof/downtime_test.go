@@ -24,11 +24,13 @@ func TestNoteStart(t *testing.T) {
 		{"before the task", -9 * minute, -minute, false},
 	} {
 		st := mem.New()
-		task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "s", Created: began, Start: began, Duration: 5 * minute})
+		task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "s", Created: began,
+			Start: began, Duration: 5 * minute})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "i", FirstSeen: 1, LastSeen: began + tt.seen}); err != nil {
+		if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "i", FirstSeen: 1,
+			LastSeen: began + tt.seen}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // a start that failed and is repeated
@@ -40,7 +42,8 @@ func TestNoteStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(logs) == 1 && logs[0].Event == traceprof.ServerStarted && strings.Contains(logs[0].Text, "No server ran for at least part of the time between"); got != tt.want || len(logs) > 1 {
+		if got := len(logs) == 1 && logs[0].Event == traceprof.ServerStarted &&
+			strings.Contains(logs[0].Text, "No server ran for at least part of the time between"); got != tt.want || len(logs) > 1 {
 			t.Errorf("%s: %+v", tt.name, logs)
 		}
 	}

@@ -147,7 +147,8 @@ func (e *elements) addTimes(s *source) error {
 			if last >= 0 && int64(s.Sequence[i]) == int64(s.Sequence[last])+1 {
 				step := s.Time[i] - s.Time[last]
 				if step > maxStep || step < -maxStep || (step < 0) != (s.Time[i] < s.Time[last]) {
-					return fmt.Errorf("segment %s: from snapshot %d at %d to the next at %d: %w", s.Segment, s.Sequence[last], s.Time[last], s.Time[i], ErrDuration)
+					return fmt.Errorf("segment %s: from snapshot %d at %d to the next at %d: %w", s.Segment, s.Sequence[last], s.Time[last], s.Time[i],
+						ErrDuration)
 				}
 				if c := e.common(leaf, n); c != calltree.NoNode {
 					e.list[c].self += step

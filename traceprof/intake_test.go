@@ -78,7 +78,8 @@ func intake(t testing.TB, st traceprof.Store, o traceprof.IntakeOptions) *tracep
 // snapshot is one of a task and segment whose stack is the names of frames with
 // spaces between.
 func snapshot(task, segment string, sequence int32, stack string) *traceprof.Snapshot {
-	return &traceprof.Snapshot{Task: []byte(task), Segment: []byte(segment), Sequence: sequence, Time: int64(10 * sequence), Stack: []byte(stack), Frames: fields}
+	return &traceprof.Snapshot{Task: []byte(task), Segment: []byte(segment), Sequence: sequence, Time: int64(10 * sequence),
+		Stack: []byte(stack), Frames: fields}
 }
 
 var errBroken = errors.New("broken stack")
@@ -163,11 +164,13 @@ func TestIntake(t *testing.T) {
 		t.Errorf("segments %+v, %v", segments, err)
 	}
 	instances, err := st.Instances(t.Context(), "s", 0)
-	if err != nil || len(instances) != 1 || instances[0].LastSeen != 9 || instances[0].FirstSeen != 5 || instances[0].Properties[0].Value != "v\uFFFD" {
+	if err != nil || len(instances) != 1 || instances[0].LastSeen != 9 || instances[0].FirstSeen != 5 ||
+		instances[0].Properties[0].Value != "v\uFFFD" {
 		t.Errorf("instances %+v, %v", instances, err)
 	}
 	m := in.Metrics()
-	if m.Snapshots != 7 || m.Segments != 2 || m.Batches == 0 || m.PendingBytes != 0 || m.Failed != 0 || m.StackBytes == 0 || m.CommitTime <= 0 {
+	if m.Snapshots != 7 || m.Segments != 2 || m.Batches == 0 || m.PendingBytes != 0 || m.Failed != 0 || m.StackBytes == 0 ||
+		m.CommitTime <= 0 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -217,7 +220,8 @@ func TestIntakeTimes(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Latency() != most {
 		t.Errorf("%v, %+v", err, list)
 	}
-	_, err = traceprof.Analyze(t.Context(), st, []traceprof.Range{{Segment: "segment", Start: math.MinInt64, End: math.MaxInt64}}, traceprof.AnalyzeOptions{})
+	_, err = traceprof.Analyze(t.Context(), st, []traceprof.Range{{Segment: "segment", Start: math.MinInt64, End: math.MaxInt64}},
+		traceprof.AnalyzeOptions{})
 	if !errors.Is(err, traceprof.ErrDuration) {
 		t.Errorf("a duration of all time: %v", err)
 	}
@@ -416,7 +420,8 @@ func TestIntakeGoProfile(t *testing.T) {
 	stacks.Path(calltree.NoNode, name("unused"))
 	f := stacks.Path(stacks.Path(calltree.NoNode, name("main")), name("f"))
 	d := traceprof.Snapshots{Task: "t", Segment: "go", Language: traceprof.GoProfiles, Stacks: stacks,
-		Sequence: []int32{0, 1, 2}, Time: []int64{5, 5, 5}, Path: []int32{f, calltree.NoNode, stacks.Paths.Parent[f]}, Count: []int64{1, 2, 3}, Nanos: []int64{10, 20, 30}}
+		Sequence: []int32{0, 1, 2}, Time: []int64{5, 5, 5}, Path: []int32{f, calltree.NoNode, stacks.Paths.Parent[f]}, Count: []int64{1, 2, 3},
+		Nanos: []int64{10, 20, 30}}
 	if err := s.Snapshots(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +446,8 @@ func TestIntakeGoProfile(t *testing.T) {
 func TestIntakeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := mem.New()
-		in := traceprof.NewIntake(st, traceprof.IntakeOptions{MaxStacks: rapid.Int64Range(1, 20_000).Draw(t, "stacks"), MaxDelay: time.Microsecond})
+		in := traceprof.NewIntake(st, traceprof.IntakeOptions{MaxStacks: rapid.Int64Range(1, 20_000).Draw(t, "stacks"),
+			MaxDelay: time.Microsecond})
 		streams := []*traceprof.Stream{in.Stream(), in.Stream(), in.Stream()}
 		type key struct {
 			task, segment string
@@ -450,7 +456,8 @@ func TestIntakeModel(t *testing.T) {
 		want := map[key]string{}
 		for range rapid.IntRange(0, 60).Draw(t, "n") {
 			s := rapid.SampledFrom(streams).Draw(t, "stream")
-			k := key{rapid.SampledFrom([]string{"t", "u", "v"}).Draw(t, "task"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "segment"), rapid.Int32Range(-2, 6).Draw(t, "sequence")}
+			k := key{rapid.SampledFrom([]string{"t", "u", "v"}).Draw(t, "task"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "segment"),
+				rapid.Int32Range(-2, 6).Draw(t, "sequence")}
 			stack := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B", "C"}), 0, 4).Draw(t, "stack"), " ")
 			if err := s.Snapshot(context.Background(), snapshot(k.task, k.segment, k.sequence, stack)); err != nil {
 				t.Fatal(err)

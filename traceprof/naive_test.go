@@ -140,7 +140,8 @@ func TestAnalyzeIsNaive(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "ranges") {
 			k := rapid.IntRange(0, len(sources)-1).Draw(t, "segment")
 			start := int64(1000*k) + rapid.Int64Range(-20, 200).Draw(t, "start")
-			items = append(items, traceprof.Range{Segment: sources[k].Segment, Start: start, End: start + rapid.Int64Range(-1, 250).Draw(t, "length")})
+			items = append(items, traceprof.Range{Segment: sources[k].Segment, Start: start,
+				End: start + rapid.Int64Range(-1, 250).Draw(t, "length")})
 		}
 		limit := rapid.IntRange(1, 30).Draw(t, "limit")
 		found, want := naive(sources, items, int64(limit))
@@ -160,7 +161,8 @@ func TestAnalyzeIsNaive(t *testing.T) {
 			s := sources[slices.IndexFunc(sources, func(s traceprof.Snapshots) bool { return s.Segment == d.Segment })]
 			at := slices.Index(s.Sequence, d.Sequence)
 			tree := &a.Trees[d.Tree]
-			if leaf := s.Stacks.Paths.Item[s.Path[at]]; s.Time[at] != d.Time || s.Stacks.Functions[leaf].Name != a.Functions[tree.Function[d.ID-1]].Name {
+			if leaf := s.Stacks.Paths.Item[s.Path[at]]; s.Time[at] != d.Time ||
+				s.Stacks.Functions[leaf].Name != a.Functions[tree.Function[d.ID-1]].Name {
 				t.Fatalf("%+v", d)
 			}
 			for id := d.ID; id > 0; id = tree.Parent[id-1] {

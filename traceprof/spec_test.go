@@ -91,13 +91,16 @@ func TestOrderBecomesTask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if task.Endpoint != "/a b" || task.Start != 1000 || task.Created != 1000 || len(task.Service) != traceprof.MaxServiceName || task.Instances != nil {
+	if task.Endpoint != "/a b" || task.Start != 1000 || task.Created != 1000 || len(task.Service) != traceprof.MaxServiceName ||
+		task.Instances != nil {
 		t.Errorf("got %+v", task)
 	}
 	task, err = traceprof.TaskSpec{
-		Kind: traceprof.AsyncKind, ServiceID: "s", Duration: 5, Instances: []string{strings.Repeat("i", 80)}, Events: []string{"cpu", "Alloc"}, Arguments: "interval=1ms\xff",
+		Kind: traceprof.AsyncKind, ServiceID: "s", Duration: 5, Instances: []string{strings.Repeat("i", 80)}, Events: []string{"cpu", "Alloc"},
+		Arguments: "interval=1ms\xff",
 	}.Task(7)
-	if err != nil || len(task.Instances[0]) != traceprof.MaxInstanceName || strings.Join(task.Events, " ") != "CPU ALLOC" || task.Arguments != "interval=1ms\uFFFD" {
+	if err != nil || len(task.Instances[0]) != traceprof.MaxInstanceName || strings.Join(task.Events, " ") != "CPU ALLOC" ||
+		task.Arguments != "interval=1ms\uFFFD" {
 		t.Errorf("got %+v, %v", task, err)
 	}
 }

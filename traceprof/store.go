@@ -120,7 +120,8 @@ func (q *TaskQuery) Filter(all []Task) []Task {
 // SortLogs sorts lines into the order of Store.Logs.
 func SortLogs(list []Log) {
 	slices.SortFunc(list, func(a, b Log) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Instance, b.Instance),
+			cmp.Compare(a.Event, b.Event))
 	})
 }
 

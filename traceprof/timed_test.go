@@ -56,15 +56,19 @@ func TestProfileFrames(t *testing.T) {
 		{"Java", []string{"java.lang.Thread.run:840", "shop.Cart.<init>:-1", "java.lang.Thread.sleep:-2"},
 			[]string{"java java.lang.Thread.run:840", "java shop.Cart.<init>:0", "java java.lang.Thread.sleep:0 native"}},
 		{"Python", []string{"/usr/lib/python3.11/threading.py.run: 982", "<frozen runpy>._run_module: 88", "/srv/shop.py.<lambda>: 5"},
-			[]string{"python run:982 [/usr/lib/python3.11/threading.py]", "python _run_module:88 [<frozen runpy>]", "python <lambda>:5 [/srv/shop.py]"}},
+			[]string{"python run:982 [/usr/lib/python3.11/threading.py]", "python _run_module:88 [<frozen runpy>]",
+				"python <lambda>:5 [/srv/shop.py]"}},
 		{"an agent's frames", []string{
-			"Filter.doFilter:95", "shop.Shop$Handler.handle:-1", enhance + "InstMethodsInter.intercept:95", "shop.Shop$Handler$$sw$auxiliary$815cqm1.call:-1",
+			"Filter.doFilter:95", "shop.Shop$Handler.handle:-1", enhance + "InstMethodsInter.intercept:95",
+			"shop.Shop$Handler$$sw$auxiliary$815cqm1.call:-1",
 			"shop.Shop$Handler.$sw$original$handle$eq1kks1$accessor$$sw$kspurn1:-1", "shop.Shop$Handler.$sw$original$handle$eq1kks1:105", "shop.Shop.burn:42",
 		}, []string{"java Filter.doFilter:95", "java shop.Shop$Handler.handle:105", "java shop.Shop.burn:42"}},
 		{"an older agent's frames", []string{
-			"App.main:3", "App.work:-1", enhance + "StaticMethodsInter.intercept:83", "App$auxiliary$Ab12.call:-1", "App.work$original$Cd34$accessor$Ef56:-1", "App.work$original$Cd34:21",
+			"App.main:3", "App.work:-1", enhance + "StaticMethodsInter.intercept:83", "App$auxiliary$Ab12.call:-1",
+			"App.work$original$Cd34$accessor$Ef56:-1", "App.work$original$Cd34:21",
 		}, []string{"java App.main:3", "java App.work:21"}},
-		{"an interceptor at work", []string{"App.work:-1", enhance + "InstMethodsInter.intercept:86", "org.example.TomcatInterceptor.beforeMethod:60"},
+		{"an interceptor at work", []string{"App.work:-1", enhance + "InstMethodsInter.intercept:86",
+			"org.example.TomcatInterceptor.beforeMethod:60"},
 			[]string{"java App.work:0", "java org.example.TomcatInterceptor.beforeMethod:60"}},
 		{"cut at the top", []string{"App$$sw$auxiliary$x.call:-1", "App.$sw$original$work$abc:7"}, []string{"java App.work:7"}},
 		{"strange", []string{"main", "a:b", ":5", "x: ", "::7"}, []string{" main:0", " a:b:0", " :5:0", " x: :0", " ::7"}},
@@ -73,7 +77,8 @@ func TestProfileFrames(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, want)
 		}
 	}
-	if got := strings.Join(frames([]string{"main.main:5", "main.(*Cart).total:9"}, traceprof.GoProfiles), "\n"); got != "go main.main:5\ngo main.(*Cart).total:9" {
+	if got := strings.Join(frames([]string{"main.main:5", "main.(*Cart).total:9"}, traceprof.GoProfiles),
+		"\n"); got != "go main.main:5\ngo main.(*Cart).total:9" {
 		t.Errorf("Go: %s", got)
 	}
 }
@@ -131,7 +136,8 @@ func TestProfileOfAnything(t *testing.T) {
 		times := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{0, math.MinInt64, math.MaxInt64}))
 		for i := range rapid.IntRange(0, 5).Draw(t, "snapshots") {
 			s.Sequence, s.Time = append(s.Sequence, int32(i)), append(s.Time, times.Draw(t, "time"))
-			s.Path = append(s.Path, tracetest.Path(stacks, rapid.SliceOfN(rapid.StringMatching(`[a.:$ 0-9-]*|.*(\$sw\$original\$|\$auxiliary\$).*`), 0, 4).Draw(t, "stack")...))
+			s.Path = append(s.Path, tracetest.Path(stacks, rapid.SliceOfN(rapid.StringMatching(`[a.:$ 0-9-]*|.*(\$sw\$original\$|\$auxiliary\$).*`),
+				0, 4).Draw(t, "stack")...))
 			if s.Language == traceprof.GoProfiles {
 				s.Count, s.Nanos = append(s.Count, 1), append(s.Nanos, times.Draw(t, "nanos"))
 			}

@@ -95,12 +95,14 @@ type facts struct {
 // incomplete, otherwise the others.
 func (f *facts) checks() []func(*facts) (Cause, bool) {
 	delivery := []func(*facts) (Cause, bool){
-		(*facts).clockSkew, (*facts).serverDown, (*facts).neverPolled, (*facts).neverNotified, (*facts).profilerBusy, (*facts).agentFailed, (*facts).instanceVanished,
+		(*facts).clockSkew, (*facts).serverDown, (*facts).neverPolled, (*facts).neverNotified, (*facts).profilerBusy, (*facts).agentFailed,
+		(*facts).instanceVanished,
 	}
 	quality := []func(*facts) (Cause, bool){(*facts).segmentsMissing, (*facts).snapshotsLost, (*facts).samplingHole, (*facts).agentSlow}
 	switch {
 	case f.hasData():
-		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).serverDown, (*facts).profilerBusy, (*facts).agentFailed}, quality...)
+		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).serverDown, (*facts).profilerBusy, (*facts).agentFailed},
+			quality...)
 	case f.task.OverWhenCreated():
 		return []func(*facts) (Cause, bool){(*facts).overWhenCreated}
 	case f.now < f.task.Start:
@@ -111,7 +113,8 @@ func (f *facts) checks() []func(*facts) (Cause, bool) {
 		return []func(*facts) (Cause, bool){(*facts).serviceNeverSeen}
 	}
 	list := append([]func(*facts) (Cause, bool){(*facts).endpointTooLong, (*facts).endpointNeverSeen, (*facts).endpointNotFirst}, delivery...)
-	return append(list, (*facts).noRequest, (*facts).noRequestSince, (*facts).requestInProgress, (*facts).allFaster, (*facts).tooFast, (*facts).finishedEmpty)
+	return append(list, (*facts).noRequest, (*facts).noRequestSince, (*facts).requestInProgress, (*facts).allFaster, (*facts).tooFast,
+		(*facts).finishedEmpty)
 }
 
 func (f *facts) hasData() bool { return f.coverage.Received > 0 }

@@ -49,12 +49,14 @@ func TestWhy(t *testing.T) {
 		names  string // of the first cause
 	}{
 		{"not begun", func(s *situation) { s.now = began - 90_000 }, "not-begun", "starts in 1m30s", ""},
-		{"over before it was created", func(s *situation) { s.task.Created = began + 25*minute; s.now = began + 26*minute }, "over-when-created", "was over 20m0s before it was created", ""},
+		{"over before it was created", func(s *situation) { s.task.Created = began + 25*minute; s.now = began + 26*minute }, "over-when-created",
+			"was over 20m0s before it was created", ""},
 		{"unknown service", func(s *situation) {
 			s.task.Service = "Shop"
 			s.segments = nil
 		}, "service-never-seen", `service "Shop"`, "shop"},
-		{"no service at all", func(s *situation) { s.instance, s.segments, s.logs = nil, nil, nil }, "service-never-seen", "has ever reported.", ""},
+		{"no service at all", func(s *situation) { s.instance, s.segments, s.logs = nil, nil, nil }, "service-never-seen", "has ever reported.",
+			""},
 		{"case, slash and method", func(s *situation) {
 			s.segments = []traceprof.Segment{
 				named(request("a", 0, 9), "POST:/Checkout/", "POST:/Checkout/"), named(request("b", 0, 9), "/checkout", "/checkout"),
@@ -66,7 +68,8 @@ func TestWhy(t *testing.T) {
 		}, "server-down finished-without-samples", "between A and B", ""},
 		{"a regrouped name", func(s *situation) {
 			s.task.Endpoint = "GET:/orders/{id}/items"
-			s.segments = []traceprof.Segment{named(request("a", 0, 9), "GET:/orders/17/items", "GET:/orders/17/items"), named(request("b", 0, 9), "GET:/users/17/cart", "GET:/users/17/cart")}
+			s.segments = []traceprof.Segment{named(request("a", 0, 9), "GET:/orders/17/items", "GET:/orders/17/items"),
+				named(request("b", 0, 9), "GET:/users/17/cart", "GET:/users/17/cart")}
 		}, "endpoint-never-seen", "", "GET:/orders/17/items"},
 		{"a long name", func(s *situation) {
 			s.task.Endpoint = "/" + strings.Repeat("a", 150)
@@ -83,11 +86,13 @@ func TestWhy(t *testing.T) {
 			s.instance.Skew = math.MaxInt64 / 2
 			s.segments = []traceprof.Segment{request("a", -60*minute, 500)}
 		}, "clock-skew no-request", `instance "i" is 2562047h47m16.854s ahead`, ""},
-		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled", `Instance "i" never polled for tasks`, ""},
+		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled",
+			`Instance "i" never polled for tasks`, ""},
 		{"has not polled yet", func(s *situation) {
 			s.instance.Polled, s.logs, s.segments, s.now = began-10_000, nil, nil, began+10_000
 		}, "endpoint-never-seen", "", ""},
-		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled", "after 2023-11-14 22:12:20 UTC", ""},
+		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled",
+			"after 2023-11-14 22:12:20 UTC", ""},
 		{"polled, not delivered", func(s *situation) { s.logs = nil }, "never-notified", "did not receive this one", ""},
 		{"the agent failed", func(s *situation) {
 			s.logs[1] = event(2000, traceprof.Failed)
@@ -103,7 +108,8 @@ func TestWhy(t *testing.T) {
 			s.logs[0].Time = began + 20_000
 			s.segments = []traceprof.Segment{request("a", 10_000, 500)}
 		}, "no-request-since-notified", "task ran: 1,", ""},
-		{"in progress", func(s *situation) { s.segments = []traceprof.Segment{request("a", -500, 5000)} }, "no-request request-in-progress", "", ""},
+		{"in progress", func(s *situation) { s.segments = []traceprof.Segment{request("a", -500, 5000)} }, "no-request request-in-progress", "",
+			""},
 		{"faster than the threshold", func(s *situation) {
 			s.task.MinDuration = 500
 			s.segments = append(s.segments, request("b", 3000, 300))
@@ -144,8 +150,9 @@ func TestWhy(t *testing.T) {
 					ID: "t", Kind: traceprof.TraceKind, Service: "shop", ServiceID: "s", Endpoint: "GET:/checkout",
 					Created: began, Start: began, Duration: 5 * minute, Period: 10, MaxSegments: 5,
 				},
-				now:      began + 10*minute,
-				instance: &traceprof.Instance{Service: "shop", Name: "i", FirstSeen: began - minute, LastSeen: began + 9*minute, Polled: began + 9*minute},
+				now: began + 10*minute,
+				instance: &traceprof.Instance{Service: "shop", Name: "i", FirstSeen: began - minute, LastSeen: began + 9*minute,
+					Polled: began + 9*minute},
 				logs:     []traceprof.Log{event(500, traceprof.Notified), event(5*minute, traceprof.Finished)},
 				segments: []traceprof.Segment{request("r", 1000, 500)},
 			}
@@ -210,7 +217,8 @@ func (s *situation) store(t *testing.T) traceprof.Store {
 // TestWhyOfOtherKinds says what keeps agents from tasks that bring no snapshots.
 func TestWhyOfOtherKinds(t *testing.T) {
 	s := &situation{
-		task:     traceprof.Task{Kind: traceprof.AsyncKind, Service: "shop", Created: began, Start: began, Duration: 10_000, Instances: []string{"i"}, Events: []string{"CPU"}},
+		task: traceprof.Task{Kind: traceprof.AsyncKind, Service: "shop", Created: began, Start: began, Duration: 10_000,
+			Instances: []string{"i"}, Events: []string{"CPU"}},
 		instance: &traceprof.Instance{Service: "shop", Name: "i", FirstSeen: began, LastSeen: began + 5000},
 	}
 	causes, err := traceprof.Why(t.Context(), s.store(t), s.task, began+31_000)
@@ -228,8 +236,10 @@ func TestWhyOfOtherKinds(t *testing.T) {
 // receives second gets nothing.
 func TestWhyProfilerBusy(t *testing.T) {
 	const minute = traceprof.Minute
-	traced := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", Endpoint: "GET:/checkout", Created: began, Start: began, Duration: minute, Period: 10}
-	cpu := traceprof.Task{Kind: traceprof.PprofKind, Service: "shop", Created: began, Start: began, Duration: minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+	traced := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", Endpoint: "GET:/checkout", Created: began, Start: began,
+		Duration: minute, Period: 10}
+	cpu := traceprof.Task{Kind: traceprof.PprofKind, Service: "shop", Created: began, Start: began, Duration: minute,
+		Instances: []string{"i"}, Events: []string{"CPU"}}
 	heap := cpu
 	heap.Events = []string{"HEAP"}
 	failed := event(3001, traceprof.Failed)
@@ -254,8 +264,9 @@ func TestWhyProfilerBusy(t *testing.T) {
 		{"a task of memory needs no profiler", heap, traced, 1000, []traceprof.Log{failed}, nil, false, ""},
 	} {
 		s := &situation{task: c.task, segments: []traceprof.Segment{request("r", 5000, 100)},
-			instance: &traceprof.Instance{Service: "shop", Name: "i", Language: "go", FirstSeen: began - minute, LastSeen: began + minute, Polled: began + 3000},
-			logs:     append([]traceprof.Log{event(3000, traceprof.Notified)}, c.mine...)}
+			instance: &traceprof.Instance{Service: "shop", Name: "i", Language: "go", FirstSeen: began - minute, LastSeen: began + minute,
+				Polled: began + 3000},
+			logs: append([]traceprof.Log{event(3000, traceprof.Notified)}, c.mine...)}
 		if c.data {
 			s.sampled("@0:%d A A")
 		}

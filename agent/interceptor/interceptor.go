@@ -61,14 +61,16 @@ type streamInSegment struct {
 func (s streamInSegment) Context() context.Context { return s.ctx }
 
 // UnaryClient makes an exit span of a call.
-func UnaryClient(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func UnaryClient(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker,
+	options ...grpc.CallOption) error {
 	return agent.Exit(ctx, exit(method, conn), func(ctx context.Context, value string) error {
 		return next(outgoing(ctx, value), method, request, reply, conn, options...)
 	})
 }
 
 // StreamClient makes an exit span of a stream until it is open.
-func StreamClient(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, options ...grpc.CallOption) (stream grpc.ClientStream, err error) {
+func StreamClient(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer,
+	options ...grpc.CallOption) (stream grpc.ClientStream, err error) {
 	err = agent.Exit(ctx, exit(method, conn), func(ctx context.Context, value string) error {
 		stream, err = next(outgoing(ctx, value), desc, conn, method, options...)
 		return err

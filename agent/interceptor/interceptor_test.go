@@ -97,7 +97,8 @@ func TestCalls(t *testing.T) {
 			continue
 		}
 		root := o.Spans[0]
-		if o.TraceId != job.TraceId || root.SpanLayer != agentv3.SpanLayer_RPCFramework || root.ComponentId != 23 || len(root.Refs) != 1 || root.Refs[0].ParentTraceSegmentId != job.TraceSegmentId {
+		if o.TraceId != job.TraceId || root.SpanLayer != agentv3.SpanLayer_RPCFramework || root.ComponentId != 23 || len(root.Refs) != 1 ||
+			root.Refs[0].ParentTraceSegmentId != job.TraceSegmentId {
 			t.Errorf("segment %v", o)
 		}
 		if root.IsError {
@@ -107,7 +108,8 @@ func TestCalls(t *testing.T) {
 			t.Errorf("the stream's segment is %v with %d snapshots", o, len(seen.Snapshots[o.TraceSegmentId]))
 		}
 	}
-	if exit := job.Spans[2]; failed != 1 || !exit.IsError || exit.OperationName != check || !strings.Contains(exit.Peer, listener.Addr().String()) {
+	if exit := job.Spans[2]; failed != 1 || !exit.IsError || exit.OperationName != check ||
+		!strings.Contains(exit.Peer, listener.Addr().String()) {
 		t.Errorf("%d failed segments, exit span %v", failed, exit)
 	}
 }

@@ -32,7 +32,8 @@ func TestReport(t *testing.T) {
 	}
 	defer k.Close()
 	s := servertest.New(t, nil)
-	stop, err := agent.Start(agent.Options{Service: "shop", Instance: "one", Server: s.Addr, Interval: 50 * time.Millisecond, Budget: 1, Send: k.Send})
+	stop, err := agent.Start(agent.Options{Service: "shop", Instance: "one", Server: s.Addr, Interval: 50 * time.Millisecond, Budget: 1,
+		Send: k.Send})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,8 @@ func TestNoBroker(t *testing.T) {
 	defer k.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := k.Send(ctx, []agent.Record{{Topic: "a", Key: "b"}}); err == nil || !strings.HasPrefix(err.Error(), "agent/kafka: producing 1 records") {
+	if err := k.Send(ctx, []agent.Record{{Topic: "a", Key: "b"}}); err == nil ||
+		!strings.HasPrefix(err.Error(), "agent/kafka: producing 1 records") {
 		t.Error(err)
 	}
 	if _, err := kafka.New(kafka.Options{}, kgo.SeedBrokers()); err == nil {

@@ -30,7 +30,8 @@ func TestIdentify(t *testing.T) {
 			return nil
 		})
 	}))
-	for _, ctx := range []context.Context{trace.ContextWithSpanContext(t.Context(), span), trace.ContextWithSpanContext(t.Context(), span), t.Context()} {
+	for _, ctx := range []context.Context{trace.ContextWithSpanContext(t.Context(), span), trace.ContextWithSpanContext(t.Context(), span),
+		t.Context()} {
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/checkout", nil)
 		r.Header.Set("sw8", "1-dA==-cw==-3-c2hvcA==-aQ==-L2U=-MTI3LjAuMC4xOjgw")
 		handler.ServeHTTP(httptest.NewRecorder(), r)
@@ -44,7 +45,8 @@ func TestIdentify(t *testing.T) {
 	}
 	for i, o := range seen.Segments {
 		prefix := span.TraceID().String() + "." + span.SpanID().String() + "."
-		if of := strings.HasPrefix(o.TraceSegmentId, prefix) && o.TraceId == span.TraceID().String(); of != (i < 2) || len(o.Spans[0].Refs) > 0 || len(o.Spans) != 2 {
+		if of := strings.HasPrefix(o.TraceSegmentId, prefix) && o.TraceId == span.TraceID().String(); of != (i < 2) ||
+			len(o.Spans[0].Refs) > 0 || len(o.Spans) != 2 {
 			t.Errorf("segment %d is %v", i, o)
 		}
 	}

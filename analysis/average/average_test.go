@@ -70,7 +70,8 @@ func TestTrees(t *testing.T) {
 // their caller ever had; they share what it has.
 func TestQuantilesAddUp(t *testing.T) {
 	b := of(t, store.BySamples,
-		runtest.Run{Benchmark: "a", Stacks: "A;B 100"}, runtest.Run{Benchmark: "a", Stacks: "A;C 100"}, runtest.Run{Benchmark: "a", Stacks: "A;D 100"})
+		runtest.Run{Benchmark: "a", Stacks: "A;B 100"}, runtest.Run{Benchmark: "a", Stacks: "A;C 100"},
+		runtest.Run{Benchmark: "a", Stacks: "A;D 100"})
 	if got := draw(b.Tree(average.P90)); got != "A 100 0\n  B 33.333333 33.333333\n  C 33.333334 33.333334\n  D 33.333333 33.333333\n" {
 		t.Errorf("p90:\n%s", got)
 	}
@@ -277,14 +278,16 @@ func TestCompareLittle(t *testing.T) {
 		t.Errorf("without samples: %q", c.Warnings)
 	}
 	st := runtest.Store(t, same)
-	if _, err := average.Compare(context.Background(), st, store.Query{}, store.Query{}, ""); err == nil || !strings.Contains(err.Error(), "history") {
+	if _, err := average.Compare(context.Background(), st, store.Query{}, store.Query{}, ""); err == nil ||
+		!strings.Contains(err.Error(), "history") {
 		t.Errorf("a run against itself: %v", err)
 	}
 }
 
 // TestDifferential: both sides go through the writer of differential text.
 func TestDifferential(t *testing.T) {
-	c := compareLast(t, []runtest.Run{{Benchmark: "a", Stacks: "A 10"}, {Benchmark: "a", Stacks: "A 9, A;B 1"}, {Benchmark: "a", Stacks: "A 10"}, {Benchmark: "a", Stacks: "A 6, A;B 4"}})
+	c := compareLast(t, []runtest.Run{{Benchmark: "a", Stacks: "A 10"}, {Benchmark: "a", Stacks: "A 9, A;B 1"},
+		{Benchmark: "a", Stacks: "A 10"}, {Benchmark: "a", Stacks: "A 6, A;B 4"}})
 	var b bytes.Buffer
 	if err := folded.EncodeDifferential(&b, c.Profile(average.Mean), -1); err != nil {
 		t.Fatal(err)
@@ -301,7 +304,8 @@ func TestMeanOfRareFunctions(t *testing.T) {
 	for i := range stacks {
 		stacks[i] = fmt.Sprintf("A;B%03d 1", i)
 	}
-	b := of(t, store.BySamples, runtest.Run{Benchmark: "a", Stacks: strings.Join(stacks, ", ")}, runtest.Run{Benchmark: "a", Stacks: "A 0"}, runtest.Run{Benchmark: "a", Stacks: "A;B000 1"})
+	b := of(t, store.BySamples, runtest.Run{Benchmark: "a", Stacks: strings.Join(stacks, ", ")}, runtest.Run{Benchmark: "a", Stacks: "A 0"},
+		runtest.Run{Benchmark: "a", Stacks: "A;B000 1"})
 	tree := b.Tree(average.Mean)
 	by := math.Pow10(tree.Type.Scale)
 	if got, want := float64(tree.Total[0])/by, 701.0/3; math.Abs(got-want) > 1/by {

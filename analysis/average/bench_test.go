@@ -21,7 +21,8 @@ func BenchmarkOf(b *testing.B) {
 	forest := &calltree.Forest{}
 	paths := []int32{calltree.NoNode}
 	for len(paths) < 20_000 {
-		paths = append(paths, forest.Path(paths[max(0, len(paths)-1-rnd.IntN(40))], forest.Function(profile.Function{Name: fmt.Sprint("f", rnd.IntN(2000))})))
+		paths = append(paths, forest.Path(paths[max(0, len(paths)-1-rnd.IntN(40))],
+			forest.Function(profile.Function{Name: fmt.Sprint("f", rnd.IntN(2000))})))
 	}
 	for _, runs := range []int{30, 300} {
 		st := mem.New()
@@ -34,7 +35,8 @@ func BenchmarkOf(b *testing.B) {
 				}
 			}
 			f := &store.File{Name: fmt.Sprint(run), Benchmark: testrun.Benchmark{Name: "b"}, Run: testrun.Run{Key: fmt.Sprintf("%03d", run)},
-				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(run), byte(run >> 8)}, Forest: forest, Self: self}}}
+				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(run), byte(run >> 8)}, Forest: forest,
+					Self: self}}}
 			runtest.Put(b, st, f)
 		}
 		b.Run(fmt.Sprintf("average/runs=%d", runs), func(b *testing.B) {

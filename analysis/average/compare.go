@@ -73,7 +73,8 @@ func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight
 	return compare(ctx, st, isRun, q, weight)
 }
 
-func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]bool, hist store.Query, weight store.Weight) (*Comparison, error) {
+func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]bool, hist store.Query, weight store.Weight) (*Comparison,
+	error) {
 	unchanged := weight == ""
 	if unchanged {
 		weight = store.ByShare

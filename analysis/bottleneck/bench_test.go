@@ -45,7 +45,8 @@ func suite(b *testing.B, st store.Store, benchmarks, runs, nodes int) {
 			files = append(files, &store.File{Name: fmt.Sprint(bench, run), Benchmark: testrun.Benchmark{Group: "g", Name: fmt.Sprint("b", bench)},
 				Run:     testrun.Run{Key: fmt.Sprintf("%03d", run)},
 				Metrics: []testrun.Metric{{Name: "m", Mean: 1 + rnd.Float64(), Unit: "ms", Better: testrun.Lower, Primary: true}},
-				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(bench), byte(run), byte(run >> 8)}, Forest: forest, Self: self}}})
+				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(bench), byte(run), byte(run >> 8)},
+					Forest: forest, Self: self}}})
 		}
 		runtest.Put(b, st, files...)
 	}

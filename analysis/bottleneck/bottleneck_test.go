@@ -85,7 +85,8 @@ func TestSelfPotential(t *testing.T) {
 func TestSections(t *testing.T) {
 	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "jit 50, jit2 10, mine 5, mine2 3, lib 20"})
 	r := find(t, st, bottleneck.Options{Rows: 1, Section: func(name string) string {
-		return map[string]string{"mine": bottleneck.OwnCode, "mine2": bottleneck.OwnCode, "lib": bottleneck.Library}[name] + map[bool]string{true: bottleneck.Runtime}[strings.HasPrefix(name, "jit")]
+		return map[string]string{"mine": bottleneck.OwnCode, "mine2": bottleneck.OwnCode, "lib": bottleneck.Library}[name] +
+			map[bool]string{true: bottleneck.Runtime}[strings.HasPrefix(name, "jit")]
 	}})
 	var got []string
 	for _, row := range r.Rows {
@@ -295,14 +296,16 @@ func TestThroughput(t *testing.T) {
 func TestUnitDoesNotCount(t *testing.T) {
 	for _, scale := range []float64{1e-12, 1, 1e9} {
 		st := runtest.Store(t,
-			runtest.Run{Benchmark: "a", Metric: 1 * scale, Stacks: "A 10, B 90"}, runtest.Run{Benchmark: "a", Metric: 1.1 * scale, Stacks: "A 12, B 88"},
+			runtest.Run{Benchmark: "a", Metric: 1 * scale, Stacks: "A 10, B 90"},
+			runtest.Run{Benchmark: "a", Metric: 1.1 * scale, Stacks: "A 12, B 88"},
 			runtest.Run{Benchmark: "a", Metric: 1.2 * scale, Stacks: "A 14, B 86"})
 		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
 			t.Errorf("scale %g: %v", scale, lines(r.Rows))
 		}
 		// A rate goes another way, over its inverse.
 		st = runtest.Store(t,
-			runtest.Run{Benchmark: "a", Metric: scale, Unit: "ops/s", Stacks: "A 10, B 90"}, runtest.Run{Benchmark: "a", Metric: scale / 1.1, Unit: "ops/s", Stacks: "A 12, B 88"},
+			runtest.Run{Benchmark: "a", Metric: scale, Unit: "ops/s", Stacks: "A 10, B 90"},
+			runtest.Run{Benchmark: "a", Metric: scale / 1.1, Unit: "ops/s", Stacks: "A 12, B 88"},
 			runtest.Run{Benchmark: "a", Metric: scale / 1.2, Unit: "ops/s", Stacks: "A 14, B 86"})
 		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
 			t.Errorf("rate, scale %g: %v", scale, lines(r.Rows))
@@ -318,19 +321,25 @@ func TestLittleData(t *testing.T) {
 		want string // a warning
 		rows int
 	}{
-		{"no metric", []runtest.Run{{Benchmark: "a", Stacks: "A 1"}, {Benchmark: "a", Stacks: "A 2"}}, bottleneck.Options{Rank: bottleneck.Correlation},
+		{"no metric", []runtest.Run{{Benchmark: "a", Stacks: "A 1"}, {Benchmark: "a", Stacks: "A 2"}},
+			bottleneck.Options{Rank: bottleneck.Correlation},
 			"2 of 2 profiles have no metric", 0},
-		{"one run", []runtest.Run{{Benchmark: "a", Metric: 1, Stacks: "A 1"}}, bottleneck.Options{Rank: bottleneck.Correlation}, "fewer than 2 runs with a metric", 0},
+		{"one run", []runtest.Run{{Benchmark: "a", Metric: 1, Stacks: "A 1"}}, bottleneck.Options{Rank: bottleneck.Correlation},
+			"fewer than 2 runs with a metric", 0},
 		{"same metric", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 3, Stacks: "A 2, B 1"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "the same metric in every run", 0},
 		{"two runs", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2, B 1"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "2 of 2 functions have series of only 2 runs", 1},
-		{"one giant function", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2"}, {Benchmark: "a", Metric: 5, Stacks: "A 9"}},
+		{"one giant function", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2"},
+			{Benchmark: "a", Metric: 5, Stacks: "A 9"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark are constant", 1},
 		{"no samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Contexts: 3}, "1 of 1 profiles have no samples", 0},
-		{"no samples below", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3}, "1 of 1 profiles have no samples", 0},
-		{"no samples, by samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},
-		{"some without samples", []runtest.Run{{Benchmark: "a"}, {Benchmark: "a", Stacks: "A 3, B 1"}}, bottleneck.Options{}, "1 of 2 profiles have no samples", 2},
+		{"no samples below", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3},
+			"1 of 1 profiles have no samples", 0},
+		{"no samples, by samples", []runtest.Run{{Benchmark: "a"}},
+			bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},
+		{"some without samples", []runtest.Run{{Benchmark: "a"}, {Benchmark: "a", Stacks: "A 3, B 1"}}, bottleneck.Options{},
+			"1 of 2 profiles have no samples", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := find(t, runtest.Store(t, c.runs...), c.o)
@@ -347,7 +356,8 @@ func TestLittleData(t *testing.T) {
 			}
 		})
 	}
-	if r := find(t, runtest.Store(t, runtest.Run{Benchmark: "a"}, runtest.Run{Benchmark: "a", Stacks: "A 3, B 1"}), bottleneck.Options{}); r.Rows[0].Score != .75 {
+	if r := find(t, runtest.Store(t, runtest.Run{Benchmark: "a"}, runtest.Run{Benchmark: "a", Stacks: "A 3, B 1"}),
+		bottleneck.Options{}); r.Rows[0].Score != .75 {
 		t.Errorf("an empty profile has weight: %v", lines(r.Rows))
 	}
 }
@@ -392,12 +402,16 @@ func TestPlots(t *testing.T) {
 	r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Plots: 1})
 	same(t, plotted(r.Rows[0].Plots), []string{"7 0.945 share→ms: (0.1 10) (0.2 12) (0.6 14); 7.14x+9.86"})
 	same(t, plotted(r.Negative[0].Plots), []string{"7 -0.957 share→ms: (0.9 10) (0.8 12) (0.4 14) (1 9); -8.07x+17.5"})
-	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Plots: 9, Correlating: bottleneck.Correlating{Samples: true, Raw: true, Least: 3}})
-	same(t, plotted(r.Rows[0].Plots), []string{"7 0.945 count→ms: (10 10) (20 12) (60 14); 0.0714x+9.86", "3 0 count→ms: (10 10) (30 10) (20 11)"})
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Plots: 9,
+		Correlating: bottleneck.Correlating{Samples: true, Raw: true, Least: 3}})
+	same(t, plotted(r.Rows[0].Plots), []string{"7 0.945 count→ms: (10 10) (20 12) (60 14); 0.0714x+9.86",
+		"3 0 count→ms: (10 10) (30 10) (20 11)"})
 	r = find(t, st, bottleneck.Options{Rows: 1, Plots: 9})
-	same(t, plotted(r.Rows[0].Plots), []string{"3 0.8 →share: (0 0.9) (0 0.7) (0 0.8)", "7 0.622 →share: (0 0.9) (0 0.8) (0 0.4) (0 0.01) (0 1)"})
+	same(t, plotted(r.Rows[0].Plots), []string{"3 0.8 →share: (0 0.9) (0 0.7) (0 0.8)",
+		"7 0.622 →share: (0 0.9) (0 0.8) (0 0.4) (0 0.01) (0 1)"})
 	r = find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 1, Plots: 2})
-	same(t, plotted(r.Rows[0].Plots), []string{"3 0.8 →share: (0 0.9) (0 0.7) (0 0.8)", "7 0.682 →share: (0 0.9) (0 0.8) (0 0.7) (0 0.01) (0 1)"})
+	same(t, plotted(r.Rows[0].Plots), []string{"3 0.8 →share: (0 0.9) (0 0.7) (0 0.8)",
+		"7 0.682 →share: (0 0.9) (0 0.8) (0 0.7) (0 0.01) (0 1)"})
 	if r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); r.Rows[0].Plots != nil {
 		t.Errorf("plots without being asked: %v", plotted(r.Rows[0].Plots))
 	}

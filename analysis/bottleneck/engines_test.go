@@ -34,7 +34,8 @@ func TestEngines(t *testing.T) {
 		if i%11 == 0 {
 			metric = 0
 		}
-		runs = append(runs, runtest.Run{Benchmark: fmt.Sprintf("b%d", i%5), Metric: metric, Unit: []string{"ms", "ms", "ops/s"}[i%5%3], Stacks: b.String()})
+		runs = append(runs, runtest.Run{Benchmark: fmt.Sprintf("b%d", i%5), Metric: metric, Unit: []string{"ms", "ms", "ops/s"}[i%5%3],
+			Stacks: b.String()})
 	}
 	st := runtest.Store(t, runs...)
 	duck, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "d.duckdb"), duckdb.Options{})
@@ -46,8 +47,10 @@ func TestEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []bottleneck.Options{
-		{Contexts: 2}, {Weight: store.BySamples}, {Rank: bottleneck.Subtree, Degree: 3, Contexts: 2}, {Rank: bottleneck.Subtree, Degree: bottleneck.Everything, Contexts: 2},
-		{Rank: bottleneck.Subtree, Degree: 3, Weight: store.BySamples}, {Rank: bottleneck.Correlation}, {Rank: bottleneck.Correlation, Rows: 3, Contexts: 1},
+		{Contexts: 2}, {Weight: store.BySamples}, {Rank: bottleneck.Subtree, Degree: 3, Contexts: 2},
+		{Rank: bottleneck.Subtree, Degree: bottleneck.Everything, Contexts: 2},
+		{Rank: bottleneck.Subtree, Degree: 3, Weight: store.BySamples}, {Rank: bottleneck.Correlation},
+		{Rank: bottleneck.Correlation, Rows: 3, Contexts: 1},
 		{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Raw: true, Samples: true}},
 		{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Ranks: true, Over: "max", Least: 5}},
 	} {

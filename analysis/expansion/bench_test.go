@@ -37,9 +37,11 @@ func suite(b *testing.B, benchmarks, runs int) store.Reader {
 					self.Self = append(self.Self, int64(1+rnd.IntN(20)))
 				}
 			}
-			f := &store.File{Name: fmt.Sprint(bench, run), Benchmark: testrun.Benchmark{Group: "g", Name: fmt.Sprint("b", bench)}, Run: testrun.Run{Key: fmt.Sprintf("%03d", run)},
+			f := &store.File{Name: fmt.Sprint(bench, run), Benchmark: testrun.Benchmark{Group: "g", Name: fmt.Sprint("b", bench)},
+				Run:     testrun.Run{Key: fmt.Sprintf("%03d", run)},
 				Metrics: []testrun.Metric{{Name: "m", Mean: 1 + rnd.Float64(), Unit: "ms", Better: testrun.Lower, Primary: true}},
-				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(bench), byte(run)}, Forest: forest, Self: self}}}
+				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(bench), byte(run)}, Forest: forest,
+					Self: self}}}
 			runtest.Put(b, st, f)
 		}
 	}
@@ -60,7 +62,8 @@ func BenchmarkExpand(b *testing.B) {
 			}
 		})
 		d := load(b, st)
-		for selection, sel := range map[string]expansion.Selection{"greedy": expansion.Greedy(expansion.Counting(1)), "correlation": expansion.Correlated(d, bottleneck.Correlating{}, false)} {
+		for selection, sel := range map[string]expansion.Selection{"greedy": expansion.Greedy(expansion.Counting(1)),
+			"correlation": expansion.Correlated(d, bottleneck.Correlating{}, false)} {
 			b.Run(name+selection, func(b *testing.B) {
 				for b.Loop() {
 					expansion.Expand(d, candidates, sel, expansion.Options{})

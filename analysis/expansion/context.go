@@ -146,7 +146,8 @@ func (c *Context) measure() {
 
 // step describes the context as the last step of its trace.
 func (c *Context) step() Step {
-	s := Step{Function: c.Function(), Diff: round(c.data.diff(c.own)), CandidateDiff: round(c.data.diff(c.samples)), CandidateScore: round(c.rank.prospect)}
+	s := Step{Function: c.Function(), Diff: round(c.data.diff(c.own)), CandidateDiff: round(c.data.diff(c.samples)),
+		CandidateScore: round(c.rank.prospect)}
 	if len(c.rank.why) > 0 {
 		s.Why, s.Weight = c.rank.why, round(c.rank.weight)
 	}

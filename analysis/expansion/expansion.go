@@ -229,7 +229,8 @@ func choose(sel Selection, extensions []*Context, o Options) []*Context {
 		kept = append(kept, c)
 	}
 	slices.SortFunc(kept, func(a, b *Context) int {
-		return cmp.Or(-cmp.Compare(round(a.rank.order()), round(b.rank.order())), -cmp.Compare(a.rank.growth, b.rank.growth), cmp.Compare(a.Function(), b.Function()))
+		return cmp.Or(-cmp.Compare(round(a.rank.order()), round(b.rank.order())), -cmp.Compare(a.rank.growth, b.rank.growth),
+			cmp.Compare(a.Function(), b.Function()))
 	})
 	return kept[:min(len(kept), o.MaxBreadth)]
 }

@@ -25,7 +25,8 @@ func load(t testing.TB, st store.Reader) *expansion.Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := expansion.Load(context.Background(), st, history.Choose(list, history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: 1000}), 1, true)
+	d, err := expansion.Load(context.Background(), st,
+		history.Choose(list, history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: 1000}), 1, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,8 @@ func draw(list []expansion.Expansion) []string {
 	return out
 }
 
-func expand(t *testing.T, d *expansion.Data, function string, sel expansion.Selection, o expansion.Options, want ...string) []expansion.Expansion {
+func expand(t *testing.T, d *expansion.Data, function string, sel expansion.Selection, o expansion.Options,
+	want ...string) []expansion.Expansion {
 	t.Helper()
 	list := expansion.Expand(d, []expansion.Candidate{{Function: function}}, sel, o)
 	if diff := cmp.Diff(want, draw(list)); diff != "" {
@@ -163,7 +165,8 @@ func TestReasons(t *testing.T) {
 	d := load(t, runtest.Store(t,
 		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 10, main;Q;u;v 10, x 1", Interpreted: "x 1"},
 		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 12, main;Q;u;v 12, x 1", Interpreted: "x 1"},
-		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 13, main;main;P;u;v 12, main;Q;u;v 11", Interpreted: "main;P;u;v 13, main;main;P;u;v 11"}))
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u;v 13, main;main;P;u;v 12, main;Q;u;v 11",
+			Interpreted: "main;P;u;v 13, main;main;P;u;v 11"}))
 	day := 24 * time.Hour
 	recency := func(f *profile.Function) (time.Duration, bool) {
 		age, known := map[string]time.Duration{"P": 30 * day, "v": time.Hour, "main": -day}[f.Name]
@@ -180,7 +183,8 @@ func TestReasons(t *testing.T) {
 		return text
 	}
 	of := func(halfLife time.Duration) [2]string {
-		e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Informed(expansion.Deviation, recency, halfLife), expansion.Options{MaxBreadth: 1})[0]
+		e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Informed(expansion.Deviation, recency, halfLife),
+			expansion.Options{MaxBreadth: 1})[0]
 		return [2]string{why(e.Parents[0]), why(e.Children[0])}
 	}
 	want := [2]string{
@@ -222,7 +226,8 @@ func TestOwnSelection(t *testing.T) {
 		runtest.Run{Benchmark: "a", Stacks: "lib.read;u 31, shop.cart;u 18"}))
 	e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, ownFirst{"shop."}, expansion.Options{MaxBreadth: 1})[0]
 	step := e.Parents[0][1]
-	if want := (expansion.Step{Function: "shop.cart", Diff: 7, CandidateDiff: 7, CandidateScore: 6, Weight: 10, Why: []expansion.Reason{{Measure: "owner", Weight: 9, Distance: "of shop."}}}); !cmp.Equal(step, want) {
+	if want := (expansion.Step{Function: "shop.cart", Diff: 7, CandidateDiff: 7, CandidateScore: 6, Weight: 10,
+		Why: []expansion.Reason{{Measure: "owner", Weight: 9, Distance: "of shop."}}}); !cmp.Equal(step, want) {
 		t.Errorf("%+v, want %+v", step, want)
 	}
 }
@@ -234,7 +239,8 @@ func TestInformedDepth(t *testing.T) {
 		runtest.Run{Benchmark: "a", Stacks: "main;P;u 12, main;Q;u 12"},
 		runtest.Run{Benchmark: "a", Stacks: "main;P;u 10, main;main;P;u 6, main;Q;u 17"}))
 	first := func(sel expansion.Selection) string {
-		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, MaxBreadth: 1})[0].Parents[0][1].Function
+		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel,
+			expansion.Options{NoChildren: true, MaxBreadth: 1})[0].Parents[0][1].Function
 	}
 	if got := first(expansion.Greedy(expansion.Deviation)); got != "Q" {
 		t.Errorf("greedy: %s", got)
@@ -251,7 +257,8 @@ func TestInformedModes(t *testing.T) {
 		runtest.Run{Benchmark: "a", Stacks: "u;v 12, u;w 12", Interpreted: "u;w 6"},
 		runtest.Run{Benchmark: "a", Stacks: "u;v 14, u;w 20", Interpreted: "u;v 7, u;w 10"}))
 	first := func(sel expansion.Selection) string {
-		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoParents: true, MaxBreadth: 1})[0].Children[0][1].Function
+		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel,
+			expansion.Options{NoParents: true, MaxBreadth: 1})[0].Children[0][1].Function
 	}
 	if got := first(expansion.Greedy(expansion.Deviation)); got != "w" {
 		t.Errorf("greedy: %s", got)
@@ -265,7 +272,8 @@ func TestInformedModes(t *testing.T) {
 func TestBenchmarks(t *testing.T) {
 	var runs []runtest.Run
 	for i, v := range []int{10, 12, 14, 30} {
-		runs = append(runs, runtest.Run{Benchmark: "a", Stacks: fmt.Sprintf("P;u %d", v)}, runtest.Run{Benchmark: "b", Stacks: fmt.Sprintf("Q;u %d", 10+i%2)}, runtest.Run{Benchmark: "c", Stacks: "x 1"})
+		runs = append(runs, runtest.Run{Benchmark: "a", Stacks: fmt.Sprintf("P;u %d", v)},
+			runtest.Run{Benchmark: "b", Stacks: fmt.Sprintf("Q;u %d", 10+i%2)}, runtest.Run{Benchmark: "c", Stacks: "x 1"})
 	}
 	// a: (30-12)/2 = 9; b: (11-10.33)/.577 = 1.15.
 	expand(t, load(t, runtest.Store(t, runs...)), "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true},
@@ -288,7 +296,8 @@ func TestCorrelated(t *testing.T) {
 	}
 	// Turned round, u as a whole goes with time, so there is nothing to follow.
 	sel = expansion.Correlated(d, bottleneck.Correlating{Samples: true}, true)
-	if list = expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true}); len(list[0].Parents) != 0 {
+	if list = expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel,
+		expansion.Options{NoChildren: true}); len(list[0].Parents) != 0 {
 		t.Errorf("reverse: %v", draw(list))
 	}
 	list = expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, Threshold: -1})
@@ -331,8 +340,10 @@ func TestBounds(t *testing.T) {
 		}
 		return strings.Join(list, ",")
 	}
-	d := load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: stacks(1)}, runtest.Run{Benchmark: "a", Stacks: stacks(2)}, runtest.Run{Benchmark: "a", Stacks: stacks(9)}))
-	e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Deviation), expansion.Options{MaxDepth: 100})[0]
+	d := load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: stacks(1)}, runtest.Run{Benchmark: "a", Stacks: stacks(2)},
+		runtest.Run{Benchmark: "a", Stacks: stacks(9)}))
+	e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Deviation),
+		expansion.Options{MaxDepth: 100})[0]
 	if len(e.Parents) != expansion.DefaultMaxTraces || !e.Truncated {
 		t.Errorf("%d traces, truncated %v", len(e.Parents), e.Truncated)
 	}
@@ -345,7 +356,8 @@ func TestLittleHistory(t *testing.T) {
 	}
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
 	// All equal: nothing deviates.
-	d = load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5, P 1"}))
+	d = load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5"},
+		runtest.Run{Benchmark: "a", Stacks: "P;u 5, P 1"}))
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
 }
 
@@ -364,7 +376,8 @@ func TestMinDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := expansion.Expand(expansion.Of(m, 1), []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Counting(1)), expansion.Options{MaxBreadth: 5, MinDiff: 2})
+	found := expansion.Expand(expansion.Of(m, 1), []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Counting(1)),
+		expansion.Options{MaxBreadth: 5, MinDiff: 2})
 	var got []string
 	for _, trace := range found[0].Children {
 		last := trace[len(trace)-1]

@@ -178,7 +178,8 @@ func isGoRuntime(name string) bool {
 func waits(name string) bool {
 	switch name {
 	case "jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park", "java.lang.Object.wait", "java.lang.Object.wait0",
-		"java.lang.Thread.sleep", "java.lang.Thread.sleep0", "java.lang.Thread.sleepNanos0", "sun.nio.ch.EPoll.wait", "sun.nio.ch.Net.accept", "sun.nio.ch.Net.poll",
+		"java.lang.Thread.sleep", "java.lang.Thread.sleep0", "java.lang.Thread.sleepNanos0", "sun.nio.ch.EPoll.wait", "sun.nio.ch.Net.accept",
+		"sun.nio.ch.Net.poll",
 		"java.lang.ProcessHandleImpl.waitForProcessExit0", "java.lang.ref.Reference.waitForReferencePendingList",
 		"runtime.gopark", "runtime.notesleep", "runtime.notetsleepg", "runtime.usleep",
 		"epoll_wait", "__epoll_wait", "poll", "__poll", "select", "nanosleep", "pthread_cond_wait", "pthread_cond_timedwait":
@@ -198,7 +199,8 @@ func languageOf(t *calltree.Table, used []bool) Language {
 	for i := range t.Functions {
 		switch fn := &t.Functions[i]; {
 		case !is[i]:
-		case fn.Kind == profile.KindGoRuntime, fn.Name == "runtime.mcall", fn.Name == "runtime.mallocgc", fn.Name == "runtime.gcBgMarkWorker", fn.Name == "runtime.main":
+		case fn.Kind == profile.KindGoRuntime, fn.Name == "runtime.mcall", fn.Name == "runtime.mallocgc", fn.Name == "runtime.gcBgMarkWorker",
+			fn.Name == "runtime.main":
 			return Go
 		case fn.Kind == profile.KindJava:
 			lang = JVM

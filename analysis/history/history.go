@@ -147,7 +147,8 @@ func Choose(profiles []store.Profile, o Options) []Series {
 		all = append(all, newSeries(list, o))
 	}
 	slices.SortFunc(all, func(a, b Series) int {
-		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name), cmp.Compare(a.Type.Name, b.Type.Name))
+		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name),
+			cmp.Compare(a.Type.Name, b.Type.Name))
 	})
 	return all
 }

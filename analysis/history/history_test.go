@@ -16,7 +16,8 @@ import (
 // matrix makes a matrix of one run from lines "stack count"; a frame is a name,
 // with its kind behind a `!`: k kernel, v VM, n native, s stub, j Java.
 func matrix(typ, lines string, service bool) *Matrix {
-	kinds := map[string]profile.Kind{"k": profile.KindKernel, "v": profile.KindVM, "n": profile.KindNative, "s": profile.KindStub, "j": profile.KindJava}
+	kinds := map[string]profile.Kind{"k": profile.KindKernel, "v": profile.KindVM, "n": profile.KindNative, "s": profile.KindStub,
+		"j": profile.KindJava}
 	forest := &calltree.Forest{}
 	sums := map[int32]int64{}
 	for line := range strings.Lines(lines) {
@@ -142,13 +143,15 @@ func TestUnits(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	run := func(key, machine, branch string, flagged bool) store.Profile {
-		p := store.Profile{Benchmark: testrun.Benchmark{Name: "b"}, Type: profile.NamedType(profile.CPUSamples), Run: testrun.Run{Key: key, Machine: machine, Branch: branch, Date: time.Unix(1, 0)}}
+		p := store.Profile{Benchmark: testrun.Benchmark{Name: "b"}, Type: profile.NamedType(profile.CPUSamples),
+			Run: testrun.Run{Key: key, Machine: machine, Branch: branch, Date: time.Unix(1, 0)}}
 		if flagged {
 			p.Run.Attributes = map[string]string{FlaggedAttribute: "true"}
 		}
 		return p
 	}
-	list := []store.Profile{run("1", "m", "main", false), run("2", "x", "main", false), run("3", "m", "side", false), run("4", "m", "main", true), run("5", "m", "main", false), run("6", "m", "main", false)}
+	list := []store.Profile{run("1", "m", "main", false), run("2", "x", "main", false), run("3", "m", "side", false),
+		run("4", "m", "main", true), run("5", "m", "main", false), run("6", "m", "main", false)}
 	keys := func(s Series) string {
 		var k []string
 		for _, p := range s.Profiles {
@@ -213,7 +216,8 @@ func TestDistinct(t *testing.T) {
 
 func TestMetricOfType(t *testing.T) {
 	metrics := []testrun.Metric{{Name: "time/op", Unit: "ns/op"}, {Name: "B/op", Unit: "B/op"}, {Name: "allocs/op", Unit: "allocs/op"}}
-	for typ, want := range map[string]string{profile.CPU: "time/op", profile.Alloc: "B/op", profile.AllocSamples: "allocs/op", profile.Live: ""} {
+	for typ, want := range map[string]string{profile.CPU: "time/op", profile.Alloc: "B/op", profile.AllocSamples: "allocs/op",
+		profile.Live: ""} {
 		p := &store.Profile{Type: profile.ValueType{Name: typ}}
 		p.Measure(metrics)
 		if m, ok := Metric(p); m.Name != want || ok != (want != "") {

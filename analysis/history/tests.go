@@ -26,7 +26,8 @@ type Tests struct {
 
 // Options returns which runs of a benchmark compare, of which extra may be tested.
 func (t *Tests) Options(extra int) Options {
-	return Options{Window: t.Window, Extra: extra, AnyBranch: t.AnyBranch || t.Filter != nil, AnyMachine: t.Filter != nil && len(t.Filter.Machines) > 0}
+	return Options{Window: t.Window, Extra: extra, AnyBranch: t.AnyBranch || t.Filter != nil,
+		AnyMachine: t.Filter != nil && len(t.Filter.Machines) > 0}
 }
 
 // Series lists the series of the selection, each with the tested runs of a benchmark

@@ -159,7 +159,8 @@ func keyOf(m *testrun.Metric) metricKey { return metricKey{m.Name, m.Unit} }
 // newest returns the metrics of the newest run that has some, without operations.
 func newest(runs []store.Profile) []testrun.Metric {
 	for i := range slices.Backward(runs) {
-		if list := slices.DeleteFunc(slices.Clone(runs[i].Metrics), func(m testrun.Metric) bool { return m.Name == testrun.OperationsMetric }); len(list) > 0 {
+		if list := slices.DeleteFunc(slices.Clone(runs[i].Metrics),
+			func(m testrun.Metric) bool { return m.Name == testrun.OperationsMetric }); len(list) > 0 {
 			return list
 		}
 	}

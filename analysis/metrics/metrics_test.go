@@ -20,7 +20,8 @@ func TestBenchstat(t *testing.T) {
 	base, head := readBench(t, "testdata/old.txt"), readBench(t, "testdata/new.txt")
 	var runs []metrics.Runs
 	for name, m := range base {
-		runs = append(runs, metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: []store.Profile{{Metrics: m}}, Head: []store.Profile{{Metrics: head[name]}}})
+		runs = append(runs, metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: []store.Profile{{Metrics: m}},
+			Head: []store.Profile{{Metrics: head[name]}}})
 	}
 	table := metrics.Compare(runs)
 	got := map[string]string{}
@@ -34,7 +35,8 @@ func TestBenchstat(t *testing.T) {
 		if r.Head.Values != r.Base.Values {
 			n += fmt.Sprintf("+%d", r.Head.Values)
 		}
-		got[r.Metric+" "+r.Benchmark] = fmt.Sprintf("%.6g %s %.6g %s %s p=%.3f %s", r.Base.Median, width(r.Base), r.Head.Median, width(r.Head), change, r.P, n)
+		got[r.Metric+" "+r.Benchmark] = fmt.Sprintf("%.6g %s %.6g %s %s p=%.3f %s", r.Base.Median, width(r.Base), r.Head.Median, width(r.Head),
+			change, r.P, n)
 	}
 	for _, m := range table.Means {
 		got[m.Metric+" geomean"] = fmt.Sprintf("%.6g %.6g %s", m.Base, m.Head, percent(m.Change))
@@ -147,14 +149,15 @@ func TestSignificance(t *testing.T) {
 		needed      int
 		worse       float64
 	}{
-		"clear":           {runs("time", "ns/op", slow...), runs("time", "ns/op", 110, 111, 112, 109), true, "", 0, 0.1039},
-		"within noise":    {runs("time", "ns/op", slow...), runs("time", "ns/op", 100.1, 99.2, 101.2, 98.9), false, "", 0, -0.0045},
-		"one run":         {runs("time", "ns/op", slow...), runs("time", "ns/op", 200), false, metrics.TooFew, 2, 0.998},
-		"three of three":  {runs("time", "ns/op", slow[:3]...), runs("time", "ns/op", 200, 201, 202), false, metrics.TooFew, 5, 1.01},
-		"throughput":      {runs("rate", "rows/s", slow...), runs("rate", "rows/s", 50, 51, 52, 49), true, "", 0, 0.4960},
-		"never varied":    {runs("allocs/op", "allocs/op", 7, 7, 7, 7, 7), runs("allocs/op", "allocs/op", 8), true, metrics.Constant, 0, 0.1429},
-		"still the same":  {runs("allocs/op", "allocs/op", 7, 7, 7, 7, 7), runs("allocs/op", "allocs/op", 7, 7), false, "", 0, 0},
-		"from nothing":    {runs("allocs/op", "allocs/op", 0, 0, 0, 0, 0), runs("allocs/op", "allocs/op", 2, 2), true, metrics.Constant, 0, math.MaxFloat64},
+		"clear":          {runs("time", "ns/op", slow...), runs("time", "ns/op", 110, 111, 112, 109), true, "", 0, 0.1039},
+		"within noise":   {runs("time", "ns/op", slow...), runs("time", "ns/op", 100.1, 99.2, 101.2, 98.9), false, "", 0, -0.0045},
+		"one run":        {runs("time", "ns/op", slow...), runs("time", "ns/op", 200), false, metrics.TooFew, 2, 0.998},
+		"three of three": {runs("time", "ns/op", slow[:3]...), runs("time", "ns/op", 200, 201, 202), false, metrics.TooFew, 5, 1.01},
+		"throughput":     {runs("rate", "rows/s", slow...), runs("rate", "rows/s", 50, 51, 52, 49), true, "", 0, 0.4960},
+		"never varied":   {runs("allocs/op", "allocs/op", 7, 7, 7, 7, 7), runs("allocs/op", "allocs/op", 8), true, metrics.Constant, 0, 0.1429},
+		"still the same": {runs("allocs/op", "allocs/op", 7, 7, 7, 7, 7), runs("allocs/op", "allocs/op", 7, 7), false, "", 0, 0},
+		"from nothing": {runs("allocs/op", "allocs/op", 0, 0, 0, 0, 0), runs("allocs/op", "allocs/op", 2, 2), true, metrics.Constant, 0,
+			math.MaxFloat64},
 		"jmh's intervals": {jmh(10, 0.5), jmh(12, 0.7), true, metrics.Intervals, 0, 0.2},
 		"they overlap":    {jmh(10, 0.5), jmh(11, 0.7), false, metrics.TooFew, 0, 0.1},
 	} {
@@ -164,7 +167,8 @@ func TestSignificance(t *testing.T) {
 				t.Fatalf("%+v", table)
 			}
 			r := table.Rows[0]
-			if r.Significant != c.significant || r.Reason != c.reason || r.Needed != c.needed || math.Abs(r.Worse()/c.worse-1) > 1e-3 && r.Worse() != c.worse {
+			if r.Significant != c.significant || r.Reason != c.reason || r.Needed != c.needed ||
+				math.Abs(r.Worse()/c.worse-1) > 1e-3 && r.Worse() != c.worse {
 				t.Errorf("significant %t, %q, needed %d, worse %.4g (p %.3g, level %.3g)\nwant %t, %q, %d, %.4g", r.Significant, r.Reason, r.Needed, r.Worse(), r.P, table.Level,
 					c.significant, c.reason, c.needed, c.worse)
 			}
@@ -182,7 +186,8 @@ func TestCorrection(t *testing.T) {
 		if i >= 10 {
 			head = varied[:1] // cannot be significant
 		}
-		list = append(list, metrics.Runs{Benchmark: testrun.Benchmark{Name: fmt.Sprint("b", i)}, Base: runs("time", "ns", varied...), Head: runs("time", "ns", head...)})
+		list = append(list, metrics.Runs{Benchmark: testrun.Benchmark{Name: fmt.Sprint("b", i)}, Base: runs("time", "ns", varied...),
+			Head: runs("time", "ns", head...)})
 	}
 	if table := metrics.Compare(list); table.Level != 0.05/10 || len(table.Means) != 1 || table.Means[0].Benchmarks != 20 {
 		t.Errorf("level %g, means %+v", table.Level, table.Means)
@@ -211,7 +216,8 @@ func TestFewRuns(t *testing.T) {
 // it is not "0%".
 func TestMeanFromZero(t *testing.T) {
 	of := func(name string, base, head float64) metrics.Runs {
-		return metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: runs("allocs/op", "allocs/op", base, base, base, base, base), Head: runs("allocs/op", "allocs/op", head, head, head, head, head)}
+		return metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: runs("allocs/op", "allocs/op", base, base, base, base, base),
+			Head: runs("allocs/op", "allocs/op", head, head, head, head, head)}
 	}
 	if m := metrics.Compare([]metrics.Runs{of("a", 2, 5), of("b", 0, 11)}).Means; len(m) != 0 {
 		t.Errorf("a mean of 2 → 5 and 0 → 11: %+v", m)

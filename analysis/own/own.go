@@ -62,7 +62,8 @@ func Runtime(t *calltree.Table) []bool {
 // isGo reports whether a table is that of a Go program.
 func isGo(t *calltree.Table) bool {
 	return slices.ContainsFunc(t.Functions, func(fn profile.Function) bool {
-		return fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" || strings.HasPrefix(fn.Name, "main.main")
+		return fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" ||
+			strings.HasPrefix(fn.Name, "main.main")
 	})
 }
 
@@ -100,7 +101,8 @@ func exceptRoots(t *calltree.Table, samples []float64, c []class) {
 	}
 	for i := range t.Functions {
 		switch t.Functions[i].Kind {
-		case profile.KindJava, profile.KindGo, profile.KindGoRuntime, profile.KindPython, profile.KindJS, profile.KindRuby, profile.KindPHP, profile.KindDotNet:
+		case profile.KindJava, profile.KindGo, profile.KindGoRuntime, profile.KindPython, profile.KindJS, profile.KindRuby, profile.KindPHP,
+			profile.KindDotNet:
 			managed = true
 		}
 	}
@@ -125,7 +127,8 @@ func hasPrefix(fn *profile.Function, prefixes []string) bool {
 	file := strings.ReplaceAll(fn.File, `\`, "/")
 	return slices.ContainsFunc(prefixes, func(p string) bool {
 		p = strings.TrimRight(strings.ReplaceAll(p, `\`, "/"), "/.*")
-		return p != "" && (begins(fn.Name, p) || begins(fn.Name, strings.ReplaceAll(p, "/", ".")) || begins(file, p) || strings.Contains(file, "/"+strings.TrimLeft(p, "/")+"/"))
+		return p != "" && (begins(fn.Name, p) || begins(fn.Name, strings.ReplaceAll(p, "/", ".")) || begins(file, p) ||
+			strings.Contains(file, "/"+strings.TrimLeft(p, "/")+"/"))
 	})
 }
 
@@ -169,7 +172,8 @@ func classOf(fn *profile.Function, goProgram bool) class {
 	case fn.Kind == profile.KindDotNet:
 		return class{own: !anyPrefix(fn.Name, "System.", "Microsoft.", "Interop")}
 	}
-	return class{own: !anyPrefix(fn.Name, "std::", "__", "core::", "alloc::", "tokio::", "boost::", "_start", "clone", "start_thread", "pthread_", "malloc", "free", "mem") &&
+	return class{own: !anyPrefix(fn.Name, "std::", "__", "core::", "alloc::", "tokio::", "boost::", "_start", "clone", "start_thread",
+		"pthread_", "malloc", "free", "mem") &&
 		!anyPrefix(path.Base(fn.Module), "libc.", "libc-", "libm.", "libpthread", "libstdc++", "ld-", "libgcc")}
 }
 
@@ -182,7 +186,8 @@ func installed(file string) bool {
 	if at := strings.IndexByte(file, '@'); at > 0 && strings.HasPrefix(file[at:], "@v") {
 		return true // a Go module of a version, with or without the module cache's directory
 	}
-	for _, dir := range []string{"/pkg/mod/", "/vendor/", "/site-packages/", "/dist-packages/", "/node_modules/", "/lib/python", "/.cargo/registry/", "/rustlib/", "/gems/"} {
+	for _, dir := range []string{"/pkg/mod/", "/vendor/", "/site-packages/", "/dist-packages/", "/node_modules/", "/lib/python",
+		"/.cargo/registry/", "/rustlib/", "/gems/"} {
 		if strings.Contains("/"+file, dir) {
 			return true
 		}
@@ -216,7 +221,8 @@ func goClass(fn *profile.Function) class {
 		return class{own: true}
 	}
 	elements := strings.SplitN(pkg, "/", 4)
-	if slices.Contains(goStandard, elements[0]) || anyPrefix(pkg, "golang.org/x/", "google.golang.org/", "go.opentelemetry.io/", "k8s.io/") || strings.HasPrefix(fn.Name, "_cgo") {
+	if slices.Contains(goStandard, elements[0]) || anyPrefix(pkg, "golang.org/x/", "google.golang.org/", "go.opentelemetry.io/", "k8s.io/") ||
+		strings.HasPrefix(fn.Name, "_cgo") {
 		return class{}
 	}
 	if strings.Contains(fn.File, "/") {

@@ -54,14 +54,16 @@ func TestFunctions(t *testing.T) {
 		{"javascript by file", profile.KindJS, []string{"main=file:///srv/app/main.js;next=/srv/app/node_modules/express/lib/router.js;emit=node:events"}, nil, "main=file"},
 		{"native", profile.KindNative, []string{"_start;main;std::sort;compare"}, nil, "main compare"},
 		{"root of a flame graph", profile.KindJava, []string{"all;http-nio-8080-exec-1;com.acme.shop.Cart.sum;com.other.lib.Parser.next"}, nil, "com.acme.shop.Cart.sum"},
-		{"thread names", profile.KindJava, []string{"main;com.acme.shop.Cart.sum;com.other.lib.Parser.next", "ForkJoinPool.commonPool-worker-1;com.acme.shop.Cart.sum"}, nil, "com.acme.shop.Cart.sum com.acme.shop.Cart.sum"},
+		{"thread names", profile.KindJava, []string{"main;com.acme.shop.Cart.sum;com.other.lib.Parser.next",
+			"ForkJoinPool.commonPool-worker-1;com.acme.shop.Cart.sum"}, nil, "com.acme.shop.Cart.sum com.acme.shop.Cart.sum"},
 		{"root of native code", profile.KindNative, []string{"all;nginx;main;parse"}, nil, "nginx main parse"},
 		{"process of native code", profile.KindNative, []string{"nginx;main;parse", "nginx;main"}, nil, "main parse main"},
 		{"short packages", profile.KindJava, []string{"bench.Main.loop;app.Shop.export;util.fast.Map.get;java.lang.String.valueOf"}, nil, "bench.Main.loop app.Shop.export"},
 		{"harness in a short package", profile.KindJava, []string{"bench.Main.loop;com.acme.shop.Orders.export;net.other.Csv.print"}, nil, "bench.Main.loop com.acme.shop.Orders.export"},
 		{"library called by short packages", profile.KindJava, []string{"app.Shop.export;net.other.Csv.print"}, nil, "app.Shop.export"},
 		{"prefixes win", profile.KindJava, []string{"com.acme.Main.main;org.apache.lucene.Search.run;org.apache.luceneX.Run.run"}, []string{"org.apache.lucene"}, "org.apache.lucene.Search.run"},
-		{"prefixes and main", profile.KindGo, []string{"runtime.main;main.main;acme.org/shop.Run;acme.org/x.Do"}, []string{"acme.org/shop"}, "main.main acme.org/shop.Run"},
+		{"prefixes and main", profile.KindGo, []string{"runtime.main;main.main;acme.org/shop.Run;acme.org/x.Do"}, []string{"acme.org/shop"},
+			"main.main acme.org/shop.Run"},
 		{"prefixes as directories", profile.KindPython, []string{"run=/srv/app/main.py;get=/srv/app/lib/http.py"}, []string{"app/lib/"}, "get"},
 		{"prefixes without a match", profile.KindNative, []string{"main"}, []string{"other"}, "main"},
 	} {
@@ -109,14 +111,16 @@ func TestRuntime(t *testing.T) {
 		return names
 	}
 	jit := profile.Function{Name: "Compile::Compile", Kind: profile.KindCPP}
-	if got := of(profile.Function{Name: "com.acme.Shop.main", Kind: profile.KindJava}, jit, profile.Function{Name: "do_futex", Kind: profile.KindKernel}); !slices.Equal(got, []string{"Compile::Compile", "do_futex"}) {
+	if got := of(profile.Function{Name: "com.acme.Shop.main", Kind: profile.KindJava}, jit,
+		profile.Function{Name: "do_futex", Kind: profile.KindKernel}); !slices.Equal(got, []string{"Compile::Compile", "do_futex"}) {
 		t.Errorf("a program of the JVM: %q", got)
 	}
 	if got := of(profile.Function{Name: "main", Kind: profile.KindCPP}, jit); len(got) > 0 {
 		t.Errorf("a program in C++: %q", got)
 	}
 	// In text a function of a Go program may look like a method of Java.
-	text := []profile.Function{{Name: "runtime.main"}, {Name: "main.main"}, {Name: "a.b.C", Kind: profile.KindJava}, {Name: "example.com/x.Sum"}}
+	text := []profile.Function{{Name: "runtime.main"}, {Name: "main.main"}, {Name: "a.b.C", Kind: profile.KindJava},
+		{Name: "example.com/x.Sum"}}
 	if got := of(text...); !slices.Equal(got, []string{"runtime.main"}) {
 		t.Errorf("a program in Go: %q", got)
 	}

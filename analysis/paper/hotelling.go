@@ -110,10 +110,12 @@ func (res *HotellingResult) add(ctx context.Context, st store.Reader, s *history
 			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %s has no functions whose shares vary", s.Benchmark, what))
 			continue
 		}
-		row := HotellingRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Subtree: subtree, Score: stat.ScoreOfTail(h.P), P: h.P, T2: h.T2, F: h.F,
+		row := HotellingRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Subtree: subtree,
+			Score: stat.ScoreOfTail(h.P), P: h.P, T2: h.T2, F: h.F,
 			Freedom: [2]int{h.D1, h.D2}, Base: base, Head: k, Run: s.Profiles[len(s.Profiles)-1].Run.Key}
 		if allowed < min(most, len(shares[i])) {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %d runs are enough for %d functions, not for %d", s.Benchmark, len(s.Profiles), allowed, most))
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %d runs are enough for %d functions, not for %d", s.Benchmark, len(s.Profiles),
+				allowed, most))
 		}
 		for _, n := range h.Kept {
 			values := shares[i][names[n]]

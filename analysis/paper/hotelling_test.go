@@ -18,8 +18,9 @@ func shifted(runs, last int, moved int64) *bench {
 	b := &bench{}
 	for i := range runs {
 		load := int64(400 + rnd.IntN(200))
-		run := map[string]int64{"main": 2000 + int64(rnd.IntN(40)), "main;handler": 5, "main;handler;parse": load + int64(rnd.IntN(8)), "main;handler;render": load + int64(rnd.IntN(8)),
-			"main;log": 100 + int64(rnd.IntN(20)), "main;log;parse": 3}
+		run := map[string]int64{"main": 2000 + int64(rnd.IntN(40)), "main;handler": 5, "main;handler;parse": load + int64(rnd.IntN(8)),
+			"main;handler;render": load + int64(rnd.IntN(8)),
+			"main;log":            100 + int64(rnd.IntN(20)), "main;log;parse": 3}
 		if i >= runs-last {
 			run["main;handler;parse"] += moved
 			run["main;handler;render"] -= moved
@@ -68,7 +69,8 @@ func TestHotelling(t *testing.T) {
 	}
 	// A third of the runs bounds the functions.
 	few := test(shifted(7, 1, 40), 1, 5, "handler", "nowhere")
-	if len(few.Rows) != 1 || few.Rows[0].Freedom != [2]int{2, 4} || !strings.Contains(strings.Join(few.Warnings, "\n"), "7 runs are enough for 2 functions, not for 5") ||
+	if len(few.Rows) != 1 || few.Rows[0].Freedom != [2]int{2, 4} ||
+		!strings.Contains(strings.Join(few.Warnings, "\n"), "7 runs are enough for 2 functions, not for 5") ||
 		!strings.Contains(strings.Join(few.Warnings, "\n"), "nowhere has no functions whose shares vary") {
 		t.Errorf("%+v", few)
 	}

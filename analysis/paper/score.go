@@ -121,7 +121,8 @@ func Scores(ctx context.Context, st store.Reader, q store.Query, req ScoreReques
 		res.Series = append(res.Series, *s)
 	}
 	slices.SortStableFunc(res.Rows, func(a, b ScoreRow) int {
-		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark),
+			cmp.Compare(a.Function, b.Function))
 	})
 	return res, nil
 }
@@ -147,7 +148,8 @@ func scoreRows(ctx context.Context, st store.Reader, s *history.Series, m Measur
 	last := len(profiles) - 1
 	rows := make([]ScoreRow, 0, len(values))
 	for name, x := range values {
-		r := ScoreRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Run: profiles[last].Run.Key, Function: name, Actual: x[last]}
+		r := ScoreRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Run: profiles[last].Run.Key, Function: name,
+			Actual: x[last]}
 		r.Score, r.Expected = Score(x[last], x[:last])
 		r.Diff = r.Actual - r.Expected
 		switch {
@@ -211,7 +213,8 @@ func measure(ctx context.Context, st store.Reader, profiles []store.Profile, m M
 
 // potentials adds the subtree potentials of a degree: every sample once for each
 // function among its innermost one and the n nearest ancestors.
-func potentials(ctx context.Context, st store.Reader, q store.Query, place map[store.ProfileID]int, degree int, add func(string, int, int64)) error {
+func potentials(ctx context.Context, st store.Reader, q store.Query, place map[store.ProfileID]int, degree int,
+	add func(string, int, int64)) error {
 	set, err := st.Trees(ctx, q, store.TreeOptions{})
 	if err != nil {
 		return err

@@ -29,8 +29,10 @@ func put(t testing.TB, b *bench) store.Store {
 	var files []*store.File
 	for i, run := range b.runs {
 		self, key := runtest.Vector(forest, run), fmt.Sprintf("r%03d", i)
-		f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: "b"}, Run: testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)},
-			Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: self, Samples: self.Sum(), Hash: profile.Hash{byte(i)}}}}
+		f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: "b"},
+			Run: testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)},
+			Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: self,
+				Samples: self.Sum(), Hash: profile.Hash{byte(i)}}}}
 		if b.edit != nil {
 			b.edit(i, f)
 		}
@@ -95,7 +97,8 @@ func TestScoresNeedsTwoRunsBefore(t *testing.T) {
 	if err != nil || len(res.Rows) != 0 || len(res.Warnings) != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if _, err := Scores(t.Context(), put(t, shop(9)), store.Query{}, ScoreRequest{Tests: history.Tests{Window: 1}, Measure: Total}); err == nil {
+	if _, err := Scores(t.Context(), put(t, shop(9)), store.Query{},
+		ScoreRequest{Tests: history.Tests{Window: 1}, Measure: Total}); err == nil {
 		t.Error("a window of one run")
 	}
 }
@@ -160,7 +163,8 @@ func TestScoresHistory(t *testing.T) {
 			t.Errorf("%s: expected %v of %d runs, want %v of %d", c.name, got, len(res.Series[0].Profiles), c.expected, c.series)
 		}
 	}
-	res, err := Scores(t.Context(), st, store.Query{}, ScoreRequest{Measure: Total, Tests: history.Tests{Filter: &store.Query{Branches: []string{"nonexistent"}}}})
+	res, err := Scores(t.Context(), st, store.Query{},
+		ScoreRequest{Measure: Total, Tests: history.Tests{Filter: &store.Query{Branches: []string{"nonexistent"}}}})
 	if err != nil || len(res.Rows) != 0 || len(res.Warnings) != 1 {
 		t.Errorf("a history of no run: %+v, %v", res, err)
 	}

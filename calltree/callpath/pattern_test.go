@@ -219,7 +219,8 @@ func drawPattern(t *rapid.T) (text, letters string, atEnd bool) {
 		pieces, letters = append(pieces, "^"), "^"
 	}
 	named := false
-	for _, p := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B", "C", "?", "*", "/[AB]/", "/^D|E$/", "**", "**"}), 1, 5).Draw(t, "pieces") {
+	for _, p := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B", "C", "?", "*", "/[AB]/", "/^D|E$/", "**", "**"}), 1, 5).Draw(t,
+		"pieces") {
 		pieces = append(pieces, p)
 		named = named || p != "**"
 		letters += map[string]string{"**": ".*", "*": ".", "?": ".", "/[AB]/": "[AB]", "/^D|E$/": "[DE]"}[p]

@@ -141,7 +141,8 @@ func SniffSentry(prefix []byte) bool {
 // sentryKinds are the kinds of the functions of a platform.
 var sentryKinds = map[string]profile.Kind{
 	"node": profile.KindJS, "javascript": profile.KindJS, "python": profile.KindPython, "php": profile.KindPHP, "ruby": profile.KindRuby,
-	"java": profile.KindJava, "android": profile.KindJava, "csharp": profile.KindDotNet, "go": profile.KindGo, "rust": profile.KindRust, "cocoa": profile.KindNative,
+	"java": profile.KindJava, "android": profile.KindJava, "csharp": profile.KindDotNet, "go": profile.KindGo, "rust": profile.KindRust,
+	"cocoa": profile.KindNative,
 }
 
 func readSentry(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {

@@ -25,7 +25,8 @@ func mustDecode(t *testing.T, name string) *profile.Profile {
 	if err != nil || !Sniff(b) {
 		t.Fatalf("%s: %v, recognised %v", name, err, Sniff(b))
 	}
-	if p.Profiler != "austin" || p.ProfilerVersion != "3.7.0" || p.Interval.Milliseconds() != 40 || !strings.Contains(name, "mojo") && p.Duration == 0 {
+	if p.Profiler != "austin" || p.ProfilerVersion != "3.7.0" || p.Interval.Milliseconds() != 40 ||
+		!strings.Contains(name, "mojo") && p.Duration == 0 {
 		t.Errorf("%s: %s %s, %s of %s", name, p.Profiler, p.ProfilerVersion, p.Interval, p.Duration)
 	}
 	return p

@@ -75,7 +75,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("not recognised: %.60s", text)
 		}
 	}
-	for _, text := range []string{`{"data": {"columns": []}, "columns": 1}`, `[{"name": "x"}]`, `{"traceEvents": []}`, `{"nodes": [], "samples": []}`} {
+	for _, text := range []string{`{"data": {"columns": []}, "columns": 1}`, `[{"name": "x"}]`, `{"traceEvents": []}`,
+		`{"nodes": [], "samples": []}`} {
 		if Sniff([]byte(text)) {
 			t.Errorf("recognised: %s", text)
 		}

@@ -118,9 +118,11 @@ func TestRecorded(t *testing.T) {
 			types = append(types, p.Tables[i].Type.Key())
 			totals = append(totals, p.Tables[i].Total())
 		}
-		if got := strings.Join(types, " "); got != tt.types || !cmp.Equal(totals, tt.totals) || p.Profiler != "callgrind" || p.ProfilerVersion != tt.version ||
+		if got := strings.Join(types, " "); got != tt.types || !cmp.Equal(totals, tt.totals) || p.Profiler != "callgrind" ||
+			p.ProfilerVersion != tt.version ||
 			len(p.Threads) != tt.threads || !cmp.Equal(p.Comments, []string{"./tree"}) || len(p.Warnings) != 1 {
-			t.Errorf("%s: %s, %v, %s %s, %d threads, %q, %v", tt.file, got, totals, p.Profiler, p.ProfilerVersion, len(p.Threads), p.Comments, p.Warnings)
+			t.Errorf("%s: %s, %v, %s %s, %d threads, %q, %v", tt.file, got, totals, p.Profiler, p.ProfilerVersion, len(p.Threads), p.Comments,
+				p.Warnings)
 		}
 		want, got := naive(text), readtest.Costs(p, 0)
 		for name, w := range want {
@@ -232,7 +234,8 @@ func TestXdebug(t *testing.T) {
 		"fl=(1) php:internal\nfn=(1) php::strlen\n3 12 32\n\nfl=(2) /srv/shop/index.php\nfn=(2) {main}\n1 500 16\ncfl=(1)\ncfn=(1)\ncalls=1 0 0\n3 12 32\n")
 	if p.Profiler != "xdebug" || p.ProfilerVersion != "3.1.0" || p.Tables[0].Type.Key() != "wall/nanoseconds" || p.Tables[0].Total() != 5120 ||
 		p.Tables[1].Type.Key() != "Memory/bytes" || p.Tables[1].Total() != 48 || p.Symbols.Functions[0].Kind != profile.KindPHP {
-		t.Errorf("%s %s: %s %d, %s %d", p.Profiler, p.ProfilerVersion, p.Tables[0].Type.Key(), p.Tables[0].Total(), p.Tables[1].Type.Key(), p.Tables[1].Total())
+		t.Errorf("%s %s: %s %d, %s %d", p.Profiler, p.ProfilerVersion, p.Tables[0].Type.Key(), p.Tables[0].Total(), p.Tables[1].Type.Key(),
+			p.Tables[1].Total())
 	}
 	want := "- {main} (total: 5120, self: 5000)\n  - php::strlen (total: 120, self: 120)\n"
 	if got := draw(p, 0); strings.TrimSpace(got) != strings.TrimSpace(want) {

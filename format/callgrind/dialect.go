@@ -24,13 +24,15 @@ type meaning struct {
 
 var (
 	// Xdebug 2 has events without units; Xdebug 3 names them (Time_(10ns)).
-	xdebug = dialect{kind: profile.KindPHP, events: map[string]meaning{"Time": {profile.Wall, "nanoseconds", 1000}, "Memory": {"Memory", "bytes", 1}}}
+	xdebug = dialect{kind: profile.KindPHP, events: map[string]meaning{
+		"Time": {profile.Wall, "nanoseconds", 1000}, "Memory": {"Memory", "bytes", 1}}}
 	yappi  = dialect{profile.KindPython, map[string]meaning{"Ticks": {profile.Wall, "nanoseconds", 1000}}, yappiName}
 	// pyprof2calltree converts the files of cProfile.
 	pyprof = dialect{profile.KindPython, map[string]meaning{"ns": {profile.Wall, "nanoseconds", 1}}, pyprofName}
 	// ruby-prof names nobody as the creator, but has events of its own.
 	rubyProf = dialect{profile.KindRuby, map[string]meaning{
-		"wall_time": {profile.Wall, "nanoseconds", 1000}, "process_time": {profile.CPU, "nanoseconds", 1000}, "gc_time": {"gc", "nanoseconds", 1000},
+		"wall_time": {profile.Wall, "nanoseconds", 1000}, "process_time": {profile.CPU, "nanoseconds", 1000},
+		"gc_time":     {"gc", "nanoseconds", 1000},
 		"allocations": {profile.AllocSamples, "count", 1}, "memory": {profile.Alloc, "bytes", 1}, "gc_runs": {"gc-runs", "count", 1},
 	}, rubyName}
 )

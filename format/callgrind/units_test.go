@@ -9,7 +9,8 @@ import (
 func TestUnits(t *testing.T) {
 	for event, want := range map[string]string{
 		"Ir": "Ir events 7", "cpu_(nanoseconds)": "cpu nanoseconds 7", "Time_(10ns)": "wall nanoseconds 70", "Time_(µs)": "wall nanoseconds 7000",
-		"Memory_(bytes)": "Memory bytes 7", "cpu(ms)": "cpu nanoseconds 7000000", "cpu(s)": "cpu nanoseconds 7000000000", "cpu(us)": "cpu nanoseconds 7000",
+		"Memory_(bytes)": "Memory bytes 7", "cpu(ms)": "cpu nanoseconds 7000000", "cpu(s)": "cpu nanoseconds 7000000000",
+		"cpu(us)":        "cpu nanoseconds 7000",
 		"samples(count)": "cpu-samples count 7", "inuse_space(MB)": "live bytes 7340032", "alloc_space(kB)": "alloc bytes 7168",
 		"alloc_objects(count)": "alloc-samples count 7", "delay(ns)": "lock nanoseconds 7", "contentions(count)": "lock-samples count 7",
 		"(x)": "(x) events 7", "odd(": "odd( events 7", "a(pages)": "a pages 7",

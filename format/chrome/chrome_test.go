@@ -32,7 +32,8 @@ func dur(d string) string { return `,"dur":` + d }
 func TestTrace(t *testing.T) {
 	const head = "== events nanoseconds scale 0 default\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"begin and end", list(ev("B", "a", "100"), ev("B", "b", "110.5"), ev("E", "b", "120"), ev("E", "", "130"), ev("B", "a", "140"), ev("E", "a", "141")),
+		{"begin and end", list(ev("B", "a", "100"), ev("B", "b", "110.5"), ev("E", "b", "120"), ev("E", "", "130"), ev("B", "a", "140"),
+			ev("E", "a", "141")),
 			head + "10500 @0s [ tid=1 in 2] a\n9500 @10.5µs [ tid=1 in 2] a > b\n10000 @20µs [ tid=1 in 2] a\n10000 @30µs [ tid=1 in 2] -\n1000 @40µs [ tid=1 in 2] a\n"},
 		{"complete, not in order", list(ev("X", "b", "2", dur("3")), ev("X", "a", "0", dur("10")), ev("X", "c", "2", dur("1"))),
 			head + "2000 @0s [ tid=1 in 2] a\n1000 @2µs [ tid=1 in 2] a > b > c\n2000 @3µs [ tid=1 in 2] a > b\n5000 @5µs [ tid=1 in 2] a\n"},
@@ -43,15 +44,20 @@ func TestTrace(t *testing.T) {
 		{"unbalanced", list(ev("E", "x", "0"), ev("B", "a", "1"), ev("B", "b", "2"), ev("E", "a", "3"), ev("B", "c", "4"), ev("i", "tick", "6")),
 			head + "1000 @0s [ tid=1 in 2] -\n1000 @1µs [ tid=1 in 2] a\n1000 @2µs [ tid=1 in 2] a > b\n1000 @3µs [ tid=1 in 2] -\n" + "marker \"tick\" 6µs-6µs [ tid=1 in 2]\n" +
 				"warning: 1 ends of events that were not open were left out\nwarning: 1 events never end and were ended with the last event of their thread\nwarning: 1 events end behind the event around them and were ended with it\n"},
-		{"names", list(ev("X", "a", "0", dur("1")), ev("M", "thread_name", "0", `,"args":{"name":"main"}`), ev("M", "process_name", "0", `,"args":{"name":"shop"}`)),
+		{"names", list(ev("X", "a", "0", dur("1")), ev("M", "thread_name", "0", `,"args":{"name":"main"}`),
+			ev("M", "process_name", "0", `,"args":{"name":"shop"}`)),
 			head + "1000 @0s [main tid=1 in shop (2)] a\n"},
-		{"asynchronous", list(ev("b", "r", "5", `,"cat":"net","id":"0x1"`), ev("b", "r", "6", `,"cat":"net","id":"0x2"`), ev("e", "r", "9", `,"cat":"net","id":"0x1"`), ev("X", "a", "5", dur("1"))),
+		{"asynchronous", list(ev("b", "r", "5", `,"cat":"net","id":"0x1"`), ev("b", "r", "6", `,"cat":"net","id":"0x2"`),
+			ev("e", "r", "9", `,"cat":"net","id":"0x1"`), ev("X", "a", "5", dur("1"))),
 			head + "1000 @0s [ tid=1 in 2] a\nmarker \"r\" 0s-4µs [ tid=1 in 2] category=\"net\"\nmarker \"r\" 1µs-1µs [ tid=1 in 2] category=\"net\"\n"},
-		{"object", `{"metadata":{"x":[1]},"traceEvents":` + list(ev("X", "a", "0", dur("1"))) + `,"displayTimeUnit":"ms"}`, head + "1000 @0s [ tid=1 in 2] a\n"},
+		{"object", `{"metadata":{"x":[1]},"traceEvents":` + list(ev("X", "a", "0", dur("1"))) + `,"displayTimeUnit":"ms"}`,
+			head + "1000 @0s [ tid=1 in 2] a\n"},
 		{"no closing bracket", strings.TrimSuffix(list(ev("X", "a", "0", dur("1")), ev("X", "b", "3", dur("1"))), "]") + ",\n",
 			head + "1000 @0s [ tid=1 in 2] a\n2000 @1µs [ tid=1 in 2] -\n1000 @3µs [ tid=1 in 2] b\nwarning: the list of events does not end; what there is was read\n"},
-		{"times as strings, as Hermes writes them", list(`{"ph":"X","name":"a","ts":"2.5","dur":"1","pid":2,"tid":1}`), head + "1000 @0s [ tid=1 in 2] a\n"},
-		{"since the year 1", list(ev("M", "process_name", "0"), ev("X", "a", "63907825250726409", dur("3")), ev("X", "b", "63907825250726410.25", dur("1"))),
+		{"times as strings, as Hermes writes them", list(`{"ph":"X","name":"a","ts":"2.5","dur":"1","pid":2,"tid":1}`),
+			head + "1000 @0s [ tid=1 in 2] a\n"},
+		{"since the year 1", list(ev("M", "process_name", "0"), ev("X", "a", "63907825250726409", dur("3")),
+			ev("X", "b", "63907825250726410.25", dur("1"))),
 			head + "1250 @0s [ tid=1 in 2] a\n1000 @1.25µs [ tid=1 in 2] a > b\n750 @2.25µs [ tid=1 in 2] a\n"},
 		{"nothing", `[]`, head + "warning: the trace has no events\n"},
 		{"chunks", list(ev("P", "Profile", "10", `,"id":"0x1","args":{"data":{"startTime":10}}`),
@@ -89,7 +95,8 @@ func TestRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Tables[0].Len() != 277 || self(p, 0, "hotLoop") != 221 || self(p, 1, "hotLoop") != 1_055_615_000 || p.Duration.Microseconds() != 1_601_272 {
+	if p.Tables[0].Len() != 277 || self(p, 0, "hotLoop") != 221 || self(p, 1, "hotLoop") != 1_055_615_000 ||
+		p.Duration.Microseconds() != 1_601_272 {
 		t.Error(p.Tables[0].Len(), self(p, 0, "hotLoop"), self(p, 1, "hotLoop"), p.Duration)
 	}
 	for _, fn := range p.Symbols.Functions {
@@ -158,7 +165,8 @@ func TestErrors(t *testing.T) {
 		{`{"nodes":[{"id":1,"children":[1]}]}`, profile.ErrMalformed},
 		{`{"nodes":[{"id":1,"children":[3]},{"id":2,"children":[3]},{"id":3}]}`, profile.ErrMalformed},
 		{`{"nodes":[{"id":1},{"id":1}]}`, profile.ErrMalformed},
-		{list(ev("M", "thread_name", "0")), profile.ErrUnsupported}, {list(ev("X", "a", `"x"`, dur("1"))), profile.ErrMalformed}, {`{"nodes":[{"id":"x"}]}`, profile.ErrMalformed},
+		{list(ev("M", "thread_name", "0")), profile.ErrUnsupported}, {list(ev("X", "a", `"x"`, dur("1"))), profile.ErrMalformed},
+		{`{"nodes":[{"id":"x"}]}`, profile.ErrMalformed},
 		{list(ev("X", "a", "9e15", dur("9e15"))), profile.ErrMalformed},
 	} {
 		_, err := decode(tt.text)

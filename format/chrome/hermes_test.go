@@ -46,12 +46,14 @@ func TestHermes(t *testing.T) {
 "4"`, `"parent":3},
 "4"`}, {`"4":{`, `"3":{`}} {
 		text := strings.Replace(hermesTrace, change[0], change[1], 1)
-		if p, err := decode(text); text == hermesTrace || !errors.Is(err, profile.ErrMalformed) || readtest.WrongError(err, int64(len(text))) != "" {
+		if p, err := decode(text); text == hermesTrace || !errors.Is(err, profile.ErrMalformed) ||
+			readtest.WrongError(err, int64(len(text))) != "" {
 			t.Errorf("%s: %v, %v", change[1], p, err)
 		}
 	}
 	for _, change := range [][3]string{
-		{`"sf":4`, `"sf":9`, "1 of 1 samples of a CPU profile cannot be placed"}, {`"4":{`, `"x":{`, "1 of 3 samples of a CPU profile cannot be placed"},
+		{`"sf":4`, `"sf":9`, "1 of 1 samples of a CPU profile cannot be placed"},
+		{`"4":{`, `"x":{`, "1 of 3 samples of a CPU profile cannot be placed"},
 		{`"parent":2`, `"parent":7`, "1 frames are called by frames that are not in the file"},
 	} {
 		p, err := decode(strings.Replace(hermesTrace, change[0], change[1], 1))

@@ -30,7 +30,8 @@ func TestPieces(t *testing.T) {
 	}{
 		{"two of one process", []string{whole(10, "mainWork"), whole(11, "workerWork")}, "mainWork 1, workerWork 1", ""},
 		{"one after the other", []string{begin, chunk(node(1, "a", ""), "1,1"), begin, chunk(node(1, "b", ""), "1")}, "a 2, b 1", ""},
-		{"without its beginning", []string{chunk(node(7, "a", `,"parent":3`), "7,9")}, "a 1, (no stack) 1", "1 of 2 samples of a CPU profile cannot be placed"},
+		{"without its beginning", []string{chunk(node(7, "a", `,"parent":3`), "7,9")}, "a 1, (no stack) 1",
+			"1 of 2 samples of a CPU profile cannot be placed"},
 	} {
 		p, err := decode("[" + strings.Join(tt.events, ",") + "]")
 		if err != nil {
@@ -49,7 +50,8 @@ func TestPieces(t *testing.T) {
 		for i, name := range order {
 			order[i] = fmt.Sprint(name, " ", counts[name])
 		}
-		if got := strings.Join(order, ", "); got != tt.want || (len(p.Warnings) > 0) != (tt.warn != "") || tt.warn != "" && !strings.Contains(p.Warnings[0].Message, tt.warn) {
+		if got := strings.Join(order, ", "); got != tt.want || (len(p.Warnings) > 0) != (tt.warn != "") ||
+			tt.warn != "" && !strings.Contains(p.Warnings[0].Message, tt.warn) {
 			t.Errorf("%s: %s, %v", tt.name, got, p.Warnings)
 		}
 	}

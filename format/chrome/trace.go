@@ -66,7 +66,8 @@ type asyncKey struct{ category, id, name string }
 func (f *file) readTrace(bare bool) {
 	t := &trace{
 		file: f, bare: bare, names: map[string]int32{}, threads: map[threadKey]*thread{}, process: map[string]string{},
-		recordings: map[recordingKey]*v8Profile{}, async: map[asyncKey][]int{}, earliest: math.MaxInt64, latest: math.MinInt64, counted: math.MaxInt64,
+		recordings: map[recordingKey]*v8Profile{}, async: map[asyncKey][]int{}, earliest: math.MaxInt64, latest: math.MinInt64,
+		counted: math.MaxInt64,
 	}
 	f.trace = t
 	s := f.scanner

@@ -107,12 +107,15 @@ func (n *naive) samples(t interface{ Fatalf(string, ...any) }) (list []string) {
 	for _, th := range n.Threads {
 		f, fr, st, r := th.FuncTable, th.FrameTable, th.StackTable, th.ResourceTable
 		for name, lengths := range map[string][]int{
-			"funcTable":     {f.Length, len(f.Name), len(f.Resource), len(f.IsJS), len(f.RelevantForJS), len(f.FileName), len(f.LineNumber), len(f.ColumnNumber)},
-			"frameTable":    {fr.Length, len(fr.Func), len(fr.Address), len(fr.InlineDepth), len(fr.Category), len(fr.Subcategory), len(fr.NativeSymbol), len(fr.InnerWindowID), len(fr.Line), len(fr.Column)},
+			"funcTable": {f.Length, len(f.Name), len(f.Resource), len(f.IsJS), len(f.RelevantForJS), len(f.FileName), len(f.LineNumber),
+				len(f.ColumnNumber)},
+			"frameTable": {fr.Length, len(fr.Func), len(fr.Address), len(fr.InlineDepth), len(fr.Category), len(fr.Subcategory),
+				len(fr.NativeSymbol), len(fr.InnerWindowID), len(fr.Line), len(fr.Column)},
 			"stackTable":    {st.Length, len(st.Frame), len(st.Prefix)},
 			"resourceTable": {r.Length, len(r.Name), len(r.Type), len(r.Host), len(r.Lib)},
 			"samples":       {th.Samples.Length, len(th.Samples.Stack), len(th.Samples.Time)},
-			"markers":       {th.Markers.Length, len(th.Markers.Name), len(th.Markers.Phase), len(th.Markers.StartTime), len(th.Markers.EndTime), len(th.Markers.Category), len(th.Markers.Data)},
+			"markers": {th.Markers.Length, len(th.Markers.Name), len(th.Markers.Phase), len(th.Markers.StartTime), len(th.Markers.EndTime),
+				len(th.Markers.Category), len(th.Markers.Data)},
 		} {
 			if slices.Min(lengths) != slices.Max(lengths) {
 				t.Fatalf("%s has columns of %v", name, lengths)
@@ -175,7 +178,8 @@ func samplesOf(p *profile.Profile, t *profile.Samples) (list []string) {
 func TestNaiveReaderAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := readtest.Profile(t, readtest.Shape{
-			Types: []profile.ValueType{profile.NamedType(profile.CPUSamples)}, Times: true, Threads: true, Modules: true, Categories: true, Markers: true,
+			Types: []profile.ValueType{profile.NamedType(profile.CPUSamples)}, Times: true, Threads: true, Modules: true, Categories: true,
+			Markers: true,
 		})
 		text := encode(t, p, -1)
 		var n naive
@@ -275,7 +279,8 @@ func TestUnits(t *testing.T) {
 func kindsProfile() *profile.Profile {
 	p := profile.New(nil)
 	p.Profiler, p.Interval = "example", 10_000_000
-	p.Threads = append(p.Threads, profile.Thread{Name: "main", ID: "7", Process: "shop (5)"}, profile.Thread{Name: "worker", ID: "x9", Process: "shop (5)"})
+	p.Threads = append(p.Threads, profile.Thread{Name: "main", ID: "7", Process: "shop (5)"},
+		profile.Thread{Name: "worker", ID: "x9", Process: "shop (5)"})
 	t := profile.Samples{Type: profile.NamedType(profile.CPUSamples)}
 	stack := profile.NoStack
 	for k := profile.KindUnknown; k <= profile.KindJSLabel; k++ {
@@ -288,7 +293,8 @@ func kindsProfile() *profile.Profile {
 		t.Thread = append(t.Thread, profile.ThreadID(1+k%2))
 	}
 	p.Tables = []profile.Samples{t}
-	p.Markers = []profile.Marker{{Name: "request", Start: 5, End: 10_000_005, Thread: 1, Fields: []profile.Label{{Key: "url", Text: "/"}, {Key: "n", Num: 3}}}}
+	p.Markers = []profile.Marker{{Name: "request", Start: 5, End: 10_000_005, Thread: 1,
+		Fields: []profile.Label{{Key: "url", Text: "/"}, {Key: "n", Num: 3}}}}
 	return p
 }
 
@@ -308,7 +314,8 @@ func TestGolden(t *testing.T) {
 func TestNoThreadRoundtrip(t *testing.T) {
 	p := profile.New(nil)
 	p.Tables = []profile.Samples{{Type: profile.ValueType{Name: typeSamples, Unit: "count", Original: "samples"}}}
-	p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: "A"})})), 3)
+	p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(
+		profile.Frame{Function: p.Symbols.Function(profile.Function{Name: "A"})})), 3)
 	q, err := decode(encode(t, p, -1))
 	if err != nil {
 		t.Fatal(err)

@@ -159,7 +159,8 @@ func TestVersionsNotRead(t *testing.T) {
 		`{"meta":{"version":13},"threads":[{"samples":{"data":[[0]],"schema":{"stack":0}}}]}`:            profile.ErrUnsupported,
 		`{"meta":{"version":36},"threads":[{"samples":{"data":[[0]],"schema":{"stack":0}}}]}`:            profile.ErrUnsupported,
 		`{"meta":{"version":37},"threads":[{"stackTable":{"schema":{"prefix":0,"frame":1},"data":[]}}]}`: profile.ErrUnsupported,
-		`{"threads":[{"name":"x"}]}`: profile.ErrUnsupported, `{}`: profile.ErrMalformed, `{"meta":{}}`: profile.ErrMalformed, `[]`: profile.ErrMalformed,
+		`{"threads":[{"name":"x"}]}`: profile.ErrUnsupported, `{}`: profile.ErrMalformed, `{"meta":{}}`: profile.ErrMalformed,
+		`[]`: profile.ErrMalformed,
 	} {
 		if _, err := decode(text); !errors.Is(err, want) || readtest.WrongError(err, int64(len(text))) != "" {
 			t.Errorf("%s: %v, want %v", text, err, want)

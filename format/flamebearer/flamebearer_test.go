@@ -42,7 +42,8 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	p, _ := decode(single)
-	if p.Start.Unix() != 1700000000 || p.Duration.Seconds() != 30 || p.Symbols.Functions[0].Name != "d" || p.Symbols.Functions[0].Kind != profile.KindGo {
+	if p.Start.Unix() != 1700000000 || p.Duration.Seconds() != 30 || p.Symbols.Functions[0].Name != "d" ||
+		p.Symbols.Functions[0].Kind != profile.KindGo {
 		t.Error(p.Start, p.Duration, p.Symbols.Functions)
 	}
 }

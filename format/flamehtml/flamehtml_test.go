@@ -37,7 +37,8 @@ func TestPages(t *testing.T) {
 		threads map[string]int64
 	}{
 		{"ap46-cpu.html.gz", 1447, 377, profile.CPUSamples, "shop/demo/ShopServer$Ledger.work", 90, map[string]int64{
-			"pricing-1": 48, "pricing-2": 62, `alloc worker; "quoted"`: 70, "ledger-1": 37, "ledger-2": 20, "ledger-3": 34, "C2 CompilerThre": 59, "C1 CompilerThre": 36}},
+			"pricing-1": 48, "pricing-2": 62, `alloc worker; "quoted"`: 70, "ledger-1": 37, "ledger-2": 20, "ledger-3": 34, "C2 CompilerThre": 59,
+			"C1 CompilerThre": 36}},
 		{"ap29-cpu.html.gz", 1076, 370, profile.CPUSamples, "shop/demo/ShopServer$Ledger.work", 0, nil},
 		{"ap46-cpu.conv.html.gz", 1459, 483, profile.CPUSamples, "shop/demo/ShopServer$Ledger.work", 124, nil},
 		{"ap29-cpu-tree.html.gz", 0, 544, profile.CPUSamples, "", 0, nil},

@@ -121,7 +121,8 @@ func TestErrors(t *testing.T) {
 }
 
 func TestSniff(t *testing.T) {
-	for _, other := range []string{"", "<", "<!DOCTYPE html><html><body>f(0,0,1)</body>", "<?xml version='1.0'?><svg></svg>", "<?xml?><a>id=\"frames\"</a>", "const cpool = ["} {
+	for _, other := range []string{"", "<", "<!DOCTYPE html><html><body>f(0,0,1)</body>", "<?xml version='1.0'?><svg></svg>",
+		"<?xml?><a>id=\"frames\"</a>", "const cpool = ["} {
 		if Sniff([]byte(other)) {
 			t.Errorf("%q is taken for a page", other)
 		}

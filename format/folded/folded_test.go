@@ -391,7 +391,8 @@ func checkError(t *testing.T, text, want string) {
 		if got != want || place.Line != line || place.Offset != int64(offset) {
 			t.Errorf("strategy %d:\n got %d: %s at %d\nwant %d: %s at %d", by, place.Line, got, place.Offset, line, want, offset)
 		}
-		if large := strings.Contains(want, "too large"); errors.Is(err, profile.ErrTooLarge) != large || errors.Is(err, profile.ErrMalformed) == large {
+		if large := strings.Contains(want, "too large"); errors.Is(err, profile.ErrTooLarge) != large ||
+			errors.Is(err, profile.ErrMalformed) == large {
 			t.Errorf("wrong kind of error: %v", err)
 		}
 		// The decoder is as good as new.
@@ -567,7 +568,8 @@ func TestDecodeDeepStacks(t *testing.T) {
 			t.Errorf("strategy %d: error %v", by, err)
 		}
 		// A stack that is known is still too deep for a smaller limit.
-		if _, err = d.Decode(strings.NewReader(deep+" 1\n"), s, profile.Limits{Depth: profile.DefaultDepth - 1}); !errors.Is(err, profile.ErrTooLarge) {
+		if _, err = d.Decode(strings.NewReader(deep+" 1\n"), s, profile.Limits{Depth: profile.DefaultDepth - 1}); !errors.Is(err,
+			profile.ErrTooLarge) {
 			t.Errorf("strategy %d: error %v", by, err)
 		}
 		// The thread is no frame.

@@ -27,26 +27,35 @@ type truth struct {
 }
 
 var truths = []truth{
-	{"ap29-cpu-threads-ann", 213, 456, 152, "shop/demo/ShopServer$Ledger.work", 159, "34.9", map[string]int64{`alloc worker; "quoted"`: 84, "pricing-1": 68, "ledger-1": 64, "C2 CompilerThre": 64}},
+	{"ap29-cpu-threads-ann", 213, 456, 152, "shop/demo/ShopServer$Ledger.work", 159, "34.9",
+		map[string]int64{`alloc worker; "quoted"`: 84, "pricing-1": 68, "ledger-1": 64, "C2 CompilerThre": 64}},
 	{"ap29-multi.expect-alloc-total", 48, 692584448, 24, "byte[]", 434634752, "62.8", nil},
 	{"ap29-multi.expect-alloc", 48, 1321, 24, "byte[]", 829, "62.8", nil},
-	{"ap29-multi.expect-cpu", 164, 439, 145, "shop/demo/ShopServer$Ledger.work", 157, "35.8", map[string]int64{`alloc worker; "quoted"`: 84, "ledger-1": 69, "pricing-2": 65, "C2 CompilerThre": 56}},
+	{"ap29-multi.expect-cpu", 164, 439, 145, "shop/demo/ShopServer$Ledger.work", 157, "35.8",
+		map[string]int64{`alloc worker; "quoted"`: 84, "ledger-1": 69, "pricing-2": 65, "C2 CompilerThre": 56}},
 	{"ap29-multi.expect-lock-total", 16, 5454993524, 4, "java.lang.Object", 3311388477, "60.7", nil},
-	{"ap46-alloc-threads-ann", 75, 1348, 18, "byte[]", 880, "65.3", map[string]int64{`alloc worker; "quoted"`: 1261, "pricing-1": 40, "pricing-2": 39, "ledger-1": 4}},
+	{"ap46-alloc-threads-ann", 75, 1348, 18, "byte[]", 880, "65.3",
+		map[string]int64{`alloc worker; "quoted"`: 1261, "pricing-1": 40, "pricing-2": 39, "ledger-1": 4}},
 	{"ap46-alloc-total", 64, 528744448, 20, "byte[]", 353632256, "66.9", nil},
-	{"ap46-cpu-threads-ann", 268, 484, 181, "shop/demo/ShopServer$Ledger.work", 171, "35.3", map[string]int64{`alloc worker; "quoted"`: 77, "pricing-1": 73, "ledger-2": 65, "ledger-1": 60}},
+	{"ap46-cpu-threads-ann", 268, 484, 181, "shop/demo/ShopServer$Ledger.work", 171, "35.3",
+		map[string]int64{`alloc worker; "quoted"`: 77, "pricing-1": 73, "ledger-2": 65, "ledger-1": 60}},
 	{"ap46-cpu-total", 232, 1712312279, 183, "shop/demo/ShopServer$Ledger.work", 365548436, "21.3", nil},
 	{"ap46-cpu.expect-cpu-lines", 214, 483, 194, "shop/demo/ShopServer$Ledger.work:20", 124, "25.7", nil},
 	{"ap46-cpu.expect-cpu-norm-dot", 210, 483, 190, "shop.demo.ShopServer$Ledger.work", 124, "25.7", nil},
-	{"ap46-cpu.expect-cpu", 222, 483, 190, "shop/demo/ShopServer$Ledger.work", 124, "25.7", map[string]int64{`alloc worker; "quoted"`: 88, "pricing-1": 85, "pricing-2": 74, "C2 CompilerThre": 56}},
+	{"ap46-cpu.expect-cpu", 222, 483, 190, "shop/demo/ShopServer$Ledger.work", 124, "25.7",
+		map[string]int64{`alloc worker; "quoted"`: 88, "pricing-1": 85, "pricing-2": 74, "C2 CompilerThre": 56}},
 	{"ap46-itimer-plain", 200, 428, 155, "shop/demo/ShopServer$Ledger.work", 140, "32.7", nil},
 	{"ap46-multi.expect-alloc-total", 47, 564133888, 16, "byte[]", 369098752, "65.4", nil},
 	{"ap46-multi.expect-alloc", 47, 1076, 16, "byte[]", 704, "65.4", nil},
-	{"ap46-multi.expect-cpu", 195, 458, 168, "shop/demo/ShopServer$Ledger.work", 149, "32.5", map[string]int64{"pricing-1": 71, `alloc worker; "quoted"`: 70, "C2 CompilerThre": 61, "pricing-2": 61}},
+	{"ap46-multi.expect-cpu", 195, 458, 168, "shop/demo/ShopServer$Ledger.work", 149, "32.5",
+		map[string]int64{"pricing-1": 71, `alloc worker; "quoted"`: 70, "C2 CompilerThre": 61, "pricing-2": 61}},
 	{"ap46-multi.expect-lock-total", 18, 4755763550, 4, "java.lang.Object", 3115240325, "65.5", nil},
-	{"ap46-multi.expect-wall", 155, 1075, 71, "__futex_abstimed_wait_common", 864, "80.4", map[string]int64{"Signal Dispatcher": 51, "Async-profiler Timer": 51, "java": 51, "DestroyJavaVM": 51}},
-	{"ap46-wall-threads", 330, 2411, 149, "__futex_abstimed_wait_common", 1978, "82.0", map[string]int64{"java": 126, "Signal Dispatcher": 126, "Finalizer": 126, "Notification Thread": 126}},
-	{"ap46-wall.expect-wall", 279, 2504, 147, "__futex_abstimed_wait_common", 1987, "79.4", map[string]int64{"java": 120, "DestroyJavaVM": 120, "Finalizer": 120, "Monitor Deflati": 120}},
+	{"ap46-multi.expect-wall", 155, 1075, 71, "__futex_abstimed_wait_common", 864, "80.4",
+		map[string]int64{"Signal Dispatcher": 51, "Async-profiler Timer": 51, "java": 51, "DestroyJavaVM": 51}},
+	{"ap46-wall-threads", 330, 2411, 149, "__futex_abstimed_wait_common", 1978, "82.0",
+		map[string]int64{"java": 126, "Signal Dispatcher": 126, "Finalizer": 126, "Notification Thread": 126}},
+	{"ap46-wall.expect-wall", 279, 2504, 147, "__futex_abstimed_wait_common", 1987, "79.4",
+		map[string]int64{"java": 120, "DestroyJavaVM": 120, "Finalizer": 120, "Monitor Deflati": 120}},
 }
 
 func TestRecordings(t *testing.T) {
@@ -134,7 +143,8 @@ func TestRecordedModes(t *testing.T) {
 			t.Errorf("name %q", fn.Name)
 		}
 	}
-	for _, m := range []profile.FrameType{profile.FrameUnknown, profile.FrameInterpreted, profile.FrameC1, profile.FrameJIT, profile.FrameInlined} {
+	for _, m := range []profile.FrameType{profile.FrameUnknown, profile.FrameInterpreted, profile.FrameC1, profile.FrameJIT,
+		profile.FrameInlined} {
 		if modes[m] == 0 {
 			t.Errorf("no frame of type %q", m)
 		}

@@ -53,7 +53,8 @@ func Certain(prefix []byte) bool {
 		prefix = rest
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		stack := bytes.TrimRight(line, "0123456789")
-		if !whole || len(stack) < 2 || len(stack) == len(line) || stack[len(stack)-1] != ' ' || bytes.IndexByte([]byte(" \t#;{[<\"'"), line[0]) >= 0 {
+		if !whole || len(stack) < 2 || len(stack) == len(line) || stack[len(stack)-1] != ' ' ||
+			bytes.IndexByte([]byte(" \t#;{[<\"'"), line[0]) >= 0 {
 			return false
 		}
 		if bytes.IndexByte(stack, ';') >= 0 {

@@ -49,7 +49,8 @@ func TestRecorded(t *testing.T) {
 		if tt.warnings > 0 {
 			near = tt.bytes / 100
 		}
-		if got := p.Tables[1].Total(); p.Tables[0].Total() != tt.ticks || got < tt.bytes-near || got > tt.bytes+near || len(p.Warnings) != tt.warnings {
+		if got := p.Tables[1].Total(); p.Tables[0].Total() != tt.ticks || got < tt.bytes-near || got > tt.bytes+near ||
+			len(p.Warnings) != tt.warnings {
 			t.Errorf("%s: %d ticks, %d bytes, want %d, %d; %v", tt.name, p.Tables[0].Total(), got, tt.ticks, tt.bytes, p.Warnings)
 		}
 		const path = "MAIN!MAIN > Main!Main.CAF > Main!Main.main (Shop.hs:10:0) > Main!Main.price (Shop.hs:6:0) > Main!Main.price_inner (Shop.hs:6:0) > Main!Main.fib (Shop.hs:4:0)\n"

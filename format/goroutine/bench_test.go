@@ -27,7 +27,8 @@ func server(r *rand.Rand, n int, debug int) []byte {
 		if depth < 4 {
 			f = stack*40 + depth
 		}
-		return fmt.Sprintf("shop.example/service/pkg%d.(*Type%d).method%d", f%40, f%300, f), fmt.Sprintf("shop.example/service/pkg%d/file%d.go:%d", f%40, f%300, f)
+		return fmt.Sprintf("shop.example/service/pkg%d.(*Type%d).method%d", f%40, f%300, f),
+			fmt.Sprintf("shop.example/service/pkg%d/file%d.go:%d", f%40, f%300, f)
 	}
 	if debug == 1 {
 		fmt.Fprintf(&b, "goroutine profile: total %d\n", n)

@@ -83,7 +83,8 @@ func (k *kind) types() ([]profile.ValueType, int) {
 			count(profile.LiveSamples, "inuse_objects"), bytes(profile.Live, "inuse_space"),
 		}, 3
 	case delayForm:
-		contentions := profile.ValueType{Name: profile.LockSamples, Unit: "count", Original: "contentions", Period: 1, PeriodUnit: "count", PeriodName: "contentions"}
+		contentions := profile.ValueType{Name: profile.LockSamples, Unit: "count", Original: "contentions", Period: 1, PeriodUnit: "count",
+			PeriodName: "contentions"}
 		return []profile.ValueType{contentions, {Name: profile.Lock, Unit: "nanoseconds", Original: "delay"}}, 1
 	}
 	return []profile.ValueType{countType(k.name)}, 0

@@ -122,7 +122,8 @@ func kindOfFunction(fn *profile.Function) profile.Kind {
 	switch {
 	case fn.Name == elided:
 		return profile.KindLabel
-	case strings.HasPrefix(fn.Name, "runtime."), strings.HasPrefix(fn.Name, "runtime/internal/"), strings.HasPrefix(fn.Name, "internal/runtime/"):
+	case strings.HasPrefix(fn.Name, "runtime."), strings.HasPrefix(fn.Name, "runtime/internal/"),
+		strings.HasPrefix(fn.Name, "internal/runtime/"):
 		return profile.KindGoRuntime
 	case fn.File == "":
 		return profile.KindUnknown

@@ -149,7 +149,8 @@ func TestErrors(t *testing.T) {
 		{"clock", "--- contention:\ncycles/second=x\n", profile.Limits{}, profile.ErrMalformed, "cycles/second is not a number"},
 		{"scaled", "heap profile: 1: 2 [3: 4] @ heap/9223372036854775807\n9223372036854775807: 1 [0: 0] @ 0x1\n", profile.Limits{}, profile.ErrMalformed, "63 bits"},
 		{"deep", deep, profile.Limits{Depth: 10}, profile.ErrTooLarge, "stack deeper than 10"},
-		{"deep addresses", head + "1 @" + strings.Repeat(" 0x1", 11) + "\n", profile.Limits{Depth: 10}, profile.ErrTooLarge, "stack deeper than 10"},
+		{"deep addresses", head + "1 @" + strings.Repeat(" 0x1", 11) + "\n", profile.Limits{Depth: 10}, profile.ErrTooLarge,
+			"stack deeper than 10"},
 		{"long", deep, profile.Limits{Line: 12}, profile.ErrTooLarge, "line 1: line longer"},
 	} {
 		_, err := NewDecoder().Decode(strings.NewReader(c.text), nil, c.limits)
@@ -161,7 +162,8 @@ func TestErrors(t *testing.T) {
 }
 
 func TestSniff(t *testing.T) {
-	for _, text := range []string{"", "goroutine 1 [running]:\nhello", "goroutine x [a]:\nf()", "a profile: total x", "--- other:", "x\nheap profile: 1: 2 [3: 4] @ heap/5", "a;b 3\n"} {
+	for _, text := range []string{"", "goroutine 1 [running]:\nhello", "goroutine x [a]:\nf()", "a profile: total x", "--- other:",
+		"x\nheap profile: 1: 2 [3: 4] @ heap/5", "a;b 3\n"} {
 		if Sniff([]byte(text)) {
 			t.Errorf("recognised: %q", text)
 		}

@@ -79,7 +79,8 @@ func TestErrors(t *testing.T) {
 	if _, err := NewDecoder().Decode(bytes.NewReader(none), nil, profile.Limits{Message: 1000}); !errors.Is(err, profile.ErrTooLarge) {
 		t.Error(err)
 	}
-	if _, err := NewDecoder().Decode(bytes.NewReader(readtest.File(t, "work.trace.gz")), nil, profile.Limits{Depth: 5}); !errors.Is(err, profile.ErrTooLarge) {
+	if _, err := NewDecoder().Decode(bytes.NewReader(readtest.File(t, "work.trace.gz")), nil, profile.Limits{Depth: 5}); !errors.Is(err,
+		profile.ErrTooLarge) {
 		t.Error(err)
 	}
 }

@@ -70,7 +70,8 @@ func readCPU(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Lim
 		return err
 	}
 	count := profile.ValueType{Name: profile.CPUSamples, Unit: "count", Original: "samples"}
-	cpu := profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Original: "cpu", Period: c.period, PeriodUnit: "nanoseconds", PeriodName: "cpu"}
+	cpu := profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Original: "cpu", Period: c.period, PeriodUnit: "nanoseconds",
+		PeriodName: "cpu"}
 	count.Period, count.PeriodUnit, count.PeriodName = cpu.Period, cpu.PeriodUnit, cpu.PeriodName
 	p.Tables = []profile.Samples{c.samples.Samples(count, false, 0), c.time.Samples(cpu, false, 0)}
 	p.Default, p.Interval = 1, time.Duration(c.period)

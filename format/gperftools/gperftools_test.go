@@ -44,7 +44,8 @@ func mustDecode(t *testing.T, content []byte) *profile.Profile {
 func TestGolden(t *testing.T) {
 	for _, name := range []string{cpuFile, heapFile, jemallocFile} {
 		content := readtest.File(t, name)
-		if SniffCPU(content) != (name == cpuFile) || SniffHeap(content) != (name == heapFile) || SniffJemalloc(content) != (name == jemallocFile) {
+		if SniffCPU(content) != (name == cpuFile) || SniffHeap(content) != (name == heapFile) ||
+			SniffJemalloc(content) != (name == jemallocFile) {
 			t.Errorf("%s is not recognised", name)
 		}
 		readtest.Golden(t, name+".golden", readtest.Describe(mustDecode(t, content)))
@@ -173,7 +174,8 @@ func TestErrors(t *testing.T) {
 		{string(cpu[:100]), profile.ErrMalformed, "byte 96: malformed: unexpected EOF"},
 		{string(cpu[:40]) + "\xff\xff\xff\xff\xff\xff\xff\xff", profile.ErrMalformed, "unexpected EOF"},
 		{string(cpu[:40]) + strings.Repeat("\xff", 16) + strings.Repeat("\x01", 24), profile.ErrMalformed, "63 bits"},
-		{string(cpu[:40]) + string(word(binary.LittleEndian, 8, 1)) + string(word(binary.LittleEndian, 8, 9)) + strings.Repeat("12345678", 9), profile.ErrTooLarge, "--max-depth"},
+		{string(cpu[:40]) + string(word(binary.LittleEndian, 8, 1)) + string(word(binary.LittleEndian, 8, 9)) + strings.Repeat("12345678", 9),
+			profile.ErrTooLarge, "--max-depth"},
 		{"heap profiles\n", profile.ErrMalformed, "not the first line"},
 		{head + "what\n", profile.ErrMalformed, "line 2: malformed: not a record"},
 		{head + "1: 2 [3] @ 0x1\n", profile.ErrMalformed, "not a record"},

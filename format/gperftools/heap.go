@@ -43,7 +43,8 @@ func heapHead(line []byte) (rate int64, ok bool) {
 		if _, source, ok = bytes.Cut(rest, []byte("] @ ")); !ok {
 			return 0, false
 		}
-		if name, _, _ := bytes.Cut(source, []byte("/")); string(name) == "heapprofile" || string(name) == "growthz" || string(name) == "fragmentationz" {
+		if name, _, _ := bytes.Cut(source, []byte("/")); string(name) == "heapprofile" || string(name) == "growthz" ||
+			string(name) == "fragmentationz" {
 			return 1, true
 		}
 	}

@@ -75,7 +75,8 @@ type reader struct {
 
 func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
 	p.Profiler = "heaptrack"
-	t := &reader{p: p, limits: l, strings: []string{""}, places: make([][]profile.FrameID, 1), stacks: []profile.StackID{profile.NoStack}, depths: []int{0}, last: -1}
+	t := &reader{p: p, limits: l, strings: []string{""}, places: make([][]profile.FrameID, 1), stacks: []profile.StackID{profile.NoStack},
+		depths: []int{0}, last: -1}
 	in := &m.Lines
 	in.Reset(r, l.Line)
 	for in.Next() {
@@ -285,7 +286,8 @@ func (t *reader) allocate(begin bool) error {
 func (t *reader) fill() error {
 	types := []profile.ValueType{
 		profile.NamedType(profile.Alloc), profile.NamedType(profile.AllocSamples), {Name: "temporary", Unit: "count"},
-		profile.NamedType(profile.Peak), profile.NamedType(profile.PeakSamples), profile.NamedType(profile.Live), profile.NamedType(profile.LiveSamples),
+		profile.NamedType(profile.Peak), profile.NamedType(profile.PeakSamples), profile.NamedType(profile.Live),
+		profile.NamedType(profile.LiveSamples),
 	}
 	tables := make([]*stacktext.Table, len(types))
 	for i := range tables {

@@ -31,7 +31,8 @@ func Sniff(prefix []byte) bool {
 		return false
 	}
 	o := jsonscan.NewOutline(prefix)
-	return o.Has("name") && o.Has("value", "children[].value") && o.Has("children") || o.Has("[].name") && o.Has("[].value") && o.Has("[].children") ||
+	return o.Has("name") && o.Has("value", "children[].value") && o.Has("children") ||
+		o.Has("[].name") && o.Has("[].value") && o.Has("[].children") ||
 		o.Has("n") && o.Has("v", "c[].v") && o.Has("c")
 }
 

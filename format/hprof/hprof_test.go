@@ -28,7 +28,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		readtest.Golden(t, name+".golden", readtest.Describe(p))
-		if len(p.Tables) != len(totals) || p.Start.IsZero() || p.Start.Second() != map[string]int{"cpu.hprof.txt": 56, "sites.hprof.txt": 24}[name] {
+		if len(p.Tables) != len(totals) || p.Start.IsZero() ||
+			p.Start.Second() != map[string]int{"cpu.hprof.txt": 56, "sites.hprof.txt": 24}[name] {
 			t.Fatal(name, len(p.Tables), p.Start.Format(time.DateTime))
 		}
 		for i, want := range totals {
@@ -107,7 +108,8 @@ CPU TIME (ms) END
 		t.Fatal(err)
 	}
 	costs := readtest.Costs(p, 0)
-	if costs["shop.Price.of"].Total != 1505e6 || costs["shop.Main.main"] != (readtest.Cost{Self: 410e6, Total: 1915e6}) || costs["[below cutoff]"].Self != 85e6 || p.Tables[0].Total() != 2e9 {
+	if costs["shop.Price.of"].Total != 1505e6 || costs["shop.Main.main"] != (readtest.Cost{Self: 410e6, Total: 1915e6}) ||
+		costs["[below cutoff]"].Self != 85e6 || p.Tables[0].Total() != 2e9 {
 		t.Error(costs)
 	}
 	samples := strings.NewReplacer("CPU TIME (ms)", "CPU SAMPLES").Replace(text)

@@ -10,12 +10,16 @@ import (
 // datadogKinds are the events of Datadog's profiler for Java, a fork of async-profiler,
 // which appends chunks of its own to recordings of the JDK that cover the same time.
 var datadogKinds = map[string]*eventKind{
-	"datadog.ExecutionSample": {series: cpuDatadog, fields: map[string]slot{"state": slotState, "weight": slotWeight}, read: (*chunk).weightedSample},
-	"datadog.MethodSample":    {series: wall, fields: map[string]slot{"state": slotState, "weight": slotWeight}, read: (*chunk).weightedSample},
-	"datadog.ObjectSample":    {series: allocDatadog, class: profile.FrameInlined, fields: map[string]slot{"objectClass": slotClass, "size": slotAddress, "weight": slotWeight}, read: (*chunk).scaledSample},
-	"datadog.HeapLiveObject":  {series: live, class: profile.FrameInlined, fields: map[string]slot{"objectClass": slotClass, "size": slotAddress, "weight": slotWeight}, read: (*chunk).scaledSample},
+	"datadog.ExecutionSample": {series: cpuDatadog, fields: map[string]slot{"state": slotState, "weight": slotWeight},
+		read: (*chunk).weightedSample},
+	"datadog.MethodSample": {series: wall, fields: map[string]slot{"state": slotState, "weight": slotWeight}, read: (*chunk).weightedSample},
+	"datadog.ObjectSample": {series: allocDatadog, class: profile.FrameInlined,
+		fields: map[string]slot{"objectClass": slotClass, "size": slotAddress, "weight": slotWeight}, read: (*chunk).scaledSample},
+	"datadog.HeapLiveObject": {series: live, class: profile.FrameInlined,
+		fields: map[string]slot{"objectClass": slotClass, "size": slotAddress, "weight": slotWeight}, read: (*chunk).scaledSample},
 
-	"datadog.DatadogProfilerConfig": {fields: map[string]slot{"cpuInterval": slotStart, "wallInterval": slotDuration, "version": slotValue}, read: (*chunk).datadogConfig},
+	"datadog.DatadogProfilerConfig": {fields: map[string]slot{"cpuInterval": slotStart, "wallInterval": slotDuration, "version": slotValue},
+		read: (*chunk).datadogConfig},
 }
 
 // datadogConfig reads the settings of a chunk. Intervals are milliseconds.

@@ -16,12 +16,17 @@ const classFloat = 60
 // datadogChunk has two samples of CPU with the weights 1 and 3, one of wall-clock time with
 // the weight 2, and an object of 100 bytes that stands for 2.5.
 func datadogChunk(cpuMillis, wallMillis uint64) []byte {
-	sample := []testField{{name: "startTime", class: classLong}, {name: "eventThread", class: classThread, constant: true}, {name: "stackTrace", class: classStack, constant: true}, {name: "state", class: classState, constant: true}, {name: "weight", class: classLong}}
-	object := []testField{{name: "startTime", class: classLong}, {name: "stackTrace", class: classStack, constant: true}, {name: "objectClass", class: classClass, constant: true}, {name: "size", class: classLong}, {name: "weight", class: classFloat}}
+	sample := []testField{{name: "startTime", class: classLong}, {name: "eventThread", class: classThread, constant: true},
+		{name: "stackTrace", class: classStack, constant: true}, {name: "state", class: classState, constant: true},
+		{name: "weight", class: classLong}}
+	object := []testField{{name: "startTime", class: classLong}, {name: "stackTrace", class: classStack, constant: true},
+		{name: "objectClass", class: classClass, constant: true}, {name: "size", class: classLong}, {name: "weight", class: classFloat}}
 	w := newWriter(
 		testClass{classFloat, "float", nil},
-		testClass{201, "datadog.ExecutionSample", sample}, testClass{202, "datadog.MethodSample", sample}, testClass{203, "datadog.ObjectSample", object},
-		testClass{204, "datadog.DatadogProfilerConfig", []testField{{name: "startTime", class: classLong}, {name: "cpuInterval", class: classLong}, {name: "wallInterval", class: classLong}, {name: "version", class: classString}}},
+		testClass{201, "datadog.ExecutionSample", sample}, testClass{202, "datadog.MethodSample", sample},
+		testClass{203, "datadog.ObjectSample", object},
+		testClass{204, "datadog.DatadogProfilerConfig", []testField{{name: "startTime", class: classLong},
+			{name: "cpuInterval", class: classLong}, {name: "wallInterval", class: classLong}, {name: "version", class: classString}}},
 	)
 	w.class(1, "shop/Cart")
 	w.method(1, 1, "total")
@@ -50,7 +55,8 @@ func datadogChunk(cpuMillis, wallMillis uint64) []byte {
 func TestDatadog(t *testing.T) {
 	p := mustDecode(t, slices.Concat(jdkChunk("period", "20 ms"), datadogChunk(10, 50), datadogChunk(20, 100)))
 	for name, want := range map[string]int64{
-		profile.CPU: 4*10e6 + 4*20e6, profile.CPUSamples: 1, profile.Wall: 2*50e6 + 2*100e6, profile.WallSamples: 4, profile.Alloc: 500, profile.AllocSamples: 2,
+		profile.CPU: 4*10e6 + 4*20e6, profile.CPUSamples: 1, profile.Wall: 2*50e6 + 2*100e6, profile.WallSamples: 4, profile.Alloc: 500,
+		profile.AllocSamples: 2,
 	} {
 		i, err := p.Table(name)
 		if err != nil {

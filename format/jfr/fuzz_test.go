@@ -101,7 +101,8 @@ func TestManyChunks(t *testing.T) {
 	for i := range uint64(100_000) {
 		large.stack(i+1, testFrame{1, 1, 1})
 	}
-	for name, small := range map[string][]byte{"whole": small(), "unfinished": withNumber(small(), 8, 0), "header": []byte(magic), "garbage": []byte("FLR\x01")} {
+	for name, small := range map[string][]byte{"whole": small(), "unfinished": withNumber(small(), 8, 0), "header": []byte(magic),
+		"garbage": []byte("FLR\x01")} {
 		b := slices.Concat(large.bytes(), bytes.Repeat(small, (2<<20)/len(small)))
 		start := time.Now()
 		mustDecode(t, b)

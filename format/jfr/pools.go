@@ -27,12 +27,13 @@ var constantClasses = [poolCount]struct {
 	class string
 	want  map[string]slot
 }{
-	poolStack:     {"jdk.types.StackTrace", map[string]slot{"truncated": slotTruncated, "frames": slotFrames}},
-	poolMethod:    {"jdk.types.Method", map[string]slot{"type": slotClass, "name": slotName}},
-	poolClass:     {"java.lang.Class", map[string]slot{"name": slotName}},
-	poolSymbol:    {"jdk.types.Symbol", map[string]slot{"string": slotValue}},
-	poolString:    {"java.lang.String", nil},
-	poolThread:    {"java.lang.Thread", map[string]slot{"osName": slotOSName, "osThreadId": slotOSThread, "javaName": slotName, "javaThreadId": slotJavaThread}},
+	poolStack:  {"jdk.types.StackTrace", map[string]slot{"truncated": slotTruncated, "frames": slotFrames}},
+	poolMethod: {"jdk.types.Method", map[string]slot{"type": slotClass, "name": slotName}},
+	poolClass:  {"java.lang.Class", map[string]slot{"name": slotName}},
+	poolSymbol: {"jdk.types.Symbol", map[string]slot{"string": slotValue}},
+	poolString: {"java.lang.String", nil},
+	poolThread: {"java.lang.Thread", map[string]slot{"osName": slotOSName, "osThreadId": slotOSThread, "javaName": slotName,
+		"javaThreadId": slotJavaThread}},
 	poolState:     {"jdk.types.ThreadState", map[string]slot{"name": slotName}},
 	poolFrameType: {"jdk.types.FrameType", map[string]slot{"description": slotName}},
 	poolOldObject: {"jdk.types.OldObject", map[string]slot{"type": slotClass}},

@@ -52,22 +52,30 @@ func classField(name string) testField {
 
 var (
 	execClass    = testClass{classExecution, "jdk.ExecutionSample", []testField{long, sampled, trace, state}}
-	cpuTimeClass = testClass{classCPUTime, "jdk.CPUTimeSample", []testField{long, trace, onThread, {name: "failed", class: classBoolean}, longField("samplingPeriod"), {name: "biased", class: classBoolean}}}
-	lostClass    = testClass{classLost, "jdk.CPUTimeSamplesLost", []testField{long, longField("lostSamples"), onThread}}
-	wallClass    = testClass{classWall, "profiler.WallClockSample", []testField{long, sampled, trace, state, {name: "samples", class: classInt}}}
-	nativeClass  = testClass{classNative, "jdk.NativeMethodSample", []testField{long, sampled, trace, state}}
-	tlabClass    = testClass{classTLAB, "jdk.ObjectAllocationInNewTLAB", []testField{long, onThread, trace, classField("objectClass"), longField("allocationSize"), longField("tlabSize")}}
-	outsideClass = testClass{classOutside, "jdk.ObjectAllocationOutsideTLAB", []testField{long, onThread, trace, classField("objectClass"), longField("allocationSize")}}
-	sampledClass = testClass{classSampled, "jdk.ObjectAllocationSample", []testField{long, onThread, trace, classField("objectClass"), longField("weight")}}
-	mallocClass  = testClass{classMalloc, "profiler.Malloc", []testField{long, onThread, trace, longField("address"), longField("size")}}
-	freeClass    = testClass{classFree, "profiler.Free", []testField{long, onThread, trace, longField("address")}}
-	enterClass   = testClass{classEnter, "jdk.JavaMonitorEnter", []testField{long, duration, onThread, trace, classField("monitorClass"), {name: "previousOwner", class: classThread, constant: true}}}
-	sleepClass   = testClass{classSleep, "jdk.ThreadSleep", []testField{long, duration, onThread, trace}}
-	oldClass     = testClass{classOld, "jdk.OldObjectSample", []testField{long, onThread, trace, {name: "object", class: classOldObject, constant: true}}}
-	spanClass    = testClass{classSpan, "profiler.Span", []testField{long, duration, onThread, {name: "tag", class: classString}}}
-	dumpClass    = testClass{classDump, "jdk.ThreadDump", []testField{long, {name: "result", class: classString}}}
-	traceClass   = testClass{classTrace, "jdk.MethodTrace", []testField{long, duration, onThread, trace, {name: "method", class: classMethod, constant: true}}}
-	windowClass  = testClass{classWindow, "profiler.Window", nil}
+	cpuTimeClass = testClass{classCPUTime, "jdk.CPUTimeSample",
+		[]testField{long, trace, onThread, {name: "failed", class: classBoolean}, longField("samplingPeriod"),
+			{name: "biased", class: classBoolean}}}
+	lostClass   = testClass{classLost, "jdk.CPUTimeSamplesLost", []testField{long, longField("lostSamples"), onThread}}
+	wallClass   = testClass{classWall, "profiler.WallClockSample", []testField{long, sampled, trace, state, {name: "samples", class: classInt}}}
+	nativeClass = testClass{classNative, "jdk.NativeMethodSample", []testField{long, sampled, trace, state}}
+	tlabClass   = testClass{classTLAB, "jdk.ObjectAllocationInNewTLAB",
+		[]testField{long, onThread, trace, classField("objectClass"), longField("allocationSize"), longField("tlabSize")}}
+	outsideClass = testClass{classOutside, "jdk.ObjectAllocationOutsideTLAB",
+		[]testField{long, onThread, trace, classField("objectClass"), longField("allocationSize")}}
+	sampledClass = testClass{classSampled, "jdk.ObjectAllocationSample",
+		[]testField{long, onThread, trace, classField("objectClass"), longField("weight")}}
+	mallocClass = testClass{classMalloc, "profiler.Malloc", []testField{long, onThread, trace, longField("address"), longField("size")}}
+	freeClass   = testClass{classFree, "profiler.Free", []testField{long, onThread, trace, longField("address")}}
+	enterClass  = testClass{classEnter, "jdk.JavaMonitorEnter",
+		[]testField{long, duration, onThread, trace, classField("monitorClass"), {name: "previousOwner", class: classThread, constant: true}}}
+	sleepClass = testClass{classSleep, "jdk.ThreadSleep", []testField{long, duration, onThread, trace}}
+	oldClass   = testClass{classOld, "jdk.OldObjectSample",
+		[]testField{long, onThread, trace, {name: "object", class: classOldObject, constant: true}}}
+	spanClass  = testClass{classSpan, "profiler.Span", []testField{long, duration, onThread, {name: "tag", class: classString}}}
+	dumpClass  = testClass{classDump, "jdk.ThreadDump", []testField{long, {name: "result", class: classString}}}
+	traceClass = testClass{classTrace, "jdk.MethodTrace",
+		[]testField{long, duration, onThread, trace, {name: "method", class: classMethod, constant: true}}}
+	windowClass = testClass{classWindow, "profiler.Window", nil}
 )
 
 // withNames gives w two stacks: 1 is run > work, 2 is run > [libc.so]read, the
@@ -389,14 +397,17 @@ func TestSettingsHold(t *testing.T) {
 		want   map[string]int64 // totals
 	}{
 		{"one", [][]byte{first}, map[string]int64{"cpu": 4e6, "cpu-samples": 2, "wall": 20e6, "wall-samples": 4}},
-		{"in the first chunk only", [][]byte{first, chunk(), chunk()}, map[string]int64{"cpu": 12e6, "cpu-samples": 6, "wall": 60e6, "wall-samples": 12}},
+		{"in the first chunk only", [][]byte{first, chunk(), chunk()},
+			map[string]int64{"cpu": 12e6, "cpu-samples": 6, "wall": 60e6, "wall-samples": 12}},
 		{"another recording behind", [][]byte{first, chunk(), chunk("event", "cpu", "interval", "1000000", "wall", "3000000"), chunk()},
 			map[string]int64{"cpu": 12e6, "cpu-samples": 8, "wall": 64e6, "wall-samples": 16}},
 		{"one of counted events behind", [][]byte{first, chunk("event", "cache-misses", "interval", "1000"), chunk()},
 			map[string]int64{"cpu": 4e6, "cpu-samples": 6, "wall": 20e6 + 2*4*50e6, "wall-samples": 12}},
-		{"clock of perf events", [][]byte{chunk("event", "cpu-clock", "interval", "1000000"), chunk()}, map[string]int64{"cpu": 4e6, "cpu-samples": 4, "wall": 400e6, "wall-samples": 8}},
+		{"clock of perf events", [][]byte{chunk("event", "cpu-clock", "interval", "1000000"), chunk()},
+			map[string]int64{"cpu": 4e6, "cpu-samples": 4, "wall": 400e6, "wall-samples": 8}},
 		{"the JDK repeats them", [][]byte{jdk("period", "20 ms"), jdk("period", "10 ms")}, map[string]int64{"cpu": 30e6, "cpu-samples": 2}},
-		{"the JDK does not", [][]byte{jdk("period", "20 ms"), jdk(), jdk("period", "10 ms"), jdk()}, map[string]int64{"cpu": 60e6, "cpu-samples": 4}},
+		{"the JDK does not", [][]byte{jdk("period", "20 ms"), jdk(), jdk("period", "10 ms"), jdk()},
+			map[string]int64{"cpu": 60e6, "cpu-samples": 4}},
 		{"of another profiler", [][]byte{first, jdk()}, map[string]int64{"cpu": 4e6, "cpu-samples": 3, "wall": 20e6, "wall-samples": 4}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

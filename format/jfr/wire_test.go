@@ -91,7 +91,8 @@ func TestStrings(t *testing.T) {
 	if _, n, constant := c.appendString(nil); !constant || n != 129 {
 		t.Errorf("constant %d, %v", n, constant)
 	}
-	for _, bad := range [][]byte{{}, {7}, {stringUTF8, 5, 'a'}, {stringUTF8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {stringChars, 3, 1}} {
+	for _, bad := range [][]byte{{}, {7}, {stringUTF8, 5, 'a'}, {stringUTF8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		{stringChars, 3, 1}} {
 		c := cursor{b: bad}
 		if c.appendString(nil); !c.bad {
 			t.Errorf("% x is read", bad)

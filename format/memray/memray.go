@@ -106,7 +106,8 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		}
 		labels.Reset()
 		labels.Text("allocator", []byte(cells[0]))
-		sample := stacktext.Row{Stack: rec.Stack(frames), Value: size, Thread: rec.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: rec.Labels(&labels)}
+		sample := stacktext.Row{Stack: rec.Stack(frames), Value: size,
+			Thread: rec.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: rec.Labels(&labels)}
 		if !sizes.Add(sample) {
 			return in.At(stacktext.ErrSum)
 		}
@@ -117,7 +118,8 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 	if err := in.Err(); err != nil {
 		return err
 	}
-	p.Tables = []profile.Samples{sizes.Samples(profile.NamedType(profile.Peak), false, 0), counts.Samples(profile.NamedType(profile.PeakSamples), false, 0)}
+	p.Tables = []profile.Samples{sizes.Samples(profile.NamedType(profile.Peak), false, 0),
+		counts.Samples(profile.NamedType(profile.PeakSamples), false, 0)}
 	p.CountLost()
 	return nil
 }

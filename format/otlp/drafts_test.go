@@ -55,8 +55,10 @@ func TestDrafts(t *testing.T) {
 	for name, current := range map[string][]byte{
 		"full": encode(t, mustDecode(t, []byte(full)), -1), "recorded": encode(t, mustDecode(t, readtest.File(t, recorded[0])), -1),
 		"values alone": wire.AppendBytes(wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 2, slices.Concat(
-			wire.AppendBytes(nil, 1, []byte{1 << 3, 1, 2 << 3, 2}), wire.AppendBytes(nil, 2, append([]byte{1 << 3, 1}, wire.AppendBytes(nil, 4, []byte{7})...)))))),
-			2, slices.Concat(wire.AppendBytes(nil, 2, ""), wire.AppendBytes(nil, 2, ""), wire.AppendBytes(nil, 7, ""), wire.AppendBytes(nil, 7, wire.AppendBytes(nil, 1, []byte{1})),
+			wire.AppendBytes(nil, 1, []byte{1 << 3, 1, 2 << 3, 2}),
+			wire.AppendBytes(nil, 2, append([]byte{1 << 3, 1}, wire.AppendBytes(nil, 4, []byte{7})...)))))),
+			2, slices.Concat(wire.AppendBytes(nil, 2, ""), wire.AppendBytes(nil, 2, ""), wire.AppendBytes(nil, 7, ""),
+				wire.AppendBytes(nil, 7, wire.AppendBytes(nil, 1, []byte{1})),
 				wire.AppendBytes(nil, 5, ""), wire.AppendBytes(nil, 5, "cpu"), wire.AppendBytes(nil, 5, "nanoseconds"))),
 	} {
 		want := readtest.Describe(mustDecode(t, current))
@@ -101,7 +103,8 @@ func TestOldDrafts(t *testing.T) {
 		"JSON, a list of types":            []byte(`{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"sampleType":[{"typeStrindex":1}]}]}]}]}`),
 	} {
 		_, err := decode(msg)
-		if !errors.Is(err, profile.ErrUnsupported) || !strings.Contains(err.Error(), "opentelemetry-proto 1.7 or older") || readtest.WrongError(err, int64(len(msg))) != "" {
+		if !errors.Is(err, profile.ErrUnsupported) || !strings.Contains(err.Error(), "opentelemetry-proto 1.7 or older") ||
+			readtest.WrongError(err, int64(len(msg))) != "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

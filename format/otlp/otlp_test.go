@@ -93,9 +93,11 @@ func TestRecorded(t *testing.T) {
 		samplesOfIt    int64
 		commentsPieces int
 	}{
-		{"ap46-cpu.otlp.gz", "cpu-samples/count@4000000nanoseconds", 213, 297, "2026-11-20T23:20:42.207429Z", 3058327000, 11, "shop/demo/ShopServer$Ledger.work", 0, 4 * time.Millisecond, "pricing-2", 0, 0},
+		{"ap46-cpu.otlp.gz", "cpu-samples/count@4000000nanoseconds", 213, 297, "2026-11-20T23:20:42.207429Z", 3058327000, 11,
+			"shop/demo/ShopServer$Ledger.work", 0, 4 * time.Millisecond, "pricing-2", 0, 0},
 		{"ap46-alloc.otlp.gz", "alloc-samples/count@262144bytes", 71, 1233, "2026-11-20T23:20:46.1179Z", 2743399000, 1, "byte[]", 0, 0, "", 0, 0},
-		{"ap46-alloc.otlp.json.gz", "alloc-samples/count@262144bytes", 71, 1233, "2026-11-20T23:20:46.1179Z", 2743399000, 1, "byte[]", 0, 0, "", 0, 0},
+		{"ap46-alloc.otlp.json.gz", "alloc-samples/count@262144bytes", 71, 1233, "2026-11-20T23:20:46.1179Z", 2743399000, 1, "byte[]", 0, 0, "",
+			0, 0},
 	} {
 		b := readtest.File(t, tt.file)
 		p := mustDecode(t, b)
@@ -167,7 +169,8 @@ func TestJSON(t *testing.T) {
 	if diff := cmp.Diff(want, rows(p)); diff != "" {
 		t.Error(diff)
 	}
-	if p.Profiler != "prof" || p.ProfilerVersion != "1.2" || p.Start.UnixNano() != 1795216842000000000 || p.Duration != 5000 || p.Interval != 10 ||
+	if p.Profiler != "prof" || p.ProfilerVersion != "1.2" || p.Start.UnixNano() != 1795216842000000000 || p.Duration != 5000 ||
+		p.Interval != 10 ||
 		!cmp.Equal(p.Comments, []string{"service.name=shop", "flag=true", "nightly", "b"}) {
 		t.Errorf("%+v", p)
 	}
@@ -255,7 +258,8 @@ func TestFramed(t *testing.T) {
 		t.Error("not recognised")
 	}
 	for _, cut := range []int{len(both) - 1, len(both) - len(a) - 2, len(both) - len(a) - 4} {
-		if _, err := decode(both[:cut]); cut == len(both)-len(a)-4 && err != nil || cut != len(both)-len(a)-4 && !errors.Is(err, profile.ErrMalformed) {
+		if _, err := decode(both[:cut]); cut == len(both)-len(a)-4 && err != nil ||
+			cut != len(both)-len(a)-4 && !errors.Is(err, profile.ErrMalformed) {
 			t.Errorf("cut at %d: %v", cut, err)
 		}
 	}
@@ -302,7 +306,8 @@ func TestErrors(t *testing.T) {
 }
 
 func TestSniffOthers(t *testing.T) {
-	for _, b := range []string{"", "\n\n\n", "\x0a", "{}", `{"resourceSpans": []}`, `{"resourceProfiles": []}`, "main;work 3\n", "\x00\x00\x00\x01\x0a", "PK\x03\x04", strings.Repeat("\x00", 70000)} {
+	for _, b := range []string{"", "\n\n\n", "\x0a", "{}", `{"resourceSpans": []}`, `{"resourceProfiles": []}`, "main;work 3\n",
+		"\x00\x00\x00\x01\x0a", "PK\x03\x04", strings.Repeat("\x00", 70000)} {
 		if Sniff([]byte(b)) {
 			t.Errorf("%.20q is taken for OTLP", b)
 		}
@@ -318,23 +323,28 @@ func TestRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(t, "dated") {
 			p.Start = time.Unix(1795216842, 5).UTC()
 		}
-		p.Threads = append(p.Threads, profile.Thread{Name: "worker", ID: "7", Process: "12"}, profile.Thread{Name: "x", Process: "shop"}, profile.Thread{ID: "0x7"})
+		p.Threads = append(p.Threads, profile.Thread{Name: "worker", ID: "7", Process: "12"}, profile.Thread{Name: "x", Process: "shop"},
+			profile.Thread{ID: "0x7"})
 		p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "a", Text: "b"}, {Key: "n", Num: -5, Unit: "bytes"}, {Key: "z"}},
 			[]profile.Label{{Key: keyTrace, Text: strings.Repeat("0a", 16)}, {Key: keySpan, Text: strings.Repeat("0b", 8)}},
 			[]profile.Label{{Key: keySpan, Text: "no id"}, {Key: "a", Text: "c"}})
 		mod := s.Module(profile.Module{Path: "/srv/bin/shop", Start: 4096, BuildID: "ab"})
 		mods := []profile.ModuleID{0, mod}
-		for _, typ := range []profile.ValueType{{Name: profile.CPU, Unit: "nanoseconds", Period: 10, PeriodUnit: "nanoseconds", PeriodName: "cpu"}, {Name: profile.CPUSamples, Unit: "count"}, {Name: "cycles", Unit: "count"}, {Name: profile.Alloc, Unit: "bytes"}} {
+		for _, typ := range []profile.ValueType{{Name: profile.CPU, Unit: "nanoseconds", Period: 10, PeriodUnit: "nanoseconds",
+			PeriodName: "cpu"}, {Name: profile.CPUSamples, Unit: "count"}, {Name: "cycles", Unit: "count"}, {Name: profile.Alloc, Unit: "bytes"}} {
 			table := profile.Samples{Type: typ}
 			for range rapid.IntRange(0, 5).Draw(t, "samples") {
 				st := profile.NoStack
 				for range rapid.IntRange(0, 4).Draw(t, "depth") {
 					m := rapid.SampledFrom(mods).Draw(t, "module")
-					fn := profile.Function{Name: rapid.SampledFrom(names).Draw(t, "name"), File: rapid.SampledFrom([]string{"", "f.c"}).Draw(t, "file"), Kind: profile.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))}
+					fn := profile.Function{Name: rapid.SampledFrom(names).Draw(t, "name"), File: rapid.SampledFrom([]string{"", "f.c"}).Draw(t, "file"),
+						Kind: profile.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))}
 					if m != 0 {
 						fn.Module = "shop"
 					}
-					fr := profile.Frame{Function: s.Function(fn), Module: m, Line: int32(rapid.IntRange(0, 2).Draw(t, "line")), Address: uint64(rapid.IntRange(0, 1).Draw(t, "address")), Type: profile.FrameType(rapid.IntRange(0, profile.FrameTypes-1).Draw(t, "type"))}
+					fr := profile.Frame{Function: s.Function(fn), Module: m, Line: int32(rapid.IntRange(0, 2).Draw(t, "line")),
+						Address: uint64(rapid.IntRange(0, 1).Draw(t, "address")),
+						Type:    profile.FrameType(rapid.IntRange(0, profile.FrameTypes-1).Draw(t, "type"))}
 					st = s.Stack(st, s.Frame(fr))
 					if fr.InlineDepth++; rapid.Bool().Draw(t, "inlined") {
 						fr.Type = profile.FrameInlined
@@ -414,7 +424,8 @@ func TestLooksJSON(t *testing.T) {
 }
 
 func TestPlainNumber(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "007": 7, "9223372036854775807": math.MaxInt64, "1763762666123456789": 1763762666123456789} {
+	for text, want := range map[string]int64{"0": 0, "007": 7, "9223372036854775807": math.MaxInt64,
+		"1763762666123456789": 1763762666123456789} {
 		if got, ok := plainNumber([]byte(text)); !ok || got != want {
 			t.Errorf("%q: %d, %v", text, got, ok)
 		}

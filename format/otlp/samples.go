@@ -41,7 +41,8 @@ func (k *linker) profile(x *profileMessage) error {
 		return err
 	}
 	t.Grow(x.count)
-	return k.m.eachSample(x, func(at, pos, end int) (bool, error) { return k.plainSample(t, at, pos, end) }, func(s *sample) error { return k.sample(t, s) })
+	return k.m.eachSample(x, func(at, pos, end int) (bool, error) { return k.plainSample(t, at, pos, end) },
+		func(s *sample) error { return k.sample(t, s) })
 }
 
 // plainSample adds a sample of one value that has no more than a stack, a time and

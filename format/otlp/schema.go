@@ -85,7 +85,8 @@ func (s *schema) numbered(num int) *field {
 
 // The messages. Of a list in an attribute only texts are read, of a map nothing.
 var (
-	arraySchema = newSchema(field{num: 1, name: "values", list: true, kind: nested, of: newSchema(field{num: 1, name: "stringValue", kind: texts})})
+	arraySchema = newSchema(field{num: 1, name: "values", list: true, kind: nested,
+		of: newSchema(field{num: 1, name: "stringValue", kind: texts})})
 	valueSchema = newSchema(
 		field{num: 1, name: "stringValue", kind: texts},
 		field{num: 2, name: "boolValue", kind: bools},

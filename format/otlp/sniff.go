@@ -79,7 +79,8 @@ func fits(s *schema, msg []byte, f wire.Field, cut bool) (n int, ok bool) {
 
 // jsonKeys tell the JSON form; one of a profile besides those that other signals
 // have too.
-var jsonKeys = [][]byte{[]byte(`"stringTable"`), []byte(`"scopeProfiles"`), []byte(`"sampleType"`), []byte(`"stackIndex"`), []byte(`"stackTable"`), []byte(`"locationTable"`)}
+var jsonKeys = [][]byte{[]byte(`"stringTable"`), []byte(`"scopeProfiles"`), []byte(`"sampleType"`), []byte(`"stackIndex"`),
+	[]byte(`"stackTable"`), []byte(`"locationTable"`)}
 
 func sniffJSON(prefix []byte) bool {
 	if !bytes.Contains(prefix, []byte(`"resourceProfiles"`)) && !bytes.Contains(prefix, []byte(`"dictionary"`)) {

@@ -93,7 +93,8 @@ var frameTypes = []struct {
 	kind profile.Kind
 }{
 	{"jvm", profile.KindJava}, {"native", profile.KindNative}, {"native", profile.KindCPP}, {"native", profile.KindVM},
-	{"kernel", profile.KindKernel}, {"go", profile.KindGo}, {"go", profile.KindGoRuntime}, {"cpython", profile.KindPython}, {"python", profile.KindPython},
+	{"kernel", profile.KindKernel}, {"go", profile.KindGo}, {"go", profile.KindGoRuntime}, {"cpython", profile.KindPython},
+	{"python", profile.KindPython},
 	{"v8js", profile.KindJS}, {"ruby", profile.KindRuby}, {"dotnet", profile.KindDotNet}, {"php", profile.KindPHP}, {"rust", profile.KindRust},
 }
 

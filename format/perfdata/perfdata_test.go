@@ -115,9 +115,11 @@ func TestProcesses(t *testing.T) {
 	}
 	user := uint64(1<<64 - 512)
 	p, err := decode(stream(stack,
-		record(recordComm, 0, [2]uint32{5, 5}, "sh"), mmap(5, 0x1000, "/bin/sh"), mmap(5, 0x9000, "//anon"), mmap(kernel, 0xf000, "[kernel.kallsyms]_text"),
+		record(recordComm, 0, [2]uint32{5, 5}, "sh"), mmap(5, 0x1000, "/bin/sh"), mmap(5, 0x9000, "//anon"),
+		mmap(kernel, 0xf000, "[kernel.kallsyms]_text"),
 		record(recordFork, 0, [2]uint32{6, 5}, [2]uint32{6, 5}, 0), sample(6, user, 0x1100), sample(5, user, 0x9100, 0x1100),
-		record(recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(6, 0x1000, "/srv/shop"), sample(6, uint64(contextKernel), 0xf100, user, 0x1100), sample(6),
+		record(recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(6, 0x1000, "/srv/shop"),
+		sample(6, uint64(contextKernel), 0xf100, user, 0x1100), sample(6),
 		record(recordLost, 0, 1, 3),
 	))
 	if err != nil {
@@ -150,9 +152,12 @@ func TestOrder(t *testing.T) {
 	head := le.AppendUint64([]byte("PERFILE2"), streamHead)
 	attr := record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, sampleIDAll|byFrequency, 0, 0, 7)
 	for name, records := range map[string][][]byte{
-		"one round":   {sample(30_000, 0x1100), sample(50_000, 0x2100), mmap(10_000, 0x1000, "/bin/sh"), timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop")},
-		"two rounds":  {sample(30_000, 0x1100), round, mmap(10_000, 0x1000, "/bin/sh"), sample(50_000, 0x2100), round, timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop"), round},
-		"before that": {mmap(0, 0x1000, "/bin/sh"), sample(30_000, 0x1100), mmap(45_000, 0x2000, "/srv/shop"), timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), sample(50_000, 0x2100)},
+		"one round": {sample(30_000, 0x1100), sample(50_000, 0x2100), mmap(10_000, 0x1000, "/bin/sh"),
+			timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop")},
+		"two rounds": {sample(30_000, 0x1100), round, mmap(10_000, 0x1000, "/bin/sh"), sample(50_000, 0x2100), round,
+			timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop"), round},
+		"before that": {mmap(0, 0x1000, "/bin/sh"), sample(30_000, 0x1100), mmap(45_000, 0x2000, "/srv/shop"),
+			timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), sample(50_000, 0x2100)},
 	} {
 		p, err := decode(slices.Concat(append([][]byte{head, attr}, records...)...))
 		if err != nil {
@@ -189,7 +194,8 @@ func TestPeriods(t *testing.T) {
 		return record(recordAttr, 0, [2]uint32{1, leastAttr}, config, period, fields, 0, flags, 0, 0, id)
 	}
 	sample := func(id int) []byte { return record(recordSample, 0, id, 0x10, 1, 0x20) }
-	p, err := decode(slices.Concat(le.AppendUint64([]byte("PERFILE2"), streamHead), attr(0, 1_000_000, 0, 7), attr(2, 1, 0, 8), attr(1, 99, byFrequency, 9),
+	p, err := decode(slices.Concat(le.AppendUint64([]byte("PERFILE2"), streamHead), attr(0, 1_000_000, 0, 7), attr(2, 1, 0, 8),
+		attr(1, 99, byFrequency, 9),
 		sample(7), sample(8), sample(7), sample(9), sample(8)))
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +252,10 @@ func TestErrors(t *testing.T) {
 		"compressed": {stream(stack, record(recordCompressed, 0, 1)), profile.ErrUnsupported, "perf script"},
 		"periods":    {stream(hasPeriod, record(recordSample, 0, 1<<62), record(recordSample, 0, 1<<62)), profile.ErrMalformed, "63 bits"},
 		"record":     {stream(stack, []byte("\x09\x00\x00\x00\x00\x00\x04\x00")), profile.ErrMalformed, "a record of 4 bytes"},
-		"two events": {stream(stack, record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, 0, 0, 0, 8), sample), profile.ErrMalformed, "without an id"},
-		"unknown id": {stream(stack|identified, record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, 0, 0, 0, 8), sample), profile.ErrMalformed, "unknown event 16"},
+		"two events": {stream(stack, record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, 0, 0, 0, 8), sample), profile.ErrMalformed,
+			"without an id"},
+		"unknown id": {stream(stack|identified, record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, 0, 0, 0, 8), sample),
+			profile.ErrMalformed, "unknown event 16"},
 	} {
 		_, err := NewDecoder().Decode(bytes.NewReader(c.content), nil, profile.Limits{Depth: 3})
 		readtest.Refused(t, name, err, c.is, c.says)

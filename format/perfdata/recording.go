@@ -116,8 +116,10 @@ func (r *recording) addEvent(attr, ids []byte) error {
 // eventName names the events of the kernel that a recording may leave unnamed.
 func eventName(typ, config uint64) string {
 	names := map[uint64][]string{
-		0: {"cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"},
-		1: {"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy"},
+		0: {"cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses", "bus-cycles", "stalled-cycles-frontend",
+			"stalled-cycles-backend", "ref-cycles"},
+		1: {"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations", "minor-faults", "major-faults", "alignment-faults",
+			"emulation-faults", "dummy"},
 	}[typ]
 	if config < uint64(len(names)) {
 		return names[config]
@@ -263,7 +265,8 @@ func (r *recording) addMapping(f fields, typ uint32, misc uint16) {
 	if pid == kernel {
 		m.path = strings.TrimSuffix(m.path, "_text")
 		m.path = strings.TrimSuffix(m.path, "_stext")
-	} else if m.path == "//anon" || strings.HasPrefix(m.path, "[heap]") || strings.HasPrefix(m.path, "[stack") || strings.HasPrefix(m.path, "/anon_hugepage") || strings.HasPrefix(m.path, "[anon") || strings.HasPrefix(m.path, "/memfd:") {
+	} else if m.path == "//anon" || strings.HasPrefix(m.path, "[heap]") || strings.HasPrefix(m.path, "[stack") ||
+		strings.HasPrefix(m.path, "/anon_hugepage") || strings.HasPrefix(m.path, "[anon") || strings.HasPrefix(m.path, "/memfd:") {
 		// Code that a compiler has put into memory; its names are in this file, if anywhere.
 		m.path, m.offset = fmt.Sprintf("/tmp/perf-%d.map", pid), m.start
 	}

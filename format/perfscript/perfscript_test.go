@@ -89,8 +89,10 @@ func TestTexts(t *testing.T) {
 			"db writer 14 2433.389769:    50 cpu-clock: \n\t 1b85 post+0x15 (/srv/mix)\n\n",
 			[]string{"cpu/nanoseconds@50nanoseconds 50 @0 db writer||14: main(libc.so.6) post(mix)", "cpu/nanoseconds@50nanoseconds 50 @1000 db writer||14: post(mix)"}},
 		{"pid, tid, processor", head + "\n\t10 a+0x1 ([kernel.kallsyms])\n\n", []string{"cycles/count 5 @0 app|7|8 cpu=3: a([kernel.kallsyms])"}},
-		{"events apart", head + "\n\t10 a (/x)\n\n" + strings.Replace(head, "cycles:u", "instructions", 1) + "\n\t10 a (/x)\n\n" + strings.Replace(head, "cycles:u", "cycles", 1) + "\n\t10 b (/x)\n",
-			[]string{"cycles/count 5 @0 app|7|8 cpu=3: a(x)", "instructions/count 5 @0 app|7|8 cpu=3: a(x)", "cycles-samples/count 5 @0 app|7|8 cpu=3: b(x)"}},
+		{"events apart", head + "\n\t10 a (/x)\n\n" + strings.Replace(head, "cycles:u", "instructions", 1) + "\n\t10 a (/x)\n\n" +
+			strings.Replace(head, "cycles:u", "cycles", 1) + "\n\t10 b (/x)\n",
+			[]string{"cycles/count 5 @0 app|7|8 cpu=3: a(x)", "instructions/count 5 @0 app|7|8 cpu=3: a(x)",
+				"cycles-samples/count 5 @0 app|7|8 cpu=3: b(x)"}},
 		{"no periods", "app 8 1.0: cycles: \n\t10 a (/x)\n\napp 8 2.5: cpu-clock: \n\t10 a (/x)\n",
 			[]string{"cycles-samples/count 1 @0 app||8: a(x)", "cpu-samples/count 1 @1500000000 app||8: a(x)"}},
 		{"no time", "my app 8  50 cycles: \n\t10 a (/x)\n\nmy app 8 cycles: \n\t10 a (/x)\n\n50 cycles:\n\t10 a\n",
@@ -98,7 +100,8 @@ func TestTexts(t *testing.T) {
 		{"no head", "\t10 a (/x)\n\t20 main (/x)\n\n\t10 b (/x)\n", []string{"cpu-samples/count 1: main(x) a(x)", "cpu-samples/count 1: b(x)"}},
 		{"name alone", "my app \n\t10 a (/x)\n", []string{"cpu-samples/count 1 my app||: a(x)"}},
 		{"name and id", "my app 12 \n\t10 a (/x)\n", []string{"cpu-samples/count 1 my app||12: a(x)"}},
-		{"no stack", head + "\n\n" + head + "\n\t10 a (/x)\n", []string{"cycles/count 5 @0 app|7|8 cpu=3: (no stack)", "cycles/count 5 @0 app|7|8 cpu=3: a(x)"}},
+		{"no stack", head + "\n\n" + head + "\n\t10 a (/x)\n",
+			[]string{"cycles/count 5 @0 app|7|8 cpu=3: (no stack)", "cycles/count 5 @0 app|7|8 cpu=3: a(x)"}},
 		{"in the head line", "              dd  8 1.0:  5 cycles:  ffff00 a b+0x1 (/x)\n              dd  8 1.5:  5 cycles:  ffff00 a (/x)\n",
 			[]string{"cycles/count 5 @0 dd||8: a b(x)", "cycles/count 5 @500000000 dd||8: a(x)"}},
 		{"trace point", "app 8 1.0: sched:sched_switch: prev_comm=app prev_pid=8 ==> next_comm=x\n\t10 schedule ([kernel.kallsyms])\n\n", []string{"sched:sched_switch-samples/count 1 @0 app||8: schedule([kernel.kallsyms])"}},
@@ -114,7 +117,8 @@ func TestTexts(t *testing.T) {
 				"cycles/count 5 @0 app|7|8 cpu=3: La;::x(perf-7.map) Lb;::y(perf-7.map)+1 Lc;::z(perf-7.map)+2"}},
 		{"other records", "app 7/8 1.0: PERF_RECORD_MMAP2 7/8: [0x1(0x2) @ 0]: r-xp /x\n" + head + "\n\t10 a (/x)\n", []string{"cycles/count 5 @0 app|7|8 cpu=3: a(x)"}},
 		{"strange names", "a: 1.5: b 8 2.5:  5 cycles: \n\t10 a (/x)\n\n:-1 -1/-1 2.5: 5 cycles: \n\t10 a (/x)\n", []string{"cycles/count 5 @0 a: 1.5: b||8: a(x)", "cycles/count 5 @0 :-1|-1|-1: a(x)"}},
-		{"messages of perf", "WARNING: no kernel map\n" + head + "\n\t10 a (/x)\n\nWARNING: something odd\n" + head + "\n\t10 a (/x)\n\nerror: more\n\n" + head + "\n\t10 b (/x)\n",
+		{"messages of perf", "WARNING: no kernel map\n" + head + "\n\t10 a (/x)\n\nWARNING: something odd\n" + head +
+			"\n\t10 a (/x)\n\nerror: more\n\n" + head + "\n\t10 b (/x)\n",
 			[]string{"cycles/count 5 @0 app|7|8 cpu=3: a(x)", "cycles/count 5 @0 app|7|8 cpu=3: a(x)", "cycles/count 5 @0 app|7|8 cpu=3: b(x)"}},
 		{"nothing", "# nothing\n", nil},
 	} {
@@ -136,7 +140,8 @@ func TestTexts(t *testing.T) {
 func TestHead(t *testing.T) {
 	p := mustDecode(t, "# captured on    : Tue Nov 10 12:00:00 2026\n# perf version : 6.1.187\n# cmdline : /usr/bin/perf record -g ./mix\n"+
 		"app 8 1.0: 10 cpu-clock: \n\t10 a (/x)\n\napp 8 3.0: PERF_RECORD_LOST lost 5\napp 8 3.5: 10 cpu-clock: \n\t10 a")
-	if p.ProfilerVersion != "6.1.187" || p.Start.Format(time.RFC3339) != "2026-11-10T12:00:00Z" || p.Duration != 2500*time.Millisecond || p.Interval != 10 ||
+	if p.ProfilerVersion != "6.1.187" || p.Start.Format(time.RFC3339) != "2026-11-10T12:00:00Z" || p.Duration != 2500*time.Millisecond ||
+		p.Interval != 10 ||
 		!cmp.Equal(p.Comments, []string{"/usr/bin/perf record -g ./mix"}) {
 		t.Errorf("%+v", p)
 	}
@@ -312,14 +317,16 @@ func TestTabs(t *testing.T) {
 	}
 	p := mustDecode(t, text)
 	costs := readtest.Costs(p, 0)
-	if costs["main"] != (readtest.Cost{Self: 2_000_000, Total: 3_000_000}) || costs["Lock::unlock()"].Self != 1_000_000 || p.Threads[1].Name != "Gecko" {
+	if costs["main"] != (readtest.Cost{Self: 2_000_000, Total: 3_000_000}) || costs["Lock::unlock()"].Self != 1_000_000 ||
+		p.Threads[1].Name != "Gecko" {
 		t.Error(costs, p.Threads)
 	}
 }
 
 func TestSniffOthers(t *testing.T) {
 	for _, text := range []string{
-		"", "\n", "a;b 1\n", "# comment\n", "It was: a dark\n and stormy: night\n", "2026-11-21 12:00:00.5: x 1: y\n", `{"a": 1.5: }`, "goroutine 1 [running]:\nmain.main()\n\t/x/y.go:12 +0x1d\n",
+		"", "\n", "a;b 1\n", "# comment\n", "It was: a dark\n and stormy: night\n", "2026-11-21 12:00:00.5: x 1: y\n", `{"a": 1.5: }`,
+		"goroutine 1 [running]:\nmain.main()\n\t/x/y.go:12 +0x1d\n",
 		"[worker tid=7];a;b 12\n[worker tid=7];a 1\n", "Full thread dump\n\"main\" #1\n",
 	} {
 		if Sniff([]byte(text)) {
@@ -358,7 +365,8 @@ func TestHeader(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, comment := range []string{
-		"# captured on: Thu Aug 17 14:14:43 2017", "# pmu mappings: cpu = 4, software = 1", "# missing features: TRACING_DATA", "#", "# 1 2.5: x:", "#1.5: a:",
+		"# captured on: Thu Aug 17 14:14:43 2017", "# pmu mappings: cpu = 4, software = 1", "# missing features: TRACING_DATA", "#",
+		"# 1 2.5: x:", "#1.5: a:",
 	} {
 		p := mustDecode(t, comment+"\n"+with[at:])
 		if diff := cmp.Diff(rows(want), rows(p)); diff != "" {

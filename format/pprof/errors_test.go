@@ -80,11 +80,13 @@ func small() *builder {
 // TestUnknown reads samples in locations, and lines of functions, that do not exist.
 func TestUnknown(t *testing.T) {
 	for name, msg := range map[string]*builder{
-		"function":              small().bytes(fieldLocation, sub(func(m *builder) { m.int(1, 2).bytes(4, ints(7)) })).bytes(fieldSample, sub(func(m *builder) { m.packed(1, 2, 1).int(2, 5) })),
-		"line without function": small().bytes(fieldLocation, sub(func(m *builder) { m.int(1, 2).bytes(4, nil) })).bytes(fieldSample, sub(func(m *builder) { m.packed(1, 2, 1).int(2, 5) })),
-		"location":              small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 7, 1).int(2, 5) })),
-		"single location":       small().bytes(fieldSample, sub(func(m *builder) { m.int(1, 7).int(1, 1).int(2, 5) })),
-		"location id 0":         small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 0, 1).int(2, 5) })),
+		"function": small().bytes(fieldLocation, sub(func(m *builder) { m.int(1, 2).bytes(4, ints(7)) })).bytes(fieldSample,
+			sub(func(m *builder) { m.packed(1, 2, 1).int(2, 5) })),
+		"line without function": small().bytes(fieldLocation, sub(func(m *builder) { m.int(1, 2).bytes(4, nil) })).bytes(fieldSample,
+			sub(func(m *builder) { m.packed(1, 2, 1).int(2, 5) })),
+		"location":        small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 7, 1).int(2, 5) })),
+		"single location": small().bytes(fieldSample, sub(func(m *builder) { m.int(1, 7).int(1, 1).int(2, 5) })),
+		"location id 0":   small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 0, 1).int(2, 5) })),
 	} {
 		p, err := decode(msg.b)
 		if err != nil {
@@ -111,9 +113,12 @@ func TestBadMessages(t *testing.T) {
 		{"cut length", small().raw(fieldSample<<3 | 2).mark(), "the file is cut or damaged"},
 		{"cut payload", small().raw(fieldSample<<3|2).mark().raw(10, 0), "10 bytes announced, 1 left"},
 		{"huge length", small().raw(fieldSample<<3|2).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "bytes announced"},
-		{"huge length of a string", small().raw(fieldString<<3|2).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), "bytes announced"},
-		{"long integer", small().raw(fieldTime<<3).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), "longer than 64 bits"},
-		{"large integer", small().raw(fieldTime<<3).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02), "longer than 64 bits"},
+		{"huge length of a string", small().raw(fieldString<<3|2).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
+			"bytes announced"},
+		{"long integer", small().raw(fieldTime<<3).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
+			"longer than 64 bits"},
+		{"large integer", small().raw(fieldTime<<3).mark().raw(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02),
+			"longer than 64 bits"},
 		{"group", small().mark().raw(fieldTime<<3 | 3), "field 9 has wire type 3"},
 		{"field 0", small().mark().raw(0, 0), "field number 0"},
 		{"wrong wire type", small().mark().bytes(fieldTime, nil), "field 9 has wire type 2"},
@@ -125,7 +130,8 @@ func TestBadMessages(t *testing.T) {
 		{"mapping 0", small().mark().bytes(fieldMapping, ints(0)), "a mapping with id 0"},
 		{"second function", small().mark().bytes(fieldFunction, ints(1, 3)), "a second function with id 1"},
 		{"second location", small().mark().bytes(fieldLocation, ints(1)), "a second location with id 1"},
-		{"second far location", small().bytes(fieldLocation, ints(1<<60)).mark().bytes(fieldLocation, ints(1<<60)), "a second location with id 1152921504606846976"},
+		{"second far location", small().bytes(fieldLocation, ints(1<<60)).mark().bytes(fieldLocation, ints(1<<60)),
+			"a second location with id 1152921504606846976"},
 		{"no values", small().mark().bytes(fieldSample, sample(func(m *builder) { m.int(1, 1) })), "0 values for 1 types"},
 		{"two values", small().mark().bytes(fieldSample, sample(func(m *builder) { m.int(1, 1).packed(2, 3, 4) })), "2 values for 1 types"},
 		{"cut in packed", small().raw(fieldSample<<3|2, 5, 0x0a, 1).mark().raw(0x81, 0x10, 1), "announced"},
@@ -138,7 +144,8 @@ func TestBadMessages(t *testing.T) {
 		{"mapping file", small().mark().bytes(fieldMapping, ints(1, 0, 0, 0, 9)), "string 9 of 5"},
 		{"label key", small().raw(fieldSample<<3|2, 8, 8, 1, 0x10, 1).mark().bytes(3, ints(8)), "string 8 of 5"},
 		{"comment", small().raw(fieldComment<<3|2, 2, 1).mark().raw(9), "string 9 of 5"},
-		{"label of bytes", small().raw(fieldSample<<3|2, 8, 8, 1, 0x10, 1).mark().bytes(3, sub(func(m *builder) { m.bytes(1, nil) })), "damaged label"},
+		{"label of bytes", small().raw(fieldSample<<3|2, 8, 8, 1, 0x10, 1).mark().bytes(3, sub(func(m *builder) { m.bytes(1, nil) })),
+			"damaged label"},
 		{"line as integer", small().raw(fieldLocation<<3|2, 4, 8, 2).mark().int(4, 1), "field 4 has wire type 0"},
 	}
 	for _, tt := range tests {
@@ -221,7 +228,8 @@ func TestLimits(t *testing.T) {
 		{deep.b, profile.Limits{Message: int64(len(deep.b))}, ""},
 		{deep.b, profile.Limits{Message: int64(len(deep.b) - 1)}, "too large (raise it with --max-message)"},
 	} {
-		for _, r := range []io.Reader{bytes.NewReader(tt.msg), iotest.OneByteReader(bytes.NewReader(tt.msg)), iotest.DataErrReader(bytes.NewReader(tt.msg))} {
+		for _, r := range []io.Reader{bytes.NewReader(tt.msg), iotest.OneByteReader(bytes.NewReader(tt.msg)),
+			iotest.DataErrReader(bytes.NewReader(tt.msg))} {
 			_, err := NewDecoder().Decode(r, nil, tt.limits)
 			switch {
 			case tt.error == "" && err != nil:
@@ -239,7 +247,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	texts := []string{"", "samples", "count", "main", "main.go", "thread", "worker", "thread_id", "7", "process", "shop", "tid", "thread name", "other", "endpoint", "/cart"}
+	texts := []string{"", "samples", "count", "main", "main.go", "thread", "worker", "thread_id", "7", "process", "shop", "tid",
+		"thread name", "other", "endpoint", "/cart"}
 	label := func(key, text string) []byte {
 		at := func(s string) uint64 {
 			for i, t := range texts {
@@ -296,7 +305,8 @@ func TestThreads(t *testing.T) {
 }
 
 func TestModules(t *testing.T) {
-	m := new(builder).bytes(fieldSampleType, ints(1, 2)).strings("", "samples", "count", "/usr/lib/libc.so.6", "id", "libjvm.so", "[kernel.kallsyms]", `C:\x\app.dll`, "converter", "f").
+	m := new(builder).bytes(fieldSampleType, ints(1, 2)).strings("", "samples", "count", "/usr/lib/libc.so.6", "id", "libjvm.so",
+		"[kernel.kallsyms]", `C:\x\app.dll`, "converter", "f").
 		bytes(fieldMapping, ints(1, 0x1000, 0x2000, 0, 3, 4)).
 		bytes(fieldMapping, ints(2, 0, 0, 0, 5, 0, 1)).
 		bytes(fieldMapping, ints(3, 0xffff0000, 0xffffffff, 0, 6)).
@@ -322,7 +332,8 @@ func TestModules(t *testing.T) {
 	for i, st := range p.Tables[0].Stack {
 		fr := p.Symbols.Frames[p.Symbols.Leaf(st)]
 		fn := p.Symbols.Functions[fr.Function]
-		if path := p.Symbols.Modules[fr.Module].Path; fn.Module != want[i].module || path != want[i].path || fn.Kind != want[i].kind || fr.Type != want[i].typ {
+		if path := p.Symbols.Modules[fr.Module].Path; fn.Module != want[i].module || path != want[i].path || fn.Kind != want[i].kind ||
+			fr.Type != want[i].typ {
 			t.Errorf("sample %d: %+v %+v in %q, want %+v", i, fn, fr, path, want[i])
 		}
 	}

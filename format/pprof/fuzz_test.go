@@ -36,8 +36,11 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Add(small().bytes(fieldSample, ints(1, 1)).b)
-	f.Add(small().bytes(fieldSample, sub(func(m *builder) { m.packed(1, 1, 1, 1).packed(2, 7).bytes(3, ints(3, 4)).bytes(3, ints(1, 0, 9, 2)) })).
-		bytes(fieldMapping, ints(1, 1, 2, 3, 4, 4, 1, 1)).int(fieldTime, 5).int(fieldPeriod, 7).bytes(fieldPeriodType, ints(3, 2)).packed(fieldComment, 1, 2).b)
+	f.Add(small().bytes(fieldSample, sub(func(m *builder) {
+		m.packed(1, 1, 1, 1).packed(2, 7).bytes(3, ints(3, 4)).bytes(3, ints(1, 0, 9, 2))
+	})).
+		bytes(fieldMapping, ints(1, 1, 2, 3, 4, 4, 1, 1)).int(fieldTime, 5).int(fieldPeriod, 7).bytes(fieldPeriodType,
+		ints(3, 2)).packed(fieldComment, 1, 2).b)
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		Sniff(msg)
 		checkDecode(t, msg)
@@ -116,7 +119,8 @@ func TestMemory(t *testing.T) {
 		{"functions", fill(small(), fieldFunction, func(i int) []byte { return ints(uint64(i + 2)) })},
 		{"locations", fill(small(), fieldLocation, func(i int) []byte { return ints(uint64(i + 2)) })},
 		{"far locations", fill(small(), fieldLocation, func(i int) []byte { return ints(uint64(i+2) << 30) })},
-		{"mappings", fill(small().strings(string(make([]byte, size/2))), fieldMapping, func(i int) []byte { return ints(uint64(i+1), 0, 0, 0, 5) })},
+		{"mappings", fill(small().strings(string(make([]byte, size/2))), fieldMapping,
+			func(i int) []byte { return ints(uint64(i+1), 0, 0, 0, 5) })},
 		{"lines", fill(small(), fieldLocation, func(i int) []byte { return lines(uint64(i+2), 1) })},
 		{"types", fill(small(), fieldSampleType, func(int) []byte { return nil })},
 		{"comments", fill(small().strings(string(make([]byte, size/2))), fieldComment, func(int) []byte { return []byte{5} })},

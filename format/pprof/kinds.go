@@ -39,8 +39,9 @@ var kindByExtension = map[string]profile.Kind{
 	".cc": profile.KindCPP, ".cpp": profile.KindCPP, ".cxx": profile.KindCPP, ".hpp": profile.KindCPP, ".hh": profile.KindCPP,
 	".m": profile.KindCPP, ".mm": profile.KindCPP,
 	".rs": profile.KindRust, ".py": profile.KindPython, ".pyx": profile.KindPython, ".rb": profile.KindRuby, ".php": profile.KindPHP,
-	".js": profile.KindJS, ".mjs": profile.KindJS, ".cjs": profile.KindJS, ".ts": profile.KindJS, ".tsx": profile.KindJS, ".jsx": profile.KindJS,
-	".cs": profile.KindDotNet, ".fs": profile.KindDotNet, ".vb": profile.KindDotNet,
+	".js": profile.KindJS, ".mjs": profile.KindJS, ".cjs": profile.KindJS, ".ts": profile.KindJS, ".tsx": profile.KindJS,
+	".jsx": profile.KindJS,
+	".cs":  profile.KindDotNet, ".fs": profile.KindDotNet, ".vb": profile.KindDotNet,
 }
 
 // goKind tells the runtime from the rest. Bodies of assembly functions have no

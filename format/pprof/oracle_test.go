@@ -146,7 +146,8 @@ func TestHasFunctions(t *testing.T) {
 	p.Format = "perfscript"
 	s := p.Symbols
 	table := profile.Samples{Type: profile.NamedType(profile.CPUSamples)}
-	for i, f := range []struct{ path, name string }{{"/bin/named", "main"}, {"/bin/named", "[unknown]"}, {"/bin/stripped", "[unknown]"}, {"/bin/bare", "0x3"}} {
+	for i, f := range []struct{ path, name string }{{"/bin/named", "main"}, {"/bin/named", "[unknown]"}, {"/bin/stripped", "[unknown]"},
+		{"/bin/bare", "0x3"}} {
 		m := s.Module(profile.Module{Path: f.path})
 		fr := s.Frame(profile.Frame{Function: s.Function(profile.Function{Name: f.name}), Address: uint64(i), Module: m})
 		table.Add(s.Stack(profile.NoStack, fr), 1)

@@ -93,7 +93,8 @@ func TestHead(t *testing.T) {
 	if p.Duration.Round(time.Second) != 4*time.Second {
 		t.Errorf("duration %v", p.Duration)
 	}
-	want := profile.Module{Path: "/srv/shop/goweb", BuildID: "4e79eb10b864ca30cf0dcaaf180f58e623099239", Start: 0x400000, Limit: 0x6fc000, HasFunctions: true}
+	want := profile.Module{Path: "/srv/shop/goweb", BuildID: "4e79eb10b864ca30cf0dcaaf180f58e623099239", Start: 0x400000, Limit: 0x6fc000,
+		HasFunctions: true}
 	if got := p.Symbols.Modules[1]; got != want {
 		t.Errorf("module %+v, want %+v", got, want)
 	}

@@ -50,7 +50,8 @@ type rawParser struct {
 
 func parseRaw(text []byte) (*googlepprof.Profile, error) {
 	r := &rawParser{
-		p: &googlepprof.Profile{PeriodType: &googlepprof.ValueType{}}, locations: map[uint64]*googlepprof.Location{}, mappings: map[uint64]*googlepprof.Mapping{},
+		p: &googlepprof.Profile{PeriodType: &googlepprof.ValueType{}}, locations: map[uint64]*googlepprof.Location{},
+		mappings:  map[uint64]*googlepprof.Mapping{},
 		functions: map[googlepprof.Function]*googlepprof.Function{}, mappingOf: map[*googlepprof.Location]uint64{},
 	}
 	number := 0
@@ -207,7 +208,8 @@ func (r *rawParser) location(line string) error {
 	if f.SystemName == "" {
 		f.SystemName = f.Name
 	}
-	r.last.Line = append(r.last.Line, googlepprof.Line{Function: r.function(f), Line: int64(number(m[3], 10) & math.MaxInt32), Column: int64(number(m[4], 10) & math.MaxInt32)})
+	r.last.Line = append(r.last.Line, googlepprof.Line{Function: r.function(f), Line: int64(number(m[3], 10) & math.MaxInt32),
+		Column: int64(number(m[4], 10) & math.MaxInt32)})
 	return nil
 }
 
@@ -226,7 +228,8 @@ func (r *rawParser) function(f googlepprof.Function) *googlepprof.Function {
 // parseTraces makes a profile of what -traces prints. A stack follows a line of dashes; its
 // first line has the value.
 func parseTraces(text []byte) (*googlepprof.Profile, error) {
-	r := &rawParser{p: &googlepprof.Profile{PeriodType: &googlepprof.ValueType{}}, locations: map[uint64]*googlepprof.Location{}, functions: map[googlepprof.Function]*googlepprof.Function{}}
+	r := &rawParser{p: &googlepprof.Profile{PeriodType: &googlepprof.ValueType{}}, locations: map[uint64]*googlepprof.Location{},
+		functions: map[googlepprof.Function]*googlepprof.Function{}}
 	typ := &googlepprof.ValueType{Unit: "count"}
 	var s *googlepprof.Sample
 	begun, count := false, 0
@@ -282,7 +285,8 @@ var units = []struct {
 	suffix, unit string
 	size         float64
 }{
-	{"ns", "nanoseconds", 1}, {"us", "nanoseconds", 1e3}, {"ms", "nanoseconds", 1e6}, {"mins", "nanoseconds", 60e9}, {"hrs", "nanoseconds", 3600e9},
+	{"ns", "nanoseconds", 1}, {"us", "nanoseconds", 1e3}, {"ms", "nanoseconds", 1e6}, {"mins", "nanoseconds", 60e9},
+	{"hrs", "nanoseconds", 3600e9},
 	{"days", "nanoseconds", 24 * 3600e9}, {"s", "nanoseconds", 1e9},
 	{"kB", "bytes", 1 << 10}, {"MB", "bytes", 1 << 20}, {"GB", "bytes", 1 << 30}, {"TB", "bytes", 1 << 40}, {"B", "bytes", 1}, {"", "", 1},
 }

@@ -105,7 +105,8 @@ func TestPrinted(t *testing.T) {
 		}
 		readtest.Damage(t, content, 3000, decodeText)
 	}
-	for value, want := range map[string]int64{"960ms": 960e6, "1.20s": 1.2e9, "1.50mins": 90e9, "512kB": 512 << 10, "0.50MB": 1 << 19, "12": 12} {
+	for value, want := range map[string]int64{"960ms": 960e6, "1.20s": 1.2e9, "1.50mins": 90e9, "512kB": 512 << 10, "0.50MB": 1 << 19,
+		"12": 12} {
 		if got, _, err := printedValue(value); got != want || err != nil {
 			t.Errorf("%s is %d, %v", value, got, err)
 		}
@@ -115,7 +116,8 @@ func TestPrinted(t *testing.T) {
 // TestPrintedDuration reads the line of which pprof prints four characters: whole with its unit,
 // or cut.
 func TestPrintedDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{"1.5s": 1500 * time.Millisecond, "30ms": 30 * time.Millisecond, "399.": 0, "30.0": 0, "1m30": 0, "": 0} {
+	for text, want := range map[string]time.Duration{"1.5s": 1500 * time.Millisecond, "30ms": 30 * time.Millisecond, "399.": 0, "30.0": 0,
+		"1m30": 0, "": 0} {
 		p, err := decodeText([]byte("PeriodType: cpu nanoseconds\nPeriod: 10\nDuration: " + text + "\nSamples:\ncpu/nanoseconds\n  10: 1\nLocations\n  1: 0x1 f x.go:1:0 s=0\nMappings\n"))
 		if err != nil || p.Duration != want {
 			t.Errorf("%q: %v, %v, want %v", text, p, err, want)

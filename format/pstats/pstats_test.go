@@ -36,7 +36,8 @@ func TestVersions(t *testing.T) {
 		t.Error(all[0].Profiler, all[2].Profiler)
 	}
 	costs := readtest.Costs(all[2], 0)
-	if name := all[2].Tables[0].Type.Name; name != profile.CPU || costs["fib"].Self != 23991991 || costs["main"].Total < costs["sort_it"].Total {
+	if name := all[2].Tables[0].Type.Name; name != profile.CPU || costs["fib"].Self != 23991991 ||
+		costs["main"].Total < costs["sort_it"].Total {
 		t.Error(name, costs)
 	}
 }
@@ -65,7 +66,8 @@ func TestAgainstPstats(t *testing.T) {
 		t.Errorf("%d in %d functions, want %d in %d", p.Tables[0].Total(), len(got), sum, len(want))
 	}
 	for name, w := range want {
-		if g := got[name]; g.Self != w.Self || strings.Contains("main report nap price <lambda> fib sort_it", name) && (g.Total < w.Total*99/100 || g.Total > w.Total*101/100) {
+		if g := got[name]; g.Self != w.Self || strings.Contains("main report nap price <lambda> fib sort_it", name) &&
+			(g.Total < w.Total*99/100 || g.Total > w.Total*101/100) {
 			t.Errorf("%s has %+v, want %+v", name, g, w)
 		}
 	}
@@ -92,7 +94,8 @@ func TestTexts(t *testing.T) {
 		t.Errorf("%v\n%s", err, readtest.Describe(p))
 	}
 	for text, is := range map[string]error{
-		"": profile.ErrMalformed, "{": profile.ErrMalformed, "{(\x04\x00\x00\x00": profile.ErrMalformed, "{i\x01\x00\x00\x00": profile.ErrMalformed,
+		"": profile.ErrMalformed, "{": profile.ErrMalformed, "{(\x04\x00\x00\x00": profile.ErrMalformed,
+		"{i\x01\x00\x00\x00":                                 profile.ErrMalformed,
 		"{)\x03r\x07\x00\x00\x00":                            profile.ErrMalformed,
 		head + "f\x03nan{00":                                 profile.ErrMalformed,
 		head + "f\x041e99{00":                                profile.ErrMalformed,

@@ -40,7 +40,8 @@ func TestRecording(t *testing.T) {
 		}
 	}
 	// Times are rounded to microseconds in the file, so the sum is off by one or two.
-	if d := p.Tables[0].Total() - 1_059_371_000; d < -5000 || d > 5000 || p.Duration.Microseconds() != 1_062_965 || p.Start.Unix() != 1795217221 {
+	if d := p.Tables[0].Total() - 1_059_371_000; d < -5000 || d > 5000 || p.Duration.Microseconds() != 1_062_965 ||
+		p.Start.Unix() != 1795217221 {
 		t.Error(p.Tables[0].Total(), p.Duration, p.Start)
 	}
 	if len(p.Warnings) != 0 || p.Comments[0] != "Program: /srv/shop/shop.py 1" || !Sniff([]byte(text)) {
@@ -65,7 +66,8 @@ func TestTree(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, is := range map[string]error{
-		`{}`: profile.ErrMalformed, `{"root_frame":null}`: profile.ErrMalformed, `{"root_frame":[]}`: profile.ErrMalformed, `{"root_frame":{"time":1e99}}`: profile.ErrMalformed,
+		`{}`: profile.ErrMalformed, `{"root_frame":null}`: profile.ErrMalformed, `{"root_frame":[]}`: profile.ErrMalformed,
+		`{"root_frame":{"time":1e99}}`:                            profile.ErrMalformed,
 		`{"root_frame":{"children":[{"time":9e9},{"time":9e9}]}}`: profile.ErrMalformed,
 	} {
 		if _, err := decode(text); !errors.Is(err, is) || readtest.WrongError(err, int64(len(text))) != "" {
@@ -76,7 +78,8 @@ func TestErrors(t *testing.T) {
 	if _, err := decode(`{"root_frame":` + deep); !errors.Is(err, profile.ErrTooLarge) {
 		t.Error(err)
 	}
-	fits := `{"root_frame":` + strings.Repeat(`{"function":"f","file_path":"f.py","time":1,"children":[`, 60_000) + strings.Repeat("]}", 60_000) + "}"
+	fits := `{"root_frame":` + strings.Repeat(`{"function":"f","file_path":"f.py","time":1,"children":[`, 60_000) + strings.Repeat("]}",
+		60_000) + "}"
 	if _, err := decode(fits); err != nil {
 		t.Error(err)
 	}

@@ -36,7 +36,8 @@ func readVTune(r *report) error {
 				}
 			}
 			if time < 0 {
-				return &profile.ParseError{Line: 1, Offset: 0, Err: fmt.Errorf("a report of VTune without the column CPU Time:Self: %w", profile.ErrUnsupported),
+				return &profile.ParseError{Line: 1, Offset: 0,
+					Err:  fmt.Errorf("a report of VTune without the column CPU Time:Self: %w", profile.ErrUnsupported),
 					Hint: "export it: vtune -report top-down -format csv -csv-delimiter comma -column=\"CPU Time:Self,Module\""}
 			}
 			continue
@@ -114,7 +115,8 @@ func readDeepCopy(r *report) error {
 }
 
 func sniffXctrace(prefix []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(prefix, " \t\r\n"), []byte("<?xml")) && bytes.Contains(prefix, []byte("<trace-query-result")) && bytes.Contains(prefix, []byte("<row"))
+	return bytes.HasPrefix(bytes.TrimLeft(prefix, " \t\r\n"), []byte("<?xml")) && bytes.Contains(prefix, []byte("<trace-query-result")) &&
+		bytes.Contains(prefix, []byte("<row"))
 }
 
 // xctrace is the reading of the XML of `xctrace export` of a Time Profiler's table. An
@@ -135,7 +137,8 @@ type xctrace struct {
 
 func readXctrace(r *report) error {
 	x := &xctrace{report: r, count: r.table(profile.NamedType(profile.CPUSamples)), time: r.table(profile.NamedType(profile.CPU)),
-		frames: map[string]profile.FrameID{}, stacks: map[string]profile.StackID{}, threads: map[string]profile.ThreadID{}, weights: map[string]int64{}}
+		frames: map[string]profile.FrameID{}, stacks: map[string]profile.StackID{}, threads: map[string]profile.ThreadID{},
+		weights: map[string]int64{}}
 	r.rec.Profile.Default = 1
 	from := &failing{r: r.r}
 	in := xml.NewDecoder(from)

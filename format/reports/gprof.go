@@ -40,7 +40,8 @@ func readGprof(r *report) error {
 		switch {
 		case bytes.HasPrefix(text, []byte("index")) && bytes.Contains(text, []byte("self")):
 			inGraph, inFlat = true, false
-		case bytes.HasPrefix(text, []byte("%")) && bytes.HasSuffix(text, []byte(" name")), bytes.HasPrefix(text, []byte("time")) && bytes.HasSuffix(text, []byte(" name")):
+		case bytes.HasPrefix(text, []byte("%")) && bytes.HasSuffix(text, []byte(" name")),
+			bytes.HasPrefix(text, []byte("time")) && bytes.HasSuffix(text, []byte(" name")):
 			inFlat = bytes.Contains(text, []byte("seconds")) || scale != 1e9
 		case blocks == 0 && bytes.HasPrefix(text, []byte("cumulative")) && bytes.Contains(text, []byte("cycles")):
 			scale, flat.typ = 1e3, profile.ValueType{Name: "cycles", Unit: "count"} // in thousands

@@ -104,7 +104,8 @@ func (p *perfReport) line(line []byte) error {
 	if len(p.columns) == 0 || len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
-	if row := p.field(line, 0); bytes.HasSuffix(row, []byte("%")) && len(line) > p.columns[0].to && p.columns[0].to-len(row) < 10 && line[p.columns[0].to-1] == '%' {
+	if row := p.field(line, 0); bytes.HasSuffix(row, []byte("%")) && len(line) > p.columns[0].to && p.columns[0].to-len(row) < 10 &&
+		line[p.columns[0].to-1] == '%' {
 		return p.begin(line)
 	}
 	if p.row.open && !p.row.children {

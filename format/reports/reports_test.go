@@ -24,15 +24,23 @@ func TestReports(t *testing.T) {
 		total int64 // of the default type; -1: as perf says, up to rounding
 		costs map[string]readtest.Cost
 	}{
-		"perf-report.txt":          {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851}, "cart": {Total: perfTotal / 10000 * (7353 + 52)}}},
-		"perf-report-flat.txt":     {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851}, "cart": {Total: perfTotal / 10000 * (7353 + 52)}}},
-		"perf-report-fractal.txt":  {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851}, "cart": {Total: perfTotal / 10000 * 7451}}},
+		"perf-report.txt": {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851},
+			"cart": {Total: perfTotal / 10000 * (7353 + 52)}}},
+		"perf-report-flat.txt": {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851},
+			"cart": {Total: perfTotal / 10000 * (7353 + 52)}}},
+		"perf-report-fractal.txt": {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851},
+			"cart": {Total: perfTotal / 10000 * 7451}}},
 		"perf-report-children.txt": {-1, map[string]readtest.Cost{"price": {Self: perfTotal / 10000 * 9851}}},
-		"gprof.txt":                {600 * ms, map[string]readtest.Cost{"price": {Self: 600 * ms, Total: 600 * ms}, "cart": {Total: 450 * ms}, "main": {Total: 600 * ms}}},
-		"hotthreads.txt":           {150 * ms, map[string]readtest.Cost{"org.example.Search.run": {Self: 30 * ms, Total: 90 * ms}, "java.lang.Thread.run": {Self: 50 * ms, Total: 150 * ms}}},
-		"vtune.csv":                {3000 * ms, map[string]readtest.Cost{"price<int, 3>": {Self: 2250 * ms, Total: 2250 * ms}, "start": {Total: 2500 * ms}, "cart": {Total: 750 * ms}}},
-		"deepcopy.txt":             {3000 * ms, map[string]readtest.Cost{"price": {Self: 2750 * ms, Total: 2750 * ms}, "main": {Self: 250 * ms, Total: 3000 * ms}}},
-		"xctrace.xml":              {4 * ms, map[string]readtest.Cost{"price<int>": {Self: 2 * ms, Total: 2 * ms}, "main": {Total: 4 * ms}, "cart": {Self: 2 * ms, Total: 2 * ms}}},
+		"gprof.txt": {600 * ms, map[string]readtest.Cost{"price": {Self: 600 * ms, Total: 600 * ms}, "cart": {Total: 450 * ms},
+			"main": {Total: 600 * ms}}},
+		"hotthreads.txt": {150 * ms, map[string]readtest.Cost{"org.example.Search.run": {Self: 30 * ms, Total: 90 * ms},
+			"java.lang.Thread.run": {Self: 50 * ms, Total: 150 * ms}}},
+		"vtune.csv": {3000 * ms, map[string]readtest.Cost{"price<int, 3>": {Self: 2250 * ms, Total: 2250 * ms}, "start": {Total: 2500 * ms},
+			"cart": {Total: 750 * ms}}},
+		"deepcopy.txt": {3000 * ms, map[string]readtest.Cost{"price": {Self: 2750 * ms, Total: 2750 * ms},
+			"main": {Self: 250 * ms, Total: 3000 * ms}}},
+		"xctrace.xml": {4 * ms, map[string]readtest.Cost{"price<int>": {Self: 2 * ms, Total: 2 * ms}, "main": {Total: 4 * ms},
+			"cart": {Self: 2 * ms, Total: 2 * ms}}},
 	} {
 		text := readtest.File(t, name)
 		if !Sniff(text) {

@@ -26,7 +26,8 @@ func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 // Sniff reports whether content that begins with prefix is of this format.
 func Sniff(prefix []byte) bool {
 	o := jsonscan.NewOutline(prefix)
-	return o.Has("elapsed_time_sec") && o.Has("files", "growth_rate", "alloc_samples") || o.Has("alloc_samples") && o.Has("combined_stacks", "async_profile")
+	return o.Has("elapsed_time_sec") && o.Has("files", "growth_rate", "alloc_samples") ||
+		o.Has("alloc_samples") && o.Has("combined_stacks", "async_profile")
 }
 
 // states are where the time of a line is spent; the index is that of the percentages.

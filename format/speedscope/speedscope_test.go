@@ -41,9 +41,11 @@ func TestDecode(t *testing.T) {
 {"type":"sampled","name":"b","unit":"milliseconds","startValue":1500,"endValue":1507,"samples":[[0]],"weights":[7]},
 {"type":"evented","name":"c","unit":"none","startValue":0,"endValue":3,"events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":3}]}]}`,
 			head + "1000000000 @0s [a] A\n7000000 @500ms [b] A\n== samples count scale 0\n3 [c] A\n"},
-		{"evented", evented("10", "90", list(open("0", "10"), open("1", "20"), closed("1", "40"), closed("0", "50"), open("2", "60"), closed("2", "90"))),
+		{"evented", evented("10", "90", list(open("0", "10"), open("1", "20"), closed("1", "40"), closed("0", "50"), open("2", "60"),
+			closed("2", "90"))),
 			head + "10000 @0s [t] A\n20000 @10µs [t] A > B\n10000 @30µs [t] A\n10000 @40µs [t] -\n30000 @50µs [t] C\n"},
-		{"a close that is not the innermost", evented("0", "9", list(open("0", "0"), open("1", "1"), closed("0", "3"), closed("1", "4"), open("2", "5"), closed("2", "6"))),
+		{"a close that is not the innermost", evented("0", "9",
+			list(open("0", "0"), open("1", "1"), closed("0", "3"), closed("1", "4"), open("2", "5"), closed("2", "6"))),
 			head + "1000 @0s [t] A\n2000 @1µs [t] A > B\n1000 @3µs [t] -\n1000 @4µs [t] -\n1000 @5µs [t] C\n" +
 				"warning: 1 frames were closed by a close of a frame outside of them\nwarning: 1 closes of frames that were not open were left out\n"},
 		{"left open", evented("0", "9", list(open("0", "1"), open("0", "2"))),
@@ -54,7 +56,8 @@ func TestDecode(t *testing.T) {
 			"== bytes bytes scale 1 default\n15 A\n"},
 		{"frames that are not there", evented("0", "9", list(open("0", "0"), open("3", "1"), closed("3", "4"), closed("0", "6"))),
 			head + "1000 @0s [t] A\n3000 @1µs [t] A > [unknown]\n2000 @4µs [t] A\nwarning: 1 frames of call paths are not in the list of 3 frames; they count as [unknown]\n"},
-		{"since the year 1", evented("0", "63907825250726420", list(open("0", "63907825250726410"), open("1", "63907825250726412.5"), closed("1", "63907825250726414"))),
+		{"since the year 1", evented("0", "63907825250726420",
+			list(open("0", "63907825250726410"), open("1", "63907825250726412.5"), closed("1", "63907825250726414"))),
 			head + "2500 @0s [t] A\n1500 @2.5µs [t] A > B\n6000 @4µs [t] A\nwarning: 1 frames were still open at the end and were closed there\n"},
 		{"numbers as texts", `{"shared":{"frames":[{"name":"A","line":"3"}]},"profiles":[{"type":"sampled","unit":"milliseconds","startValue":"1","endValue":"2","samples":[["0"]],"weights":["1.5"]}]}`,
 			head + "1500000 @0s A:3:0\n"},
@@ -99,7 +102,8 @@ func TestPySpy(t *testing.T) {
 		}
 	}
 	pricing := readtest.DescribeStack(p.Symbols, table.Stack[120])
-	if !strings.Contains(pricing, "price_all:10:0 (/srv/shop/shop.py:0:0) > hot_loop:") || p.Profiler != "py-spy" || p.ProfilerVersion == "" || p.Tables[0].Type.Period != 10_000_000 {
+	if !strings.Contains(pricing, "price_all:10:0 (/srv/shop/shop.py:0:0) > hot_loop:") || p.Profiler != "py-spy" ||
+		p.ProfilerVersion == "" || p.Tables[0].Type.Period != 10_000_000 {
 		t.Error(pricing, p.Profiler, p.ProfilerVersion)
 	}
 }
@@ -116,7 +120,8 @@ func TestErrors(t *testing.T) {
 		{`{"profiles":`, "expected"},
 	} {
 		_, err := decode(tt.text)
-		if err == nil || !errors.Is(err, profile.ErrMalformed) || !strings.Contains(err.Error(), tt.says) || readtest.WrongError(err, int64(len(tt.text))) != "" {
+		if err == nil || !errors.Is(err, profile.ErrMalformed) || !strings.Contains(err.Error(), tt.says) ||
+			readtest.WrongError(err, int64(len(tt.text))) != "" {
 			t.Errorf("%s: %v", tt.text, err)
 		}
 	}
@@ -189,7 +194,8 @@ func TestRoundtrip(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	d := NewDecoder()
-	for _, name := range []string{"pyspy.speedscope.json", "speedscope-minimal-evented.speedscope.json", "speedscope-minimal-sampled.speedscope.json"} {
+	for _, name := range []string{"pyspy.speedscope.json", "speedscope-minimal-evented.speedscope.json",
+		"speedscope-minimal-sampled.speedscope.json"} {
 		readtest.Damage(t, readtest.File(t, name), 3000, func(b []byte) (*profile.Profile, error) {
 			return d.Decode(bytes.NewReader(b), nil, profile.Limits{})
 		})

@@ -52,7 +52,8 @@ func TestRaw(t *testing.T) {
 		if fmt.Sprint(want) != fmt.Sprint(got) {
 			t.Errorf("%s:\n%v\nwant\n%v", tt.dump, got, want)
 		}
-		if key := fmt.Sprintf("%s/%s period %d %s", table.Type.Name, table.Type.Unit, table.Type.Period, table.Type.PeriodUnit); key != tt.key || len(table.Time) != table.Len() || table.Time[0] != 0 || len(p.Warnings) > 0 {
+		if key := fmt.Sprintf("%s/%s period %d %s", table.Type.Name, table.Type.Unit, table.Type.Period, table.Type.PeriodUnit); key != tt.key ||
+			len(table.Time) != table.Len() || table.Time[0] != 0 || len(p.Warnings) > 0 {
 			t.Error(key, table.Time, p.Warnings)
 		}
 	}
@@ -106,7 +107,8 @@ func TestTexts(t *testing.T) {
 		`{` + frames + `,"raw":[1,1,-1]}`:                                                profile.ErrMalformed,
 		`{"frames":{"1":{"name":"a","samples":-3}}}`:                                     profile.ErrMalformed,
 		`{` + frames + `,"raw":[1,1,2],"raw_sample_timestamps":[0,9223372036854775807]}`: profile.ErrMalformed,
-		"\x04\x08{\x06:\x06ai\x06x":                                                      profile.ErrMalformed, "\x04\x08{\x06:\x06a@\x06": profile.ErrMalformed, "\x04\x08{\x06:\x06ao": profile.ErrMalformed,
+		"\x04\x08{\x06:\x06ai\x06x":                                                      profile.ErrMalformed,
+		"\x04\x08{\x06:\x06a@\x06":                                                       profile.ErrMalformed, "\x04\x08{\x06:\x06ao": profile.ErrMalformed,
 		"\x04\x08{\x06\"\x04\xff\xff\xff\x7f":                               profile.ErrTooLarge,
 		`{` + frames + `,"raw":[70000` + strings.Repeat(",1", 70001) + `]}`: profile.ErrTooLarge,
 	} {

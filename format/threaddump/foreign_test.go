@@ -20,7 +20,8 @@ func TestForeign(t *testing.T) {
 		"gdb-13.txt":           {3, 0, []string{`"pricing" 26657`, `price shop.c native:6`}},
 		"jstack-F-jdk8.txt":    {3, 1, []string{`"" 4730 BLOCKED`, `shop.Stock.take`}},
 		"anr.txt":              {5, 0, []string{`"main" 4711 of 4711 Blocked .*lock=java.lang.Object@0x0c1cf6b5 owner=stock`, `"main" 900 of 900 Native`, `art::DumpNativeStack`, `MainActivity.java:12`, `0x61aa0`}},
-		"actuator.json.txt":    {3, 1, []string{`"http-nio-8080-exec-1" #42 BLOCKED .*lock=java.lang.Object@4617c264`, `"stock" #43 .*holds=java.lang.Object@4617c264`, `java.lang.Thread.run java.base Thread.java:840`}},
+		"actuator.json.txt": {3, 1, []string{`"http-nio-8080-exec-1" #42 BLOCKED .*lock=java.lang.Object@4617c264`,
+			`"stock" #43 .*holds=java.lang.Object@4617c264`, `java.lang.Thread.run java.base Thread.java:840`}},
 	} {
 		text := readtest.File(t, name)
 		if !Sniff(text) {

@@ -36,7 +36,8 @@ func decode(t testing.TB, text string) *profile.Profile {
 // picture shows all that a profile says.
 func picture(p *profile.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "format %s, profiler %q %q, start %s, duration %s\n", p.Format, p.Profiler, p.ProfilerVersion, p.Start.Format("2006-01-02T15:04:05.999999999Z07:00"), p.Duration)
+	fmt.Fprintf(&b, "format %s, profiler %q %q, start %s, duration %s\n", p.Format, p.Profiler, p.ProfilerVersion,
+		p.Start.Format("2006-01-02T15:04:05.999999999Z07:00"), p.Duration)
 	for _, w := range p.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}

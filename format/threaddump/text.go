@@ -168,10 +168,12 @@ func (t *textReader) detail(text []byte) error {
 	case bytes.HasPrefix(text, mountedMark):
 		t.mounted(text[len(mountedMark):])
 	case string(text) == "Locked ownable synchronizers:", string(text) == "No compile task",
-		bytes.HasPrefix(text, []byte("Compiling:")), bytes.HasPrefix(text, []byte("Number of locked synchronizers")), bytes.HasPrefix(text, []byte("JavaThread state:")),
+		bytes.HasPrefix(text, []byte("Compiling:")), bytes.HasPrefix(text, []byte("Number of locked synchronizers")),
+		bytes.HasPrefix(text, []byte("JavaThread state:")),
 		bytes.HasPrefix(text, []byte("Thread: 0x")):
 	case string(text) == "...":
-		t.notes.Add("a stack is cut after 8 frames, as ThreadInfo.toString does", "stacks are cut after 8 frames, as ThreadInfo.toString does", t.in.Number())
+		t.notes.Add("a stack is cut after 8 frames, as ThreadInfo.toString does", "stacks are cut after 8 frames, as ThreadInfo.toString does",
+			t.in.Number())
 	case t.blank:
 	case t.toFile() && bytes.IndexByte(text, '(') > 0 && text[len(text)-1] == ')':
 		return t.frame(text) // JDK 21 writes no `at`

@@ -257,7 +257,8 @@ func TestSniff(t *testing.T) {
 			t.Errorf("not recognised: %q", text)
 		}
 	}
-	for _, text := range []string{"", "{}", "# 1 \"a\"", "#1 \"a\"\n", "#1 a", "how to read a Full thread dump X (1)", "Full thread dumps", `"a" #1`, "a;b 3\n"} {
+	for _, text := range []string{"", "{}", "# 1 \"a\"", "#1 \"a\"\n", "#1 a", "how to read a Full thread dump X (1)", "Full thread dumps",
+		`"a" #1`, "a;b 3\n"} {
 		if Sniff([]byte(text)) {
 			t.Errorf("recognised: %q", text)
 		}
@@ -338,7 +339,8 @@ func TestOwnerOfDeadlock(t *testing.T) {
 	p := decode(t, `2026-11-26 00:41:43
 Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1 mixed mode, sharing):
 
-`+thread("reserve-1", "0x22e2", "0x000000069ec1aa08")+thread("reserve-2", "0x22e3", "0x000000069ec1a9d8")+thread("other", "0x22e4", "0x000000069ec1ffff")+`
+`+thread("reserve-1", "0x22e2", "0x000000069ec1aa08")+thread("reserve-2", "0x22e3", "0x000000069ec1a9d8")+thread("other", "0x22e4",
+		"0x000000069ec1ffff")+`
 Found one Java-level deadlock:
 =============================
 "reserve-1":

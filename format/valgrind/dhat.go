@@ -45,7 +45,8 @@ func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		switch string(key) {
 		case "dhatFileVersion":
 			if v := s.Int(); v != 2 && s.Err() == nil {
-				s.Fail(&profile.ParseError{Offset: s.Offset(), Err: fmt.Errorf("%w: version %d of DHAT's file", profile.ErrUnsupported, v), Hint: "version 2 is read"})
+				s.Fail(&profile.ParseError{Offset: s.Offset(), Err: fmt.Errorf("%w: version %d of DHAT's file", profile.ErrUnsupported, v),
+					Hint: "version 2 is read"})
 			}
 		case "mode":
 			d.mode = s.Scalar()

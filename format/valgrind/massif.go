@@ -14,7 +14,8 @@ func NewMassifDecoder() profile.Decoder { return stacktext.NewDecoder(MassifName
 
 // SniffMassif reports whether text that begins with prefix is of massif.
 func SniffMassif(prefix []byte) bool {
-	return bytes.HasPrefix(prefix, []byte("desc:")) && bytes.Contains(prefix, []byte("\ncmd:")) && bytes.Contains(prefix, []byte("\ntime_unit:"))
+	return bytes.HasPrefix(prefix, []byte("desc:")) && bytes.Contains(prefix, []byte("\ncmd:")) &&
+		bytes.Contains(prefix, []byte("\ntime_unit:"))
 }
 
 // massif is the reading of one file.

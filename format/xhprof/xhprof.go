@@ -56,7 +56,8 @@ func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pro
 // Sniff reports whether content that begins with prefix is of this format.
 func Sniff(prefix []byte) bool {
 	if bytes.HasPrefix(prefix, []byte("a:")) {
-		return bytes.Contains(prefix, []byte(`s:2:"wt";`)) && (bytes.Contains(prefix, []byte("==>")) || bytes.Contains(prefix, []byte(`"main()"`)))
+		return bytes.Contains(prefix, []byte(`s:2:"wt";`)) &&
+			(bytes.Contains(prefix, []byte("==>")) || bytes.Contains(prefix, []byte(`"main()"`)))
 	}
 	for path := range jsonscan.NewOutline(prefix) {
 		if pair, ok := strings.CutSuffix(path, ".wt"); ok && (strings.Contains(pair, "==>") || pair == "main()") {

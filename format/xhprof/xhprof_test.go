@@ -95,7 +95,8 @@ warning: the file is a call graph: own costs of functions are exact, call paths 
 func TestErrors(t *testing.T) {
 	for _, text := range []string{
 		"", "{}", `{"a==>b":{"ct":1}}`, `{"a==>b":{"wt":9e18}}`, `{"a":{"wt":9e15,"mu":9e18}}`, `[]`,
-		"a:1:{s:1:\"a\";a:1:{s:2:\"wt\";i:5;}", "a:1:{s:1:\"a\";a:1:{s:2:\"wt\";d:5;}}", "a:1:{s:1:\"a\";a:1:{s:2:\"wt\";i:9223372036854775807;}}",
+		"a:1:{s:1:\"a\";a:1:{s:2:\"wt\";i:5;}", "a:1:{s:1:\"a\";a:1:{s:2:\"wt\";d:5;}}",
+		"a:1:{s:1:\"a\";a:1:{s:2:\"wt\";i:9223372036854775807;}}",
 		"a:1:{s:1:\"a\";a:1:{s:2:\"wt\";i:5;}}x", "a:1:{s:-1:\"a\";", "a:99999999999999999999999999999999999:{",
 	} {
 		if p, err := decode([]byte(text)); !errors.Is(err, profile.ErrMalformed) || readtest.WrongError(err, int64(len(text))) != "" {

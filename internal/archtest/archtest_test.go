@@ -96,7 +96,8 @@ func TestLongFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := len(findings) == 1 && strings.HasPrefix(findings[0].Message, "801 lines, more than 800"); found != c.found || !found && len(findings) > 0 {
+		if found := len(findings) == 1 && strings.HasPrefix(findings[0].Message, "801 lines, more than 800"); found != c.found ||
+			!found && len(findings) > 0 {
 			t.Errorf("%s of %d lines: %v", c.name, strings.Count(c.text, "\n"), findings)
 		}
 	}

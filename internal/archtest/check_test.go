@@ -95,7 +95,8 @@ func (c *checker) directory(name string, entry fs.DirEntry, err error) error {
 		return err
 	}
 	rel = filepath.ToSlash(rel)
-	if base := path.Base(rel); rel != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "node_modules" || base == "vendor") {
+	if base := path.Base(rel); rel != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "node_modules" ||
+		base == "vendor") {
 		return fs.SkipDir
 	}
 	if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && rel != "." {

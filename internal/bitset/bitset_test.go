@@ -35,7 +35,8 @@ func TestSet(t *testing.T) {
 			}
 		}
 		check(sets[0], wants[0])
-		if got, want := sets[0].Includes(sets[1]), !slices.ContainsFunc(sets[1].Members(), func(i int32) bool { return !wants[0][i] }); got != want {
+		if got, want := sets[0].Includes(sets[1]), !slices.ContainsFunc(sets[1].Members(),
+			func(i int32) bool { return !wants[0][i] }); got != want {
 			t.Fatalf("%v includes %v: %v", sets[0].Members(), sets[1].Members(), got)
 		}
 		sets[0].Unite(sets[1])

@@ -107,7 +107,8 @@ func (b *azure) Write(ctx context.Context, key string, content io.Reader, _ int6
 // Create implements Bucket.
 func (b *azure) Create(ctx context.Context, key string, content []byte) error {
 	none := azcore.ETagAny
-	o := &blockblob.UploadOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: &none}}}
+	once := &blob.ModifiedAccessConditions{IfNoneMatch: &none}
+	o := &blockblob.UploadOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: once}}
 	_, err := b.NewBlockBlobClient(key).Upload(ctx, readSeekCloser{bytes.NewReader(content)}, o)
 	return b.error(key, err)
 }

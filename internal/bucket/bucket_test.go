@@ -185,14 +185,16 @@ func TestAzure(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	for text, want := range map[string]bool{"s3://b/k": true, "gs://b": true, "azblob://c/k": true, "s3:/b": false, "b/s3://": false, "https://h/": false, "": false} {
+	for text, want := range map[string]bool{"s3://b/k": true, "gs://b": true, "azblob://c/k": true, "s3:/b": false, "b/s3://": false,
+		"https://h/": false, "": false} {
 		if bucket.Is(text) != want {
 			t.Errorf("Is(%q) is %v", text, !want)
 		}
 	}
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "")
 	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "")
-	for address, want := range map[string]string{"s3:///key": "has no bucket", "s4://b": "not an address of a bucket", "azblob://b": "AZURE_STORAGE_ACCOUNT"} {
+	for address, want := range map[string]string{"s3:///key": "has no bucket", "s4://b": "not an address of a bucket",
+		"azblob://b": "AZURE_STORAGE_ACCOUNT"} {
 		if _, _, err := bucket.Open(context.Background(), address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -41,8 +41,10 @@ func InClear(what, host, instead string) error {
 
 // variables are the environment variables with the secrets of a store, of a lake's catalog and
 // storage, of a server, and of the pipeline that runs the program.
-var variables = []string{"DENDRO_TOKEN", "DENDRO_NEO4J_PASSWORD", "DENDRO_NEO4J_PASSWORD_FILE", "DENDRO_HTTP_TOKEN", "DENDRO_READ_TOKEN", "DENDRO_AGENT_TOKEN",
-	"PGPASSWORD", "PGPASSFILE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_CONNECTION_STRING", "GOOGLE_APPLICATION_CREDENTIALS",
+var variables = []string{"DENDRO_TOKEN", "DENDRO_NEO4J_PASSWORD", "DENDRO_NEO4J_PASSWORD_FILE", "DENDRO_HTTP_TOKEN", "DENDRO_READ_TOKEN",
+	"DENDRO_AGENT_TOKEN",
+	"PGPASSWORD", "PGPASSFILE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_CONNECTION_STRING",
+	"GOOGLE_APPLICATION_CREDENTIALS",
 	"GITHUB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"}
 
 // Without returns an environment for a program that has no business with the store, as a

@@ -6,7 +6,8 @@ import (
 )
 
 func TestClosest(t *testing.T) {
-	names := []string{"checkout", "report", "search", "regexp.Compile", "regexp/syntax.compile", "main.(*Server).handle", "--benchmark", "--branch", "Checkout"}
+	names := []string{"checkout", "report", "search", "regexp.Compile", "regexp/syntax.compile", "main.(*Server).handle", "--benchmark",
+		"--branch", "Checkout"}
 	for text, want := range map[string]string{
 		"chekout":        "Checkout checkout",
 		"repotr":         "report",
@@ -35,7 +36,8 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "xabc", 1}, {"kitten", "sitting", 3}, {"wrok", "work", 1}, {"abcdefgh", "hgfedcba", 6}} {
+	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "xabc", 1}, {"kitten", "sitting", 3}, {"wrok", "work", 1},
+		{"abcdefgh", "hgfedcba", 6}} {
 		if got := distance(c.a, c.b, 5); got != c.want {
 			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
 		}

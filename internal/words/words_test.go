@@ -16,7 +16,8 @@ func TestMetric(t *testing.T) {
 		v    float64
 		unit string
 		want string
-	}{{6.6e6, "ns/op", "6.60 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.50 ms/op"}, {5000, "ops/s", "5,000 ops/s"}, {0, "ns", "0 ns"}, {-2e9, "ns", "-2 s"}, {3, "a\x1bb", `3 a\x1bb`}} {
+	}{{6.6e6, "ns/op", "6.60 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.50 ms/op"}, {5000, "ops/s", "5,000 ops/s"},
+		{0, "ns", "0 ns"}, {-2e9, "ns", "-2 s"}, {3, "a\x1bb", `3 a\x1bb`}} {
 		if got := Metric(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
 		}
@@ -77,7 +78,8 @@ func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		Percent(0.0234): "2.3%", Percent(0.00234): "0.23%", Percent(0): "0%", Percent(1): "100.0%",
 		SignedPercent(0.265): "+26.5%", SignedPercent(-0.1): "-10.0%", SignedPercent(-0.002): "-0.20%", SignedPercent(0): "0%",
-		Count(570_000_000): "570,000,000", Count(int64(-999)): "-999", Count(1000): "1,000", Count("-1234.5678"): "-1,234.5678", Count("+100"): "+100",
+		Count(570_000_000): "570,000,000", Count(int64(-999)): "-999", Count(1000): "1,000", Count("-1234.5678"): "-1,234.5678",
+		Count("+100"):    "+100",
 		Number(0.001234): "0.00123", Number(-12.84): "-12.8", Number(1284.6): "1,285", Number(1234567): "1,234,567", Number(math.Inf(1)): "+Inf",
 		Plural(1, "run"): "run", Plural(0, "run"): "runs", Commit("579d7113d2aa"): "579d7113d2", Commit("579d"): "579d",
 	} {
@@ -104,7 +106,8 @@ func TestClean(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "name")
 		got := Clean(s)
-		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError }) {
+		if !utf8.ValidString(got) || strings.ContainsFunc(got,
+			func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError }) {
 			t.Fatalf("%q became %q", s, got)
 		}
 		if again := Clean(got); again != got {

@@ -47,14 +47,16 @@ const (
 
 // copyTo fills the database next.
 func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
-	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL + " (STORAGE_VERSION '" + driver.StorageVersion + "', RECOVERY_MODE 'NO_WAL_WRITES')"); err != nil {
+	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL + " (STORAGE_VERSION '" + driver.StorageVersion +
+		"', RECOVERY_MODE 'NO_WAL_WRITES')"); err != nil {
 		return err
 	}
 	defer c.Exec("DETACH " + freshSQL)
 	if err := createTables(c, freshSQL+"."); err != nil {
 		return err
 	}
-	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews + "'"); err != nil {
+	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews +
+		"'"); err != nil {
 		return err
 	}
 	beside := make(chan error, 1)

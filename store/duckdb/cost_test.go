@@ -61,7 +61,8 @@ func TestTablesRead(t *testing.T) {
 		{"Find", find, "fn fn_sample", ""},
 		{"TotalFunctions, not compacted", total, "fn tree call_path call_path", imported},
 		{"Find, not compacted", find, "fn tree call_path call_path", imported},
-		{"MergeTrees", func() error { _, _, err := store.MergeTrees(t.Context(), s, store.Query{}); return err }, "fn call_path call_path tree", ""},
+		{"MergeTrees", func() error { _, _, err := store.MergeTrees(t.Context(), s, store.Query{}); return err }, "fn call_path call_path tree",
+			""},
 		{"Trees of each benchmark", func() error {
 			release, err := store.Preload(t.Context(), s, slices.Concat(ids["b1"], ids["b2"], ids["b3"]))
 			if err != nil {

@@ -282,7 +282,8 @@ func TestLeftAtCreation(t *testing.T) {
 	}
 	edit(t, database, "SELECT 1")
 	for _, path := range []string{file, database} {
-		if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no store") {
+		if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), "there is no store") {
 			t.Errorf("%s, to read: %v", path, err)
 		}
 		s, err := Open(t.Context(), path, Options{})
@@ -336,7 +337,8 @@ func TestNewer(t *testing.T) {
 // TestFileNames opens, fills, asks and compacts stores whose names mean
 // something to DuckDB.
 func TestFileNames(t *testing.T) {
-	for _, name := range []string{"fresh", "fresh.copy", "temp.duckdb", "system.db", "main", "memory.duckdb", "selected", "a b'\"c;.x.duckdb", "ä", "fn.duckdb", "1"} {
+	for _, name := range []string{"fresh", "fresh.copy", "temp.duckdb", "system.db", "main", "memory.duckdb", "selected", "a b'\"c;.x.duckdb",
+		"ä", "fn.duckdb", "1"} {
 		t.Run(name, func(t *testing.T) {
 			s := mustOpen(t, filepath.Join(t.TempDir(), name), Options{})
 			f := storetest.File("g", "b", "r", profile.CPUSamples, "A\nB")
@@ -370,7 +372,8 @@ func TestMigrate(t *testing.T) {
 	}
 	path := filledFile(t)
 	edit(t, path, fmt.Sprintf("ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion-1))
-	if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "dendro compact") {
+	if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) ||
+		!strings.Contains(err.Error(), "dendro compact") {
 		t.Errorf("reading an older file: %v", err)
 	}
 	steps := make([]func(context.Context, *driver.Conn) error, schemaVersion-1)
@@ -403,7 +406,8 @@ func TestMigrate(t *testing.T) {
 	modes := storetest.NewImporter().File("m", "modes", "r1", profile.CPUSamples, "×7  ×300\nX  X\n·  Y")
 	rec := modes.Records[0]
 	for i := range rec.Self.Nodes {
-		rec.Modes = append(rec.Modes, store.ModeVector{Mode: profile.FrameType(i + 1), Vector: calltree.Vector{Nodes: rec.Self.Nodes[i : i+1], Self: rec.Self.Self[i : i+1]}})
+		rec.Modes = append(rec.Modes, store.ModeVector{Mode: profile.FrameType(i + 1),
+			Vector: calltree.Vector{Nodes: rec.Self.Nodes[i : i+1], Self: rec.Self.Self[i : i+1]}})
 	}
 	if out, err := s.Put(t.Context(), []*store.File{modes}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
 		t.Fatal(err, out)

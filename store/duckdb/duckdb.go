@@ -139,7 +139,8 @@ func checkFile(ctx context.Context, path string, opts driver.Options) error {
 
 // Aggregates implements store.Aggregator.
 func (s *Store) Aggregates() store.Aggregates {
-	return store.Aggregates{SumFunctions: s.SumFunctions, TotalFunctions: s.TotalFunctions, FunctionMoments: s.FunctionMoments, MergeTrees: s.MergeTreesAbove, Preload: s.Preload}
+	return store.Aggregates{SumFunctions: s.SumFunctions, TotalFunctions: s.TotalFunctions, FunctionMoments: s.FunctionMoments,
+		MergeTrees: s.MergeTreesAbove, Preload: s.Preload}
 }
 
 // Close waits for the running calls, ends open results of SQL, writes everything to

@@ -27,7 +27,8 @@ const (
 )
 
 // tables lists the tables in the order in which they are created and exported.
-var tables = slices.Concat([]driver.Table{{Name: "meta", Columns: "key VARCHAR, value VARCHAR"}}, profiles.Tables, traces.Tables, windows.Tables)
+var tables = slices.Concat([]driver.Table{{Name: "meta", Columns: "key VARCHAR, value VARCHAR"}}, profiles.Tables, traces.Tables,
+	windows.Tables)
 
 // views lists what users' SQL sees besides the tables.
 var views = slices.Concat(profiles.Views, traces.Views, windows.Views)

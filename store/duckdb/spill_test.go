@@ -11,9 +11,12 @@ import (
 func TestSQLHidesPaths(t *testing.T) {
 	s := filled(t)
 	for _, query := range []string{
-		"SELECT current_setting('temp_directory')", "SELECT Current_Setting('allowed_paths')", "FROM duckdb_settings()", "FROM duckdb_settings", "FROM pg_settings", "FROM pg_catalog.pg_settings",
-		"FROM duckdb_databases()", "FROM duckdb_databases", "FROM pragma_database_list", "FROM duckdb_views()", "FROM sqlite_master", "FROM duckdb_logs",
-		"SELECT view_definition FROM information_schema.views", "EXPLAIN FROM duckdb_settings()", "SUMMARIZE duckdb_databases", "DESCRIBE pg_settings",
+		"SELECT current_setting('temp_directory')", "SELECT Current_Setting('allowed_paths')", "FROM duckdb_settings()", "FROM duckdb_settings",
+		"FROM pg_settings", "FROM pg_catalog.pg_settings",
+		"FROM duckdb_databases()", "FROM duckdb_databases", "FROM pragma_database_list", "FROM duckdb_views()", "FROM sqlite_master",
+		"FROM duckdb_logs",
+		"SELECT view_definition FROM information_schema.views", "EXPLAIN FROM duckdb_settings()", "SUMMARIZE duckdb_databases",
+		"DESCRIBE pg_settings",
 		"SELECT (SELECT max(path) FROM Duckdb_Databases)", "WITH x AS (FROM \"pragma_database_list\") FROM x",
 	} {
 		if got, err := ask(t, s, query); err == nil {
@@ -22,7 +25,8 @@ func TestSQLHidesPaths(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	for _, query := range []string{"SHOW TABLES", "SHOW DATABASES", "DESCRIBE function_sample", "FROM information_schema.tables", "EXPLAIN SELECT * FROM function_sample", "SELECT current_database()"} {
+	for _, query := range []string{"SHOW TABLES", "SHOW DATABASES", "DESCRIBE function_sample", "FROM information_schema.tables",
+		"EXPLAIN SELECT * FROM function_sample", "SELECT current_database()"} {
 		if got, err := ask(t, s, query); err != nil || strings.Contains(got, filepath.Dir(s.file.Path)) {
 			t.Errorf("%s: %v\n%s", query, err, got)
 		}
@@ -48,7 +52,8 @@ func TestSpillIsBounded(t *testing.T) {
 func TestSpillOfTheKilled(t *testing.T) {
 	path := filledFile(t)
 	precious := t.TempDir()
-	for _, name := range []string{path + ".tmp/duckdb_temp_storage_DEFAULT-0.tmp", path + ".tmp-4711/duckdb_temp_block-1.block", path + ".tmp-12/notes", path + ".template/duckdb_temp_x", precious + "/duckdb_temp_x"} {
+	for _, name := range []string{path + ".tmp/duckdb_temp_storage_DEFAULT-0.tmp", path + ".tmp-4711/duckdb_temp_block-1.block",
+		path + ".tmp-12/notes", path + ".template/duckdb_temp_x", precious + "/duckdb_temp_x"} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +65,8 @@ func TestSpillOfTheKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustOpen(t, path, Options{}).Close()
-	for name, want := range map[string]bool{path + ".tmp": false, path + ".tmp-4711": false, path + ".tmp-99": false, path + ".tmp-12/notes": true,
+	for name, want := range map[string]bool{path + ".tmp": false, path + ".tmp-4711": false, path + ".tmp-99": false,
+		path + ".tmp-12/notes":           true,
 		path + ".template/duckdb_temp_x": true, precious + "/duckdb_temp_x": true, path: true} {
 		if _, err := os.Lstat(name); (err == nil) != want {
 			t.Errorf("%s: %v", filepath.Base(name), err)

@@ -151,18 +151,26 @@ func TestSQLIsSafe(t *testing.T) {
 		"INSERT INTO fn SELECT * FROM fn", "UPDATE profile SET sum = 1", "DELETE FROM tree", "DROP TABLE fn", "CREATE TABLE x(i INTEGER)",
 		"CREATE TEMP TABLE x(i INTEGER)", "ALTER TABLE fn RENAME TO x", "TRUNCATE fn", "CHECKPOINT", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK",
 		"COPY fn TO '" + secret + "'", "COPY fn FROM '" + secret + "'", "EXPORT DATABASE '" + dir + "'", "IMPORT DATABASE '" + dir + "'",
-		"ATTACH '" + dir + "/x.duckdb'", "ATTACH ':memory:' AS m", "ATTACH '" + driver.Spare(s.file.Path) + "'", "COPY fn TO '" + driver.Spare(s.file.Path) + "'", "DETACH store", "USE memory",
-		"INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true", "RESET lock_configuration", "PRAGMA threads = 1", "PRAGMA database_list",
+		"ATTACH '" + dir + "/x.duckdb'", "ATTACH ':memory:' AS m", "ATTACH '" + driver.Spare(s.file.Path) + "'",
+		"COPY fn TO '" + driver.Spare(s.file.Path) + "'", "DETACH store", "USE memory",
+		"INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true", "RESET lock_configuration", "PRAGMA threads = 1",
+		"PRAGMA database_list",
 		"CALL pragma_version()", "PREPARE p AS SELECT 1", "EXECUTE p", "SELECT 1; SELECT 2", "SELECT 1; DROP TABLE fn", "",
 		"EXPLAIN ANALYZE DELETE FROM fn", "EXPLAIN DELETE FROM fn", "SELECT ?", "MERGE INTO fn USING fn AS g ON false WHEN NOT MATCHED THEN INSERT",
-		"SELECT * FROM read_csv('" + secret + "')", "SELECT * FROM '" + secret + "'", "SELECT * FROM \"" + secret + "\"", "SELECT * FROM read_text('" + secret + "')",
-		"SELECT * FROM read_blob('" + s.file.Path + "')", "SELECT * FROM '" + s.file.Path + "'", "SELECT * FROM read_parquet('" + s.file.Path + "')",
+		"SELECT * FROM read_csv('" + secret + "')", "SELECT * FROM '" + secret + "'", "SELECT * FROM \"" + secret + "\"",
+		"SELECT * FROM read_text('" + secret + "')",
+		"SELECT * FROM read_blob('" + s.file.Path + "')", "SELECT * FROM '" + s.file.Path + "'",
+		"SELECT * FROM read_parquet('" + s.file.Path + "')",
 		"SELECT * FROM query('SELECT * FROM read_blob(''" + s.file.Path + "'')')", "SELECT * FROM query_table('" + s.file.Path + "')",
-		"SELECT (SELECT content FROM read_blob('" + s.file.Path + "'))", "WITH x AS (SELECT * FROM read_blob('" + s.file.Path + "')) SELECT * FROM x",
-		"SELECT * FROM glob('/*')", "SELECT * FROM sniff_csv('" + secret + "')", "SELECT * FROM 'https://example.com/x.parquet'", "SELECT * FROM duckdb_secrets()",
-		"EXPLAIN SELECT * FROM read_blob('" + s.file.Path + "')", "SUMMARIZE '" + s.file.Path + "'", "DESCRIBE SELECT * FROM read_csv('" + secret + "')",
+		"SELECT (SELECT content FROM read_blob('" + s.file.Path + "'))",
+		"WITH x AS (SELECT * FROM read_blob('" + s.file.Path + "')) SELECT * FROM x",
+		"SELECT * FROM glob('/*')", "SELECT * FROM sniff_csv('" + secret + "')", "SELECT * FROM 'https://example.com/x.parquet'",
+		"SELECT * FROM duckdb_secrets()",
+		"EXPLAIN SELECT * FROM read_blob('" + s.file.Path + "')", "SUMMARIZE '" + s.file.Path + "'",
+		"DESCRIBE SELECT * FROM read_csv('" + secret + "')",
 		"SELECT * FROM parquet_metadata('" + s.file.Path + "')", "FROM READ_BLOB('" + s.file.Path + "')",
-		"SHOW TABLES FROM read_blob", "SELECT * FROM (PIVOT read_blob('" + s.file.Path + "') ON filename)", "PIVOT read_blob('" + s.file.Path + "') ON filename",
+		"SHOW TABLES FROM read_blob", "SELECT * FROM (PIVOT read_blob('" + s.file.Path + "') ON filename)",
+		"PIVOT read_blob('" + s.file.Path + "') ON filename",
 	} {
 		if got, err := ask(t, s, query); err == nil {
 			t.Errorf("%s: no error, but\n%s", query, got)
@@ -171,7 +179,8 @@ func TestSQLIsSafe(t *testing.T) {
 	if got, err := ask(t, s, "SELECT count(*) FROM fn"); err != nil || got != "4\n" {
 		t.Errorf("afterwards: %q, %v", got, err)
 	}
-	if _, err := s.Put(context.Background(), []*store.File{storetest.File("g", "later", "r9", profile.CPUSamples, "Z")}, store.PutOptions{Rules: "1"}); err != nil {
+	if _, err := s.Put(context.Background(), []*store.File{storetest.File("g", "later", "r9", profile.CPUSamples, "Z")},
+		store.PutOptions{Rules: "1"}); err != nil {
 		t.Errorf("Put afterwards: %v", err)
 	}
 }
@@ -293,9 +302,11 @@ func TestValuesAreBounded(t *testing.T) {
 		"SELECT length(system.main.repeat('a', 20000))", "SELECT length(main.repeat('a', 20000))",
 		"SELECT length(repeat(repeat('a', 10000), 10000))", "SELECT length(repeat(s, 10000)) FROM (SELECT repeat('a', 10000) s)",
 		"SELECT length(lpad('a', 2000000000, 'b'))", "SELECT length(rpad('a', 2000000000, 'b'))",
-		"SELECT len(list_resize([1], 1000000000))", "SELECT len(array_resize([1], 1000000000))", "SELECT len(range(1000000000))", "SELECT len(generate_series(0, i)) FROM range(5) r(i)",
+		"SELECT len(list_resize([1], 1000000000))", "SELECT len(array_resize([1], 1000000000))", "SELECT len(range(1000000000))",
+		"SELECT len(generate_series(0, i)) FROM range(5) r(i)",
 		"SELECT len(range(0, 1000000000, 3))", "SELECT len(range(-1000000000, 0))", "SELECT bit_count(bitstring('1', 1000000000))",
-		"SELECT length(printf('%1000000000d', 1))", "SELECT length(printf('%*d', 1000000000, 1))", "SELECT length(format('{:>1000000000}', 1))", "SELECT length(format('{:>{}}', 1, 1000000000))", "SELECT length(printf(f, 1)) FROM (SELECT '%1000000000d' f)",
+		"SELECT length(printf('%1000000000d', 1))", "SELECT length(printf('%*d', 1000000000, 1))", "SELECT length(format('{:>1000000000}', 1))",
+		"SELECT length(format('{:>{}}', 1, 1000000000))", "SELECT length(printf(f, 1)) FROM (SELECT '%1000000000d' f)",
 		"SELECT length(replace(s, 'a', s)) FROM (SELECT replace(repeat('a', 16000), 'a', repeat('a', 1000)) s)",
 		"SELECT length(regexp_replace(repeat('a', 16000), 'a', repeat('b', 16000), 'g'))",
 		"WITH a AS (SELECT function s FROM functions), b AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM a), c AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM b), d AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM c), e AS (SELECT s||s||s||s||s||s||s||s||s||s s FROM d) SELECT max(length(s)) FROM e",
@@ -308,8 +319,9 @@ func TestValuesAreBounded(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"SELECT repeat('ab', 3)": "ababab\n", "SELECT repeat('-', i) FROM range(1, 3) r(i)": "-\n--\n", "SELECT lpad('1', 3, '0'), rpad('1', 3, '.')": "001 1..\n",
-		"SELECT replace('a/b', '/', '.')": "a.b\n", "SELECT regexp_replace('aa', 'a', 'b'), regexp_replace('aa', 'a', 'b', 'g')": "ba bb\n",
+		"SELECT repeat('ab', 3)": "ababab\n", "SELECT repeat('-', i) FROM range(1, 3) r(i)": "-\n--\n",
+		"SELECT lpad('1', 3, '0'), rpad('1', 3, '.')": "001 1..\n",
+		"SELECT replace('a/b', '/', '.')":             "a.b\n", "SELECT regexp_replace('aa', 'a', 'b'), regexp_replace('aa', 'a', 'b', 'g')": "ba bb\n",
 		"SELECT printf('%05.1f', 1.25), format('{:>5}', 'x')": "001.2     x\n", "SELECT len(range(10)), len(generate_series(1, 5)), len(range(10, 0, -1))": "10 5 10\n",
 		"SELECT count(*) FROM range(100000)": "100000\n", "SELECT unnest(range(2))": "0\n1\n", "SELECT 'a' || 'b' || 'c'": "abc\n",
 		"SELECT length(string_agg('a', '')) FROM range(1000)": "1000\n",

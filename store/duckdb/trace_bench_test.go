@@ -63,7 +63,8 @@ func BenchmarkIntake(b *testing.B) {
 	b.ResetTimer()
 	for who := range streams {
 		wg.Go(func() {
-			task, segment := fmt.Appendf(nil, "1700000000000_%d", who%tasks), fmt.Appendf(nil, "6f1d8b7e4a9c4b0f9a3e%d.%d.17000000000000001", who, who)
+			task, segment := fmt.Appendf(nil, "1700000000000_%d", who%tasks),
+				fmt.Appendf(nil, "6f1d8b7e4a9c4b0f9a3e%d.%d.17000000000000001", who, who)
 			list := stacks[who%tasks]
 			sequence := int32(0)
 			for next.Add(each) <= int64(b.N)+each-1 {
@@ -200,8 +201,9 @@ func BenchmarkSegments(b *testing.B) {
 			var list []traceprof.Segment
 			for range each {
 				list = append(list, traceprof.Segment{ID: fmt.Sprintf("6f1d8b7e4a9c4b0f9a3e.%d.1700", n), Trace: fmt.Sprintf("trace-of-%d", n/3),
-					Service: fmt.Sprint("service", n%10), Instance: fmt.Sprint("instance", n%100), Endpoint: fmt.Sprint("/", n%37), Operation: fmt.Sprint("GET:/", n%37),
-					Start: 1_700_000_000_000 + int64(n), End: 1_700_000_000_000 + int64(n+n%1000), Raw: raw})
+					Service: fmt.Sprint("service", n%10), Instance: fmt.Sprint("instance", n%100), Endpoint: fmt.Sprint("/", n%37),
+					Operation: fmt.Sprint("GET:/", n%37),
+					Start:     1_700_000_000_000 + int64(n), End: 1_700_000_000_000 + int64(n+n%1000), Raw: raw})
 				n++
 			}
 			if err := s.PutSegments(b.Context(), list...); err != nil {
@@ -250,7 +252,8 @@ func BenchmarkExpire(b *testing.B) {
 	for n := 0; n < segments; n += 5000 {
 		var list []traceprof.Segment
 		for i := n; i < n+5000; i++ {
-			list = append(list, traceprof.Segment{ID: fmt.Sprint("segment", i), Trace: fmt.Sprint("trace", i/2), Start: int64(i), End: int64(i), Raw: []byte("0123456789")})
+			list = append(list, traceprof.Segment{ID: fmt.Sprint("segment", i), Trace: fmt.Sprint("trace", i/2), Start: int64(i), End: int64(i),
+				Raw: []byte("0123456789")})
 		}
 		if err := s.PutSegments(b.Context(), list...); err != nil {
 			b.Fatal(err)
@@ -294,7 +297,8 @@ func BenchmarkExpireWhileServing(b *testing.B) {
 	put := func(each int) {
 		var list []traceprof.Segment
 		for range each {
-			list = append(list, traceprof.Segment{ID: fmt.Sprint("segment", n), Trace: fmt.Sprint("trace", n/2), Service: "shop", Start: int64(n), End: int64(n), Raw: raw})
+			list = append(list, traceprof.Segment{ID: fmt.Sprint("segment", n), Trace: fmt.Sprint("trace", n/2), Service: "shop", Start: int64(n),
+				End: int64(n), Raw: raw})
 			n++
 		}
 		if err := s.PutSegments(b.Context(), list...); err != nil {
@@ -362,8 +366,10 @@ func BenchmarkSegmentStream(b *testing.B) {
 			var list []traceprof.Segment
 			for i := range 50 {
 				id := fmt.Sprintf("%016x.%d.1700", r.Uint64(), i)
-				raw := fmt.Appendf(nil, "%s%s%x", id, strings.Repeat("http://shop/cart GET Tomcat ", 15), []uint64{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
-				list = append(list, traceprof.Segment{ID: id, Trace: id, Service: fmt.Sprint("service", i%10), Instance: fmt.Sprint("instance", i), Endpoint: fmt.Sprint("/", r.IntN(40)),
+				raw := fmt.Appendf(nil, "%s%s%x", id, strings.Repeat("http://shop/cart GET Tomcat ", 15),
+					[]uint64{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
+				list = append(list, traceprof.Segment{ID: id, Trace: id, Service: fmt.Sprint("service", i%10), Instance: fmt.Sprint("instance", i),
+					Endpoint:  fmt.Sprint("/", r.IntN(40)),
 					Operation: "GET:/x", Start: 1_700_000_000_000 + int64(n), End: 1_700_000_000_000 + int64(n) + r.Int64N(1000), Raw: raw})
 			}
 			start := time.Now()

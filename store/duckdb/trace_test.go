@@ -69,7 +69,8 @@ func drawTraces(t testing.TB, s *Store) string {
 func profiledStore(t testing.TB) *Store {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
 	for k := range 2 {
-		task, err := s.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: fmt.Sprint("s", k), ServiceID: fmt.Sprint("s", k), Created: 1, Start: 1, Duration: 1})
+		task, err := s.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: fmt.Sprint("s", k),
+			ServiceID: fmt.Sprint("s", k), Created: 1, Start: 1, Duration: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,8 @@ func TestTraceViews(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
 	goes := tracetest.Picture("t", "h", "A-C")
 	goes.Language, goes.Count, goes.Nanos = traceprof.GoProfiles, []int64{2}, []int64{20}
-	for _, v := range []traceprof.Snapshots{tracetest.Picture("t", "g", "A-B . @1 A @5:70 A-B"), tracetest.Picture("t", "g", "@5 A @6 B"), goes, tracetest.Picture("t", "h", "@9 A")} {
+	for _, v := range []traceprof.Snapshots{tracetest.Picture("t", "g", "A-B . @1 A @5:70 A-B"), tracetest.Picture("t", "g", "@5 A @6 B"),
+		goes, tracetest.Picture("t", "h", "@9 A")} {
 		if err := s.PutSnapshots(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +212,8 @@ func TestTracesBesideProfiles(t *testing.T) {
 		return s.PutSegments(t.Context(), traceprof.Segment{ID: fmt.Sprint(round), Trace: "t", Start: int64(round), Raw: raw})
 	})
 	do(func(round int) error {
-		return s.PutSnapshots(t.Context(), tracetest.Picture("kept", "s", fmt.Sprintf("@%d A-B%d", round, round)), tracetest.Picture(fmt.Sprint("t", round), "x", "A"))
+		return s.PutSnapshots(t.Context(), tracetest.Picture("kept", "s", fmt.Sprintf("@%d A-B%d", round, round)),
+			tracetest.Picture(fmt.Sprint("t", round), "x", "A"))
 	})
 	do(func(round int) error {
 		_, err := s.Expire(t.Context(), traceprof.Expiry{Before: int64(min(round, rounds/2))})

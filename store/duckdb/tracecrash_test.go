@@ -23,7 +23,8 @@ func feedIntake(in *traceprof.Intake, who string, n int32, noise string) error {
 	s := in.Stream()
 	for i := range int32(10) {
 		stack := fmt.Sprintf("main %s.%s f%d", who, noise, (n+i)%7)
-		err := s.Snapshot(ctx, &traceprof.Snapshot{Task: []byte("task of " + who), Segment: []byte("segment"), Sequence: n + i, Time: int64(n + i), Stack: []byte(stack),
+		err := s.Snapshot(ctx, &traceprof.Snapshot{Task: []byte("task of " + who), Segment: []byte("segment"), Sequence: n + i,
+			Time: int64(n + i), Stack: []byte(stack),
 			Frames: func(stack []byte, yield func([]byte) bool) error {
 				for frame := range strings.FieldsSeq(string(stack)) {
 					yield([]byte(frame))

@@ -67,7 +67,8 @@ func TestWindowsSQL(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
 	m := storetest.NewWindowMaker()
 	for i := range 3 {
-		w := m.Window("shop", firstPush.Add(time.Duration(i)*time.Minute), []string{"pod", "a"}, storetest.Sample{Stack: []string{"main", "work"}, Value: int64(i) + 1})
+		w := m.Window("shop", firstPush.Add(time.Duration(i)*time.Minute), []string{"pod", "a"},
+			storetest.Sample{Stack: []string{"main", "work"}, Value: int64(i) + 1})
 		if _, err := s.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,8 @@ func TestPushesAndImports(t *testing.T) {
 			fmt.Fprintf(&outer, "%-10s", "main")
 			fmt.Fprintf(&inner, "%-10s", fmt.Sprintf("p%d-%d", i, k))
 		}
-		if _, err := s.PutWindows(t.Context(), []*continuous.Window{m.Window("shop", firstPush.Add(time.Duration(i)*time.Minute), nil, samples...)}); err != nil {
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{m.Window("shop", firstPush.Add(time.Duration(i)*time.Minute), nil,
+			samples...)}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

@@ -79,7 +79,8 @@ func BenchmarkPushDuringRollUp(b *testing.B) {
 // went.
 func BenchmarkRetention(b *testing.B) {
 	const services, stacks = 200, 100
-	policy := continuous.Policy{Keep: [3]time.Duration{continuous.Raw: 48 * time.Hour, continuous.Hour: 240 * time.Hour, continuous.Day: 720 * time.Hour}}
+	policy := continuous.Policy{Keep: [3]time.Duration{continuous.Raw: 48 * time.Hour, continuous.Hour: 240 * time.Hour,
+		continuous.Day: 720 * time.Hour}}
 	for b.Loop() {
 		s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
 		m, r := storetest.NewWindowMaker(), rand.New(rand.NewPCG(1, 2))
@@ -98,7 +99,8 @@ func BenchmarkRetention(b *testing.B) {
 			for service := range services {
 				var samples []storetest.Sample
 				for k := range stacks {
-					samples = append(samples, storetest.Sample{Stack: []string{"main", fmt.Sprint("serve", service), fmt.Sprintf("f%d-%d", k, (day+k)/20)}, Value: int64(1+r.IntN(9)) * 10_000_000})
+					samples = append(samples, storetest.Sample{Stack: []string{"main", fmt.Sprint("serve", service),
+						fmt.Sprintf("f%d-%d", k, (day+k)/20)}, Value: int64(1+r.IntN(9)) * 10_000_000})
 				}
 				w := m.Window(fmt.Sprint("service", service), first, nil, samples...)
 				for hour := range 24 {

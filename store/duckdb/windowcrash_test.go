@@ -22,7 +22,8 @@ func pushWindows(s *Store, m *storetest.WindowMaker, who, n int) ([]continuous.O
 	var list []*continuous.Window
 	for i := n; i < n+5; i++ {
 		stack := []string{"main", fmt.Sprint("client", who), fmt.Sprint("f", i%7)}
-		list = append(list, m.Window("shop", firstPush.Add(time.Duration(i)*3*time.Minute), []string{"client", fmt.Sprint(who)}, storetest.Sample{Stack: stack, Value: int64(i) + 1}))
+		list = append(list, m.Window("shop", firstPush.Add(time.Duration(i)*3*time.Minute), []string{"client", fmt.Sprint(who)},
+			storetest.Sample{Stack: stack, Value: int64(i) + 1}))
 	}
 	return s.PutWindows(context.Background(), list)
 }
@@ -62,7 +63,8 @@ func windowsChild(s *Store) error {
 // returns how many there are.
 func pushedBy(t *testing.T, s *Store, who int) int {
 	t.Helper()
-	merged, err := s.Tree(t.Context(), continuous.Query{Matchers: []continuous.Matcher{{Name: "client", Op: continuous.Equal, Value: fmt.Sprint(who)}}})
+	merged, err := s.Tree(t.Context(), continuous.Query{Matchers: []continuous.Matcher{{Name: "client", Op: continuous.Equal,
+		Value: fmt.Sprint(who)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func TestForestIsBounded(t *testing.T) {
 			// and of (other).
 			tree := func(st *duckdb.Store, service string) string {
 				t.Helper()
-				merged, err := st.Tree(t.Context(), continuous.Query{Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: service}}})
+				merged, err := st.Tree(t.Context(), continuous.Query{Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel,
+					Op: continuous.Equal, Value: service}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +111,8 @@ func TestUnusedPaths(t *testing.T) {
 		for i := range n {
 			samples = append(samples, storetest.Sample{Stack: []string{"main", fmt.Sprint("f", 100*day+i)}, Value: 1})
 		}
-		if _, err := st.PutWindows(t.Context(), []*continuous.Window{m.Window("shop", at.Add(time.Duration(day)*24*time.Hour), nil, samples...)}); err != nil {
+		if _, err := st.PutWindows(t.Context(), []*continuous.Window{m.Window("shop", at.Add(time.Duration(day)*24*time.Hour), nil,
+			samples...)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +148,8 @@ func TestLogIsBounded(t *testing.T) {
 	for n := range 36 {
 		var samples []storetest.Sample
 		for i := range 20_000 {
-			samples = append(samples, storetest.Sample{Stack: []string{fmt.Sprint("f", i*7919%20_000)}, Value: int64(1 + i*n*1_000_003%1_000_000_007)})
+			samples = append(samples, storetest.Sample{Stack: []string{fmt.Sprint("f", i*7919%20_000)},
+				Value: int64(1 + i*n*1_000_003%1_000_000_007)})
 		}
 		var list []*continuous.Window
 		for k := range 10 {
@@ -187,7 +190,8 @@ func TestRollUpWritesNoLabels(t *testing.T) {
 		t.Helper()
 		var list []*continuous.Window
 		for i := range series {
-			list = append(list, m.Window("shop", at, []string{"id", strings.Repeat("x", long) + fmt.Sprint(i)}, storetest.Sample{Stack: []string{"main"}, Value: 1}))
+			list = append(list, m.Window("shop", at, []string{"id", strings.Repeat("x", long) + fmt.Sprint(i)},
+				storetest.Sample{Stack: []string{"main"}, Value: 1}))
 		}
 		if _, err := st.PutWindows(t.Context(), list); err != nil {
 			t.Fatal(err)
@@ -244,7 +248,8 @@ func TestSeriesHaveRoom(t *testing.T) {
 	st := open()
 	m, at := storetest.NewWindowMaker(), time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
 	window := func(service string, n int) *continuous.Window {
-		return m.Window(service, at, []string{"id", strings.Repeat("x", 1000) + fmt.Sprint(n)}, storetest.Sample{Stack: []string{"main"}, Value: 1})
+		return m.Window(service, at, []string{"id", strings.Repeat("x", 1000) + fmt.Sprint(n)},
+			storetest.Sample{Stack: []string{"main"}, Value: 1})
 	}
 	put := func(service string, from, until int) {
 		t.Helper()

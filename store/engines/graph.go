@@ -29,7 +29,8 @@ var Models = []string{string(neo4j.Shared), string(neo4j.Thesis)}
 func Init(ctx context.Context, where string, opts InitOptions) error {
 	if neo4j.IsURL(where) {
 		return neo4j.Init(ctx, where, neo4j.InitOptions{
-			Model: neo4j.Model(opts.Model), Potentials: opts.Potentials, Consent: opts.Force, Options: neo4j.Options{PasswordFile: opts.Secret.File, Password: opts.Secret.Ask},
+			Model: neo4j.Model(opts.Model), Potentials: opts.Potentials, Consent: opts.Force,
+			Options: neo4j.Options{PasswordFile: opts.Secret.File, Password: opts.Secret.Ask},
 		})
 	}
 	if opts.Model != "" || opts.Force || opts.Potentials != 0 {

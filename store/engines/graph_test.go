@@ -31,7 +31,8 @@ func TestExportGraph(t *testing.T) {
 		t.Error(err)
 	}
 	broken := errors.New("broken")
-	if err := ExportGraph(t.Context(), failing{mem.New(), broken}, part, "", 0, store.CopyOptions{}); !errors.Is(err, broken) || !strings.Contains(err.Error(), part+" are not whole") {
+	if err := ExportGraph(t.Context(), failing{mem.New(), broken}, part, "", 0, store.CopyOptions{}); !errors.Is(err, broken) ||
+		!strings.Contains(err.Error(), part+" are not whole") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(part, GraphScript)); err == nil {

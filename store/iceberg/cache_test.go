@@ -17,7 +17,8 @@ import (
 func TestEvict(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
-	for name, age := range map[string]time.Duration{"a/old": 4 * time.Hour, "b/older": 5 * time.Hour, "c": 3 * time.Hour, "d/new": time.Minute} {
+	for name, age := range map[string]time.Duration{"a/old": 4 * time.Hour, "b/older": 5 * time.Hour, "c": 3 * time.Hour,
+		"d/new": time.Minute} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

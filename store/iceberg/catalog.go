@@ -136,7 +136,8 @@ func (c *catalog) locations(ctx context.Context, q querier) (map[string]string, 
 	}
 	list := map[string]string{}
 	rows, err := q.QueryContext(ctx, query)
-	if missing := new(pgconn.PgError); errors.As(err, &missing) && missing.Code == "42P01" || err != nil && strings.Contains(err.Error(), "no such table: iceberg_tables") {
+	if missing := new(pgconn.PgError); errors.As(err, &missing) && missing.Code == "42P01" ||
+		err != nil && strings.Contains(err.Error(), "no such table: iceberg_tables") {
 		return nil, nil // the catalog is empty, such as after a creation that failed
 	} else if err != nil {
 		return nil, err

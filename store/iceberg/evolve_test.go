@@ -104,7 +104,8 @@ func TestEvolve(t *testing.T) {
 	if _, ok := m.schema().FindFieldByName("error"); !ok || len(m.Schemas) != 2 || m.CurrentSchema != m.Schemas[1].ID {
 		t.Error(m.CurrentSchema, m.Schemas)
 	}
-	if before := m.Schemas[0].Fields(); !slices.EqualFunc(before, m.schema().Fields()[:len(before)], func(a, b iceberg.NestedField) bool { return a.ID == b.ID && a.Name == b.Name }) {
+	if before := m.Schemas[0].Fields(); !slices.EqualFunc(before, m.schema().Fields()[:len(before)],
+		func(a, b iceberg.NestedField) bool { return a.ID == b.ID && a.Name == b.Name }) {
 		t.Error("columns have other ids than before")
 	}
 }
@@ -214,7 +215,8 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err, len(entries))
 	}
 	d := entries[0].DataFile()
-	for name, want := range map[string][2]string{"benchmark": {"b", "b"}, "run": {"r1", "r2"}, "type": {"alloc", "cpu-samples"}, "metric": {"time", "time"}, "params": {}} {
+	for name, want := range map[string][2]string{"benchmark": {"b", "b"}, "run": {"r1", "r2"}, "type": {"alloc", "cpu-samples"},
+		"metric": {"time", "time"}, "params": {}} {
 		f, _ := m.schema().FindFieldByName(name)
 		if got := [2]string{string(d.LowerBoundValues()[f.ID]), string(d.UpperBoundValues()[f.ID])}; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -122,7 +122,8 @@ func newMetadata(w *warehouse, name string, columns *parquet.Schema, properties 
 	}
 	m.Specs = []iceberg.PartitionSpec{iceberg.NewPartitionSpec(
 		iceberg.PartitionField{SourceIDs: []int{id("date")}, FieldID: monthField, Name: "month", Transform: iceberg.MonthTransform{}},
-		iceberg.PartitionField{SourceIDs: []int{id("benchmark")}, FieldID: bucketField, Name: "bucket", Transform: iceberg.BucketTransform{NumBuckets: Buckets}})}
+		iceberg.PartitionField{SourceIDs: []int{id("benchmark")}, FieldID: bucketField, Name: "bucket",
+			Transform: iceberg.BucketTransform{NumBuckets: Buckets}})}
 	order := sortOrder{ID: 1}
 	for _, name := range []string{"grp", "benchmark", "date"} {
 		order.Fields = append(order.Fields, sortField{"identity", id(name), "asc", "nulls-first"})
@@ -270,8 +271,10 @@ type Change struct {
 
 // apply makes a new snapshot of a table, with new manifests beside its metadata.
 func (m *metadata) apply(ctx context.Context, c Change) error {
-	s := snapshot{ID: rand.Int64(), Parent: m.CurrentSnapshot, Sequence: m.LastSequence + 1, Time: max(time.Now().UnixMilli(), m.LastUpdated), Schema: m.CurrentSchema,
-		Summary: map[string]string{"operation": "append", "added-data-files": strconv.Itoa(len(c.Add)), "deleted-data-files": strconv.Itoa(len(c.Remove))}}
+	s := snapshot{ID: rand.Int64(), Parent: m.CurrentSnapshot, Sequence: m.LastSequence + 1, Time: max(time.Now().UnixMilli(), m.LastUpdated),
+		Schema: m.CurrentSchema,
+		Summary: map[string]string{"operation": "append", "added-data-files": strconv.Itoa(len(c.Add)),
+			"deleted-data-files": strconv.Itoa(len(c.Remove))}}
 	if len(c.Remove) > 0 {
 		s.Summary["operation"] = "overwrite"
 	}
@@ -286,7 +289,8 @@ func (m *metadata) apply(ctx context.Context, c Change) error {
 		if f.Dated {
 			values[monthField] = f.Month
 		}
-		b, err := iceberg.NewDataFileBuilder(m.Specs[0], iceberg.EntryContentData, m.warehouse.location(f.Path), iceberg.ParquetFile, values, nil, nil, f.Rows, f.Size)
+		b, err := iceberg.NewDataFileBuilder(m.Specs[0], iceberg.EntryContentData, m.warehouse.location(f.Path), iceberg.ParquetFile, values,
+			nil, nil, f.Rows, f.Size)
 		if err != nil {
 			return err
 		}
@@ -351,7 +355,8 @@ func (m *metadata) create(ctx context.Context, name string, write func(io.Writer
 	return location, m.warehouse.create(ctx, m.warehouse.path(location), write)
 }
 
-func (m *metadata) writeManifest(ctx context.Context, snapshot int64, write []func(*iceberg.ManifestWriter) error) (manifest iceberg.ManifestFile, err error) {
+func (m *metadata) writeManifest(ctx context.Context, snapshot int64,
+	write []func(*iceberg.ManifestWriter) error) (manifest iceberg.ManifestFile, err error) {
 	var w *iceberg.ManifestWriter
 	var n *counter
 	location, err := m.create(ctx, uuid.NewString()+"-m0.avro", func(out io.Writer) error {
@@ -405,6 +410,7 @@ func (m *metadata) save(ctx context.Context, previous string) (location string, 
 		m.MetadataLog = append(m.MetadataLog, metadataLog{previous, m.LastUpdated})
 		m.MetadataLog = m.MetadataLog[max(0, len(m.MetadataLog)-100):]
 	}
-	m.Saved, err = m.create(ctx, fmt.Sprintf("%05d-%s.metadata.json", version, uuid.NewString()), func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
+	m.Saved, err = m.create(ctx, fmt.Sprintf("%05d-%s.metadata.json", version, uuid.NewString()),
+		func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
 	return m.Saved, err
 }

@@ -73,7 +73,8 @@ func rows[T any](t testing.TB, dir, name string, draw func(r *T) string) (list [
 }
 
 // dates of the runs of file.
-var dates = []time.Time{{}, time.Date(2026, 1, 31, 23, 59, 59, 123456789, time.UTC), time.Date(2026, 2, 1, 1, 0, 0, 0, time.FixedZone("", 7200))}
+var dates = []time.Time{{}, time.Date(2026, 1, 31, 23, 59, 59, 123456789, time.UTC),
+	time.Date(2026, 2, 1, 1, 0, 0, 0, time.FixedZone("", 7200))}
 
 // file is a run of a benchmark with the n-th date.
 func file(t testing.TB, benchmark string, n int, stacks string) *store.File {
@@ -82,8 +83,10 @@ func file(t testing.TB, benchmark string, n int, stacks string) *store.File {
 	return &store.File{Name: "f", Benchmark: testrun.Benchmark{Group: "g", Name: benchmark}, Run: run,
 		Metrics: []testrun.Metric{{Name: "time", Mean: 1.5, Unit: "ms", Better: testrun.Lower, N: 3, Primary: true, Samples: "1 2", Error: 0.5}},
 		Records: []*store.Record{
-			{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(n), 1}, Forest: f, Self: runtest.Vector(f, runtest.Counts(t, stacks))},
-			{Type: profile.NamedType("alloc"), Default: true, Hash: profile.Hash{byte(n), 2}, Forest: f, Self: runtest.Vector(f, runtest.Counts(t, "A 8"))},
+			{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(n), 1}, Forest: f,
+				Self: runtest.Vector(f, runtest.Counts(t, stacks))},
+			{Type: profile.NamedType("alloc"), Default: true, Hash: profile.Hash{byte(n), 2}, Forest: f,
+				Self: runtest.Vector(f, runtest.Counts(t, "A 8"))},
 		}}
 }
 
@@ -115,7 +118,8 @@ func TestTables(t *testing.T) {
 	})
 	for table, c := range map[string]struct{ got, want []string }{
 		"paths": {rows(t, dir, "paths", func(r *pathRow) string {
-			return line(paths[string(r.Path)], "in", paths[optional(r.Parent)], "depth", r.Depth, "recursion", paths[optional(r.Recursion)], r.Distance)
+			return line(paths[string(r.Path)], "in", paths[optional(r.Parent)], "depth", r.Depth, "recursion", paths[optional(r.Recursion)],
+				r.Distance)
 		}), []string{
 			"A in - depth 0 recursion - 0",
 			"A;B in A depth 1 recursion - 0",
@@ -124,7 +128,8 @@ func TestTables(t *testing.T) {
 			"C in - depth 0 recursion - 0",
 		}},
 		"profiles": {rows(t, dir, "profiles", func(r *profileRow) string {
-			return line(r.Group, r.Benchmark, r.BaseName, r.Params, r.Run, r.Attributes, dateText(r.Date), r.Type, r.Default, r.Sum, r.Nodes, *r.MetricMean)
+			return line(r.Group, r.Benchmark, r.BaseName, r.Params, r.Run, r.Attributes, dateText(r.Date), r.Type, r.Default, r.Sum, r.Nodes,
+				*r.MetricMean)
 		}), []string{
 			"2026-01 g a a map[] r2 map[k:v] 2026-01-31T23:00:00Z cpu-samples false 2 3 1.5",
 			"2026-01 g a a map[] r2 map[k:v] 2026-01-31T23:00:00Z alloc true 8 1 1.5",

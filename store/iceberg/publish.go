@@ -22,7 +22,8 @@ const commitNodes = 1 << 24
 
 // bucketOf returns the bucket of a benchmark, as Iceberg's transform bucket[8] computes it.
 func bucketOf(benchmark string) int32 {
-	value := iceberg.BucketTransform{NumBuckets: Buckets}.Apply(iceberg.Optional[iceberg.Literal]{Valid: true, Val: iceberg.StringLiteral(benchmark)})
+	value := iceberg.BucketTransform{NumBuckets: Buckets}.Apply(iceberg.Optional[iceberg.Literal]{Valid: true,
+		Val: iceberg.StringLiteral(benchmark)})
 	return int32(value.Val.(iceberg.Int32Literal))
 }
 
@@ -131,7 +132,8 @@ func (l *Lake) Publish(ctx context.Context, st store.Reader, list []store.Profil
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b store.Profile) int {
-		return cmp.Or(cmp.Compare(order[a.ID].dir, order[b.ID].dir), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
+		return cmp.Or(cmp.Compare(order[a.ID].dir, order[b.ID].dir), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group),
+			cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
 	})
 	if err := p.has.read(ctx, now, p.parts, p.seen); err != nil {
 		return done, err

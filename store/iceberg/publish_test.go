@@ -109,7 +109,8 @@ func TestPublish(t *testing.T) {
 		"functions": {publishedRows(t, l, "functions", func(r *functionName) string { return r.Benchmark + " " + r.Name }),
 			[]string{"- a A", "- a B", "2026-01 a A", "2026-01 a B", "2026-01 a C", "2026-01 b A", "2026-01 b D"}},
 		"profiles": {publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Benchmark + " " + r.Run + " " + r.Type }),
-			[]string{"- a r0 alloc", "- a r0 cpu-samples", "2026-01 a r1 alloc", "2026-01 a r1 cpu-samples", "2026-01 b r1 alloc", "2026-01 b r1 cpu-samples"}},
+			[]string{"- a r0 alloc", "- a r0 cpu-samples", "2026-01 a r1 alloc", "2026-01 a r1 cpu-samples", "2026-01 b r1 alloc",
+				"2026-01 b r1 cpu-samples"}},
 		"metrics": {publishedRows(t, l, "metrics", func(r *metricRow) string { return r.Benchmark + " " + r.Run }),
 			[]string{"- a r0", "2026-01 a r1", "2026-01 b r1"}},
 	} {
@@ -175,7 +176,8 @@ func TestPublishersAtOnce(t *testing.T) {
 		t.Fatal(err, results)
 	}
 	l := openLake(t, dir)
-	if got := publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Benchmark + r.Type }); len(got) != added || len(slices.Compact(got)) != added {
+	if got := publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Benchmark + r.Type }); len(got) != added ||
+		len(slices.Compact(got)) != added {
 		t.Error(got)
 	}
 	if got := publishedRows(t, l, "path_samples", func(r *pathSampleRow) string { return r.Benchmark }); len(got) != 3*(1+publishers) {

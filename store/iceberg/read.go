@@ -106,8 +106,10 @@ func eachRow[T any](ctx context.Context, s *Snapshot, table string, cache *map[s
 
 func (r *profileRow) profile() store.Profile {
 	p := store.Profile{ID: store.ProfileID(r.Profile), Benchmark: testrun.Benchmark{Group: r.Group, Name: r.Benchmark},
-		Run:     testrun.Run{Key: r.Run, Commit: r.Commit, Branch: r.Branch, Repository: r.Repository, Machine: r.Machine, Attributes: maps.Clone(r.Attributes)},
-		Type:    profile.ValueType{Name: r.Type, Unit: r.Unit, Scale: int(r.Scale), Period: r.Period, PeriodUnit: r.PeriodUnit, PeriodName: r.PeriodName, Original: r.Original},
+		Run: testrun.Run{Key: r.Run, Commit: r.Commit, Branch: r.Branch, Repository: r.Repository, Machine: r.Machine,
+			Attributes: maps.Clone(r.Attributes)},
+		Type: profile.ValueType{Name: r.Type, Unit: r.Unit, Scale: int(r.Scale), Period: r.Period, PeriodUnit: r.PeriodUnit,
+			PeriodName: r.PeriodName, Original: r.Original},
 		Default: r.Default, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: time.Duration(r.Duration),
 		Samples: r.Samples, Sum: r.Sum, Nodes: int(r.Nodes), Hash: r.Hash, Parts: slices.Clone(r.Parts), File: r.File, Seq: r.Seq}
 	if r.Date != nil {

@@ -154,7 +154,8 @@ func (t *table[T]) in(partition partition) error {
 	t.partition, t.file = partition, file
 	t.files = append(t.files, File{Partition: partition.Partition, Path: file.Name()})
 	// A writer that is reset forgets the names of columns, which Spark needs.
-	t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
+	t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows),
+		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.KeyValueMetadata("dendro.lake", strconv.Itoa(Version)))
 	return nil
 }

@@ -152,7 +152,8 @@ func (w *warehouse) before(ctx context.Context, table string, limit time.Time) (
 				return nil, err
 			}
 			// A key may be any text, such as one with "..": no file of a lake has it.
-			if name := filepath.FromSlash(strings.TrimPrefix(o.Key, w.prefix)); o.Modified.Before(limit) && filepath.IsLocal(name) && filepath.Clean(name) == name {
+			if name := filepath.FromSlash(strings.TrimPrefix(o.Key, w.prefix)); o.Modified.Before(limit) && filepath.IsLocal(name) &&
+				filepath.Clean(name) == name {
 				paths = append(paths, filepath.Join(w.dir, name))
 			}
 		}

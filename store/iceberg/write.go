@@ -51,7 +51,8 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 	enter := func(p *store.Profile) (partition, error) { return partition{dir: monthOf(p.Run)}, nil }
 	list := slices.Clone(profiles)
 	slices.SortStableFunc(list, func(a, b store.Profile) int {
-		return cmp.Or(cmp.Compare(monthOf(a.Run), monthOf(b.Run)), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
+		return cmp.Or(cmp.Compare(monthOf(a.Run), monthOf(b.Run)), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group),
+			cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
 	})
 	for done := 0; done < len(list); {
 		n := batchLen(list[done:])
@@ -129,7 +130,8 @@ type writer struct {
 
 // newWriter returns a writer of the tables of an export.
 func newWriter(dir string) *writer {
-	w := &writer{ids: newIDs(), functions: &table[functionRow]{dir: filepath.Join(dir, "functions")}, paths: &table[pathRow]{dir: filepath.Join(dir, "paths")}}
+	w := &writer{ids: newIDs(), functions: &table[functionRow]{dir: filepath.Join(dir, "functions")},
+		paths: &table[pathRow]{dir: filepath.Join(dir, "paths")}}
 	w.profiles.dir = filepath.Join(dir, "profiles")
 	w.functionSamples.dir = filepath.Join(dir, "function_samples")
 	w.pathSamples.dir = filepath.Join(dir, "path_samples")
@@ -178,7 +180,8 @@ func (w *writer) end() error {
 
 // finish completes all files.
 func (w *writer) finish() error {
-	return errors.Join(w.end(), w.profiles.close(), w.functions.close(), w.paths.close(), w.functionSamples.close(), w.pathSamples.close(), w.metrics.close())
+	return errors.Join(w.end(), w.profiles.close(), w.functions.close(), w.paths.close(), w.functionSamples.close(), w.pathSamples.close(),
+		w.metrics.close())
 }
 
 // batch reads some profiles and writes their rows. Enter is called before those of each
@@ -254,9 +257,11 @@ func (w *writer) profile(p *store.Profile, part partition) error {
 		params[param.Key] = param.Value
 	}
 	row := profileRow{Profile: string(p.ID), Group: p.Benchmark.Group, Benchmark: p.Benchmark.Name, BaseName: base, Params: params,
-		Run: p.Run.Key, Date: micros(p.Run.Date), Commit: p.Run.Commit, Branch: p.Run.Branch, Repository: p.Run.Repository, Machine: p.Run.Machine,
+		Run: p.Run.Key, Date: micros(p.Run.Date), Commit: p.Run.Commit, Branch: p.Run.Branch, Repository: p.Run.Repository,
+		Machine:    p.Run.Machine,
 		Attributes: p.Run.Attributes, Type: p.Type.Name, Default: p.Default, Unit: p.Type.Unit, Scale: int32(p.Type.Scale), Period: p.Type.Period,
-		PeriodUnit: p.Type.PeriodUnit, PeriodName: p.Type.PeriodName, Original: p.Type.Original, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
+		PeriodUnit: p.Type.PeriodUnit, PeriodName: p.Type.PeriodName, Original: p.Type.Original, Profiler: p.Profiler,
+		ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
 		Sum: p.Sum, Nodes: int32(p.Nodes), Hash: p.Hash, File: p.File, Parts: p.Parts, Seq: p.Seq}
 	if m, ok := p.Metric(); ok {
 		better := string(m.Better)
@@ -327,8 +332,9 @@ func (s *shape) optional(n int32) *[]byte {
 
 // shape computes the ids of a table.
 func (w *writer) shape(t *calltree.Table) *shape {
-	s := &shape{Table: t, functions: make([]FunctionID, len(t.Functions)), paths: make([]byte, 0, 16*t.Len()), recursion: make([]int32, t.Len()),
-		scope: make([]int32, t.Len()), self: make([]int64, t.Len()), total: make([]int64, t.Len()), touched: make([]bool, t.Len()),
+	s := &shape{Table: t, functions: make([]FunctionID, len(t.Functions)), paths: make([]byte, 0, 16*t.Len()),
+		recursion: make([]int32, t.Len()),
+		scope:     make([]int32, t.Len()), self: make([]int64, t.Len()), total: make([]int64, t.Len()), touched: make([]bool, t.Len()),
 		funcSelf: make([]int64, len(t.Functions)), funcTotal: make([]int64, len(t.Functions)), listed: make([]bool, len(t.Functions))}
 	for i := range t.Functions {
 		s.functions[i] = w.ids.hashFunction(t.Functions[i].Name)
@@ -396,7 +402,8 @@ func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.Tre
 		if !s.touched[n] {
 			continue
 		}
-		row := pathSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date, Path: s.pathBytes(n), Self: s.self[n], Total: s.total[n]}
+		row := pathSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date, Path: s.pathBytes(n), Self: s.self[n],
+			Total: s.total[n]}
 		if s.modes != nil {
 			row.Modes = s.modes[n]
 		}
@@ -413,7 +420,8 @@ func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.Tre
 	}
 	for fn := range s.functions {
 		if s.listed[fn] {
-			if err := w.functionSamples.add(functionSampleRow{id, group, benchmark, typ, date, s.functions[fn], s.funcSelf[fn], s.funcTotal[fn]}); err != nil {
+			if err := w.functionSamples.add(functionSampleRow{id, group, benchmark, typ, date, s.functions[fn], s.funcSelf[fn],
+				s.funcTotal[fn]}); err != nil {
 				return err
 			}
 		}

@@ -76,7 +76,8 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 		}
 	}
 	if of == nil {
-		of = &series{Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: start}, typ: w.Type}
+		of = &series{Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels),
+			First: start}, typ: w.Type}
 		s.series[key] = of
 	}
 	if !start.Before(of.newest) {
@@ -84,7 +85,8 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	}
 	of.First, of.Last = continuous.Earlier(of.First, start), continuous.Later(of.Last, start.Add(length))
 	s.seq++
-	added := &window{series: of, hash: w.Hash, seq: s.seq, Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum()}}
+	added := &window{series: of, hash: w.Hash, seq: s.seq,
+		Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum()}}
 	if w.Self.Len() > 0 {
 		added.self = s.translations.Of(w.Forest, interner{s.forest, nil}).Vector(w.Forest, w.Self)
 	}

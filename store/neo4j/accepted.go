@@ -49,7 +49,8 @@ func (s *Store) Accepted(ctx context.Context) (list []store.Acceptance, err erro
 		return t.Each("MATCH (n:Accepted) RETURN n {.*}", nil, func(r bolt.Row) error {
 			n := r.Props(0)
 			upTo, _ := n["upTo"].(float64)
-			list = append(list, store.Acceptance{Finding: n.WholeText("finding"), Benchmark: n.Text("benchmark"), By: n.Text("by"), At: n.Time("at"), Until: n.Time("until"),
+			list = append(list, store.Acceptance{Finding: n.WholeText("finding"), Benchmark: n.Text("benchmark"), By: n.Text("by"),
+				At: n.Time("at"), Until: n.Time("until"),
 				UpTo: upTo, Reason: n.Text("reason")})
 			return nil
 		})

@@ -77,7 +77,8 @@ func (h *history) next() *store.File {
 			v.Nodes, v.Self = append(v.Nodes, int32(p)), append(v.Self, 1+int64(100*h.r.ExpFloat64()))
 		}
 	}
-	r := &store.Record{Type: storetest.TypeOf(profile.CPUSamples), Profiler: "bench", Samples: int64(len(v.Nodes)), Forest: f.Snapshot(), Self: v}
+	r := &store.Record{Type: storetest.TypeOf(profile.CPUSamples), Profiler: "bench", Samples: int64(len(v.Nodes)), Forest: f.Snapshot(),
+		Self: v}
 	binary.BigEndian.PutUint64(r.Hash[:], uint64(h.made))
 	return &store.File{
 		Name:      fmt.Sprintf("%d.collapsed", h.made),
@@ -221,7 +222,8 @@ func importAsPaper(b *testing.B, g *bolt.DB, f *store.File) {
 			invocations = append(invocations, map[string]any{"from": nodeKey(c.key, int(up)), "to": nodeKey(c.key, n)})
 		}
 		if up := recursion[n]; up != calltree.NoNode {
-			recursions = append(recursions, map[string]any{"from": nodeKey(c.key, int(up)), "to": nodeKey(c.key, n), "distance": int64(c.cut.Depth[n] - c.cut.Depth[up])})
+			recursions = append(recursions, map[string]any{"from": nodeKey(c.key, int(up)), "to": nodeKey(c.key, n),
+				"distance": int64(c.cut.Depth[n] - c.cut.Depth[up])})
 		}
 	}
 	err := g.Write(context.Background(), "the paper's import", func(t *bolt.Tx) error {

@@ -76,7 +76,8 @@ func NewBulk(dir string, m Model, potentials int) (*Bulk, error) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s is not empty; give a new directory", dir))
 	}
-	return &Bulk{model: models[m], dir: dir, potentials: potentials, files: map[string]*csvFile{}, benchmarks: map[string]testrun.Benchmark{}, runs: map[string]testrun.Run{},
+	return &Bulk{model: models[m], dir: dir, potentials: potentials, files: map[string]*csvFile{}, benchmarks: map[string]testrun.Benchmark{},
+		runs:         map[string]testrun.Run{},
 		measurements: map[int64]*measured{}, functions: map[int64]profile.Function{}, rawNames: map[int64]rawExample{},
 		paths: map[int64]int64{}, profiles: map[store.ProfileID]bool{}}, nil
 }
@@ -143,8 +144,9 @@ func (b *Bulk) put(f *store.File) error {
 	}
 	for _, r := range f.Records {
 		p := store.Profile{
-			ID: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), Seq: int64(len(b.profiles)) + 1, Benchmark: f.Benchmark, Run: run, Metrics: m.metrics,
-			Type: r.Type, Default: r.Default, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
+			ID: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), Seq: int64(len(b.profiles)) + 1, Benchmark: f.Benchmark, Run: run,
+			Metrics: m.metrics,
+			Type:    r.Type, Default: r.Default, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
 			Hash: r.Hash.String(), Parts: r.Parts, File: f.Name, HasSource: f.Source != nil,
 		}
 		if b.profiles[p.ID] {
@@ -162,10 +164,13 @@ func (b *Bulk) put(f *store.File) error {
 // properties name them. In the files a number identifies a profile: millions of lines
 // refer to it.
 var profileTypes = columns{
-	{"key", "string"}, {"seq", "ID(Profile){id-type:long}"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"}, {"rows", "long"}, {"nodes", "long"},
-	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"}, {"periodUnit", "string"},
+	{"key", "string"}, {"seq", "ID(Profile){id-type:long}"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"},
+	{"rows", "long"}, {"nodes", "long"},
+	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"},
+	{"periodUnit", "string"},
 	{"periodName", "string"}, {"original", "string"}, {"profiler", "string"}, {"profilerVersion", "string"}, {"duration", "long"},
-	{"hasSource", "boolean"}, {"default", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
+	{"hasSource", "boolean"}, {"default", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"},
+	{"metricUnit", "string"},
 	{"paths", "long[]"}, {"selfs", "long[]"}, {"expanded", "long"}, {"potentials", "long"},
 }
 
@@ -261,7 +266,8 @@ func (b *Bulk) putSource(data []byte) (int64, error) {
 func (b *Bulk) Finish() error {
 	b.writeNames()
 	b.writeRuns()
-	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"}, {"attributes", "long"}, {"ready", "boolean"}, {"potentials", "long"}}
+	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"},
+		{"attributes", "long"}, {"ready", "boolean"}, {"potentials", "long"}}
 	var potentials any // null is no property
 	if b.potentials > 0 && b.model.name() == Thesis {
 		potentials = int64(b.potentials)
@@ -285,7 +291,8 @@ func (b *Bulk) Close() error {
 // writeNames writes the distinct functions and examples of their raw names.
 func (b *Bulk) writeNames() {
 	label := b.model.functions()
-	types := columns{{"id", "ID(" + label + "){id-type:long}"}, {"name", "string"}, {"systemName", "string"}, {"module", "string"}, {"file", "string"},
+	types := columns{{"id", "ID(" + label + "){id-type:long}"}, {"name", "string"}, {"systemName", "string"}, {"module", "string"},
+		{"file", "string"},
 		{"startLine", "long"}, {"column", "long"}, {"language", "string"}, {"kind", "string"}}
 	w := b.nodesOf(label, types)
 	for _, id := range slices.Sorted(maps.Keys(b.functions)) {
@@ -317,8 +324,10 @@ func (b *Bulk) writeRuns() {
 	}
 	b.writeAll("Benchmark", benchmarks)
 	b.writeAll("TestRun", runs)
-	w = b.nodesOf("Measurement", columns{{"id", "ID(Measurement){id-type:long}"}, {"writes", "long"}, {"names", "string[]"}, {"means", "double[]"},
-		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}, {"samples", "string[]"}, {"errors", "double[]"}})
+	w = b.nodesOf("Measurement", columns{{"id", "ID(Measurement){id-type:long}"}, {"writes", "long"}, {"names", "string[]"},
+		{"means", "double[]"},
+		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}, {"samples", "string[]"},
+		{"errors", "double[]"}})
 	for _, id := range slices.Sorted(maps.Keys(b.measurements)) {
 		m := b.measurements[id]
 		n := measurementProps(m.metrics)

@@ -21,9 +21,11 @@ func TestAppendCSV(t *testing.T) {
 		value any
 		want  string
 	}{
-		{nil, ""}, {"", `""`}, {`say "hi", \`, `"say ""hi"", \"`}, {"two\nlines", "\"two\nlines\""}, {int64(-7), "-7"}, {0.1, "0.1"}, {true, "true"},
+		{nil, ""}, {"", `""`}, {`say "hi", \`, `"say ""hi"", \"`}, {"two\nlines", "\"two\nlines\""}, {int64(-7), "-7"}, {0.1, "0.1"},
+		{true, "true"},
 		{time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600)), "2026-01-02T02:04:05.000006Z"},
-		{[]string{"a;b", ""}, "\"a;b\x1f\""}, {[]int64{1, -2}, "1\x1f-2"}, {[]float64{1.5, 2}, "1.5\x1f2"}, {[]bool{true, false}, "true\x1ffalse"},
+		{[]string{"a;b", ""}, "\"a;b\x1f\""}, {[]int64{1, -2}, "1\x1f-2"}, {[]float64{1.5, 2}, "1.5\x1f2"},
+		{[]bool{true, false}, "true\x1ffalse"},
 		{[]byte{0, 127, 128, 255}, "0\x1f127\x1f-128\x1f-1"}, {[]int64{}, ""}, {[]string{}, ""},
 	} {
 		got, err := appendCSV([]byte("x,"), c.value)
@@ -79,11 +81,14 @@ func bulk(t *testing.T, m Model, potentials int) (dir string, rows map[string][]
 // TestBulk counts nodes and relationships; that a server takes them is for the
 // tests with a real one.
 func TestBulk(t *testing.T) {
-	common := map[string]int{"Profile": 2, "Benchmark": 1, "BenchmarkGroup": 1, "TestRun": 2, "Measurement": 2, "Source": 2, "Dendro": 1, "RawName": 0,
-		"BenchmarkGroup-HAS_BENCHMARK-Benchmark": 1, "Benchmark-HAS_PROFILE-Profile": 2, "TestRun-HAS_PROFILE-Profile": 2, "Profile-HAS_SOURCE-Source": 2,
+	common := map[string]int{"Profile": 2, "Benchmark": 1, "BenchmarkGroup": 1, "TestRun": 2, "Measurement": 2, "Source": 2, "Dendro": 1,
+		"RawName":                                0,
+		"BenchmarkGroup-HAS_BENCHMARK-Benchmark": 1, "Benchmark-HAS_PROFILE-Profile": 2, "TestRun-HAS_PROFILE-Profile": 2,
+		"Profile-HAS_SOURCE-Source":      2,
 		"Benchmark-MEASURED-Measurement": 2, "TestRun-MEASURED-Measurement": 2}
 	for m, own := range map[Model]map[string]int{
-		Shared: {"Function": 3, "CallPath": 4, "CallPath-OF-Function": 4, "CallPath-CALLS-CallPath": 3, "CallPath-RECURS-CallPath": 1, "Profile-RAN-Function": 6},
+		Shared: {"Function": 3, "CallPath": 4, "CallPath-OF-Function": 4, "CallPath-CALLS-CallPath": 3, "CallPath-RECURS-CallPath": 1,
+			"Profile-RAN-Function": 6},
 		Thesis: {"CodePath": 3, "Function": 10, "Profile-ROOT-Function": 2, "Function-INVOKES-Function": 8, "Function-RECURS-Function": 2},
 	} {
 		dir, rows := bulk(t, m, 0)
@@ -151,13 +156,15 @@ func TestBulkLineBreaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Put(t.Context(), []*store.File{storetest.File("g", "two\nlines", "r", profile.CPUSamples, "A")}, store.PutOptions{Rules: "1"}); err != nil {
+	if _, err := b.Put(t.Context(), []*store.File{storetest.File("g", "two\nlines", "r", profile.CPUSamples, "A")},
+		store.PutOptions{Rules: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	if options, err := os.ReadFile(filepath.Join(dir, bulkOptions)); err != nil || !strings.Contains(string(options), "--multiline-fields=true") {
+	if options, err := os.ReadFile(filepath.Join(dir, bulkOptions)); err != nil ||
+		!strings.Contains(string(options), "--multiline-fields=true") {
 		t.Errorf("%v\n%s", err, options)
 	}
 }

@@ -209,7 +209,8 @@ func (b *Bulk) writeCommand() error {
 		buffer *= 2
 	}
 	// With line breaks in fields the tool cannot divide a file among processors.
-	options := slices.Concat([]string{fmt.Sprintf("--multiline-fields=%t", broken), fmt.Sprintf("--array-delimiter=U+%04X", listSeparator), fmt.Sprintf("--read-buffer-size=%dm", buffer)}, nodes, links)
+	options := slices.Concat([]string{fmt.Sprintf("--multiline-fields=%t", broken), fmt.Sprintf("--array-delimiter=U+%04X", listSeparator),
+		fmt.Sprintf("--read-buffer-size=%dm", buffer)}, nodes, links)
 	script := `#!/bin/sh
 # Makes a database of these files. The server must be stopped; the database is
 # called neo4j unless DATABASE says otherwise. A database that is there already is

@@ -10,7 +10,8 @@ import (
 
 var (
 	pathTypes = columns{{"id", "ID(CallPath){id-type:long}"}, {"depth", "long"}}
-	treeTypes = columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"}, {"depth", "long"},
+	treeTypes = columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"},
+		{"depth", "long"},
 		{"baseSamples", "long"}, {"totalSamples", "long"}, {"base", "double"}, {"total", "double"}}
 	distance = csvColumn{"distance", "long"}
 
@@ -45,7 +46,8 @@ func (shared) bulk(b *Bulk, profile int64, c *content) error {
 		}
 	}
 	for _, r := range c.rows {
-		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(profile, c.functions[r.Func], r.Self, r.Total)
+		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(profile, c.functions[r.Func], r.Self,
+			r.Total)
 	}
 	return nil
 }
@@ -68,7 +70,8 @@ func (thesis) bulk(b *Bulk, profile int64, c *content) error {
 	for n := range number {
 		number[n] = b.number()
 		self, total := c.tree.Self[n], c.tree.Total[n]
-		w.row(append([]any{number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n]) + 1, self, total, c.share(self), c.share(total)}, arrays(n+1)...)...)
+		w.row(append([]any{number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n]) + 1, self, total, c.share(self),
+			c.share(total)}, arrays(n+1)...)...)
 		caller := root
 		if up := c.cut.Parent[n]; up != calltree.NoNode {
 			caller = number[up]

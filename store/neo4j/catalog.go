@@ -129,7 +129,8 @@ func measurementProps(list []testrun.Metric) bolt.Props {
 		names[i], units[i], better[i], means[i], counts[i], primary[i] = m.Name, m.Unit, string(m.Better), m.Mean, int64(m.N), m.Primary
 		samples[i], errors[i] = string(m.Samples), m.Error
 	}
-	return bolt.Props{"names": names, "means": means, "units": units, "better": better, "counts": counts, "primary": primary, "samples": samples, "errors": errors}
+	return bolt.Props{"names": names, "means": means, "units": units, "better": better, "counts": counts, "primary": primary,
+		"samples": samples, "errors": errors}
 }
 
 func readMeasurement(n bolt.Props) []testrun.Metric {
@@ -138,7 +139,8 @@ func readMeasurement(n bolt.Props) []testrun.Metric {
 	samples, errors := n.Texts("samples"), bolt.Column[float64](n["errors"]) // none in stores of older versions
 	var list []testrun.Metric
 	for i := range min(len(names), len(units), len(better), len(means), len(counts), len(primary)) {
-		list = append(list, testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i], Better: testrun.Better(better[i]), N: int(counts[i]), Primary: primary[i]})
+		list = append(list, testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i], Better: testrun.Better(better[i]), N: int(counts[i]),
+			Primary: primary[i]})
 		if i < min(len(samples), len(errors)) {
 			list[i].Samples, list[i].Error = testrun.Samples(samples[i]), errors[i]
 		}

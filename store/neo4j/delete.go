@@ -53,7 +53,8 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 // deleteBatches deletes ranges of profiles while imports are locked out, which guard
 // confirms. What was imported one after the other is linked in the server's files, where
 // transactions lock each other's neighbours: each worker gets the batches of one time.
-func (s *Store) deleteBatches(whole context.Context, profiles []store.Profile, batches [][2]int, guard func() error, removed *atomic.Int64) error {
+func (s *Store) deleteBatches(whole context.Context, profiles []store.Profile, batches [][2]int, guard func() error,
+	removed *atomic.Int64) error {
 	var guarding sync.Mutex
 	group, ctx := errgroup.WithContext(whole)
 	for of := range slices.Chunk(batches, (len(batches)-1)/s.db.ServerProcessors(ctx)+1) {

@@ -100,7 +100,8 @@ func TestOpenErrors(t *testing.T) {
 				s.Close()
 				t.Fatal("it opens")
 			}
-			if text := err.Error(); !strings.Contains(text, c.want) || strings.Contains(text, "hunter2") || strings.Contains(text, "not the password") {
+			if text := err.Error(); !strings.Contains(text, c.want) || strings.Contains(text, "hunter2") ||
+				strings.Contains(text, "not the password") {
 				t.Errorf("the error is %q, want one with %q and no password", text, c.want)
 			}
 		})
@@ -139,7 +140,8 @@ func TestForeignDatabase(t *testing.T) {
 
 	wipe(t, g, "")
 	change(t, g, "CREATE (:"+testMark+":Function {name: 'sine'})")
-	if err := Init(t.Context(), where, InitOptions{Consent: true}); !errors.Is(err, store.ErrNotStore) || !strings.Contains(err.Error(), "needs the labels Function") {
+	if err := Init(t.Context(), where, InitOptions{Consent: true}); !errors.Is(err, store.ErrNotStore) ||
+		!strings.Contains(err.Error(), "needs the labels Function") {
 		t.Errorf("labels in use: %v", err)
 	}
 }
@@ -153,10 +155,12 @@ func TestModels(t *testing.T) {
 	if s := opened(t, where); s.Model() != Thesis {
 		t.Errorf("the model is %s", s.Model())
 	}
-	if _, err := Open(t.Context(), where, Options{Model: Shared}); err == nil || !strings.Contains(err.Error(), "has the model thesis, not shared") {
+	if _, err := Open(t.Context(), where, Options{Model: Shared}); err == nil ||
+		!strings.Contains(err.Error(), "has the model thesis, not shared") {
 		t.Errorf("another model: %v", err)
 	}
-	if err := Init(t.Context(), where, InitOptions{Model: Shared}); err == nil || !strings.Contains(err.Error(), "has the model thesis, not shared") {
+	if err := Init(t.Context(), where, InitOptions{Model: Shared}); err == nil ||
+		!strings.Contains(err.Error(), "has the model thesis, not shared") {
 		t.Errorf("Init with another model: %v", err)
 	}
 	if err := Init(t.Context(), where, InitOptions{Model: "tree"}); err == nil {
@@ -424,7 +428,8 @@ func TestCollision(t *testing.T) {
 			mustPut(t, opened(t, where), store.Refuse, storetest.File("g", "b", "r1", profile.CPU, "A  X\nB"))
 			change(t, dialed(t, where), c.damage)
 			s := opened(t, where)
-			_, err := s.Put(t.Context(), []*store.File{storetest.File("g", "b", "r2", profile.CPU, "A\nB")}, store.PutOptions{Rules: storetest.Rules})
+			_, err := s.Put(t.Context(), []*store.File{storetest.File("g", "b", "r2", profile.CPU, "A\nB")},
+				store.PutOptions{Rules: storetest.Rules})
 			if err == nil || !strings.Contains(err.Error(), "have the same id") {
 				t.Errorf("%v", err)
 			}
@@ -493,7 +498,8 @@ func TestTooLarge(t *testing.T) {
 		t.Fatalf("the server's limit is %d, %v", limit, err)
 	}
 	out := put(t, s, store.Refuse, wideFile("r1", int(limit/6000)), storetest.File("g", "b", "r", profile.CPU, "A"))
-	if err := out[0].Err; err == nil || !strings.Contains(err.Error(), "a heap of") || !strings.Contains(err.Error(), "server.memory.heap.max_size") {
+	if err := out[0].Err; err == nil || !strings.Contains(err.Error(), "a heap of") ||
+		!strings.Contains(err.Error(), "server.memory.heap.max_size") {
 		t.Errorf("%v", err)
 	}
 	if out[1].Err != nil || out[1].Stored != 1 {

@@ -91,7 +91,8 @@ func checkMillion(t *testing.T, s *Store, f *store.File, out store.Outcome) {
 func millionFile(stacks, frames int) *store.File {
 	forest := new(calltree.Forest)
 	function := func(n int) int32 {
-		return forest.Function(profile.Function{Name: fmt.Sprintf("org.example.pkg%d.Class%d.method%d", n%100, n%5000, n), Kind: profile.KindJava})
+		return forest.Function(profile.Function{Name: fmt.Sprintf("org.example.pkg%d.Class%d.method%d", n%100, n%5000, n),
+			Kind: profile.KindJava})
 	}
 	var v calltree.Vector
 	for stack := range stacks {
@@ -146,7 +147,8 @@ func TestNearLimit(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
-	for text, want := range map[string]int64{"0B": 0, "": 0, "nonsense": 0, "-1": 0, "17": 17, "2.00KiB": 2048, "716.80MiB": 751619276, "1g": 1 << 30, "1.5T": 3 << 39} {
+	for text, want := range map[string]int64{"0B": 0, "": 0, "nonsense": 0, "-1": 0, "17": 17, "2.00KiB": 2048, "716.80MiB": 751619276,
+		"1g": 1 << 30, "1.5T": 3 << 39} {
 		if got := parseBytes(text); got != want {
 			t.Errorf("%q is %d bytes, want %d", text, got, want)
 		}

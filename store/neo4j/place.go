@@ -289,11 +289,12 @@ func (b *batchPut) remeasure(t *bolt.Tx, p *filePut, benchmark string, metrics m
 	var changed []map[string]any
 	if err := t.Each(`MATCH (m:Measurement {id: $id}) SET m += $metrics
 		WITH m MATCH (:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
-		RETURN p `+profileColumns, map[string]any{"id": p.measurement, "metrics": metrics, "run": p.file.Run.Key, "benchmark": benchmark}, func(r bolt.Row) error {
-		old := readProfile(r.Props(0))
-		changed = append(changed, map[string]any{"key": string(old.ID), "metric": map[string]any(metricProps(&old, p.metrics))})
-		return nil
-	}); err != nil || len(changed) == 0 {
+		RETURN p `+profileColumns, map[string]any{"id": p.measurement, "metrics": metrics, "run": p.file.Run.Key, "benchmark": benchmark},
+		func(r bolt.Row) error {
+			old := readProfile(r.Props(0))
+			changed = append(changed, map[string]any{"key": string(old.ID), "metric": map[string]any(metricProps(&old, p.metrics))})
+			return nil
+		}); err != nil || len(changed) == 0 {
 		return err
 	}
 	return t.Do("UNWIND $changed AS x MATCH (p:Profile {key: x.key}) SET p += x.metric", map[string]any{"changed": changed})
@@ -333,7 +334,8 @@ func (b *batchPut) writeRuns(t *bolt.Tx) error {
 				}
 			}
 		}
-		if err := t.Do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.have.Key, "run": map[string]any(runProps(run.merged))}); err != nil {
+		if err := t.Do("MATCH (r:TestRun {key: $key}) SET r += $run",
+			map[string]any{"key": run.have.Key, "run": map[string]any(runProps(run.merged))}); err != nil {
 			return err
 		}
 		if run.have.Date.Equal(run.merged.Date) {

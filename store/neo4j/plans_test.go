@@ -53,11 +53,13 @@ type recordingSession struct {
 	to *statements
 }
 
-func (s recordingSession) ExecuteRead(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
+func (s recordingSession) ExecuteRead(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any,
+	error) {
 	return s.Session.ExecuteRead(ctx, s.recorded(work), c...)
 }
 
-func (s recordingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
+func (s recordingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any,
+	error) {
 	return s.Session.ExecuteWrite(ctx, s.recorded(work), c...)
 }
 

@@ -97,7 +97,8 @@ func testPotentialsInCypher(t *testing.T, later bool) {
 		}
 	}
 	change(t, dialed(t, where), "MATCH (d:Dendro) SET d:"+testMark)
-	if err := Init(ctx, where, InitOptions{Model: Thesis, Potentials: highest + 1}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("potentials up to degree %d", init.Potentials)) {
+	if err := Init(ctx, where, InitOptions{Model: Thesis, Potentials: highest + 1}); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("potentials up to degree %d", init.Potentials)) {
 		t.Errorf("another degree: %v", err)
 	}
 	s := opened(t, where)

@@ -82,7 +82,8 @@ func (r *recent) get(q *store.Query, condition string, writes int64) *candidates
 // hasAll reports whether a query whose condition is not empty names profiles that are
 // all among the candidates.
 func (r *recent) hasAll(q *store.Query, condition string) bool {
-	return condition != "" && len(q.Profiles) > 0 && !slices.ContainsFunc(q.Profiles, func(id store.ProfileID) bool { _, ok := r.counts[id]; return !ok })
+	return condition != "" && len(q.Profiles) > 0 && !slices.ContainsFunc(q.Profiles,
+		func(id store.ProfileID) bool { _, ok := r.counts[id]; return !ok })
 }
 
 func (r *recent) set(condition string, writes int64, c *candidates) {

@@ -95,7 +95,8 @@ func TestReadsSelection(t *testing.T) {
 // run, and by id.
 func readsOfSelections(t *testing.T, where string) (reads []int64) {
 	for _, q := range []store.Query{
-		{Benchmarks: []string{"one"}}, {Runs: []string{"r3"}}, {Profiles: []store.ProfileID{store.IDOf(testrun.Benchmark{Group: "g", Name: "one"}, "r3", profile.CPUSamples)}},
+		{Benchmarks: []string{"one"}}, {Runs: []string{"r3"}},
+		{Profiles: []store.ProfileID{store.IDOf(testrun.Benchmark{Group: "g", Name: "one"}, "r3", profile.CPUSamples)}},
 	} {
 		sent := newStatements()
 		s := sent.of(opened(t, where))

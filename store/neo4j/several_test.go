@@ -36,8 +36,10 @@ func TestSeveralImporters(t *testing.T) {
 				wg.Go(func() {
 					for round := range rounds {
 						files := []*store.File{
-							im.File("own", fmt.Sprint("b", who), fmt.Sprint("r", round), profile.CPUSamples, fmt.Sprintf("×%d  ×2\nmain  main\nf%d  g%d", who+1, round, who)),
-							im.File("all", "add up", fmt.Sprint("r", round), profile.CPUSamples, fmt.Sprintf("×%d  ×1  ×2\nmain  main  main\nx  p%d  x\n·   ·   x", 100+who, who)),
+							im.File("own", fmt.Sprint("b", who), fmt.Sprint("r", round), profile.CPUSamples,
+								fmt.Sprintf("×%d  ×2\nmain  main\nf%d  g%d", who+1, round, who)),
+							im.File("all", "add up", fmt.Sprint("r", round), profile.CPUSamples,
+								fmt.Sprintf("×%d  ×1  ×2\nmain  main  main\nx  p%d  x\n·   ·   x", 100+who, who)),
 							storetest.MetricsFile("all", "add up", fmt.Sprint("r", round), storetest.Metric(fmt.Sprint("of ", who), float64(round))),
 						}
 						files[2].Run.Attributes = map[string]string{fmt.Sprint("of ", who): "yes"}
@@ -148,7 +150,8 @@ func TestDeleteAtOnce(t *testing.T) {
 			var files []*store.File
 			for run := range 6 {
 				for benchmark := range 4 {
-					files = append(files, im.File("g", fmt.Sprint("b", benchmark), fmt.Sprint("r", run), profile.CPUSamples, fmt.Sprintf("A  A\nB  C\nD  v%d", run)))
+					files = append(files, im.File("g", fmt.Sprint("b", benchmark), fmt.Sprint("r", run), profile.CPUSamples,
+						fmt.Sprintf("A  A\nB  C\nD  v%d", run)))
 				}
 			}
 			mustPut(t, s, store.Refuse, files...)
@@ -213,7 +216,8 @@ func TestRolledBack(t *testing.T) {
 		<-b.broken
 		cancel()
 	}()
-	if _, err := broken.Put(ctx, []*store.File{bad}, store.PutOptions{Rules: storetest.Rules}); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := broken.Put(ctx, []*store.File{bad}, store.PutOptions{Rules: storetest.Rules}); err != nil &&
+		!errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	good := im.File("g", "b", "r2", profile.CPUSamples, "A\nB")
@@ -229,7 +233,8 @@ func TestExpand(t *testing.T) {
 	where := fresh(t, Shared)
 	s := opened(t, where)
 	im := storetest.NewImporter()
-	mustPut(t, s, store.Refuse, im.File("g", "b", "r1", profile.CPUSamples, "×3  ×4  ×2\nA  A  A\nB  C  A\n·  ·  B"), im.File("g", "b", "r2", profile.CPUSamples, "×5\nA\nB"),
+	mustPut(t, s, store.Refuse, im.File("g", "b", "r1", profile.CPUSamples, "×3  ×4  ×2\nA  A  A\nB  C  A\n·  ·  B"),
+		im.File("g", "b", "r2", profile.CPUSamples, "×5\nA\nB"),
 		wideFile("r3", expandPaths+10))
 	for _, want := range []int{1, 0} {
 		if n, err := s.Expand(t.Context(), store.Query{Runs: []string{"r1"}}, ExpandOptions{}); n != want || err != nil {

@@ -129,7 +129,8 @@ func writeChunk(t *bolt.Tx, ch thesisColumns, nodes int) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(bolt.CheckCount("ancestors", r.Int(0), ch.ancestors), bolt.CheckCount("calls", r.Int(1), nodes), bolt.CheckCount("recursions", r.Int(2), ch.recursions))
+	return cmp.Or(bolt.CheckCount("ancestors", r.Int(0), ch.ancestors), bolt.CheckCount("calls", r.Int(1), nodes),
+		bolt.CheckCount("recursions", r.Int(2), ch.recursions))
 }
 
 // thesisColumns are the parameters of one chunk.

@@ -120,7 +120,8 @@ func TestExpireInBatches(t *testing.T) {
 	long(t)
 	where := fresh(t, Shared)
 	s := opened(t, where)
-	task, err := s.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 1, Start: 1, Duration: 1})
+	task, err := s.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 1, Start: 1,
+		Duration: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,8 @@ func TestLongTexts(t *testing.T) {
 		q    traceprof.SegmentQuery
 		want []traceprof.Segment
 	}{
-		"id": {traceprof.SegmentQuery{IDs: []string{b.ID}}, []traceprof.Segment{b}}, "trace": {traceprof.SegmentQuery{Traces: []string{a.Trace}}, []traceprof.Segment{a}},
+		"id":       {traceprof.SegmentQuery{IDs: []string{b.ID}}, []traceprof.Segment{b}},
+		"trace":    {traceprof.SegmentQuery{Traces: []string{a.Trace}}, []traceprof.Segment{a}},
 		"endpoint": {traceprof.SegmentQuery{Service: a.Service, Endpoint: b.Endpoint, NoRaw: true}, []traceprof.Segment{b}},
 	} {
 		if got, err := s.Segments(t.Context(), c.q); err != nil || !reflect.DeepEqual(got, c.want) {

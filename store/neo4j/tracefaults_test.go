@@ -79,7 +79,8 @@ type losingSession struct {
 	d losingDriver
 }
 
-func (s losingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
+func (s losingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any,
+	error) {
 	if !s.d.lose.CompareAndSwap(true, false) {
 		return s.Session.ExecuteWrite(ctx, work, c...)
 	}
@@ -133,7 +134,8 @@ func TestRemovedWhileWaiting(t *testing.T) {
 // TestLostTraceCommit breaks the connection while transactions commit: each is
 // done once.
 func TestLostTraceCommit(t *testing.T) {
-	task := traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 7, Start: 7, Duration: 5, Instances: []string{"i"}}
+	task := traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 7, Start: 7, Duration: 5,
+		Instances: []string{"i"}}
 	for name, after := range map[string]bool{"before": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
 			where := fresh(t, Shared)

@@ -59,7 +59,8 @@ const (
 
 // steps are the lengths of blocks. Blocks begin at multiples of them, so that hours and
 // days are read as sums.
-var steps = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour}
+var steps = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
+	2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour}
 
 // Options choose a service and its releases.
 type Options struct {
@@ -226,7 +227,8 @@ func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 		var err error
 		if c.Instance != "" {
 			each := (len(p.spread[0]) + headSpread - 1) / headSpread
-			err = errors.Join(b.addSpread(ctx, t, &c, Head, []release{p.head}, p.spread[0], each), b.addSpread(ctx, t, &c, Base, p.base, p.spread[1], each))
+			err = errors.Join(b.addSpread(ctx, t, &c, Head, []release{p.head}, p.spread[0], each),
+				b.addSpread(ctx, t, &c, Base, p.base, p.spread[1], each))
 		} else {
 			err = b.addBlocks(ctx, t, &c, p.head, p.base)
 		}
@@ -424,7 +426,8 @@ type built struct {
 
 // addSpread makes runs of a side of a type that have about each of the instances: as many
 // on both sides, so that the noise between runs of the base is that of the head's.
-func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared, side string, of []release, values []string, each int) error {
+func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared, side string, of []release, values []string,
+	each int) error {
 	runs := max(1, len(values)/each)
 	for i := range min(runs, baseSpread) {
 		var some []string
@@ -464,7 +467,8 @@ func (b *builder) addBlocks(ctx context.Context, t continuous.Type, c *Compared,
 }
 
 // run adds up windows of releases to a run, unless there is none.
-func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from time.Time, length time.Duration, name string, only ...continuous.Matcher) error {
+func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from time.Time, length time.Duration, name string,
+	only ...continuous.Matcher) error {
 	versions := make([]string, len(of))
 	for i, r := range of {
 		versions[i] = r.version
@@ -480,7 +484,8 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 	if len(of) > 1 {
 		version = "(others)"
 	}
-	rec := &store.Record{Type: merged.Tree.Type, Duration: merged.Covered, Samples: merged.Parts, Hash: merged.Tree.Profile().Hash(0), Forest: b.forest, Self: b.vector(merged.Tree)}
+	rec := &store.Record{Type: merged.Tree.Type, Duration: merged.Covered, Samples: merged.Parts, Hash: merged.Tree.Profile().Hash(0),
+		Forest: b.forest, Self: b.vector(merged.Tree)}
 	f := &store.File{
 		Name:      fmt.Sprintf("windows of %s", b.service),
 		Benchmark: testrun.Benchmark{Group: b.service, Name: t.Name},

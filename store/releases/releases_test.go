@@ -38,8 +38,10 @@ func (p *pusher) push(t continuous.Type, version, pod string, start time.Time, v
 		valueType = profile.NamedType("live")
 	}
 	w := &continuous.Window{
-		Series: continuous.Series{Service: "shop", Type: t, Labels: continuous.Labels{{Name: "pod", Value: pod}, {Name: "version", Value: version}}},
-		Start:  start, Length: time.Minute, Type: valueType, Forest: p.forest, Hash: profile.Hash{p.n, byte(start.Unix()), byte(start.Unix() >> 8), byte(start.Unix() >> 16)},
+		Series: continuous.Series{Service: "shop", Type: t,
+			Labels: continuous.Labels{{Name: "pod", Value: pod}, {Name: "version", Value: version}}},
+		Start: start, Length: time.Minute, Type: valueType, Forest: p.forest,
+		Hash: profile.Hash{p.n, byte(start.Unix()), byte(start.Unix() >> 8), byte(start.Unix() >> 16)},
 	}
 	for path, value := range values {
 		at := calltree.NoNode

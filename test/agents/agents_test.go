@@ -46,7 +46,9 @@ func needAgents(t *testing.T) {
 }
 
 // makers start a shop with an agent that reports to a gRPC address.
-var makers = map[string]func(ctx context.Context, dir, server, service string) (*Shop, error){"python": Python, "java": Java, "go": Go, "skywalking-go": SkyWalkingGo}
+var makers = map[string]func(ctx context.Context, dir, server, service string) (*Shop, error){
+	"python": Python, "java": Java, "go": Go, "skywalking-go": SkyWalkingGo,
+}
 
 // begin starts a server and a shop whose agent reports to it.
 func begin(t *testing.T, language, service string) (client, *Shop) {
@@ -158,7 +160,8 @@ func answers(t *testing.T, c client, shop *Shop, task string, took []Took) {
 	}
 	for i := range list {
 		elements := c.analyze(&list[i])
-		s, r := duration(elements, shop.Slow), duration(elements, strings.Replace(strings.Replace(shop.Slow, "load_prices", "render", 1), "loadPrices", "render", 1))
+		s, r := duration(elements, shop.Slow), duration(elements,
+			strings.Replace(strings.Replace(shop.Slow, "load_prices", "render", 1), "loadPrices", "render", 1))
 		slow, rest = append(slow, s), append(rest, r)
 		t.Logf("segment of %d ms: slow %v, rest %v", list[i].Duration, s, r)
 		sameElsewhere(t, c, &list[i], shop.Slow, s)

@@ -17,8 +17,9 @@ func recording(t *testing.T, c client, shop *Shop) {
 		Task struct{ Code, ID, ErrorReason *string }
 	}
 	c.query(&created, `mutation ($request: AsyncProfilerTaskCreationRequest!) { task: createAsyncProfilerTask(asyncProfilerTaskCreationRequest: $request) { code id errorReason } }`,
-		map[string]any{"request": map[string]any{"serviceId": ids.Service(shop.Service), "serviceInstanceIds": []string{ids.Instance(shop.Service, shop.Instance)},
-			"duration": 8, "events": []string{"CPU"}}})
+		map[string]any{"request": map[string]any{"serviceId": ids.Service(shop.Service),
+			"serviceInstanceIds": []string{ids.Instance(shop.Service, shop.Instance)},
+			"duration":           8, "events": []string{"CPU"}}})
 	if created.Task.ID == nil {
 		t.Fatalf("the task was refused: %+v", created.Task)
 	}

@@ -43,13 +43,15 @@ func TestBooster(t *testing.T) {
 	task := c.create(shop)
 	sample(t, c, shop, task)
 	recording(t, c, shop)
-	facts, err := json.Marshal(map[string]string{"service": shop.Service, "instance": shop.Instance, "endpoint": shop.Endpoint, "slow": slowName(shop.Slow), "spin": "Shop.spin"})
+	facts, err := json.Marshal(map[string]string{"service": shop.Service, "instance": shop.Instance, "endpoint": shop.Endpoint,
+		"slow": slowName(shop.Slow), "spin": "Shop.spin"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "npm", "run", "--silent", "e2e", "booster")
 	cmd.Dir = web
-	cmd.Env = append(os.Environ(), "DENDRO_TEST_BINARY="+program.Path(), "DENDRO_PAGE="+c.s.HTTP, "DENDRO_SHOP="+string(facts), "DENDRO_BOOSTER="+ui)
+	cmd.Env = append(os.Environ(), "DENDRO_TEST_BINARY="+program.Path(), "DENDRO_PAGE="+c.s.HTTP, "DENDRO_SHOP="+string(facts),
+		"DENDRO_BOOSTER="+ui)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "1 passed") {
 		t.Errorf("%v\n%s", err, out)

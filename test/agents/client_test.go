@@ -148,7 +148,8 @@ func (c client) analyze(s *segment) []element {
 	span := s.Spans[len(s.Spans)-1]
 	c.query(&data, `query ($queries: [SegmentProfileAnalyzeQuery!]!) { analyze: getSegmentsProfileAnalyze(queries: $queries) { tip
 		trees { elements { id parentId codeSignature duration durationChildExcluded count } } } }`,
-		map[string]any{"queries": []any{map[string]any{"segmentId": span.SegmentID, "timeRange": map[string]any{"start": span.StartTime, "end": span.EndTime}}}})
+		map[string]any{"queries": []any{map[string]any{"segmentId": span.SegmentID,
+			"timeRange": map[string]any{"start": span.StartTime, "end": span.EndTime}}}})
 	if data.Analyze.Tip != nil {
 		c.t.Errorf("the analysis of segment %s has the tip %q", span.SegmentID, *data.Analyze.Tip)
 	}

@@ -78,13 +78,15 @@ func TestCollector(t *testing.T) {
 		return s
 	}
 	s := serve("127.0.0.1:0", "127.0.0.1:0")
-	services := map[string]string{"collected.http": program.FreeAddress(t), "collected.grpc": program.FreeAddress(t)} // where their pipelines receive
+	// where their pipelines receive
+	services := map[string]string{"collected.http": program.FreeAddress(t), "collected.grpc": program.FreeAddress(t)}
 	config := filepath.Join(dir, "collector.yaml")
 	text := fmt.Sprintf(collectorConfig, services["collected.http"], services["collected.grpc"], s.HTTP, s.GRPC)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	collector, err := start(t.Context(), exec.CommandContext(t.Context(), binary, "--config", config, "--feature-gates=+service.profilesSupport"),
+	collector, err := start(t.Context(), exec.CommandContext(t.Context(), binary, "--config", config,
+		"--feature-gates=+service.profilesSupport"),
 		func(line string) bool { return strings.Contains(line, "Everything is ready") })
 	if err != nil {
 		t.Fatal(err)

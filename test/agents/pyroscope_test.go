@@ -22,7 +22,8 @@ const agentsToken = "the-token-of-these-agents"
 // flame returns the total of a type, and the names in its flame graph.
 func flame(t *testing.T, server, query string) (total int64, names []string) {
 	t.Helper()
-	resp, err := http.Get(server + "/pyroscope/render?" + url.Values{"query": {query}, "from": {"now-1h"}, "until": {"now+1h"}, "max-nodes": {"100000"}}.Encode())
+	resp, err := http.Get(server + "/pyroscope/render?" + url.Values{"query": {query}, "from": {"now-1h"}, "until": {"now+1h"},
+		"max-nodes": {"100000"}}.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,8 @@ func (k sdk) labelled(t *testing.T, s *program.Server, id string) {
 func (k sdk) totals(t *testing.T, s *program.Server, id, labels string) map[string]float64 {
 	t.Helper()
 	totals := map[string]float64{}
-	for _, row := range program.Rows(t, program.Must(t, t.TempDir(), "top", "--store", s.HTTP, "--labels", labels, "--type", id, "-o", "json")) {
+	for _, row := range program.Rows(t, program.Must(t, t.TempDir(), "top", "--store", s.HTTP, "--labels", labels, "--type", id, "-o",
+		"json")) {
 		totals[row["function"].(string)] = row["total"].(float64)
 	}
 	return totals
@@ -124,7 +126,8 @@ func TestPyroscopeGo(t *testing.T) {
 		types: map[string]string{"cpu": cpuType, "samples": "process_cpu:samples:count:cpu:nanoseconds", "alloc_space": allocSpaceType}}
 	k.stored(t, s, w)
 	k.labelled(t, s, cpuType)
-	for _, id := range []string{"goroutines:goroutine:count:goroutine:count", "mutex:delay:nanoseconds:contentions:count", "block:delay:nanoseconds:contentions:count"} {
+	for _, id := range []string{"goroutines:goroutine:count:goroutine:count", "mutex:delay:nanoseconds:contentions:count",
+		"block:delay:nanoseconds:contentions:count"} {
 		if total, _ := flame(t, s.HTTP, id+`{service_name="pushed.go.app"}`); total == 0 {
 			t.Errorf("%s: nothing", id)
 		}
@@ -256,7 +259,8 @@ func java(t *testing.T, path, format string) func(address string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	return func(address string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), "java", "-Xmx128m", "-Djava.io.tmpdir="+t.TempDir(), "-cp", filepath.Join(folder, "pyroscope.jar"),
+		return exec.CommandContext(t.Context(), "java", "-Xmx128m", "-Djava.io.tmpdir="+t.TempDir(), "-cp",
+			filepath.Join(folder, "pyroscope.jar"),
 			"pyroscope/java/Pushed.java", address+path, agentsToken, format)
 	}
 }

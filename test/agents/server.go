@@ -29,7 +29,8 @@ func (s *Server) Restart(ctx context.Context) error {
 
 func (s *Server) listen(ctx context.Context, http, grpc string) (err error) {
 	found := map[string]string{}
-	s.Process, err = start(ctx, exec.CommandContext(ctx, s.binary, "serve", "--store", s.store, "--http-listen", http, "--grpc-listen", grpc, "--log-level", "warn"), func(line string) bool {
+	s.Process, err = start(ctx, exec.CommandContext(ctx, s.binary, "serve", "--store", s.store, "--http-listen", http, "--grpc-listen", grpc,
+		"--log-level", "warn"), func(line string) bool {
 		if f := strings.Fields(line); len(f) == 2 {
 			found[f[0]] = f[1]
 		}

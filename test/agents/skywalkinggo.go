@@ -40,7 +40,8 @@ func SkyWalkingGo(ctx context.Context, dir, server, service string) (*Shop, erro
 	}
 	s := &Shop{Service: service, Instance: service + "@test", Endpoint: "GET:/checkout", Slow: "main.loadPrices:"}
 	cmd := exec.CommandContext(ctx, program)
-	cmd.Env = append(os.Environ(), "SW_AGENT_NAME="+s.Service, "SW_AGENT_INSTANCE_NAME="+s.Instance, "SW_AGENT_REPORTER_GRPC_BACKEND_SERVICE="+server,
+	cmd.Env = append(os.Environ(), "SW_AGENT_NAME="+s.Service, "SW_AGENT_INSTANCE_NAME="+s.Instance,
+		"SW_AGENT_REPORTER_GRPC_BACKEND_SERVICE="+server,
 		"SW_AGENT_REPORTER_GRPC_PROFILE_FETCH_INTERVAL=1", "SW_AGENT_REPORTER_GRPC_PPROF_TASK_FETCH_INTERVAL=1")
 	return s, s.start(ctx, cmd)
 }

@@ -40,7 +40,8 @@ func TestSkyWalkingGo(t *testing.T) {
 		Task struct{ ID, ErrorReason *string }
 	}
 	c.query(&created, `mutation ($request: PprofTaskCreationRequest!) { task: createPprofTask(pprofTaskCreationRequest: $request) { code id errorReason } }`,
-		map[string]any{"request": map[string]any{"serviceId": ids.Service(shop.Service), "serviceInstanceIds": []string{ids.Instance(shop.Service, shop.Instance)}, "duration": 1, "events": "CPU"}})
+		map[string]any{"request": map[string]any{"serviceId": ids.Service(shop.Service),
+			"serviceInstanceIds": []string{ids.Instance(shop.Service, shop.Instance)}, "duration": 1, "events": "CPU"}})
 	if created.Task.ID == nil {
 		t.Fatalf("the pprof task was refused: %v", created.Task.ErrorReason)
 	}

@@ -23,7 +23,8 @@ func TestTaskPage(t *testing.T) {
 	}
 	c, shop := begin(t, "python", "shop-page")
 	warm(t, c, shop)
-	facts, err := json.Marshal(map[string]string{"url": shop.URL, "service": shop.Service, "instance": shop.Instance, "endpoint": shop.Endpoint, "slow": slowName(shop.Slow)})
+	facts, err := json.Marshal(map[string]string{"url": shop.URL, "service": shop.Service, "instance": shop.Instance,
+		"endpoint": shop.Endpoint, "slow": slowName(shop.Slow)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,8 @@ const (
 // blob returns a window as a pprof file.
 func (r *recorded) blob(b *testing.B, counts map[int]int64, start time.Time) []byte {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: samplePeriod, TimeNanos: start.UnixNano(), DurationNanos: int64(windowLength)}
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: samplePeriod, TimeNanos: start.UnixNano(),
+		DurationNanos: int64(windowLength)}
 	at := map[string]*profile.Location{}
 	for _, i := range sortedKeys(counts) {
 		s := &profile.Sample{Value: []int64{counts[i], counts[i] * samplePeriod}}
@@ -301,7 +302,8 @@ func benchWindowQueries(b *testing.B, services []recorded) {
 }
 
 func cpuOf(service string) continuous.Query {
-	q := continuous.Query{Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"}}
+	q := continuous.Query{Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu",
+		PeriodUnit: "nanoseconds"}}
 	if service != "" {
 		q.Matchers = []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: service}}
 	}
@@ -364,7 +366,8 @@ func benchMonths(b *testing.B, services []recorded) {
 			b.Fatal(err)
 		}
 		if hour%24 == 23 {
-			if _, err := s.RollUp(b.Context(), firstWindow.Add(time.Duration(hour+1)*time.Hour), continuous.Policy{Keep: [3]time.Duration{48 * time.Hour}}); err != nil {
+			if _, err := s.RollUp(b.Context(), firstWindow.Add(time.Duration(hour+1)*time.Hour),
+				continuous.Policy{Keep: [3]time.Duration{48 * time.Hour}}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -419,7 +422,8 @@ func BenchmarkContinuousForest(b *testing.B) {
 		for range nodes {
 			v.Self = append(v.Self, (1+rnd.Int64N(5))*samplePeriod)
 		}
-		w := &continuous.Window{Series: continuous.Series{Service: fmt.Sprint("svc-", service), Type: cpuOf("").Type}, Start: firstWindow.Add(time.Duration(hour) * time.Hour), Length: windowLength,
+		w := &continuous.Window{Series: continuous.Series{Service: fmt.Sprint("svc-", service), Type: cpuOf("").Type},
+			Start: firstWindow.Add(time.Duration(hour) * time.Hour), Length: windowLength,
 			Forest: forest, Self: v, Type: dendro.ValueType{Name: dendro.CPU, Unit: "nanoseconds"}}
 		binary.LittleEndian.PutUint32(w.Hash[:], rnd.Uint32())
 		return w

@@ -129,7 +129,8 @@ func (r *Result) printImports(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n### %s: import of text in memory, medians of the rounds\n\n", r.Suite)
 	t := &table{w: w}
-	t.row("engine", "profiles", "M nodes", "load s", "checkpoint s", "CPU s (load + checkpoint)", "M nodes/s", "text GB/s", "MB", "bytes per node", "load speed", "speed", "size")
+	t.row("engine", "profiles", "M nodes", "load s", "checkpoint s", "CPU s (load + checkpoint)", "M nodes/s", "text GB/s", "MB",
+		"bytes per node", "load speed", "speed", "size")
 	for _, e := range r.Engines {
 		if len(e.Imports) == 0 {
 			continue

@@ -26,7 +26,8 @@ func TestBenchInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "one"}, {"checkout", "-q", "-b", "topic"}, {"commit", "-q", "--allow-empty", "-m", "two"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "one"},
+		{"checkout", "-q", "-b", "topic"}, {"commit", "-q", "--allow-empty", "-m", "two"}} {
 		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
 		c.Dir = dir
 		program.Succeed(t, c)

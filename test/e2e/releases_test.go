@@ -87,7 +87,8 @@ func TestReleases(t *testing.T) {
 				s.compiles = 4
 			}
 			from := at.Add(time.Duration(v*windows+i) * time.Minute)
-			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", p.HTTP, url.QueryEscape("shop{service_version="+version+"}"), from.Unix(), from.Add(time.Minute).Unix())
+			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", p.HTTP, url.QueryEscape("shop{service_version="+version+"}"),
+				from.Unix(), from.Add(time.Minute).Unix())
 			resp, err := http.Post(address, "application/octet-stream", bytes.NewReader(s.profiled(t, 60_000)))
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +117,8 @@ func TestReleases(t *testing.T) {
 	var report struct {
 		Notes []string
 	}
-	if err := json.Unmarshal([]byte(program.Must(t, dir, "report", "--store", p.HTTP, "--service", "shop", "-o", "json")), &report); err != nil || len(report.Notes) == 0 || !strings.Contains(report.Notes[0], `"1.1", the time before`) {
+	if err := json.Unmarshal([]byte(program.Must(t, dir, "report", "--store", p.HTTP, "--service", "shop", "-o", "json")),
+		&report); err != nil || len(report.Notes) == 0 || !strings.Contains(report.Notes[0], `"1.1", the time before`) {
 		t.Errorf("the report does not say what it compares: %v, %q", err, report.Notes)
 	}
 }

@@ -33,7 +33,8 @@ func TestServicesInTheList(t *testing.T) {
 			noise := func(n int) int { return (minute*7+i*3)*n%11 - 5 }
 			text := fmt.Sprintf("main;handle;price%d %d\nmain;handle;tax %d\nmain;handle;write %d\nmain;read %d\nmain;plan %d\n", i, price+noise(3), 100+noise(5), 200+noise(7), 150+noise(2), 90+noise(4))
 			from := at.Add(time.Duration(minute) * time.Minute)
-			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d", p.HTTP, url.QueryEscape(fmt.Sprintf("svc%d{service_version=%s}", i, version)), from.Unix(), from.Add(time.Minute).Unix())
+			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d", p.HTTP,
+				url.QueryEscape(fmt.Sprintf("svc%d{service_version=%s}", i, version)), from.Unix(), from.Add(time.Minute).Unix())
 			resp, err := http.Post(address, "text/plain", strings.NewReader(text))
 			if err != nil {
 				t.Fatal(err)
@@ -75,8 +76,10 @@ func TestServicesInTheList(t *testing.T) {
 			t.Fatalf("%s: %v in the list: %s", when, err, text)
 		}
 		for surface, text := range map[string]string{
-			"regressions": program.Must(t, dir, "regressions", "--store", p.HTTP), "overview": program.Must(t, dir, "overview", "--store", p.HTTP), "report": program.Must(t, dir, "report", "--store", p.HTTP),
-			"report of Home": get("/api/v1/report?candidates=0&max-depth=0&changed=true"), "/api/v1/regressions": get("/api/v1/regressions"), "mcp": mcp()} {
+			"regressions": program.Must(t, dir, "regressions", "--store", p.HTTP), "overview": program.Must(t, dir, "overview", "--store", p.HTTP),
+			"report":         program.Must(t, dir, "report", "--store", p.HTTP),
+			"report of Home": get("/api/v1/report?candidates=0&max-depth=0&changed=true"), "/api/v1/regressions": get("/api/v1/regressions"),
+			"mcp": mcp()} {
 			for i := 1; i < 7; i++ {
 				if want := fmt.Sprintf("price%d", i); !strings.Contains(text, want) || !strings.Contains(text, fmt.Sprintf("svc%d", i)) {
 					t.Errorf("%s, %s: no %s in\n%s", when, surface, want, text)

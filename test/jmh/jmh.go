@@ -38,7 +38,8 @@ func Build(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	for _, args := range [][]string{{"javac", "-d", classes, "-cp", path, "-processorpath", path, "Prices.java"}, {"jar", "cfm", "benchmarks.jar", "manifest", "-C", classes, "."}} {
+	for _, args := range [][]string{{"javac", "-d", classes, "-cp", path, "-processorpath", path, "Prices.java"},
+		{"jar", "cfm", "benchmarks.jar", "manifest", "-C", classes, "."}} {
 		c := exec.CommandContext(ctx, args[0], args[1:]...)
 		c.Dir = dir
 		if out, err := c.CombinedOutput(); err != nil {
@@ -63,7 +64,8 @@ func wrapped(text string) string {
 // AsyncProfiler copies the library of async-profiler to a file in dir and returns its name
 // there; empty on systems for which Maven Central has none.
 func AsyncProfiler(ctx context.Context, dir string) (string, error) {
-	arch := map[string]string{"linux/amd64": "linux-x64", "linux/arm64": "linux-arm64", "darwin/amd64": "macos", "darwin/arm64": "macos"}[runtime.GOOS+"/"+runtime.GOARCH]
+	arch := map[string]string{"linux/amd64": "linux-x64", "linux/arm64": "linux-arm64", "darwin/amd64": "macos",
+		"darwin/arm64": "macos"}[runtime.GOOS+"/"+runtime.GOARCH]
 	if arch == "" {
 		return "", nil
 	}

@@ -41,7 +41,8 @@ func TestJMH(t *testing.T) {
 		return
 	}
 	t.Run("bench with async-profiler", func(t *testing.T) {
-		program.Must(t, dir, "bench", "--store", "async.duckdb", "--run", "r", "--count", "1", "--profiler", "async-profiler="+library, "--", "java", "-jar", "benchmarks.jar")
+		program.Must(t, dir, "bench", "--store", "async.duckdb", "--run", "r", "--count", "1", "--profiler", "async-profiler="+library, "--",
+			"java", "-jar", "benchmarks.jar")
 		recorded(t, dir, "async.duckdb", map[string]int{"r": 2})
 	})
 	for _, output := range []string{"jfr", "collapsed", "flamegraph"} {
@@ -105,7 +106,8 @@ func recorded(t *testing.T, dir, store string, want map[string]int) {
 	if len(runs) != len(want) {
 		t.Errorf("runs %v, want %v", runs, want)
 	}
-	if text = program.Must(t, dir, "find", "--store", store, "shop.Prices.sorted", "--type", "cpu-samples", "--param", "size=100", "-o", "json"); len(program.Rows(t, text)) == 0 {
+	if text = program.Must(t, dir, "find", "--store", store, "shop.Prices.sorted", "--type", "cpu-samples", "--param", "size=100", "-o",
+		"json"); len(program.Rows(t, text)) == 0 {
 		t.Errorf("the benchmark's function is in no profile: %s", text)
 	}
 }

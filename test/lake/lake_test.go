@@ -75,7 +75,8 @@ func machines(t *testing.T, p *postgres, database, warehouse string, publishers 
 	}
 	same := func() {
 		t.Helper()
-		for _, question := range []string{"top --benchmark checkout --type cpu --rows 0", "tree --benchmark checkout --type cpu", "regressions", "runs"} {
+		for _, question := range []string{"top --benchmark checkout --type cpu --rows 0", "tree --benchmark checkout --type cpu", "regressions",
+			"runs"} {
 			args := append(strings.Fields(question), "-o", "json", "--store")
 			if diff := cmp.Diff(must(append(args, "all.duckdb")...), must(append(args, lake)...)); diff != "" {
 				t.Errorf("%s: %s", question, diff)
@@ -97,7 +98,8 @@ func machines(t *testing.T, p *postgres, database, warehouse string, publishers 
 	}{
 		{"leave out --warehouse", []string{"publish", "--store", "all.duckdb", "--to", url, "--warehouse", "elsewhere"}},
 		{"there is no lake (dendro publish creates one)", []string{"top", "--store", strings.Replace(lake, "/"+database, "/template1", 1)}},
-		{"say where its files are to be", []string{"publish", "--store", "all.duckdb", "--to", strings.Replace(url, "/"+database, "/template1", 1)}},
+		{"say where its files are to be", []string{"publish", "--store", "all.duckdb", "--to",
+			strings.Replace(url, "/"+database, "/template1", 1)}},
 		{"a lake is named by its catalog", []string{"top", "--store", "lake:s3://bucket/lake"}},
 	} {
 		if _, text, status := program.Finish(t, command("reader", c.args...)); status != 1 || !strings.Contains(text, c.text) {

@@ -60,7 +60,8 @@ func checkModules(t *testing.T, linked []string) {
 		t.Errorf("a program that imports format and calltree links %d modules, want 1 to %d: %q", len(linked), maxModules, linked)
 	}
 	for _, m := range linked {
-		for _, heavy := range []string{"duckdb", "azure", "Azure", "iceberg", "arrow", "franz", "neo4j", "grpc", "minio", "sqlite", "pgx", "prometheus", "cobra"} {
+		for _, heavy := range []string{"duckdb", "azure", "Azure", "iceberg", "arrow", "franz", "neo4j", "grpc", "minio", "sqlite", "pgx",
+			"prometheus", "cobra"} {
 			if strings.Contains(m, heavy) {
 				t.Errorf("a program that imports format and calltree links %s", m)
 			}

@@ -19,7 +19,8 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 var (
 	scripts = []string{"testdata/engineer.md", "testdata/operator.md", "testdata/researcher.md"}
-	weeks   = []string{"testdata/week/go.md", "testdata/week/node.md", "testdata/week/python.md", "testdata/week/cpp.md", "testdata/week/jvm.md", "testdata/week/rust.md"}
+	weeks   = []string{"testdata/week/go.md", "testdata/week/node.md", "testdata/week/python.md", "testdata/week/cpp.md",
+		"testdata/week/jvm.md", "testdata/week/rust.md"}
 )
 
 // shortWeeks are those of every check, the quickest ones: of Go, and of a language whose
@@ -47,7 +48,8 @@ func TestNewUsers(t *testing.T) {
 				replace = append(replace, usual, program.FreeAddress(t))
 			}
 			session.Run(t, script, session.Options{Replace: strings.NewReplacer(replace...),
-				Env: []string{"MAKELEVEL=", "MAKEFLAGS=", "GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
+				Env: []string{"MAKELEVEL=", "MAKEFLAGS=", "GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me",
+					"GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
 		})
 	}
 }
@@ -65,7 +67,8 @@ func TestWeeks(t *testing.T) {
 	for _, script := range list {
 		name := strings.TrimSuffix(filepath.Base(script), ".md")
 		t.Run(name, func(t *testing.T) {
-			o := session.Options{Env: []string{"GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}}
+			o := session.Options{Env: []string{"GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me",
+				"GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}}
 			switch name {
 			case "python":
 				o.Path = []string{filepath.Join(pythonTools(t), "bin")}
@@ -89,7 +92,8 @@ func pythonTools(t *testing.T) string {
 		return dir
 	}
 	for _, args := range [][]string{{"python3", "-m", "venv", "--clear", dir},
-		{filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "pytest==9.*", "pytest-benchmark==5.*", "py-spy==0.4.*"}, {"touch", filepath.Join(dir, "whole")}} {
+		{filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "pytest==9.*", "pytest-benchmark==5.*",
+			"py-spy==0.4.*"}, {"touch", filepath.Join(dir, "whole")}} {
 		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v\n%s", args, err, out)
 		}

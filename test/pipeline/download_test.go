@@ -88,10 +88,12 @@ func TestDownload(t *testing.T) {
 func TestReleaseTags(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	for tag, refused := range map[string]bool{
-		"v1;touch$IFS" + mark + ";false;": true, "v1$(touch " + mark + ")": true, "v1$(shell touch " + mark + ")": true, "v1`touch " + mark + "`": true,
-		"v1.2.3' -X 'x": true, "-v1": true, "latest": true, "v1.2": true, "v1.2.3/../../x": true, "v1.2.3": false, "v1.2.3-rc.1": false,
+		"v1;touch$IFS" + mark + ";false;": true, "v1$(touch " + mark + ")": true, "v1$(shell touch " + mark + ")": true,
+		"v1`touch " + mark + "`": true,
+		"v1.2.3' -X 'x":          true, "-v1": true, "latest": true, "v1.2": true, "v1.2.3/../../x": true, "v1.2.3": false, "v1.2.3-rc.1": false,
 	} {
-		for _, c := range []*exec.Cmd{exec.Command("tools/release", "wrong"), exec.Command("make", "release", "ARCH=wrong"), exec.Command("make", "release", "ARCH=wrong", "VERSION="+tag)} {
+		for _, c := range []*exec.Cmd{exec.Command("tools/release", "wrong"), exec.Command("make", "release", "ARCH=wrong"),
+			exec.Command("make", "release", "ARCH=wrong", "VERSION="+tag)} {
 			c.Dir = "../.."
 			c.Env = append(os.Environ(), "GITHUB_REF_TYPE=tag", "VERSION="+tag)
 			out, err := c.CombinedOutput()

@@ -99,10 +99,12 @@ func (w *world) build(branch string) (text string, status int) {
 		w.t.Fatal(err)
 	}
 	pull := branch != "main"
-	values := map[string]string{"runner.temp": temp, "runner.os": "Linux", "runner.arch": "X64", "github.token": "", "github.action_ref": "main", "github.action_path": root, "github.run_id": fmt.Sprint(w.builds), "github.run_attempt": "1",
+	values := map[string]string{"runner.temp": temp, "runner.os": "Linux", "runner.arch": "X64", "github.token": "",
+		"github.action_ref": "main", "github.action_path": root, "github.run_id": fmt.Sprint(w.builds), "github.run_attempt": "1",
 		"github.event.repository.default_branch": "main", "inputs.command": "go test -benchtime 1500ms ./..."}
 	event := map[bool]string{false: "push", true: "pull_request"}[pull]
-	conditions := map[string]bool{"": true, "${{ !startsWith(inputs.store, 'http') }}": true, "${{ startsWith(github.event_name, 'pull_request') }}": pull,
+	conditions := map[string]bool{"": true, "${{ !startsWith(inputs.store, 'http') }}": true,
+		"${{ startsWith(github.event_name, 'pull_request') }}": pull,
 		saves: !pull}
 	var expand func(text string) string
 	expand = func(text string) string {
@@ -118,8 +120,10 @@ func (w *world) build(branch string) (text string, status int) {
 			return ""
 		})
 	}
-	env := append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "GITHUB_ACTIONS=true", "GITHUB_RUN_ID="+values["github.run_id"], "GITHUB_RUN_ATTEMPT=1",
-		"GITHUB_SHA="+w.git(dir, "rev-parse", "HEAD"), "GITHUB_EVENT_NAME="+event, "GITHUB_STEP_SUMMARY="+filepath.Join(temp, "summary.md"), "GITHUB_WORKSPACE="+dir, "GITHUB_TOKEN=", "GITHUB_EVENT_PATH=",
+	env := append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "GITHUB_ACTIONS=true",
+		"GITHUB_RUN_ID="+values["github.run_id"], "GITHUB_RUN_ATTEMPT=1",
+		"GITHUB_SHA="+w.git(dir, "rev-parse", "HEAD"), "GITHUB_EVENT_NAME="+event, "GITHUB_STEP_SUMMARY="+filepath.Join(temp, "summary.md"),
+		"GITHUB_WORKSPACE="+dir, "GITHUB_TOKEN=", "GITHUB_EVENT_PATH=",
 		"GITHUB_SERVER_URL=https://github.example", "GITHUB_REPOSITORY=shop/shop")
 	if pull {
 		env = append(env, "GITHUB_HEAD_REF="+branch, "GITHUB_BASE_REF=main", "GITHUB_REF_NAME=7/merge")
@@ -262,7 +266,8 @@ func TestPipeline(t *testing.T) {
 	w := newWorld(t)
 	w.commit("main", "start", map[string]string{"go.mod": module, "shop_test.go": bench, "shop.go": shop})
 	w.commit("early", "a comment", map[string]string{"shop.go": shop + "\n// Shops are open.\n"})
-	if text, status := w.build("early"); status != 0 || !strings.Contains(text, "has no run of main yet") || !strings.Contains(text, "too few runs") {
+	if text, status := w.build("early"); status != 0 || !strings.Contains(text, "has no run of main yet") ||
+		!strings.Contains(text, "too few runs") {
 		t.Fatalf("the first pull request: status %d\n%s", status, text)
 	}
 	for i := range 3 {
@@ -281,7 +286,8 @@ func TestPipeline(t *testing.T) {
 	if status != 3 || !strings.Contains(text, "failed: 1 regression") || !strings.Contains(text, "verify") {
 		t.Errorf("a pull request that makes pricing slower: status %d\n%s", status, text)
 	}
-	w.commit("refactored", "refactor", map[string]string{"shop.go": strings.NewReplacer("list", "prices", "room", "parcel", "var b ", "var text ", "b.", "text.").Replace(shop)})
+	w.commit("refactored", "refactor", map[string]string{"shop.go": strings.NewReplacer("list", "prices", "room", "parcel", "var b ",
+		"var text ", "b.", "text.").Replace(shop)})
 	if text, status := w.build("refactored"); status != 0 {
 		t.Errorf("a pull request that changes nothing: status %d\n%s", status, text)
 	}
@@ -299,7 +305,8 @@ func TestInputsAreNoShell(t *testing.T) {
 		for _, s := range w.action.Runs.Steps {
 			if s.Name == step {
 				c := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
-				c.Dir, c.Env = dir, append(os.Environ(), append(variables, "PATH="+dir+":"+os.Getenv("PATH"), "COUNT=2", "MACHINE=m", "BASE=main", "DIR=out")...)
+				c.Dir, c.Env = dir, append(os.Environ(), append(variables, "PATH="+dir+":"+os.Getenv("PATH"), "COUNT=2", "MACHINE=m", "BASE=main",
+					"DIR=out")...)
 				out, err := c.CombinedOutput()
 				return string(out), err
 			}

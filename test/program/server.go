@@ -28,7 +28,8 @@ func StartServerWithin(memory int64, dir string, args ...string) (*Server, error
 }
 
 func start(memory int64, dir string, args []string) (*Server, error) {
-	c := Command(dir, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
+	c := Command(dir, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"},
+		args...)...)
 	s := &Server{Cmd: c, Log: &bytes.Buffer{}}
 	c.Stderr = s.Log
 	if memory > 0 {

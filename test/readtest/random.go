@@ -88,7 +88,8 @@ func randomFrame(t *rapid.T, p *profile.Profile, name *rapid.Generator[string], 
 		fr.Address = uint64(rapid.IntRange(0, 2).Draw(t, "address"))
 	}
 	if shape.Categories {
-		groups := []profile.Category{{}, {Name: "Idle", Color: "transparent"}, {Name: "Work", Color: "blue"}, {Name: "Work", Color: "blue", Subcategory: "Hard"}}
+		groups := []profile.Category{{}, {Name: "Idle", Color: "transparent"}, {Name: "Work", Color: "blue"},
+			{Name: "Work", Color: "blue", Subcategory: "Hard"}}
 		fr.Category = p.Symbols.Category(rapid.SampledFrom(groups).Draw(t, "category"))
 	}
 	fr.Function = p.Symbols.Function(fn)

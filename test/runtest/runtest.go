@@ -57,7 +57,8 @@ func Store(t testing.TB, runs ...Run) *mem.Store {
 func (r *Run) file(t testing.TB, n int) *store.File {
 	t.Helper()
 	forest := &calltree.Forest{}
-	rec := &store.Record{Type: profile.NamedType(cmp.Or(r.Type, profile.CPUSamples)), Hash: profile.Hash{byte(n), byte(len(r.Stacks))}, Forest: forest}
+	rec := &store.Record{Type: profile.NamedType(cmp.Or(r.Type, profile.CPUSamples)), Hash: profile.Hash{byte(n), byte(len(r.Stacks))},
+		Forest: forest}
 	rec.Self = Vector(forest, Counts(t, r.Stacks))
 	if r.Interpreted != "" {
 		part := Vector(forest, Counts(t, r.Interpreted))
@@ -65,10 +66,12 @@ func (r *Run) file(t testing.TB, n int) *store.File {
 		for _, v := range part.Self {
 			minus.Self = append(minus.Self, -v)
 		}
-		rec.Modes = []store.ModeVector{{Mode: profile.FrameInterpreted, Vector: part}, {Mode: profile.FrameJIT, Vector: calltree.AddVectors(rec.Self, minus)}}
+		rec.Modes = []store.ModeVector{{Mode: profile.FrameInterpreted, Vector: part},
+			{Mode: profile.FrameJIT, Vector: calltree.AddVectors(rec.Self, minus)}}
 	}
 	key := fmt.Sprintf("%02d", n)
-	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Run: testrun.Run{Key: key, Branch: r.Branch}, Records: []*store.Record{rec}}
+	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Run: testrun.Run{Key: key, Branch: r.Branch},
+		Records: []*store.Record{rec}}
 	if r.Process != "" {
 		f.Run.Attributes = map[string]string{"process": r.Process}
 	}

@@ -218,7 +218,8 @@ const separator = "\x1e"
 
 // shell runs commands in one shell and returns the lines that each printed and its
 // status, for as many as were run.
-func shell(t *testing.T, dir string, o Options, commands []command, replace func(string) string) (outputs [][]string, statuses []int, err error) {
+func shell(t *testing.T, dir string, o Options, commands []command, replace func(string) string) (outputs [][]string, statuses []int,
+	err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var script strings.Builder

@@ -90,7 +90,8 @@ var overlapping = func() string {
 
 // hostile returns a profile of 2,000 samples, functions and stacks, which change may alter.
 func hostile(change func(p *profile.Profile, i int)) []byte {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1}
 	for i := range 2000 {
 		f := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprint("f", i)}
 		l := &profile.Location{ID: uint64(i + 1), Line: []profile.Line{{Function: f}}}

@@ -66,7 +66,8 @@ func (a *agents) of(s *soak, worker int) *grpc.ClientConn {
 	defer a.mu.Unlock()
 	if a.conns[worker] == nil {
 		quick := backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 300 * time.Millisecond}
-		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{Backoff: quick, MinConnectTimeout: 5 * time.Second}))
+		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: quick, MinConnectTimeout: 5 * time.Second}))
 		if err != nil {
 			panic(err) // of the options
 		}
@@ -121,7 +122,8 @@ func segment(id string, worker int) *agentv3.SegmentObject {
 	m := &agentv3.SegmentObject{TraceId: "trace of " + id, TraceSegmentId: id, Service: "shop", ServiceInstance: fmt.Sprint("shop-", worker)}
 	for i, name := range []string{"GET:/checkout", "Cache/get", "SELECT orders"} {
 		m.Spans = append(m.Spans, &agentv3.SpanObject{SpanId: int32(i), ParentSpanId: int32(i) - 1, OperationName: name,
-			StartTime: now - 100, EndTime: now, SpanType: []agentv3.SpanType{agentv3.SpanType_Entry, agentv3.SpanType_Exit, agentv3.SpanType_Exit}[i]})
+			StartTime: now - 100, EndTime: now, SpanType: []agentv3.SpanType{agentv3.SpanType_Entry, agentv3.SpanType_Exit,
+				agentv3.SpanType_Exit}[i]})
 	}
 	return m
 }
@@ -152,9 +154,11 @@ func (l *snapshots) step(ctx context.Context, s *soak, worker, n int) error {
 	const dumps = 30
 	id := fmt.Sprintf("profiled-%d-%d", worker, n)
 	for i := range int32(dumps) {
-		m := &profilev3.ThreadSnapshot{TaskId: fmt.Sprint("task ", worker), TraceSegmentId: id, Sequence: i, Time: time.Now().UnixMilli(), Stack: &profilev3.ThreadStack{}}
+		m := &profilev3.ThreadSnapshot{TaskId: fmt.Sprint("task ", worker), TraceSegmentId: id, Sequence: i, Time: time.Now().UnixMilli(),
+			Stack: &profilev3.ThreadStack{}}
 		for depth := range int32(40) {
-			m.Stack.CodeSignatures = append(m.Stack.CodeSignatures, fmt.Sprintf("com.shop.Class%d.method%d:%d", depth, (depth*(i%7)+int32(n%50))%97, depth))
+			m.Stack.CodeSignatures = append(m.Stack.CodeSignatures,
+				fmt.Sprintf("com.shop.Class%d.method%d:%d", depth, (depth*(i%7)+int32(n%50))%97, depth))
 		}
 		if err := stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
 			return err
@@ -203,7 +207,8 @@ func (l *imports) step(ctx context.Context, s *soak, worker, n int) error {
 	for i := range 300 {
 		fmt.Fprintf(&body, "main;handle;f%d;g%d;h%d %d\n", i%11, i%37, i, 1+(i*n)%9)
 	}
-	answer, err := call(ctx, http.MethodPost, s.http+"/api/v1/import?group=soak&benchmark=b&run="+run, "application/octet-stream", body.String())
+	answer, err := call(ctx, http.MethodPost, s.http+"/api/v1/import?group=soak&benchmark=b&run="+run, "application/octet-stream",
+		body.String())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func (l *pushes) step(ctx context.Context, s *soak, worker, n int) error {
 	if err := window(worker, n).Write(&body); err != nil {
 		return err
 	}
-	address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", s.http, url.QueryEscape(fmt.Sprintf("%s{pod=%d}", service, worker)), from.Unix(), from.Add(time.Minute).Unix())
+	address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", s.http,
+		url.QueryEscape(fmt.Sprintf("%s{pod=%d}", service, worker)), from.Unix(), from.Add(time.Minute).Unix())
 	if _, err := call(ctx, http.MethodPost, address, "application/octet-stream", body.String()); err != nil {
 		return err
 	}
@@ -55,7 +56,8 @@ func (l *pushes) step(ctx context.Context, s *soak, worker, n int) error {
 
 // window returns a profile of the processor of 200 stacks; no two are equal.
 func window(worker, n int) *profile.Profile {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10_000_000}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10_000_000}
 	locations := map[string]*profile.Location{}
 	location := func(name string) *profile.Location {
 		if locations[name] == nil {

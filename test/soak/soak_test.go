@@ -108,7 +108,8 @@ type memory struct {
 
 // start starts the server and waits until it is ready.
 func (s *soak) start() {
-	server, err := program.StartServer(s.dir, "--http-listen", strings.TrimPrefix(s.http, "http://"), "--grpc-listen", s.grpc, "--log-level", "error", "--continuous")
+	server, err := program.StartServer(s.dir, "--http-listen", strings.TrimPrefix(s.http, "http://"), "--grpc-listen", s.grpc, "--log-level",
+		"error", "--continuous")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ func testAccepted(l *lab) {
 		return
 	}
 	at := time.Date(2026, 11, 26, 1, 2, 3, 4567, time.FixedZone("", 3600))
-	first := store.Acceptance{Finding: "b", Benchmark: "g/b", By: "Ada", At: at, Until: at.AddDate(0, 1, 0), UpTo: 0.25, Reason: `a 'reason' with "quotes" and ünicode`}
+	first := store.Acceptance{Finding: "b", Benchmark: "g/b", By: "Ada", At: at, Until: at.AddDate(0, 1, 0), UpTo: 0.25,
+		Reason: `a 'reason' with "quotes" and ünicode`}
 	steps := []error{s.Accept(t.Context(), store.Acceptance{Finding: "b", Reason: "replaced", At: at}), s.Accept(t.Context(), first),
 		s.Accept(t.Context(), store.Acceptance{Finding: "a", At: at}), s.Accept(t.Context(), store.Acceptance{Finding: "c", At: at}),
 		s.Withdraw(t.Context(), "c"), s.Withdraw(t.Context(), "never accepted")}
@@ -36,7 +37,8 @@ func testAccepted(l *lab) {
 		}
 	}
 	check("after changes", s)
-	for _, a := range []store.Acceptance{{}, {Finding: "x", UpTo: 2}, {Finding: "x", UpTo: -1}, {Finding: "\xff"}, {Finding: strings.Repeat("x", 5000)}} {
+	for _, a := range []store.Acceptance{{}, {Finding: "x", UpTo: 2}, {Finding: "x", UpTo: -1}, {Finding: "\xff"},
+		{Finding: strings.Repeat("x", 5000)}} {
 		if err := s.Accept(t.Context(), a); err == nil {
 			t.Errorf("accepted %.40q up to %g", a.Finding, a.UpTo)
 		}

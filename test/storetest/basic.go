@@ -76,7 +76,8 @@ func testTypes(l *lab) {
 	f := im.File("g", "b", "r1", profile.CPU, "A  A\nB")
 	im.Add(f, profile.Alloc, "×4096  ×16\nA  C\nB  D")
 	odd := im.Add(f, profile.CPUSamples, "A")
-	odd.Type = profile.ValueType{Name: "ctx-switches", Unit: "count", Scale: 3, Period: 10_000_000, PeriodUnit: "nanoseconds", PeriodName: "cpu", Original: "context_switches"}
+	odd.Type = profile.ValueType{Name: "ctx-switches", Unit: "count", Scale: 3, Period: 10_000_000, PeriodUnit: "nanoseconds",
+		PeriodName: "cpu", Original: "context_switches"}
 	l.put(f)
 	for _, p := range l.profiles(store.Query{Types: []string{"ctx-switches"}}) {
 		if p.Type != odd.Type {

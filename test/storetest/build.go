@@ -98,7 +98,8 @@ func TypeOf(name string) profile.ValueType {
 
 // Metric returns a metric in nanoseconds.
 func Metric(name string, mean float64) testrun.Metric {
-	return testrun.Metric{Name: name, Mean: mean, Unit: "ns/op", Better: testrun.Lower, N: 5, Samples: testrun.NewSamples([]float64{mean - 1, mean + 1}), Error: 0.5}
+	return testrun.Metric{Name: name, Mean: mean, Unit: "ns/op", Better: testrun.Lower, N: 5,
+		Samples: testrun.NewSamples([]float64{mean - 1, mean + 1}), Error: 0.5}
 }
 
 // Importer makes files whose records share one Forest, which grows from file to

@@ -13,7 +13,8 @@ import (
 // their sums, so that a share of all of them follows.
 func testFind(l *lab) {
 	im := NewImporter()
-	for i, drawing := range []string{"×5  ×95\nmain  main\nparse", "×5  ×95\nmain  main\nparse", "×5  ×95\nmain  main\nparse", "×40  ×60\nmain  main\nparse"} {
+	for i, drawing := range []string{"×5  ×95\nmain  main\nparse", "×5  ×95\nmain  main\nparse", "×5  ×95\nmain  main\nparse",
+		"×40  ×60\nmain  main\nparse"} {
 		l.put(im.File("g", "even", fmt.Sprint("r", i+1), profile.CPUSamples, drawing))
 	}
 	for i, drawing := range []string{"×100\nmain", "×100\nmain", "×300\nmain", "×10  ×10  ×80\nmain  parse  main\nparse  send\nparse"} {

@@ -22,7 +22,8 @@ func testNamed(l *lab) {
 
 // fullFunction has every attribute.
 var fullFunction = profile.Function{
-	Name: "full", SystemName: "_Zfull", Module: "libfull.so", File: "src/full.c", StartLine: 7, Column: 3, Language: "C", Kind: profile.KindNative,
+	Name: "full", SystemName: "_Zfull", Module: "libfull.so", File: "src/full.c", StartLine: 7, Column: 3, Language: "C",
+	Kind: profile.KindNative,
 }
 
 // accounts are what three profiles say of functions, in part contradicting each
@@ -33,7 +34,8 @@ var accounts = map[string][]profile.Function{
 		{Name: "lines", File: "b.go", StartLine: 5, Column: 2},
 	},
 	"second": {
-		{Name: "full"}, {Name: "late", Module: "m", Kind: profile.KindClass}, {Name: "kinds", Kind: profile.KindKernel}, {Name: "files", File: "a.go", StartLine: 9},
+		{Name: "full"}, {Name: "late", Module: "m", Kind: profile.KindClass}, {Name: "kinds", Kind: profile.KindKernel},
+		{Name: "files", File: "a.go", StartLine: 9},
 		{Name: "lines", File: "a.go"}, // the place of the smaller name has no line
 	},
 	"third": {{Name: "kinds", Kind: profile.KindGo, Language: "Go"}, {Name: "files", File: "a.go", StartLine: 8}, {Name: "late", Module: "k"}},

@@ -303,7 +303,8 @@ func testMetrics(l *lab) {
 	f := im.File("g", "a", "r1", profile.CPUSamples, "A")
 	im.Add(f, profile.Alloc, "B")
 	f.Metrics = []testrun.Metric{
-		Metric("zeta", 3.25), {Name: "rate", Mean: 1e300, Unit: "ops/s", Better: testrun.Higher}, primary(Metric("time", -0.1)), Metric("alpha", 1e-300),
+		Metric("zeta", 3.25), {Name: "rate", Mean: 1e300, Unit: "ops/s", Better: testrun.Higher}, primary(Metric("time", -0.1)),
+		Metric("alpha", 1e-300),
 	}
 	l.put(f)
 	l.check()

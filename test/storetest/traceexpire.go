@@ -35,7 +35,8 @@ func testExpireTasks(l *traceLab) {
 		l.ok(l.s.AppendLog(l.ctx, traceprof.Log{Task: t.ID, Event: traceprof.Notified, Time: 1}))
 	}
 	l.ok(l.s.AppendLog(l.ctx, traceprof.Log{Task: "unknown", Time: 1100}, traceprof.Log{Task: "unknown", Time: 1101}))
-	l.ok(l.s.PutInstances(l.ctx, traceprof.Instance{Service: "s", Name: "gone", LastSeen: 1100}, traceprof.Instance{Service: "s", Name: "there", LastSeen: 1101}))
+	l.ok(l.s.PutInstances(l.ctx, traceprof.Instance{Service: "s", Name: "gone", LastSeen: 1100},
+		traceprof.Instance{Service: "s", Name: "there", LastSeen: 1101}))
 	l.ok(l.s.PutSegments(l.ctx, segment("a", 1100, 50), segment("b", 1101, 50)))
 	l.expire(traceprof.Expiry{Before: 1000}, traceprof.Expired{})
 	l.expire(traceprof.Expiry{Before: 1101}, traceprof.Expired{Tasks: 1, Segments: 1, Instances: 1})
@@ -142,7 +143,8 @@ func testExpireBySize(l *traceLab) {
 		l.t.Errorf("%d steps left the tasks %v and the segments %v", steps, tasks, loose)
 	}
 	l.expire(traceprof.Expiry{Now: now, MaxBytes: 1}, traceprof.Expired{})
-	l.same("a running task", l.taskIDs(traceprof.TaskQuery{})+" "+l.profiledTasks()+" "+l.segmentIDs(traceprof.SegmentQuery{}), running.ID+" "+running.ID+" running")
+	l.same("a running task", l.taskIDs(traceprof.TaskQuery{})+" "+l.profiledTasks()+" "+l.segmentIDs(traceprof.SegmentQuery{}),
+		running.ID+" "+running.ID+" running")
 }
 
 // testExpireByArrival: what agents say about times decides nothing. Segments dated far ahead
@@ -249,7 +251,8 @@ func second[T any](_ T, err error) error { return err }
 
 // testExpirePast: a task that was over when it was created is kept from its creation on.
 func testExpirePast(l *traceLab) {
-	past := traceprof.Task{ID: "past", Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "e", Created: 5000, Start: 1000, Duration: 100, Period: 10, MaxSegments: 1}
+	past := traceprof.Task{ID: "past", Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "e", Created: 5000, Start: 1000,
+		Duration: 100, Period: 10, MaxSegments: 1}
 	past, err := l.s.CreateTask(l.ctx, past)
 	l.ok(err)
 	l.expire(traceprof.Expiry{Before: 5000}, traceprof.Expired{})

@@ -31,8 +31,10 @@ func TestTraceSuiteSeesFaults(t *testing.T) {
 // TestTraceHistorySeesFaults compares a good engine with faulty ones.
 func TestTraceHistorySeesFaults(t *testing.T) {
 	for _, name := range []string{
-		"OneTaskWins: anybody does", "StopTask: again and again", "Logs: the last line stays", "Segments: the last one stays", "FirstWins: the last one does",
-		"Languages: they are mixed", "ExpireTogether: segments go by their time alone", "ExpireUnknown: they stay", "Endpoints: all segments ever",
+		"OneTaskWins: anybody does", "StopTask: again and again", "Logs: the last line stays", "Segments: the last one stays",
+		"FirstWins: the last one does",
+		"Languages: they are mixed", "ExpireTogether: segments go by their time alone", "ExpireUnknown: they stay",
+		"Endpoints: all segments ever",
 	} {
 		t.Run(name, func(t *testing.T) {
 			fault, ok := traceFaults[name]
@@ -270,7 +272,10 @@ var traceFaults = map[string]traceFault{
 		}}
 	},
 	"TaskQueries: another order": func(s traceprof.Store) traceprof.Store {
-		return traceHooks{Store: s, tasks: func(list []traceprof.Task, _ traceprof.TaskQuery) []traceprof.Task { slices.Reverse(list); return list }}
+		return traceHooks{Store: s, tasks: func(list []traceprof.Task, _ traceprof.TaskQuery) []traceprof.Task {
+			slices.Reverse(list)
+			return list
+		}}
 	},
 	"TaskQueries: no limit": func(s traceprof.Store) traceprof.Store {
 		return traceHooks{Store: s, tasks: func(list []traceprof.Task, q traceprof.TaskQuery) []traceprof.Task {
@@ -380,8 +385,11 @@ var traceFaults = map[string]traceFault{
 			return list
 		}}
 	},
-	"FirstWins: the last one does":               func(s traceprof.Store) traceprof.Store { return &backward{Store: s} },
-	"FirstWins: within a call the last one does": puts(func(list []traceprof.Snapshots) []traceprof.Snapshots { slices.Reverse(list); return list }),
+	"FirstWins: the last one does": func(s traceprof.Store) traceprof.Store { return &backward{Store: s} },
+	"FirstWins: within a call the last one does": puts(func(list []traceprof.Snapshots) []traceprof.Snapshots {
+		slices.Reverse(list)
+		return list
+	}),
 	"FirstWins: tasks are one": puts(func(list []traceprof.Snapshots) []traceprof.Snapshots {
 		for i := range list {
 			list[i].Task = "t"

@@ -101,7 +101,8 @@ func (h *traceHistory) next() traceCall {
 	case 3:
 		var list []traceprof.Log
 		for i := range 1 + h.r.IntN(4) {
-			list = append(list, traceprof.Log{Task: h.task(), Instance: h.some("i", 2), Event: traceprof.Notified, Time: h.now - h.r.Int64N(3), Text: fmt.Sprint(i)})
+			list = append(list, traceprof.Log{Task: h.task(), Instance: h.some("i", 2), Event: traceprof.Notified, Time: h.now - h.r.Int64N(3),
+				Text: fmt.Sprint(i)})
 		}
 		return traceCall{"log", func(ctx context.Context, s traceprof.Store) string { return outcome(s.AppendLog(ctx, list...)) }}
 	case 4:
@@ -139,7 +140,8 @@ func (h *traceHistory) next() traceCall {
 }
 
 func (h *traceHistory) create() traceCall {
-	t := traceprof.Task{Kind: traceprof.TraceKind, Service: h.some("s", 2), Created: h.now, Start: h.now - h.r.Int64N(100), Duration: 20 + h.r.Int64N(60)}
+	t := traceprof.Task{Kind: traceprof.TraceKind, Service: h.some("s", 2), Created: h.now, Start: h.now - h.r.Int64N(100),
+		Duration: 20 + h.r.Int64N(60)}
 	t.ServiceID = t.Service
 	if h.r.IntN(4) == 0 {
 		t.Kind, t.Events = traceprof.PprofKind, []string{h.some("E", 3)}
@@ -192,7 +194,8 @@ func (h *traceHistory) draw(t testing.TB, l *traceLab) string {
 	note("logs", logs, err)
 	instances, err := l.s.Instances(l.ctx, "", h.now-100)
 	note("instances", instances, err)
-	for _, q := range []traceprof.SegmentQuery{{NoRaw: true}, {Service: "s1", BySlowest: true, Limit: 5}, {Traces: []string{"t1", "t2"}}, {IDs: []string{"g3"}}, {From: h.now - 100, Endpoint: "/1"}} {
+	for _, q := range []traceprof.SegmentQuery{{NoRaw: true}, {Service: "s1", BySlowest: true, Limit: 5}, {Traces: []string{"t1", "t2"}},
+		{IDs: []string{"g3"}}, {From: h.now - 100, Endpoint: "/1"}} {
 		segments, err := l.s.Segments(l.ctx, q)
 		note("segments", segments, err)
 	}

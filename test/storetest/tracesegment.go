@@ -58,10 +58,12 @@ func testSegmentQueries(l *traceLab) {
 	l.ok(l.s.PutSegments(l.ctx, all[20:]...))
 	yes, no := true, false
 	for _, q := range []traceprof.SegmentQuery{
-		{}, {IDs: []string{"03", "59", "x"}}, {Traces: []string{"t3"}}, {Traces: []string{"t3", "t8"}, IDs: []string{"03", "04", "05", "06", "07", "08"}},
+		{}, {IDs: []string{"03", "59", "x"}}, {Traces: []string{"t3"}},
+		{Traces: []string{"t3", "t8"}, IDs: []string{"03", "04", "05", "06", "07", "08"}},
 		{Service: "s1"}, {Instance: "i2"}, {Endpoint: "/3"}, {Operation: "GET:/4"}, {Service: "s0", Endpoint: "/2", Failed: &no},
 		{From: 1100}, {To: 1100}, {From: 1050, To: 1060}, {Shortest: 104}, {Longest: 101}, {Shortest: 102, Longest: 103, BySlowest: true},
-		{Failed: &yes}, {Failed: &no, Limit: 5}, {BySlowest: true}, {BySlowest: true, Offset: 3, Limit: 8}, {Offset: 58}, {Offset: 99}, {Limit: 3}, {Service: "s9"},
+		{Failed: &yes}, {Failed: &no, Limit: 5}, {BySlowest: true}, {BySlowest: true, Offset: 3, Limit: 8}, {Offset: 58}, {Offset: 99},
+		{Limit: 3}, {Service: "s9"},
 		{IDs: numbers2(60)}, {NoRaw: true, Limit: 60},
 	} {
 		got, err := l.s.Segments(l.ctx, q)
@@ -84,7 +86,8 @@ func testEndpoints(l *traceLab) {
 		s.Service, s.Endpoint = service, endpoint
 		return s
 	}
-	l.ok(l.s.PutSegments(l.ctx, at("1", "s", "/Cart", 10, 5), at("2", "s", "/cart/é_%", 20, 7), at("3", "s", "/Cart", 30, 2), at("4", "r", "/Cart", 40, 9), at("5", "s", "/user", 50, -4)))
+	l.ok(l.s.PutSegments(l.ctx, at("1", "s", "/Cart", 10, 5), at("2", "s", "/cart/é_%", 20, 7), at("3", "s", "/Cart", 30, 2),
+		at("4", "r", "/Cart", 40, 9), at("5", "s", "/user", 50, -4)))
 	l.ok(l.s.PutSegments(l.ctx, at("1", "s", "/Cart", 99, 99)))
 	cart := traceprof.Endpoint{Service: "s", Name: "/Cart", Segments: 2, Slowest: 5, LastSeen: 30}
 	accent := traceprof.Endpoint{Service: "s", Name: "/cart/é_%", Segments: 1, Slowest: 7, LastSeen: 20}

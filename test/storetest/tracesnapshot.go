@@ -97,7 +97,8 @@ func testSnapshotQueries(l *traceLab) {
 
 // testSequences goes to the ends of numbers.
 func testSequences(l *traceLab) {
-	l.put(l.dumps("t", "s", dump{math.MaxInt32, math.MaxInt64, "A"}, dump{math.MinInt32, math.MinInt64, "B"}, dump{-1, 0, "C"}, dump{0, -5, "D"}, dump{5_000_000, math.MinInt64, "A"}))
+	l.put(l.dumps("t", "s", dump{math.MaxInt32, math.MaxInt64, "A"}, dump{math.MinInt32, math.MinInt64, "B"}, dump{-1, 0, "C"},
+		dump{0, -5, "D"}, dump{5_000_000, math.MinInt64, "A"}))
 	l.put(l.dumps("t", "s", dump{math.MinInt32, 1, "E"}, dump{math.MaxInt32 - 1, 7, "B"}, dump{-2, 1, "E"}))
 	l.want(traceprof.SnapshotQuery{}, `
 		t s
@@ -142,7 +143,8 @@ func testLanguages(l *traceLab) {
 }
 
 // hostileNames mean something to somebody.
-var hostileNames = []string{"", " ", "'", "\"", "a;b", "\x00", "a\x00b", "%", "_", "\\", "\n", "NULL", "é", "\U0001F600", "\uFFFD", "$1", "?", "--", strings.Repeat("long ", 300)}
+var hostileNames = []string{"", " ", "'", "\"", "a;b", "\x00", "a\x00b", "%", "_", "\\", "\n", "NULL", "é", "\U0001F600", "\uFFFD", "$1",
+	"?", "--", strings.Repeat("long ", 300)}
 
 func testHostileNames(l *traceLab) {
 	type key struct{ task, segment string }
@@ -178,7 +180,8 @@ func testLargeStacks(l *traceLab) {
 	}
 	wide := []string{strings.Repeat("W", 1<<20), "A"}
 	stacks := new(calltree.Forest)
-	l.ok(l.s.PutSnapshots(l.ctx, traceprof.Snapshots{Task: "t", Segment: "s", Stacks: stacks, Sequence: []int32{0, 1, 2}, Time: []int64{0, 1, 2},
+	l.ok(l.s.PutSnapshots(l.ctx, traceprof.Snapshots{Task: "t", Segment: "s", Stacks: stacks, Sequence: []int32{0, 1, 2},
+		Time: []int64{0, 1, 2},
 		Path: []int32{stackPath(stacks, deep), stackPath(stacks, wide), stackPath(stacks, deep[:9000])}}))
 	l.reopen()
 	for v, err := range l.s.Snapshots(l.ctx, traceprof.SnapshotQuery{}) {
@@ -259,7 +262,8 @@ func testManyParts(l *traceLab) {
 	for i := range int32(parts) {
 		var list []traceprof.Snapshots
 		for o := range others {
-			list = append(list, l.dumps("t", fmt.Sprint("s", o), dump{2 * i, int64(20 * i), fmt.Sprint("A f", i%7)}, dump{2*i + 1, int64(20*i + 9), "A"}))
+			list = append(list, l.dumps("t", fmt.Sprint("s", o), dump{2 * i, int64(20 * i), fmt.Sprint("A f", i%7)},
+				dump{2*i + 1, int64(20*i + 9), "A"}))
 		}
 		l.put(list...)
 	}
@@ -300,7 +304,8 @@ func testTwoClients(l *traceLab) {
 				if err := l.s.PutSnapshots(l.ctx, s, own); err != nil {
 					l.t.Error(err)
 				}
-				if err := l.s.PutSegments(l.ctx, segment(fmt.Sprint("common ", round), 1, int64(client)), segment(fmt.Sprint(client, round), 1, 1)); err != nil {
+				if err := l.s.PutSegments(l.ctx, segment(fmt.Sprint("common ", round), 1, int64(client)),
+					segment(fmt.Sprint(client, round), 1, 1)); err != nil {
 					l.t.Error(err)
 				}
 			}

@@ -67,13 +67,15 @@ func testCreateTask(l *traceLab) {
 // testTaskIDs makes tasks of one moment.
 func testTaskIDs(l *traceLab) {
 	for i, kind := range []traceprof.Kind{traceprof.TraceKind, traceprof.AsyncKind, traceprof.PprofKind, traceprof.TraceKind} {
-		t, err := l.s.CreateTask(l.ctx, traceprof.Task{Kind: kind, Service: "s", ServiceID: "s.1", Created: 1000, Start: int64(1000 * i), Duration: 500})
+		t, err := l.s.CreateTask(l.ctx, traceprof.Task{Kind: kind, Service: "s", ServiceID: "s.1", Created: 1000, Start: int64(1000 * i),
+			Duration: 500})
 		l.ok(err)
 		if t.Created != int64(1000+i) || t.ID != fmt.Sprintf("%d_s.1", 1000+i) {
 			l.t.Errorf("task %d: created %d, id %s", i, t.Created, t.ID)
 		}
 	}
-	if _, err := l.s.CreateTask(l.ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "namesake", ServiceID: "s.1", Created: 1000}); err == nil {
+	if _, err := l.s.CreateTask(l.ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "namesake", ServiceID: "s.1",
+		Created: 1000}); err == nil {
 		l.t.Error("an id was given twice")
 	}
 }
@@ -141,7 +143,8 @@ func testLogs(l *traceLab) {
 	l.ok(l.s.AppendLog(l.ctx, line("t1", "i", traceprof.Notified, 100, "and again"), line("t1", "i", traceprof.Failed, 100, "")))
 	others := []traceprof.Log{
 		line("t2", "i", traceprof.Notified, 100, "1"), line("t1", "j", traceprof.Notified, 100, "2"),
-		line("t1", "i", traceprof.Finished, 100, "3"), line("t1", "i", traceprof.Notified, 101, "4\x00'"), line("t3", "i", traceprof.Notified, 102, "5"),
+		line("t1", "i", traceprof.Finished, 100, "3"), line("t1", "i", traceprof.Notified, 101, "4\x00'"),
+		line("t3", "i", traceprof.Notified, 102, "5"),
 	}
 	l.ok(l.s.AppendLog(l.ctx, others...))
 	l.reopen()
@@ -156,7 +159,8 @@ func testLogs(l *traceLab) {
 func testInstances(l *traceLab) {
 	first := traceprof.Instance{Service: "s", Name: "a", Layer: "GENERAL", Language: "java", FirstSeen: 100, LastSeen: 100, Skew: 5,
 		Properties: []traceprof.Property{{Key: "ipv4", Value: "1"}, {Key: "ipv4", Value: "2"}, {Key: "", Value: "\x00"}}}
-	l.ok(l.s.PutInstances(l.ctx, first, traceprof.Instance{Service: "s", Name: "b", LastSeen: 300}, traceprof.Instance{Service: "r", Name: "a", LastSeen: 200}))
+	l.ok(l.s.PutInstances(l.ctx, first, traceprof.Instance{Service: "s", Name: "b", LastSeen: 300},
+		traceprof.Instance{Service: "r", Name: "a", LastSeen: 200}))
 	l.ok(l.s.PutInstances(l.ctx, traceprof.Instance{Service: "s", Name: "a", FirstSeen: 50, LastSeen: 250, Polled: 240},
 		traceprof.Instance{Service: "s", Name: "a", Language: "go", LastSeen: 240, Polled: 230, Skew: 9}))
 	l.reopen()
@@ -190,7 +194,8 @@ func testOneTaskWins(l *traceLab) {
 		var wg sync.WaitGroup
 		for range clients {
 			wg.Go(func() {
-				_, err := l.s.CreateTask(l.ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 7, Start: round * 1000, Duration: 500})
+				_, err := l.s.CreateTask(l.ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 7,
+					Start: round * 1000, Duration: 500})
 				switch {
 				case err == nil:
 					won.Add(1)

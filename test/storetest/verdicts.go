@@ -48,7 +48,8 @@ func testVerdicts(l *lab) {
 		every[i] = byte(i)
 	}
 	document := bytes.Clone(every)
-	aCPU, aWall := store.Verdict{Benchmark: a, Key: "cpu", Stamp: "1", Document: document}, store.Verdict{Benchmark: a, Key: "wall\x00main", Stamp: `'"ü`, Document: bytes.Repeat(every, 500)}
+	aCPU, aWall := store.Verdict{Benchmark: a, Key: "cpu", Stamp: "1", Document: document},
+		store.Verdict{Benchmark: a, Key: "wall\x00main", Stamp: `'"ü`, Document: bytes.Repeat(every, 500)}
 	bCPU := store.Verdict{Benchmark: b, Key: "cpu", Stamp: "2"}
 	metrics := store.Verdict{Benchmark: alone, Key: "", Stamp: "", Document: []byte("m")}
 	keep(bCPU, aWall, aCPU, metrics, store.Verdict{Benchmark: testrun.Benchmark{Name: "not stored"}, Key: "cpu", Document: []byte("x")})
@@ -61,7 +62,8 @@ func testVerdicts(l *lab) {
 	keep(aCPU)
 	check("replaced together", nil, metrics, aCPU, bCPU)
 	keep()
-	for _, bad := range [][]store.Verdict{{aCPU, aCPU}, {{Benchmark: a, Key: "\xff"}}, {{Benchmark: a, Stamp: strings.Repeat("x", 5000)}}, {{Benchmark: a, Document: make([]byte, 17<<20)}}} {
+	for _, bad := range [][]store.Verdict{{aCPU, aCPU}, {{Benchmark: a, Key: "\xff"}}, {{Benchmark: a, Stamp: strings.Repeat("x", 5000)}},
+		{{Benchmark: a, Document: make([]byte, 17<<20)}}} {
 		if err := l.s.(store.VerdictKeeper).KeepVerdicts(l.ctx, bad); err == nil {
 			t.Errorf("kept %d bytes with the key %.20q", len(bad[0].Document), bad[0].Key)
 		}

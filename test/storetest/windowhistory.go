@@ -60,7 +60,8 @@ func WindowHistory(t testing.TB, seed uint64, engines ...WindowEngine) {
 				stats := l.stats()
 				stats.Bytes = [3]int64{}
 				merged := l.tree(q)
-				return []any{l.series(q), l.totals(q, step), l.function(q, "a", step), valuesOf(merged.Tree), merged.Tree.Type, merged.Windows, merged.Parts, stats}
+				return []any{l.series(q), l.totals(q, step), l.function(q, "a", step), valuesOf(merged.Tree), merged.Tree.Type, merged.Windows,
+					merged.Parts, stats}
 			}
 		}
 		want := ask(labs[0])

@@ -68,7 +68,8 @@ var windowTests = []struct {
 
 // The types of the suite's windows.
 var (
-	CPUWindows  = continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"}
+	CPUWindows = continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu",
+		PeriodUnit: "nanoseconds"}
 	HeapWindows = continuous.Type{Name: "memory", SampleType: "inuse_space", SampleUnit: "bytes", PeriodType: "space", PeriodUnit: "bytes"}
 )
 

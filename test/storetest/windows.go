@@ -27,7 +27,8 @@ func testNoWindows(l *windowLab) {
 
 func testOneWindow(l *windowLab) {
 	start := at(10, 0, 0).Add(1234567 * time.Nanosecond)
-	w := l.make.Window("shop", start, []string{"pod", "a", "service.version", "1.2"}, stack("main;work", 3), stack("main;work;main", 4), stack("main", 1))
+	w := l.make.Window("shop", start, []string{"pod", "a", "service.version", "1.2"}, stack("main;work", 3), stack("main;work;main", 4),
+		stack("main", 1))
 	w.Series.Facts = continuous.Labels{{Name: "process.pid", Value: "7"}}
 	l.put(w)
 	for range 2 {
@@ -35,7 +36,8 @@ func testOneWindow(l *windowLab) {
 		want.First, want.Last = at(10, 0, 0).Add(time.Millisecond), at(10, 0, 15).Add(time.Millisecond)
 		l.same("series", l.series(continuous.Query{}), []continuous.Series{want})
 		total := continuous.Total{Start: want.First, Length: 15 * time.Second, Covered: 15 * time.Second, Parts: 1, Sum: 8}
-		l.same("totals", l.totals(continuous.Query{}, 0), &continuous.Totals{Series: []continuous.Series{want}, Totals: []continuous.Total{total}})
+		l.same("totals", l.totals(continuous.Query{}, 0),
+			&continuous.Totals{Series: []continuous.Series{want}, Totals: []continuous.Total{total}})
 		l.same("function", l.function(continuous.Query{}, "main", 0).Amounts, []continuous.Amount{{Total: total, Self: 5, Whole: 8}})
 		l.same("function", l.function(continuous.Query{}, "work", 0).Amounts, []continuous.Amount{{Total: total, Self: 3, Whole: 7}})
 		l.same("other function", l.function(continuous.Query{}, "other", 0).Amounts, []continuous.Amount{{Total: total}})
@@ -170,7 +172,8 @@ func testUntimedRepeats(l *windowLab) {
 }
 
 func testMatchers(l *windowLab) {
-	for i, labels := range [][]string{nil, {"pod", "a"}, {"pod", "b"}, {"pod", "ab"}, {"pod", "a\nb"}, {"service.version", "2"}, {"pod", "a", "service.version", "2"}} {
+	for i, labels := range [][]string{nil, {"pod", "a"}, {"pod", "b"}, {"pod", "ab"}, {"pod", "a\nb"}, {"service.version", "2"},
+		{"pod", "a", "service.version", "2"}} {
 		l.put(l.make.Window("shop", at(1, 0, i), labels, stack("main", 1<<i)))
 	}
 	l.put(l.make.Window("cart", at(1, 0, 0), nil, stack("main", 1<<7)))
@@ -201,7 +204,8 @@ func testMatchers(l *windowLab) {
 		l.checkAll(fmt.Sprintf("%v", test.matchers), q)
 	}
 	for _, bad := range []continuous.Matcher{m("pod", continuous.Matches, "("), m("pod", "~", "a")} {
-		if _, err := l.s.Series(l.ctx, continuous.Query{Matchers: []continuous.Matcher{bad}}); err == nil || !strings.Contains(err.Error(), "pod") {
+		if _, err := l.s.Series(l.ctx, continuous.Query{Matchers: []continuous.Matcher{bad}}); err == nil ||
+			!strings.Contains(err.Error(), "pod") {
 			l.t.Errorf("%v: error %v", bad, err)
 		}
 	}
@@ -276,7 +280,8 @@ func testSlowMatchers(l *windowLab) {
 
 func testRanges(l *windowLab) {
 	for i := range 8 {
-		l.put(l.make.Window("shop", at(23, 59, 59).Add(time.Duration(i)*500*time.Millisecond), []string{"pod", fmt.Sprint(i % 2)}, stack("main", 1<<i)))
+		l.put(l.make.Window("shop", at(23, 59, 59).Add(time.Duration(i)*500*time.Millisecond), []string{"pod", fmt.Sprint(i % 2)},
+			stack("main", 1<<i)))
 	}
 	for round := range 2 {
 		for from := -1; from < 9; from += 2 {
@@ -305,7 +310,8 @@ func testWindowTypes(l *windowLab) {
 	l.checkAll("mutex", continuous.Query{Type: a.Series.Type})
 	l.checkAll("block", continuous.Query{Type: b.Series.Type})
 	l.checkAll("none", continuous.Query{Type: HeapWindows})
-	if _, err := l.s.Tree(l.ctx, continuous.Query{}); err == nil || !strings.Contains(err.Error(), "mutex:delay") || !strings.Contains(err.Error(), "block:delay") {
+	if _, err := l.s.Tree(l.ctx, continuous.Query{}); err == nil || !strings.Contains(err.Error(), "mutex:delay") ||
+		!strings.Contains(err.Error(), "block:delay") {
 		l.t.Errorf("a tree of two types: error %v", err)
 	}
 	l.same("totals of all types", len(l.totals(continuous.Query{}, 0).Totals), 2)
@@ -322,13 +328,15 @@ func testGauges(l *windowLab) {
 	l.same("windows that were read", merged.Windows, int64(1))
 	l.same("parts", merged.Parts, int64(4))
 	l.same("sum", valuesOf(merged.Tree)["main;cache"], int64(406))
-	l.same("totals", l.totals(continuous.Query{}, time.Hour).Totals, []continuous.Total{{Level: continuous.Hour, Start: at(1, 0, 0), Length: time.Hour, Covered: time.Minute, Parts: 4, Sum: 406}})
+	l.same("totals", l.totals(continuous.Query{}, time.Hour).Totals,
+		[]continuous.Total{{Level: continuous.Hour, Start: at(1, 0, 0), Length: time.Hour, Covered: time.Minute, Parts: 4, Sum: 406}})
 }
 
 // testLevels expects sums where a step allows them, and the edges from finer levels.
 func testLevels(l *windowLab) {
 	for hour := range 60 {
-		l.put(l.make.Window("shop", at(hour, 10, 0), nil, stack("main;work", int64(hour)+1)), l.make.Window("shop", at(hour, 50, 0), nil, stack("main", 1)))
+		l.put(l.make.Window("shop", at(hour, 10, 0), nil, stack("main;work", int64(hour)+1)),
+			l.make.Window("shop", at(hour, 50, 0), nil, stack("main", 1)))
 	}
 	rolled := l.rollUp(at(58, 30, 0), continuous.Policy{})
 	l.same("sums", rolled.Made, int64(58+2))
@@ -349,7 +357,8 @@ func testLevels(l *windowLab) {
 	l.same("windows of the tree", l.tree(all).Windows, int64(16))
 	edges := continuous.Query{From: at(20, 30, 0), Until: at(50, 30, 0)}
 	l.same("edges by days", count(l.totals(edges, 48*time.Hour).Totals), [3]int{2, 5, 1})
-	for _, q := range []continuous.Query{all, edges, {From: at(24, 0, 0), Until: at(48, 0, 0)}, {From: at(30, 20, 0)}, {Until: at(24, 10, 1)}, {From: at(2, 20, 0), Until: at(2, 40, 0)}} {
+	for _, q := range []continuous.Query{all, edges, {From: at(24, 0, 0), Until: at(48, 0, 0)}, {From: at(30, 20, 0)}, {Until: at(24, 10, 1)},
+		{From: at(2, 20, 0), Until: at(2, 40, 0)}} {
 		l.checkAll(fmt.Sprint(q), q)
 	}
 }
@@ -358,7 +367,8 @@ func testLevels(l *windowLab) {
 func testLateWindows(l *windowLab) {
 	l.put(l.make.Window("shop", at(1, 0, 0), nil, stack("main", 1)))
 	l.rollUp(at(50, 0, 0), continuous.Policy{})
-	l.put(l.make.Window("shop", at(1, 30, 0), nil, stack("main", 2)), l.make.Window("shop", at(7, 0, 0), []string{"pod", "new"}, stack("late", 4)),
+	l.put(l.make.Window("shop", at(1, 30, 0), nil, stack("main", 2)),
+		l.make.Window("shop", at(7, 0, 0), []string{"pod", "new"}, stack("late", 4)),
 		l.make.Window("shop", at(49, 0, 0), nil, stack("main", 8)))
 	all := continuous.Query{}
 	l.checkAll("before", all)
@@ -430,7 +440,8 @@ func randomSelection(r *rand.Rand, hours int) (q continuous.Query) {
 
 func testRetentionByAge(l *windowLab) {
 	for hour := range 96 {
-		l.put(l.make.Window("shop", at(hour, 10, 0), nil, stack("main;work", int64(hour)+1)), l.make.Window("shop", at(hour, 50, 0), nil, stack("main", 1)))
+		l.put(l.make.Window("shop", at(hour, 10, 0), nil, stack("main;work", int64(hour)+1)),
+			l.make.Window("shop", at(hour, 50, 0), nil, stack("main", 1)))
 	}
 	policy := continuous.Policy{Keep: [3]time.Duration{6 * time.Hour, 30 * time.Hour, 60 * time.Hour}}
 	rolled := l.rollUp(at(95, 30, 0), policy)
@@ -518,7 +529,8 @@ func testSeriesEnd(l *windowLab) {
 
 func testHostileWindows(l *windowLab) {
 	long := strings.Repeat("x", 100_000)
-	for i, name := range []string{"", "'; DROP TABLE series; --", `"`, "\x00", "<script>alert(1)</script>", "日本語", "a\x00b", "a=b,c", "5:abc", "${x}", long} {
+	for i, name := range []string{"", "'; DROP TABLE series; --", `"`, "\x00", "<script>alert(1)</script>", "日本語", "a\x00b", "a=b,c", "5:abc",
+		"${x}", long} {
 		labels := []string{"n" + name, name, "m\u00e9ta.ℓabel", name}
 		w := l.make.Window(name, at(1, 0, i), labels, stack("main;"+name, 1))
 		w.Series.Facts = continuous.Labels{{Name: "f" + name, Value: name}}
@@ -526,7 +538,8 @@ func testHostileWindows(l *windowLab) {
 		l.put(w)
 		check := func() {
 			l.t.Helper()
-			got := l.series(continuous.Query{Type: w.Series.Type, Matchers: []continuous.Matcher{{Name: "n" + name, Op: continuous.Equal, Value: name}}})
+			got := l.series(continuous.Query{Type: w.Series.Type,
+				Matchers: []continuous.Matcher{{Name: "n" + name, Op: continuous.Equal, Value: name}}})
 			if len(got) != 1 || got[0].Key() != w.Series.Key() || got[0].Facts[0] != w.Series.Facts[0] {
 				l.t.Errorf("%.50q: %.200q", name, fmt.Sprint(got))
 			}
@@ -542,7 +555,8 @@ func testHostileWindows(l *windowLab) {
 	}
 	l.put(l.make.Window("deep", at(2, 0, 0), nil, deep))
 	l.rollUp(at(50, 0, 0), continuous.Policy{})
-	l.same("deep", l.function(continuous.Query{Matchers: []continuous.Matcher{{Name: "service_name", Op: continuous.Equal, Value: "deep"}}}, "f7", 0).Amounts[0].Whole, int64(5))
+	l.same("deep", l.function(continuous.Query{Matchers: []continuous.Matcher{{Name: "service_name", Op: continuous.Equal, Value: "deep"}}},
+		"f7", 0).Amounts[0].Whole, int64(5))
 }
 
 // testBadWindows expects an error, and that nothing of the call is stored.

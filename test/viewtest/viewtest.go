@@ -218,7 +218,8 @@ func importFile(ctx context.Context, st store.Store, line string, content []stri
 	source := ingest.ReaderSource(name, strings.NewReader(text))
 	source.Label, source.Named = label, true
 	var failed error
-	_, err = ingest.New(st, ingest.Options{KeepSource: true, Workers: 1}).Import(ctx, []ingest.Source{source}, func(r ingest.Result) { failed = r.Err })
+	_, err = ingest.New(st, ingest.Options{KeepSource: true, Workers: 1}).Import(ctx, []ingest.Source{source},
+		func(r ingest.Result) { failed = r.Err })
 	return errors.Join(err, failed)
 }
 

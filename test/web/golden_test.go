@@ -82,20 +82,28 @@ func withCategories(t *testing.T) []byte {
 	category := func(name, color string) object {
 		return object{"name": name, "color": color, "subcategories": []string{"Other"}}
 	}
-	thread := object{"processType": "default", "processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil, "pausedRanges": []any{},
-		"name": "main", "isMainThread": true, "pid": "1", "tid": 1,
-		"funcTable": object{"length": functions, "name": column(functions, func(i int) any { return i }), "isJS": column(functions, func(i int) any { return i == 3 || i == 4 }),
+	thread := object{"processType": "default", "processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil,
+		"pausedRanges": []any{},
+		"name":         "main", "isMainThread": true, "pid": "1", "tid": 1,
+		"funcTable": object{"length": functions, "name": column(functions, func(i int) any { return i }),
+			"isJS":          column(functions, func(i int) any { return i == 3 || i == 4 }),
 			"relevantForJS": column(functions, func(i int) any { return false }), "resource": column(functions, func(i int) any { return i%3 - 1 }),
-			"fileName": column(functions, null), "lineNumber": column(functions, func(i int) any { return 10 + i }), "columnNumber": column(functions, null)},
-		"frameTable": object{"length": frames, "func": column(frames, func(i int) any { return i % functions }), "category": column(frames, func(i int) any { return i / functions }),
-			"address": column(frames, func(int) any { return -1 }), "inlineDepth": column(frames, func(int) any { return 0 }), "subcategory": column(frames, func(int) any { return 0 }),
-			"nativeSymbol": column(frames, null), "innerWindowID": column(frames, null), "line": column(frames, null), "column": column(frames, null)},
+			"fileName": column(functions, null), "lineNumber": column(functions, func(i int) any { return 10 + i }),
+			"columnNumber": column(functions, null)},
+		"frameTable": object{"length": frames, "func": column(frames, func(i int) any { return i % functions }),
+			"category": column(frames, func(i int) any { return i / functions }),
+			"address":  column(frames, func(int) any { return -1 }), "inlineDepth": column(frames, func(int) any { return 0 }),
+			"subcategory":  column(frames, func(int) any { return 0 }),
+			"nativeSymbol": column(frames, null), "innerWindowID": column(frames, null), "line": column(frames, null),
+			"column": column(frames, null)},
 		"stackTable":    object{"length": len(frame), "frame": frame, "prefix": prefix},
 		"resourceTable": object{"length": 2, "name": []int{6, 7}, "host": []any{nil, nil}, "type": []int{1, 1}, "lib": []any{nil, nil}},
 		"nativeSymbols": object{"length": 0, "libIndex": []any{}, "address": []any{}, "name": []any{}, "functionSize": []any{}},
 		"samples":       object{"length": count, "stack": leaf, "time": times, "weight": nil, "weightType": "samples"},
-		"markers":       object{"length": 0, "data": []any{}, "name": []any{}, "startTime": []any{}, "endTime": []any{}, "phase": []any{}, "category": []any{}}}
-	data, err := json.Marshal(object{"meta": object{"preprocessedProfileVersion": 57, "interval": 1, "startTime": 0, "processType": 0, "product": "test", "stackwalk": 0,
+		"markers": object{"length": 0, "data": []any{}, "name": []any{}, "startTime": []any{}, "endTime": []any{}, "phase": []any{},
+			"category": []any{}}}
+	data, err := json.Marshal(object{"meta": object{"preprocessedProfileVersion": 57, "interval": 1, "startTime": 0, "processType": 0,
+		"product": "test", "stackwalk": 0,
 		"markerSchema": []any{}, "symbolicated": true, "version": 30,
 		"categories": []object{category("Graphics", "green"), category("Other", "grey"), category("JavaScript", "yellow")}},
 		"libs": []any{}, "shared": object{"stringArray": names}, "threads": []object{thread}})
@@ -113,11 +121,13 @@ func views(a, b, c string) [][]string {
 	}
 	transforms := []string{"merge-function:" + b, "merge-node:" + path, "drop-function:" + b, "focus-function:" + b, "focus-subtree:" + path,
 		"focus-subtree-inverted:" + b + ";" + a, "focus-self:" + b, "collapse-function:" + b, "collapse-direct-recursion:" + b,
-		"collapse-recursion:" + b, "collapse-recursion:*", "filter:stack-prefix:" + path, "filter:stack-suffix:" + b, "filter:function-include:" + b + ";" + c}
+		"collapse-recursion:" + b, "collapse-recursion:*", "filter:stack-prefix:" + path, "filter:stack-suffix:" + b,
+		"filter:function-include:" + b + ";" + c}
 	for _, t := range transforms {
 		list = append(list, []string{"--transform", t}, []string{"--transform", "merge-function:" + c, "--transform", t, "--invert"})
 	}
-	return append(list, []string{"--transform", "collapse-recursion:" + b, "--transform", "drop-function:" + c, "--transform", "focus-function:" + b, "--view", "functions", "--sort", "total"})
+	return append(list, []string{"--transform", "collapse-recursion:" + b, "--transform", "drop-function:" + c, "--transform",
+		"focus-function:" + b, "--view", "functions", "--sort", "total"})
 }
 
 func TestGolden(t *testing.T) {
@@ -140,11 +150,13 @@ func TestGolden(t *testing.T) {
 			if x == "merge-node" || x == "focus-subtree" {
 				arg = "main;load"
 			}
-			categories = append(categories, []string{"--transform", x + "@" + kind + ":" + arg}, []string{"--kind", kind, "--transform", x + ":" + arg})
+			categories = append(categories, []string{"--transform", x + "@" + kind + ":" + arg},
+				[]string{"--kind", kind, "--transform", x + ":" + arg})
 		}
 		categories = append(categories, []string{"--transform", "collapse-resource@" + kind + ":libone"})
 	}
-	categories = append(categories, []string{"--transform", "collapse-resource:libone"}, []string{"--transform", "collapse-resource:libtwo", "--invert"})
+	categories = append(categories, []string{"--transform", "collapse-resource:libone"},
+		[]string{"--transform", "collapse-resource:libtwo", "--invert"})
 	check(t, "tree", []string{"tree", base}, views("main", "load", "parse"))
 	check(t, "categories", []string{"tree", firefox}, categories)
 	check(t, "diff", []string{"diff", "--by", "value", base, now}, views("main", "load", "parse"))

@@ -142,7 +142,8 @@ func TestReadSpans(t *testing.T) {
 		t.Fatalf("task %q, trace %q, %d segments", a.Task, a.Trace, len(a.Segments))
 	}
 	s := a.Segments[0]
-	want := traceprof.Segment{ID: "seg-1", Trace: "trace-1", Service: "shop", Instance: "one", Endpoint: "GET:/checkout", Operation: "GET:/checkout", Start: 1000, End: 1140, Error: true}
+	want := traceprof.Segment{ID: "seg-1", Trace: "trace-1", Service: "shop", Instance: "one", Endpoint: "GET:/checkout",
+		Operation: "GET:/checkout", Start: 1000, End: 1140, Error: true}
 	if diff := cmp.Diff(want, s.Segment); diff != "" {
 		t.Error(diff)
 	}
@@ -187,30 +188,35 @@ func filled(t testing.TB) (*mem.Store, string) {
 	t.Helper()
 	st := mem.New()
 	ctx := t.Context()
-	task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcA==.1", Endpoint: "/checkout", Created: 900, Start: 900, Duration: traceprof.Minute, Period: 10})
+	task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcA==.1", Endpoint: "/checkout",
+		Created: 900, Start: 900, Duration: traceprof.Minute, Period: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{{SpanId: 0, ParentSpanId: -1, StartTime: 1000, EndTime: 1060, OperationName: "/checkout", SpanType: agentv3.SpanType_Entry, SpanLayer: agentv3.SpanLayer_Http, Peer: "a: \"b\" #c\n"}}})
+	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{{SpanId: 0, ParentSpanId: -1, StartTime: 1000,
+		EndTime: 1060, OperationName: "/checkout", SpanType: agentv3.SpanType_Entry, SpanLayer: agentv3.SpanLayer_Http, Peer: "a: \"b\" #c\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	segment := func(id, trace string, start int64) traceprof.Segment {
-		return traceprof.Segment{ID: id, Trace: trace, Service: "shop", Instance: "one", Endpoint: "/checkout", Operation: "/checkout", Start: start, End: start + 60, Raw: raw}
+		return traceprof.Segment{ID: id, Trace: trace, Service: "shop", Instance: "one", Endpoint: "/checkout", Operation: "/checkout",
+			Start: start, End: start + 60, Raw: raw}
 	}
 	if err := st.PutSegments(ctx, segment("s1", "trace-1", 1000), segment("s2", "trace-1", 1010), segment("s3", "trace-2", 1000)); err != nil {
 		t.Fatal(err)
 	}
 	in := traceprof.NewIntake(st, traceprof.IntakeOptions{})
 	stream := in.Stream()
-	for _, line := range []string{"s1 0 1000 A-B", "s1 1 1010 A-B", "s1 3 1030 A-C", "s1 4 1040 ", "s2 -1 1012 R", "s2 0 1022 R-ü", "s3 0 1000 A"} {
+	for _, line := range []string{"s1 0 1000 A-B", "s1 1 1010 A-B", "s1 3 1030 A-C", "s1 4 1040 ", "s2 -1 1012 R", "s2 0 1022 R-ü",
+		"s3 0 1000 A"} {
 		f := strings.SplitN(line, " ", 4)
 		var sequence int32
 		var at int64
 		if _, err := fmt.Sscan(f[1]+" "+f[2], &sequence, &at); err != nil {
 			t.Fatal(err)
 		}
-		err := stream.Snapshot(ctx, &traceprof.Snapshot{Task: []byte(task.ID), Segment: []byte(f[0]), Sequence: sequence, Time: at, Stack: []byte(f[3]),
+		err := stream.Snapshot(ctx, &traceprof.Snapshot{Task: []byte(task.ID), Segment: []byte(f[0]), Sequence: sequence, Time: at,
+			Stack: []byte(f[3]),
 			Frames: func(stack []byte, yield func([]byte) bool) error {
 				for _, frame := range strings.Split(string(stack), "-") {
 					if frame != "" && !yield([]byte(frame)) {
@@ -278,7 +284,8 @@ func TestPut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Trees) != 2 || got.Snapshots != 5 || len(got.Trees) != len(want.Trees) || cmp.Diff(want.Trees[0].Duration, got.Trees[0].Duration) != "" {
+	if len(got.Trees) != 2 || got.Snapshots != 5 || len(got.Trees) != len(want.Trees) ||
+		cmp.Diff(want.Trees[0].Duration, got.Trees[0].Duration) != "" {
 		t.Errorf("%+v\nof the store: %+v", got, want)
 	}
 	if list, err := other.Segments(t.Context(), traceprof.SegmentQuery{}); err != nil || len(list) != 2 || list[1].Endpoint != "/checkout" {

@@ -66,7 +66,8 @@ func basicOf(a *Archive) *basic {
 		}
 		b.Segments = append(b.Segments, out)
 		for _, p := range s.Spans {
-			b.Spans = append(b.Spans, basicSpan{a.Trace, s.ID, p.ID, p.Parent, s.Service, s.Instance, p.Start, p.End, p.Operation, p.Kind, p.Peer, p.Layer, p.Error})
+			b.Spans = append(b.Spans, basicSpan{a.Trace, s.ID, p.ID, p.Parent, s.Service, s.Instance, p.Start, p.End, p.Operation, p.Kind, p.Peer,
+				p.Layer, p.Error})
 		}
 	}
 	return b
@@ -108,7 +109,8 @@ func (b *basic) archive() *Archive {
 		var first *traceprof.Span
 		for _, p := range bySegment[in.ID] {
 			s.Service, s.Instance = p.Service, p.Instance
-			s.Spans = append(s.Spans, traceprof.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer, Start: p.Start, End: p.End, Error: p.Error})
+			s.Spans = append(s.Spans, traceprof.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer,
+				Start: p.Start, End: p.End, Error: p.Error})
 			s.Error = s.Error || p.Error
 		}
 		slices.SortStableFunc(s.Spans, func(a, b traceprof.Span) int { return cmp.Compare(a.ID, b.ID) })

@@ -28,8 +28,9 @@ const (
 )
 
 var (
-	snapshotShape = wire.Shape{fieldTask: wire.AsBytes, fieldSegment: wire.AsBytes, fieldTime: wire.AsVarint, fieldSequence: wire.AsVarint, fieldStack: wire.AsBytes}
-	stackShape    = wire.Shape{1: wire.AsBytes}
+	snapshotShape = wire.Shape{fieldTask: wire.AsBytes, fieldSegment: wire.AsBytes, fieldTime: wire.AsVarint, fieldSequence: wire.AsVarint,
+		fieldStack: wire.AsBytes}
+	stackShape = wire.Shape{1: wire.AsBytes}
 )
 
 // Sizes of buffers in bytes.

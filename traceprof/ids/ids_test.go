@@ -48,7 +48,8 @@ func TestWhatIsNoID(t *testing.T) {
 // TestThereAndBack: an id gives back the names under which things are kept.
 func TestThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.OneOf(rapid.String(), rapid.StringN(0, 200, -1), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+		names := rapid.OneOf(rapid.String(), rapid.StringN(0, 200, -1),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 		service, other := names.Draw(t, "service"), names.Draw(t, "other")
 		if got, err := ParseService(Service(service)); err != nil || got != ServiceName(service) {
 			t.Fatalf("%q, %v, want %q", got, err, ServiceName(service))

@@ -19,7 +19,8 @@ func segment(t testing.TB) []byte {
 	raw, err := proto.Marshal(&agentv3.SegmentObject{
 		TraceId: "t", TraceSegmentId: "s", Service: "shop", ServiceInstance: "one",
 		Spans: []*agentv3.SpanObject{ // in the order in which they ended, as agents write them
-			{SpanId: 1, ParentSpanId: 0, StartTime: 110, EndTime: 120, OperationName: "select", Peer: "db:5432", SpanType: agentv3.SpanType_Exit, SpanLayer: agentv3.SpanLayer_Database},
+			{SpanId: 1, ParentSpanId: 0, StartTime: 110, EndTime: 120, OperationName: "select", Peer: "db:5432", SpanType: agentv3.SpanType_Exit,
+				SpanLayer: agentv3.SpanLayer_Database},
 			{SpanId: 2, ParentSpanId: 0, StartTime: 130, EndTime: 190, OperationName: "render", SpanType: agentv3.SpanType_Local},
 			{SpanId: 0, ParentSpanId: -1, StartTime: 100, EndTime: 200, OperationName: "/checkout", SpanType: agentv3.SpanType_Entry,
 				SpanLayer: agentv3.SpanLayer_Http, IsError: true, Tags: []*commonv3.KeyStringValuePair{{Key: "k", Value: "v"}}},
@@ -62,8 +63,10 @@ func TestRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlapping := []traceprof.Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 20, End: 30}, {ID: 3, Parent: 0, Start: 40, End: 100}}
-	outliving := []traceprof.Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 150, End: 180}}
+	overlapping := []traceprof.Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50},
+		{ID: 2, Parent: 0, Start: 20, End: 30}, {ID: 3, Parent: 0, Start: 40, End: 100}}
+	outliving := []traceprof.Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50},
+		{ID: 2, Parent: 0, Start: 150, End: 180}}
 	for _, tt := range []struct {
 		name string
 		list []traceprof.Span

@@ -167,7 +167,8 @@ func (s *Server) Seen() Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.seen
-	c.Segments, c.Polls, c.Finished, c.Instances = slices.Clone(c.Segments), slices.Clone(c.Polls), slices.Clone(c.Finished), slices.Clone(c.Instances)
+	c.Segments, c.Polls, c.Finished, c.Instances = slices.Clone(c.Segments), slices.Clone(c.Polls), slices.Clone(c.Finished),
+		slices.Clone(c.Instances)
 	c.Calls, c.Snapshots = map[string]int{}, map[string][]*profilev3.ThreadSnapshot{}
 	for k, v := range s.seen.Calls {
 		c.Calls[k] = v

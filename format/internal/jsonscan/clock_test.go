@@ -55,7 +55,8 @@ func TestClock(t *testing.T) {
 }
 
 func TestDate(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "null": 0, "-5": 0, "1e300": 0, "1700000000.5": 1_700_000_000_500_000_000, "63907825250": 0} {
+	for text, want := range map[string]int64{"0": 0, "null": 0, "-5": 0, "1e300": 0, "1700000000.5": 1_700_000_000_500_000_000,
+		"63907825250": 0} {
 		got := New(strings.NewReader(text), profile.Limits{}).Date(9)
 		if want == 0 && !got.IsZero() || want != 0 && got.UnixNano() != want {
 			t.Errorf("%s: %v", text, got)

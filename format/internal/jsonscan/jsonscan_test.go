@@ -85,13 +85,15 @@ func agree(t interface{ Fatalf(string, ...any) }, text string) {
 // kind reports whether a text may hold what is read more kindly than encoding/json
 // does: control characters, bytes that are not UTF-8, NUL; or numbers that are infinite.
 func kind(text string) bool {
-	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' }) ||
+	return !utf8.ValidString(text) || strings.ContainsFunc(text,
+		func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' }) ||
 		strings.ContainsAny(text, "\n\t\r") || strings.Contains(text, `\u0000`) || strings.ContainsAny(text, "eE") || len(text) > 300
 }
 
 var texts = []string{
 	`{}`, `[]`, `null`, `true`, `false`, `"a"`, `1`, ` { "a" : [ 1 , -2.5 , "x\u00e9\ud83d\ude00\n" , null , { "b" : {} } ] } `,
-	`[1,2,]`, `{"a":1,}`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[`, `{`, `"`, `"\`, `"\u12`, `"\x"`, `01`, `-`, `1.`, `.5`, `1e`, `nul`, `tru`, `[}`, `{]`, `1 2`, ``, ` `,
+	`[1,2,]`, `{"a":1,}`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[`, `{`, `"`, `"\`, `"\u12`, `"\x"`, `01`, `-`, `1.`, `.5`, `1e`, `nul`, `tru`, `[}`,
+	`{]`, `1 2`, ``, ` `,
 	`"\ud800"`, `"\ud800\ud800"`, `"\udc00x"`, `[-0,0.1,1.5e3,9007199254740993,123456789012345678901234567890]`, `["\"","\\","a\\"]`, `{"a":{"b":[{"c":1}]}}`,
 	`[123456789,1234567890,12345678901,-123456789,99999999999999999999]`, "[ 1,\n 2,  3 ]",
 }
@@ -141,7 +143,8 @@ func TestNumbers(t *testing.T) {
 		{"92233720368.54775807", 8, math.MaxInt64, false}, {"123456789012345678901234567890e-20", 0, 1234567890, false},
 		{"0.00000000000000000000000000000000001", 9, 0, false}, {"null", 3, 0, false},
 		{"99999999999999999999", 0, 0, true}, {"99999999999999999999", -11, 1_000_000_000, false}, {"1.", 0, 0, true}, {"-", 0, 0, true},
-		{`"1"`, 0, 1, false}, {`"-1.5"`, 1, -15, false}, {`""`, 0, 0, false}, {`"1x"`, 0, 0, true}, {`" 1"`, 0, 0, true}, {`"1`, 0, 0, true}, {"tru", 0, 0, true}, {"01", 0, 0, true}, {strings.Repeat("1", 200_000), 0, 0, true},
+		{`"1"`, 0, 1, false}, {`"-1.5"`, 1, -15, false}, {`""`, 0, 0, false}, {`"1x"`, 0, 0, true}, {`" 1"`, 0, 0, true}, {`"1`, 0, 0, true},
+		{"tru", 0, 0, true}, {"01", 0, 0, true}, {strings.Repeat("1", 200_000), 0, 0, true},
 	} {
 		s := New(strings.NewReader(tt.text), profile.Limits{})
 		got := s.Fixed(tt.decimals)
@@ -303,7 +306,8 @@ func TestErrors(t *testing.T) {
 		offset int64
 		is     error
 	}{
-		{`{"a":[1,2`, 9, profile.ErrMalformed}, {`{"a":tru}`, 5, profile.ErrMalformed}, {`["` + strings.Repeat("x", 100) + `"]`, 1, profile.ErrTooLarge},
+		{`{"a":[1,2`, 9, profile.ErrMalformed}, {`{"a":tru}`, 5, profile.ErrMalformed},
+		{`["` + strings.Repeat("x", 100) + `"]`, 1, profile.ErrTooLarge},
 		{strings.Repeat("[", 150), 100, profile.ErrTooLarge}, {`["a\q"]`, 3, profile.ErrMalformed}, {`{} x`, 3, profile.ErrMalformed},
 	} {
 		s := New(strings.NewReader(tt.text), profile.Limits{Depth: 10, Line: 50})
@@ -371,7 +375,8 @@ func TestMemory(t *testing.T) {
 
 func TestOutline(t *testing.T) {
 	o := NewOutline([]byte(`{"$schema":"https://x","meta":{"version":57,"deep":{"er":{"est":[1]}}},"threads":[{"name":"a"},{"tid":1}],"cut":[1,2`))
-	for path, want := range map[string]string{"$schema": "https://x", "meta.version": "57", "meta.deep.er": "", "threads[].tid": "1", "cut": "", "cut[]": "2"} {
+	for path, want := range map[string]string{"$schema": "https://x", "meta.version": "57", "meta.deep.er": "", "threads[].tid": "1",
+		"cut": "", "cut[]": "2"} {
 		if got, ok := o[path]; !ok || got != want {
 			t.Errorf("%s is %q, %v", path, got, ok)
 		}

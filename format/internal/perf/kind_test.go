@@ -45,7 +45,8 @@ func TestHybrid(t *testing.T) {
 		return e
 	}
 	p := profile.New(nil)
-	Fill(p, []*Event{event("cpu_core/cycles/P", 3), event("cpu_atom/cycles/P", 4), event("cpu_atom/instructions/", 5), event("cpu/mem-loads/", 6),
+	Fill(p, []*Event{event("cpu_core/cycles/P", 3), event("cpu_atom/cycles/P", 4), event("cpu_atom/instructions/", 5),
+		event("cpu/mem-loads/", 6),
 		NewEvent("cpu_core/instructions/", l), event("cpu_core/instructions/", 7)})
 	var got []string
 	for i := range p.Tables {

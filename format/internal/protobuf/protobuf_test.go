@@ -58,7 +58,8 @@ func TestPlace(t *testing.T) {
 	shape := wire.Shape{2: wire.AsBytes}
 	_, broken := shape.Next([]byte{2<<3 | wire.Bytes, 9}, 0, 2)
 	var pe *profile.ParseError
-	if err := protobuf.Place(broken); !errors.Is(err, profile.ErrMalformed) || !errors.As(err, &pe) || pe.Offset != int64(broken.(*wire.Error).At) {
+	if err := protobuf.Place(broken); !errors.Is(err, profile.ErrMalformed) || !errors.As(err, &pe) ||
+		pe.Offset != int64(broken.(*wire.Error).At) {
 		t.Errorf("%v becomes %v", broken, err)
 	}
 	if protobuf.Place(io.EOF) != io.EOF || protobuf.Place(nil) != nil {

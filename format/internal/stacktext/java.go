@@ -43,7 +43,8 @@ func ParseJavaFrame(text []byte) (f JavaFrame, ok bool) {
 	switch {
 	case string(place) == "Native Method":
 		f.Mode = profile.FrameNative
-	case string(place) == "Unknown Source", bytes.HasPrefix(place, []byte("Bytecode PC:")), bytes.HasPrefix(place, []byte("<Unknown Source>:")):
+	case string(place) == "Unknown Source", bytes.HasPrefix(place, []byte("Bytecode PC:")),
+		bytes.HasPrefix(place, []byte("<Unknown Source>:")):
 	default:
 		file := place
 		if i := bytes.LastIndexByte(place, ':'); i >= 0 {

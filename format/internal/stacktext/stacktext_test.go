@@ -187,14 +187,16 @@ func TestLabels(t *testing.T) {
 func TestThreads(t *testing.T) {
 	r := NewRecorder(profile.New(nil))
 	a := r.Thread([]byte("1"), []byte("a"), []byte("2"))
-	if a == 0 || r.Thread([]byte("1"), []byte("a"), []byte("2")) != a || r.Thread(nil, []byte("1a"), []byte("2")) == a || r.Thread([]byte("1"), []byte("a2"), nil) == a {
+	if a == 0 || r.Thread([]byte("1"), []byte("a"), []byte("2")) != a || r.Thread(nil, []byte("1a"), []byte("2")) == a ||
+		r.Thread([]byte("1"), []byte("a2"), nil) == a {
 		t.Errorf("%v", r.Profile.Threads)
 	}
 }
 
 func TestTable(t *testing.T) {
 	table := NewTable(profile.Limits{})
-	if !table.Add(Row{Value: math.MaxInt64 - 2}) || !table.Add(Row{Value: -2, Thread: 1}) || table.Add(Row{Value: 1}) || table.Add(Row{Value: math.MinInt64}) {
+	if !table.Add(Row{Value: math.MaxInt64 - 2}) || !table.Add(Row{Value: -2, Thread: 1}) || table.Add(Row{Value: 1}) ||
+		table.Add(Row{Value: math.MinInt64}) {
 		t.Error("sums")
 	}
 	s := table.Samples(profile.NamedType("x"), false, 0)
@@ -218,7 +220,8 @@ func TestNotes(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "12": 12, "9223372036854775807": math.MaxInt64, "9223372036854775808": -1, "": -1, "-1": -1, "1x": -1} {
+	for text, want := range map[string]int64{"0": 0, "12": 12, "9223372036854775807": math.MaxInt64, "9223372036854775808": -1, "": -1,
+		"-1": -1, "1x": -1} {
 		if v, ok := Uint([]byte(text)); ok != (want >= 0) || ok && v != want {
 			t.Errorf("Uint(%q) = %d, %v", text, v, ok)
 		}
@@ -229,7 +232,8 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]int64{
-		"563.27": 563270000, "1": 1e6, ".5": 500000, "0.0000019": 1, "9223372036854.775807": -1, "": -1, ".": -1, "1.": -1, "1.x": -1, "99999999999999": -1,
+		"563.27": 563270000, "1": 1e6, ".5": 500000, "0.0000019": 1, "9223372036854.775807": -1, "": -1, ".": -1, "1.": -1, "1.x": -1,
+		"99999999999999": -1,
 	} {
 		if v, ok := Nanos([]byte(text), 1e6); ok != (want >= 0) || ok && v != want {
 			t.Errorf("Nanos(%q) = %d, %v", text, v, ok)

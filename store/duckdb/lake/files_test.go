@@ -75,7 +75,8 @@ func TestBucket(t *testing.T) {
 	}
 	server := httptest.NewServer(gofakes3.New(backend).Server())
 	t.Cleanup(server.Close)
-	for _, v := range [][2]string{{"AWS_ENDPOINT_URL", server.URL}, {"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"}, {"AWS_REGION", "us-east-1"}, {"XDG_CACHE_HOME", t.TempDir()}} {
+	for _, v := range [][2]string{{"AWS_ENDPOINT_URL", server.URL}, {"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"},
+		{"AWS_REGION", "us-east-1"}, {"XDG_CACHE_HOME", t.TempDir()}} {
 		t.Setenv(v[0], v[1])
 	}
 	s, st := twoYearsIn(t, "s3://dendro/team/lake")
@@ -226,7 +227,8 @@ func TestFilesOfAMonth(t *testing.T) {
 		if wantTree, _, _ := store.MergeTrees(t.Context(), st, q); !slices.Equal(tree.Self, wantTree.Self) {
 			t.Errorf("%v, want %v", tree.Self, wantTree.Self)
 		}
-		if fmt.Sprint(read) != fmt.Sprint(map[string]int{"function_samples": c.files, "functions": c.files, "path_samples": c.files, "paths": c.files, "profiles": c.files}) {
+		if fmt.Sprint(read) != fmt.Sprint(map[string]int{"function_samples": c.files, "functions": c.files, "path_samples": c.files,
+			"paths": c.files, "profiles": c.files}) {
 			t.Errorf("%v: %v", c.benchmarks, read)
 		}
 	}
@@ -236,7 +238,8 @@ func TestFilesOfAMonth(t *testing.T) {
 func TestProfilesOfAMonth(t *testing.T) {
 	s, st := twoYears(t)
 	from := time.Date(2025, 3, 15, 0, 0, 0, 0, time.UTC)
-	for _, q := range []store.Query{{Since: from}, {Until: from}, {Since: from, Benchmarks: []string{"?"}}, {Since: from, Last: 1}, {Runs: []string{"r1*"}}} {
+	for _, q := range []store.Query{{Since: from}, {Until: from}, {Since: from, Benchmarks: []string{"?"}}, {Since: from, Last: 1},
+		{Runs: []string{"r1*"}}} {
 		got, err := s.Profiles(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
@@ -345,7 +348,8 @@ func TestAccess(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("a\n1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, sql := range []string{"SELECT * FROM " + driver.Quote(secret), "SELECT * FROM read_csv('/etc/passwd')", "COPY (SELECT 1) TO " + driver.Quote(secret),
+	for _, sql := range []string{"SELECT * FROM " + driver.Quote(secret), "SELECT * FROM read_csv('/etc/passwd')",
+		"COPY (SELECT 1) TO " + driver.Quote(secret),
 		"SET enable_external_access = true", "ATTACH " + driver.Quote(secret+".db")} {
 		if err := s.use(func(c *driver.Conn) error { return c.Exec(sql) }); err == nil {
 			t.Error("allowed:", sql)
@@ -365,7 +369,8 @@ func TestSQL(t *testing.T) {
 			t.Error(row, err)
 		}
 	}
-	for _, sql := range []string{"SELECT * FROM read_parquet('" + s.lake.Dir + "/profiles/data/*/*/*.parquet')", "SELECT * FROM '/etc/passwd'", "CREATE TABLE x(a INT)", "SELECT 1; SELECT 2"} {
+	for _, sql := range []string{"SELECT * FROM read_parquet('" + s.lake.Dir + "/profiles/data/*/*/*.parquet')",
+		"SELECT * FROM '/etc/passwd'", "CREATE TABLE x(a INT)", "SELECT 1; SELECT 2"} {
 		if _, err := s.SQL(t.Context(), sql); !errors.Is(err, usersql.ErrNotAllowed) {
 			t.Errorf("%s: %v", sql, err)
 		}
@@ -406,7 +411,8 @@ func TestClosed(t *testing.T) {
 	if _, err := s.Profiles(t.Context(), store.Query{}); err == nil {
 		t.Error("a closed store answers")
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "no"), Options{}); err == nil || !strings.Contains(err.Error(), "dendro publish creates one") {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "no"), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "dendro publish creates one") {
 		t.Error(err)
 	}
 }

@@ -61,7 +61,8 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	}
 	s := &Store{lake: l}
 	if s.temp, err = os.MkdirTemp("", "dendro-lake-*"); err == nil {
-		s.db, err = driver.OpenMemory([]string{l.Dir}, driver.Options{MemoryLimit: opts.MemoryLimit, Threads: opts.Threads, TempDir: s.temp}, "SELECT 1")
+		s.db, err = driver.OpenMemory([]string{l.Dir}, driver.Options{MemoryLimit: opts.MemoryLimit, Threads: opts.Threads, TempDir: s.temp},
+			"SELECT 1")
 	}
 	if err != nil {
 		l.Close()
@@ -216,7 +217,8 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err != nil {
 		return store.Info{}, err
 	}
-	info := store.Info{Slow: store.Slow(s), Engine: "lake", Location: s.lake.Name, Schema: iceberg.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
+	info := store.Info{Slow: store.Slow(s), Engine: "lake", Location: s.lake.Name, Schema: iceberg.Version, Rules: v.now.Rules(),
+		Profiles: int64(len(v.profiles))}
 	benchmarks, runs := map[string]bool{}, map[string]bool{}
 	for i := range v.profiles {
 		benchmarks[v.profiles[i].Benchmark.Group+"\x00"+v.profiles[i].Benchmark.Name] = true
@@ -325,7 +327,8 @@ func (v *view) functions(ctx context.Context, c *driver.Conn) (map[int64]profile
 		}
 		lines, columns := driver.Column[int32](ch, 7), driver.Column[int32](ch, 8)
 		for i, id := range driver.Column[int64](ch, 0) {
-			fn := profile.Function{Name: texts[1][i], Module: texts[3][i], File: texts[4][i], Language: texts[5][i], SystemName: texts[6][i], StartLine: lines[i], Column: columns[i]}
+			fn := profile.Function{Name: texts[1][i], Module: texts[3][i], File: texts[4][i], Language: texts[5][i], SystemName: texts[6][i],
+				StartLine: lines[i], Column: columns[i]}
 			fn.Kind, _ = profile.ParseKind(texts[2][i]) // of a newer version: unknown
 			if have, known := list[id]; known {
 				if have.Name != fn.Name {

@@ -49,7 +49,8 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (map
 	}
 	raw := map[string]string{}
 	err = s.use(func(c *driver.Conn) error {
-		return c.Query(ctx, "SELECT name, arg_max(raw_name, (grp = ?, raw_name)) FROM "+from+" AND raw_name <> '' AND name IN ("+strings.Join(quoted, ", ")+") GROUP BY name",
+		return c.Query(ctx, "SELECT name, arg_max(raw_name, (grp = ?, raw_name)) FROM "+from+" AND raw_name <> '' AND name IN ("+
+			strings.Join(quoted, ", ")+") GROUP BY name",
 			[]any{group}, func(ch driver.Chunk) error {
 				names, raws := ch.Texts(0), ch.Texts(1)
 				for i := range names {
@@ -152,7 +153,8 @@ func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.Funct
 
 // sums adds up functions: shares are the sums of the shares of self and total, of the rows
 // that from returns, given those of function_samples.
-func (s *Store) sums(ctx context.Context, q store.Query, shares string, from func(v *view, samples string) (string, error)) (*store.FunctionSums, error) {
+func (s *Store) sums(ctx context.Context, q store.Query, shares string,
+	from func(v *view, samples string) (string, error)) (*store.FunctionSums, error) {
 	v, err := s.view(ctx, q)
 	if err != nil {
 		return nil, err
@@ -245,20 +247,21 @@ func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, eac
 	if err != nil {
 		return nil, err
 	}
-	return f, c.Query(ctx, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", nil, func(ch driver.Chunk) error {
-		begin := len(f.used)
-		for _, id := range driver.Column[driver.Text](ch, 0) {
-			path, known := f.paths[iceberg.PathID(id.Bytes())]
-			if !known {
-				return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
+	return f, c.Query(ctx, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", nil,
+		func(ch driver.Chunk) error {
+			begin := len(f.used)
+			for _, id := range driver.Column[driver.Text](ch, 0) {
+				path, known := f.paths[iceberg.PathID(id.Bytes())]
+				if !known {
+					return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
+				}
+				f.used = append(f.used, path)
 			}
-			f.used = append(f.used, path)
-		}
-		if each != nil {
-			each(ch, f.used[begin:])
-		}
-		return nil
-	})
+			if each != nil {
+				each(ch, f.used[begin:])
+			}
+			return nil
+		})
 }
 
 // paths adds the call paths that the profiles may have, parents before children.

@@ -121,7 +121,8 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[iceberg.Partitio
 }
 
 // rewriteTable rewrites a partition of a table.
-func (s *Store) rewriteTable(ctx context.Context, v *view, p iceberg.Partition, table, sql string, added map[string]string, changes map[string]iceberg.Change) error {
+func (s *Store) rewriteTable(ctx context.Context, v *view, p iceberg.Partition, table, sql string, added map[string]string,
+	changes map[string]iceberg.Change) error {
 	files, err := v.now.Files(ctx, table)
 	if err != nil {
 		return err
@@ -150,7 +151,8 @@ func (s *Store) rewriteTable(ctx context.Context, v *view, p iceberg.Partition, 
 	}
 	f := iceberg.File{Partition: p, Path: filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")}
 	err = s.use(func(c *driver.Conn) error {
-		return c.Query(ctx, "COPY ("+strings.NewReplacer(replace...).Replace(sql)+") TO "+driver.Quote(f.Path)+" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)", nil, nil)
+		return c.Query(ctx, "COPY ("+strings.NewReplacer(replace...).Replace(sql)+") TO "+driver.Quote(f.Path)+
+			" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)", nil, nil)
 	})
 	if err == nil {
 		f, err = s.lake.Keep(ctx, p, f.Path)

@@ -20,7 +20,8 @@ const (
 
 var groupNames = []string{"accesscontrol", "search", "checkout", "billing", "graph", "stream", "index", "cart", "report", "mail"}
 
-var workNames = []string{"readById", "writeBatch", "mixed", "scanRange", "joinTwo", "aggregate", "parseCatalog", "renderPage", "dedupTitles", "codec"}
+var workNames = []string{"readById", "writeBatch", "mixed", "scanRange", "joinTwo", "aggregate", "parseCatalog", "renderPage",
+	"dedupTitles", "codec"}
 
 func groupName(g int) string {
 	if g < len(groupNames) {

@@ -25,12 +25,17 @@ type workload struct {
 }
 
 var workloads = []workload{
-	{seed: "json-parse-catalog", samples: 2844, rare: 86000, piece: 4, mass: 0.013, sigma: 0.1, flat: 1, region: 0.8, multi: 0.16, warm: 0.55, flip: 0.03},
-	{seed: "http-codec", samples: 5200, rare: 96000, piece: 6, mass: 0.02, sigma: 0.14, flat: 0.94, region: 1.4, multi: 0.3, warm: 0.5, flip: 0.03},
-	{seed: "lucene-search-bool", samples: 5175, rare: 120000, piece: 2, mass: 0.026, sigma: 0.2, flat: 1.08, region: 0.1, multi: 0.34, warm: 0.55, flip: 0.03},
+	{seed: "json-parse-catalog", samples: 2844, rare: 86000, piece: 4, mass: 0.013, sigma: 0.1, flat: 1, region: 0.8, multi: 0.16, warm: 0.55,
+		flip: 0.03},
+	{seed: "http-codec", samples: 5200, rare: 96000, piece: 6, mass: 0.02, sigma: 0.14, flat: 0.94, region: 1.4, multi: 0.3, warm: 0.5,
+		flip: 0.03},
+	{seed: "lucene-search-bool", samples: 5175, rare: 120000, piece: 2, mass: 0.026, sigma: 0.2, flat: 1.08, region: 0.1, multi: 0.34,
+		warm: 0.55, flip: 0.03},
 	{seed: "json-orders", samples: 445, rare: 7300, piece: 2, mass: 0.05, sigma: 0.9, flat: 1.12, region: 0.1},
-	{seed: "sql-join", samples: 3799, rare: 120000, piece: 1, mass: 0.009, sigma: 0.1, flat: 1.09, region: 0.23, multi: 0.22, warm: 0.55, flip: 0.03},
-	{seed: "text-dedup", samples: 2378, rare: 120000, piece: 11, mass: 0.004, sigma: 2.2, flat: 1.01, region: 1.2, multi: 0.16, warm: 0.6, flip: 0.03},
+	{seed: "sql-join", samples: 3799, rare: 120000, piece: 1, mass: 0.009, sigma: 0.1, flat: 1.09, region: 0.23, multi: 0.22, warm: 0.55,
+		flip: 0.03},
+	{seed: "text-dedup", samples: 2378, rare: 120000, piece: 11, mass: 0.004, sigma: 2.2, flat: 1.01, region: 1.2, multi: 0.16, warm: 0.6,
+		flip: 0.03},
 	{seed: "code-highlight", samples: 392, rare: 32600, piece: 1, mass: 0.05, sigma: 1.7, flat: 1.08, region: 0.4},
 }
 

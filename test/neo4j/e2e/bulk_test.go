@@ -25,8 +25,10 @@ func TestBulk(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			source := model + ".duckdb"
 			must(t, dir, "import", "--manifest", demo, "--store", source)
-			must(t, dir, "import", "--store", source, "--keep-source", "--run", "hostile", "--date", "2026-01-01", "--group", hostile[4], "--benchmark", "b_(k,"+hostile[0]+")",
-				"--branch", hostile[2], "--attr", "a:b, \"c\"`="+hostile[1], "--metric", hostile[3]+"=1ms", "--metric", "other=2ms", "p.speedscope.json")
+			must(t, dir, "import", "--store", source, "--keep-source", "--run", "hostile", "--date", "2026-01-01", "--group", hostile[4],
+				"--benchmark", "b_(k,"+hostile[0]+")",
+				"--branch", hostile[2], "--attr", "a:b, \"c\"`="+hostile[1], "--metric", hostile[3]+"=1ms", "--metric", "other=2ms",
+				"p.speedscope.json")
 			bulk := filepath.Join(dir, "bulk-"+model)
 			must(t, dir, "export", "--store", source, "--format", "neo4j-admin", "--model", model, "--potentials", "3", "-o", bulk)
 			if err := s.Stop(); err != nil {
@@ -42,7 +44,8 @@ func TestBulk(t *testing.T) {
 			samePotentials(t, dir, model, s.URL())
 			sameAnswers(t, dir, source, s.URL())
 			for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"export", "--source", "--run", "hostile"}} {
-				if want, got := must(t, dir, append(slices.Clone(q), "--store", source)...), must(t, dir, append(slices.Clone(q), "--store", s.URL())...); want != got {
+				if want, got := must(t, dir, append(slices.Clone(q), "--store", source)...),
+					must(t, dir, append(slices.Clone(q), "--store", s.URL())...); want != got {
 					t.Errorf("dendro %v: %q, want %q", q, got, want)
 				}
 			}

@@ -88,7 +88,8 @@ type guide struct {
 
 // What the queries are asked with, and Dendro's commands about one benchmark.
 var (
-	common = []string{"--param", "function=app.F1.call", "--param", "type=cpu-samples", "--param", "share=0.2", "--param", "group=suite", "--param", "benchmark=b0",
+	common = []string{"--param", "function=app.F1.call", "--param", "type=cpu-samples", "--param", "share=0.2", "--param", "group=suite",
+		"--param", "benchmark=b0",
 		"--param", `chain=["app.F0.call", "app.F0.call", "app.F0.call"]`, "--param", "leastOccurrences=2", "--param", "window_size=10"}
 	ofOne = []string{"--group", "suite", "--benchmark", "b0", "--type", "cpu-samples"}
 )
@@ -125,7 +126,8 @@ var guides = map[string]guide{
 		return pick(answersTo(t, dir, "find", "app.F1.call", "--type", "cpu-samples", "--min-share", "20%"), "benchmark", "run", "share")
 	}},
 	"Benchmarks in which a function exceeds a share": {want: func(t *testing.T, dir string) []map[string]any {
-		return pick(answersTo(t, dir, "find", "app.F1.call", "--type", "cpu-samples", "--min-share", "20%", "--by", "benchmark"), "name", "profiles", "of", "share", "maxShare")
+		return pick(answersTo(t, dir, "find", "app.F1.call", "--type", "cpu-samples", "--min-share", "20%", "--by", "benchmark"), "name",
+			"profiles", "of", "share", "maxShare")
 	}},
 	"Benchmarks and runs that contain a function": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(answersTo(t, dir, "find", "app.F1.call", "--type", "cpu-samples"), "group", "benchmark", "run", "self", "total")
@@ -164,7 +166,8 @@ var guides = map[string]guide{
 		return pick(answersTo(t, dir, append([]string{"runs", "--profiles"}, ofOne...)...), "profile=id", "run")
 	}},
 	"Scores of a run against its history": {want: func(t *testing.T, dir string) []map[string]any {
-		return pick(answersTo(t, dir, append([]string{"regressions", "--method", "thesis", "--rows", "0"}, ofOne...)...), "code_path=function", "score")
+		return pick(answersTo(t, dir, append([]string{"regressions", "--method", "thesis", "--rows", "0"}, ofOne...)...), "code_path=function",
+			"score")
 	}, sparse: true},
 	"Time series of a call chain": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(series(t, dir, "app.F0.call;app.F0.call;app.F0.call", "total"), "run", "samples=total")
@@ -195,7 +198,8 @@ func series(t *testing.T, dir, pattern string, columns ...string) []map[string]a
 // correlations returns the functions that go with the metric and against it.
 func correlations(t *testing.T, dir string) []map[string]any {
 	t.Helper()
-	text := must(t, dir, "bottlenecks", "--by", "correlation", "--least-occurrences", "2", "--x", "samples", "--y", "raw", "--type", "cpu-samples", "--store", "embedded.duckdb", "-o", "json")
+	text := must(t, dir, "bottlenecks", "--by", "correlation", "--least-occurrences", "2", "--x", "samples", "--y", "raw", "--type",
+		"cpu-samples", "--store", "embedded.duckdb", "-o", "json")
 	var doc struct{ Rows, Negative []map[string]any }
 	if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.Negative) == 0 {
 		t.Fatalf("%v: %d functions go against the metric in %s", err, len(doc.Negative), text)

@@ -29,9 +29,11 @@ func TestMistakesWithAddresses(t *testing.T) {
 	needServer(t)
 	dir := t.TempDir()
 	where := place(t, "shared")
-	refused(t, with(command(dir, "runs", "--store", where), "DENDRO_NEO4J_PASSWORD=not-"+server.Password+"!"), "password is wrong", "DENDRO_NEO4J_PASSWORD")
+	refused(t, with(command(dir, "runs", "--store", where), "DENDRO_NEO4J_PASSWORD=not-"+server.Password+"!"), "password is wrong",
+		"DENDRO_NEO4J_PASSWORD")
 	refused(t, with(command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "nobody@", 1))), `"nobody"`, "password is wrong")
-	refused(t, command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "neo4j:"+server.Password+"@", 1)), "contains a password", "DENDRO_NEO4J_PASSWORD")
+	refused(t, command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "neo4j:"+server.Password+"@", 1)), "contains a password",
+		"DENDRO_NEO4J_PASSWORD")
 	refused(t, command(dir, "runs", "--store", where+"/nowhere"), "no database", "nowhere")
 	refused(t, command(dir, "runs", "--store", "neo4j://neo4j@127.0.0.1:1"), "no Neo4j server answers", "127.0.0.1:1")
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -40,8 +42,10 @@ func TestMistakesWithAddresses(t *testing.T) {
 	writeFile(t, dir, "password", server.Password+"\n")
 	c := command(dir, "store", "info", "--store", where)
 	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, "DENDRO_NEO4J_PASSWORD=") })
-	refused(t, exec.Command("env", append([]string{"-u", "DENDRO_NEO4J_PASSWORD"}, c.Args...)...), "requires a password", "DENDRO_NEO4J_PASSWORD_FILE")
-	if out, errOut, status := program.Finish(t, with(c, "DENDRO_NEO4J_PASSWORD_FILE=password")); status != 0 || !strings.Contains(out, "model shared") {
+	refused(t, exec.Command("env", append([]string{"-u", "DENDRO_NEO4J_PASSWORD"}, c.Args...)...), "requires a password",
+		"DENDRO_NEO4J_PASSWORD_FILE")
+	if out, errOut, status := program.Finish(t, with(c, "DENDRO_NEO4J_PASSWORD_FILE=password")); status != 0 ||
+		!strings.Contains(out, "model shared") {
 		t.Errorf("with a password file: status %d\n%s%s", status, out, errOut)
 	}
 }
@@ -56,7 +60,8 @@ func TestPrompt(t *testing.T) {
 	}
 	where := place(t, "shared")
 	c := command(t.TempDir())
-	c.Path, c.Args = terminal, []string{"script", "-qec", fmt.Sprintf("env -u DENDRO_NEO4J_PASSWORD %s store info --store %s", program.Path(), where), "/dev/null"}
+	c.Path, c.Args = terminal, []string{"script", "-qec",
+		fmt.Sprintf("env -u DENDRO_NEO4J_PASSWORD %s store info --store %s", program.Path(), where), "/dev/null"}
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +71,8 @@ func TestPrompt(t *testing.T) {
 		fmt.Fprintln(in, server.Password)
 	}()
 	out, _, status := program.Finish(t, c)
-	if status != 0 || !strings.Contains(out, "Password of neo4j at neo4j://127.0.0.1") || !strings.Contains(out, "model shared") || strings.Contains(out, server.Password) {
+	if status != 0 || !strings.Contains(out, "Password of neo4j at neo4j://127.0.0.1") || !strings.Contains(out, "model shared") ||
+		strings.Contains(out, server.Password) {
 		t.Errorf("status %d\n%s", status, out)
 	}
 }
@@ -82,7 +88,8 @@ func TestForeign(t *testing.T) {
 			cypher(t, graph, "SHOW CONSTRAINTS YIELD name"), cypher(t, graph, "SHOW INDEXES YIELD name WHERE name STARTS WITH 'dendro'"))
 	}
 	before := describe()
-	for _, args := range [][]string{{"import", "--manifest", "manifest.json"}, {"runs"}, {"store", "init"}, {"store", "init", "--model", "thesis"}, {"prune", "--keep", "1"}, {"compact"}} {
+	for _, args := range [][]string{{"import", "--manifest", "manifest.json"}, {"runs"}, {"store", "init"},
+		{"store", "init", "--model", "thesis"}, {"prune", "--keep", "1"}, {"compact"}} {
 		refused(t, command(dir, append(args, "--store", where)...), "2 nodes with the labels Person")
 	}
 	if after := describe(); after != before {
@@ -139,13 +146,15 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("an unknown label: %q", errOut)
 	}
 	row := program.Rows(t, out)[0]
-	if b, _ := row["b"].(map[string]any); fmt.Sprint(b["labels"]) != "[Benchmark]" || row["d"] != "2026-01-02" || fmt.Sprint(row["l"]) != "[1.5 <nil>]" {
+	if b, _ := row["b"].(map[string]any); fmt.Sprint(b["labels"]) != "[Benchmark]" || row["d"] != "2026-01-02" ||
+		fmt.Sprint(row["l"]) != "[1.5 <nil>]" {
 		t.Errorf("%s", out)
 	}
 }
 
 // hostile are names that are dangerous where a query is put together from texts.
-var hostile = []string{"it's", `say "hi"`, "two\nlines", "`back`", `'}) MATCH (n) DETACH DELETE n //`, `\`, `\u0027`, "$param", "{}", "λ → ∀", "tab\there", " spaces ", strings.Repeat("long", 1200)}
+var hostile = []string{"it's", `say "hi"`, "two\nlines", "`back`", `'}) MATCH (n) DETACH DELETE n //`, `\`, `\u0027`, "$param", "{}",
+	"λ → ∀", "tab\there", " spaces ", strings.Repeat("long", 1200)}
 
 // hostileFile writes p.speedscope.json, whose functions have the hostile names.
 func hostileFile(t *testing.T, dir string) {
@@ -159,8 +168,10 @@ func hostileFile(t *testing.T, dir string) {
 	for i, name := range hostile {
 		frames, stacks, weights = append(frames, frame{name}), append(stacks, []int{0, i}), append(weights, i+1)
 	}
-	text, err := json.Marshal(map[string]any{"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": map[string]any{"frames": frames},
-		"profiles": []any{map[string]any{"type": "sampled", "name": "p", "unit": "none", "startValue": 0, "endValue": 100, "samples": stacks, "weights": weights}}})
+	text, err := json.Marshal(map[string]any{"$schema": "https://www.speedscope.app/file-format-schema.json",
+		"shared": map[string]any{"frames": frames},
+		"profiles": []any{map[string]any{"type": "sampled", "name": "p", "unit": "none", "startValue": 0, "endValue": 100, "samples": stacks,
+			"weights": weights}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,11 +186,13 @@ func TestHostileNames(t *testing.T) {
 		where := place(t, model)
 		for _, st := range []string{"embedded.duckdb", where} {
 			for i, name := range hostile[:len(hostile)-1] { // the last one is too long for a benchmark
-				must(t, dir, "import", "--store", st, "--run", fmt.Sprint(i, name), "--date", fmt.Sprintf("2026-01-%02d", i+1), "--group", name, "--benchmark", "b"+name,
+				must(t, dir, "import", "--store", st, "--run", fmt.Sprint(i, name), "--date", fmt.Sprintf("2026-01-%02d", i+1), "--group", name,
+					"--benchmark", "b"+name,
 					"--branch", name, "--commit", name, "--machine", name, "--attr", "k="+name, "--metric", name+"=1ms", "p.speedscope.json")
 			}
 		}
-		for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"tree", "-o", "json", "--group", hostile[4]}, {"find", "*back*", "-o", "json"}, {"top", "-o", "json", "--branch", hostile[0]}} {
+		for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"tree", "-o", "json", "--group", hostile[4]},
+			{"find", "*back*", "-o", "json"}, {"top", "-o", "json", "--branch", hostile[0]}} {
 			want := must(t, dir, append(slices.Clone(q), "--store", "embedded.duckdb")...)
 			got := must(t, dir, append(slices.Clone(q), "--store", where)...)
 			if want != got {
@@ -246,7 +259,8 @@ func keptPromise(t *testing.T, reported, stored []string, all int) {
 // looks for what must not be in a graph: anything twice, anything torn.
 func whole(t *testing.T, dir, where string, s *server.Server) {
 	t.Helper()
-	for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"tree", "-o", "json"}, {"find", "*", "-o", "json"},
+	for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"tree", "-o", "json"},
+		{"find", "*", "-o", "json"},
 		{"bottlenecks", "--by", "subtree", "-o", "json"}, {"regressions", "--method", "thesis", "--rows", "0", "-o", "json"}} {
 		want := rowsInOrder(t, must(t, dir, append(slices.Clone(q), "--store", "embedded.duckdb")...))
 		got := rowsInOrder(t, must(t, dir, append(slices.Clone(q), "--store", where)...))

@@ -154,7 +154,8 @@ func TestGolden(t *testing.T) {
 			t.Fatalf("%s: %s", model, errOut)
 		}
 		ofDendro := program.Rows(t, must(t, dir, "regressions", "--method", "thesis", "--rows", "0", "--store", where, "-o", "json"))
-		for name, list := range map[string][]map[string]any{"cypher": pick(program.Rows(t, out), "function=code_path", "score"), "regressions": ofDendro} {
+		for name, list := range map[string][]map[string]any{"cypher": pick(program.Rows(t, out), "function=code_path", "score"),
+			"regressions": ofDendro} {
 			for function, want := range map[string]float64{"rare": 21.8197, "twice": 18.4993} {
 				i := slices.IndexFunc(list, func(r map[string]any) bool { return r["function"] == function })
 				if i < 0 || list[i]["score"].(float64) < want-1e-4 || list[i]["score"].(float64) > want+1e-4 {

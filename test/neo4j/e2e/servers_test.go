@@ -111,7 +111,8 @@ func TestOfTwoServersOneIsKilled(t *testing.T) {
 		}))
 	}
 	clients.Go(work("run", func(which int, id string) error {
-		r, err := http.Post(*addresses[which].Load()+"/api/v1/import?group=g&benchmark=b&run="+id, "application/octet-stream", strings.NewReader("main;f;g 3\n"))
+		r, err := http.Post(*addresses[which].Load()+"/api/v1/import?group=g&benchmark=b&run="+id, "application/octet-stream",
+			strings.NewReader("main;f;g 3\n"))
 		if err != nil {
 			return err
 		}

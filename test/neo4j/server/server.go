@@ -174,7 +174,8 @@ func (s *Server) Restart(ctx context.Context) error {
 			s.process = nil
 			return fmt.Errorf("Neo4j %s ended at its start: %w\n%s", s.opts.Release.Version, err, s.logs())
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("Neo4j %s does not answer on %s: %w\n%s", s.opts.Release.Version, s.Address(), ctx.Err(), s.logs()), s.Kill())
+			return errors.Join(fmt.Errorf("Neo4j %s does not answer on %s: %w\n%s", s.opts.Release.Version, s.Address(), ctx.Err(), s.logs()),
+				s.Kill())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -185,7 +186,8 @@ func (s *Server) Restart(ctx context.Context) error {
 // arguments of its own.
 func (s *Server) arguments(memory []string, class string, args ...string) []string {
 	return slices.Concat(memory,
-		[]string{"--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"},
+		[]string{"--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED",
+			"--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"},
 		s.opts.Release.Flags, []string{"-cp", filepath.Join(s.lib, "*"), class}, args)
 }
 

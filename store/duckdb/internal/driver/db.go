@@ -78,7 +78,8 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
-		{"wal_autocheckpoint", "16MiB"}, // a checkpoint rewrites the last row group of every table; 16 MiB of log are replayed in less than 1 s of CPU
+		// a checkpoint rewrites the last row group of every table; 16 MiB of log are replayed in less than 1 s of CPU
+		{"wal_autocheckpoint", "16MiB"},
 		{"default_block_size", "65536"}, // of new files: even a small table takes a block
 		{"storage_compatibility_version", StorageVersion},
 		{"perfect_ht_threshold", "18"}, // bits of keys that GROUP BY takes as indexes of an array: functions

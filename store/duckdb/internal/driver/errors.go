@@ -62,7 +62,8 @@ func Translate(path string, err error) error {
 	case has("attached in read-only mode", "read-only file system", "Read-only file system", "Permission denied", "Cannot open database"):
 		return fmt.Errorf("%s: %w: check the permissions of the file and its directory, or give another --store (%w)", path, store.ErrReadOnly, err)
 	case has("Corrupt", "corrupt", "checksum", "INTERNAL Error", "Failure while replaying WAL",
-		"Serialization Error", "does not exist!", "Could not read enough bytes", "Could not read all bytes", "Failed to deserialize", "out of buffer"):
+		"Serialization Error", "does not exist!", "Could not read enough bytes", "Could not read all bytes", "Failed to deserialize",
+		"out of buffer"):
 		return fmt.Errorf("%s: %w: restore it from a copy or import the profiles again (%w)", path, store.ErrCorrupt, err)
 	case has(invalidated):
 		// A write failed, mostly for a full disk, and the next call opens the file again.

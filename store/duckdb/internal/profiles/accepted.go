@@ -59,8 +59,9 @@ func (s *Store) Accepted(ctx context.Context) (list []store.Acceptance, err erro
 			findings, benchmarks, by, reasons := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(6)
 			at, until, upTo := driver.Column[int64](ch, 3), driver.Column[int64](ch, 4), driver.Column[float64](ch, 5)
 			for i := range findings {
-				list = append(list, store.Acceptance{Finding: findings[i], Benchmark: benchmarks[i], By: by[i], At: instant(at[i]), Until: instant(until[i]),
-					UpTo: upTo[i], Reason: reasons[i]})
+				list = append(list, store.Acceptance{Finding: findings[i], Benchmark: benchmarks[i], By: by[i], At: instant(at[i]),
+					Until: instant(until[i]),
+					UpTo:  upTo[i], Reason: reasons[i]})
 			}
 			return nil
 		})

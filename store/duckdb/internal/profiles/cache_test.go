@@ -22,16 +22,17 @@ func open(t testing.TB) *Store {
 		t.Fatal(err)
 	}
 	s := New(file)
-	err = file.Open(t.Context(), driver.Hooks{Session: Session, Closing: func() { Unload(s) }, Load: func(ctx context.Context, c *driver.Conn) error {
-		sql := "CREATE TABLE IF NOT EXISTS meta(key VARCHAR, value VARCHAR);"
-		for _, table := range Tables {
-			sql += "CREATE TABLE IF NOT EXISTS " + table.Name + "(" + table.Columns + ");"
-		}
-		if err := c.Exec(sql); err != nil {
-			return err
-		}
-		return Load(ctx, s, c)
-	}})
+	err = file.Open(t.Context(), driver.Hooks{Session: Session, Closing: func() { Unload(s) },
+		Load: func(ctx context.Context, c *driver.Conn) error {
+			sql := "CREATE TABLE IF NOT EXISTS meta(key VARCHAR, value VARCHAR);"
+			for _, table := range Tables {
+				sql += "CREATE TABLE IF NOT EXISTS " + table.Name + "(" + table.Columns + ");"
+			}
+			if err := c.Exec(sql); err != nil {
+				return err
+			}
+			return Load(ctx, s, c)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,8 @@ func TestCachedAnswers(t *testing.T) {
 				t.Helper()
 				for _, s := range []*Store{kept, fresh} {
 					f := im.File("g", "b", run, profile.CPUSamples, drawing)
-					if out, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Conflict: conflict, Rules: storetest.Rules}); err != nil || out[0].Err != nil {
+					if out, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Conflict: conflict, Rules: storetest.Rules}); err != nil ||
+						out[0].Err != nil {
 						t.Fatal(err, out)
 					}
 				}

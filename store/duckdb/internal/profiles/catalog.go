@@ -113,7 +113,8 @@ func (cat *catalog) listing() *listing {
 		return cat.made
 	}
 	n := len(cat.profiles)
-	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n), rows: map[int32]rowKey{}, slots: map[int32][]int32{}}
+	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n),
+		rows: map[int32]rowKey{}, slots: map[int32][]int32{}}
 	runs := cat.runsByID()
 	for _, e := range cat.profiles {
 		p := e.p
@@ -281,7 +282,8 @@ func (cat *catalog) loadRuns(ch driver.Chunk, keyOf map[int32]string) error {
 	keys, dates, dated, attributes := ch.Texts(1), driver.Column[int64](ch, 2), ch.Valid(2), ch.TextMaps(7)
 	commits, branches, repositories, machines := ch.Texts(3), ch.Texts(4), ch.Texts(5), ch.Texts(6)
 	for i, id := range driver.Column[int32](ch, 0) {
-		r := testrun.Run{Key: keys[i], Commit: commits[i], Branch: branches[i], Repository: repositories[i], Machine: machines[i], Attributes: attributes[i]}
+		r := testrun.Run{Key: keys[i], Commit: commits[i], Branch: branches[i], Repository: repositories[i], Machine: machines[i],
+			Attributes: attributes[i]}
 		if dated.At(i) {
 			r.Date = time.Unix(0, dates[i]).UTC()
 		}

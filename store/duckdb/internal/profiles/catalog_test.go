@@ -15,7 +15,8 @@ import (
 
 // manyProfiles returns a catalog of the profiles of some benchmarks over 6 runs.
 func manyProfiles(benchmarks int) *catalog {
-	cat := &catalog{benches: map[testrun.Benchmark]int32{}, runs: map[string]runEntry{}, metrics: map[pair][]testrun.Metric{}, profiles: map[store.ProfileID]*entry{}}
+	cat := &catalog{benches: map[testrun.Benchmark]int32{}, runs: map[string]runEntry{}, metrics: map[pair][]testrun.Metric{},
+		profiles: map[store.ProfileID]*entry{}}
 	for run := range int32(6) {
 		r := testrun.Run{Key: fmt.Sprint("r", run), Date: time.Date(2026, 1, 1+int(run), 0, 0, 0, 0, time.UTC)}
 		cat.runs[r.Key] = runEntry{run, r}
@@ -23,7 +24,8 @@ func manyProfiles(benchmarks int) *catalog {
 			bench := testrun.Benchmark{Group: "g", Name: fmt.Sprint("b", b)}
 			cat.benches[bench] = b
 			seq := int64(run)*int64(benchmarks) + int64(b)
-			p := store.Profile{ID: store.ProfileID(fmt.Sprintf("%016x", seq+1)), Seq: seq, Benchmark: bench, Run: r, Type: profile.NamedType([]string{profile.CPU, profile.Alloc}[b%2])}
+			p := store.Profile{ID: store.ProfileID(fmt.Sprintf("%016x", seq+1)), Seq: seq, Benchmark: bench, Run: r,
+				Type: profile.NamedType([]string{profile.CPU, profile.Alloc}[b%2])}
 			cat.profiles[p.ID] = &entry{p: p, bench: b, run: run, source: noSource}
 		}
 	}

@@ -51,7 +51,8 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others 
 	write(func(c *driver.Conn) error {
 		r := *r
 		r.c = c
-		for _, step := range []func(context.Context) error{r.copyTables, r.writeFunctions, r.writePaths, r.copyRawNames, r.writeTrees, r.writeOthers} {
+		steps := []func(context.Context) error{r.copyTables, r.writeFunctions, r.writePaths, r.copyRawNames, r.writeTrees, r.writeOthers}
+		for _, step := range steps {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -287,7 +288,8 @@ func (r *rewriter) writeTrees(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return r.c.Append(r.catalog, "tree_mode", len(list), slices.Clone(driver.Column[int32](ch, 0)), slices.Clone(driver.Column[uint8](ch, 2)), list)
+		return r.c.Append(r.catalog, "tree_mode", len(list), slices.Clone(driver.Column[int32](ch, 0)),
+			slices.Clone(driver.Column[uint8](ch, 2)), list)
 	})
 }
 

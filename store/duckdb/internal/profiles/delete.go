@@ -76,7 +76,8 @@ func removeUnused(ctx context.Context, c *driver.Conn, ids []int32) error {
 	const going, staying = "FROM profile WHERE id IN (SELECT id FROM selected)", "FROM profile WHERE id NOT IN (SELECT id FROM selected)"
 	for _, sql := range []string{
 		"DELETE FROM metric WHERE (bench, run) IN (SELECT (bench, run) " + going + ") AND (bench, run) NOT IN (SELECT (bench, run) " + staying + ")",
-		"DELETE FROM benchmark WHERE id IN (SELECT bench " + going + ") AND id NOT IN (SELECT bench " + staying + " UNION ALL SELECT bench FROM metric)",
+		"DELETE FROM benchmark WHERE id IN (SELECT bench " + going + ") AND id NOT IN (SELECT bench " + staying +
+			" UNION ALL SELECT bench FROM metric)",
 		fmt.Sprintf("DELETE FROM verdict WHERE bench NOT IN (SELECT id FROM benchmark) AND bench != %d", noBenchmark),
 		"DELETE FROM run WHERE id IN (SELECT run " + going + ") AND id NOT IN (SELECT run " + staying + " UNION ALL SELECT run FROM metric)",
 	} {

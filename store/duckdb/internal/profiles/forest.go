@@ -165,7 +165,8 @@ func (d *dictionary) loadPaths(ctx context.Context, c *driver.Conn, functions in
 	err = c.Query(ctx, "SELECT id, parent, fn, rec FROM call_path", nil, func(ch driver.Chunk) error {
 		up, fn, r := driver.Column[int32](ch, 1), driver.Column[int32](ch, 2), driver.Column[int32](ch, 3)
 		for i, id := range driver.Column[int32](ch, 0) {
-			if id < 0 || int64(id) >= count || item[id] >= 0 || up[i] < -1 || up[i] >= id || fn[i] < 0 || int(fn[i]) >= functions || r[i] < -1 || r[i] >= id {
+			if id < 0 || int64(id) >= count || item[id] >= 0 || up[i] < -1 || up[i] >= id || fn[i] < 0 || int(fn[i]) >= functions || r[i] < -1 ||
+				r[i] >= id {
 				return driver.Corruptf("call path %d of %d: parent %d, function %d", id, count, up[i], fn[i])
 			}
 			parent[id], item[id], rec[id] = up[i], fn[i], r[i]
@@ -303,7 +304,8 @@ func (w *writer) Function(fn profile.Function) int32 {
 		fn.Name = strings.Clone(fn.Name)
 		w.functions = append(w.functions, fn)
 		w.ids.Add(h, id)
-	} else if merged := calltree.MergeAttributes(w.functions[id], fn); merged != w.functions[id] && !w.room.full(0, max(0, textOf(&merged)-textOf(&w.functions[id]))) {
+	} else if merged := calltree.MergeAttributes(w.functions[id], fn); merged != w.functions[id] &&
+		!w.room.full(0, max(0, textOf(&merged)-textOf(&w.functions[id]))) {
 		if w.shared {
 			w.functions, w.shared = slices.Clone(w.functions), false
 		}

@@ -125,7 +125,8 @@ func ShowForest(ctx context.Context, s *Store, c *driver.Conn) error {
 //	dendro_nodes(blob)  STRUCT(path INTEGER, self BIGINT, total BIGINT)[], ancestors included
 //	dendro_functions(blob)  STRUCT(fn INTEGER, self BIGINT, total BIGINT)[]
 func RegisterDecoders(s *Store, c *driver.Conn) error {
-	fields := []driver.Field{{Name: "path", Type: bind.TypeInteger}, {Name: "self", Type: bind.TypeBigInt}, {Name: "total", Type: bind.TypeBigInt}}
+	fields := []driver.Field{{Name: "path", Type: bind.TypeInteger}, {Name: "self", Type: bind.TypeBigInt},
+		{Name: "total", Type: bind.TypeBigInt}}
 	blob := []bind.Type{bind.TypeBlob}
 	functions := append([]driver.Field{{Name: "fn", Type: bind.TypeInteger}}, fields[1:]...)
 	for _, d := range []struct {

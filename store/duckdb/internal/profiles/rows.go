@@ -56,7 +56,8 @@ func (sel *selection) split(places []int32) (stored, others []int32) {
 
 // eachSample calls f on several goroutines with the selected rows: those of all
 // functions, or of the wanted ones. F must not change or keep them.
-func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, n *names, wanted []string, f func(worker int, rows columns)) error {
+func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, n *names, wanted []string,
+	f func(worker int, rows columns)) error {
 	fns := n.find(wanted)
 	if wanted != nil && len(fns) == 0 {
 		return nil
@@ -181,7 +182,8 @@ func (d *deriver) of(v *view, vector calltree.Vector, profile int32) {
 
 // derive calls f on several goroutines with the rows of the profiles at some positions,
 // which it computes.
-func (s *Store) derive(ctx context.Context, c *driver.Conn, sel *selection, places []int32, x derivation, f func(worker int, rows columns)) error {
+func (s *Store) derive(ctx context.Context, c *driver.Conn, sel *selection, places []int32, x derivation,
+	f func(worker int, rows columns)) error {
 	for len(places) > 0 {
 		n, nodes := 0, 0
 		for ; n < len(places) && nodes < manyNodes/2; n++ {
@@ -244,7 +246,8 @@ func (v *view) deriveEach(ctx context.Context, vs *vectors, f func(w, i int, d *
 }
 
 // keepSamples is eachSample for profiles that are not in the cache, and adds them to it.
-func (s *Store) keepSamples(ctx context.Context, c *driver.Conn, sel *selection, n *names, epoch int, f func(worker int, rows columns)) error {
+func (s *Store) keepSamples(ctx context.Context, c *driver.Conn, sel *selection, n *names, epoch int,
+	f func(worker int, rows columns)) error {
 	read := make([][]columns, driver.Workers)
 	err := sel.scan(ctx, c, nil, func(w int, rows columns) {
 		f(w, rows)

@@ -165,7 +165,8 @@ func NewSum(ctx context.Context, s *Store, c *driver.Conn) (*PathSum, error) {
 
 // Add adds vectors on several goroutines.
 func (p *PathSum) Add(ctx context.Context, blobs [][]byte) (err error) {
-	p.sum, err = p.v.sum(ctx, &vectors{ids: make([]int32, len(blobs)), blob: blobs, ready: make([]*packedVector, len(blobs)), limit: len(p.v.rec)}, p.sum)
+	p.sum, err = p.v.sum(ctx, &vectors{ids: make([]int32, len(blobs)), blob: blobs, ready: make([]*packedVector, len(blobs)),
+		limit: len(p.v.rec)}, p.sum)
 	return err
 }
 

@@ -104,7 +104,8 @@ func (s *Store) Preload(ctx context.Context, ids []store.ProfileID) (release fun
 
 // readRows calls f with the rows of the selected profiles: chunks whose first columns
 // are the id of the profile, whose position at returns, and a blob.
-func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string, f func(ch driver.Chunk, at func(id int32) int32)) error {
+func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string,
+	f func(ch driver.Chunk, at func(id int32) int32)) error {
 	pos := sel.positions()
 	return sel.query(ctx, c, sql, order, func(ch driver.Chunk) error {
 		f(ch, func(id int32) int32 { return pos[id-sel.lo] })

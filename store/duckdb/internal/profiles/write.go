@@ -172,7 +172,8 @@ func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pic
 }
 
 // readOld returns the stored vectors of a profile.
-func readOld(ctx context.Context, c *driver.Conn, id int32, limit int) (self calltree.Vector, modes map[profile.FrameType]calltree.Vector, err error) {
+func readOld(ctx context.Context, c *driver.Conn, id int32, limit int) (self calltree.Vector, modes map[profile.FrameType]calltree.Vector,
+	err error) {
 	err = c.Query(ctx, fmt.Sprint("SELECT paths FROM tree WHERE profile = ", id), nil, func(ch driver.Chunk) error {
 		self, err = decodeVector(driver.Column[driver.Text](ch, 0)[0].Bytes(), limit, calltree.Vector{})
 		return err
@@ -246,7 +247,8 @@ func (b *batch) writeRuns(ctx context.Context, c *driver.Conn) error {
 			for _, p := range list {
 				m[p.Key] = p.Value
 			}
-			ids, groups, names, bases, params = append(ids, id), append(groups, bench.Group), append(names, bench.Name), append(bases, base), append(params, m)
+			ids, groups, names, bases, params = append(ids, id), append(groups, bench.Group), append(names, bench.Name), append(bases, base),
+				append(params, m)
 		}
 		if err := c.Append("", "benchmark", n, ids, groups, names, bases, params); err != nil {
 			return err

@@ -76,7 +76,8 @@ func replaceInstances(c *driver.Conn, stored map[instanceKey]*storedInstance) er
 	if err := c.Exec("DELETE FROM instance WHERE rowid IN (SELECT key FROM wanted WHERE grp = 1); DELETE FROM wanted"); err != nil {
 		return err
 	}
-	return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2], numbers[3])
+	return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2],
+		numbers[3])
 }
 
 // readInstances calls f with the instances that meet a condition and their row ids, in
@@ -85,7 +86,8 @@ func readInstances(ctx context.Context, c *driver.Conn, where string, args []any
 	sql := "SELECT service, name, layer, language, properties, first_seen, last_seen, polled, skew, rowid FROM instance WHERE " + where
 	return c.Query(ctx, sql, args, func(ch driver.Chunk) error {
 		services, names, layers, languages, properties := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(3), ch.Texts(4)
-		first, last, polled, skew := driver.Column[int64](ch, 5), driver.Column[int64](ch, 6), driver.Column[int64](ch, 7), driver.Column[int64](ch, 8)
+		first, last, polled, skew := driver.Column[int64](ch, 5), driver.Column[int64](ch, 6), driver.Column[int64](ch, 7),
+			driver.Column[int64](ch, 8)
 		for i, row := range driver.Column[int64](ch, 9) {
 			found := traceprof.Instance{Service: services[i], Name: names[i], Layer: layers[i], Language: languages[i],
 				FirstSeen: first[i], LastSeen: last[i], Polled: polled[i], Skew: skew[i]}

@@ -122,13 +122,14 @@ func (sc *stackCache) tasksOf(ctx context.Context, c *driver.Conn, found []snaps
 	if len(missing) == 0 {
 		return tasks, nil
 	}
-	return tasks, c.Query(ctx, "SELECT id, name FROM sampled_task WHERE id IN ("+strings.Join(missing, ", ")+")", nil, func(ch driver.Chunk) error {
-		names := ch.Texts(1)
-		for i, id := range driver.Column[int32](ch, 0) {
-			tasks[id] = names[i]
-		}
-		return nil
-	})
+	return tasks, c.Query(ctx, "SELECT id, name FROM sampled_task WHERE id IN ("+strings.Join(missing, ", ")+")", nil,
+		func(ch driver.Chunk) error {
+			names := ch.Texts(1)
+			for i, id := range driver.Column[int32](ch, 0) {
+				tasks[id] = names[i]
+			}
+			return nil
+		})
 }
 
 // readTogether returns how many segments at the beginning of a list one statement

@@ -19,7 +19,8 @@ func loadTasks(ctx context.Context, c *driver.Conn) (map[string]traceprof.Task, 
 		instances, events, arguments FROM task`
 	return tasks, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		ids, kinds, services, serviceIDs := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(3)
-		created, start, duration, stopped := driver.Column[int64](ch, 4), driver.Column[int64](ch, 5), driver.Column[int64](ch, 6), driver.Column[int64](ch, 7)
+		created, start, duration, stopped := driver.Column[int64](ch, 4), driver.Column[int64](ch, 5), driver.Column[int64](ch, 6),
+			driver.Column[int64](ch, 7)
 		endpoints, least, periods, most := ch.Texts(8), driver.Column[int64](ch, 9), driver.Column[int64](ch, 10), driver.Column[int64](ch, 11)
 		instances, events, arguments := ch.Texts(12), ch.Texts(13), ch.Texts(14)
 		for i, id := range ids {

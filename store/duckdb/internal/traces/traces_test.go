@@ -72,7 +72,8 @@ func TestColdStacks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range int32(240) {
 		task := fmt.Sprint("t", r.IntN(4))
-		v := tracetest.Picture(task, fmt.Sprint("g", r.IntN(2)), fmt.Sprintf("@%d A-B%d-C%d A-%s", i, r.IntN(30), i, strings.Repeat("x", r.IntN(300)+1)))
+		v := tracetest.Picture(task, fmt.Sprint("g", r.IntN(2)),
+			fmt.Sprintf("@%d A-B%d-C%d A-%s", i, r.IntN(30), i, strings.Repeat("x", r.IntN(300)+1)))
 		for _, st := range []traceprof.Store{s, simple} {
 			if err := st.PutSnapshots(t.Context(), v); err != nil {
 				t.Fatal(err)

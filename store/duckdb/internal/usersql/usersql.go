@@ -158,7 +158,8 @@ func (r *Rows) prepare(query string) error {
 	if err := r.bind(query); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.Types, func(t string) bool { return !direct[t] }) && bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
+	if slices.ContainsFunc(r.Types, func(t string) bool { return !direct[t] }) &&
+		bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
 		if query, err = r.cast(query); err != nil {
 			return err
 		}
@@ -193,9 +194,10 @@ func (r *Rows) check(query string) (named map[string]bool, made *values, err err
 		return nil, nil, fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
 	}
 	var tree any
-	err = r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch driver.Chunk) error {
-		return json.Unmarshal(driver.Column[driver.Text](ch, 0)[0].Bytes(), &tree)
-	})
+	err = r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")},
+		func(ch driver.Chunk) error {
+			return json.Unmarshal(driver.Column[driver.Text](ch, 0)[0].Bytes(), &tree)
+		})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,7 +222,8 @@ var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "r
 
 // hidden are the tables that have paths of the machine: who may read the store need not be
 // a user of the machine. Views of a lake have the paths of its files in their text.
-var hidden = []string{"duckdb_databases", "duckdb_settings", "duckdb_logs", "duckdb_views", "pragma_database_list", "pg_settings", "pg_views",
+var hidden = []string{"duckdb_databases", "duckdb_settings", "duckdb_logs", "duckdb_views", "pragma_database_list", "pg_settings",
+	"pg_views",
 	"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema", "views"}
 
 // checkTree checks a parsed statement, and adds the tables that it names.

@@ -44,7 +44,8 @@ func boundedMacro(name, parameters, tooLarge string) string {
 var refused = []string{"list_resize", "array_resize", "bitstring", "bar", "list_pad_right", "list_pad_left"}
 
 // grow are functions whose text is as long as all of their arguments.
-var grow = []string{"||", "concat", "concat_ws", "list_concat", "list_cat", "array_concat", "array_cat", "list_append", "array_append", "list_prepend", "array_prepend", "array_push_back", "array_push_front"}
+var grow = []string{"||", "concat", "concat_ws", "list_concat", "list_cat", "array_concat", "array_cat", "list_append", "array_append",
+	"list_prepend", "array_prepend", "array_push_back", "array_push_front"}
 
 // values is what a parsed statement makes values with.
 type values struct {
@@ -159,7 +160,8 @@ func checkCall(name string, node map[string]any) error {
 	catalog, _ := node["catalog"].(string)
 	arguments := list(node["children"])
 	switch {
-	case schema+catalog != "" && (schema+catalog != "main" || name != "list_value" && name != "struct_pack"): // as DuckDB reads [1, 2] and {a: 1}
+	// as DuckDB reads [1, 2] and {a: 1}
+	case schema+catalog != "" && (schema+catalog != "main" || name != "list_value" && name != "struct_pack"):
 		return fmt.Errorf("%w: %s with a schema", ErrNotAllowed, name)
 	case slices.Contains(refused, name):
 		return fmt.Errorf("%w: %s", ErrNotAllowed, name)

@@ -28,7 +28,8 @@ var copied = [...]string{continuous.Raw: "series, start, length, seq, sum, hash"
 // Each implements profiles.Vectors.
 func (Vectors) Each(ctx context.Context, c *driver.Conn, f func(blobs []driver.Text) error) error {
 	for l := range levelTables {
-		if err := each(ctx, c, continuous.Level(l), "paths", func(ch driver.Chunk) error { return f(driver.Column[driver.Text](ch, 0)) }); err != nil {
+		if err := each(ctx, c, continuous.Level(l), "paths",
+			func(ch driver.Chunk) error { return f(driver.Column[driver.Text](ch, 0)) }); err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,8 @@ func (st *state) known(ctx context.Context, c *driver.Conn, list []*continuous.W
 	})
 	for looks := 1; len(doubtful) > 0; looks++ {
 		n := 1
-		for n < len(doubtful) && doubtful[n].Untimed == doubtful[0].Untimed && (looks == maxLooks || doubtful[n].Start.Sub(doubtful[n-1].Start) < neighbours) {
+		for n < len(doubtful) && doubtful[n].Untimed == doubtful[0].Untimed &&
+			(looks == maxLooks || doubtful[n].Start.Sub(doubtful[n-1].Start) < neighbours) {
 			n++
 		}
 		if err := st.look(ctx, c, doubtful[:n], known); err != nil {
@@ -178,7 +179,8 @@ func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
 			e = &copied
 		} else {
 			e = &series{id: b.st.nextID + int32(len(b.added)), typ: w.Type, newest: start,
-				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(start), Last: timeOf(start)}}
+				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(start),
+					Last: timeOf(start)}}
 			b.added = append(b.added, e)
 			b.grow(e.Service, 0, e.labelBytes())
 		}

@@ -165,7 +165,8 @@ func (a *answer) add(l continuous.Level, ch driver.Chunk) error {
 		}
 		a.has[at] = true
 		a.totals = append(a.totals, continuous.Total{Series: at, Level: l, Start: timeOf(start[i]),
-			Length: time.Duration(length[i]) * time.Millisecond, Parts: parts[i], Covered: time.Duration(covered[i]) * time.Millisecond, Sum: sum[i]})
+			Length: time.Duration(length[i]) * time.Millisecond, Parts: parts[i], Covered: time.Duration(covered[i]) * time.Millisecond,
+			Sum: sum[i]})
 	}
 	return nil
 }
@@ -193,14 +194,15 @@ func (s *Store) Series(ctx context.Context, q continuous.Query) (list []continuo
 	err = s.selected(ctx, &q, continuous.Day, func(sel *selection) error {
 		a := sel.answer()
 		for _, p := range sel.parts {
-			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil, func(ch driver.Chunk) error {
-				for _, id := range driver.Column[int32](ch, 0) {
-					if at, ok := a.place[id]; ok {
-						a.has[at] = true
+			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil,
+				func(ch driver.Chunk) error {
+					for _, id := range driver.Column[int32](ch, 0) {
+						if at, ok := a.place[id]; ok {
+							a.has[at] = true
+						}
 					}
-				}
-				return nil
-			})
+					return nil
+				})
 			if err != nil {
 				return err
 			}
@@ -217,9 +219,10 @@ func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Durati
 	err := s.selected(ctx, &q, continuous.Coarsest(step), func(sel *selection) error {
 		a := sel.answer()
 		for _, p := range sel.parts {
-			err := sel.c.Query(ctx, "SELECT "+totalColumns(p.Level)+" FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil, func(ch driver.Chunk) error {
-				return a.add(p.Level, ch)
-			})
+			err := sel.c.Query(ctx, "SELECT "+totalColumns(p.Level)+" FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil,
+				func(ch driver.Chunk) error {
+					return a.add(p.Level, ch)
+				})
 			if err != nil {
 				return err
 			}

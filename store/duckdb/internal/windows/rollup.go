@@ -62,7 +62,8 @@ func (s *Store) prepare(ctx context.Context, now time.Time, policy *continuous.P
 	if err := s.file.Writable(); err != nil {
 		return nil, err
 	}
-	err = s.look(ctx, func(st *state) { p = &prepared{st: st, seq: st.seq} }, func(c *driver.Conn) error { return p.fill(ctx, c, now, policy) })
+	err = s.look(ctx, func(st *state) { p = &prepared{st: st, seq: st.seq} },
+		func(c *driver.Conn) error { return p.fill(ctx, c, now, policy) })
 	return p, err
 }
 
@@ -79,7 +80,8 @@ func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time, poli
 		p.next.Seq = p.seq
 		return nil
 	}
-	p.next.Made[continuous.Day] = max(was.Made[continuous.Day], min(p.next.Made[continuous.Day], continuous.Day.Begin(was.Made[continuous.Hour])))
+	p.next.Made[continuous.Day] = max(was.Made[continuous.Day],
+		min(p.next.Made[continuous.Day], continuous.Day.Begin(was.Made[continuous.Hour])))
 	for _, l := range []continuous.Level{continuous.Hour, continuous.Day} {
 		from := max(was.Made[l], p.gone)
 		if p.next.Made[l], err = p.level(ctx, c, l, from, p.next.Made[l]); err != nil {
@@ -168,7 +170,8 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 			}
 		}
 		r = &roller{c: c, st: st, prepared: p, next: p.next}
-		for _, step := range []func(context.Context) error{r.sums, func(ctx context.Context) error { return r.expire(ctx, now, &policy) }, r.removeSeries, r.writeTimes, r.writeProgress} {
+		expire := func(ctx context.Context) error { return r.expire(ctx, now, &policy) }
+		for _, step := range []func(context.Context) error{r.sums, expire, r.removeSeries, r.writeTimes, r.writeProgress} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -327,12 +330,14 @@ func addUp(ctx context.Context, c *driver.Conn, sum *profiles.VectorSum, sql str
 		}
 	}
 	err = c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		parts, covered, values, paths := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3), driver.Column[driver.Text](ch, 4)
+		parts, covered, values, paths := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3),
+			driver.Column[driver.Text](ch, 4)
 		for i, id := range driver.Column[int32](ch, 0) {
 			n := len(rows.series)
 			if n == 0 || rows.series[n-1] != id {
 				end()
-				rows.series, rows.parts, rows.covered, rows.sum = append(rows.series, id), append(rows.parts, 0), append(rows.covered, 0), append(rows.sum, 0)
+				rows.series, rows.parts, rows.covered, rows.sum = append(rows.series, id), append(rows.parts, 0), append(rows.covered, 0),
+					append(rows.sum, 0)
 				n++
 			}
 			rows.parts[n-1] += parts[i]
@@ -353,7 +358,8 @@ func (rows *sumRows) append(c *driver.Conn, catalog string, l continuous.Level, 
 	for i := range starts {
 		starts[i] = start
 	}
-	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, sizes(rows.paths), rows.paths)
+	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, sizes(rows.paths),
+		rows.paths)
 }
 
 // expire removes what the policy does not keep.

@@ -196,9 +196,12 @@ func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 		first, last, newest := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 18)
 		for i, id := range ids {
 			e := &series{id: id, newest: newest[i]}
-			e.Series = continuous.Series{Service: service[i], Labels: labelsOf(labels[i], known), Facts: labelsOf(facts[i], known), First: timeOf(first[i]), Last: timeOf(last[i]),
-				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i], PeriodUnit: periodUnit[i]}}
-			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i], PeriodName: valueName[i], Original: original[i]}
+			e.Series = continuous.Series{Service: service[i], Labels: labelsOf(labels[i], known), Facts: labelsOf(facts[i], known),
+				First: timeOf(first[i]), Last: timeOf(last[i]),
+				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i],
+					PeriodUnit: periodUnit[i]}}
+			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i],
+				PeriodName: valueName[i], Original: original[i]}
 			st.add(e)
 			has := st.grown[e.Service]
 			st.grown[e.Service] = growth{has.paths, has.text + e.labelBytes()}
@@ -237,7 +240,8 @@ func (st *state) of(id int32) (*series, bool) {
 func (st *state) readTimes(ctx context.Context, c *driver.Conn) error {
 	sql := fmt.Sprintf(`SELECT series, min(start), max(start), max(start + length), max(seq) FROM raw_window WHERE seq > %d GROUP BY series`, st.progress.Seq)
 	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		first, newest, last, seq := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3), driver.Column[int64](ch, 4)
+		first, newest, last, seq := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3),
+			driver.Column[int64](ch, 4)
 		for i, id := range driver.Column[int32](ch, 0) {
 			e, ok := st.of(id)
 			if !ok {

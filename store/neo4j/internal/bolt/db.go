@@ -74,7 +74,8 @@ func Dial(ctx context.Context, where string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a, err)
 	}
-	g := &DB{Address: a, authenticated: ok, Driver: d, helping: make(chan struct{}, helpers), bookmarks: driver.NewBookmarkManager(driver.BookmarkManagerConfig{})}
+	g := &DB{Address: a, authenticated: ok, Driver: d, helping: make(chan struct{}, helpers),
+		bookmarks: driver.NewBookmarkManager(driver.BookmarkManagerConfig{})}
 	if err := g.verify(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}

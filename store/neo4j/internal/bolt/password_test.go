@@ -22,7 +22,8 @@ func TestNoPasswordInClear(t *testing.T) {
 	t.Setenv("DENDRO_CLEARTEXT_HOSTS", "mesh")
 	for where, want := range map[string]bool{
 		"neo4j://graph.example.org": false, "bolt://10.0.0.7:7687/db": false, "bolt://me@graph": false,
-		"neo4j+s://graph.example.org": true, "bolt+ssc://graph": true, "neo4j://localhost": true, "bolt://[::1]:7687": true, "neo4j://mesh:7687": true,
+		"neo4j+s://graph.example.org": true, "bolt+ssc://graph": true, "neo4j://localhost": true, "bolt://[::1]:7687": true,
+		"neo4j://mesh:7687": true,
 	} {
 		a, err := parseAddress(where)
 		if err != nil {
@@ -33,7 +34,8 @@ func TestNoPasswordInClear(t *testing.T) {
 		}
 	}
 	t.Setenv(PasswordEnv, "secret")
-	if _, err := Dial(t.Context(), "bolt://graph.invalid", Options{}); err == nil || !strings.Contains(err.Error(), "in clear text") || strings.Contains(err.Error(), "secret") {
+	if _, err := Dial(t.Context(), "bolt://graph.invalid", Options{}); err == nil || !strings.Contains(err.Error(), "in clear text") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }

@@ -93,10 +93,11 @@ func (s *Store) Instances(ctx context.Context, service string, since int64) (lis
 	}
 	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.Each(match+" WHERE i.lastSeen >= $since RETURN i {.*}", map[string]any{"service": bolt.StoredName(service), "since": since}, func(r bolt.Row) error {
-			list = append(list, readInstance(r.Props(0)))
-			return nil
-		})
+		return t.Each(match+" WHERE i.lastSeen >= $since RETURN i {.*}", map[string]any{"service": bolt.StoredName(service), "since": since},
+			func(r bolt.Row) error {
+				list = append(list, readInstance(r.Props(0)))
+				return nil
+			})
 	})
 	traceprof.SortInstances(list)
 	return list, err

@@ -142,7 +142,8 @@ func readChunk(r bolt.Row) (storedChunk, error) {
 		return c, fmt.Errorf("%w: a chunk of snapshots has sequences or paths outside of 32 bits", store.ErrCorrupt)
 	}
 	n := c.Len()
-	if n == 0 || len(c.Time) != n || len(c.Path) != n || len(c.Count) != len(c.Nanos) || c.Language == traceprof.GoProfiles && len(c.Count) != n {
+	if n == 0 || len(c.Time) != n || len(c.Path) != n || len(c.Count) != len(c.Nanos) ||
+		c.Language == traceprof.GoProfiles && len(c.Count) != n {
 		return c, bolt.Changed("a chunk of snapshots has columns of different lengths")
 	}
 	return c, nil

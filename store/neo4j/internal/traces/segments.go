@@ -15,8 +15,9 @@ const segmentOverhead = 100
 
 // segmentProps returns the properties of a segment's node.
 func segmentProps(g *traceprof.Segment) bolt.Props {
-	n := bolt.Props{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error, "arrived": g.Arrived(),
-		"size": int64(len(g.ID) + len(g.Trace) + len(g.Raw) + segmentOverhead)}
+	n := bolt.Props{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error,
+		"arrived": g.Arrived(),
+		"size":    int64(len(g.ID) + len(g.Trace) + len(g.Raw) + segmentOverhead)}
 	n.SetText("id", g.ID)
 	n.SetText("trace", g.Trace)
 	n.SetText("service", g.Service)

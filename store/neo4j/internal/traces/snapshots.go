@@ -228,9 +228,11 @@ func (c *snapshotChunk) row() map[string]any {
 	if c.language == traceprof.GoProfiles {
 		chunk["counts"], chunk["nanos"] = counts, nanos
 	}
-	segment := bolt.Props{"key": fmt.Sprintf("%x %s", c.task.sample, bolt.StoredName(c.segment)), "language": int64(c.language), "chunks": 0, "size": 0}
+	segment := bolt.Props{"key": fmt.Sprintf("%x %s", c.task.sample, bolt.StoredName(c.segment)), "language": int64(c.language), "chunks": 0,
+		"size": 0}
 	segment.SetText("segment", c.segment)
-	return map[string]any{"task": bolt.StoredName(c.task.id), "segment": map[string]any(segment), "language": int64(c.language), "chunk": chunk,
+	return map[string]any{"task": bolt.StoredName(c.task.id), "segment": map[string]any(segment), "language": int64(c.language),
+		"chunk":  chunk,
 		"newest": newest, "size": int64(chunkOverhead + len(c.segment) + 8*(len(paths)+len(counts)))}
 }
 

@@ -50,7 +50,8 @@ func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.
 
 // taskProps returns the properties of a task's node.
 func taskProps(task *traceprof.Task) bolt.Props {
-	n := bolt.Props{"kind": string(task.Kind), "serviceId": task.ServiceID, "created": task.Created, "start": task.Start, "duration": task.Duration}
+	n := bolt.Props{"kind": string(task.Kind), "serviceId": task.ServiceID, "created": task.Created, "start": task.Start,
+		"duration": task.Duration}
 	n.SetText("id", task.ID)
 	n.SetText("service", task.Service)
 	bolt.Set(n, "stopped", task.Stopped)
@@ -164,12 +165,13 @@ func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 func (s *Store) Logs(ctx context.Context, tasks ...string) (list []traceprof.Log, err error) {
 	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.Each("MATCH (l:TraceLog) WHERE l.task IN $tasks RETURN l {.*}", map[string]any{"tasks": bolt.StoredNames(tasks)}, func(r bolt.Row) error {
-			n := r.Props(0)
-			list = append(list, traceprof.Log{Task: n.WholeText("task"), Instance: n.Text("instance"),
-				Event: traceprof.Event(n.Text("event")), Time: n.Int("time"), Text: n.Text("text")})
-			return nil
-		})
+		return t.Each("MATCH (l:TraceLog) WHERE l.task IN $tasks RETURN l {.*}", map[string]any{"tasks": bolt.StoredNames(tasks)},
+			func(r bolt.Row) error {
+				n := r.Props(0)
+				list = append(list, traceprof.Log{Task: n.WholeText("task"), Instance: n.Text("instance"),
+					Event: traceprof.Event(n.Text("event")), Time: n.Int("time"), Text: n.Text("text")})
+				return nil
+			})
 	})
 	traceprof.SortLogs(list)
 	return list, err

@@ -42,7 +42,8 @@ func TestFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := c.Suite.Groups * c.Suite.Benchmarks * c.Suite.Runs; n != 10000 || f.shape != "large" || f.rounds != 2 || c.Limit != 30*time.Second {
+	if n := c.Suite.Groups * c.Suite.Benchmarks * c.Suite.Runs; n != 10000 || f.shape != "large" || f.rounds != 2 ||
+		c.Limit != 30*time.Second {
 		t.Errorf("%d profiles, %+v", n, f)
 	}
 	for _, s := range c.Specs {

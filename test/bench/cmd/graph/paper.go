@@ -154,13 +154,15 @@ func (p *paper) profile(benchmark, runKey string, nodes []node) error {
 	keyOf := func(i int) string { return fmt.Sprintf("%s%06x", profile, i) }
 	var functions, invocations, recursions []map[string]any
 	for i, n := range nodes {
-		functions = append(functions, map[string]any{"key": keyOf(i), "codePath": n.name, "depth": int64(n.depth), "baseSamples": n.self, "totalSamples": n.total,
-			"base": float64(n.self) / whole, "total": float64(n.total) / whole})
+		functions = append(functions, map[string]any{"key": keyOf(i), "codePath": n.name, "depth": int64(n.depth), "baseSamples": n.self,
+			"totalSamples": n.total,
+			"base":         float64(n.self) / whole, "total": float64(n.total) / whole})
 		if n.parent >= 0 {
 			invocations = append(invocations, map[string]any{"from": keyOf(n.parent), "to": keyOf(i)})
 		}
 		if n.recurs >= 0 {
-			recursions = append(recursions, map[string]any{"from": keyOf(n.recurs), "to": keyOf(i), "distance": int64(n.depth - nodes[n.recurs].depth)})
+			recursions = append(recursions, map[string]any{"from": keyOf(n.recurs), "to": keyOf(i),
+				"distance": int64(n.depth - nodes[n.recurs].depth)})
 		}
 	}
 	return p.write(func(tx driver.ManagedTransaction) error {

@@ -54,7 +54,8 @@ func run() error {
 		t := tar.NewWriter(os.Stdout)
 		defer t.Close()
 		put = func(name string, text []byte) error {
-			if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
+			if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg,
+				Format: tar.FormatPAX}); err != nil {
 				return err
 			}
 			_, err := t.Write(text)

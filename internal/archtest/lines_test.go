@@ -1,0 +1,111 @@
+package archtest
+
+import (
+	"bytes"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	maxLine = 140 // characters of a line of Go; a tab counts as one
+	// What a string says must stay one searchable piece: the characters of a longer one
+	// do not count, and neither do the blanks with which gofmt aligns.
+	maxText = 60
+)
+
+// unbroken says how many longer lines folders still have, at most: the numbers only fall.
+var unbroken = map[string]int{"analysis": 100, "app": 500, "continuous": 30, "query": 240, "report": 60, "test": 100}
+
+// TestLineLength finds lines of code that do not fit on a screen.
+func TestLineLength(t *testing.T) {
+	found := map[string]int{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if base := d.Name(); d.IsDir() && (base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && base != "..") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(name) != ".go" {
+			return nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil || bytes.Contains(src[:min(len(src), 300)], []byte("// Code generated ")) {
+			return err
+		}
+		place, err := filepath.Rel(root, name)
+		folder, _, _ := strings.Cut(filepath.ToSlash(place), "/")
+		for _, line := range longLines(src) {
+			if found[folder]++; found[folder] > unbroken[folder] {
+				t.Errorf("%s:%d: more than %d characters", place, line, maxLine)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longLines returns the lines of a Go file that are too long, from 1.
+func longLines(src []byte) (list []int) {
+	lines := bytes.Split(src, []byte("\n"))
+	widths := make([]int, len(lines))
+	for i, line := range lines {
+		widths[i] = utf8.RuneCount(line)
+		for at := range max(0, len(line)-1) {
+			if line[at] == ' ' && line[at+1] == ' ' {
+				widths[i]--
+			}
+		}
+	}
+	var s scanner.Scanner
+	files := token.NewFileSet()
+	file := files.AddFile("", -1, len(src))
+	s.Init(file, src, nil, 0)
+	for {
+		pos, kind, text := s.Scan()
+		if kind == token.EOF {
+			break
+		}
+		if kind == token.STRING && utf8.RuneCountInString(text) > maxText {
+			for i, part := range strings.Split(text, "\n") {
+				widths[file.Line(pos)-1+i] -= utf8.RuneCountInString(part)
+			}
+		}
+	}
+	for i, width := range widths {
+		if width > maxLine {
+			list = append(list, i+1)
+		}
+	}
+	return list
+}
+
+func TestLongLines(t *testing.T) {
+	words := strings.Repeat("word ", 40)
+	for _, tt := range []struct {
+		line string
+		long bool
+	}{
+		{"var a = f(" + strings.Repeat("x, ", 42) + "x)", false},
+		{"var a = f(" + strings.Repeat("x, ", 44) + "x)", true},
+		{"var a = `" + words + "`", false},
+		{"var a = f(" + strings.Repeat(`"x", `, 30) + ")", true},
+		{"var a = `" + words + "\n" + words + "` + f(" + strings.Repeat("x, ", 60) + "x)", true},
+		{"var a = 1" + strings.Repeat(" ", 200) + "// aligned", false},
+		{"// " + words, true},
+	} {
+		lines := longLines([]byte("package p\n\n" + tt.line + "\n"))
+		if got := slices.Contains(lines, 3) || slices.Contains(lines, 4); got != tt.long {
+			t.Errorf("%s: %v, want long %v", tt.line, lines, tt.long)
+		}
+	}
+}
