@@ -26,7 +26,7 @@ var (
 	// Xdebug 2 has events without units; Xdebug 3 names them (Time_(10ns)).
 	xdebug = dialect{kind: profile.KindPHP, events: map[string]meaning{
 		"Time": {profile.Wall, "nanoseconds", 1000}, "Memory": {"Memory", "bytes", 1}}}
-	yappi  = dialect{profile.KindPython, map[string]meaning{"Ticks": {profile.Wall, "nanoseconds", 1000}}, yappiName}
+	yappi = dialect{profile.KindPython, map[string]meaning{"Ticks": {profile.Wall, "nanoseconds", 1000}}, yappiName}
 	// pyprof2calltree converts the files of cProfile.
 	pyprof = dialect{profile.KindPython, map[string]meaning{"ns": {profile.Wall, "nanoseconds", 1}}, pyprofName}
 	// ruby-prof names nobody as the creator, but has events of its own.
