@@ -16,7 +16,7 @@ type forest struct {
 	paths, unused, looks, compactions int64
 }
 
-func (f *forest) Limit(continuous.Room) {}
+func (f *forest) Limit(continuous.Room)                      {}
 func (f *forest) HasRoom(continuous.Key, string, int64) bool { return true }
 func (f *forest) Forest(context.Context) (continuous.Forest, error) {
 	return continuous.Forest{Paths: f.paths}, nil
