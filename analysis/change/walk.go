@@ -3,6 +3,7 @@ package change
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -283,14 +284,22 @@ func (w *walker) measure() error {
 			done[at] = a
 		}
 		if f := c.of(a.Findings); f != nil {
-			f.ID = c.Finding.ID
-			c.Finding, c.Rows = *f, f.Rows
+			if math.Abs(f.Delta.Share) > otherPlace*math.Abs(c.Finding.Delta.Share) && f.Function != c.Finding.Function { // it has more in it
+				f.ID = c.Finding.ID
+				c.Finding, c.Rows = *f, f.Rows
+			}
+			c.Finding.Delta, c.Finding.Score, c.Finding.Chance = f.Delta, f.Score, f.Chance
+			c.Finding.RuledOut, c.Finding.Note = f.RuledOut, f.Note
 			c.Program, c.Runs = programOf(a), len(c.After)
 			c.explain()
 		}
 	}
 	return nil
 }
+
+// otherPlace is the factor by which a change at a place close to its own is larger if another change has
+// joined it. Smaller differences are those of a place that one night more shows.
+const otherPlace = 1.5
 
 // of returns the finding that is the change: that of its place, else the first that is one with it;
 // nil: none, or only one without a place.
