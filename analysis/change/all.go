@@ -16,7 +16,7 @@ func JudgeAll(ctx context.Context, st store.Reader, lines []*history.Series, pre
 	var ids []store.ProfileID
 	for i, s := range lines {
 		of := prev[i]
-		if !continues(of, s, o) {
+		if !continues(of, s, o) || !Current(of, s, o) && keyOf(s).Pair != "" {
 			of = nil
 		}
 		runs, err := of.needed(s)

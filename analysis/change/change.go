@@ -137,6 +137,9 @@ type Key struct {
 	Branch    string            `json:"branch,omitempty"`
 	Machine   string            `json:"machine,omitempty"`
 	Profiler  string            `json:"profiler,omitempty"`
+	// Pair is the name of runs of two commits that were recorded in turns, see SideAttribute. They are of
+	// no branch, but one comparison.
+	Pair string `json:"pair,omitempty"`
 }
 
 // Verdict is the changes of one line, and what its newest run says.

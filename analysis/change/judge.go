@@ -18,8 +18,8 @@ type Options struct {
 	regression.Options
 }
 
-// Lines groups profiles by line, the runs of each in order of date and key. A run that is flagged is
-// in no line, nor is a value type that repeats another one (history.Distinct).
+// Lines groups profiles by line, the runs of each in order of date and key, those of a pair's head after
+// those of its base. A run that is flagged is in no line, nor is a value type that repeats another one (history.Distinct).
 func Lines(profiles []store.Profile) []history.Series {
 	byKey := map[Key]*history.Series{}
 	for _, p := range history.Distinct(profiles) {
@@ -35,7 +35,7 @@ func Lines(profiles []store.Profile) []history.Series {
 	list := make([]history.Series, 0, len(byKey))
 	for _, s := range byKey {
 		slices.SortStableFunc(s.Profiles, func(a, b store.Profile) int {
-			return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key))
+			return cmp.Or(cmp.Compare(btoi(IsHead(&a)), btoi(IsHead(&b))), a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key))
 		})
 		list = append(list, *s)
 	}
@@ -45,14 +45,18 @@ func Lines(profiles []store.Profile) []history.Series {
 
 // KeyOf returns the key of the line of a profile.
 func KeyOf(p *store.Profile) Key {
-	return Key{p.Benchmark, p.Type.Key(), p.Run.Branch, p.Run.Machine, p.Profiler}
+	k := Key{Benchmark: p.Benchmark, Type: p.Type.Key(), Branch: p.Run.Branch, Machine: p.Run.Machine, Profiler: p.Profiler}
+	if pair, _ := sideOf(p); pair != "" {
+		k.Branch, k.Pair = "", pair
+	}
+	return k
 }
 
 func keyOf(s *history.Series) Key { return KeyOf(&s.Profiles[0]) }
 
 func (k Key) compare(l Key) int {
 	return cmp.Or(cmp.Compare(k.Benchmark.Group, l.Benchmark.Group), cmp.Compare(k.Benchmark.Name, l.Benchmark.Name), cmp.Compare(k.Type, l.Type),
-		cmp.Compare(k.Branch, l.Branch), cmp.Compare(k.Machine, l.Machine), cmp.Compare(k.Profiler, l.Profiler))
+		cmp.Compare(k.Branch, l.Branch), cmp.Compare(k.Machine, l.Machine), cmp.Compare(k.Profiler, l.Profiler), cmp.Compare(k.Pair, l.Pair))
 }
 
 // Current reports whether a verdict is of all runs of a line, by this method and these options.
@@ -93,7 +97,7 @@ func Judge(ctx context.Context, st store.Reader, s *history.Series, prev *Verdic
 	if Current(prev, s, o) {
 		return prev, nil
 	}
-	if !continues(prev, s, o) {
+	if !continues(prev, s, o) || keyOf(s).Pair != "" {
 		prev = nil
 	}
 	read, err := prev.needed(s)
@@ -160,6 +164,11 @@ func judge(ctx context.Context, s *history.Series, prev *Verdict, o Options, mat
 		}
 		return regression.Prepare(&some, matrix(runs))
 	}}
+	if v.Key.Pair != "" {
+		if err := w.judgePair(); err != nil {
+			return nil, err
+		}
+	}
 	for t := v.Runs; t < len(s.Profiles); t++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -103,6 +104,8 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 func openCosts(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) ([]regression.Finding, error) {
 	for i := range base {
 		base[i].Run.Branch = "" // a side is one line
+		base[i].Run.Attributes = maps.Clone(base[i].Run.Attributes)
+		delete(base[i].Run.Attributes, change.SideAttribute)
 	}
 	all := change.Lines(base)
 	lines := make([]*history.Series, len(all))

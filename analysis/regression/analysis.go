@@ -126,7 +126,7 @@ const mostRanked = 50
 // indexes of Matrix.Runs. It needs three history runs and one tested run, or two of each
 // that leave no doubt, all with samples; see Usable.
 func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
-	if len(hist) < leastHistory && !doubtless(r.sp.matrix, hist, tested) || len(tested) == 0 {
+	if !r.Comparable(hist, tested) {
 		return nil, fmt.Errorf("%d history runs and %d tested runs: at least %d and 1 are needed", len(hist), len(tested), leastHistory)
 	}
 	for _, t := range slices.Concat(hist, tested) {
@@ -156,6 +156,11 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Common = g
 	}
 	return a, nil
+}
+
+// Comparable reports whether there are enough runs to compare.
+func (r *Rows) Comparable(hist, tested []int) bool {
+	return len(tested) > 0 && (len(hist) >= leastHistory || doubtless(r.sp.matrix, hist, tested))
 }
 
 // Usable reports whether a run has samples of the program.

@@ -155,6 +155,9 @@ type Lasting struct {
 	Explains float64   `json:"explains,omitempty"`
 	Branch   string    `json:"branch,omitempty"`
 	Machine  string    `json:"machine,omitempty"`
+	// Pair says which commits were recorded in turns: the change is between these, and none of a
+	// history. Absent of others.
+	Pair string `json:"pair,omitempty"`
 }
 
 // Moment is a run in the life of a change.

@@ -128,6 +128,9 @@ func dated(ctx context.Context, st store.Reader, q store.Query, req regression.R
 	req.Acknowledged = slices.Clone(req.Acknowledged)
 	accepted := slices.Clone(req.Acknowledged)
 	for i, v := range l.verdicts {
+		if v.Key.Pair != "" {
+			continue
+		}
 		runs := l.lines[i].Profiles
 		for k, c := range v.Accept(accepted, req.Now).Changes {
 			if c.State != change.Accepted || !c.Costs() || v.Changes[k].State != change.Confirmed {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/change"
@@ -44,16 +45,12 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regre
 	}
 	c := &changes{now: req.Now, runs: l.runs(), profiles: l.profiles}
 	of := linesOf(q)
+	accept := func(v *change.Verdict) *change.Verdict { return v.Accept(req.Acknowledged, req.Now) }
 	for _, i := range l.shown(len(q.Branches) > 0 || of.String() != q.String()) {
-		v := l.verdicts[i].Accept(req.Acknowledged, req.Now)
-		var list []regression.Finding
-		for k := range v.Changes {
-			if v.Changes[k].State != change.Passing { // weather is a line above the list
-				list = append(list, listed(&v.Changes[k], &l.lines[i]))
-			}
-		}
-		c.lines, c.verdicts, c.findings = append(c.lines, l.lines[i]), append(c.verdicts, v), append(c.findings, list)
+		v := accept(l.verdicts[i])
+		c.lines, c.verdicts, c.findings = append(c.lines, l.lines[i]), append(c.verdicts, v), append(c.findings, listedOf(v, &l.lines[i]))
 	}
+	c.addPairs(l, accept)
 	if releases {
 		err = c.addReleases(ctx, st, q, req)
 	}
@@ -65,6 +62,9 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regre
 func (l *ledger) shown(named bool) []int {
 	count := map[string]int{}
 	for i := range l.lines {
+		if l.verdicts[i].Key.Pair != "" {
+			continue
+		}
 		count[l.lines[i].Profiles[0].Run.Branch] += len(l.lines[i].Profiles)
 	}
 	var branches []query.BranchChoice
@@ -78,6 +78,9 @@ func (l *ledger) shown(named bool) []int {
 	at := map[history.Key]int{}
 	for i := range l.lines {
 		s := &l.lines[i]
+		if l.verdicts[i].Key.Pair != "" {
+			continue
+		}
 		k := history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}
 		old, is := at[k]
 		if !is {
@@ -116,6 +119,9 @@ func (l *ledger) runs() map[group][]change.Run {
 	out := map[group][]change.Run{}
 	for i := range l.lines {
 		s := &l.lines[i]
+		if l.verdicts[i].Key.Pair != "" {
+			continue
+		}
 		g := groupOf(s)
 		if seen[g] == nil {
 			seen[g] = map[string]bool{}
@@ -142,6 +148,9 @@ func groupOf(s *history.Series) group {
 // several.
 func (c *changes) standing(i int) change.Standing {
 	v := c.verdicts[i]
+	if v.Key.Pair != "" {
+		return v.Standing(nil)
+	}
 	var runs []change.Run
 	for _, r := range c.runs[groupOf(&c.lines[i])] {
 		same := r.Commit != "" && r.Commit == v.Newest.Commit && r.Run != v.Newest.Run
@@ -150,6 +159,16 @@ func (c *changes) standing(i int) change.Standing {
 		}
 	}
 	return v.Standing(runs)
+}
+
+// listedOf returns the changes of a line; weather is a line above the list.
+func listedOf(v *change.Verdict, s *history.Series) (list []regression.Finding) {
+	for i := range v.Changes {
+		if v.Changes[i].State != change.Passing {
+			list = append(list, listed(&v.Changes[i], s))
+		}
+	}
+	return list
 }
 
 // listed returns a change of a line as the finding that all surfaces show.
@@ -175,6 +194,10 @@ func listed(c *change.Change, s *history.Series) regression.Finding {
 	}
 	f.Change = &regression.Lasting{Finding: f.ID, State: string(c.State), Onset: *moment(&c.Onset.Run), LastGood: moment(c.Onset.LastGood), End: moment(c.End), Seen: *moment(&c.Seen),
 		Runs: c.Runs, Program: c.Program, Explains: c.Explains, Branch: k.Branch, Machine: k.Machine}
+	if k.Pair != "" {
+		f.Change.Pair = pairText(s)
+		f.Note = strings.TrimPrefix(f.Note+"; "+f.Change.Pair, "; ")
+	}
 	f.ID = c.ID
 	f.Since = regression.Since{Run: c.Onset.Run.Run, Commit: c.Onset.Commit}
 	if c.Onset.LastGood != nil {
@@ -238,14 +261,18 @@ func (c *changes) since(list []regression.Finding, text string) ([]regression.Fi
 	} else if n < 1 {
 		return nil, param.Errorf("--new %d: the minimum is 1 run", n)
 	}
-	recent := map[history.Key]map[string]bool{}
+	recent, oldest := map[history.Key]map[string]bool{}, map[history.Key]time.Time{}
 	for i := range c.lines {
 		s := &c.lines[i]
 		runs := map[string]bool{}
 		for k := max(0, len(s.Profiles)-n); k < len(s.Profiles); k++ {
 			runs[s.Profiles[k].Run.Key] = true
 		}
-		recent[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = runs
+		k := history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}
+		recent[k] = runs
+		if n > 0 && len(s.Profiles) > 0 {
+			oldest[k] = s.Profiles[max(0, len(s.Profiles)-n)].Run.Date
+		}
 	}
 	return slices.DeleteFunc(list, func(f regression.Finding) bool {
 		at := f.Change.Seen
@@ -255,7 +282,11 @@ func (c *changes) since(list []regression.Finding, text string) ([]regression.Fi
 		if !date.IsZero() {
 			return at.Date.Before(date)
 		}
-		return !recent[history.Key{Benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, Type: f.Type}][at.Run]
+		k := history.Key{Benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, Type: f.Type}
+		if f.Change.Pair != "" { // of no run of the line
+			return at.Date.Before(oldest[k])
+		}
+		return !recent[k][at.Run]
 	}), nil
 }
 
@@ -346,7 +377,11 @@ func (c *changes) result(findings []regression.Finding) *regression.Result {
 		if s.Service {
 			b.Profiles, b.Tested = nil, 0 // releases are no runs of the store
 		} else {
-			b.Base, b.Head = s.Profiles[:len(s.Profiles)-1], s.Profiles[len(s.Profiles)-1:]
+			tested := 1
+			if v.Key.Pair != "" {
+				tested = len(s.Profiles) - max(0, slices.IndexFunc(s.Profiles, func(p store.Profile) bool { return change.IsHead(&p) }))
+			}
+			b.Base, b.Head, b.Tested = s.Profiles[:len(s.Profiles)-tested], s.Profiles[len(s.Profiles)-tested:], tested
 			b.Base = b.Base[max(0, len(b.Base)-history.Window):]
 		}
 		res.Benchmarks = append(res.Benchmarks, b)
@@ -401,7 +436,9 @@ func (c *changes) brought(line int, findings []regression.Finding, policy *gate.
 			continue
 		case f.Kind.Costs() || f.Kind == regression.Improvement:
 			of := c.findings[line]
-			if at := slices.IndexFunc(of, func(g regression.Finding) bool { return g.Status != regression.Ended && f.SameAs(g) }); at >= 0 {
+			if at := slices.IndexFunc(of, func(g regression.Finding) bool {
+				return g.Status != regression.Ended && g.Change.Pair == "" && f.SameAs(g)
+			}); at >= 0 {
 				g := &of[at]
 				if !c.isNew(g) {
 					continue

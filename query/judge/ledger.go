@@ -41,12 +41,14 @@ func openLedger(ctx context.Context, st store.Reader, q store.Query, o change.Op
 		return nil, err
 	}
 	of, all := linesOf(q), selected
+	of.Branches = nil // a pair has runs of two
 	if of.String() != q.String() {
 		if all, err = st.Profiles(ctx, of); err != nil {
 			return nil, err
 		}
 	}
-	l := &ledger{st: st, options: o, profiles: all}
+	branches := store.Query{Branches: q.Branches}
+	l := &ledger{st: st, options: o, profiles: branches.Filter(slices.Clone(all))}
 	l.cutLines(change.Lines(all), selected, len(all) == len(selected))
 	return l, l.read(ctx)
 }
@@ -132,7 +134,7 @@ func (l *ledger) cutLines(lines []history.Series, selected []store.Profile, all 
 		for n > 0 && !is[s.Profiles[n-1].ID] {
 			n--
 		}
-		if n > 0 {
+		if n > 0 && (n == len(s.Profiles) || change.KeyOf(&s.Profiles[0]).Pair == "") { // half a pair is none
 			l.cut = append(l.cut, n < len(s.Profiles))
 			s.Profiles = s.Profiles[:n]
 			l.lines = append(l.lines, s)
@@ -160,7 +162,7 @@ func (l *ledger) benchmarks() (list []testrun.Benchmark) {
 // keyOf returns the key of the verdict of a line among those of its benchmark.
 func (l *ledger) keyOf(s *history.Series) string {
 	k := change.KeyOf(&s.Profiles[0])
-	return strings.Join([]string{l.variant, k.Type, k.Branch, k.Machine, k.Profiler}, "\x00")
+	return strings.Join([]string{l.variant, k.Type, k.Branch, k.Machine, k.Profiler, k.Pair}, "\x00")
 }
 
 // kept returns the stored verdict of a line, whether it is current or not; nil: none.

@@ -1,0 +1,95 @@
+package change
+
+import (
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/store"
+)
+
+// SideAttribute is the attribute of runs that were recorded in turns with those of another commit:
+// the name of the pair, and "-base" or "-head".
+const SideAttribute = "side"
+
+// sideOf returns the pair that a run was recorded in, and whether it is of its head; empty: none.
+func sideOf(p *store.Profile) (pair string, head bool) {
+	side := p.Run.Attributes[SideAttribute]
+	if pair, head = strings.CutSuffix(side, "-head"); head {
+		return pair, true
+	}
+	if pair, base := strings.CutSuffix(side, "-base"); base {
+		return pair, false
+	}
+	return "", false
+}
+
+// IsHead reports whether a run was recorded in turns, as one of the head.
+func IsHead(p *store.Profile) bool {
+	_, head := sideOf(p)
+	return head
+}
+
+// judgePair returns the verdict of a line of runs that were recorded in turns: one comparison of the
+// head's runs with the base's, which is no history. A later pair is a line of its own.
+func (w *walker) judgePair() error {
+	v, profiles := w.v, w.series.Profiles
+	*v = Verdict{Method: v.Method, Key: v.Key, Type: v.Type, Needed: v.Needed, Changes: []Change{}, Runs: len(profiles)}
+	v.First, v.Newest = runOf(&profiles[0].Run), runOf(&profiles[len(profiles)-1].Run)
+	v.Walk.Judged = len(profiles)
+	all := make([]int, len(profiles))
+	w.at = map[int]int{}
+	for i := range all {
+		all[i], w.at[i] = i, i
+	}
+	w.now = w.rows(all)
+	var base, head []int
+	for _, run := range w.usable(all) {
+		if IsHead(&profiles[run]) {
+			head = append(head, run)
+		} else {
+			base = append(base, run)
+		}
+	}
+	base = base[max(0, len(base)-history.Window):]
+	if !w.now.Comparable(base, head) {
+		v.Status, v.Reason = TooFew, "too few runs of the base or head of "+v.Key.Pair
+		return nil
+	}
+	if w.series.Type.Momentary() {
+		for _, f := range w.amounts(base, head, false) {
+			w.pair(&f, base, head)
+		}
+		v.status()
+		return nil
+	}
+	a, err := w.now.Compare(base, head, w.o.Options)
+	if err != nil {
+		return err
+	}
+	if len(a.Detectable.Changes) > 1 {
+		v.Detectable = a.Detectable.Changes[1].Change
+	}
+	v.Uncounted, v.Shifted = a.Uncounted, a.Shifted
+	for i := range a.Findings {
+		f := &a.Findings[i]
+		if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {
+			w.pair(&stated{Finding: *f, program: programOf(a), weather: isWeather(f, a)}, base, head)
+		}
+	}
+	v.sort()
+	v.status()
+	return nil
+}
+
+// pair adds what a pair shows to its verdict.
+func (w *walker) pair(f *stated, base, head []int) {
+	good := runOf(&w.series.Profiles[base[len(base)-1]].Run)
+	c := Of(f.Finding, runOf(&w.series.Profiles[head[0]].Run), &good, len(head))
+	c.Seen, c.Rows, c.Program, c.Before, c.After = w.v.Newest, f.Rows, f.program, base, head
+	if f.weather {
+		c.State = Passing
+	}
+	c.explain()
+	w.v.Changes = append(w.v.Changes, c)
+}
