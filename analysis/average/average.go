@@ -83,8 +83,9 @@ type Band struct {
 	Warnings []string // for readers of the numbers
 
 	weight store.Weight
-	whole  float64 // the mean sum, to which ByShare scales every profile
-	unit   float64 // of one sample
+	sizes  map[store.ProfileID]float64 // by which the values of each profile are divided; nil: weight decides
+	whole  float64                     // the mean sum, to which ByShare scales every profile
+	unit   float64                     // of one sample
 }
 
 // LeastRuns is the minimum number of runs for quantiles and scores.
@@ -142,6 +143,9 @@ func (b *Band) measure() {
 
 // factor returns the factor by which the values of a profile are multiplied.
 func (b *Band) factor(p *store.Profile) float64 {
+	if size, ok := b.sizes[p.ID]; ok {
+		return 1 / size
+	}
 	if b.weight != store.ByShare || p.Sum == 0 {
 		return 1
 	}

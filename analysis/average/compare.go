@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -47,7 +48,8 @@ const leastSamples = 5
 //
 // ByShare scales every run to the same sum: a longer run is no change, but if one
 // function uses more, all others seem to use less. An empty weight corrects for that:
-// the run is scaled once more, so that most of its functions are unchanged (align).
+// every run is divided by its size, as findings have it (regression.Sizes), or, where that is
+// unknown, the run is scaled once more, so that most of its functions are unchanged (align).
 func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight store.Weight) (*Comparison, error) {
 	runs, err := store.Select(ctx, st, run)
 	if err != nil {
@@ -106,6 +108,11 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 		return nil, fmt.Errorf("%w: profiles were deleted during the comparison", store.ErrNothing)
 	}
 	b.measure()
+	if unchanged {
+		if b.sizes, err = sizes(ctx, st, b.Profiles, c.Runs); err != nil {
+			return nil, err
+		}
+	}
 	l := newLoading(b)
 	for v, err := range set.Vectors {
 		if err != nil {
@@ -120,7 +127,7 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	n := len(b.Profiles)
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
 	b.unit = history.SampleUnit(b.Type, l.common)
-	if unchanged {
+	if unchanged && b.sizes == nil {
 		c.align()
 	}
 	c.Warnings = b.Warnings
@@ -133,6 +140,42 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 		c.judge()
 	}
 	return c, nil
+}
+
+// sizes returns the size of each run, by which its values are divided: that of findings on these
+// runs (regression.Sizes), so that a comparison has their amounts; nil if they are of several
+// benchmarks, show one moment, or are too few, and where operations are known: amounts per operation
+// need no band to compare.
+func sizes(ctx context.Context, st store.Reader, before, runs []store.Profile) (map[store.ProfileID]float64, error) {
+	all := slices.Concat(before, runs)
+	s := &history.Series{Benchmark: all[0].Benchmark, Type: all[0].Type, Profiles: all}
+	if all[0].Type.Momentary() || slices.ContainsFunc(all, func(p store.Profile) bool { return p.Benchmark != s.Benchmark || p.Sum <= 0 }) {
+		return nil, nil
+	}
+	if !slices.ContainsFunc(all, func(p store.Profile) bool { n, _ := p.Operations(); return n <= 0 }) {
+		return nil, nil
+	}
+	m, err := history.Load(ctx, st, s)
+	if err != nil {
+		return nil, err
+	}
+	var sides [2][]int
+	for i := range all {
+		side := 0
+		if i >= len(before) {
+			side = 1
+		}
+		sides[side] = append(sides[side], i)
+	}
+	of := regression.Sizes(s, m, sides[0], sides[1], regression.Options{})
+	if of == nil {
+		return nil, nil
+	}
+	by := make(map[store.ProfileID]float64, len(all))
+	for i := range all {
+		by[all[i].ID] = of[i]
+	}
+	return by, nil
 }
 
 // addRun adds a run to the mean.

@@ -61,7 +61,7 @@ func TestGather(t *testing.T) {
 		t.Errorf("metric %+v", b.Metric)
 	}
 	c := b.Candidates[0]
-	if c.Function != "b" || c.Finding == "" || c.Status != "" || math.Abs(c.Expected-400.0/2200) > 0.01 || math.Abs(c.Actual-500.0/2300) > 0.01 {
+	if c.Function != "b" || c.Finding == "" || c.Status != "" || math.Abs(c.Expected-400.0/2200) > 0.01 || math.Abs(c.Actual-500.0/2200) > 0.01 {
 		t.Errorf("candidate %+v", c)
 	}
 	if c.Contexts == nil || len(c.Contexts.Parents) == 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
@@ -47,8 +48,9 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 		return err
 	}
 	g.matrix = m
-	whole, counted := g.whole(m)
 	for i := range list {
+		before, after := g.split(list[i])
+		whole, counted := g.whole(m, before)
 		inside := occurrences(m.Table, list[i])
 		amounts := make([]float64, len(m.Runs))
 		for t := range m.Runs {
@@ -65,45 +67,85 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 			}
 		}
 		if counted {
-			list[i].sides = g.sides(m, amounts)
+			list[i].sides = sides(m, amounts, before, after)
 		}
 	}
 	return nil
 }
 
-// sides returns the levels of the history and of the tested runs as a finding has them: per
-// operation, as shares of the program before.
-func (g *gatherer) sides(m *history.Matrix, amounts []float64) *[2]float64 {
-	var runs [2][]int
-	for t := range m.Runs {
-		side := 0
-		if t >= len(m.Runs)-g.tested {
-			side = 1
+// split returns the runs that a candidate compares, as indexes: the sides of its finding, which for
+// a change are the runs since its onset and those before, else the tested runs and their history.
+func (g *gatherer) split(c *Candidate) (before, after []int) {
+	if at := slices.IndexFunc(g.b.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding }); at >= 0 && g.b.Findings[at].Sides != nil {
+		s := g.b.Findings[at].Sides
+		for t := range g.profiles {
+			switch key := g.profiles[t].Run.Key; {
+			case slices.Contains(s.Before, key):
+				before = append(before, t)
+			case slices.Contains(s.After, key):
+				after = append(after, t)
+			}
 		}
-		runs[side] = append(runs[side], t)
 	}
-	before := m.PerOperation(runs[0], func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment })
-	of := func(side int) float64 {
-		return m.PerOperation(runs[side], func(t int) float64 { return amounts[t] }) / before
+	if len(before) > 0 && len(after) > 0 {
+		return before, after
 	}
-	return &[2]float64{of(0), of(1)}
+	before, after = nil, nil
+	first := len(g.profiles) - g.tested
+	for t := range g.profiles {
+		if t < first {
+			before = append(before, t)
+		} else {
+			after = append(after, t)
+		}
+	}
+	return before, after
 }
 
-// whole returns the samples of each run that are 100%: the program's own, or where operations
-// are known as many as the program took for them in the history. Then a function that became
-// slower shows by how much, even if it is all of the program.
-func (g *gatherer) whole(m *history.Matrix) (list []float64, counted bool) {
+// sides returns the levels of both sides as a finding has them: per operation, as shares of the
+// program before.
+func sides(m *history.Matrix, amounts []float64, before, after []int) *[2]float64 {
+	program := m.PerOperation(before, func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment })
+	of := func(runs []int) float64 {
+		return m.PerOperation(runs, func(t int) float64 { return amounts[t] }) / program
+	}
+	return &[2]float64{of(before), of(after)}
+}
+
+// whole returns the samples of each run that are 100%: as many as the program took before for the
+// operations of the run or, where these are unknown, in a run of its size as findings have it; the
+// run's own where that is unknown too. Then a function that became slower shows by how much, even
+// if it is all of the program.
+func (g *gatherer) whole(m *history.Matrix, before []int) (list []float64, counted bool) {
 	list = make([]float64, len(m.Runs))
 	perOperation := make([]float64, len(m.Runs))
 	for t := range m.Runs {
 		list[t], perOperation[t] = m.Runs[t].Total, m.Runs[t].Rate()
 	}
-	if first := len(m.Runs) - g.tested; first > 0 && slices.Min(perOperation) > 0 && !g.profiles[0].Type.Momentary() {
-		before := stat.Median(perOperation[:first])
+	if len(before) > 0 && slices.Min(perOperation) > 0 && !g.profiles[0].Type.Momentary() {
+		program := stat.Median(at(perOperation, before))
 		for t := range m.Runs {
-			list[t] = before * m.Runs[t].Operations
+			list[t] = program * m.Runs[t].Operations
 		}
 		return list, g.tested > 0
+	}
+	if g.profiles[0].Type.Momentary() {
+		return list, false
+	}
+	var others []int
+	for t := range m.Runs {
+		if !slices.Contains(before, t) {
+			others = append(others, t)
+		}
+	}
+	if sizes := regression.Sizes(g.series(), m, before, others, regression.Options{}); sizes != nil {
+		program := 0.0
+		for _, t := range before {
+			program += m.Runs[t].Total / sizes[t] / float64(len(before))
+		}
+		for t := range m.Runs {
+			list[t] = program * sizes[t]
+		}
 	}
 	return list, false
 }
@@ -168,12 +210,11 @@ func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*Candidat
 
 // describe computes the candidate's numbers from its levels.
 func (g *gatherer) describe(c *Candidate) {
-	first := len(c.Levels) - g.tested
-	before, now := c.Levels[:first], c.Levels[first:]
+	before, after := g.split(c)
 	if g.o.Thesis {
 		before = before[max(0, len(before)-g.o.Window):]
 	}
-	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
+	c.Expected, c.Actual = stat.Mean(at(c.Levels, before)), stat.Mean(at(c.Levels, after))
 	if c.sides != nil {
 		c.Expected, c.Actual = c.sides[0], c.sides[1]
 	}
@@ -185,9 +226,18 @@ func (g *gatherer) describe(c *Candidate) {
 		c.Status = "-"
 	}
 	c.Band = Band(c.Levels, g.o.Window, func(float64) bool { return true })
-	if at := c.Band[min(first, len(c.Band)-1)]; c.Requested && c.Score == 0 && at.Deviation > 0 {
+	if at := c.Band[min(len(c.Levels)-g.tested, len(c.Band)-1)]; c.Requested && c.Score == 0 && at.Deviation > 0 {
 		c.Score = (c.Actual - at.Mean) / at.Deviation
 	}
+}
+
+// at returns some of the values.
+func at(values []float64, of []int) []float64 {
+	list := make([]float64, len(of))
+	for i, t := range of {
+		list[i] = values[t]
+	}
+	return list
 }
 
 // Band returns for every value the mean and deviation of the window valid values before

@@ -443,7 +443,7 @@ func (c *changes) brought(line int, findings []regression.Finding, policy *gate.
 				if !c.isNew(g) {
 					continue
 				}
-				f.ID, f.Change, f.Since, f.Acknowledged = g.ID, g.Change, g.Since, g.Acknowledged
+				f.ID, f.Change, f.Since, f.Acknowledged, f.Delta, f.Sides = g.ID, g.Change, g.Since, g.Acknowledged, g.Delta, g.Sides // one size
 			}
 		}
 		kept = append(kept, f)

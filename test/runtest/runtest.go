@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -83,6 +84,14 @@ func (r *Run) file(t testing.TB, n int) *store.File {
 		f.Metrics = append(f.Metrics, testrun.NewOperations(r.Operations, false))
 	}
 	return f
+}
+
+// PutRun stores a profile of the n-th run, whose date is that day.
+func PutRun(t testing.TB, st store.Store, n int, r Run) {
+	t.Helper()
+	f := r.file(t, n)
+	f.Run.Date = time.Date(2026, 1, n, 2, 0, 0, 0, time.UTC)
+	Put(t, st, f)
 }
 
 // Put stores files and ends the test if one of them is not taken.
