@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/change"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
@@ -124,15 +125,17 @@ func sharesOnly(by, shifted float64) string {
 // beyondHistory says that a metric changed and no finding does.
 const beyondHistory = "is beyond its history: no place is certain"
 
+// LeastWorse is the change of a metric from which on it is stated without a finding.
+const LeastWorse = 0.05
+
 // unplaced reports whether the metric of a benchmark whose operations are unknown changed
 // beyond its history, and no finding shows it.
 func unplaced(b *regression.Benchmark) bool {
-	const least = 0.05 // of the metric
 	if len(b.Analyses) == 0 || slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment }) {
 		return false
 	}
 	a := b.Analyses[0]
-	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= least && math.Abs(a.Metric.Score) >= a.Threshold
+	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= LeastWorse && math.Abs(a.Metric.Score) >= a.Threshold
 }
 
 // says returns the status of a comparison with what it rests on.
@@ -157,6 +160,7 @@ func (o *Outcome) says() string {
 type Standing struct {
 	Lines []Line
 	Open  []*regression.Finding // changes, the most important one first
+	Worse *metrics.Row          // the primary metric, if it is significantly worse in the newest runs
 }
 
 // Line is the standing of a benchmark by one of its value types.
@@ -205,6 +209,9 @@ func (s *Standing) Outcome() Outcome {
 		o.Says = fmt.Sprintf("%s%s (%d open %s)", o.Status, suspect, n, words.Plural(n, "change"))
 	case o.Status == Unchanged && o.Detectable > 0:
 		o.Says = string(o.Status) + ": would have seen " + words.Percent(o.Detectable)
+		if w := s.Worse; w != nil { // no place is certain, and no surface may say that nothing is worse
+			o.Says += fmt.Sprintf(", but %s %s, p %.2g", words.Clean(w.Metric), words.SignedPercent(w.Change), w.P)
+		}
 	}
 	if accepted > 0 {
 		o.Says += fmt.Sprintf(", %d accepted %s", accepted, words.Plural(accepted, "change"))

@@ -31,6 +31,19 @@ func (v *Verdict) Accept(list []regression.Acknowledgement, now time.Time) *Verd
 	return &accepted
 }
 
+// Now returns the weather of the newest run, or that of the newest passing change; nil: none.
+func (v *Verdict) Now() *Weather {
+	if v.Weather != nil {
+		return v.Weather
+	}
+	for i := range v.Changes {
+		if c := &v.Changes[i]; c.State == Passing {
+			return &Weather{c.Onset.Run, 1 + c.Finding.Delta.Share}
+		}
+	}
+	return nil
+}
+
 // The statuses of a benchmark that its own runs do not tell.
 const (
 	New       Status = "new"             // the newest run is its first
@@ -98,7 +111,7 @@ func (v *Verdict) Standing(runs []Run) Standing {
 	case Unknown:
 		s.Reason = v.Reason
 	case Machine:
-		s.Weather = v.Weather
+		s.Weather = v.Now()
 	case Unchanged:
 		s.Detectable, s.Uncounted, s.Shifted = v.Detectable, v.Uncounted, v.Shifted
 	}

@@ -160,3 +160,35 @@ func TestStateRestsOnShares(t *testing.T) {
 		}
 	}
 }
+
+// TestStateSaysTheMetric: no state says that a benchmark is unchanged where a report of it has the
+// metric significantly worse; and what all code took longer is said with its factor.
+func TestStateSaysTheMetric(t *testing.T) {
+	for name, c := range map[string]struct {
+		operations float64
+		want       string
+	}{"waiting": {100, ", but m +25.0%, p 0.022"}, "machine": {0, "machine: all code took 1.23 times as long"}} {
+		r := rand.New(rand.NewPCG(5, 1))
+		var runs []runtest.Run
+		for i := range 14 {
+			of := func(n float64) int { return int(n * (1 + 0.01*r.NormFloat64())) }
+			metric := 100 + 0.01*float64(i%3)
+			if i >= 12 {
+				metric *= 1.25
+			}
+			runs = append(runs, runtest.Run{Benchmark: "b", Metric: metric, Operations: c.operations, Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(1500), of(1500), of(2000), of(1000), of(800), of(700))})
+		}
+		st := runtest.Store(t, runs...)
+		list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+		if err != nil || len(list.Findings) > 0 || !strings.HasSuffix(list.Benchmarks[0].Outcome.Says, c.want) {
+			t.Errorf("%s: %+v %v", name, list, err)
+			continue
+		}
+		for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0", "changed": "true"}} {
+			doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, parameters))
+			if err != nil || doc.Headline() != "no finding in 1 benchmark, but 1 metric worse" || len(doc.Benchmarks) > 0 && doc.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
+				t.Errorf("%s: the report says %q, %+v, %v", name, doc.Headline(), doc.Benchmarks, err)
+			}
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -311,11 +312,34 @@ func (c *changes) outcomes() map[testrun.Benchmark]report.Outcome {
 		of[b].Lines = append(of[b].Lines, line)
 	}
 	out := make(map[testrun.Benchmark]report.Outcome, len(of))
+	worse := c.worse()
 	for b, s := range of {
+		s.Worse = worse[b]
 		slices.SortStableFunc(s.Open, func(f, g *regression.Finding) int { return -cmp.Compare(importance(f), importance(g)) })
 		out[b] = s.Outcome()
 	}
 	return out
+}
+
+// worse returns the primary metrics that are significantly worse in the newest runs, by the table that
+// reports and checks of the selection have.
+func (c *changes) worse() map[testrun.Benchmark]*metrics.Row {
+	res := c.result(nil)
+	of := map[testrun.Benchmark]*metrics.Row{}
+	primary := map[testrun.Benchmark]string{}
+	for i := range c.lines {
+		if m, ok := history.Metric(&c.lines[i].Profiles[len(c.lines[i].Profiles)-1]); ok {
+			primary[c.lines[i].Benchmark] = m.Name
+		}
+	}
+	table := metrics.Compare(metricRuns(res))
+	for i := range table.Rows {
+		r := &table.Rows[i]
+		if b := (testrun.Benchmark{Group: r.Group, Name: r.Benchmark}); r.Significant && r.Worse() >= report.LeastWorse && r.Metric == primary[b] {
+			of[b] = r
+		}
+	}
+	return of
 }
 
 // importance orders the changes of a benchmark: confirmed costs by size, suspects, improvements.
@@ -337,7 +361,8 @@ func (c *changes) weather() (lines []string) {
 	of := map[at][]float64{}
 	var order []at
 	for i, v := range c.verdicts {
-		if v.Weather == nil || i > 0 && c.lines[i-1].Benchmark == c.lines[i].Benchmark && c.verdicts[i-1].Weather != nil {
+		w := v.Now()
+		if w == nil || i > 0 && c.lines[i-1].Benchmark == c.lines[i].Benchmark && c.verdicts[i-1].Now() != nil {
 			continue // one of a benchmark's value types
 		}
 		k := at{v.Key.Machine, v.Newest.Run}
@@ -347,7 +372,7 @@ func (c *changes) weather() (lines []string) {
 		if of[k] == nil {
 			order = append(order, k)
 		}
-		of[k] = append(of[k], v.Weather.Factor)
+		of[k] = append(of[k], w.Factor)
 	}
 	for _, k := range order {
 		slices.Sort(of[k])
@@ -377,11 +402,12 @@ func (c *changes) result(findings []regression.Finding) *regression.Result {
 		if s.Service {
 			b.Profiles, b.Tested = nil, 0 // releases are no runs of the store
 		} else {
-			tested := 1
+			first := max(1, len(s.Profiles)-newRuns, min(len(s.Profiles)-1, leastBase))
 			if v.Key.Pair != "" {
-				tested = len(s.Profiles) - max(0, slices.IndexFunc(s.Profiles, func(p store.Profile) bool { return change.IsHead(&p) }))
+				first = max(0, slices.IndexFunc(s.Profiles, func(p store.Profile) bool { return change.IsHead(&p) }))
+				b.Tested = len(s.Profiles) - first
 			}
-			b.Base, b.Head, b.Tested = s.Profiles[:len(s.Profiles)-tested], s.Profiles[len(s.Profiles)-tested:], tested
+			b.Base, b.Head = s.Profiles[:first], s.Profiles[first:]
 			b.Base = b.Base[max(0, len(b.Base)-history.Window):]
 		}
 		res.Benchmarks = append(res.Benchmarks, b)
@@ -428,7 +454,7 @@ func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
 // brought returns those of a line's findings that the newest runs brought, as the changes that they
 // are. What all code took longer is a line above the list, unless it fails.
 func (c *changes) brought(line int, findings []regression.Finding, policy *gate.Policy) []regression.Finding {
-	weather := c.verdicts[line].Weather != nil && !policy.Slowdowns
+	weather := c.verdicts[line].Now() != nil && !policy.Slowdowns
 	kept := []regression.Finding{}
 	for _, f := range findings {
 		switch {
@@ -454,6 +480,9 @@ func (c *changes) brought(line int, findings []regression.Finding, policy *gate.
 // newRuns is the number of newest runs of a line that brought a change, if no sides are named: as
 // many as it takes to confirm one.
 const newRuns = 2
+
+// leastBase is the number of runs below which only the newest run is compared with those before.
+const leastBase = 3
 
 // isNew reports whether the newest runs brought a change: it began with them, or they showed it
 // first.

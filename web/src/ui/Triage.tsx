@@ -357,7 +357,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
     </label>
   );
   const all = doc.changes.length;
-  if (all === 0) return <p class="dim">Nothing became slower or faster beyond noise.</p>;
+  if (all === 0) return <p class="dim">{`${doc.headline.charAt(0).toUpperCase()}${doc.headline.slice(1)}.`}</p>;
   const shown = shownChanges(doc, params).length;
   const { before } = looks.value;
   const unlooked = doc.changes.filter(c => !past(c) && fresh(c)).length;
