@@ -158,11 +158,14 @@ func TestLocked(t *testing.T) {
 	program.Must(t, dir, "import", "--store", "s.duckdb", "--run", "r", writeOne(t, dir, "a.folded", "a;b 1\n"))
 	// An import that waits for its stdin holds the store.
 	pid := program.Waiting(t, dir, "import", "--store", "s.duckdb", "--run", "r2", "-")
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(40 * time.Second)
 	for {
 		time.Sleep(300 * time.Millisecond) // let the import in
 		_, errOut, status := program.Run(t, dir, "runs", "--store", "s.duckdb")
 		if status == 1 && strings.Contains(errOut, "in use by another process") && strings.Contains(errOut, fmt.Sprint(pid)) {
+			if !strings.Contains(errOut, "waiting for another process that uses the store, at most 10s") {
+				t.Errorf("it did not say that it waits: %s", errOut)
+			}
 			if !strings.Contains(errOut, "import --store s.duckdb --run r2 -)") {
 				t.Errorf("the error does not have the command: %s", errOut)
 			}
@@ -180,7 +183,7 @@ func TestLocked(t *testing.T) {
 	if err := reading.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond) // let it find the lock; it waits for 2 s
+	time.Sleep(500 * time.Millisecond) // let it find the lock; it waits for 10 s
 	holder, err := os.FindProcess(pid)
 	if err == nil {
 		err = holder.Kill()

@@ -19,9 +19,12 @@ import (
 
 const defaultStore = "dendro.duckdb"
 
-// lockPatience is how long a command waits for another process to leave the
-// store.
-const lockPatience = 2 * time.Second
+// A command waits for another process to leave the store: most imports end within lockPatience,
+// and after lockNote it says that it waits.
+const (
+	lockPatience = 10 * time.Second
+	lockNote     = time.Second
+)
 
 // location returns where the store is: flag, environment, config file, default.
 func (e *env) location() (string, error) {
@@ -155,10 +158,14 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 		return nil, err
 	}
 	st, err := engines.OpenAsking(ctx, where, access, secret)
-	// Another command that only asks is done in a moment.
-	for until := time.Now().Add(lockPatience); errors.Is(err, store.ErrLocked) && time.Now().Before(until) && ctx.Err() == nil; {
+	noted := false
+	for began := time.Now(); errors.Is(err, store.ErrLocked) && time.Since(began) < lockPatience && ctx.Err() == nil; {
 		if owned := ownedBy(where, err); owned != err { // it is the same or another
-			return nil, owned // a server is not done in a moment
+			return nil, owned // a server does not end
+		}
+		if !noted && time.Since(began) > lockNote {
+			noted = true
+			e.notes([]string{fmt.Sprintf("waiting for another process that uses the store, at most %v", lockPatience)})
 		}
 		time.Sleep(50 * time.Millisecond)
 		st, err = engines.OpenAsking(ctx, where, access, secret)
