@@ -96,6 +96,12 @@ describe('columns', () => {
     const ids = (width: number) => fitting(columns, width).map(c => c.id).join('');
     expect([ids(0), ids(300), ids(250), ids(150), ids(50)]).toEqual(['abc', 'abc', 'ab', 'a', 'a']);
   });
+  it('of little use make room for what another wants', () => {
+    const cell = () => '';
+    const list = [{ id: 'name', title: '', wanted: 300, cell }, { id: 'b', title: '', width: 100, optional: 4, cell }, { id: 'c', title: '', width: 100, optional: 5, cell }];
+    const ids = (width: number) => fitting(list, width).map(c => c.id).join(' ');
+    expect([ids(500), ids(499), ids(360), ids(250)]).toEqual(['name b c', 'name b', 'name b', 'name']);
+  });
 });
 
 describe('two search fields', () => {

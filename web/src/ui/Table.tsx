@@ -9,6 +9,8 @@ export interface Column {
   hint?: string;
   /** In px; the column without one takes the rest, at least 160. */
   width?: number;
+  /** Of a column without a width: columns that are optional from `spare` on make room until it has so many px. */
+  wanted?: number;
   numeric?: boolean;
   sortable?: boolean;
   /** It is left out where the columns do not fit; those with larger numbers first. */
@@ -52,13 +54,16 @@ export const rowHeight = 24;
 const headHeight = 30;
 
 const leastWidth = (columns: readonly Column[]): number => columns.reduce((sum, c) => sum + (c.width ?? 160), 0);
+/** From which number on optional columns are left out for what another wants, not only for what it needs. */
+const spare = 5;
+const wantedWidth = (columns: readonly Column[]): number => columns.reduce((sum, c) => sum + (c.width ?? c.wanted ?? 160), 0);
 
 /** Leaves out optional columns until the rest fits; 0 is a width that is not known yet. */
 export function fitting(columns: readonly Column[], width: number): readonly Column[] {
   let list = columns;
-  while (width > 0 && leastWidth(list) > width) {
+  while (width > 0 && wantedWidth(list) > width) {
     const drop = Math.max(...list.map(c => c.optional ?? 0));
-    if (drop === 0) break;
+    if (drop === 0 || (drop < spare && leastWidth(list) <= width)) break;
     list = list.filter(c => c.optional !== drop);
   }
   return list;

@@ -240,6 +240,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
     {
       id: 'what',
       title: 'Function of yours, and its call',
+      wanted: 390,
       sortable: true,
       cell: i => {
         const r = rows[i]!;
