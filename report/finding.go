@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -229,6 +230,14 @@ func (c *Change) acceptance() string {
 
 // score formats a score.
 func score(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+// scoreOf formats a score of a candidate, or of it in a context: a correlation has a sign.
+func scoreOf(c *evidence.Candidate, v float64) string {
+	if c.Method == evidence.Correlation {
+		return fmt.Sprintf("%+.3f", v)
+	}
+	return score(v)
+}
 
 // below returns the rest of a path after the path above, at least its last frame.
 func below(path, above []string) []string {

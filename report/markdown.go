@@ -259,7 +259,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 }
 
 func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
-	if c.Self && !d.All {
+	if c.Self && c.Method == "" && !d.All {
 		return ""
 	}
 	lines := b.candidatePlot(c)

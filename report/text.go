@@ -77,7 +77,7 @@ func (t *text) line(indent, format string, args ...any) {
 // rankings and functions that were requested.
 func (b *Benchmark) shown(d Detail) bool {
 	list := b.Evidence.Candidates
-	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Absolute || slices.ContainsFunc(list, func(c evidence.Candidate) bool { return c.Requested }))
+	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Method != "" || slices.ContainsFunc(list, func(c evidence.Candidate) bool { return c.Requested }))
 }
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
@@ -105,7 +105,7 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 
 // candidate draws a candidate's share and contexts, unless it is only ranked by self.
 func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
-	if c.Self && !d.All {
+	if c.Self && c.Method == "" && !d.All {
 		return
 	}
 	t.line("", "\n    candidate %s", candidateName(c))
@@ -130,7 +130,7 @@ func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, name func(string) 
 		shown := words.First(side.traces, d.Traces)
 		for i, trace := range shown {
 			g := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
-			for _, row := range traceRows(trace, side.down, b.Type) {
+			for _, row := range traceRows(c, trace, side.down, b.Type) {
 				row[0] = name(row[0])
 				g.add(row...)
 			}
@@ -160,7 +160,7 @@ var (
 
 func (b *Benchmark) candidateCells(c *evidence.Candidate) []string {
 	level, difference := b.levels(c)
-	return []string{level(c.Expected), level(c.Actual), difference(c.Diff), score(c.Score), c.Status, candidateName(c)}
+	return []string{level(c.Expected), level(c.Actual), difference(c.Diff), scoreOf(c, c.Score), c.Status, candidateName(c)}
 }
 
 // candidateName returns the name of a candidate and whether its shares are of self.
@@ -173,14 +173,14 @@ func candidateName(c *evidence.Candidate) string {
 
 // traceRows lists a trace in reading order: a child trace from the deepest callee up to
 // the candidate, a parent trace from the candidate up to its outermost caller.
-func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]string {
+func traceRows(c *evidence.Candidate, trace expansion.Trace, down bool, typ profile.ValueType) [][]string {
 	rows := make([][]string, len(trace))
 	for i, s := range trace {
 		at := i
 		if down {
 			at = len(trace) - 1 - i
 		}
-		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ.Unit, typ.Scale), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), score(s.CandidateScore), s.Status}
+		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ.Unit, typ.Scale), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), scoreOf(c, s.CandidateScore), s.Status}
 	}
 	return rows
 }

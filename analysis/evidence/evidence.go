@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -39,13 +40,27 @@ type Options struct {
 	// Functions are candidates of every benchmark that has them, beyond the limit.
 	Functions []string
 	Window    int // runs of a moving mean; default 10
-	// Thesis: the ranking in the result is the paper's, by total, and its order is kept.
-	// Otherwise the functions of findings come first, then those of the ranking by self.
-	Thesis bool
+	// Ranking is the method of the ranking in the result. By default the functions of findings
+	// come first, then those of the ranking, by self.
+	Ranking     Ranking
+	Correlating bottleneck.Correlating // of contexts, if the ranking is Correlation
 	// Contexts bounds the search for contexts of candidates of benchmarks with
 	// findings. MaxDepth < 0: no search.
 	Contexts expansion.Options
 }
+
+// Ranking is a method whose order of functions is kept.
+type Ranking string
+
+// The methods. Thesis and Correlation are by total.
+const (
+	Thesis      Ranking = "thesis"
+	Correlation Ranking = "correlation" // scores are -1 to 1
+	Hotelling   Ranking = "hotelling"   // the score of a function is that of its test
+)
+
+// total reports whether functions are ranked by their totals as stored.
+func (r Ranking) total() bool { return r == Thesis || r == Correlation }
 
 const (
 	defaultCandidates = 5
@@ -150,7 +165,7 @@ func (g *gatherer) candidates() []Candidate {
 	have := func(name string) bool {
 		return slices.ContainsFunc(list, func(c Candidate) bool { return c.Function == name })
 	}
-	if !g.o.Thesis {
+	if g.o.Ranking == "" {
 		for i := range g.b.Findings {
 			f := &g.b.Findings[i]
 			function := f.Function
@@ -164,7 +179,7 @@ func (g *gatherer) candidates() []Candidate {
 	}
 	for _, r := range g.b.Ranked {
 		if len(list) < g.o.Candidates && !have(r.Function) {
-			list = append(list, Candidate{Function: r.Function, Self: !g.o.Thesis, Score: r.Score})
+			list = append(list, Candidate{Function: r.Function, Self: !g.o.Ranking.total(), Score: r.Score, Method: g.o.Ranking})
 		}
 	}
 	for _, name := range g.o.Functions {
@@ -196,16 +211,16 @@ func (g *gatherer) largest() float64 {
 
 // contexts searches the contexts of the candidates in which they changed.
 func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candidate) error {
-	if len(g.b.Findings) == 0 && !g.o.Thesis || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
+	if len(g.b.Findings) == 0 && g.o.Ranking == "" || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
 		return nil
 	}
-	s, score := g.series(), expansion.Score(expansion.Deviation)
-	if g.o.Thesis {
+	s := g.series()
+	if g.o.Ranking == Thesis {
 		s = s.Newest(g.o.Window + 1)
 	}
 	var d *expansion.Data
 	o := g.o.Contexts
-	if !g.o.Thesis && g.matrix != nil {
+	if !g.o.Ranking.total() && g.matrix != nil {
 		d = expansion.Of(g.matrix, g.tested)
 		o.MinDiff = math.Max(d.SampleUnit(), leastContext*g.largest())
 	} else {
@@ -218,10 +233,14 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candida
 	for i := range list {
 		candidates[i] = expansion.Candidate{Function: list[i].Function, Score: list[i].Score}
 	}
-	if !g.o.Thesis {
-		score = expansion.Counting(d.SampleUnit())
+	sel := expansion.Greedy(expansion.Counting(d.SampleUnit()))
+	switch g.o.Ranking {
+	case Thesis:
+		sel = expansion.Greedy(expansion.Deviation)
+	case Correlation:
+		sel = expansion.Correlated(d, g.o.Correlating, false)
 	}
-	found := expansion.Expand(d, candidates, expansion.Greedy(score), o)
+	found := expansion.Expand(d, candidates, sel, o)
 	for i := range found {
 		if len(found[i].Children)+len(found[i].Parents) > 0 {
 			list[i].Contexts = &found[i]

@@ -17,7 +17,7 @@ func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate
 	var program, whole []*Candidate // levels of the program's own code, of everything
 	for i := range list {
 		c := &list[i]
-		c.Absolute = g.o.Thesis
+		c.Absolute = g.o.Ranking.total()
 		c.Levels = make([]float64, len(g.profiles))
 		if c.Absolute || c.Requested && c.Finding == "" {
 			whole = append(whole, c)
@@ -211,7 +211,7 @@ func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*Candidat
 // describe computes the candidate's numbers from its levels.
 func (g *gatherer) describe(c *Candidate) {
 	before, after := g.split(c)
-	if g.o.Thesis {
+	if g.o.Ranking == Thesis {
 		before = before[max(0, len(before)-g.o.Window):]
 	}
 	c.Expected, c.Actual = stat.Mean(at(c.Levels, before)), stat.Mean(at(c.Levels, after))

@@ -48,16 +48,18 @@ type Candidate struct {
 	Self     bool     `json:"self,omitempty"`    // levels are of the function's self
 	// Requested by name: its levels are shares of all samples, its score is the distance
 	// from the band.
-	Requested bool        `json:"requested,omitempty"`
-	Absolute  bool        `json:"absolute,omitempty"` // levels are totals in the value type's unit, as in the paper
-	sides     *[2]float64 // of a finding's size, where operations are known
-	Expected  float64     `json:"expected"` // level of the history: its mean or, where operations are known, that of the finding
-	Actual    float64     `json:"actual"`   // mean level of the tested runs
-	Diff      float64     `json:"diff"`
-	Score     float64     `json:"score"`  // of the finding, else of the ranking
-	Status    string      `json:"status"` // "+" first seen now, "-" seen before and not now
-	Levels    []float64   `json:"levels"` // by run
-	Band      []Level     `json:"band"`   // by run
+	Requested bool    `json:"requested,omitempty"`
+	Absolute  bool    `json:"absolute,omitempty"` // levels are totals in the value type's unit, as in the paper
+	Method    Ranking `json:"method,omitempty"`   // of the score, if not the default one
+
+	sides    *[2]float64 // of a finding's size, where operations are known
+	Expected float64     `json:"expected"` // level of the history: its mean or, where operations are known, that of the finding
+	Actual   float64     `json:"actual"`   // mean level of the tested runs
+	Diff     float64     `json:"diff"`
+	Score    float64     `json:"score"`  // of the finding, else of the ranking
+	Status   string      `json:"status"` // "+" first seen now, "-" seen before and not now
+	Levels   []float64   `json:"levels"` // by run
+	Band     []Level     `json:"band"`   // by run
 	// Contexts is what a greedy search around the function found; nil if there was
 	// none.
 	Contexts *expansion.Expansion `json:"contexts,omitempty"`

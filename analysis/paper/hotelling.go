@@ -45,7 +45,8 @@ type HotellingFunction struct {
 
 // HotellingResult is the result of Hotelling.
 type HotellingResult struct {
-	Rows     []HotellingRow // the least probable first
+	Rows     []HotellingRow   // the least probable first
+	Series   []history.Series // the runs of each benchmark, of which the newest were tested
 	Warnings []string
 }
 
@@ -73,6 +74,7 @@ func Hotelling(ctx context.Context, st store.Reader, q store.Query, req Hotellin
 	res := &HotellingResult{}
 	for i := range list {
 		s := list[i].Newest(req.Window + req.K)
+		res.Series = append(res.Series, *s)
 		if err := res.add(ctx, st, s, subtrees, req.Variables, req.K); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Benchmark, err)
 		}

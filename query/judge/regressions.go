@@ -130,7 +130,7 @@ type HotellingRequest struct {
 type MethodRequest struct {
 	query.Selection `group:"Selection"`
 	Sides
-	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
+	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"default, thesis, correlation or hotelling" json:"method,omitempty"`
 	Judging     `group:"Method"`
 	Listing     `group:"Selection"`
 	Scored      `group:"Method"`

@@ -17,7 +17,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/metrics"
-	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -121,7 +120,8 @@ type ReportRequest struct {
 	query.Selection `group:"Selection"`
 	Sides
 	Judging     `group:"Method"`
-	Method      string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
+	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method that ranks candidates, as in regressions: default, thesis, correlation, hotelling (of the functions below --function)" json:"method,omitempty"`
+	Correlating `group:"Method"`
 	Functions   []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
 	Candidates  int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
 	MaxDepth    int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
@@ -248,11 +248,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		return nil, err
 	}
 	asChanges(st, res)
-	if r.Method == "thesis" {
-		if err := rankByThesis(ctx, st, q, res, req); err != nil {
-			return nil, err
-		}
+	said, err := r.rank(ctx, st, q, res, req)
+	if err != nil {
+		return nil, err
 	}
+	notes = append(notes, said...)
 	doc, err := r.document(ctx, runs, res, policy)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 // follow returns the open changes with the evidence that the report shows; with a policy, what
 // the newest runs brought.
 func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Query, req regression.Request, c *changes, policy *gate.Policy) (*regression.Result, error) {
-	light := policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.Method != "thesis"
+	light := policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.ranking() == ""
 	if light || len(c.profiles) == 0 {
 		return c.result(c.open()), nil // no evidence is shown, so that none is computed
 	}
@@ -316,8 +316,9 @@ func onBase(list []regression.Finding) []string {
 // document gathers the evidence and, with a policy, judges.
 func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
 	o := evidence.Options{Functions: r.Functions, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
-	if r.Method == "thesis" {
-		o.Thesis, o.Window = true, r.Window
+	o.Ranking, o.Correlating = r.ranking(), r.Correlating.options()
+	if o.Ranking == evidence.Thesis {
+		o.Window = r.Window
 	}
 	ev, err := evidence.Gather(ctx, runs, res, o)
 	if err != nil {
@@ -347,30 +348,6 @@ func metricRuns(res *regression.Result) (list []metrics.Runs) {
 		}
 	}
 	return list
-}
-
-// rankByThesis replaces the ranking of each benchmark, and the runs that it shows, by
-// those of the paper.
-func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, req regression.Request) error {
-	t, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: paper.Total})
-	if err != nil {
-		return err
-	}
-	for i := range res.Benchmarks {
-		b := &res.Benchmarks[i]
-		b.Ranked, b.Profiles, b.Tested = nil, nil, 0
-		for k := range t.Series {
-			if s := &t.Series[k]; s.Benchmark == b.Benchmark && s.Type.Name == b.Type.Name {
-				b.Profiles, b.Tested = s.Profiles, 1
-			}
-		}
-		for _, row := range t.Rows {
-			if row.Group == b.Benchmark.Group && row.Benchmark == b.Benchmark.Name && row.Type == b.Type.Name {
-				b.Ranked = append(b.Ranked, regression.Candidate{Function: row.Function, Delta: row.Diff, Score: row.Score})
-			}
-		}
-	}
-	return nil
 }
 
 // parameters say what was selected.
@@ -426,8 +403,13 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile, c *chang
 // methodParameters say how it was compared.
 func (r *ReportRequest) methodParameters(req regression.Request, res *regression.Result, policy *gate.Policy) []report.Parameter {
 	method := "default"
-	if r.Method == "thesis" {
+	switch r.ranking() {
+	case evidence.Thesis:
 		method = "findings by the default method, candidates by the score of the paper"
+	case evidence.Correlation:
+		method = "findings by the default method, candidates by their correlation with the time"
+	case evidence.Hotelling:
+		method = "findings by the default method, candidates those of Hotelling's T² test"
 	}
 	longest, judged, counted := 0, 0, 0
 	for i := range res.Benchmarks {

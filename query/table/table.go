@@ -341,14 +341,16 @@ func (t *Table) aligned(o *Output) error {
 	return nil
 }
 
+// Markdown writes text as it is shown, in a cell or a heading: no markup of it works.
+func Markdown(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;").Replace(words.Clean(s))
+}
+
 func (t *Table) markdown(w io.Writer) error {
-	cell := func(s string) string {
-		return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;").Replace(s)
-	}
 	var b strings.Builder
 	if !t.headed {
 		for _, c := range t.Columns {
-			b.WriteString("| " + c.Name + " ")
+			b.WriteString("| " + strings.TrimSpace(c.Name) + " ")
 		}
 		b.WriteString("|\n")
 		for _, c := range t.Columns {
@@ -362,7 +364,7 @@ func (t *Table) markdown(w io.Writer) error {
 	}
 	for _, r := range t.rows {
 		for c := range t.Columns {
-			b.WriteString("| " + cell(t.text(r, c)) + " ")
+			b.WriteString("| " + Markdown(t.text(r, c)) + " ")
 		}
 		b.WriteString("|\n")
 	}

@@ -12,6 +12,10 @@ describe.skipIf(missing)('seeds', () => {
     const cpu = world.write('cpu.austin', austin('cpu', 'P1;T1;a.py:main:1;a.py:work:5 3000\n'));
     const wall = world.write('wall.austin', austin('wall', 'P1;T1;a.py:main:1;a.py:work:5 3100\nP1;T1;a.py:main:1;a.py:read:9 7200\n'));
     for (const file of [cpu, wall]) world.dendro('import', '--benchmark', 'waits', '--run', 'r1', file);
+    for (let i = 1; i < 4; i++) {
+      const compiled = world.write(`compiled-${i}.collapsed`, `java/lang/Thread.run_[j];shop/Cart.total_[j] ${20 + i}\njava/lang/Thread.run_[j];shop/Cart.tax_[j] 40\n`);
+      world.dendro('import', '--benchmark', 'modes', '--run', `r0${i}`, '--date', `2026-01-0${i}`, compiled);
+    }
     const modes = world.write('modes.collapsed', 'java/lang/Thread.run_[j];shop/Cart.total_[0] 60\njava/lang/Thread.run_[j];shop/Cart.tax_[j] 40\n');
     world.dendro('import', '--benchmark', 'modes', '--run', 'r1', modes);
     base = (await world.serve()).http;
@@ -52,7 +56,7 @@ describe.skipIf(missing)('seeds', () => {
 
   test('frames have the colours of their compile modes', async () => {
     const w = await world.page();
-    await w.open(`${base}/profile?benchmark=modes`);
+    await w.open(`${base}/profile?benchmark=modes&run=r1`);
     await w.settled();
     const shown = async () => {
       const seen = await w.page.locator('canvas').first().evaluate(c => {
@@ -72,6 +76,38 @@ describe.skipIf(missing)('seeds', () => {
     await w.settled();
     expect(await shown()).toEqual({ red: true, green: true });
     expect(await w.page.locator('.legend').innerText()).toMatch(/^\s*no mode\s+interpreted\s+jit$/);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('the page of bottlenecks has the traces of --expand, and why they were followed', async () => {
+    world.dendro('bottlenecks', '--store', base, '--benchmark', 'modes', '--by', 'subtree', '--expand', 'informed', '-o', 'traces.html');
+    const w = await world.page();
+    await w.open(`file://${world.dir}/traces.html`);
+    const traces = w.page.locator('details.traces', { hasText: 'Traces of java.lang.Thread.run' });
+    await traces.locator('summary').first().click();
+    await traces.getByText(/^Child traces/).click();
+    expect(await traces.locator('thead').first().locator('th').allInnerTexts()).toEqual(['Trace', 'Difference', 'Of the candidate', 'Its score', 'Status', 'Why']);
+    expect(await traces.locator('tbody').first().innerText()).toMatch(/Cart.total.*×2.00: mode became interpreted: 100%, before 0%/s);
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('the page of a method has its candidates, which sort, and their traces', async () => {
+    world.dendro('regressions', '--store', base, '--method', 'thesis', '--benchmark', 'modes', '-o', 'thesis.html');
+    const w = await world.page();
+    await w.open(`file://${world.dir}/thesis.html`);
+    const candidates = w.page.locator('details', { hasText: /Candidates of .*modes/ }).locator('table.candidates');
+    const first = candidates.locator('tbody tr').first();
+    expect(await first.innerText()).toContain('Thread.run');
+    await candidates.getByRole('button', { name: 'Measured' }).click();
+    await candidates.getByRole('button', { name: 'Measured' }).click();
+    expect(await first.innerText()).toContain('Cart.tax');
+    await candidates.getByRole('button', { name: 'Difference' }).click();
+    expect(await candidates.locator('tbody').innerText()).toMatch(/Cart.total\s+22\s+60\s+\+38\s+38.0/);
+    expect(await w.page.locator('details.traces').first().textContent()).toMatch(/Traces of.*(Child|Parent) traces \(\d+\)/s);
+    expect(await w.barriers()).toEqual([]);
     expect(w.faults).toEqual([]);
     await w.close();
   });

@@ -2,7 +2,6 @@
 import { follow } from './core/url';
 import { start } from './main';
 import Benchmark from './pages/Benchmark';
-import Bottlenecks from './pages/Bottlenecks';
 import Diff from './pages/Diff';
 import Find from './pages/Find';
 import Function from './pages/Function';
@@ -20,7 +19,7 @@ start({
   diff: Diff,
   find: Find,
   function: Function,
-  bottlenecks: Bottlenecks,
+  bottlenecks: later(() => import('./pages/Bottlenecks')),
   regressions: Regressions,
   services: later(() => import('./pages/Services')),
   tasks: later(() => import('./pages/Tasks')),

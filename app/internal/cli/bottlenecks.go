@@ -92,8 +92,8 @@ func (f *codeFlags) facts(x *judge.Expand, facts *facts.Facts) error {
 
 // expandable refuses expansions in formats that are tables.
 func expandable(x *judge.Expand, format outputFormat) error {
-	if x.Expand != "" && format != "text" && !format.json() {
-		return usagef("--expand is printed as text or json")
+	if x.Expand != "" && (format == "tsv" || format == "csv") {
+		return usagef("--expand is printed as text, md, json or html")
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"math"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,10 @@ turns. --last n compares the newest n runs of each benchmark, together, with tho
 (now - mean) / std over the 10 runs before. --method correlation ranks them by how
 closely their samples follow the time of many benchmarks, to find a slower library that
 the benchmarks share. --method hotelling tests the functions of a subtree together: whether
-their shares in the newest runs differ from the runs before (docs/method/regression.md).`,
+their shares in the newest runs differ from the runs before (docs/method/regression.md).
+
+-o html is the page of "dendro report" by the same method, with --rows candidates of each
+benchmark.`,
 		Example: `  dendro regressions
   dendro regressions --new 7d
   dendro regressions --benchmark checkout --ended
@@ -56,14 +61,19 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 	c.Flags().BoolVar(&all, "all", false, "also print unchanged benchmarks, accepted changes and, of two sides, moved and transient ones")
 	c.Flags().BoolVar(&full, "full", false, "print the evidence of what was ruled out")
 	code.addFlags(c)
-	out.addFlag(c, "text", "json", "md")
+	out.addFlag(c, "text", "json", "md", "html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		flags.use(out.format)
+		if flags.use(out.format); out.format == "html" {
+			flags.use("md") // it is for people too
+		}
 		if err := expandable(&r.Expand, out.format); err != nil {
 			return err
 		}
 		if err := learn(&r.Facts); err != nil {
 			return err
+		}
+		if out.format == "html" {
+			return reportOf(c, e, &r, &out)
 		}
 		limit := r.Rows
 		if out.format == "text" && r.Method == "default" {
@@ -82,4 +92,24 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 		})
 	}
 	return c
+}
+
+// reportOf writes the page of a report by the method and selection of a request.
+func reportOf(c *cobra.Command, e *env, r *judge.MethodRequest, out *destination) error {
+	switch {
+	case r.New != "" || r.Ended:
+		return usagef("-o html has the open changes: leave out --new and --ended")
+	case r.Expand.Expand == "informed":
+		return usagef("-o html has the contexts of --expand greedy, with --method correlation those of correlation; informed is printed as text, md or json")
+	case r.Method == "thesis" && r.Measure != "total":
+		return usagef("-o html ranks by total: leave out --measure")
+	}
+	req := &judge.ReportRequest{Selection: r.Selection, Sides: r.Sides, Judging: r.Judging, Method: r.Method, Correlating: r.Correlating, Functions: r.Functions,
+		Candidates: cmp.Or(r.Rows, math.MaxInt32), MaxDepth: r.MaxDepth, MaxBreadth: r.Breadth, Facts: r.Facts}
+	o := reporting{r: req, question: func() endpoint.Question { return endpoint.Report.Of(req) }, acknowledged: acknowledgedFile, output: *out}
+	doc, err := o.make(c.Context(), e)
+	if err != nil {
+		return err
+	}
+	return o.printMain(e, doc, false)
 }

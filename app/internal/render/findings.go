@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -26,7 +25,10 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 		shown := *r
 		shown.Findings = slices.Clone(words.First(r.Findings, rows))
 		shown.Findings = slices.DeleteFunc(shown.Findings, func(f regression.Finding) bool { return !all && !report.Shown(&f) })
-		return shown.Table(o.Exact()).Write(o)
+		if err := shown.Table(o.Exact()).Write(o); err != nil {
+			return err
+		}
+		return contexts(o, r.Expanded)
 	}
 	o.Notes(r.Notes)
 	for _, line := range r.Weather {
@@ -68,7 +70,7 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 			fmt.Fprintf(o.Err, "%d accepted %s not shown (--all)\n", accepted, words.Plural(accepted, "change"))
 		}
 		o.Omitted(omitted, "change")
-		return contexts(o.W, r.Expanded)
+		return contexts(o, r.Expanded)
 	}
 	quiet := 0
 	var list []*judge.Judged
@@ -90,7 +92,7 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 		fmt.Fprintf(o.Err, "%d moved or transient not shown (--all)\n", hidden)
 	}
 	o.Omitted(omitted, "finding")
-	return contexts(o.W, r.Expanded)
+	return contexts(o, r.Expanded)
 }
 
 // fewStates is the number of benchmarks whose states are printed although nothing changed.
@@ -278,7 +280,7 @@ func ranking(o *Output, t *Table, expanded []*judge.Expanded) error {
 	if err := t.Print(o); err != nil {
 		return err
 	}
-	return contexts(o.W, expanded)
+	return contexts(o, expanded)
 }
 
 // Bottlenecks writes a ranking of functions, each followed by its contexts; formats for
@@ -310,15 +312,12 @@ func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksR
 			plots(o, &x, r.Type)
 		}
 	}
-	if !text {
-		return nil
-	}
-	if !req.Negative {
+	if text && !req.Negative {
 		o.Omitted(r.Functions-r.Zero-shown, "function")
 		uncorrelated(o, r.Zero)
 	}
 	if r.Expanded != nil {
-		return contexts(o.W, []*judge.Expanded{r.Expanded})
+		return contexts(o, []*judge.Expanded{r.Expanded})
 	}
 	return nil
 }
@@ -374,25 +373,29 @@ func plots(o *Output, r *bottleneck.Row, t profile.ValueType) {
 	}
 }
 
-// contexts writes expansions.
-func contexts(w io.Writer, list []*judge.Expanded) error {
+// contexts writes expansions: as text, or as Markdown whose headings are functions.
+func contexts(o *Output, list []*judge.Expanded) error {
+	w, name := o.W, words.Clean
+	if o.Format == "md" {
+		name = func(s string) string { return "### " + table.Markdown(s) }
+	}
 	for _, x := range list {
 		if x.Benchmark != "" {
-			fmt.Fprintf(w, "\n%s\n", words.Clean(x.Benchmark))
+			fmt.Fprintf(w, "\n%s\n", name(x.Benchmark))
 		}
-		for _, text := range x.Warnings {
-			fmt.Fprintf(w, "note: %s\n", words.Clean(text))
+		for _, note := range x.Warnings {
+			fmt.Fprintf(w, "note: %s\n", words.Clean(note))
 		}
 		for i := range x.Expansions {
 			e := &x.Expansions[i]
-			fmt.Fprintf(w, "\n%s: %s score %s\n", words.Clean(e.Function), x.Selection, twoDecimals(e.Prospect))
+			fmt.Fprintf(w, "\n%s: %s score %s\n", name(e.Function), x.Selection, twoDecimals(e.Prospect))
 			if len(e.Children)+len(e.Parents) == 0 {
 				fmt.Fprintln(w, "  no context to follow")
 			}
-			if err := traces(w, "called by", e.Parents, x.Type); err != nil {
+			if err := traces(o, "called by", e.Parents, x.Type); err != nil {
 				return err
 			}
-			if err := traces(w, "calls", e.Children, x.Type); err != nil {
+			if err := traces(o, "calls", e.Children, x.Type); err != nil {
 				return err
 			}
 			if e.Truncated {
@@ -417,7 +420,7 @@ const shownTraces = 4
 
 // traces writes paths, the candidate first: what each function changed by in this
 // context, and what that says of the candidate.
-func traces(w io.Writer, title string, list []expansion.Trace, typ profile.ValueType) error {
+func traces(o *Output, title string, list []expansion.Trace, typ profile.ValueType) error {
 	for i, trace := range words.First(list, shownTraces) {
 		t := &Table{Columns: []Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true}, {Name: title}}}
 		weighed := slices.ContainsFunc(trace, func(s expansion.Step) bool { return len(s.Why) > 0 })
@@ -433,15 +436,15 @@ func traces(w io.Writer, title string, list []expansion.Trace, typ profile.Value
 			}
 			t.Add(cells...)
 		}
-		if i > 0 {
-			fmt.Fprintln(w)
+		if i > 0 || o.Format == "md" {
+			fmt.Fprintln(o.W)
 		}
-		if err := t.Write(&Output{W: w, Format: "text"}); err != nil {
+		if err := t.Write(o); err != nil {
 			return err
 		}
 	}
 	if more := len(list) - shownTraces; more > 0 {
-		fmt.Fprintf(w, "  %d more %s (-o json)\n", more, words.Plural(more, "path"))
+		fmt.Fprintf(o.W, "  %d more %s (-o json)\n", more, words.Plural(more, "path"))
 	}
 	return nil
 }

@@ -47,16 +47,20 @@ func Result(o *Output, result any) error {
 			return DiffNode(o, r)
 		case *trees.LinesResult:
 			return Lines(o, r)
-		case *judge.ScoresResult:
-			return ranking(o, r.Table(false), r.Expanded)
-		case *judge.CorrelationsResult:
-			return Correlations(o, r)
 		case *trees.Detected:
 			return Detected(o, r)
 		case *tasks.AnalysisResult:
 			return Analysis(o, r)
 		case *tasks.CreatedTask:
 			return CreatedTask(o, r)
+		}
+	}
+	if !o.Exact() {
+		switch r := result.(type) {
+		case *judge.ScoresResult:
+			return ranking(o, r.Table(false), r.Expanded)
+		case *judge.CorrelationsResult:
+			return Correlations(o, r)
 		}
 	}
 	switch r := result.(type) {

@@ -53,7 +53,7 @@ func TestBrief(t *testing.T) {
 func TestContextsAreClean(t *testing.T) {
 	x := &judge.Expanded{Benchmark: "\x1b[1m", Warnings: []string{"\x1b[2m"}, Expansions: []expansion.Expansion{{Function: "\x1b[3m"}}}
 	var b strings.Builder
-	if err := contexts(&b, []*judge.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
+	if err := contexts(&Output{W: &b, Format: "text"}, []*judge.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q, %v", &b, err)
 	}
 }

@@ -172,6 +172,14 @@ export interface ContextStep {
   candidateDiff: number;
   candidateScore?: number;
   status: string;
+  why?: { measure: string; weight: number; distance: string }[];
+  weight?: number;
+}
+
+/** The paths in which a function changed: steps from the function to its callees, or to its callers. */
+export interface ContextPaths {
+  children: ContextStep[][];
+  parents: ContextStep[][];
 }
 
 export interface Candidate {
@@ -180,6 +188,7 @@ export interface Candidate {
   finding?: string;
   self?: boolean;
   absolute?: boolean;
+  method?: 'thesis' | 'correlation' | 'hotelling';
   requested?: boolean;
   expected: number;
   actual: number;
@@ -188,7 +197,7 @@ export interface Candidate {
   status: string;
   levels: number[];
   band: Level[];
-  contexts?: { children: ContextStep[][]; parents: ContextStep[][] };
+  contexts?: ContextPaths;
 }
 
 export interface JudgedBenchmark {
@@ -380,10 +389,11 @@ export interface BottleneckRow {
 export interface Bottlenecks {
   measure: string;
   rank: 'self' | 'subtree' | 'correlation';
-  type: { name: string; unit: string };
+  type: { name: string; unit: string; scale?: number };
   profiles: number;
   benchmarks: number;
   rows: BottleneckRow[];
   negative?: BottleneckRow[];
   warnings: string[];
+  expanded?: { selection: string; expansions: (ContextPaths & { function: string; prospect: number })[]; warnings: string[] };
 }

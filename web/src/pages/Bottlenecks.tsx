@@ -9,6 +9,7 @@ import { formatNames } from '../core/selection';
 import { source } from '../core/source';
 import { href, place } from '../core/url';
 import { Band } from '../ui/Band';
+import { Traces } from '../ui/Evidence';
 import { Fn } from '../ui/Fn';
 import { Await } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -67,7 +68,7 @@ function Ranked({ scope, params }: InScope) {
           return (
             <>
               <p class="dim">{`Score: ${r.measure}.`}</p>
-              {notesOf(r.warnings).map(w => (
+              {notesOf([...r.warnings, ...(r.expanded?.warnings ?? [])]).map(w => (
                 <p key={w} class="dim">
                   {visible(w)}
                 </p>
@@ -101,6 +102,7 @@ function Ranked({ scope, params }: InScope) {
 }
 
 function Rows({ r, rows, open }: { r: Ranking; rows: readonly BottleneckRow[]; open: number }) {
+  const contexts = new Map(r.expanded?.expansions.map(e => [e.function, e]));
   const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
   return (
     <section class="findings">
@@ -135,6 +137,7 @@ function Rows({ r, rows, open }: { r: Ranking; rows: readonly BottleneckRow[]; o
                 </tbody>
               </table>
             )}
+            {contexts.has(x.function) && <Traces name={x.function} of={contexts.get(x.function)!} digits={r.expanded?.selection === 'correlation' ? 3 : 1} unit={r.type.unit} scale={r.type.scale} />}
             {!source.value.offline && (
               <p class="actions">
                 <a class="button" href={href('function', { ...carried(), function: x.function, type: r.type.name })}>

@@ -1,6 +1,8 @@
 // The first page of an offline report: findings, benchmarks, how it was compared.
 import type { ReportDocument } from '../core/answers';
 import { visible } from '../core/format';
+import { benchmarkName } from '../core/metric';
+import { BenchmarkEvidence } from '../ui/Evidence';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Legend, Metrics, Notes, Parameters } from '../ui/ReportParts';
@@ -20,6 +22,7 @@ export default function Report() {
           <>
             <Notes doc={doc} />
             <Triage doc={doc} />
+            <Ranked doc={doc} />
             <Metrics doc={doc} />
             <Parameters doc={doc} />
             <Legend />
@@ -27,5 +30,22 @@ export default function Report() {
         )}
       </Await>
     </Page>
+  );
+}
+
+/** The candidates of each benchmark, if a method other than the default one ranks them. */
+function Ranked({ doc }: { doc: ReportDocument }) {
+  const list = doc.benchmarks.filter(b => b.candidates.some(c => c.method));
+  return (
+    <>
+      {list.map((b, i) => (
+        <details key={`${benchmarkName(b)} ${b.type}`} class="card" open={i === 0}>
+          <summary>
+            <h2>{`Candidates of ${visible(benchmarkName(b))}`}</h2>
+          </summary>
+          <BenchmarkEvidence b={b} />
+        </details>
+      ))}
+    </>
   );
 }

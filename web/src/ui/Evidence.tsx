@@ -1,6 +1,6 @@
 // What changed and why we think so: the evidence behind a finding and a benchmark.
 import { useMemo, useState } from 'preact/hooks';
-import type { Candidate, Change, ContextStep, Finding, JudgedBenchmark } from '../core/answers';
+import type { Candidate, Change, ContextPaths, ContextStep, Finding, JudgedBenchmark } from '../core/answers';
 import { amount, commit, counted, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
@@ -198,21 +198,24 @@ function Candidates({ b }: { b: JudgedBenchmark }) {
                 <td class="num">{level(c, b)(c.expected)}</td>
                 <td class="num">{level(c, b)(c.actual)}</td>
                 <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, level(c, b))}</td>
-                <td class="num">{c.score.toFixed(1)}</td>
+                <td class="num">{c.score.toFixed(digitsOf(c))}</td>
                 <td>{c.status === '-' ? '−' : c.status}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {list.map(c => c.contexts && <Traces key={`${c.function} ${c.self}`} c={c} b={b} />)}
+      {list.map(c => c.contexts && <Traces key={`${c.function} ${c.self}`} name={c.function} of={c.contexts} digits={digitsOf(c)} unit={b.unit} scale={b.scale} />)}
     </>
   );
 }
 
-/** The traces of a candidate, as in appendix B of the paper: of its callees the candidate last, of its callers first. */
-function Traces({ c, b }: { c: Candidate; b: JudgedBenchmark }) {
-  const value = (v: number) => signed(v / 10 ** (b.scale ?? 0), x => amount(x, b.unit));
+const digitsOf = (c: Candidate): number => (c.method === 'correlation' ? 3 : 1);
+
+/** The traces of a function, as in appendix B of the paper: of its callees the function last, of its callers first. */
+export function Traces({ name, of, unit, scale = 0, digits = 1 }: { name: string; of: ContextPaths; unit: string; scale?: number | undefined; digits?: number }) {
+  const value = (v: number) => signed(v / 10 ** scale, x => amount(x, unit));
+  const weighed = [...of.children, ...of.parents].some(path => path.some(s => s.why));
   const table = (title: string, paths: ContextStep[][], upwards: boolean) =>
     paths.length > 0 && (
       <details>
@@ -232,6 +235,7 @@ function Traces({ c, b }: { c: Candidate; b: JudgedBenchmark }) {
                   Its score
                 </th>
                 <th>Status</th>
+                {weighed && <th title="why the path goes on with this function, and by which factor">Why</th>}
               </tr>
             </thead>
             <tbody>
@@ -242,8 +246,9 @@ function Traces({ c, b }: { c: Candidate; b: JudgedBenchmark }) {
                   </td>
                   <td class="num">{value(s.diff)}</td>
                   <td class="num">{value(s.candidateDiff)}</td>
-                  <td class="num">{s.candidateScore?.toFixed(1)}</td>
+                  <td class="num">{s.candidateScore?.toFixed(digits)}</td>
                   <td>{s.status === '-' ? '−' : s.status}</td>
+                  {weighed && <td>{s.why && `×${s.weight!.toFixed(2)}: ${visible(s.why.map(w => w.distance).join('; '))}`}</td>}
                 </tr>
               ))}
             </tbody>
@@ -254,17 +259,17 @@ function Traces({ c, b }: { c: Candidate; b: JudgedBenchmark }) {
   return (
     <details class="traces">
       <summary>
-        Traces of <Fn name={c.function} />
+        Traces of <Fn name={name} />
       </summary>
-      {table('Child traces', c.contexts!.children, true)}
-      {table('Parent traces', c.contexts!.parents, false)}
+      {table('Child traces', of.children, true)}
+      {table('Parent traces', of.parents, false)}
     </details>
   );
 }
 
 /** The evidence of a benchmark as a whole: its metric, and the functions that moved most. */
 export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
-  const plotted = b.candidates.filter(c => c.absolute || c.requested);
+  const plotted = b.candidates.filter(c => c.method || c.requested);
   return (
     <div class="evidence">
       {b.runs.length > 0 && <MetricPlot b={b} />}
