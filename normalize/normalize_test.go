@@ -424,12 +424,12 @@ func FuzzFunction(f *testing.F) {
 	})
 }
 
-func TestAdversarialNamesTakeLinearTime(t *testing.T) {
-	// A quadratic rule would take minutes here, not milliseconds.
+// TestRepeatedNames repeats pieces to 256 KiB: a quadratic rule would take minutes, not milliseconds.
+func TestRepeatedNames(t *testing.T) {
 	for _, p := range pieces {
-		big := strings.Repeat(p, 256<<10/len(p))
+		long := strings.Repeat(p, 256<<10/len(p))
 		for _, kind := range []profile.Kind{unknown, java, class, rust} {
-			name(big, kind)
+			checkStable(t, profile.Function{Name: long, Kind: kind})
 		}
 	}
 }

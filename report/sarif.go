@@ -112,9 +112,9 @@ var sarifRules = []sarifRule{
 func newRule(kind regression.Kind, name, text, level string) sarifRule {
 	const what = "Run `dendro report` for the call paths and the evidence. Accept an intended change with its id in .dendro/acknowledged.json."
 	const page = "https://github.com/dendroprof/dendro/blob/main/docs/method/regression.md"
-	return sarifRule{string(kind), name, sarifText{Text: text}, sarifText{Text: text + " Found by comparing sampled profiles with the history of the benchmark."},
-		sarifText{strings.ReplaceAll(what, "`", ""), what + " [How regressions are found](" + page + ")."}, page,
-		map[string]string{"level": level}, map[string]any{"tags": []string{"performance"}}}
+	return sarifRule{ID: string(kind), Name: name, ShortDescription: sarifText{Text: text}, FullDescription: sarifText{Text: text + " Found by comparing sampled profiles with the history of the benchmark."},
+		Help: sarifText{strings.ReplaceAll(what, "`", ""), what + " [How regressions are found](" + page + ")."}, HelpURI: page,
+		Configuration: map[string]string{"level": level}, Properties: map[string]any{"tags": []string{"performance"}}}
 }
 
 // SARIF writes the costs, and the metrics that fail, as a SARIF 2.1.0 log: one result each, at the function's file
@@ -153,9 +153,11 @@ const metricRule regression.Kind = "metric"
 // that of the module.
 func metricSARIF(row *metrics.Row, module string) sarifResult {
 	id := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", row.Group, row.Benchmark, row.Metric, row.Unit))
-	return sarifResult{RuleID: string(metricRule), RuleIndex: ruleIndex(metricRule), Level: "error", Message: sarifText{Text: metricSentence(row)}, BaselineState: "new",
-		Fingerprints: map[string]string{"dendroMetric/v1": hex.EncodeToString(id[:8])}, Locations: []sarifLocation{{Physical: physical("", module, 0)}},
-		Properties: map[string]any{"change": row.Change, "p": row.P, "benchmarks": []string{metricBenchmark(row)}}}
+	return sarifResult{RuleID: string(metricRule), RuleIndex: ruleIndex(metricRule), Level: "error",
+		Message: sarifText{Text: metricSentence(row)}, BaselineState: "new",
+		Fingerprints: map[string]string{"dendroMetric/v1": hex.EncodeToString(id[:8])},
+		Locations:    []sarifLocation{{Physical: physical("", module, 0)}},
+		Properties:   map[string]any{"change": row.Change, "p": row.P, "benchmarks": []string{metricBenchmark(row)}}}
 }
 
 func ruleIndex(kind regression.Kind) int {
@@ -168,9 +170,10 @@ func physical(file, module string, line int) *sarifPhysical {
 }
 
 func (c *Change) sarif(module string) sarifResult {
-	s := sarifResult{RuleID: string(c.Kind), RuleIndex: ruleIndex(c.Kind), Level: "warning", Message: sarifText{Text: c.Sentence()}, BaselineState: "new",
-		Fingerprints: map[string]string{"dendroFinding/v1": c.ID},
-		Properties:   map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": c.benchmarks()}}
+	s := sarifResult{RuleID: string(c.Kind), RuleIndex: ruleIndex(c.Kind), Level: "warning", Message: sarifText{Text: c.Sentence()},
+		BaselineState: "new",
+		Fingerprints:  map[string]string{"dendroFinding/v1": c.ID},
+		Properties:    map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": c.benchmarks()}}
 	switch {
 	case c.Status == regression.Transient:
 		s.BaselineState, s.Level = "absent", "note"

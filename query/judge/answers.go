@@ -10,7 +10,8 @@ func MethodView(r *MethodRequest) query.View[MethodRequest] {
 	switch r.Method {
 	case "thesis":
 		return query.ViewBy(Scores, func(r *MethodRequest) (*ScoresRequest, error) {
-			return &ScoresRequest{r.Selection, r.Judging, r.Scored, r.Rows, r.Expand, r.Correlating, r.Facts}, nil
+			return &ScoresRequest{Selection: r.Selection, Judging: r.Judging, Scored: r.Scored, Rows: r.Rows, Expand: r.Expand,
+				Correlating: r.Correlating, Facts: r.Facts}, nil
 		})
 	case "hotelling":
 		return query.ViewBy(Hotelling, func(r *MethodRequest) (*HotellingRequest, error) {
@@ -25,6 +26,7 @@ func MethodView(r *MethodRequest) query.View[MethodRequest] {
 		})
 	}
 	return query.ViewBy(Regressions, func(r *MethodRequest) (*RegressionsRequest, error) {
-		return &RegressionsRequest{r.Selection, r.Sides, r.Judging, r.Listing, r.Rows, r.Expand, r.Correlating, r.Facts}, nil
+		return &RegressionsRequest{Selection: r.Selection, Sides: r.Sides, Judging: r.Judging, Listing: r.Listing, Rows: r.Rows,
+			Expand: r.Expand, Correlating: r.Correlating, Facts: r.Facts}, nil
 	})
 }

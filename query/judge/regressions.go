@@ -271,7 +271,9 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	}
 	asChanges(st, res)
 	notes = append(about, notes...)
-	out := &RegressionsResult{Weather: []string{}, Notes: append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
+	out := &RegressionsResult{Weather: []string{}, Notes: append(notes,
+		facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)),
+		Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -280,8 +282,11 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	of := report.Outcomes(res)
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
-		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, of[b.Benchmark], report.NewCompared(b), query.Filled(b.Ranked)})
+		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type,
+			Profiles: b.Profiles}, b.Tested}
+		out.Benchmarks = append(out.Benchmarks, Judged{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name,
+			Verdict: len(b.Analyses) > 0, Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b),
+			Candidates: query.Filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)
@@ -302,8 +307,9 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 			return nil, err
 		}
 	}
-	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Findings: query.Filled(words.First(list, r.Rows)), Benchmarks: []Judged{},
-		Notes: query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
+	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Findings: query.Filled(words.First(list, r.Rows)),
+		Benchmarks: []Judged{},
+		Notes:      query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
 	var ranking []ranked
 	histories, of, res := map[history.Key]compared{}, c.outcomes(), c.result(list)
 	suggestBase(res, c.profiles)
@@ -313,14 +319,17 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{c.lines[i], 1}
-		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, b.Reason == "", b.Reason, of[b.Benchmark], report.NewCompared(b), query.Filled(b.Ranked)})
+		out.Benchmarks = append(out.Benchmarks, Judged{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name,
+			Verdict: b.Reason == "", Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b),
+			Candidates: query.Filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)
 }
 
 // compared searches the newest runs, or the head of two named sides, for changes.
-func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named Sides, list []store.Profile, req regression.Request) (*regression.Result, []string, error) {
+func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named Sides, list []store.Profile,
+	req regression.Request) (*regression.Result, []string, error) {
 	if named.Base == "" {
 		res, err := find(ctx, st, r.Selection, req)
 		if err == nil {
@@ -359,7 +368,8 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 	var ranking []ranked
 	for _, x := range words.First(res.Rows, r.Rows) {
 		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
-		out.Rows = append(out.Rows, ScoreRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
+		out.Rows = append(out.Rows, ScoreRow{Score: x.Score, Expected: x.Expected, Actual: x.Actual, Diff: x.Diff, Status: x.Status,
+			Function: x.Function, Benchmark: testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), Run: x.Run})
 	}
 	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
 	out.Notes = append(out.Notes, windows(res)...)
@@ -386,7 +396,8 @@ func windows(res *paper.ScoreResult) []string {
 	list := res.Series[0].Profiles
 	before := len(list) - 1
 	window := list[max(0, before-res.Window):before]
-	return []string{fmt.Sprintf("%s is scored against %d of %s before it, %s … %s (--window)", list[before].Run.Key, len(window), query.Counted(before, "run"), window[0].Run.Key, window[len(window)-1].Run.Key)}
+	return []string{fmt.Sprintf("%s is scored against %d of %s before it, %s … %s (--window)", list[before].Run.Key, len(window),
+		query.Counted(before, "run"), window[0].Run.Key, window[len(window)-1].Run.Key)}
 }
 
 // Hotelling answers a HotellingRequest.
@@ -401,7 +412,8 @@ func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *Hot
 		return nil, err
 	}
 	rows := query.Filled(words.First(res.Rows, r.Rows))
-	return &HotellingResult{RankingHead{Notes: append(notes, res.Warnings...), Omitted: query.Omitted{Rows: len(res.Rows) - len(rows)}}, rows}, nil
+	return &HotellingResult{RankingHead{Notes: append(notes, res.Warnings...), Omitted: query.Omitted{Rows: len(res.Rows) - len(rows)}},
+		rows}, nil
 }
 
 // Correlations answers a CorrelationsRequest.
@@ -423,7 +435,8 @@ func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (
 		all = append(all, x)
 	}
 	rows := words.First(all, r.Rows)
-	out := &CorrelationsResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...), Omitted: query.Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}, Rows: []CorrelationRow{}}
+	out := &CorrelationsResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...),
+		Omitted: query.Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}, Rows: []CorrelationRow{}}
 	for _, x := range rows {
 		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
 	}
@@ -442,7 +455,8 @@ func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (
 }
 
 // ranking returns what a method that ranks the functions of one value type is asked.
-func (j *Judging) ranking(ctx context.Context, st store.Reader, s *query.Selection, f *facts.Facts) (q store.Query, req regression.Request, notes []string, err error) {
+func (j *Judging) ranking(ctx context.Context, st store.Reader, s *query.Selection, f *facts.Facts) (q store.Query, req regression.Request,
+	notes []string, err error) {
 	q = *s
 	if req, err = j.request(ctx, st, q.Last, f); err != nil {
 		return q, req, nil, err
@@ -461,7 +475,8 @@ type ranked struct {
 }
 
 func ofBenchmark(group, benchmark, typ, function string, score float64) ranked {
-	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ}, expansion.Candidate{Function: function, Score: score}}
+	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ},
+		expansion.Candidate{Function: function, Score: score}}
 }
 
 // compared is the runs that ranked the functions of a benchmark: the last ones were tested.
@@ -472,7 +487,8 @@ type compared struct {
 
 // expandRanked searches the contexts of the first functions of a ranking, benchmark by
 // benchmark, in the runs that ranked them; nil without --expand.
-func (x *Expand) expandRanked(ctx context.Context, st store.Store, f *facts.Facts, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
+func (x *Expand) expandRanked(ctx context.Context, st store.Store, f *facts.Facts, list []ranked, histories map[history.Key]compared,
+	c bottleneck.Correlating) ([]*Expanded, error) {
 	if x.Expand == "" {
 		return nil, nil
 	}

@@ -119,7 +119,8 @@ func taskSpans(list []sampledSegment) ([]TaskSpan, error) {
 			return nil, fmt.Errorf("segment %s: %w", list[i].ID, err)
 		}
 		for _, s := range nested(all) {
-			rows = append(rows, TaskSpan{list[i].ID, s.ID, s.depth, s.Kind, s.Start - list[i].Start, s.End - s.Start, s.Operation})
+			rows = append(rows, TaskSpan{Segment: list[i].ID, Span: s.ID, Depth: s.depth, Kind: s.Kind, Start: s.Start - list[i].Start,
+				Duration: s.End - s.Start, Operation: s.Operation})
 		}
 	}
 	return rows, nil

@@ -110,7 +110,8 @@ func againstHistory(ctx context.Context, st store.Reader, q store.Query, weight 
 	if first <= 0 {
 		return nil, fmt.Errorf("%s has %s on this machine and branch: none before the newest %d to compare with: %w", benchmarks[0].Benchmark, query.Counted(len(profiles), "run"), tested, store.ErrNothing)
 	}
-	return average.Compare(ctx, st, store.Query{Profiles: store.IDs(profiles[first:])}, store.Query{Profiles: store.IDs(profiles[:first])}, store.Weight(weight))
+	return average.Compare(ctx, st, store.Query{Profiles: store.IDs(profiles[first:])}, store.Query{Profiles: store.IDs(profiles[:first])},
+		store.Weight(weight))
 }
 
 // bandSides returns the average of the history and the run as the sides of a diff.
@@ -140,17 +141,20 @@ func Band(ctx context.Context, st store.Store, r *DiffRequest) (_ *BandResult, e
 func bandResult(c *average.Comparison, what average.Statistic, notes []string) *BandResult {
 	by := math.Pow10(c.Band.Type.Scale)
 	scaled := func(s average.Spread) average.Spread {
-		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
+		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by,
+			Runs: s.Runs}
 	}
 	rows := document.RowsOf(c.Band.Len(), func(n int) BandRow {
 		ch := &c.Changes[n]
-		return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
+		return BandRow{Depth: c.Band.Depth[n], Function: c.Band.Name(int32(n)), Now: ch.Total / by, SelfNow: ch.Self / by,
+			Total: scaled(c.Band.Total[n]), Self: scaled(c.Band.Self[n]), Score: ch.Score, Significant: ch.Significant}
 	})
 	rows.Columns = func(w *document.Writer) { bandColumns(w, c, what, by) }
 	before := c.Band.Profiles
 	commits := query.Distinct(c.Runs, func(p *store.Profile) string { return p.Run.Commit })
-	return &BandResult{Runs: query.RunKeys(c.Runs), Commits: query.Filled(commits), History: len(before), HistoryFrom: before[0].Run.Key, HistoryTo: before[len(before)-1].Run.Key,
-		Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: query.Filled(notes), Rows: rows}
+	return &BandResult{Runs: query.RunKeys(c.Runs), Commits: query.Filled(commits), History: len(before), HistoryFrom: before[0].Run.Key,
+		HistoryTo: before[len(before)-1].Run.Key,
+		Type:      c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: query.Filled(notes), Rows: rows}
 }
 
 // bandColumns writes a comparison with the columns of a diff, and of every node whether it

@@ -493,7 +493,8 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 	if len(in.metrics) == 0 {
 		return 0, param.Errorf("%s--by %s: not a metric of every profile; files have no metrics (--by work)", in.prefix(), c.by)
 	}
-	return 0, param.Errorf("--by %s: not a metric of every profile; metrics: %s", c.by, strings.Join(slices.Sorted(maps.Keys(in.metrics)), ", "))
+	return 0, param.Errorf("--by %s: not a metric of every profile; metrics: %s", c.by,
+		strings.Join(slices.Sorted(maps.Keys(in.metrics)), ", "))
 }
 
 // changeOf returns the values that are compared: whole and exact if nothing divides them.
@@ -513,13 +514,15 @@ func (c *comparison) changeOf(p calltree.Pair) Change {
 
 func (c *comparison) head(root calltree.Pair, omitted query.Omitted) DiffHead {
 	by := math.Pow10(c.Type.Scale)
-	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.by, RootTotal: c.changeOf(root), Notes: c.notes,
+	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.by, RootTotal: c.changeOf(root),
+		Notes:   c.notes,
 		Omitted: omitted, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
 }
 
 func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category string) DiffRow {
 	f := &c.Functions[fn]
-	return DiffRow{depth, f.Name, f.File, f.Module, c.changeOf(total), c.changeOf(self), category, total.Presence(), c.Noise(total) / math.Pow10(c.scale), c.renamed[f.Name]}
+	return DiffRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: c.changeOf(total), Self: c.changeOf(self),
+		Category: category, Presence: total.Presence(), Noise: c.Noise(total) / math.Pow10(c.scale), BaseName: c.renamed[f.Name]}
 }
 
 // diffNodes is a diff, upright or inverted.
@@ -635,7 +638,8 @@ func (c *comparison) flame() (*DiffFlameResult, error) {
 	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
 	return &DiffFlameResult{c.head(v.RootTotal(), omitted), document.RowsOf(len(boxes), func(i int) DiffFlameRow {
 		b, r := &boxes[i], v.Row(boxes[i].Node)
-		return DiffFlameRow{b.Depth, c.Functions[b.Func].Name, b.Start, b.End, c.changeOf(r.Self), c.changeOf(r.Total), r.Total.Presence()}
+		return DiffFlameRow{Depth: b.Depth, Function: c.Functions[b.Func].Name, Start: b.Start, End: b.End, Self: c.changeOf(r.Self),
+			Total: c.changeOf(r.Total), Presence: r.Total.Presence()}
 	})}, nil
 }
 
@@ -653,7 +657,8 @@ func (c *comparison) node() (*DiffNodeResult, error) {
 		return nil, fmt.Errorf("no call node has the path %s: %w", c.Select, store.ErrNothing)
 	}
 	r := c.Row(n)
-	return &DiffNodeResult{path, c.unit, c.row(r.Func, r.Depth, r.Total, r.Self, c.CategoryName(n)), c.head(c.RootTotal(), query.Omitted{})}, nil
+	return &DiffNodeResult{path, c.unit, c.row(r.Func, r.Depth, r.Total, r.Self, c.CategoryName(n)), c.head(c.RootTotal(), query.Omitted{})},
+		nil
 }
 
 // graph returns the picture of the diff.

@@ -178,7 +178,8 @@ func (r *FindRequest) find(ctx context.Context, st store.Store, functions bool) 
 
 // inOriginals looks for the pattern in the samples that the labels select. The sum of a
 // profile is that of these samples.
-func (r *FindRequest) inOriginals(ctx context.Context, st store.Store, q store.Query, p *callpath.Pattern, functions bool) (*store.Finds, []string, error) {
+func (r *FindRequest) inOriginals(ctx context.Context, st store.Store, q store.Query, p *callpath.Pattern, functions bool) (*store.Finds,
+	[]string, error) {
 	p.StopWhen(func() bool { return ctx.Err() != nil })
 	v, err := newViewer(ctx, &Filter{SampleFilter: SampleFilter{LabelFilter: r.LabelFilter}}, query.TypeOf(&r.Selection))
 	if err != nil {
@@ -232,7 +233,8 @@ func (r *FindRequest) unknown(ctx context.Context, st store.Reader, p *callpath.
 	if !p.Single() {
 		for step, of := range p.Functions(names) {
 			if !slices.Contains(of, true) {
-				return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(p.Name(step)), words.DidYouMean(p.Name(step), names))
+				return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(p.Name(step)),
+					words.DidYouMean(p.Name(step), names))
 			}
 		}
 		return nil
@@ -240,7 +242,8 @@ func (r *FindRequest) unknown(ctx context.Context, st store.Reader, p *callpath.
 	if slices.Contains(p.Functions(names)[0], true) {
 		return nil
 	}
-	return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(r.Pattern), words.DidYouMean(r.Pattern, names))
+	return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(r.Pattern),
+		words.DidYouMean(r.Pattern, names))
 }
 
 // head describes what was searched, and says why no row is listed.
@@ -286,8 +289,9 @@ func (f *found) perProfile() []FindRow {
 	for _, row := range f.all.Rows {
 		if f.reaches(row) {
 			p := &f.all.Profiles[row.Profile]
-			rows = append(rows, FindRow{f.share(row), document.Whole(row.Self, p.Type.Scale), document.Whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
-				p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, row.Function})
+			rows = append(rows, FindRow{Share: f.share(row), Self: document.Whole(row.Self, p.Type.Scale),
+				Total: document.Whole(row.Total, p.Type.Scale), Unit: p.Type.Unit, Group: p.Benchmark.Group, Benchmark: p.Benchmark.Name,
+				Run: p.Run.Key, Date: p.Run.Date, Commit: p.Run.Commit, Profile: p.ID, Function: row.Function})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b FindRow) int { return cmp.Compare(b.Share, a.Share) })
@@ -399,8 +403,10 @@ type Amount struct {
 }
 
 // units are the units that people write, as multiples of those of value types.
-var units = map[string]Amount{"": {1, ""}, "ns": {1, "nanoseconds"}, "us": {1e3, "nanoseconds"}, "µs": {1e3, "nanoseconds"}, "ms": {1e6, "nanoseconds"}, "s": {1e9, "nanoseconds"},
-	"min": {60e9, "nanoseconds"}, "h": {3600e9, "nanoseconds"}, "B": {1, "bytes"}, "kB": {1e3, "bytes"}, "MB": {1e6, "bytes"}, "GB": {1e9, "bytes"},
+var units = map[string]Amount{"": {1, ""}, "ns": {1, "nanoseconds"}, "us": {1e3, "nanoseconds"}, "µs": {1e3, "nanoseconds"},
+	"ms": {1e6, "nanoseconds"}, "s": {1e9, "nanoseconds"},
+	"min": {60e9, "nanoseconds"}, "h": {3600e9, "nanoseconds"}, "B": {1, "bytes"}, "kB": {1e3, "bytes"}, "MB": {1e6, "bytes"},
+	"GB":  {1e9, "bytes"},
 	"KiB": {1 << 10, "bytes"}, "MiB": {1 << 20, "bytes"}, "GiB": {1 << 30, "bytes"}}
 
 // UnmarshalText parses 2s, 1.5 MiB or 100.

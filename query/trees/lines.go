@@ -74,7 +74,8 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 	case !pattern.Single():
 		return nil, param.Errorf("function: %q is a call path; give the name of one function", r.Function)
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Filter: Filter{SampleFilter: r.SampleFilter}, Inputs: r.Inputs, Limits: r.Limits}, viewLines)
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Filter: Filter{SampleFilter: r.SampleFilter}, Inputs: r.Inputs,
+		Limits: r.Limits}, viewLines)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,8 @@ func (sum functionSum) sorted() []calltree.FunctionLines {
 
 // row returns a function with its lines.
 func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
-	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, document.Whole(f.Total, scale), document.Whole(f.Self, scale), nil, ""}
+	out := FunctionLines{Function: f.Function.Name, File: f.Function.File, Module: f.Function.Module, Total: document.Whole(f.Total, scale),
+		Self: document.Whole(f.Self, scale), Lines: nil, Link: ""}
 	for _, l := range f.Lines {
 		out.Lines = append(out.Lines, LineRow{l.Line, document.Whole(l.Total, scale), document.Whole(l.Self, scale), ""})
 	}

@@ -420,8 +420,9 @@ func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.Tre
 	}
 	for fn := range s.functions {
 		if s.listed[fn] {
-			if err := w.functionSamples.add(functionSampleRow{id, group, benchmark, typ, date, s.functions[fn], s.funcSelf[fn],
-				s.funcTotal[fn]}); err != nil {
+			if err := w.functionSamples.add(functionSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date,
+				Function: s.functions[fn], Self: s.funcSelf[fn],
+				Total: s.funcTotal[fn]}); err != nil {
 				return err
 			}
 		}

@@ -66,8 +66,9 @@ func basicOf(a *Archive) *basic {
 		}
 		b.Segments = append(b.Segments, out)
 		for _, p := range s.Spans {
-			b.Spans = append(b.Spans, basicSpan{a.Trace, s.ID, p.ID, p.Parent, s.Service, s.Instance, p.Start, p.End, p.Operation, p.Kind, p.Peer,
-				p.Layer, p.Error})
+			b.Spans = append(b.Spans, basicSpan{Trace: a.Trace, Segment: s.ID, ID: p.ID, Parent: p.Parent, Service: s.Service, Instance: s.Instance,
+				Start: p.Start, End: p.End, Operation: p.Operation, Kind: p.Kind, Peer: p.Peer,
+				Layer: p.Layer, Error: p.Error})
 		}
 	}
 	return b

@@ -89,7 +89,8 @@ type api struct {
 // Part returns the API as a part of a server.
 func Part(o Options) server.Part {
 	a := newAPI(o)
-	return server.Part{Name: "api", Routes: a.routes(), Ready: a.isReady, Metrics: []prometheus.Collector{a.imported, a.imports, a.storeMetrics()}}
+	return server.Part{Name: "api", Routes: a.routes(), Ready: a.isReady,
+		Metrics: []prometheus.Collector{a.imported, a.imports, a.storeMetrics()}}
 }
 
 func newAPI(o Options) *api {
@@ -160,7 +161,8 @@ func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 	}
 	info.Location = server.Shown(r.Context(), info.Location)
 	_, speaks := a.Store.(store.SQLSpeaker)
-	return writeJSON(w, infoAnswer{"dendro", a.Version, Version, transfer.Version, speaks && a.SQL, a.Dispatcher != nil, info})
+	return writeJSON(w, infoAnswer{Product: "dendro", Version: a.Version, API: Version, Transfer: transfer.Version, SQL: speaks && a.SQL,
+		Traces: a.Dispatcher != nil, Store: info})
 }
 
 // infoNow asks the store what it holds, not for long.

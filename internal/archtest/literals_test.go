@@ -1,0 +1,94 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maxUnnamed is how many fields a literal of a struct may set by position.
+const maxUnnamed = 6
+
+// TestNamedFields finds literals of structs of their own package that set more fields by
+// position than a reader can count.
+func TestNamedFields(t *testing.T) {
+	packages := map[string][]*ast.File{}
+	files := token.NewFileSet()
+	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git") {
+			if err == nil {
+				err = filepath.SkipDir
+			}
+			return err
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+		packages[filepath.Dir(name)] = append(packages[filepath.Dir(name)], file)
+		return err
+	})
+	if err != nil || len(packages) < 50 {
+		t.Fatalf("%d packages: %v", len(packages), err)
+	}
+	for _, list := range packages {
+		for _, at := range unnamed(list) {
+			t.Errorf("%s: more than %d fields without names", files.Position(at), maxUnnamed)
+		}
+	}
+}
+
+// unnamed returns the literals of a package that set too many fields by position.
+func unnamed(files []*ast.File) (list []token.Pos) {
+	structs := map[string]bool{}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				_, structs[spec.Name.Name] = spec.Type.(*ast.StructType)
+			}
+			return true
+		})
+	}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			c, ok := n.(*ast.CompositeLit)
+			if !ok || len(c.Elts) <= maxUnnamed {
+				return true
+			}
+			if _, named := c.Elts[0].(*ast.KeyValueExpr); named {
+				return true
+			}
+			if name, ok := c.Type.(*ast.Ident); ok && structs[name.Name] {
+				list = append(list, c.Pos())
+			}
+			return true
+		})
+	}
+	return list
+}
+
+func TestUnnamed(t *testing.T) {
+	const text = `package p
+type seven struct{ a, b, c, d, e, f, g int }
+type six struct{ a, b, c, d, e, f int }
+type numbers []int
+var (
+	_ = seven{1, 2, 3, 4, 5, 6, 7}
+	_ = seven{a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7}
+	_ = six{1, 2, 3, 4, 5, 6}
+	_ = numbers{1, 2, 3, 4, 5, 6, 7}
+)
+`
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "p.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := unnamed([]*ast.File{file}); len(list) != 1 || files.Position(list[0]).Line != 6 {
+		t.Errorf("%v", list)
+	}
+}
