@@ -1,14 +1,11 @@
 # `make` alone prints the targets. Go and a C++ compiler are enough for build, demo,
-# lint, test, race, fuzz and bench; smoke and test-real say what they need.
+# lint, test, race, fuzz and bench; smoke and test-real say what they need. Nothing but
+# install and release has flags of its own, so that `go test ./PACKAGE` shares what they compile.
 
 GO        ?= go
 FUZZTIME  ?= 10s
 SOAK      ?= 10m
 BENCHARGS ?=
-
-# One setting for everything, so that builds, tests and tools share what they
-# have compiled.
-export GOFLAGS := $(GOFLAGS) -trimpath
 
 # What `make fuzz-changed` compares with.
 BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo origin/main || echo main)
@@ -36,7 +33,7 @@ PREFIX    ?= /usr/local
 SHARE     := $(DESTDIR)$(PREFIX)/share
 
 install: ## install binary, man pages and completions below PREFIX (/usr/local)
-	$(GO) build $(STRIPPED) -o bin/dendro ./cmd/dendro
+	$(GO) build -trimpath $(STRIPPED) -o bin/dendro ./cmd/dendro
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 bin/dendro $(DESTDIR)$(PREFIX)/bin/dendro
 	bin/dendro manual $(SHARE)/man/man1
