@@ -56,7 +56,7 @@ type Options struct {
 
 	Workers  int           // profiles being decoded; one per core
 	MaxDelay time.Duration // of a commit that waits for more windows; 50 ms
-	MaxBytes int64         // maximum of bytes that wait for a commit, and of one push; 64 MiB
+	MaxBytes int64         // maximum of bytes that wait for a commit, of which one push may have a quarter; 64 MiB
 	MaxPaths int           // of the forest, from which another one begins; 2,000,000
 	MaxText  int64         // the same of bytes of functions' names and places; 64 MiB
 	Now      func() time.Time
@@ -201,7 +201,7 @@ func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) er
 func (o *Options) push() cost.Limits {
 	return cost.Limits{
 		Read:     cost.Limit{Max: 4 * o.Limits.Message, What: "bytes of all profiles of a push after decompression", Flag: "--continuous-max-profile"},
-		Expanded: cost.Limit{Max: o.MaxBytes, What: "bytes of the windows of a push, with labels", Flag: "--continuous-max-pending"},
+		Expanded: cost.Limit{Max: o.MaxBytes / 4, What: "bytes of the windows of a push, with labels", Flag: "--continuous-max-pending"},
 	}
 }
 
@@ -229,7 +229,7 @@ func (in *Intake) roomLocked(size int64) error {
 	switch {
 	case in.closed:
 		return ErrClosed
-	case in.pending > 0 && in.pending+size > in.opts.MaxBytes: // one push may have all
+	case in.pending > 0 && in.pending+size > in.opts.MaxBytes:
 		return refusal("queue", "bytes that wait for a commit", in.pending+size, in.opts.MaxBytes, "--continuous-max-pending").later(retryQueue)
 	}
 	return nil

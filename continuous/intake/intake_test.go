@@ -285,7 +285,7 @@ func TestGroupCommit(t *testing.T) {
 // again.
 func TestQueue(t *testing.T) {
 	g := &gate{Store: mem.New(), entered: make(chan struct{}, 100), pass: make(chan error)}
-	in := open(t, g, intake.Options{MaxBytes: 1000, MaxDelay: time.Millisecond})
+	in := open(t, g, intake.Options{MaxBytes: 2000, MaxDelay: time.Millisecond})
 	answers := make(chan error, 10)
 	go func() { answers <- push(in, "a", "f 1", 0) }()
 	<-g.entered
@@ -293,8 +293,10 @@ func TestQueue(t *testing.T) {
 	if !errors.Is(share, intake.ErrUnavailable) || intake.RetryAfter(share) <= 0 || !strings.Contains(share.Error(), "--continuous-max-share") {
 		t.Errorf("another push of the service: %v", share)
 	}
-	go func() { answers <- push(in, "b", "f 1", 1) }()
-	for in.Metrics().PendingBytes < 800 {
+	for _, service := range []string{"b", "d", "e"} {
+		go func() { answers <- push(in, service, "f 1", 1) }()
+	}
+	for in.Metrics().PendingBytes < 1600 {
 		time.Sleep(time.Millisecond)
 	}
 	err := push(in, "c", "f 1", 2)
@@ -304,12 +306,12 @@ func TestQueue(t *testing.T) {
 	g.pass <- nil
 	<-g.entered
 	g.pass <- nil
-	for range 2 {
+	for range 4 {
 		if err := <-answers; err != nil {
 			t.Error(err)
 		}
 	}
-	if m := in.Metrics(); m.Refused["queue"] != 2 || m.Stored != 2 || m.PendingBytes != 0 {
+	if m := in.Metrics(); m.Refused["queue"] != 2 || m.Stored != 4 || m.PendingBytes != 0 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -34,7 +34,7 @@ func (attackers) step(ctx context.Context, s *soak, worker, n int) error {
 	at, service, content := time.Now(), "attacker", []byte(nil)
 	switch id := worker<<32 + n; n % 8 {
 	case 0:
-		service = fmt.Sprintf("attacker{a=%s,b=%[1]s,c=%[1]s}", strings.Repeat("x", 4000))
+		service = fmt.Sprintf("attacker{a=%s,b=%[1]s,c=%[1]s}", strings.Repeat("x", 2000))
 		content = hostile(func(p *profile.Profile, i int) { p.Sample[i].Label = map[string][]string{"id": {fmt.Sprint(id, i)}} })
 	case 1:
 		content = hostile(func(p *profile.Profile, i int) {

@@ -47,7 +47,7 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&in.MaxDepth, "continuous-max-depth", 0, "keep the innermost `n` frames of a pushed stack (default 2048)")
 	f.Int64Var(&in.MaxRate, "continuous-max-rate", 0, "maximum `bytes` per second that one service may push, over ten seconds (default 8 MiB)")
 	f.Int64Var(&in.Limits.Message, "continuous-max-profile", 0, "maximum `bytes` of a pushed profile after decompression (default 32 MiB)")
-	f.Int64Var(&in.MaxBytes, "continuous-max-pending", 0, "maximum `bytes` of windows that wait for a commit, pushes beyond get 503, and of the windows of one push, with labels (default 64 MiB)")
+	f.Int64Var(&in.MaxBytes, "continuous-max-pending", 0, "maximum `bytes` of windows that wait for a commit, pushes beyond get 503; the windows of one push, with labels, have a quarter (default 64 MiB)")
 }
 
 // continuous starts the reception of pushed profiles; nil: it is not wanted.
