@@ -72,7 +72,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./sorting", explainFlag(c, err))
 	})
 	f := c.Flags()
-	f.IntVar(&o.count, "count", 0, "number of test runs per commit (default 2; 4 with --base)")
+	f.IntVar(&o.count, "count", 0, "number of test runs per commit (default 2, with --base 4)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !f.Changed("count") {
 			o.count = o.usualCount()
