@@ -15,7 +15,7 @@ const SideAttribute = "side"
 // sideOf returns the pair that a run was recorded in, and whether it is of its head; empty: none.
 func sideOf(p *store.Profile) (pair string, head bool) {
 	side := p.Run.Attributes[SideAttribute]
-	if pair, head = strings.CutSuffix(side, "-head"); head {
+	if pair, head = strings.CutSuffix(side, "-head"); head && pair != "" {
 		return pair, true
 	}
 	if pair, base := strings.CutSuffix(side, "-base"); base {
