@@ -206,7 +206,7 @@ func (s *Standing) Outcome() Outcome {
 		if o.Certainty == regression.Suspect {
 			suspect = ", suspect"
 		}
-		o.Says = fmt.Sprintf("%s%s (%d open %s)", o.Status, suspect, n, words.Plural(n, "change"))
+		o.Says = fmt.Sprintf("%s%s (%d open %s%s)", o.Status, suspect, n, words.Plural(n, "change"), s.pair())
 	case o.Status == Unchanged && o.Detectable > 0:
 		o.Says = string(o.Status) + ": would have seen " + words.Percent(o.Detectable)
 		if w := s.Worse; w != nil { // no place is certain, and no surface may say that nothing is worse
@@ -217,6 +217,18 @@ func (s *Standing) Outcome() Outcome {
 		o.Says += fmt.Sprintf(", %d accepted %s", accepted, words.Plural(accepted, "change"))
 	}
 	return o
+}
+
+// pair says which commits were recorded in turns if all open changes are between these.
+func (s *Standing) pair() string {
+	pair := ""
+	for i, f := range s.Open {
+		if f.Change == nil || f.Change.Pair == "" || i > 0 && f.Change.Pair != pair {
+			return ""
+		}
+		pair = f.Change.Pair
+	}
+	return ": " + pair
 }
 
 // says returns the standing of a line with what it rests on.

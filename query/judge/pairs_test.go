@@ -69,13 +69,14 @@ func TestRecordedPairs(t *testing.T) {
 		agrees("regressions", &list.Findings[0])
 		for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0", "changed": "true"}} {
 			doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, parameters))
-			if err != nil || len(doc.Changes) != 1 {
-				t.Fatalf("report: %+v %v", doc, err)
+			if err != nil || len(doc.Changes) != 1 || strings.Contains(doc.Headline(), "without a verdict") {
+				t.Fatalf("report: %q %+v %v", doc.Headline(), doc, err)
 			}
 			agrees("report", &doc.Changes[0].Finding)
 		}
 		overview, err := Overview(t.Context(), st, withDefaults[OverviewRequest](t, nil))
-		if err != nil || overview.Benchmarks[0].Outcome.Status != report.Slower || overview.Benchmarks[0].Outcome.Share != want.Delta.Share {
+		if err != nil || overview.Benchmarks[0].Outcome.Status != report.Slower || overview.Benchmarks[0].Outcome.Share != want.Delta.Share ||
+			overview.Benchmarks[0].Outcome.Says != "slower (1 open change: topic against main, recorded in turns)" {
 			t.Errorf("overview: %+v %v", overview, err)
 		}
 		for values, n := range map[[2]string]int{{"branch", "topic"}: 1, {"branch", "main"}: 0, {"new", "2"}: 1, {"new", "2026-12-01"}: 0} {
