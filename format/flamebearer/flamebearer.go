@@ -51,8 +51,9 @@ type file struct {
 	scanner *jsonscan.Scanner
 	depth   int // limit
 
-	names  []string
-	levels []level
+	names   []string
+	levels  []level
+	unknown int // boxes whose name is not listed
 
 	format, spy, units, name string
 	rate                     int64 // of samples, per second
@@ -95,6 +96,7 @@ func (f *file) read() {
 
 func (f *file) readLevels() {
 	s := f.scanner
+	f.levels = []level{} // of an empty profile there are none
 	for range s.Array() {
 		if len(f.levels) > f.depth {
 			s.TooDeep(f.depth)
@@ -166,7 +168,7 @@ func (f *file) link(p *profile.Profile) error {
 		if i == 0 && name == "total" {
 			continue // never shown
 		}
-		frames[i] = p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name, Kind: kinds[f.spy]})})
+		frames[i] = f.frame(p, name)
 	}
 	var above []box
 	for i, l := range f.levels {
@@ -175,8 +177,16 @@ func (f *file) link(p *profile.Profile) error {
 			return err
 		}
 	}
+	if f.unknown > 0 {
+		p.Warnf("%d boxes have a name that is not in the list of %d; they count as %s", f.unknown, len(f.names), profile.NoName)
+	}
 	p.CountLost()
 	return nil
+}
+
+// frame returns the frame of a name.
+func (f *file) frame(p *profile.Profile, name string) profile.FrameID {
+	return p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name, Kind: kinds[f.spy]})})
 }
 
 const noFrame = profile.FrameID(-1)
@@ -206,9 +216,6 @@ func (f *file) linkLevel(p *profile.Profile, l level, width, depth int, above []
 		}
 		x += skip
 		name := b[width-1]
-		if name < 0 || name >= int64(len(frames)) {
-			return malformed("name %d of %d", name, len(frames))
-		}
 		stack := profile.NoStack
 		if depth > 0 {
 			for over < len(above)-1 && above[over].end <= x {
@@ -219,12 +226,15 @@ func (f *file) linkLevel(p *profile.Profile, l level, width, depth int, above []
 			}
 			stack = above[over].stack
 		}
-		if fr := frames[name]; fr != noFrame || depth > 0 {
-			if fr == noFrame {
-				fr = p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: f.names[name], Kind: kinds[f.spy]})})
-				frames[name] = fr
+		named := name >= 0 && name < int64(len(frames))
+		if !named {
+			f.unknown++
+			stack = p.Symbols.Stack(stack, f.frame(p, profile.NoName))
+		} else if frames[name] != noFrame || depth > 0 {
+			if frames[name] == noFrame {
+				frames[name] = f.frame(p, f.names[name])
 			}
-			stack = p.Symbols.Stack(stack, fr)
+			stack = p.Symbols.Stack(stack, frames[name])
 		}
 		for side := range p.Tables {
 			if self := b[3*side+2]; self != 0 {

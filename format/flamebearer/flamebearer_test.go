@@ -61,9 +61,25 @@ func TestValueTypes(t *testing.T) {
 	}
 }
 
+// TestUnknown reads a box whose name is not listed, and a profile without levels.
+func TestUnknown(t *testing.T) {
+	for levels, want := range map[string]string{
+		`[[0,3,1,0],[0,2,2,9]]`: "1 (no stack)\n2 [unknown]\nwarning: 1 boxes have a name that is not in the list of 2; they count as [unknown]\n",
+		`[[0,1,0,-1]]`:          "warning: 1 boxes have a name that is not in the list of 2; they count as [unknown]\n",
+		`[]`:                    "",
+	} {
+		p, err := decode(`{"flamebearer":{"names":["total","a"],"levels":` + levels + `}}`)
+		if err != nil {
+			t.Error(err)
+		} else if got, want := readtest.Describe(p), "== cpu-samples count scale 0 default\n"+want; got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", levels, got, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, levels := range []string{
-		`[[0,1,0]]`, `[[0,1,0,5]]`, `[[0,1,0,-1]]`, `[[0,-1,0,0]]`, `[[0,1,0,0],[0,2,2,1]]`, `[[0,1,0,0],[2,1,1,1]]`, `[[],[0,1,1,1]]`,
+		`[[0,1,0]]`, `[[0,-1,0,0]]`, `[[0,1,0,0],[0,2,2,1]]`, `[[0,1,0,0],[2,1,1,1]]`, `[[],[0,1,1,1]]`,
 		`[[0,1152921504606846977,0,0]]`, `[[0,1,0,"x"]]`,
 	} {
 		text := `{"flamebearer":{"names":["total","a"],"levels":` + levels + `}}`

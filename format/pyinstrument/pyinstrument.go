@@ -33,7 +33,7 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	if err := s.End(); err != nil {
 		return err
 	}
-	if f.nodes == nil {
+	if f.nodes == nil && !f.empty {
 		return &profile.ParseError{Offset: -1, Err: profile.Malformed("no root_frame")}
 	}
 	f.link()
@@ -52,6 +52,7 @@ type file struct {
 	p       *profile.Profile
 	depth   int // limit
 	nodes   []node
+	empty   bool // the root is null
 	facts   *profile.Interner
 	short   int // frames with less time than their children
 
@@ -82,6 +83,7 @@ func (f *file) read() {
 			}
 		case "root_frame":
 			f.nodes = nil
+			f.empty = s.Kind() == jsonscan.Null // nothing was sampled
 			f.readTree()
 		}
 	}

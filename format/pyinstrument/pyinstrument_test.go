@@ -66,7 +66,7 @@ func TestTree(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, is := range map[string]error{
-		`{}`: profile.ErrMalformed, `{"root_frame":null}`: profile.ErrMalformed, `{"root_frame":[]}`: profile.ErrMalformed,
+		`{}`: profile.ErrMalformed, `{"root_frame":[]}`: profile.ErrMalformed,
 		`{"root_frame":{"time":1e99}}`:                            profile.ErrMalformed,
 		`{"root_frame":{"children":[{"time":9e9},{"time":9e9}]}}`: profile.ErrMalformed,
 	} {
@@ -99,4 +99,12 @@ func FuzzDecode(f *testing.F) {
 		readtest.Sound(t, len(text), p, err)
 		Sniff([]byte(text))
 	})
+}
+
+// TestEmpty reads what pyinstrument writes if nothing was sampled.
+func TestEmpty(t *testing.T) {
+	p, err := decode(`{"start_time":1,"sample_count":0,"root_frame":null}`)
+	if err != nil || len(p.Tables) != 1 || p.Tables[0].Len() != 0 {
+		t.Errorf("%v, %v", p, err)
+	}
 }

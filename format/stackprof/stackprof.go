@@ -266,7 +266,7 @@ func (f *file) fillRaw(t *profile.Samples) error {
 	if len(f.rawLines) != len(f.raw) {
 		f.rawLines = nil
 	}
-	first, at := int64(0), 0
+	first, at, unknown := int64(0), 0, 0
 	if len(f.times) > 0 {
 		first = slices.Min(f.times)
 	}
@@ -282,7 +282,8 @@ func (f *file) fillRaw(t *profile.Samples) error {
 		for i := raw + 1; i <= raw+int(n); i++ {
 			fn, ok := functions[f.raw[i]]
 			if !ok {
-				return profile.Malformed("element %d of raw is a frame that is not listed: %d", i, f.raw[i])
+				unknown++
+				fn = s.Function(profile.Function{Name: profile.NoName})
 			}
 			fr := profile.Frame{Function: fn}
 			if f.rawLines != nil && f.rawLines[i] > 0 && f.rawLines[i] <= math.MaxInt32 {
@@ -309,5 +310,8 @@ func (f *file) fillRaw(t *profile.Samples) error {
 		t.Bound(f.limits)
 	}
 	t.Bounded()
+	if unknown > 0 {
+		f.p.Warnf("%d frames of stacks are not in the list of %d frames; they count as %s", unknown, len(f.order), profile.NoName)
+	}
 	return nil
 }

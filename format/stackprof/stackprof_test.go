@@ -103,7 +103,6 @@ func TestTexts(t *testing.T) {
 	for text, is := range map[string]error{
 		``: profile.ErrMalformed, `{"frames":{"x":{}}}`: profile.ErrMalformed,
 		`{` + frames + `,"raw":[9,1]}`:                                                   profile.ErrMalformed,
-		`{` + frames + `,"raw":[1,7,1]}`:                                                 profile.ErrMalformed,
 		`{` + frames + `,"raw":[1,1,-1]}`:                                                profile.ErrMalformed,
 		`{"frames":{"1":{"name":"a","samples":-3}}}`:                                     profile.ErrMalformed,
 		`{` + frames + `,"raw":[1,1,2],"raw_sample_timestamps":[0,9223372036854775807]}`: profile.ErrMalformed,
@@ -140,4 +139,15 @@ func FuzzDecode(f *testing.F) {
 		readtest.Sound(t, len(b), p, err)
 		Sniff(b)
 	})
+}
+
+// TestUnknownFrame reads a stack of a frame that is not listed.
+func TestUnknownFrame(t *testing.T) {
+	p, err := decode([]byte(`{"frames":{"1":{"name":"a"}},"raw":[2,1,7,3]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readtest.Describe(p); !strings.Contains(got, "3 a > [unknown]\nwarning: 1 frames of stacks are not in the list of 1 frames; they count as [unknown]\n") {
+		t.Error(got)
+	}
 }
