@@ -53,6 +53,7 @@ type file struct {
 	columns []column
 	nodes   []node
 	metrics []metric // of literals
+	unknown int      // references to nodes that are not listed
 }
 
 // cell is a value, or the number of a node; neither if it is null.
@@ -91,6 +92,9 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		return err
 	}
 	err := link()
+	if f.unknown > 0 {
+		p.Warnf("%d references to nodes that are not in the list of %d nodes; they count as %s", f.unknown, len(f.nodes), profile.NoName)
+	}
 	if err == nil {
 		err = f.finish()
 	}
@@ -300,7 +304,10 @@ func (f *file) link() error {
 				tags.Thread = f.facts.Thread(profile.Thread{Name: "rank " + strconv.FormatInt(n, 10), ID: strconv.FormatInt(n, 10)})
 			case f.columns[i].isValue:
 			case err != nil || n < 0 || n >= int64(len(f.nodes)):
-				return profile.Malformed("node %d of %d", n, len(f.nodes))
+				f.unknown++
+				if i == path {
+					stack = f.push(profile.NoStack, profile.NoName)
+				}
 			case i == path:
 				stack = stacks[n]
 			default:
@@ -340,7 +347,11 @@ func (f *file) stacks(column string) ([]profile.StackID, error) {
 	stacks, depths := make([]profile.StackID, len(f.nodes)), make([]int, len(f.nodes))
 	for i, n := range f.nodes {
 		stacks[i] = profile.NoStack
-		if n.parent >= int64(i) || n.parent < -1 {
+		if n.parent >= int64(len(f.nodes)) || n.parent < -1 {
+			f.unknown++
+			n.parent = -1
+		}
+		if n.parent >= int64(i) {
 			return nil, profile.Malformed("node %d is in node %d, which comes later", i, n.parent)
 		}
 		if n.parent >= 0 {

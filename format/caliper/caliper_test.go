@@ -83,6 +83,24 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestUnknown reads nodes that are not listed.
+func TestUnknown(t *testing.T) {
+	for from, want := range map[string]string{
+		"0.5, 2,":      "500000000 [rank 0 tid=0] [unknown]\n",
+		`"parent": 1}`: "500000000 [rank 0 tid=0] [unknown]\n", // whose label is empty
+	} {
+		to := map[string]string{"0.5, 2,": "0.5, 9,", `"parent": 1}`: `"parent": 9}`}[from]
+		p, err := decode([]byte(strings.Replace(sections, from, to, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += "warning: 1 references to nodes that are not in the list of 4 nodes; they count as [unknown]\n"
+		if got := readtest.Describe(p); !strings.HasSuffix(got, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", to, got, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	deep := strings.Repeat(`{"metrics": {"time": 1}, "children": [`, 60) + strings.Repeat("]}", 60)
 	for text, c := range map[string]struct {
@@ -91,7 +109,6 @@ func TestErrors(t *testing.T) {
 	}{
 		`{"data": [[1]], "columns": ["count"], "column_metadata": [{"is_value": true}], "nodes": []}`:                                          {profile.ErrMalformed, "no column of regions"},
 		strings.Replace(sections, "[7, 1,", "[7,", 1):                                                                                          {profile.ErrMalformed, "a row of 4 values of 5 columns"},
-		strings.Replace(sections, "0.5, 2,", "0.5, 9,", 1):                                                                                     {profile.ErrMalformed, "node 9 of 4"},
 		strings.Replace(sections, `"parent": 1}`, `"parent": 2}`, 1):                                                                           {profile.ErrMalformed, "comes later"},
 		strings.Replace(sections, "2.5,", "1e300,", 1):                                                                                         {profile.ErrMalformed, "63 bits"},
 		`{"data": [[1, null]], "columns": ["inclusive#x", "path"], "column_metadata": [{"is_value": true}, {"is_value": false}], "nodes": []}`: {profile.ErrMalformed, "no column is the sum"},
