@@ -131,6 +131,8 @@ func TestProfiles(t *testing.T) {
 		{"empty", `{"nodes":[],"samples":[],"timeDeltas":[],"startTime":1654100488066000,"endTime":1654100490779000}`, "== samples count scale 0 default\n"},
 		{"times since the year 1", `{"nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"startTime":63907825250726409,"endTime":63907825250729409,"samples":[1,1,1],"timeDeltas":[0,1000,2000]}`,
 			"== samples count scale 0 default\n1 @0s f\n1 @1ms f\n1 @3ms f\n== wall nanoseconds scale 0\n0 @0s f\n1000000 @1ms f\n2000000 @3ms f\n"},
+		{"an end far from the start", `{"nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"startTime":1000,"endTime":63907825250729409,"samples":[1,1],"timeDeltas":[1000,1000]}`,
+			"== samples count scale 0 default\n1 @1ms f\n1 @2ms f\n== wall nanoseconds scale 0\n1000000 @1ms f\n1000000 @2ms f\n"},
 		{"timestamps since the year 1", `{"nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"startTime":63907825250.726409,"samples":[1,1],"timestamps":[63907825250726409,63907825250727409.5]}`,
 			"== samples count scale 0 default\n1 @0s f\n1 @1.0005ms f\n== wall nanoseconds scale 0\n0 @0s f\n1000500 @1.0005ms f\n"},
 		{"numbers as texts", `{"nodes":[{"id":"1","callFrame":{"functionName":"f","url":"a.js","lineNumber":"11","columnNumber":"-1"},"children":["2"]},{"id":"2","callFrame":{"functionName":"g"}}],"samples":["1","2"],"timeDeltas":["5","7"],"startTime":"100"}`,

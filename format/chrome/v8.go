@@ -71,7 +71,7 @@ func (v *v8Profile) readField(f *file, key string) {
 	case "startTime":
 		v.start = f.clock.Read(s, 3)
 	case "endTime":
-		v.end = f.clock.Read(s, 3)
+		v.end, _ = f.clock.Nanos(s.Decimal(), 3) // only for the duration: too far from the start is unknown
 	}
 }
 
