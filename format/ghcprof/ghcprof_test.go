@@ -116,3 +116,16 @@ func FuzzDecode(f *testing.F) {
 		Sniff(b)
 	})
 }
+
+// TestUnknownCentre reads a node of a cost centre that is not listed.
+func TestUnknownCentre(t *testing.T) {
+	p, err := decode([]byte(`{"cost_centres":[{"id":1,"label":"main","module":"Main"}],` +
+		`"profile":{"id":1,"ticks":2,"children":[{"id":7,"ticks":3}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readtest.Describe(p)
+	if !strings.Contains(got, "main > [unknown]\n") || !strings.Contains(got, "1 nodes are of cost centres that are not in the list of 1") {
+		t.Error(got)
+	}
+}

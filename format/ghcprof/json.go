@@ -63,10 +63,10 @@ func readJSON(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	if err := s.End(); err != nil {
 		return err
 	}
-	if nodes == nil {
-		return &profile.ParseError{Offset: -1, Err: profile.Malformed("no tree of cost centres")}
+	if nodes == nil || len(frames) == 0 {
+		return &profile.ParseError{Offset: -1, Err: profile.Malformed("no tree, or no list, of cost centres")}
 	}
-	stacks := make([]profile.StackID, len(nodes))
+	stacks, unknown := make([]profile.StackID, len(nodes)), 0
 	for i, n := range nodes {
 		parent := profile.NoStack
 		if n.parent >= 0 {
@@ -74,12 +74,16 @@ func readJSON(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		}
 		fr, ok := frames[n.id]
 		if !ok {
-			return &profile.ParseError{Offset: -1, Err: profile.Malformed("cost centre %d is not listed", n.id)}
+			unknown++
+			fr = p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: profile.NoName})})
 		}
 		stacks[i] = p.Symbols.Stack(parent, fr)
 		if !c.add(stacks[i], n.ticks, n.bytes) {
 			return &profile.ParseError{Offset: -1, Err: profile.Malformed("%s", tooMuch)}
 		}
+	}
+	if unknown > 0 {
+		p.Warnf("%d nodes are of cost centres that are not in the list of %d; they count as %s", unknown, len(frames), profile.NoName)
 	}
 	c.fill()
 	return nil
