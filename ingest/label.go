@@ -1,11 +1,14 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -138,10 +141,28 @@ func (e *entry) label() (Label, error) {
 
 // decodeJSON decodes one JSON value; errors have line and column.
 func decodeJSON(name string, data []byte, into any) error {
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := decodeQuoted(data, into); err != nil {
 		return jsonProblem(name, data, err)
 	}
 	return nil
+}
+
+// decodeQuoted decodes one JSON value. A number may be in quotes: some tools write each value
+// as a text. Each round reads those of one more key.
+func decodeQuoted(text []byte, into any) error {
+	for {
+		err := json.Unmarshal(text, into)
+		var e *json.UnmarshalTypeError
+		if !errors.As(err, &e) || e.Value != "string" || jsonKind(e.Type.Kind()) != "number" {
+			return err
+		}
+		key := regexp.QuoteMeta(e.Field[strings.LastIndexByte(e.Field, '.')+1:])
+		plain := regexp.MustCompile(`("`+key+`"\s*:\s*)"(-?[0-9][0-9.eE+-]*)"`).ReplaceAll(text, []byte("$1 $2 "))
+		if bytes.Equal(plain, text) {
+			return err
+		}
+		text = plain
+	}
 }
 
 // jsonProblem returns an error of package json with line and column, and without the names

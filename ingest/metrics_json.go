@@ -37,11 +37,17 @@ func (s *metricSums) json(name string, text []byte) error {
 	case head.Mean != nil && head.Benchmarks == nil:
 		return s.criterionEstimates(name, text)
 	}
-	for _, text := range head.Benchmarks {
+	at := 0
+	for _, one := range head.Benchmarks {
+		at += bytes.Index(text[at:], one)
 		var b jsonBenchmark
-		if err := json.Unmarshal(text, &b); err != nil {
+		if err := decodeQuoted(one, &b); err != nil {
+			if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+				e.Offset += int64(at) // in the file
+			}
 			return jsonProblem(name, text, err)
 		}
+		at += len(one)
 		b.addTo(s)
 	}
 	return nil

@@ -24,6 +24,7 @@ func TestJSONOfTools(t *testing.T) {
 			"", "BM_y", "time/op 9 ns/op 1"},
 		{"dotnet", `{"Title":"X","Benchmarks":[{"DisplayInfo":"d","Namespace":"Shop","Type":"Cart","Method":"Total","Parameters":"N=10","FullName":"Shop.Cart.Total(N: 10)","Statistics":{"OriginalValues":[1,3],"N":2,"Mean":2},"Memory":{"BytesAllocatedPerOperation":48}}]}`,
 			"", "Cart.Total:N=10", "time/op 2 ns/op 2 1 3, B/op 48 B/op 1"},
+		{"pytest, numbers in quotes", `{"benchmarks":[{"name":"test_a","fullname":"t/x.py::test_a","stats":{"median":"2e-9","rounds":"3"}}]}`, "", "test_a", "time/op 2 ns/op 3"},
 		{"JMH, numbers in quotes", `[{"benchmark":"a.Cart.total","mode":"avgt","primaryMetric":{"score":"2.0","scoreError":"NaN","scoreUnit":"us/op","rawData":[["1.5",2.5]]}}]`, "", "Cart.total", "avgt 2 us/op 2 1.5 2.5"},
 		{"criterion", `{"reason":"benchmark-complete","id":"fib/20","iteration_count":[2,4],"measured_values":[4,12],"unit":"ns","typical":{"estimate":2.5,"unit":"ns"}}
 {"reason":"group-complete","group_name":"fib"}`, "", "fib/20", "time/op 2.5 ns/op 2 2 3"},
@@ -49,6 +50,7 @@ func TestJSONOfTools(t *testing.T) {
 		{"b.json", `[1,2]`, "b.json:1:3: the value is of type number, want object"},
 		{"c.json", `{"benchmarks":3}`, `"benchmarks" is of type number, want array`},
 		{"d.json", `{"benchmarks":[{"stats":{"median":"x"}}]}`, `"stats.median" is of type string, want number`},
+		{"d2.json", "{\"benchmarks\":[\n{\"name\":\"a\"},\n{\"stats\":{\"median\":[1]}}]}", `d2.json:3:21: "stats.median" is of type array, want number`},
 		{"e.json", `{"benchmarks":[`, "e.json"},
 		{"estimates.json", `{"mean":{"point_estimate":3}}`, "target/criterion/NAME/new/estimates.json"},
 	} {
