@@ -128,21 +128,34 @@ class Stores(unittest.TestCase):
         with self.assertRaisesRegex(dendro.Error, "no function in the store matches --store=/etc/passwd"):
             self.file.find("--store=/etc/passwd")
 
-    def test_notebook(self) -> None:
-        """Runs the code of the notebook in the folder of the demo."""
+    def notebook(self, name: str) -> dict:
+        """Runs the code of a notebook in the folder of the demo."""
         import json
 
-        book = json.loads((pathlib.Path(__file__).parents[1] / "share_over_runs.ipynb").read_text())
+        book = json.loads((pathlib.Path(__file__).parents[1] / name).read_text())
         scope: dict = {}
         before = os.getcwd()
         os.chdir(self.dir.name)
         try:
             for cell in book["cells"]:
                 if cell["cell_type"] == "code":
-                    exec(compile("".join(cell["source"]).replace('"dendro"', repr(PROGRAM)), "share_over_runs.ipynb", "exec"), scope)
+                    exec(compile("".join(cell["source"]).replace('"dendro"', repr(PROGRAM)), name, "exec"), scope)
         finally:
             os.chdir(before)
+        return scope
+
+    def test_share_over_runs(self) -> None:
+        self.notebook("share_over_runs.ipynb")
         self.assertTrue(os.path.getsize(os.path.join(self.dir.name, "share.svg")) > 1000)
+
+    def test_one_class(self) -> None:
+        """What the notebook says of its result holds."""
+        found = self.notebook("one_class.ipynb")
+        self.assertEqual(found["unusual"], {"checkout": ["run-017", "run-018"], "report": [], "search": []})
+        ratios = [found["models"]["checkout"](t) for t in found["trees"]["checkout"][16:]]
+        self.assertEqual([f"{r:.1f}" for r in ratios], ["1.6", "3.2"])
+        self.assertTrue(0.15 < found["seen"][2] / found["tried"] < 0.3, found["seen"])
+        self.assertLess(found["seen"][1.2] / found["tried"], 0.05)
 
 
 if __name__ == "__main__":
