@@ -1,7 +1,9 @@
 package docs
 
 import (
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,5 +41,39 @@ func TestFigures(t *testing.T) {
 	ci := regexp.MustCompile(`failed the check for (\d+%) of\s+the planted regressions of 5% to 40%, two runs for (\d+%)`).FindStringSubmatch(read(t, "docs/start/ci.md"))
 	if gate == nil || ci == nil || gate[1] != ci[1] || gate[2] != ci[2] {
 		t.Errorf("docs/start/ci.md says %q, the record %q", ci, gate)
+	}
+}
+
+// TestFiguresOfReadme compares the table of README.md with the large suite of `make bench`, as it is
+// recorded: the readme rounds, by 6% at most.
+func TestFiguresOfReadme(t *testing.T) {
+	_, readme, _ := strings.Cut(read(t, "README.md"), "\n## How fast\n")
+	_, record, _ := strings.Cut(read(t, "test/bench/RESULTS.md"), "#### large: import of text in memory")
+	for _, figure := range []struct{ row, recorded string }{
+		{`import, million call nodes a second \| ([\d.]+) \| [\d.]+ \| ([\d.]+)`,
+			`A DuckDB \| 1000 \|(?:[^|]*\|){4} ([\d.]+)(?s:.*?)Dendro \| 1000 \|(?:[^|]*\|){4} ([\d.]+)`},
+		{`bytes on disk per call node \| ([\d.]+) \| [\d.]+ \| ([\d.]+)`,
+			`A DuckDB \| 1000 \|(?:[^|]*\|){7} ([\d.]+)(?s:.*?)Dendro \| 1000 \|(?:[^|]*\|){7} ([\d.]+)`},
+		{`merged tree of all profiles \| ([\d.]+ m?s) \| – \| ([\d.]+ m?s)`, `q3 merged tree, all \| \d+ \| ([\d.]+) [^|]*\| ([\d.]+)`},
+		{`of every function \| ([\d.]+ m?s) \| – \| ([\d.]+ m?s)`, `q7 P0\.\.P5, all \| \d+ \| ([\d.]+) [^|]*\| ([\d.]+)`},
+		{`use more than 1% \| ([\d.]+ m?s) \| – \| ([\d.]+ m?s)`, `q4 function above 1% \| \d+ \| ([\d.]+) [^|]*\| ([\d.]+)`},
+	} {
+		said := regexp.MustCompile(figure.row).FindStringSubmatch(readme)
+		was := regexp.MustCompile(figure.recorded).FindStringSubmatch(record)
+		if said == nil || was == nil {
+			t.Errorf("%s: %q, recorded %q", figure.row, said, was)
+			continue
+		}
+		for i := range 2 {
+			number, unit, _ := strings.Cut(said[i+1], " ")
+			x, err := strconv.ParseFloat(number, 64)
+			y, err2 := strconv.ParseFloat(was[i+1], 64)
+			if unit == "s" {
+				x *= 1000
+			}
+			if err != nil || err2 != nil || math.Abs(x-y) > 0.06*y {
+				t.Errorf("README.md says %s, the record has %s: %s", said[i+1], was[i+1], figure.row)
+			}
+		}
 	}
 }
