@@ -423,8 +423,11 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 			}
 		}
 	}
-	params := []report.Parameter{{Name: "method", Value: method}, {Name: "history", Value: fmt.Sprintf("at most %d runs", longest)},
-		{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)}}
+	params := []report.Parameter{{Name: "method", Value: method}}
+	if longest > 0 { // of runs that were compared for this report
+		params = append(params, report.Parameter{Name: "history", Value: fmt.Sprintf("at most %d runs", longest)})
+	}
+	params = append(params, report.Parameter{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)})
 	if judged > 0 {
 		params = append(params, report.Parameter{Name: "compared by", Value: comparedBy(counted, judged)})
 	}
