@@ -82,3 +82,31 @@ func (s *Shown) Lines(match func(*profile.Function) bool) []FunctionLines {
 	}
 	return list
 }
+
+// CallLines returns the lines from which a function calls another one, with the samples of the
+// preview range in these calls as totals, by line; without a callee the lines of its own samples.
+func (s *Shown) CallLines(caller, callee string) (list []LineAmount) {
+	symbols := s.viewer.profile.Symbols
+	is := func(at profile.StackID, name string) bool {
+		return symbols.Functions[symbols.Frames[symbols.Stacks.Item[at]].Function].Name == name
+	}
+	perStack := map[profile.StackID]int64{}
+	s.each(func(i int, _ int32, value int64) { perStack[s.rows.Stack[s.rows.row(i)]] += value })
+	amounts := map[int32]int64{}
+	for stack, value := range perStack {
+		called := callee == ""
+		var counted []int32 // lines of this stack
+		for at := stack; at != profile.NoStack; at = profile.StackID(symbols.Stacks.Parent[at]) {
+			if line := symbols.Frames[symbols.Stacks.Item[at]].Line; called && line > 0 && is(at, caller) && !slices.Contains(counted, line) {
+				counted = append(counted, line)
+				amounts[line] += value
+			}
+			called = callee != "" && is(at, callee)
+		}
+	}
+	for line, value := range amounts {
+		list = append(list, LineAmount{Line: line, Total: value})
+	}
+	slices.SortFunc(list, func(a, b LineAmount) int { return cmp.Compare(a.Line, b.Line) })
+	return list
+}

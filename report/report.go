@@ -78,7 +78,7 @@ type Place struct {
 	// repository.
 	At     string   `json:"at,omitempty"`
 	File   string   `json:"file,omitempty"` // relative to the repository if it is known
-	Line   int      `json:"line,omitempty"` // 1 is the first; 0: unknown
+	Line   int      `json:"line,omitempty"` // of the call if the headline has it, else of the declaration; 0: unknown
 	Owners []string `json:"owners,omitempty"`
 	Link   string   `json:"link,omitempty"` // a web page of the file
 	Code   *Code    `json:"code,omitempty"` // nil: unknown, or unchanged
@@ -219,6 +219,15 @@ func (c *Change) callers() []string {
 	return list
 }
 
+// LineOf returns the line of a function of the change: that of the call where it is known, else
+// where the function begins.
+func (c *Change) LineOf(fn *profile.Function) int {
+	if h := c.Headline; h != nil && h.Call > 0 && fn.Name == h.Function {
+		return h.Call
+	}
+	return int(fn.StartLine)
+}
+
 // named returns the function that names the change.
 func (c *Change) named() string {
 	if c.Headline != nil {
@@ -354,7 +363,7 @@ func (c *Change) label() string {
 }
 
 // Label returns the headline of a finding: the user's function, what it calls, and where
-// it is, "pricing.matchRule → regexp.MustCompile (rule.go:29)"; "below" it if the place is
+// it is, "pricing.matchRule → regexp.MustCompile (rule.go:41)", with the line of the call where it is known; "below" it if the place is
 // not certain. It is empty for a finding without a place.
 func Label(f *regression.Finding) string {
 	h := f.Headline
@@ -378,8 +387,8 @@ func Label(f *regression.Finding) string {
 	}
 	if h.File != "" {
 		file := path.Base(strings.ReplaceAll(words.Clean(h.File), `\\`, "/"))
-		if h.Line > 0 {
-			file = fmt.Sprintf("%s:%d", file, h.Line)
+		if h.Call > 0 { // where the function begins says little
+			file = fmt.Sprintf("%s:%d", file, h.Call)
 		}
 		about = append(about, file)
 	}
@@ -420,8 +429,11 @@ func (c *Change) code() (place, of string) {
 		return "", ""
 	}
 	place = words.Clean(c.File)
-	if c.Line > 0 {
+	switch {
+	case c.Line > 0 && c.Headline != nil && c.Line == c.Headline.Call:
 		place = fmt.Sprintf("%s:%d", place, c.Line)
+	case c.Line > 0:
+		place = fmt.Sprintf("%s:%d (declaration)", place, c.Line)
 	}
 	if c.At != c.named() {
 		of = words.Clean(c.At)

@@ -17,6 +17,7 @@ type Headline struct {
 	Function string `json:"function"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`  // where the function begins; 0: unknown
+	Call     int    `json:"call,omitempty"`  // line of the call, or of its own code, in the newest run; 0: unknown
 	Calls    string `json:"calls,omitempty"` // the callee with the change; empty: its own code
 	New      bool   `json:"new,omitempty"`   // the function is not in the history
 	// Own is false if no function of the user's own is on the path: then Function is the

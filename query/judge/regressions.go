@@ -274,6 +274,9 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	out := &RegressionsResult{Weather: []string{}, Notes: append(notes,
 		facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)),
 		Benchmarks: []Judged{}}
+	if err := addCalls(ctx, st, pointers(out.Findings)); err != nil {
+		return nil, err
+	}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -312,6 +315,9 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 		Notes:      query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
 	var ranking []ranked
 	histories, of, res := map[history.Key]compared{}, c.outcomes(), c.result(list)
+	if err := addCalls(ctx, st, pointers(out.Findings)); err != nil {
+		return nil, err
+	}
 	suggestBase(res, c.profiles)
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))

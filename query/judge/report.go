@@ -273,6 +273,15 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if r.Changed {
 		doc.OnlyChanged()
 	}
+	if (policy != nil || r.Candidates > 0) && !r.Files {
+		findings := make([]*regression.Finding, len(doc.Changes))
+		for i := range doc.Changes {
+			findings[i] = &doc.Changes[i].Finding
+		}
+		if err := addCalls(ctx, st, findings); err != nil {
+			return nil, err
+		}
+	}
 	if r.Page {
 		if err := r.attach(ctx, runs, doc); err != nil {
 			return nil, err
@@ -454,6 +463,43 @@ func comparedBy(counted, judged int) string {
 	return fmt.Sprintf("samples per operation; %d of %d benchmarks by shares and the metric, because operations are unknown: %s", judged-counted, judged, missing)
 }
 
+// mostCalls is the number of changes whose calls are looked up: each reads an original file.
+const mostCalls = 10
+
+// addCalls adds the lines of the calls that changed, from the original file of the newest run with a
+// change. What it cannot read stays unknown.
+func addCalls(ctx context.Context, st store.Store, findings []*regression.Finding) error {
+	profiles, err := st.Profiles(ctx, store.Query{})
+	if err != nil {
+		return err
+	}
+	for _, f := range words.First(findings, mostCalls) {
+		if f.Headline == nil || f.Sides == nil || f.Sides.Service != "" || !report.Shown(f) {
+			continue
+		}
+		for k := len(profiles) - 1; k >= 0; k-- { // the newest first
+			p := &profiles[k]
+			if p.HasSource && p.Benchmark.Group == f.Group && p.Benchmark.Name == f.Benchmark && p.Type.Name == f.Type && slices.Contains(f.Sides.After, p.Run.Key) {
+				h := *f.Headline
+				if h.Call, err = trees.CallLine(ctx, st, p, h.Function, h.Calls); err != nil && ctx.Err() != nil {
+					return ctx.Err()
+				}
+				f.Headline = &h
+				break
+			}
+		}
+	}
+	return nil
+}
+
+func pointers(list []regression.Finding) []*regression.Finding {
+	to := make([]*regression.Finding, len(list))
+	for i := range list {
+		to[i] = &list[i]
+	}
+	return to
+}
+
 // locate adds what is known of the functions of changes, and of the commits of the runs: with
 // them the code is found in a repository. Without one, their files are those of the profiles.
 func locate(ctx context.Context, runs store.Reader, doc *report.Report) (err error) {
@@ -468,9 +514,9 @@ func locate(ctx context.Context, runs store.Reader, doc *report.Report) (err err
 			}
 		}
 	}
-	doc.Locate(func(_ *report.Change, path []string) report.Place {
+	doc.Locate(func(c *report.Change, path []string) report.Place {
 		fn := doc.Definitions[path[0]]
-		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine)}
+		return report.Place{At: path[0], File: fn.File, Line: c.LineOf(&fn)}
 	})
 	return nil
 }

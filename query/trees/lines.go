@@ -102,6 +102,28 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 	return out, out.setCommit(ctx, st, r.Selection)
 }
 
+// CallLine returns the line of a function from which it calls another one in most samples of a
+// profile, or without a callee its own line with most samples. Stores keep no lines: 0 if the
+// original file was not kept, or has none.
+func CallLine(ctx context.Context, st store.Store, p *store.Profile, function, calls string) (line int, err error) {
+	if !p.HasSource {
+		return 0, nil
+	}
+	s, err := newScope(ctx, st, &TreeRequest{Selection: query.Selection{Profiles: []store.ProfileID{p.ID}, Types: []string{p.Type.Name}}}, viewLines)
+	if err != nil {
+		return 0, err
+	}
+	most := int64(0)
+	for _, shown := range s.all {
+		for _, l := range shown.CallLines(function, calls) {
+			if l.Total > most {
+				most, line = l.Total, int(l.Line)
+			}
+		}
+	}
+	return line, nil
+}
+
 // setCommit sets the commit whose text the lines are shown in.
 func (r *LinesResult) setCommit(ctx context.Context, st store.Store, q store.Query) error {
 	list, err := st.Profiles(ctx, q)

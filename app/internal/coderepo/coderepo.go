@@ -125,7 +125,7 @@ func (r Repository) Locate(ctx context.Context, doc *report.Report) error {
 			if _, file, _ := log.LastChange(&fn); file != "" {
 				p := report.Place{At: name, File: file, Owners: owners.Of(file), Code: code}
 				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
-					p.Line = int(fn.StartLine)
+					p.Line = c.LineOf(&fn)
 				}
 				if c.Since.Commit != "" {
 					p.Link = web.File(c.Since.Commit, file, p.Line)
@@ -134,7 +134,7 @@ func (r Repository) Locate(ctx context.Context, doc *report.Report) error {
 			}
 		}
 		fn := doc.Definitions[path[0]] // not the repository's
-		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine), Code: code}
+		return report.Place{At: path[0], File: fn.File, Line: c.LineOf(&fn), Code: code}
 	})
 	return nil
 }

@@ -111,7 +111,7 @@ export interface Finding {
   caller?: string;
   path?: string[];
   /** The change in the user's own code; absent if the finding has no place. */
-  headline?: { function: string; calls?: string; file?: string; line?: number; new?: boolean; own: boolean };
+  headline?: { function: string; calls?: string; file?: string; line?: number; call?: number; new?: boolean; own: boolean };
   parts?: { function: string; caller?: string; path: string[]; delta: number; score: number }[];
   delta: { samples: number; share: number; before: number; time?: { value: number; low: number; high: number; unit: string } };
   score: number;

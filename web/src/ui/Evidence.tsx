@@ -60,10 +60,10 @@ function label(c: Finding, name: (function_: string) => string): string {
   const h = c.headline;
   if (!h) return c.function ? name(c.function) : (c.note ?? kinds[c.kind]);
   const file = h.file?.replace(/.*[/\\]/, '');
-  return `${name(h.function)}${h.calls ? ` → ${name(h.calls)}` : ''}${file ? ` (${visible(file)}${h.line ? `:${h.line}` : ''})` : ''}`;
+  return `${name(h.function)}${h.calls ? ` → ${name(h.calls)}` : ''}${file ? ` (${visible(file)}${h.call ? `:${h.call}` : ''})` : ''}`;
 }
 
-/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:29)". */
+/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:41)". */
 export function Title({ c, short = false }: { c: Finding; short?: boolean }) {
   const h = c.headline;
   if (short) return <span title={label(c, visible)}>{label(c, x => shortName(visible(x)))}</span>;
@@ -78,7 +78,7 @@ export function Title({ c, short = false }: { c: Finding; short?: boolean }) {
           <Fn name={h.calls} />
         </span>
       )}
-      {file && <small>{` (${visible(file)}${h.line ? `:${h.line}` : ''})`}</small>}
+      {file && <small>{` (${visible(file)}${h.call ? `:${h.call}` : ''})`}</small>}
     </span>
   );
 }
@@ -306,7 +306,7 @@ function Facts({ c }: { c: Change }) {
     </>,
   ]);
   if (c.file) {
-    const text = `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
+    const text = `${visible(c.file)}${c.line ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
     rows.push([
       'code',
       c.link && web(c.link) ? (
