@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -20,10 +21,11 @@ import (
 //	         run-001 … run-018
 //
 // ● is a history run, ◆ a tested run, ─ the moving mean of the runs before, ░ two
-// standard deviations around it.
+// standard deviations, or as many as Evidence.BandWidth, around it.
 type plot struct {
 	values []float64
 	band   []evidence.Level
+	width  float64              // of the band, in standard deviations
 	tested int                  // at the end
 	label  func(float64) string // of the axis
 	left   func(float64) bool   // missing values; nil: none
@@ -34,7 +36,6 @@ type plot struct {
 const (
 	plotHeight = 6
 	plotWidth  = 60 // maximum number of runs; older ones are omitted
-	bandWidth  = 2  // standard deviations
 
 	scatterWidth = 40
 )
@@ -60,7 +61,7 @@ func (p *plot) lines() []string {
 	}
 	for x := range p.values {
 		if l := p.band[x]; l.Mean != 0 || l.Deviation != 0 {
-			for y := max(0, row(l.Mean+bandWidth*l.Deviation)); y <= min(plotHeight-1, row(l.Mean-bandWidth*l.Deviation)) && l.Deviation > 0; y++ {
+			for y := max(0, row(l.Mean+p.width*l.Deviation)); y <= min(plotHeight-1, row(l.Mean-p.width*l.Deviation)) && l.Deviation > 0; y++ {
 				grid[y][x] = '░'
 			}
 			grid[row(l.Mean)][x] = '─'
@@ -165,7 +166,7 @@ func (b *Benchmark) plot(values []float64, band []evidence.Level, label func(flo
 	if len(runs) < 2 || len(values) != len(runs) || len(band) != len(runs) {
 		return nil
 	}
-	p := plot{values: values, band: band, tested: b.tested(), label: label, left: left, first: words.Clean(runs[max(0, len(runs)-plotWidth)].Key), last: words.Clean(runs[len(runs)-1].Key)}
+	p := plot{values: values, band: band, width: cmp.Or(b.Evidence.BandWidth, 2), tested: b.tested(), label: label, left: left, first: words.Clean(runs[max(0, len(runs)-plotWidth)].Key), last: words.Clean(runs[len(runs)-1].Key)}
 	return p.lines()
 }
 

@@ -255,6 +255,21 @@ func TestPlotBounds(t *testing.T) {
 	}
 }
 
+// TestBandWidth: the band of a plot is as wide as it is asked for.
+func TestBandWidth(t *testing.T) {
+	band := func(width float64) (n int) {
+		p := plot{values: []float64{0, 5, 5, 10}, band: []evidence.Level{{}, {Mean: 5, Deviation: 1}, {Mean: 5, Deviation: 1}, {Mean: 5, Deviation: 1}}, width: width,
+			label: func(float64) string { return "" }}
+		for _, line := range p.lines() {
+			n += strings.Count(line, "░")
+		}
+		return n
+	}
+	if narrow, wide := band(2), band(4); narrow == 0 || wide <= narrow {
+		t.Errorf("%d marks of two standard deviations, %d of four", narrow, wide)
+	}
+}
+
 // GitHub shows no result without a file, and rules without help as empty pages.
 func TestSARIFForGitHub(t *testing.T) {
 	r := sample()

@@ -39,7 +39,8 @@ type Options struct {
 	Candidates int // per benchmark; default 5, negative: none
 	// Functions are candidates of every benchmark that has them, beyond the limit.
 	Functions []string
-	Window    int // runs of a moving mean; default 10
+	Window    int     // runs of a moving mean; default 10
+	BandWidth float64 // of the evidence
 	// Ranking is the method of the ranking in the result. By default the functions of findings
 	// come first, then those of the ranking, by self.
 	Ranking     Ranking
@@ -105,7 +106,7 @@ type gatherer struct {
 }
 
 func (g *gatherer) gather(ctx context.Context, st store.Reader) (Evidence, error) {
-	out := Evidence{Runs: []Run{}, Candidates: g.candidates()}
+	out := Evidence{Runs: []Run{}, Candidates: g.candidates(), BandWidth: g.o.BandWidth}
 	for i := range g.profiles {
 		r := &g.profiles[i].Run
 		out.Runs = append(out.Runs, Run{Key: r.Key, Commit: r.Commit, Date: r.Date, Tested: i >= len(g.profiles)-g.tested})

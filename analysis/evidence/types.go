@@ -14,6 +14,9 @@ type Evidence struct {
 	Metric     *Metric     `json:"metric,omitempty"`
 	Others     []Metric    `json:"otherMetrics,omitempty"` // of the newest run: memory, secondary results
 	Candidates []Candidate `json:"candidates"`
+	// BandWidth is how many standard deviations of Level the bands of plots have on each side of
+	// the mean; 0: two.
+	BandWidth float64 `json:"bandWidth,omitempty"`
 }
 
 // Run is one run that was compared.

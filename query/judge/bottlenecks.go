@@ -24,16 +24,13 @@ type BottlenecksRequest struct {
 	By              string `param:"by" group:"Method" arg:"what" choices:"self,subtree,correlation" help:"rank by self, subtree or correlation" json:"by,omitempty"`
 	Degree          Degree `param:"degree" group:"Method" arg:"n" default:"5" help:"subtree: maximum depth of callees, or all" json:"degree,omitempty"`
 	Weight          string `param:"weight" group:"Method" arg:"what" choices:"share,samples" help:"self and subtree: weight of a profile: equal (share), or its samples" json:"weight,omitempty"`
-	X               string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
-	Y               string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
 	Method          string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
-	Aggregate       string `param:"aggregate" group:"Method" arg:"what" choices:"mean,median,max,min" help:"correlation: mean, median, max or min over the benchmarks (min: all correlate)" json:"aggregate,omitempty"`
-	Least           int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
-	Negative        bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
-	Sections        bool   `param:"sections" group:"View" help:"list the user's own code first, then libraries, then the runtime, with at most --rows of each" json:"sections,omitempty"`
-	Contexts        int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
-	Plots           int    `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
-	Rows            int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
+	Correlating     `group:"Method"`
+	Negative        bool `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
+	Sections        bool `param:"sections" group:"View" help:"list the user's own code first, then libraries, then the runtime, with at most --rows of each" json:"sections,omitempty"`
+	Contexts        int  `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
+	Plots           int  `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
+	Rows            int  `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
 	Expand          `group:"Expansion"`
 	facts.Facts     `json:"facts,omitzero"`
 }
@@ -76,7 +73,9 @@ type BottlenecksResult struct {
 }
 
 func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
-	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Ranks: r.Method == "spearman", Over: r.Aggregate, Least: r.Least}
+	c := r.options()
+	c.Ranks = r.Method == "spearman"
+	return c
 }
 
 // Bottlenecks answers a BottlenecksRequest.
@@ -167,7 +166,7 @@ func (r *BottlenecksRequest) measure() string {
 		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
 	case "correlation":
 		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
-			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Aggregate)
+			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Over)
 	}
 	return "potential of functions without callees: " + per
 }

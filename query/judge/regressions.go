@@ -150,12 +150,13 @@ type Scored struct {
 type Correlating struct {
 	X     string `param:"x" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
 	Y     string `param:"y" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Over  string `param:"aggregate" arg:"what" choices:"mean,median,max,min" help:"correlation: mean, median, max or min over the benchmarks (min: all correlate)" json:"aggregate,omitempty"`
 	Least int    `param:"least-occurrences" arg:"n" min:"2" default:"8" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 }
 
 // options are those of the analysis.
 func (c *Correlating) options() bottleneck.Correlating {
-	return bottleneck.Correlating{Samples: c.X == "samples", Raw: c.Y == "raw", Least: c.Least}
+	return bottleneck.Correlating{Samples: c.X == "samples", Raw: c.Y == "raw", Over: c.Over, Least: c.Least}
 }
 
 // Subtrees says which functions a test is of.

@@ -123,6 +123,7 @@ type ReportRequest struct {
 	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method that ranks candidates, as in regressions: default, thesis, correlation, hotelling (of the functions below --function)" json:"method,omitempty"`
 	Correlating `group:"Method"`
 	Functions   []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
+	Band        float64  `param:"band" group:"View" arg:"n" min:"0" help:"width of the bands in plots: standard deviations on each side of the mean (default 2)" json:"band,omitempty"`
 	Candidates  int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
 	MaxDepth    int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
 	MaxBreadth  int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
@@ -324,7 +325,7 @@ func onBase(list []regression.Finding) []string {
 
 // document gathers the evidence and, with a policy, judges.
 func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
-	o := evidence.Options{Functions: r.Functions, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
+	o := evidence.Options{Functions: r.Functions, BandWidth: r.Band, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
 	o.Ranking, o.Correlating = r.ranking(), r.Correlating.options()
 	if o.Ranking == evidence.Thesis {
 		o.Window = r.Window
@@ -437,6 +438,9 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 		params = append(params, report.Parameter{Name: "history", Value: fmt.Sprintf("at most %d runs", longest)})
 	}
 	params = append(params, report.Parameter{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)})
+	if r.Band > 0 {
+		params = append(params, report.Parameter{Name: "band", Value: fmt.Sprintf("%g standard deviations", r.Band)})
+	}
 	if judged > 0 {
 		params = append(params, report.Parameter{Name: "compared by", Value: comparedBy(counted, judged)})
 	}

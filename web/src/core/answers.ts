@@ -214,6 +214,7 @@ export interface JudgedBenchmark {
   warnings: string[];
   analyses: { history: string[]; tested: string[] }[];
   runs: (Run & { tested?: boolean })[];
+  bandWidth?: number;
   metric?: { name: string; unit: string; better?: string; values: number[]; band: Level[] };
   candidates: Candidate[];
 }

@@ -518,18 +518,19 @@ export function MetricPlot({ b }: { b: JudgedBenchmark }) {
 
 function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: number; deviation: number }[], lowerIsBetter: boolean) {
   const first = b.runs.findIndex(r => r.tested);
+  const width = b.bandWidth ?? 2;
   const marks: Mark[] = [];
   const v = values[first];
   const expected = band[first];
-  if (first >= 0 && v !== null && v !== undefined && expected && Math.abs(v - expected.mean) > 2 * expected.deviation)
+  if (first >= 0 && v !== null && v !== undefined && expected && Math.abs(v - expected.mean) > width * expected.deviation)
     marks.push({ index: first, label: 'first tested run', kind: v > expected.mean === lowerIsBetter ? 'worse' : 'better' });
   return {
     series: {
       x: values.map((_, i) => i),
       values,
       mean: band.map(l => l.mean),
-      low: band.map(l => Math.max(0, l.mean - 2 * l.deviation)),
-      high: band.map(l => l.mean + 2 * l.deviation),
+      low: band.map(l => Math.max(0, l.mean - width * l.deviation)),
+      high: band.map(l => l.mean + width * l.deviation),
     },
     names: b.runs.map(r => visible(r.run)),
     marks,

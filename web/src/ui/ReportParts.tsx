@@ -112,7 +112,7 @@ export function Legend() {
       <ul>
         <li>
           Plots: the line is the value of each run, the dashed line the mean of up to 10 runs before it, the band two standard deviations
-          around that mean.
+          around that mean (--band).
         </li>
         <li>
           Shares are of the program's own samples. Expected is the mean of the history, measured the mean of the tested runs; red grew, blue
