@@ -38,7 +38,8 @@ func TestLines(t *testing.T) {
 		t.Error(diff)
 	}
 	// The lines of calls: a recursive call is one of f to f; without a callee the function's own.
-	for callee, want := range map[string][]calltree.LineAmount{"leaf": {{Line: 3, Total: 1}}, "f": {{Line: 3, Total: 6}}, "": {{Line: 3, Total: 2}, {Line: 5, Total: 4}}, "none": nil} {
+	for callee, want := range map[string][]calltree.LineAmount{"leaf": {{Line: 3, Total: 1}}, "f": {{Line: 3, Total: 6}},
+		"": {{Line: 3, Total: 2}, {Line: 5, Total: 4}}, "none": nil} {
 		if diff := cmp.Diff(want, shown.CallLines("f", callee)); diff != "" {
 			t.Errorf("calls of %q: %s", callee, diff)
 		}

@@ -16,12 +16,14 @@ func TestLines(t *testing.T) {
 	cpu := continuous.Type{Name: "process_cpu", SampleType: "cpu"}
 	heap := continuous.Type{Name: "memory", SampleType: "inuse_space"}
 	label := func(v string) continuous.Labels { return continuous.Labels{{Name: "version", Value: v}} }
-	series := []continuous.Series{{Service: "a", Type: cpu, Labels: label("1")}, {Service: "a", Type: cpu, Labels: label("2")}, {Service: "b", Type: cpu}}
+	series := []continuous.Series{{Service: "a", Type: cpu, Labels: label("1")}, {Service: "a", Type: cpu, Labels: label("2")},
+		{Service: "b", Type: cpu}}
 	start := time.UnixMilli(1_000_000)
 	at := func(of int32, after int, sum int64) continuous.Total {
 		return continuous.Total{Series: of, Start: start.Add(time.Duration(after) * time.Millisecond), Parts: 2, Sum: sum}
 	}
-	totals := []continuous.Total{at(0, -1000, 1<<40), at(0, -999, 1), at(0, 0, 2), at(0, 1, 4), at(0, 1000, 8), at(1, 1001, 16), at(1, 2500, 1<<41), at(2, 2000, 32)}
+	totals := []continuous.Total{at(0, -1000, 1<<40), at(0, -999, 1), at(0, 0, 2), at(0, 1, 4), at(0, 1000, 8), at(1, 1001, 16),
+		at(1, 2500, 1<<41), at(2, 2000, 32)}
 	for _, c := range []struct {
 		chart continuous.Chart
 		gauge bool

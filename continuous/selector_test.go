@@ -138,7 +138,8 @@ func TestPatternSize(t *testing.T) {
 	for _, pattern := range []string{
 		strings.Repeat(".?", 15_000), "((a{100}){100}){10}", strings.Repeat("ab|ba|", 9_000), `(?i)(\pL{1000}){30}`,
 	} {
-		if _, err := continuous.ParseSelector(`{a=~` + strconv.Quote(pattern) + `}`); err == nil || !strings.Contains(err.Error(), "column 5: the pattern has ") && !strings.Contains(err.Error(), "invalid repeat count") {
+		if _, err := continuous.ParseSelector(`{a=~` + strconv.Quote(pattern) + `}`); err == nil ||
+			!strings.Contains(err.Error(), "column 5: the pattern has ") && !strings.Contains(err.Error(), "invalid repeat count") {
 			t.Errorf("%.40s: %v", pattern, err)
 		}
 	}
@@ -146,7 +147,8 @@ func TestPatternSize(t *testing.T) {
 	if _, err := (&continuous.Query{Matchers: []continuous.Matcher{half}}).Compile(); err != nil {
 		t.Errorf("half of the limit: %v", err)
 	}
-	if _, err := (&continuous.Query{Matchers: []continuous.Matcher{half, half}}).Compile(); err == nil || !strings.Contains(err.Error(), "the maximum is 20000") {
+	if _, err := (&continuous.Query{Matchers: []continuous.Matcher{half, half}}).Compile(); err == nil ||
+		!strings.Contains(err.Error(), "the maximum is 20000") {
 		t.Errorf("more than the limit in two patterns: %v", err)
 	}
 }

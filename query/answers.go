@@ -25,7 +25,8 @@ func ViewOf[Store, Request, Result any](answer func(context.Context, Store, *Req
 }
 
 // ViewBy makes a view of a query with a request of its own, which is a part of the request.
-func ViewBy[Store, Request, Part, Result any](answer func(context.Context, Store, *Part) (*Result, error), part func(*Request) (*Part, error)) ViewIn[Store, Request] {
+func ViewBy[Store, Request, Part, Result any](answer func(context.Context, Store, *Part) (*Result, error),
+	part func(*Request) (*Part, error)) ViewIn[Store, Request] {
 	return ViewIn[Store, Request]{
 		Answer: func(ctx context.Context, st Store, r *Request) (any, error) {
 			own, err := part(r)

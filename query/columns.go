@@ -24,7 +24,8 @@ type Function struct {
 
 // FunctionOf describes a function.
 func FunctionOf(f *profile.Function) Function {
-	return Function{Function: f.Name, File: f.File, Line: f.StartLine, Column: f.Column, Module: f.Module, Language: f.Language, Kind: f.Kind.String()}
+	return Function{Function: f.Name, File: f.File, Line: f.StartLine, Column: f.Column, Module: f.Module, Language: f.Language,
+		Kind: f.Kind.String()}
 }
 
 // Filled returns a list that JSON writes as one even if it is empty.

@@ -101,13 +101,20 @@ func selectedNames(s *Selection) []selectedName {
 		ids = append(ids, string(id))
 	}
 	return []selectedName{
-		{"group", s.Groups, func(p *store.Profile) string { return p.Benchmark.Group }, func(name string) store.Query { return store.Query{Groups: []string{name}} }},
-		{"benchmark", s.Benchmarks, func(p *store.Profile) string { return p.Benchmark.Name }, func(name string) store.Query { return store.Query{Benchmarks: []string{name}} }},
-		{"branch", s.Branches, func(p *store.Profile) string { return p.Run.Branch }, func(name string) store.Query { return store.Query{Branches: []string{name}} }},
-		{"machine", s.Machines, func(p *store.Profile) string { return p.Run.Machine }, func(name string) store.Query { return store.Query{Machines: []string{name}} }},
-		{"run", s.Runs, func(p *store.Profile) string { return p.Run.Key }, func(name string) store.Query { return store.Query{Runs: []string{name}} }},
-		{"value type", s.Types, func(p *store.Profile) string { return p.Type.Name }, func(name string) store.Query { return store.Query{Types: []string{name}} }},
-		{"profile", ids, func(p *store.Profile) string { return string(p.ID) }, func(name string) store.Query { return store.Query{Profiles: []store.ProfileID{store.ProfileID(name)}} }},
+		{"group", s.Groups, func(p *store.Profile) string { return p.Benchmark.Group },
+			func(name string) store.Query { return store.Query{Groups: []string{name}} }},
+		{"benchmark", s.Benchmarks, func(p *store.Profile) string { return p.Benchmark.Name },
+			func(name string) store.Query { return store.Query{Benchmarks: []string{name}} }},
+		{"branch", s.Branches, func(p *store.Profile) string { return p.Run.Branch },
+			func(name string) store.Query { return store.Query{Branches: []string{name}} }},
+		{"machine", s.Machines, func(p *store.Profile) string { return p.Run.Machine },
+			func(name string) store.Query { return store.Query{Machines: []string{name}} }},
+		{"run", s.Runs, func(p *store.Profile) string { return p.Run.Key },
+			func(name string) store.Query { return store.Query{Runs: []string{name}} }},
+		{"value type", s.Types, func(p *store.Profile) string { return p.Type.Name },
+			func(name string) store.Query { return store.Query{Types: []string{name}} }},
+		{"profile", ids, func(p *store.Profile) string { return string(p.ID) },
+			func(name string) store.Query { return store.Query{Profiles: []store.ProfileID{store.ProfileID(name)}} }},
 	}
 }
 

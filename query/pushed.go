@@ -204,8 +204,9 @@ func pushedService(list []continuous.Series) PushedService {
 
 // Table lists services.
 func (r *PushedServicesResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "service", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("service"), table.TextColumn("type"), table.CountColumn("series"),
-		{Name: "labels", Text: table.Joined}, {Name: "first", Text: table.Date}, {Name: "last", Text: table.Date}}}
+	t := &table.Table{Of: "service", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("service"), table.TextColumn("type"), table.CountColumn("series"),
+			{Name: "labels", Text: table.Joined}, {Name: "first", Text: table.Date}, {Name: "last", Text: table.Date}}}
 	for i := range r.Rows {
 		s := &r.Rows[i]
 		labels := []string{}
@@ -301,7 +302,8 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	result := &PushedSeriesResult{Type: typ.String(), Unit: typ.SampleUnit, Gauge: typ.Gauge(), Step: c.Step.Milliseconds(), Since: c.Start.UnixMilli(), Until: c.End.UnixMilli(),
+	result := &PushedSeriesResult{Type: typ.String(), Unit: typ.SampleUnit, Gauge: typ.Gauge(), Step: c.Step.Milliseconds(),
+		Since: c.Start.UnixMilli(), Until: c.End.UnixMilli(),
 		Rows: []PushedLine{}, Notes: []string{}}
 	if len(others) > 0 && len(r.Types) == 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("type %s; --type shows others: %s", words.Clean(result.Type), strings.Join(others, ", ")))
@@ -317,7 +319,8 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 }
 
 // pushedTotals returns the windows of a chart, or what a function took in them.
-func pushedTotals(ctx context.Context, windows continuous.Store, c *continuous.Chart, q continuous.Query, r *PushedSeriesRequest) (*continuous.Totals, error) {
+func pushedTotals(ctx context.Context, windows continuous.Store, c *continuous.Chart, q continuous.Query,
+	r *PushedSeriesRequest) (*continuous.Totals, error) {
 	q = c.Query(q)
 	if q.From.Before(r.Since) {
 		q.From = r.Since // the first point has less than a step, and the chart what a tree has
@@ -350,7 +353,8 @@ func chartOf(r *PushedSeriesRequest, list []continuous.Series) *continuous.Chart
 	if first.IsZero() {
 		first = slices.MinFunc(list, func(a, b continuous.Series) int { return a.First.Compare(b.First) }).First
 	}
-	if newest := slices.MaxFunc(list, func(a, b continuous.Series) int { return a.Last.Compare(b.Last) }).Last; last.IsZero() || newest.Before(last) {
+	if newest := slices.MaxFunc(list, func(a, b continuous.Series) int { return a.Last.Compare(b.Last) }).Last; last.IsZero() ||
+		newest.Before(last) {
 		last = newest
 	}
 	c := &continuous.Chart{Step: time.Duration(r.Step), Limit: r.Rows}
@@ -373,7 +377,8 @@ func chartOf(r *PushedSeriesRequest, list []continuous.Series) *continuous.Chart
 
 // stepFor returns the step of a chart of about 300 points.
 func stepFor(span time.Duration) time.Duration {
-	for _, step := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
+	for _, step := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
+		3 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
 		if span/300 <= step {
 			return step
 		}
@@ -383,7 +388,8 @@ func stepFor(span time.Duration) time.Duration {
 
 // Table lists the points of all lines.
 func (r *PushedSeriesResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Of: "point", Columns: []table.Column{table.TextColumn("label"), {Name: "time", Text: table.Date}, {Name: "value", Unit: r.Unit, Right: true, Text: table.Number}}}
+	t := &table.Table{Notes: r.Notes, Of: "point", Columns: []table.Column{table.TextColumn("label"), {Name: "time", Text: table.Date},
+		{Name: "value", Unit: r.Unit, Right: true, Text: table.Number}}}
 	for _, l := range r.Rows {
 		for i, at := range l.Times {
 			t.Add(l.Value, time.UnixMilli(at).UTC(), l.Values[i])

@@ -11,7 +11,8 @@ import (
 // lists those that it may mean.
 func TestFindType(t *testing.T) {
 	var node []continuous.Series
-	for _, id := range []string{"wall:samples:count:wall:nanoseconds", "wall:wall:nanoseconds:wall:nanoseconds", "wall:cpu:nanoseconds:wall:nanoseconds",
+	for _, id := range []string{"wall:samples:count:wall:nanoseconds", "wall:wall:nanoseconds:wall:nanoseconds",
+		"wall:cpu:nanoseconds:wall:nanoseconds",
 		"memory:inuse_space:bytes:inuse_space:bytes", "memory:inuse_objects:count:inuse_space:bytes"} {
 		typ, err := continuous.ParseType(id)
 		if err != nil {

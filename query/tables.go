@@ -16,7 +16,8 @@ type Result interface {
 }
 
 // countNouns names what values of a type count that are not samples.
-var countNouns = map[string]string{profile.Goroutines: "goroutines", "threadcreate": "threads", "thread": "threads", profile.Threads: "threads"}
+var countNouns = map[string]string{profile.Goroutines: "goroutines", "threadcreate": "threads", "thread": "threads",
+	profile.Threads: "threads"}
 
 // Noun returns the unit of the values of a type as people read it: what they count if those
 // are no samples.
@@ -29,8 +30,10 @@ func Noun(valueType, unit string) string {
 
 // Table lists runs.
 func (r *RunsResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "run", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, table.TextColumn("branch"),
-		table.TextColumn("machine"), table.CountColumn("benchmarks"), table.CountColumn("profiles"), {Name: "types", Text: table.Joined}}}
+	t := &table.Table{Of: "run", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit},
+			table.TextColumn("branch"),
+			table.TextColumn("machine"), table.CountColumn("benchmarks"), table.CountColumn("profiles"), {Name: "types", Text: table.Joined}}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		t.Add(x.Key, x.Date, x.Commit, x.Branch, x.Machine, x.Benchmarks, x.Profiles, x.Types)
@@ -41,22 +44,28 @@ func (r *RunsResult) Table(bool) *table.Table {
 // Table lists profiles with their ids.
 func (r *ProfilesResult) Table(bool) *table.Table {
 	grouped := func(name string) table.Column { return table.Column{Name: name, Right: true, Text: table.Grouped} }
-	t := &table.Table{Of: "profile", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("id"), table.TextColumn("run"), {Name: "date", Text: table.Date}, table.TextColumn("group"), table.TextColumn("benchmark"), table.TextColumn("type"),
-		grouped("samples"), grouped("sum"), table.TextColumn("unit"), grouped("nodes"), {Name: "metric", Right: true, Text: table.Number}, table.TextColumn("metricUnit"), table.TextColumn("file")}}
+	t := &table.Table{Of: "profile", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("id"), table.TextColumn("run"), {Name: "date", Text: table.Date}, table.TextColumn("group"),
+			table.TextColumn("benchmark"), table.TextColumn("type"),
+			grouped("samples"), grouped("sum"), table.TextColumn("unit"), grouped("nodes"), {Name: "metric", Right: true, Text: table.Number},
+			table.TextColumn("metricUnit"), table.TextColumn("file")}}
 	for i := range r.Rows {
 		p := &r.Rows[i]
 		var metric, unit any
 		if m, ok := p.Metric(); ok {
 			metric, unit = m.Mean, m.Unit
 		}
-		t.Add(p.ID, p.Run.Key, p.Run.Date, p.Benchmark.Group, p.Benchmark.Name, p.Type.Name, p.Samples, p.Sum, p.Type.Unit, p.Nodes, metric, unit, p.File)
+		t.Add(p.ID, p.Run.Key, p.Run.Date, p.Benchmark.Group, p.Benchmark.Name, p.Type.Name, p.Samples, p.Sum, p.Type.Unit, p.Nodes, metric,
+			unit, p.File)
 	}
 	return t
 }
 
 // Table lists functions.
 func (r *FunctionNamesResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "function", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"), table.CountColumn("line"), table.TextColumn("language"), table.TextColumn("kind")}}
+	t := &table.Table{Of: "function", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"), table.CountColumn("line"),
+			table.TextColumn("language"), table.TextColumn("kind")}}
 	for i := range r.Rows {
 		f := &r.Rows[i]
 		t.Add(f.Function, f.Module, f.File, f.Line, f.Language, f.Kind)

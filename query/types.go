@@ -15,7 +15,8 @@ import (
 )
 
 // preferred orders the value types of which as many benchmarks have one as another.
-var preferred = []string{profile.CPU, profile.CPUSamples, profile.Wall, profile.WallSamples, profile.Trace, profile.Alloc, profile.AllocSamples,
+var preferred = []string{profile.CPU, profile.CPUSamples, profile.Wall, profile.WallSamples, profile.Trace, profile.Alloc,
+	profile.AllocSamples,
 	profile.Live, profile.LiveSamples, profile.Malloc, profile.Lock, profile.LockSamples}
 
 // OneType returns the query of a selection for an answer about one value type. Without

@@ -55,7 +55,8 @@ func TestOneType(t *testing.T) {
 		}
 	}
 	list, err := query.ProfilesOf(t.Context(), st, store.Query{})
-	if err != nil || query.RunsOf(list) != "4 runs, 01 … 04" || query.RunsOf(list[:1]) != "run 01" || query.RunsOf(nil) != "no runs" || len(query.RunKeys(nil)) != 0 {
+	if err != nil || query.RunsOf(list) != "4 runs, 01 … 04" || query.RunsOf(list[:1]) != "run 01" || query.RunsOf(nil) != "no runs" ||
+		len(query.RunKeys(nil)) != 0 {
 		t.Errorf("%s %v", query.RunsOf(list), err)
 	}
 	if query.RunsText([]string{"\x1b1"}) != `\x1b1` || query.RunsText([]string{"1", "2"}) != "2 runs" {
@@ -68,14 +69,17 @@ func TestOneType(t *testing.T) {
 	if err != nil || fmt.Sprint(query.RunKeys(now), query.RunKeys(before)) != "[04] [01]" {
 		t.Errorf("%v %v %v", now, before, err)
 	}
-	if _, _, err := query.NewestAndBefore(t.Context(), st, store.Query{Benchmarks: []string{"a"}, Types: []string{profile.Wall}, Last: 9}); err == nil || !strings.Contains(err.Error(), "no run before the last 9") {
+	if _, _, err := query.NewestAndBefore(t.Context(), st,
+		store.Query{Benchmarks: []string{"a"}, Types: []string{profile.Wall}, Last: 9}); err == nil ||
+		!strings.Contains(err.Error(), "no run before the last 9") {
 		t.Error(err)
 	}
 }
 
 // TestShare: shares are written as percentages or fractions.
 func TestShare(t *testing.T) {
-	for text, want := range map[string]float64{"5%": .05, "5 %": .05, "0.05": .05, "0": 0, "100%": 1, "5": -1, "-1%": -1, "NaN": -1, "": -1, "101%": -1} {
+	for text, want := range map[string]float64{"5%": .05, "5 %": .05, "0.05": .05, "0": 0, "100%": 1, "5": -1, "-1%": -1, "NaN": -1, "": -1,
+		"101%": -1} {
 		var s query.Share
 		err := s.UnmarshalText([]byte(text))
 		if wrong := new(param.Error); want < 0 && !errors.As(err, &wrong) || want >= 0 && (err != nil || float64(s) != want) {

@@ -128,8 +128,10 @@ func (r *Report) document() *document {
 		b := &r.Benchmarks[i]
 		e := b.Evidence
 		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
-		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
-			Verdict: b.Reason == "", Reason: b.Reason, Outcome: b.Outcome, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Evidence: e})
+		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name,
+			Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
+			Verdict: b.Reason == "", Reason: b.Reason, Outcome: b.Outcome, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked),
+			Evidence: e})
 	}
 	return d
 }

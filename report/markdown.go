@@ -194,7 +194,8 @@ func pathLines(c *Change) []string {
 		lines = append(lines, indented(depth, "↳ "+words.Clean(name)))
 	}
 	for _, p := range words.First(c.Parts, 5) {
-		lines = append(lines, indented(len(c.Path), fmt.Sprintf("… %s  %+.1f samples", strings.Join(words.CleanAll(below(p.Path, c.Path)), ";"), p.Delta)))
+		lines = append(lines, indented(len(c.Path), fmt.Sprintf("… %s  %+.1f samples", strings.Join(words.CleanAll(below(p.Path, c.Path)), ";"),
+			p.Delta)))
 	}
 	return lines
 }

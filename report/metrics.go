@@ -177,7 +177,8 @@ func (r *Report) judging(listed []*metrics.Row) (rows []*metrics.Row) {
 		row := &r.Metrics.Rows[i]
 		of := testrun.Benchmark{Group: row.Group, Name: row.Benchmark}
 		changed := slices.ContainsFunc(r.Changes, func(c Change) bool {
-			return c.shown() && slices.ContainsFunc(c.All(), func(f regression.Finding) bool { return f.Group == of.Group && f.Benchmark == of.Name })
+			return c.shown() && slices.ContainsFunc(c.All(),
+				func(f regression.Finding) bool { return f.Group == of.Group && f.Benchmark == of.Name })
 		})
 		if changed && !done[of] {
 			done[of] = true
@@ -267,5 +268,6 @@ func (r *Report) FailingMetrics() (lines []string) {
 
 func metricSentence(row *metrics.Row) string {
 	cells := metricCells(row, "")
-	return fmt.Sprintf("%s of %s is worse: %s → %s (%s, p=%s, n=%s)", words.Clean(row.Metric), metricBenchmark(row), cells[1], cells[2], strings.TrimPrefix(cells[3], "FAIL "), cells[4], cells[5])
+	return fmt.Sprintf("%s of %s is worse: %s → %s (%s, p=%s, n=%s)", words.Clean(row.Metric), metricBenchmark(row), cells[1], cells[2],
+		strings.TrimPrefix(cells[3], "FAIL "), cells[4], cells[5])
 }

@@ -131,11 +131,13 @@ const LeastWorse = 0.05
 // unplaced reports whether the metric of a benchmark whose operations are unknown changed
 // beyond its history, and no finding shows it.
 func unplaced(b *regression.Benchmark) bool {
-	if len(b.Analyses) == 0 || slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment }) {
+	if len(b.Analyses) == 0 || slices.ContainsFunc(b.Findings,
+		func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment }) {
 		return false
 	}
 	a := b.Analyses[0]
-	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= LeastWorse && math.Abs(a.Metric.Score) >= a.Threshold
+	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= LeastWorse &&
+		math.Abs(a.Metric.Score) >= a.Threshold
 }
 
 // says returns the status of a comparison with what it rests on.
@@ -171,7 +173,8 @@ type Line struct {
 }
 
 // order lists statuses, the one first that says most of a benchmark with several value types.
-var order = []Status{change.Gone, change.NotAtHead, change.Slower, change.Faster, change.Unchanged, change.Machine, change.New, change.TooFew, change.Unknown}
+var order = []Status{change.Gone, change.NotAtHead, change.Slower, change.Faster, change.Unchanged, change.Machine, change.New,
+	change.TooFew, change.Unknown}
 
 // Outcome returns what the ledger says of the benchmark.
 func (s *Standing) Outcome() Outcome {
@@ -267,7 +270,8 @@ func (o *Outcome) add(f *regression.Finding) {
 		c := Change{}
 		c.Finding = *f
 		since := f.Since
-		o.Status, o.Finding, o.Type, o.Certainty, o.Title, o.Share, o.Time, o.Since, o.More = status, f.ID, f.Type, f.Status, c.label(), f.Delta.Share, f.Delta.Time, &since, 0
+		o.Status, o.Finding, o.Type, o.Certainty, o.Title, o.Share, o.Time, o.Since, o.More = status, f.ID, f.Type, f.Status, c.label(),
+			f.Delta.Share, f.Delta.Time, &since, 0
 	case o.Status == status && f.ID != o.Finding:
 		o.More++
 	}

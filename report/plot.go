@@ -156,7 +156,8 @@ func (b *Benchmark) candidatePlot(c *evidence.Candidate) []string {
 // levels returns the formats of a candidate's levels and of their differences.
 func (b *Benchmark) levels(c *evidence.Candidate) (level, difference func(float64) string) {
 	if c.Absolute {
-		return func(v float64) string { return words.Value(v, b.Type.Unit, b.Type.Scale) }, func(v float64) string { return words.Difference(v, b.Type.Unit, b.Type.Scale) }
+		return func(v float64) string { return words.Value(v, b.Type.Unit, b.Type.Scale) },
+			func(v float64) string { return words.Difference(v, b.Type.Unit, b.Type.Scale) }
 	}
 	return words.Percent, words.SignedPercent
 }
@@ -166,7 +167,8 @@ func (b *Benchmark) plot(values []float64, band []evidence.Level, label func(flo
 	if len(runs) < 2 || len(values) != len(runs) || len(band) != len(runs) {
 		return nil
 	}
-	p := plot{values: values, band: band, width: cmp.Or(b.Evidence.BandWidth, 2), tested: b.tested(), label: label, left: left, first: words.Clean(runs[max(0, len(runs)-plotWidth)].Key), last: words.Clean(runs[len(runs)-1].Key)}
+	p := plot{values: values, band: band, width: cmp.Or(b.Evidence.BandWidth, 2), tested: b.tested(), label: label, left: left,
+		first: words.Clean(runs[max(0, len(runs)-plotWidth)].Key), last: words.Clean(runs[len(runs)-1].Key)}
 	return p.lines()
 }
 

@@ -466,7 +466,8 @@ func (c *Change) dependencies() (lines []string) {
 		return nil
 	}
 	for _, d := range words.First(c.Code.Dependencies, 5) {
-		lines = append(lines, fmt.Sprintf("%s %s → %s (%s)", words.Clean(d.Name), words.Clean(cmp.Or(d.Base, "none")), words.Clean(cmp.Or(d.Head, "none")), words.Clean(d.File)))
+		lines = append(lines, fmt.Sprintf("%s %s → %s (%s)", words.Clean(d.Name), words.Clean(cmp.Or(d.Base, "none")),
+			words.Clean(cmp.Or(d.Head, "none")), words.Clean(d.File)))
 	}
 	if n := len(c.Code.Dependencies) - len(lines); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more", n))
@@ -523,7 +524,8 @@ func (r *Report) verdictNotes() []string {
 		}
 		return fmt.Sprintf("%d to %d", n[0], n[1])
 	}
-	list := []string{fmt.Sprintf("compared %s %s of the head with %s of the base", span(v.HeadRuns), words.Plural(v.HeadRuns[1], "run"), span(v.BaseRuns))}
+	list := []string{fmt.Sprintf("compared %s %s of the head with %s of the base", span(v.HeadRuns), words.Plural(v.HeadRuns[1], "run"),
+		span(v.BaseRuns))}
 	if v.Why != "" {
 		list = append(list, v.Why)
 	}

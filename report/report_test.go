@@ -38,13 +38,15 @@ func sampleMetrics() *metrics.Table {
 	}
 	few := metrics.Side{Runs: 1, Values: 1, Median: 7.2e6}
 	row := func(benchmark, metric, unit string, base, head metrics.Side, p float64) metrics.Row {
-		r := metrics.Row{Group: "shop", Benchmark: benchmark, Metric: metric, Unit: unit, Better: testrun.BetterOf(unit), Base: base, Head: head, P: p, Least: 1e-4, Significant: p < 0.01}
+		r := metrics.Row{Group: "shop", Benchmark: benchmark, Metric: metric, Unit: unit, Better: testrun.BetterOf(unit), Base: base, Head: head,
+			P: p, Least: 1e-4, Significant: p < 0.01}
 		if base.Median != 0 {
 			r.Change = head.Median/base.Median - 1
 		}
 		return r
 	}
-	t := &metrics.Table{Level: 0.01, Means: []metrics.Mean{{Metric: "time/op", Unit: "ns/op", Benchmarks: 2, Base: 2.1e6, Head: 2.4e6, Change: 0.14}, {Metric: "B/op", Unit: "B/op", Benchmarks: 2, Change: 0.1}},
+	t := &metrics.Table{Level: 0.01, Means: []metrics.Mean{{Metric: "time/op", Unit: "ns/op", Benchmarks: 2, Base: 2.1e6, Head: 2.4e6,
+		Change: 0.14}, {Metric: "B/op", Unit: "B/op", Benchmarks: 2, Change: 0.1}},
 		Rows: []metrics.Row{
 			row("checkout", "time/op", "ns/op", side(10, 6.6e6, 6.5e6, 6.8e6), side(7, 8.9e6, 8.7e6, 9.4e6), 0.0002),
 			row("search", "time/op", "ns/op", side(10, 6.6e6, 6.5e6, 6.8e6), few, 0.2),
@@ -59,40 +61,55 @@ func sampleMetrics() *metrics.Table {
 func sample() *Report {
 	cpu := profile.ValueType{Name: "cpu", Unit: "nanoseconds"}
 	find := func(benchmark string, kind regression.Kind, status regression.Status, function string, share, score float64) regression.Finding {
-		return regression.Finding{ID: fmt.Sprintf("%016x", len(benchmark)+1000*len(function)+int(100*score)), Kind: kind, Status: status, Group: "shop", Benchmark: benchmark, Type: "cpu", Function: function,
-			Path: []string{"main.main", "pricing.rule", function}, Paths: []regression.Path{}, Parts: []regression.Part{}, RuledOut: []regression.RuledOut{},
-			Delta: regression.Delta{Samples: 300 * share, Share: share, Before: 0.02}, Score: score, Since: regression.Since{Run: "run-9", Commit: "579d7113d2aa", LastGood: "run-8"}}
+		return regression.Finding{ID: fmt.Sprintf("%016x", len(benchmark)+1000*len(function)+int(100*score)), Kind: kind, Status: status,
+			Group: "shop", Benchmark: benchmark, Type: "cpu", Function: function,
+			Path: []string{"main.main", "pricing.rule", function}, Paths: []regression.Path{}, Parts: []regression.Part{},
+			RuledOut: []regression.RuledOut{},
+			Delta:    regression.Delta{Samples: 300 * share, Share: share, Before: 0.02}, Score: score,
+			Since: regression.Since{Run: "run-9", Commit: "579d7113d2aa", LastGood: "run-8"}}
 	}
 	big := find("checkout", regression.Regression, regression.Confirmed, "regexp.MustCompile", 0.265, 19.5)
 	big.Presence, big.Caller = regression.New, "pricing.rule"
 	big.Delta.Time = &regression.Estimate{Value: 1.94e6, Low: 1.49e6, High: 2.39e6, Unit: "ns/op"}
-	big.Parts = []regression.Part{{Function: "regexp.parse", Path: []string{"main.main", "pricing.rule", "regexp.MustCompile", "regexp.parse"}, Delta: 48, Score: 9}}
+	big.Parts = []regression.Part{{Function: "regexp.parse",
+		Path: []string{"main.main", "pricing.rule", "regexp.MustCompile", "regexp.parse"}, Delta: 48, Score: 9}}
 	big.RuledOut = []regression.RuledOut{{Cause: "moved work", Evidence: "no place nearby fell by as much"}}
 	accepted := find("checkout", regression.Regression, regression.Confirmed, "lex", 0.05, 8)
 	accepted.Acknowledged = &regression.Excuse{Reason: "the new grammar", Until: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
 	slow := find("search", regression.Slowdown, regression.Confirmed, "", 0.2, 6)
 	slow.Path, slow.Note = nil, "everything takes 1.20 times as long as before: machine or environment, no single function"
-	findings := []regression.Finding{big, find("search", regression.Regression, regression.Suspect, "regexp.MustCompile", 0.1, 5), accepted, slow,
-		find("search", regression.Regression, regression.Suspect, hostile, 0.01, 4), find("search", regression.Improvement, regression.Confirmed, "sort.Sort", -0.1, -7),
-		find("search", regression.Regression, regression.Transient, "gone", 0.1, 5), find("search", regression.Moved, regression.Confirmed, "moved", 0.1, 5)}
-	analysis := &regression.Analysis{History: []string{"run-1", "run-2", "run-8"}, Tested: []string{"run-9"}, Threshold: 3.6, Blocks: 8, Noisy: 2, Unstable: []regression.Finding{},
+	findings := []regression.Finding{big, find("search", regression.Regression, regression.Suspect, "regexp.MustCompile", 0.1, 5), accepted,
+		slow,
+		find("search", regression.Regression, regression.Suspect, hostile, 0.01, 4),
+		find("search", regression.Improvement, regression.Confirmed, "sort.Sort", -0.1, -7),
+		find("search", regression.Regression, regression.Transient, "gone", 0.1, 5),
+		find("search", regression.Moved, regression.Confirmed, "moved", 0.1, 5)}
+	analysis := &regression.Analysis{History: []string{"run-1", "run-2", "run-8"}, Tested: []string{"run-9"}, Threshold: 3.6, Blocks: 8,
+		Noisy: 2, Unstable: []regression.Finding{},
 		Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: 0.085}}}}
 	res := &regression.Result{Findings: findings, Benchmarks: []regression.Benchmark{
-		{Benchmark: testrun.Benchmark{Group: "shop", Name: "checkout"}, Type: cpu, Findings: findings[:1], Analyses: []*regression.Analysis{analysis},
-			LeftOut: []history.LeftOut{{Reason: "another machine", Runs: 3}}, Warnings: []string{hostile}, Ranked: []regression.Candidate{{Function: "regexp.MustCompile", Score: 19.5}}},
+		{Benchmark: testrun.Benchmark{Group: "shop", Name: "checkout"}, Type: cpu, Findings: findings[:1],
+			Analyses: []*regression.Analysis{analysis},
+			LeftOut:  []history.LeftOut{{Reason: "another machine", Runs: 3}}, Warnings: []string{hostile},
+			Ranked: []regression.Candidate{{Function: "regexp.MustCompile", Score: 19.5}}},
 		{Benchmark: testrun.Benchmark{Group: "shop", Name: "new <&|\x00"}, Type: cpu, Reason: "too few runs: 1 before the tested run, at least 3 are needed"},
-		{Benchmark: testrun.Benchmark{Group: "shop", Name: "search"}, Type: cpu, Findings: findings[4:6], Analyses: []*regression.Analysis{analysis}},
+		{Benchmark: testrun.Benchmark{Group: "shop", Name: "search"}, Type: cpu, Findings: findings[4:6],
+			Analyses: []*regression.Analysis{analysis}},
 	}}
 	step := func(name, status string, diff float64) expansion.Step {
 		return expansion.Step{Function: name, Diff: diff, CandidateDiff: 5.55e8, CandidateScore: 55.5, Status: status}
 	}
 	levels := []float64{0, 0, 0, 0.196}
 	ev := []evidence.Evidence{{
-		Runs:   []evidence.Run{{Key: "run-1"}, {Key: "run-2"}, {Key: "run-8"}, {Key: "run-9", Tested: true}},
-		Metric: &evidence.Metric{Name: "time/op", Unit: "ns/op", Values: []float64{6.6e6, 0, 7.1e6, 8.9e6}, Band: []evidence.Level{{Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.85e6, Deviation: 0.2e6}}},
+		Runs: []evidence.Run{{Key: "run-1"}, {Key: "run-2"}, {Key: "run-8"}, {Key: "run-9", Tested: true}},
+		Metric: &evidence.Metric{Name: "time/op", Unit: "ns/op", Values: []float64{6.6e6, 0, 7.1e6, 8.9e6},
+			Band: []evidence.Level{{Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.85e6, Deviation: 0.2e6}}},
 		Candidates: []evidence.Candidate{
-			{Function: "regexp.MustCompile", Finding: big.ID, Actual: 0.196, Diff: 0.196, Score: 19.5, Status: "+", Levels: levels, Band: make([]evidence.Level, 4),
-				Contexts: &expansion.Expansion{Function: "regexp.MustCompile", Children: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step("regexp.parse", "+", 1.6e8)}, {step("regexp.MustCompile", "", 1)}},
+			{Function: "regexp.MustCompile", Finding: big.ID, Actual: 0.196, Diff: 0.196, Score: 19.5, Status: "+", Levels: levels,
+				Band: make([]evidence.Level, 4),
+				Contexts: &expansion.Expansion{Function: "regexp.MustCompile",
+					Children: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step("regexp.parse", "+", 1.6e8)},
+						{step("regexp.MustCompile", "", 1)}},
 					Parents: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step(hostile, "", 6.5e8)}}}},
 			{Function: hostile, Self: true, Expected: 0.04, Actual: 0.05, Diff: 0.01, Score: 2.5, Levels: levels, Band: make([]evidence.Level, 4)},
 		}}, {}, {}}
@@ -159,7 +176,8 @@ func TestHostileNames(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if !utf8.Valid(b.Bytes()) || bytes.ContainsAny(b.Bytes(), "\x1b\x00") || name != "report.json" && bytes.ContainsRune(b.Bytes(), '\u202e') {
+		if !utf8.Valid(b.Bytes()) || bytes.ContainsAny(b.Bytes(), "\x1b\x00") ||
+			name != "report.json" && bytes.ContainsRune(b.Bytes(), '\u202e') {
 			t.Errorf("%s holds characters that a terminal obeys", name)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -188,7 +206,8 @@ func TestHostileNames(t *testing.T) {
 // code block, which has a frame or is indented.
 func inCode(line, text string) bool {
 	before, _, _ := strings.Cut(line, text)
-	return strings.Contains(before, "`") || strings.HasPrefix(line, " ") || !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "<")
+	return strings.Contains(before, "`") || strings.HasPrefix(line, " ") ||
+		!strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "<")
 }
 
 // TestMarkdownFits: whatever there is to say, the document fits a comment, is whole,
@@ -258,7 +277,8 @@ func TestPlotBounds(t *testing.T) {
 // TestBandWidth: the band of a plot is as wide as it is asked for.
 func TestBandWidth(t *testing.T) {
 	band := func(width float64) (n int) {
-		p := plot{values: []float64{0, 5, 5, 10}, band: []evidence.Level{{}, {Mean: 5, Deviation: 1}, {Mean: 5, Deviation: 1}, {Mean: 5, Deviation: 1}}, width: width,
+		p := plot{values: []float64{0, 5, 5, 10}, band: []evidence.Level{{}, {Mean: 5, Deviation: 1}, {Mean: 5, Deviation: 1},
+			{Mean: 5, Deviation: 1}}, width: width,
 			label: func(float64) string { return "" }}
 		for _, line := range p.lines() {
 			n += strings.Count(line, "░")
@@ -284,7 +304,8 @@ func TestSARIFForGitHub(t *testing.T) {
 	}
 	fallback := 0
 	for _, res := range log.Runs[0].Results {
-		if len(res.Locations) != 1 || res.Locations[0].Physical == nil || res.Locations[0].Physical.Artifact.URI == "" || res.Locations[0].Physical.Region.StartLine < 1 {
+		if len(res.Locations) != 1 || res.Locations[0].Physical == nil || res.Locations[0].Physical.Artifact.URI == "" ||
+			res.Locations[0].Physical.Region.StartLine < 1 {
 			t.Errorf("%s: %+v", res.Message.Text, res.Locations)
 		} else if res.Locations[0].Physical.Artifact.URI == "go.mod" {
 			fallback++
@@ -321,7 +342,8 @@ func TestCommentOfSevenBenchmarks(t *testing.T) {
 		change.Function = fmt.Sprintf("github.com/acme/shop/pricing.rule%d", i)
 		change.Also, change.Code = nil, codeOf(20)
 		r.Changes = append(r.Changes, change)
-		benchmark.Benchmark = &regression.Benchmark{Benchmark: testrun.Benchmark{Group: "shop", Name: fmt.Sprint("benchmark", i)}, Type: benchmark.Type, Findings: benchmark.Findings, Analyses: benchmark.Analyses}
+		benchmark.Benchmark = &regression.Benchmark{Benchmark: testrun.Benchmark{Group: "shop", Name: fmt.Sprint("benchmark", i)},
+			Type: benchmark.Type, Findings: benchmark.Findings, Analyses: benchmark.Analyses}
 		r.Benchmarks = append(r.Benchmarks, benchmark)
 	}
 	var b bytes.Buffer
@@ -376,7 +398,8 @@ func TestSARIFStructure(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(b.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 || log.Runs[0].Tool.Driver.Name == "" {
+	if err := json.Unmarshal(b.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 ||
+		log.Runs[0].Tool.Driver.Name == "" {
 		t.Fatalf("%v: %.200s", err, b.String())
 	}
 	levels := []string{"none", "note", "warning", "error"}
@@ -389,7 +412,8 @@ func TestSARIFStructure(t *testing.T) {
 	metricResults := 0
 	for _, res := range log.Runs[0].Results {
 		ok := slices.Contains(levels, res.Level) && slices.Contains([]string{"new", "unchanged", "updated", "absent"}, res.BaselineState) &&
-			res.RuleIndex >= 0 && res.RuleIndex < len(rules) && rules[res.RuleIndex].ID == res.RuleID && res.Message.Text != "" && len(res.PartialFingerprints) == 1
+			res.RuleIndex >= 0 && res.RuleIndex < len(rules) && rules[res.RuleIndex].ID == res.RuleID && res.Message.Text != "" &&
+			len(res.PartialFingerprints) == 1
 		for _, s := range res.Suppressions {
 			ok = ok && (s.Kind == "inSource" || s.Kind == "external")
 		}
@@ -412,7 +436,8 @@ func TestBriefHidden(t *testing.T) {
 	moved.Kind = regression.Moved
 	before := len(r.Brief(0).Notes)
 	r.Changes = append(r.Changes, moved)
-	if notes := r.Brief(0).Notes; len(notes) > 0 && !strings.Contains(notes[len(notes)-1], "moved or transient") || len(notes) == 0 || before > len(notes) {
+	if notes := r.Brief(0).Notes; len(notes) > 0 && !strings.Contains(notes[len(notes)-1], "moved or transient") || len(notes) == 0 ||
+		before > len(notes) {
 		t.Errorf("%d notes, then %q", before, notes)
 	}
 }
@@ -420,7 +445,8 @@ func TestBriefHidden(t *testing.T) {
 // TestOnlyChanged: what is left out is still counted, also after a trip over HTTP.
 func TestOnlyChanged(t *testing.T) {
 	of := func(name, reason string, findings int) Benchmark {
-		return Benchmark{Benchmark: &regression.Benchmark{Benchmark: testrun.Benchmark{Name: name}, Reason: reason, Findings: make([]regression.Finding, findings)}}
+		return Benchmark{Benchmark: &regression.Benchmark{Benchmark: testrun.Benchmark{Name: name}, Reason: reason,
+			Findings: make([]regression.Finding, findings)}}
 	}
 	r := &Report{Benchmarks: []Benchmark{of("a", "", 0), of("a", "", 0), of("b", "", 1), of("c", "too few runs", 0), of("d", "", 0)},
 		Metrics: &metrics.Table{Rows: []metrics.Row{{Metric: "a"}, {Metric: "b", Significant: true}, {Metric: "c", Fails: true}}}}

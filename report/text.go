@@ -77,7 +77,8 @@ func (t *text) line(indent, format string, args ...any) {
 // rankings and functions that were requested.
 func (b *Benchmark) shown(d Detail) bool {
 	list := b.Evidence.Candidates
-	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Method != "" || slices.ContainsFunc(list, func(c evidence.Candidate) bool { return c.Requested }))
+	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Method != "" ||
+		slices.ContainsFunc(list, func(c evidence.Candidate) bool { return c.Requested }))
 }
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
@@ -180,7 +181,8 @@ func traceRows(c *evidence.Candidate, trace expansion.Trace, down bool, typ prof
 		if down {
 			at = len(trace) - 1 - i
 		}
-		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ.Unit, typ.Scale), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), scoreOf(c, s.CandidateScore), s.Status}
+		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ.Unit, typ.Scale),
+			words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), scoreOf(c, s.CandidateScore), s.Status}
 	}
 	return rows
 }
@@ -230,7 +232,8 @@ func (b *Benchmark) moved() (notes []string) {
 	for i := range b.Findings {
 		f := &b.Findings[i]
 		note := "no cost: " + words.Clean(f.Note)
-		if f.Kind == regression.Moved && f.Status != regression.Transient && f.Note != "" && len(notes) < mostMoved && !slices.Contains(notes, note) {
+		if f.Kind == regression.Moved && f.Status != regression.Transient && f.Note != "" && len(notes) < mostMoved &&
+			!slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}
@@ -247,7 +250,8 @@ func (r *Report) metricOf(b *Benchmark) string {
 	}
 	for i := range r.Metrics.Rows {
 		row := &r.Metrics.Rows[i]
-		if row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name && row.Metric == m.Name && row.Base.Median > 0 && row.Head.Median > 0 {
+		if row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name && row.Metric == m.Name &&
+			row.Base.Median > 0 && row.Head.Median > 0 {
 			text := words.Metric(row.Base.Median, row.Unit) + " → " + words.Metric(row.Head.Median, row.Unit)
 			if row.Significant {
 				text += " (" + words.SignedPercent(row.Change) + ")"
@@ -301,7 +305,8 @@ func (b *Benchmark) detectable() string {
 	for _, d := range a.Detectable.Changes {
 		if d.Share == 0.05 {
 			head, base := b.branches()
-			return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head, len(a.History), base, words.Percent(d.Change))
+			return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head,
+				len(a.History), base, words.Percent(d.Change))
 		}
 	}
 	return ""

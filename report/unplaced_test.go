@@ -29,7 +29,8 @@ func TestMetricBeyondHistory(t *testing.T) {
 			}
 			n := int(6 * (m - 100)) // the profile is longer too, so that the machine is as fast
 			runs = append(runs, runtest.Run{Benchmark: "b", Branch: "main", Metric: m + float64(i%3)/2,
-				Stacks: fmt.Sprintf("main;load %d, main;sort %d, main;plan %d, main;join %d", 500+3*(i%2)+5*n/6, 300+n/2-2*(i%3), 200+n/3+i%2, 150+n/4)})
+				Stacks: fmt.Sprintf("main;load %d, main;sort %d, main;plan %d, main;join %d", 500+3*(i%2)+5*n/6, 300+n/2-2*(i%3), 200+n/3+i%2,
+					150+n/4)})
 		}
 		res, err := regression.Find(t.Context(), runtest.Store(t, runs...), store.Query{}, regression.Request{})
 		if err != nil {
@@ -49,9 +50,11 @@ func TestMetricBeyondHistory(t *testing.T) {
 // TestDetectsOfTested: the smallest change printed is that of the runs that were tested together.
 func TestDetectsOfTested(t *testing.T) {
 	of := func(runs []string, change float64) *regression.Analysis {
-		return &regression.Analysis{History: []string{"1", "2", "3", "4"}, Tested: runs, Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: change}}}}
+		return &regression.Analysis{History: []string{"1", "2", "3", "4"}, Tested: runs,
+			Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: change}}}}
 	}
-	b := &Benchmark{Benchmark: &regression.Benchmark{Analyses: []*regression.Analysis{of([]string{"6"}, 0.085), of([]string{"5", "6"}, 0.06), of([]string{"5"}, 0.085)}}}
+	b := &Benchmark{Benchmark: &regression.Benchmark{Analyses: []*regression.Analysis{of([]string{"6"}, 0.085), of([]string{"5", "6"}, 0.06),
+		of([]string{"5"}, 0.085)}}}
 	if got := b.detectable(); got != "2 runs against 4: detects changes of at least 6.0%" {
 		t.Error(got)
 	}
@@ -61,7 +64,8 @@ func TestDetectsOfTested(t *testing.T) {
 // says at which level it would be.
 func TestLevels(t *testing.T) {
 	r := New(&regression.Result{}, nil, nil, nil)
-	r.Metrics = &metrics.Table{Level: 0.025, Others: 0.0125, Rows: []metrics.Row{{Metric: "cpu/op", P: 0.013, Significant: true}, {Metric: "time/op", P: 0.013}}}
+	r.Metrics = &metrics.Table{Level: 0.025, Others: 0.0125,
+		Rows: []metrics.Row{{Metric: "cpu/op", P: 0.013, Significant: true}, {Metric: "time/op", P: 0.013}}}
 	if got := r.metricsSummary(); got != "1 of 2 changed significantly; significant is p ≤ 0.025 of the metric that judges a benchmark, p ≤ 0.0125 of others, because 2 are compared" {
 		t.Error(got)
 	}

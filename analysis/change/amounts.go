@@ -19,7 +19,8 @@ func (w *walker) amounts(base, tested []int, old bool) (found []stated) {
 		}
 	}
 	if f := w.now.Grown(w.cols(base), w.cols(tested), w.o.Options); f != nil {
-		found = append(found, stated{Finding: *f, first: tested[0], runs: len(tested), program: shareOf(f), sure: w.sure(f, tested, false), old: old})
+		found = append(found, stated{Finding: *f, first: tested[0], runs: len(tested), program: shareOf(f), sure: w.sure(f, tested, false),
+			old: old})
 	}
 	return found
 }

@@ -50,7 +50,8 @@ type step struct {
 // files are the nights of a program, with operations and a metric.
 func files(seed uint64, nights int, g grown) []*store.File {
 	r := rand.New(rand.NewPCG(seed, 1))
-	expect := map[string]float64{"main;load;parse": 300, "main;load;parse;token": 220, "main;load;read": 250, "main;load": 20, "main;query;plan": 150, "main;query;scan": 520,
+	expect := map[string]float64{"main;load;parse": 300, "main;load;parse;token": 220, "main;load;read": 250, "main;load": 20,
+		"main;query;plan": 150, "main;query;scan": 520,
 		"main;query;scan;filter": 310, "main;query;join": 330, "main;query;join;hash": 190, "main;write;encode": 260, "main;write;flush": 120,
 		"main;write;encode;copy": 150, "main;log;format": 90, "main;log": 60, "main;gc": 70, "main;query;scan;token": 100}
 	forest := &calltree.Forest{}
@@ -70,9 +71,11 @@ func files(seed uint64, nights int, g grown) []*store.File {
 		self := runtest.Vector(forest, run)
 		key := fmt.Sprintf("n%03d", i)
 		f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: "b"},
-			Run:     testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
-			Metrics: []testrun.Metric{{Name: "time", Mean: sum / 10, Unit: "ns/op", Better: testrun.Lower, Primary: true}, testrun.NewOperations(1000, false)},
-			Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: self, Samples: self.Sum(), Hash: profile.Hash{byte(i), byte(seed)}}}}
+			Run: testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
+			Metrics: []testrun.Metric{{Name: "time", Mean: sum / 10, Unit: "ns/op", Better: testrun.Lower, Primary: true},
+				testrun.NewOperations(1000, false)},
+			Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: self,
+				Samples: self.Sum(), Hash: profile.Hash{byte(i), byte(seed)}}}}
 		list = append(list, f)
 	}
 	return list
@@ -131,7 +134,8 @@ func TestLifeOfAChange(t *testing.T) {
 			t.Fatalf("night %d: %s %+v", n, v.Status, v.Changes)
 		}
 		c := v.Changes[0]
-		if c.State != Confirmed || c.ID != id || c.Onset.Run.Run != "n015" || c.Onset.LastGood.Run != "n014" || c.Seen.Run != "n015" || c.Runs != n-15 {
+		if c.State != Confirmed || c.ID != id || c.Onset.Run.Run != "n015" || c.Onset.LastGood.Run != "n014" || c.Seen.Run != "n015" ||
+			c.Runs != n-15 {
 			t.Errorf("night %d: %+v", n, c)
 		}
 		if s := c.Finding.Delta.Share; s < 0.07 || s > 0.13 || c.Finding.Function != "filter" || c.Explains < 0.5 || c.Explains > 1.7 {
@@ -139,7 +143,8 @@ func TestLifeOfAChange(t *testing.T) {
 		}
 	}
 	v = night(t, list, 33)
-	if v.Status != Unchanged || len(v.Open()) != 0 || len(v.Changes) != 1 || v.Changes[0].State != Ended || v.Changes[0].End.Run != "n030" || v.Changes[0].ID != id {
+	if v.Status != Unchanged || len(v.Open()) != 0 || len(v.Changes) != 1 || v.Changes[0].State != Ended || v.Changes[0].End.Run != "n030" ||
+		v.Changes[0].ID != id {
 		t.Errorf("three nights after: %s %+v", v.Status, v.Changes)
 	}
 	if v = night(t, list, 40); len(v.Changes) != 1 || v.Changes[0].End.Run != "n030" {
@@ -151,7 +156,8 @@ func TestLifeOfAChange(t *testing.T) {
 func TestSecondChange(t *testing.T) {
 	list := files(2, 45, steps(step{"main;query;scan;filter", 2, 15, 0}, step{"main;write;encode", 2, 25, 35}))
 	v := night(t, list, 30)
-	if len(v.Open()) != 2 || v.Changes[0].Finding.Function != "encode" || v.Changes[0].Onset.Run.Run != "n025" || v.Changes[1].Onset.Run.Run != "n015" {
+	if len(v.Open()) != 2 || v.Changes[0].Finding.Function != "encode" || v.Changes[0].Onset.Run.Run != "n025" ||
+		v.Changes[1].Onset.Run.Run != "n015" {
 		t.Fatalf("%+v", v.Changes)
 	}
 	v = night(t, list, 45)
@@ -207,7 +213,8 @@ func TestGain(t *testing.T) {
 		t.Fatalf("%s %+v", v.Status, v.Changes)
 	}
 	v := night(t, list, 35)
-	if v.Status != Slower || len(v.Open()) != 1 || !v.Changes[0].Costs() || v.Changes[0].Onset.Run.Run != "n030" || len(v.Changes) != 2 || v.Changes[1].End.Run != "n030" {
+	if v.Status != Slower || len(v.Open()) != 1 || !v.Changes[0].Costs() || v.Changes[0].Onset.Run.Run != "n030" || len(v.Changes) != 2 ||
+		v.Changes[1].End.Run != "n030" {
 		t.Errorf("%s %+v", v.Status, v.Changes)
 	}
 }
@@ -252,7 +259,8 @@ func TestAmounts(t *testing.T) {
 		return list
 	}
 	v := night(t, live(500000, 510000, 490000, 505000, 500000, 495000, 900000, 910000, 905000), 9)
-	if v.Status != Slower || len(v.Open()) != 1 || v.Changes[0].State != Confirmed || v.Changes[0].Onset.Run.Run != "n006" || v.Changes[0].Runs != 3 {
+	if v.Status != Slower || len(v.Open()) != 1 || v.Changes[0].State != Confirmed || v.Changes[0].Onset.Run.Run != "n006" ||
+		v.Changes[0].Runs != 3 {
 		t.Fatalf("a step: %s %+v", v.Status, v.Changes)
 	}
 	v = night(t, live(500000, 510000, 490000, 505000, 500000, 495000, 900000, 910000, 905000, 500000, 505000), 11)
@@ -276,7 +284,8 @@ func TestAmounts(t *testing.T) {
 	if v = night(t, live(few...), 6); len(v.Open()) != 0 {
 		t.Errorf("little growth of runs: %+v", v.Changes)
 	}
-	if v = night(t, snapshots(few...), 6); len(v.Open()) != 1 || v.Changes[0].State != Confirmed || v.Changes[0].Finding.Kind != regression.Leak || !v.Changes[0].Drifts {
+	if v = night(t, snapshots(few...), 6); len(v.Open()) != 1 || v.Changes[0].State != Confirmed ||
+		v.Changes[0].Finding.Kind != regression.Leak || !v.Changes[0].Drifts {
 		t.Errorf("a leak: %+v", v.Changes)
 	}
 	v = night(t, live(grows...), 7)
@@ -308,7 +317,8 @@ func TestContinues(t *testing.T) {
 		nights := rapid.IntRange(5, 30).Draw(t, "nights")
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			from := rapid.IntRange(3, nights).Draw(t, "from")
-			changes = append(changes, step{rapid.SampledFrom(paths).Draw(t, "path"), rapid.Float64Range(0.5, 2).Draw(t, "factor"), from, from + rapid.IntRange(1, 20).Draw(t, "lasts")})
+			changes = append(changes, step{rapid.SampledFrom(paths).Draw(t, "path"), rapid.Float64Range(0.5, 2).Draw(t, "factor"), from,
+				from + rapid.IntRange(1, 20).Draw(t, "lasts")})
 		}
 		list := files(rapid.Uint64Range(0, 200).Draw(t, "seed"), nights, steps(changes...))
 		ctx := context.Background()

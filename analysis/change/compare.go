@@ -75,7 +75,8 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 			w.v.Weather = &Weather{w.v.Newest, 1 + f.Delta.Share}
 		}
 		if f.Kind.Costs() && f.Delta.Share > 0 || f.Kind == regression.Improvement && f.Delta.Share < 0 {
-			found = append(found, stated{Finding: f, first: tested[0], runs: len(tested), program: programOf(a), sure: w.sure(&f, tested, weather), old: old, weather: weather})
+			found = append(found, stated{Finding: f, first: tested[0], runs: len(tested), program: programOf(a), sure: w.sure(&f, tested, weather),
+				old: old, weather: weather})
 		}
 	}
 	return found, nil

@@ -70,5 +70,6 @@ func Of(f regression.Finding, onset Run, before *Run, runs int) Change {
 	if f.Status == regression.Suspect {
 		state = Suspect
 	}
-	return Change{ID: idOf(&f, onset.Run), State: state, Onset: Onset{Run: onset, LastGood: before}, Seen: onset, Finding: f, Runs: runs, Before: []int{}, After: []int{}}
+	return Change{ID: idOf(&f, onset.Run), State: state, Onset: Onset{Run: onset, LastGood: before}, Seen: onset, Finding: f, Runs: runs,
+		Before: []int{}, After: []int{}}
 }

@@ -319,7 +319,8 @@ func (c *Change) of(list []regression.Finding) *regression.Finding {
 // sort orders the changes.
 func (v *Verdict) sort() {
 	slices.SortStableFunc(v.Changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), -cmp.Compare(a.After[0], b.After[0]), -cmp.Compare(btoi(a.Costs()), btoi(b.Costs())),
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), -cmp.Compare(a.After[0], b.After[0]),
+			-cmp.Compare(btoi(a.Costs()), btoi(b.Costs())),
 			-cmp.Compare(a.Finding.Delta.Share, b.Finding.Delta.Share), cmp.Compare(a.ID, b.ID))
 	})
 	v.Changes = v.Changes[:min(len(v.Changes), len(v.Open())+mostOthers)]

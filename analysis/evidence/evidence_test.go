@@ -61,7 +61,8 @@ func TestGather(t *testing.T) {
 		t.Errorf("metric %+v", b.Metric)
 	}
 	c := b.Candidates[0]
-	if c.Function != "b" || c.Finding == "" || c.Status != "" || math.Abs(c.Expected-400.0/2200) > 0.01 || math.Abs(c.Actual-500.0/2200) > 0.01 {
+	if c.Function != "b" || c.Finding == "" || c.Status != "" || math.Abs(c.Expected-400.0/2200) > 0.01 ||
+		math.Abs(c.Actual-500.0/2200) > 0.01 {
 		t.Errorf("candidate %+v", c)
 	}
 	if c.Contexts == nil || len(c.Contexts.Parents) == 0 {
@@ -77,7 +78,8 @@ func TestGather(t *testing.T) {
 	}
 	// A recursive function counts once, its self without what it calls.
 	g := gatherer{b: &res.Benchmarks[0], profiles: profiles(t, st)}
-	levels := []*Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)},
+	levels := []*Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)},
+		{Function: "main", Levels: make([]float64, 12)},
 		{Function: "main", Self: true, Levels: make([]float64, 12)}}
 	if err := g.programLevels(ctx, st, levels); err != nil {
 		t.Fatal(err)
@@ -95,7 +97,8 @@ func TestGather(t *testing.T) {
 		t.Errorf("self level of main %v, want 100/2200", got)
 	}
 	// The paper's levels are totals.
-	totals := []*Candidate{{Absolute: true, Function: "a", Levels: make([]float64, 12)}, {Absolute: true, Function: "main", Levels: make([]float64, 12)}}
+	totals := []*Candidate{{Absolute: true, Function: "a", Levels: make([]float64, 12)},
+		{Absolute: true, Function: "main", Levels: make([]float64, 12)}}
 	if err := g.totals(ctx, st, totals); err != nil {
 		t.Fatal(err)
 	}

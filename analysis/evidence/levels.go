@@ -76,7 +76,8 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 // split returns the runs that a candidate compares, as indexes: the sides of its finding, which for
 // a change are the runs since its onset and those before, else the tested runs and their history.
 func (g *gatherer) split(c *Candidate) (before, after []int) {
-	if at := slices.IndexFunc(g.b.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding }); at >= 0 && g.b.Findings[at].Sides != nil {
+	if at := slices.IndexFunc(g.b.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding }); at >= 0 &&
+		g.b.Findings[at].Sides != nil {
 		s := g.b.Findings[at].Sides
 		for t := range g.profiles {
 			switch key := g.profiles[t].Run.Key; {

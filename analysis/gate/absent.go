@@ -74,7 +74,8 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 	}
 	c.Benchmarks = append(c.Benchmarks, gone...)
 	slices.SortStableFunc(c.Benchmarks, func(a, b regression.Benchmark) int {
-		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name), cmp.Compare(a.Type.Name, b.Type.Name))
+		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name),
+			cmp.Compare(a.Type.Name, b.Type.Name))
 	})
 	return nil
 }

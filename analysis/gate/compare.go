@@ -80,7 +80,8 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 			affected[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = true
 		}
 	}
-	before, err := openCosts(ctx, st, slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return !affected[history.KeyOf(&p)] }), req)
+	before, err := openCosts(ctx, st, slices.DeleteFunc(slices.Clone(base),
+		func(p store.Profile) bool { return !affected[history.KeyOf(&p)] }), req)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,8 @@ const grown = 1.5
 
 // same reports whether the base's finding g is the head's finding f.
 func same(f, g *regression.Finding) bool {
-	return f.Kind.Costs() && g.Kind.Costs() && f.Benchmark == g.Benchmark && f.Group == g.Group && f.Type == g.Type && f.Delta.Share <= grown*g.Delta.Share && f.SameAs(*g)
+	return f.Kind.Costs() && g.Kind.Costs() && f.Benchmark == g.Benchmark && f.Group == g.Group && f.Type == g.Type &&
+		f.Delta.Share <= grown*g.Delta.Share && f.SameAs(*g)
 }
 
 // mostHeadRuns is the maximum number of head runs tested together; older ones are

@@ -151,7 +151,9 @@ func Group(findings []regression.Finding) []Change {
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), compareOnsets(&b.Finding, &a.Finding), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)), cmp.Compare(a.Group, b.Group),
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), compareOnsets(&b.Finding, &a.Finding),
+			-cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
+			cmp.Compare(a.Group, b.Group),
 			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
 	})
 	return list

@@ -37,7 +37,8 @@ func TestParsePolicy(t *testing.T) {
 			t.Errorf("%q is written as %q, which reads as %+v, %v", text, got, again, err)
 		}
 	}
-	for _, text := range []string{"", "suspect", "regression:", "regression:2", "regression:-1%", "regression:NaN", "regression,regression", "regression,suspect:1", "all"} {
+	for _, text := range []string{"", "suspect", "regression:", "regression:2", "regression:-1%", "regression:NaN", "regression,regression",
+		"regression,suspect:1", "all"} {
 		if p, err := ParsePolicy(text); err == nil {
 			t.Errorf("%q: %+v, want an error", text, p)
 		}
@@ -77,7 +78,8 @@ func TestSureSuspects(t *testing.T) {
 
 // TestDoubtless: a slowdown without a place that no machine makes fails in a suite of any size.
 func TestDoubtless(t *testing.T) {
-	f := regression.Finding{Kind: regression.Slowdown, Status: regression.Confirmed, Chance: 0.01, PlaceChance: 0.01, Delta: regression.Delta{Share: 149}}
+	f := regression.Finding{Kind: regression.Slowdown, Status: regression.Confirmed, Chance: 0.01, PlaceChance: 0.01,
+		Delta: regression.Delta{Share: 149}}
 	for _, doubtless := range []bool{false, true} {
 		f.Doubtless = doubtless
 		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, 100)}, Group([]regression.Finding{f}), Policy{})
@@ -96,7 +98,8 @@ func TestOfService(t *testing.T) {
 				rapid.SampledFrom([]string{"regression", "widespread", "slowdown", "improvement", "moved"}).Draw(t, "kind"),
 				rapid.SampledFrom([]string{"suspect", "confirmed", "transient", "acknowledged"}).Draw(t, "status"),
 				rapid.SampledFrom([]string{"f", "g", "-"}).Draw(t, "function"), i))
-			f.PlaceChance, f.Chance, f.Unmeasured = rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Bool().Draw(t, "unmeasured")
+			f.PlaceChance, f.Chance, f.Unmeasured = rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Float64Range(0, 1).Draw(t, "chance"),
+				rapid.Bool().Draw(t, "unmeasured")
 			list = append(list, f)
 		}
 		suspects := rapid.Bool().Draw(t, "suspects")
@@ -118,7 +121,8 @@ func TestOfService(t *testing.T) {
 // fail; it stays in the result, which says why it passed.
 func TestSuiteDecides(t *testing.T) {
 	for benchmarks, fails := range map[int]bool{1: true, 2: false, 100: false} {
-		f := regression.Finding{Kind: regression.Slowdown, Status: regression.Confirmed, Function: "hot", Score: 3.4, Chance: 0.002, PlaceChance: 0.002, Delta: regression.Delta{Share: 0.1}}
+		f := regression.Finding{Kind: regression.Slowdown, Status: regression.Confirmed, Function: "hot", Score: 3.4, Chance: 0.002,
+			PlaceChance: 0.002, Delta: regression.Delta{Share: 0.1}}
 		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, benchmarks)}, Group([]regression.Finding{f}), Policy{})
 		if v.Failed != fails || v.Warning+v.Failing != 1 || fails == strings.Contains(v.Why, "1 change is too near to noise to fail a suite of") {
 			t.Errorf("%d benchmarks: %+v", benchmarks, v)
@@ -205,7 +209,8 @@ func TestGroupAndJudge(t *testing.T) {
 		if s := strings.Join(got, "  "); s != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.policy, s, c.want)
 		}
-		if v.Failed != (failing > 0) || v.Failing != failing || v.Warning != 3-failing || v.Acknowledged != 1 || v.Judged != 1 || len(v.Unjudged) != 1 {
+		if v.Failed != (failing > 0) || v.Failing != failing || v.Warning != 3-failing || v.Acknowledged != 1 || v.Judged != 1 ||
+			len(v.Unjudged) != 1 {
 			t.Errorf("%s: %+v", c.policy, v)
 		}
 	}
@@ -280,8 +285,10 @@ func put(t *testing.T, st store.Store, benchmark string, run testrun.Run, values
 		counts["main;"+string(rune('a'+i))] = x
 	}
 	f := &calltree.Forest{}
-	rec := &store.Record{Type: profile.NamedType(profile.CPUSamples), Samples: 1, Forest: f, Self: runtest.Vector(f, counts), Hash: profile.Hash{byte(len(run.Key)) + run.Key[len(run.Key)-1], benchmark[0]}}
-	runtest.Put(t, st, &store.File{Name: run.Key, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark}, Run: run, Records: []*store.Record{rec}})
+	rec := &store.Record{Type: profile.NamedType(profile.CPUSamples), Samples: 1, Forest: f, Self: runtest.Vector(f, counts),
+		Hash: profile.Hash{byte(len(run.Key)) + run.Key[len(run.Key)-1], benchmark[0]}}
+	runtest.Put(t, st, &store.File{Name: run.Key, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark}, Run: run,
+		Records: []*store.Record{rec}})
 }
 
 // TestCompare: a head that was measured before its base, on two machines.
@@ -290,10 +297,13 @@ func TestCompare(t *testing.T) {
 	noise := []int64{3, -7, 11, -2, 5, -9, 1, 8}
 	for i, x := range noise {
 		day := time.Date(2026, 3, 10+i, 0, 0, 0, 0, time.UTC)
-		put(t, st, "b", testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: day, Branch: "main", Machine: "m"}, 800+x, 900-x, 1000+2*x, 1100, 1200-x, 700+x)
+		put(t, st, "b", testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: day, Branch: "main", Machine: "m"}, 800+x, 900-x, 1000+2*x, 1100,
+			1200-x, 700+x)
 	}
-	put(t, st, "b", testrun.Run{Key: "base-x", Date: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), Branch: "main", Machine: "other"}, 10, 10, 10, 10, 10, 10)
-	put(t, st, "b", testrun.Run{Key: "head-0", Date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Branch: "topic", Machine: "m"}, 1600, 900, 1000, 1100, 1200, 700)
+	put(t, st, "b", testrun.Run{Key: "base-x", Date: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), Branch: "main", Machine: "other"}, 10, 10,
+		10, 10, 10, 10)
+	put(t, st, "b", testrun.Run{Key: "head-0", Date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Branch: "topic", Machine: "m"}, 1600, 900,
+		1000, 1100, 1200, 700)
 	put(t, st, "b", testrun.Run{Key: "head-1", Branch: "topic", Machine: "m"}, 1580, 905, 1003, 1090, 1190, 702)
 	ctx := context.Background()
 	side := func(branch string) []store.Profile {
@@ -338,7 +348,8 @@ func TestCompareSuites(t *testing.T) {
 	}
 	put(t, st, "two", testrun.Run{Key: "head-0", Date: day(20), Branch: "topic"}, 800, 900, 1000, 1100)
 	put(t, st, "two", testrun.Run{Key: "head-1", Date: day(21), Branch: "topic"}, 801, 900, 1000, 1100)
-	put(t, st, "two", testrun.Run{Key: "head-2", Date: day(19), Branch: "topic", Attributes: map[string]string{history.FlaggedAttribute: "true"}}, 1, 900, 1, 1)
+	put(t, st, "two", testrun.Run{Key: "head-2", Date: day(19), Branch: "topic",
+		Attributes: map[string]string{history.FlaggedAttribute: "true"}}, 1, 900, 1, 1)
 	put(t, st, "one", testrun.Run{Key: "head-1", Date: day(21), Branch: "topic"}, 801, 900, 1000, 1100)
 	list, err := st.Profiles(t.Context(), store.Query{})
 	if err != nil {
@@ -435,10 +446,12 @@ func TestTested(t *testing.T) {
 // show a large change. A widespread change fails only if a measurement confirms it; the
 // verdict says which is missing.
 func TestPlaceAndRate(t *testing.T) {
-	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "f", Chance: 0.02, PlaceChance: 1e-9, RateChance: 0.002, Delta: regression.Delta{Share: 0.8}}
+	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "f", Chance: 0.02, PlaceChance: 1e-9,
+		RateChance: 0.002, Delta: regression.Delta{Share: 0.8}}
 	small, unsure := f, f
 	small.Delta.Share, unsure.RateChance = 0.3, 0.05
-	wide := regression.Finding{Kind: regression.Widespread, Status: regression.Confirmed, Chance: 1e-9, PlaceChance: 1e-9, Unmeasured: true, Delta: regression.Delta{Share: 0.2}}
+	wide := regression.Finding{Kind: regression.Widespread, Status: regression.Confirmed, Chance: 1e-9, PlaceChance: 1e-9, Unmeasured: true,
+		Delta: regression.Delta{Share: 0.2}}
 	for _, c := range []struct {
 		name  string
 		f     regression.Finding

@@ -71,7 +71,8 @@ func (a *Acknowledgement) concerns(f *Finding) bool {
 	case a.ID != "":
 		return a.ID == f.ID
 	}
-	return a.Function != "" && (f.Function != "" && matches(a.Function, f.Function) || f.Headline != nil && f.Headline.Own && matches(a.Function, f.Headline.Function))
+	return a.Function != "" && (f.Function != "" && matches(a.Function, f.Function) ||
+		f.Headline != nil && f.Headline.Own && matches(a.Function, f.Headline.Function))
 }
 
 // Begins reports whether Since says where histories of the covered benchmarks begin.

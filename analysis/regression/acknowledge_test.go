@@ -11,7 +11,8 @@ import (
 // user's own function, in which the changed function is.
 func TestAcknowledgeAsShown(t *testing.T) {
 	for glob, want := range map[string]bool{"*label*": true, "(anonymous)*": true, "*receipt*": false} {
-		list := []regression.Finding{{Group: "node", Benchmark: "bench", Function: "(anonymous) (shop.js)", Headline: &regression.Headline{Function: "label (shop.js)", Own: true}}}
+		list := []regression.Finding{{Group: "node", Benchmark: "bench", Function: "(anonymous) (shop.js)",
+			Headline: &regression.Headline{Function: "label (shop.js)", Own: true}}}
 		regression.Acknowledge(list, []regression.Acknowledgement{{Function: glob}}, time.Time{})
 		if got := list[0].Acknowledged != nil; got != want {
 			t.Errorf("%s: accepted %t", glob, got)

@@ -205,14 +205,16 @@ func leak(m *history.Matrix, runs []int) growth {
 	if process == "" {
 		return growth{}
 	}
-	g := trend(m, slices.DeleteFunc(slices.Clone(runs), func(t int) bool { return m.Runs[t].Profile.Run.Attributes[ProcessAttribute] != process }), true)
+	g := trend(m, slices.DeleteFunc(slices.Clone(runs),
+		func(t int) bool { return m.Runs[t].Profile.Run.Attributes[ProcessAttribute] != process }), true)
 	g.kind = Leak
 	return g
 }
 
 // finding describes the growth and the function that holds it.
 func (g *growth) finding(s *history.Series, m *history.Matrix, o *Options) Finding {
-	f := Finding{Kind: g.kind, Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect, Score: g.score}
+	f := Finding{Kind: g.kind, Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Parts: []Part{},
+		RuledOut: []RuledOut{}, Status: Suspect, Score: g.score}
 	if g.confirmed {
 		f.Status = Confirmed
 	}

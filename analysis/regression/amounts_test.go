@@ -41,7 +41,8 @@ func TestAmounts(t *testing.T) {
 		}
 		got := ""
 		for _, f := range res.Findings {
-			got += fmt.Sprintf("%s %s %+.0f MiB since %s after %s in %s", f.Kind, f.Status, math.Round(f.Delta.Time.Value/(1<<20)), f.Since.Run, f.Since.LastGood, f.Function)
+			got += fmt.Sprintf("%s %s %+.0f MiB since %s after %s in %s", f.Kind, f.Status, math.Round(f.Delta.Time.Value/(1<<20)), f.Since.Run,
+				f.Since.LastGood, f.Function)
 			if f.Delta.Time.Unit != "bytes" || f.Headline == nil || f.Delta.Time.Low > f.Delta.Time.Value {
 				t.Errorf("%s: %+v", name, f)
 			}

@@ -137,7 +137,8 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	o = o.withDefaults()
 	v := judge(r.sp, &o, hist, tested)
 	rep := newReporter(v, r.series)
-	a := &Analysis{Unstable: []Finding{}, Findings: rep.findings(), Threshold: v.threshold, Blocks: v.blocks, Noisy: v.noisy, Ranked: v.ranked(), Detectable: v.detectable()}
+	a := &Analysis{Unstable: []Finding{}, Findings: rep.findings(), Threshold: v.threshold, Blocks: v.blocks, Noisy: v.noisy,
+		Ranked: v.ranked(), Detectable: v.detectable()}
 	for _, p := range slices.Concat(v.unstable, v.passing) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
@@ -171,7 +172,8 @@ func (f *fit) ranked() []Candidate {
 	var list []Candidate
 	for _, slot := range f.tested {
 		if f.space.kind[slot] == functionSelf && f.diff[slot] > 0 {
-			list = append(list, Candidate{f.space.table.Functions[f.space.item[slot]].Name, f.diff[slot], f.diff[slot] / math.Max(1, f.program), f.score[slot]})
+			list = append(list, Candidate{f.space.table.Functions[f.space.item[slot]].Name, f.diff[slot], f.diff[slot] / math.Max(1, f.program),
+				f.score[slot]})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int {

@@ -96,7 +96,8 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 // runs of the two sides do not overlap. 0: nothing to note.
 func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
 	m := r.sp.matrix
-	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) || r.functions(hist, leastMeanTest) >= leastRowsTested {
+	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) ||
+		r.functions(hist, leastMeanTest) >= leastRowsTested {
 		return 0
 	}
 	for slot := range r.sp.functionSelfs() {

@@ -140,7 +140,8 @@ func newBenchmark(s *history.Series, tested map[store.ProfileID]bool, req *Reque
 }
 
 // one analyses one benchmark, with what others show of its functions; nil: nothing.
-func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request, known *history.Known) (*Benchmark, error) {
+func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request,
+	known *history.Known) (*Benchmark, error) {
 	b := newBenchmark(s, tested, req)
 	b.Warnings = s.Warnings()
 	m, err := history.Load(ctx, st, s)
@@ -326,7 +327,8 @@ func (f Finding) SameAs(g Finding) bool {
 		return true
 	case f.Function == "" || g.Function == "":
 		return true
-	case f.Headline != nil && g.Headline != nil && f.Headline.Own && g.Headline.Own && f.Headline.Function == g.Headline.Function && f.Headline.Calls == g.Headline.Calls:
+	case f.Headline != nil && g.Headline != nil && f.Headline.Own && g.Headline.Own && f.Headline.Function == g.Headline.Function &&
+		f.Headline.Calls == g.Headline.Calls:
 		return true
 	case f.Caller != "" && f.Caller == g.Function, g.Caller != "" && g.Caller == f.Function:
 		return true
@@ -353,8 +355,10 @@ func sortFindings(list []Finding) {
 		return 1 + slices.Index(kindOrder, f.Kind)
 	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
-			-cmp.Compare(math.Abs(a.Delta.Samples), math.Abs(b.Delta.Samples)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)),
+			-cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
+			-cmp.Compare(math.Abs(a.Delta.Samples), math.Abs(b.Delta.Samples)), cmp.Compare(a.Group, b.Group),
+			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
 	})
 }
 

@@ -44,7 +44,8 @@ func TestHeadline(t *testing.T) {
 		before          float64
 	}{
 		{"a library of an own function", price + ";lib/x.Compile;lib/x.parse", nil, "main.price", "lib/x.Compile", false, 210.0 / 1480},
-		{"a new call of a library", "runtime.main;main.main;main.serve;main.store;lib/x.Compile", nil, "main.store", "lib/x.Compile", false, 250.0 / 1480},
+		{"a new call of a library", "runtime.main;main.main;main.serve;main.store;lib/x.Compile", nil, "main.store", "lib/x.Compile", false,
+			250.0 / 1480},
 		{"a new own function", "runtime.main;main.main;main.serve;main.load;main.check;lib/x.Hash", nil, "main.load", "main.check", false, 300.0 / 1480},
 		{"its own code", "runtime.main;main.main;main.serve;main.log", nil, "main.log", "", false, 120.0 / 1480},
 		{"no own function on the path", "lib/x.Pool;lib/x.Work", []string{"main"}, "lib/x.Pool", "", true, 0},
@@ -61,7 +62,8 @@ func TestHeadline(t *testing.T) {
 			continue
 		}
 		h, d := list[0].Headline, list[0].Delta
-		if h.Function != c.function || h.Calls != c.calls || h.New != c.isNew || h.Own == c.isNew || math.Abs(d.Before-c.before) > 0.02 || math.Abs(d.Share-160.0/1480) > 0.02 {
+		if h.Function != c.function || h.Calls != c.calls || h.New != c.isNew || h.Own == c.isNew || math.Abs(d.Before-c.before) > 0.02 ||
+			math.Abs(d.Share-160.0/1480) > 0.02 {
 			t.Errorf("%s: %+v, %+v", c.name, h, d)
 		}
 		if (list[0].Presence == New) != strings.Contains(list[0].Note+string(list[0].Presence), "new") {
@@ -116,7 +118,8 @@ func TestFunctionThatOnlyCallsALibrary(t *testing.T) {
 		}
 	})
 	list := costs(find(t, put(t, b), Request{}).Findings)
-	if len(list) != 1 || list[0].Function != "main.sign" || list[0].Headline.Calls != "lib/sha.Sum" || len(list[0].Parts) != 1 || list[0].Parts[0].Function != "lib/sha.block" {
+	if len(list) != 1 || list[0].Function != "main.sign" || list[0].Headline.Calls != "lib/sha.Sum" || len(list[0].Parts) != 1 ||
+		list[0].Parts[0].Function != "lib/sha.block" {
 		t.Errorf("%+v", list)
 	}
 }
@@ -158,7 +161,8 @@ func TestFalls(t *testing.T) {
 		if c.isFaster && faster >= 0 && res.Findings[faster].Headline.Function != c.fallenName {
 			t.Errorf("%s: %+v", c.name, res.Findings[faster])
 		}
-		if c.note != "" && !slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Kind == Moved && strings.HasPrefix(f.Note, c.note) }) {
+		if c.note != "" && !slices.ContainsFunc(res.Findings,
+			func(f Finding) bool { return f.Kind == Moved && strings.HasPrefix(f.Note, c.note) }) {
 			t.Errorf("%s: no note in %+v", c.name, res.Findings)
 		}
 	}
@@ -198,7 +202,8 @@ func TestCostThatTheMetricShows(t *testing.T) {
 		}
 		if at >= 0 && c.want {
 			f := list[at]
-			if f.Function != "main.render" || f.Headline.Calls != "main.blend" || !strings.Contains(f.Note, "metric") || f.Delta.Share <= 0 || f.Delta.Share >= f.Delta.Gross {
+			if f.Function != "main.render" || f.Headline.Calls != "main.blend" || !strings.Contains(f.Note, "metric") || f.Delta.Share <= 0 ||
+				f.Delta.Share >= f.Delta.Gross {
 				t.Errorf("%s: %+v, %+v", c.name, f, f.Headline)
 			}
 		}
@@ -250,7 +255,8 @@ func TestLargeRegressionOfAFixedTime(t *testing.T) {
 			b.metrics = append(b.metrics, 70*whole*(1+wave))
 		}
 		list := costs(find(t, put(t, b), Request{}).Findings)
-		if len(list) != 1 || list[0].Kind != Regression || list[0].Function != "main.verify" || math.Abs(list[0].Delta.Share-c.cost) > 0.3*c.cost {
+		if len(list) != 1 || list[0].Kind != Regression || list[0].Function != "main.verify" ||
+			math.Abs(list[0].Delta.Share-c.cost) > 0.3*c.cost {
 			t.Errorf("%d runs, %v: %+v", c.runs, c.cost, list)
 		}
 	}
@@ -289,7 +295,8 @@ func TestProgramsOfFewFunctions(t *testing.T) {
 			b.runs = append(b.runs, run)
 			b.metrics = append(b.metrics, 10*sum*math.Exp(c.noise*r.NormFloat64()))
 		}
-		if list := costs(find(t, put(t, b), Request{}).Findings); len(list) != 1 || named(&list[0]) != "main.find" || math.Abs(list[0].Delta.Share-c.times) > 0.4*c.times {
+		if list := costs(find(t, put(t, b), Request{}).Findings); len(list) != 1 || named(&list[0]) != "main.find" ||
+			math.Abs(list[0].Delta.Share-c.times) > 0.4*c.times {
 			t.Errorf("%+v: %+v", c, list)
 		}
 	}

@@ -159,7 +159,8 @@ func concerning(b *Benchmark, proofs []proof) (*history.Known, []testrun.Benchma
 		}
 		n := len(known.Renamed) + len(known.Inlined)
 		for _, r := range p.Renamed {
-			if (named[r.Base] || named[r.Head]) && !slices.ContainsFunc(known.Renamed, func(k history.Rename) bool { return k.Base == r.Base || k.Head == r.Head }) {
+			if (named[r.Base] || named[r.Head]) && !slices.ContainsFunc(known.Renamed,
+				func(k history.Rename) bool { return k.Base == r.Base || k.Head == r.Head }) {
 				known.Renamed = append(known.Renamed, r)
 			}
 		}

@@ -390,7 +390,8 @@ func (f *fit) attributed(p *place) bool {
 		if q == calltree.NoNode {
 			break
 		}
-		if slot := f.space.at(nodeTotal, q); slot != noRow && f.isTested[slot] && d < attributionShare*f.level[slot]*math.Sqrt(f.overdispersion[slot]) {
+		if slot := f.space.at(nodeTotal, q); slot != noRow && f.isTested[slot] &&
+			d < attributionShare*f.level[slot]*math.Sqrt(f.overdispersion[slot]) {
 			p.from = slot
 			return true
 		}

@@ -68,7 +68,8 @@ func newPursuit(f *fit) *pursuit {
 	rows, nodes := len(f.space.kind), f.space.table.Len()
 	return &pursuit{fit: f, restDiff: clone(f.diff), restLevel: clone(f.level), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
 		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
-		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes), walk: f.space.newWalk()}
+		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes),
+		walk: f.space.newWalk()}
 }
 
 // run returns the places in the order of discovery.

@@ -67,7 +67,8 @@ func TestSlowerWithoutPlace(t *testing.T) {
 		}
 	}
 	list := costs(find(t, put(t, noisy(1, 9, double)), Request{}).Findings)
-	if len(list) != 1 || list[0].Kind != Slowdown && list[0].Kind != Widespread || list[0].Function != "" || list[0].Status != Suspect || math.Abs(list[0].Delta.Share-1) > 0.4 {
+	if len(list) != 1 || list[0].Kind != Slowdown && list[0].Kind != Widespread || list[0].Function != "" || list[0].Status != Suspect ||
+		math.Abs(list[0].Delta.Share-1) > 0.4 {
 		t.Errorf("%+v", list)
 	}
 	hot := fixed(&bench{group: "g", name: "b"})
@@ -79,7 +80,8 @@ func TestSlowerWithoutPlace(t *testing.T) {
 		hot.runs = append(hot.runs, map[string]int64{"main;main.spin": n, "main": 10})
 	}
 	list = costs(find(t, put(t, hot), Request{}).Findings)
-	if len(list) != 1 || list[0].Kind != Slowdown || !strings.Contains(list[0].Note, "place not certain") || math.Abs(list[0].Delta.Share-1) > 0.1 {
+	if len(list) != 1 || list[0].Kind != Slowdown || !strings.Contains(list[0].Note, "place not certain") ||
+		math.Abs(list[0].Delta.Share-1) > 0.1 {
 		t.Errorf("one hot function: %+v", list)
 	}
 	if list := costs(find(t, put(t, noisy(1, 9, nil)), Request{}).Findings); len(list) > 0 {
@@ -138,7 +140,8 @@ func TestGainsOfOneFunction(t *testing.T) {
 				scan, join = 500, 450
 			}
 			run["main"], run[at] = 5, 5
-			run[at+";github.com/a/x.Read;github.com/a/x.scan"], run[at+";github.com/b/y.Write;github.com/b/y.join"], run[at+";github.com/c/z.Sum"] = scan, join, 800
+			run[at+";github.com/a/x.Read;github.com/a/x.scan"], run[at+";github.com/b/y.Write;github.com/b/y.join"], run[at+
+				";github.com/c/z.Sum"] = scan, join, 800
 		})
 		gains := 0
 		for _, f := range find(t, put(t, b), Request{Options: Options{Own: []string{"main"}}}).Findings {
@@ -215,7 +218,8 @@ func TestFallIsUsedOnce(t *testing.T) {
 		}
 	})), Request{})
 	list := costs(res.Findings)
-	if len(list) != 1 || list[0].Headline == nil || list[0].Headline.Function != "main.price" || math.Abs(list[0].Delta.Share-300.0/1630) > 0.1 {
+	if len(list) != 1 || list[0].Headline == nil || list[0].Headline.Function != "main.price" ||
+		math.Abs(list[0].Delta.Share-300.0/1630) > 0.1 {
 		t.Errorf("%+v", list)
 	}
 }

@@ -48,8 +48,9 @@ func put(t testing.TB, benches ...*bench) store.Store {
 			self := runtest.Vector(forest, run)
 			key := fmt.Sprintf("r%03d", i)
 			f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: b.group, Name: b.name},
-				Run:     testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
-				Records: []*store.Record{{Type: b.typ, Forest: forest, Self: self, Samples: self.Sum(), Hash: profile.Hash{byte(i), byte(len(files)), byte(len(files) >> 8)}}}}
+				Run: testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
+				Records: []*store.Record{{Type: b.typ, Forest: forest, Self: self, Samples: self.Sum(),
+					Hash: profile.Hash{byte(i), byte(len(files)), byte(len(files) >> 8)}}}}
 			if i < len(b.metrics) && b.metrics[i] != 0 {
 				f.Metrics = []testrun.Metric{{Name: "time", Mean: b.metrics[i], Unit: "ms/op", Better: testrun.Lower, Primary: true}}
 			}
@@ -67,7 +68,8 @@ func put(t testing.TB, benches ...*bench) store.Store {
 // path in the last k runs.
 func shop(seed uint64, runs, k int, grown map[string]float64) *bench {
 	r := rand.New(rand.NewPCG(seed, 1))
-	expect := map[string]float64{"main;load;parse": 300, "main;load;parse;token": 220, "main;load;read": 250, "main;load": 20, "main;query;plan": 150, "main;query;scan": 520,
+	expect := map[string]float64{"main;load;parse": 300, "main;load;parse;token": 220, "main;load;read": 250, "main;load": 20,
+		"main;query;plan": 150, "main;query;scan": 520,
 		"main;query;scan;filter": 310, "main;query;join": 330, "main;query;join;hash": 190, "main;write;encode": 260, "main;write;flush": 120,
 		"main;write;encode;copy": 150, "main;log;format": 90, "main;log": 60, "main;gc": 70, "main;query;scan;token": 100}
 	b := &bench{group: "g", name: "b"}
@@ -116,7 +118,8 @@ func TestPlantedRegression(t *testing.T) {
 			t.Fatalf("seed %d: %d findings: %+v", seed, len(list), list)
 		}
 		f := list[0]
-		if f.Function != "parse" || f.Status != Confirmed || f.Kind != Regression || f.Since.Run != "r018" || f.Since.LastGood != "r017" || strings.Join(f.Path, ";") != "main;load;parse" {
+		if f.Function != "parse" || f.Status != Confirmed || f.Kind != Regression || f.Since.Run != "r018" || f.Since.LastGood != "r017" ||
+			strings.Join(f.Path, ";") != "main;load;parse" {
 			t.Errorf("seed %d: %+v", seed, f)
 		}
 		if share := f.Delta.Share; math.Abs(share-240.0/3140) > 0.03 {
@@ -155,7 +158,8 @@ func TestNewChainIsNamedAfterItsTop(t *testing.T) {
 		b.runs[i]["main;query;compile;inner"] = 6
 	}
 	list := costs(find(t, put(t, b), Request{}).Findings)
-	if len(list) != 1 || list[0].Function != "compile" || list[0].Caller != "query" || list[0].Presence != New || len(list[0].Parts) == 0 || !slices.Contains(list[0].Parts[0].Path, "inner") {
+	if len(list) != 1 || list[0].Function != "compile" || list[0].Caller != "query" || list[0].Presence != New || len(list[0].Parts) == 0 ||
+		!slices.Contains(list[0].Parts[0].Path, "inner") {
 		t.Errorf("%+v", list)
 	}
 }
@@ -182,7 +186,8 @@ func TestStatuses(t *testing.T) {
 	b.runs[19], b.runs[18] = b.runs[18], b.runs[19]
 	b.metrics = nil
 	res := find(t, put(t, b), Request{})
-	if len(costs(res.Findings)) != 0 || !slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Status == Transient && f.Function == "parse" }) {
+	if len(costs(res.Findings)) != 0 || !slices.ContainsFunc(res.Findings,
+		func(f Finding) bool { return f.Status == Transient && f.Function == "parse" }) {
 		t.Errorf("run before only: %+v", res.Findings)
 	}
 }

@@ -389,7 +389,8 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 	slot, gap := f.space.at(nodeTotal, to), math.Inf(1)
 	f.children(t.Parent[to], func(c int32) {
 		old := f.space.at(nodeTotal, c)
-		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished || t.Functions[t.Func[c]].Package() != t.Functions[t.Func[to]].Package() || !f.surelyGone(t.Func[c], t.Func[to]) {
+		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished ||
+			t.Functions[t.Func[c]].Package() != t.Functions[t.Func[to]].Package() || !f.surelyGone(t.Func[c], t.Func[to]) {
 			return
 		}
 		g := math.Abs(f.diff[slot] + f.diff[old])
@@ -416,7 +417,8 @@ func (r *reporter) movedNote(p *place) string {
 	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
 	if from, to, ok := r.renamedAbove(p.node); ok {
 		d, t := r.diff[r.space.at(nodeTotal, to)], r.space.table
-		return fmt.Sprintf("%s%s to %s (%.1f%%); net %+.1f%%", renamedNote, t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.diff[r.space.at(nodeTotal, from)]))
+		return fmt.Sprintf("%s%s to %s (%.1f%%); net %+.1f%%", renamedNote, t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name,
+			share(d), share(d+r.diff[r.space.at(nodeTotal, from)]))
 	}
 	what := "moved"
 	if _, ok := r.inlined(p); ok {
@@ -495,7 +497,8 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	}
 	node := r.carrying()
 	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head))) && r.everyRunShows(change) || r.doubtless()
-	if !alone && !large && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare || explained >= visible*change*r.rate.before {
+	if !alone && !large && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare ||
+		explained >= visible*change*r.rate.before {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -632,7 +635,8 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	for _, c := range r.changes {
 		explained += c.d
 	}
-	if z < r.fit.threshold && !r.doubtless() || math.Exp(ratio) < 1+r.options.MinGrowth || explained >= visible*math.Expm1(ratio)*r.level[slot] {
+	if z < r.fit.threshold && !r.doubtless() || math.Exp(ratio) < 1+r.options.MinGrowth ||
+		explained >= visible*math.Expm1(ratio)*r.level[slot] {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -651,7 +655,8 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	}
 	se := ratio / z
 	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Before: r.level[slot] / r.all}
-	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time, High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
+	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time,
+		High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
 	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
 	f.setID()
 	return []Finding{f}

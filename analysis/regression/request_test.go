@@ -49,7 +49,8 @@ func TestOnlySelectedRunsAreTested(t *testing.T) {
 		{"two selected, three asked for", topic(0), store.Query{Runs: []string{"r011", "r008"}}, Request{K: 3}, "r008+r011/8"},
 		{"a history of another branch", topic(2), store.Query{}, Request{History: history}, "r011/10 r010+r011/10 r010/10"},
 		{"one run against another branch", topic(1), store.Query{}, Request{History: history}, "r011/11"},
-		{"three asked for against another branch", topic(1), store.Query{Branches: []string{"topic"}}, Request{History: history, K: 3}, "r011/11"},
+		{"three asked for against another branch", topic(1), store.Query{Branches: []string{"topic"}}, Request{History: history, K: 3},
+			"r011/11"},
 		{"two machines in turns", machines, store.Query{}, Request{}, "r011/5 r009+r011/4 r009/4"},
 	} {
 		res, err := Find(t.Context(), put(t, c.b), c.q, c.req)

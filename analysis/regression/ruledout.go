@@ -25,7 +25,8 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
 	}
 	if r.blocks > 0 && r.noisy < blocksLeast {
-		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d comparisons within the history have findings", r.noisy, r.blocks)})
+		list = append(list, RuledOut{"noise of the benchmark",
+			fmt.Sprintf("%d of %d comparisons within the history have findings", r.noisy, r.blocks)})
 	}
 	return list
 }

@@ -26,7 +26,8 @@ func TestPeak(t *testing.T) {
 			if r.IntN(4) == 0 {
 				x *= math.Exp(r.NormFloat64())
 			}
-			terms[i] = term{math.Round(x + math.Sqrt(x)*r.NormFloat64()), mean, 0.0009 + 0.01*r.Float64()*r.Float64(), outlierShare / (3 * (mean + 5))}
+			terms[i] = term{math.Round(x + math.Sqrt(x)*r.NormFloat64()), mean, 0.0009 + 0.01*r.Float64()*r.Float64(),
+				outlierShare / (3 * (mean + 5))}
 		}
 		like := func(g float64) float64 { return likelihood(terms, g) }
 		got := peakOf(func(g float64) float64 { calls++; return like(g) }, low, steps, len(terms), searchStep) // no finer than the steps

@@ -200,7 +200,8 @@ func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) er
 // push returns what one push may cost.
 func (o *Options) push() cost.Limits {
 	return cost.Limits{
-		Read:     cost.Limit{Max: 4 * o.Limits.Message, What: "bytes of all profiles of a push after decompression", Flag: "--continuous-max-profile"},
+		Read: cost.Limit{Max: 4 * o.Limits.Message, What: "bytes of all profiles of a push after decompression",
+			Flag: "--continuous-max-profile"},
 		Expanded: cost.Limit{Max: o.MaxBytes / 4, What: "bytes of the windows of a push, with labels", Flag: "--continuous-max-pending"},
 	}
 }
@@ -242,7 +243,8 @@ func (in *Intake) share(service string, size int64) error {
 	defer in.mu.Unlock()
 	most := in.opts.part(in.opts.MaxBytes)
 	if waiting := in.waiting[service]; waiting > 0 && waiting+size > most {
-		return refusal("queue", "bytes of a service that wait for a commit", waiting+size, most, "--continuous-max-share").of(service).later(retryQueue)
+		return refusal("queue", "bytes of a service that wait for a commit", waiting+size, most,
+			"--continuous-max-share").of(service).later(retryQueue)
 	}
 	return nil
 }

@@ -92,8 +92,9 @@ func addAt(w *intake.Worker, service, content string, second int, labels ...cont
 	if err != nil {
 		return err
 	}
-	return w.Add(&intake.Profile{Profile: p, Service: service, Labels: intake.Labels(labels), Start: time.Unix(1795622400+int64(second), 0), Length: time.Second,
-		Type: func(int) (continuous.Type, bool) { return cpu, true }, Bytes: int64(len(content))})
+	return w.Add(&intake.Profile{Profile: p, Service: service, Labels: intake.Labels(labels), Start: time.Unix(1795622400+int64(second), 0),
+		Length: time.Second,
+		Type:   func(int) (continuous.Type, bool) { return cpu, true }, Bytes: int64(len(content))})
 }
 
 // stored draws series with their sums and paths.
@@ -133,7 +134,8 @@ func TestLabels(t *testing.T) {
 	l := func(name, value string) continuous.Label { return continuous.Label{Name: name, Value: value} }
 	for _, err := range []error{
 		push(in, "a", "f;g 1 endpoint=/x span_id=1\nf;g 2 endpoint=/x span_id=2 thread_name=t\nf 4\nf 8 region=sample", 0, l("region", "eu"), l("process.pid", "7")),
-		push(in, "a", "f 16 one=1 two=2 three=3 four=4\nf 32 k="+strings.Repeat("x", 21), 1, l("region", "eu"), l("region", "us"), l("", "x"), l("x", "")),
+		push(in, "a", "f 16 one=1 two=2 three=3 four=4\nf 32 k="+strings.Repeat("x", 21), 1, l("region", "eu"), l("region", "us"), l("", "x"),
+			l("x", "")),
 		push(in, "a", "f -5\nf 64", 2, l("__session_id__", "1"), l("__other__", "2")),
 	} {
 		if err != nil {
@@ -193,7 +195,8 @@ func TestDefaultService(t *testing.T) {
 	st := mem.New()
 	in := open(t, st, intake.Options{})
 	err := in.Push(t.Context(), "", func(w *intake.Worker) error {
-		p, err := w.Decode("stacks", []byte("f 1\nf 2 service.name=unknown\nf 4 service.name=shop a=b"), func() profile.Decoder { return stacks{} })
+		p, err := w.Decode("stacks", []byte("f 1\nf 2 service.name=unknown\nf 4 service.name=shop a=b"),
+			func() profile.Decoder { return stacks{} })
 		if err != nil {
 			return err
 		}
@@ -290,7 +293,8 @@ func TestQueue(t *testing.T) {
 	go func() { answers <- push(in, "a", "f 1", 0) }()
 	<-g.entered
 	share := push(in, "a", "f 1", 1)
-	if !errors.Is(share, intake.ErrUnavailable) || intake.RetryAfter(share) <= 0 || !strings.Contains(share.Error(), "--continuous-max-share") {
+	if !errors.Is(share, intake.ErrUnavailable) || intake.RetryAfter(share) <= 0 ||
+		!strings.Contains(share.Error(), "--continuous-max-share") {
 		t.Errorf("another push of the service: %v", share)
 	}
 	for _, service := range []string{"b", "d", "e"} {
@@ -324,7 +328,8 @@ func TestRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := push(in, "a", content, 1)
-	if !errors.Is(err, intake.ErrUnavailable) || intake.RetryAfter(err) < 8*time.Second || !strings.Contains(err.Error(), "--continuous-max-rate") {
+	if !errors.Is(err, intake.ErrUnavailable) || intake.RetryAfter(err) < 8*time.Second ||
+		!strings.Contains(err.Error(), "--continuous-max-rate") {
 		t.Errorf("%v, again after %s", err, intake.RetryAfter(err))
 	}
 	if err := push(in, "b", content, 1); err != nil {

@@ -43,13 +43,15 @@ func TestLabelsTimesSets(t *testing.T) {
 	many := samples(8000, "id")
 	var err error
 	n := allocated(func() { err = push(in, "a", many, 0, label(4000)) })
-	if err == nil || !strings.Contains(err.Error(), "bytes of the windows of a push, with labels") || !strings.Contains(err.Error(), "--continuous-max-pending") {
+	if err == nil || !strings.Contains(err.Error(), "bytes of the windows of a push, with labels") ||
+		!strings.Contains(err.Error(), "--continuous-max-pending") {
 		t.Errorf("%v", err)
 	}
 	if n > 40<<20 {
 		t.Errorf("%d MB were allocated", n>>20)
 	}
-	err = push(in, "a", "f 1", 0, label(4000), continuous.Label{Name: "m", Value: strings.Repeat("x", 4000)}, continuous.Label{Name: "n", Value: strings.Repeat("x", 4000)},
+	err = push(in, "a", "f 1", 0, label(4000), continuous.Label{Name: "m", Value: strings.Repeat("x", 4000)},
+		continuous.Label{Name: "n", Value: strings.Repeat("x", 4000)},
 		continuous.Label{Name: "o", Value: strings.Repeat("x", 4000)}, continuous.Label{Name: "p", Value: strings.Repeat("x", 4000)})
 	if err == nil || !strings.Contains(err.Error(), "--continuous-max-series-bytes") || !strings.Contains(err.Error(), "refused: a") {
 		t.Errorf("%v", err)

@@ -62,7 +62,8 @@ func (in *Intake) identity(service string, list continuous.Labels) (s continuous
 	}
 	for _, l := range append(continuous.Labels{{Name: continuous.ServiceLabel, Value: service}}, list...) {
 		if n := max(len(l.Name), len(l.Value)); n > o.MaxLabelBytes {
-			return s, refusal("label-bytes", "bytes of the label "+shorten(l.Name), int64(n), int64(o.MaxLabelBytes), "--continuous-max-label-bytes").of(service)
+			return s, refusal("label-bytes", "bytes of the label "+shorten(l.Name), int64(n), int64(o.MaxLabelBytes),
+				"--continuous-max-label-bytes").of(service)
 		}
 		if !utf8.ValidString(l.Name) || !utf8.ValidString(l.Value) {
 			return s, &invalid{"the label " + shorten(strings.ToValidUTF8(l.Name, "\uFFFD")) + " is not UTF-8"}

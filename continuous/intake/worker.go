@@ -107,7 +107,8 @@ func (w *Worker) Decode(name string, content []byte, makeDecoder func() profile.
 
 // Read is Decode for decoders that return something else: it calls read with the worker's
 // decoder, for a content of size bytes, and with the symbols and limits to decode with.
-func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decoder, read func(profile.Decoder, *profile.Symbols, profile.Limits) error) error {
+func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decoder,
+	read func(profile.Decoder, *profile.Symbols, profile.Limits) error) error {
 	d := w.decoders[name]
 	if d == nil {
 		d = makeDecoder()
@@ -175,10 +176,12 @@ func (w *Worker) Add(p *Profile) (err error) {
 	}
 	now := in.opts.Now()
 	if most := in.opts.MaxAge; most > 0 && p.Start.Add(p.Length).Before(now.Add(-most)) {
-		return refusal("age", "age of a window in seconds", int64(now.Sub(p.Start.Add(p.Length)).Seconds()), int64(most.Seconds()), "--continuous-max-age").of(base.Service)
+		return refusal("age", "age of a window in seconds", int64(now.Sub(p.Start.Add(p.Length)).Seconds()), int64(most.Seconds()),
+			"--continuous-max-age").of(base.Service)
 	}
 	if wait := in.series.spend(base.Service, p.Bytes, now); wait > 0 {
-		return refusal("rate", "bytes per second of a service", p.Bytes, in.opts.MaxRate, "--continuous-max-rate").of(base.Service).later(max(wait, time.Second))
+		return refusal("rate", "bytes per second of a service", p.Bytes, in.opts.MaxRate,
+			"--continuous-max-rate").of(base.Service).later(max(wait, time.Second))
 	}
 	if err := in.share(base.Service, w.bytes[base.Service]); err != nil {
 		return err
@@ -410,7 +413,8 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &continuous.Window{Series: series, Start: p.Start, Length: p.Length, Type: valueType, Self: self, Hash: hash, Untimed: p.Arrival && p.ID != ""})
+		list = append(list, &continuous.Window{Series: series, Start: p.Start, Length: p.Length, Type: valueType, Self: self, Hash: hash,
+			Untimed: p.Arrival && p.ID != ""})
 		rest = rest[n:]
 	}
 	return list, nil
@@ -453,7 +457,8 @@ func (w *Worker) admitted(sets *sets, typ continuous.Type, samples *profile.Samp
 func (w *Worker) admit(sets *sets, at int, typ continuous.Type, now time.Time) (to int, err error) {
 	series := sets.list[at]
 	bare := sets.bareKey(series.Service)
-	c := candidate{key: sets.keys[at].OfType(typ), labels: len(series.Labels) > 0, bytes: series.Labels.Bytes() + series.Facts.Bytes(), service: series.Service, bare: bare.OfType(typ)}
+	c := candidate{key: sets.keys[at].OfType(typ), labels: len(series.Labels) > 0, bytes: series.Labels.Bytes() + series.Facts.Bytes(),
+		service: series.Service, bare: bare.OfType(typ)}
 	e, refused := w.in.series.admit(&c, w.client, now)
 	if refused != nil {
 		series.Type = typ

@@ -8,7 +8,8 @@ import (
 
 // TestNumbers: a number is written exactly, and read as it was written.
 func TestNumbers(t *testing.T) {
-	for text, n := range map[string]Number{"0": Whole(0, 0), "-7": Whole(-7, 0), "0.05": Whole(5, 2), "-1.5": Whole(-1500, 3), "9223372036854775807": Whole(1<<63-1, 0), "0.25": Fraction(25, 2), "null": {Divided: true, Float: nan()}} {
+	for text, n := range map[string]Number{"0": Whole(0, 0), "-7": Whole(-7, 0), "0.05": Whole(5, 2), "-1.5": Whole(-1500, 3),
+		"9223372036854775807": Whole(1<<63-1, 0), "0.25": Fraction(25, 2), "null": {Divided: true, Float: nan()}} {
 		if n.String() != text {
 			t.Errorf("%+v is written %s, want %s", n, n, text)
 		}

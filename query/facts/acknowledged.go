@@ -116,7 +116,9 @@ func strictly(raw json.RawMessage) (regression.Acknowledgement, int64, error) {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return regression.Acknowledgement{}, wrong.Offset, fmt.Errorf("%s: a %s is not what it takes (docs/schema/findings.md)", wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:], wrong.Value)
+		return regression.Acknowledgement{}, wrong.Offset,
+			fmt.Errorf("%s: a %s is not what it takes (docs/schema/findings.md)", wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:],
+				wrong.Value)
 	case err != nil:
 		key := ""
 		if m := unknownKey.FindStringSubmatch(err.Error()); m != nil {
@@ -124,7 +126,8 @@ func strictly(raw json.RawMessage) (regression.Acknowledgement, int64, error) {
 		}
 		keys := []string{"id", "function", "benchmark", "until", "upTo", "reason", "by", "at", "since"}
 		place := max(0, bytes.Index(raw, []byte(`"`+key+`"`)))
-		return regression.Acknowledgement{}, int64(place), fmt.Errorf("unknown key %q%s (keys: %s)", key, words.DidYouMean(key, keys), strings.Join(keys, ", "))
+		return regression.Acknowledgement{}, int64(place),
+			fmt.Errorf("unknown key %q%s (keys: %s)", key, words.DidYouMean(key, keys), strings.Join(keys, ", "))
 	}
 	out, err := a.parsed()
 	return out, 0, err

@@ -61,7 +61,8 @@ func (r *Revision) Has(commit string) bool {
 		return true
 	}
 	short := len(commit) >= leastDigits && len(commit) < len(r.Commit)
-	return short && (strings.HasPrefix(r.Commit, commit) || slices.ContainsFunc(r.Ancestors, func(c string) bool { return strings.HasPrefix(c, commit) }))
+	return short && (strings.HasPrefix(r.Commit, commit) ||
+		slices.ContainsFunc(r.Ancestors, func(c string) bool { return strings.HasPrefix(c, commit) }))
 }
 
 // Ages say when the code of functions changed last, up to a commit.

@@ -38,7 +38,8 @@ func TestAcknowledgementsAreBounded(t *testing.T) {
 			t.Errorf("%s: %v, %v", want, list, err)
 		}
 	}
-	if list, err := ReadAcknowledgements(text(`[{"function": "f*", "until": "2026-11-21"}]`)); err != nil || len(list) != 1 || list[0].Until.IsZero() {
+	if list, err := ReadAcknowledgements(text(`[{"function": "f*", "until": "2026-11-21"}]`)); err != nil || len(list) != 1 ||
+		list[0].Until.IsZero() {
 		t.Error(list, err)
 	}
 	if _, err := ReadAcknowledgements(at("none")); errors.Is(err, fs.ErrNotExist) {

@@ -102,7 +102,8 @@ func acknowledged(ctx context.Context, st store.Reader, f *facts.Facts) (facts.A
 	list, err := s.Accepted(ctx)
 	all := slices.Clone(f.Acknowledged)
 	for _, a := range list {
-		all = append(all, regression.Acknowledgement{ID: a.Finding, Benchmark: a.Benchmark, By: a.By, At: a.At, Until: a.Until, UpTo: a.UpTo, Reason: a.Reason, Stored: true})
+		all = append(all, regression.Acknowledgement{ID: a.Finding, Benchmark: a.Benchmark, By: a.By, At: a.At, Until: a.Until, UpTo: a.UpTo,
+			Reason: a.Reason, Stored: true})
 	}
 	return all, err
 }
@@ -113,7 +114,8 @@ const leastSince = 3
 
 // dated returns a request whose histories begin at the changes that it accepts, as the levels of
 // the list do. Runs of the head, or the newest ones of each line, are tested and no history.
-func dated(ctx context.Context, st store.Reader, q store.Query, req regression.Request, head []store.Profile, newest int) (regression.Request, error) {
+func dated(ctx context.Context, st store.Reader, q store.Query, req regression.Request, head []store.Profile,
+	newest int) (regression.Request, error) {
 	if len(req.Acknowledged) == 0 || req.Service {
 		return req, nil
 	}

@@ -52,7 +52,8 @@ func TestOneSize(t *testing.T) {
 			t.Errorf("seed %d: the program changed by %+.4f, in the diff by %+.4f", seed, program, *diff.RootTotal.Relative)
 		}
 		for row := range diff.Rows.All() {
-			if share := row.Total.Delta.Value() / diff.RootTotal.Base.Value(); row.Function == f.Headline.Function && math.Abs(share/f.Delta.Share-1) > 1e-9 {
+			if share := row.Total.Delta.Value() / diff.RootTotal.Base.Value(); row.Function == f.Headline.Function &&
+				math.Abs(share/f.Delta.Share-1) > 1e-9 {
 				t.Errorf("seed %d: %s is %+.4f of the program in the diff, %+.4f in the finding", seed, row.Function, share, f.Delta.Share)
 			}
 		}
@@ -84,15 +85,18 @@ func TestDiffOfEachChange(t *testing.T) {
 	}
 	for i, f := range list.Findings { // newest first
 		s := f.Sides
-		if s == nil || s.Against != "" || s.After[0] != f.Change.Onset.Run || slices.Contains(s.Before, s.After[0]) || len(s.After) != 8 || i == 0 && s.Before[0] != list.Findings[1].Change.Onset.Run {
+		if s == nil || s.Against != "" || s.After[0] != f.Change.Onset.Run || slices.Contains(s.Before, s.After[0]) || len(s.After) != 8 ||
+			i == 0 && s.Before[0] != list.Findings[1].Change.Onset.Run {
 			t.Fatalf("%+v", s)
 		}
-		diff, err := trees.DiffFunctions(t.Context(), runtest.Store(t, runs...), &trees.DiffRequest{Base: trees.Side{Runs: s.Before}, New: trees.Side{Runs: s.After}})
+		diff, err := trees.DiffFunctions(t.Context(), runtest.Store(t, runs...),
+			&trees.DiffRequest{Base: trees.Side{Runs: s.Before}, New: trees.Side{Runs: s.After}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for row := range diff.Rows.All() {
-			if share := row.Total.Delta.Value() / diff.RootTotal.Base.Value(); row.Function == f.Headline.Function && math.Abs(share/f.Delta.Share-1) > 1e-9 {
+			if share := row.Total.Delta.Value() / diff.RootTotal.Base.Value(); row.Function == f.Headline.Function &&
+				math.Abs(share/f.Delta.Share-1) > 1e-9 {
 				t.Errorf("%s is %+.4f of the program in the diff, %+.4f in the row", row.Function, share, f.Delta.Share)
 			}
 		}
@@ -151,7 +155,8 @@ func TestStateRestsOnShares(t *testing.T) {
 		st := runtest.Store(t, runs...)
 		list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
 		slower := strings.HasPrefix(c.want, "slower")
-		if err != nil || (len(list.Findings) == 1) != slower || slower && list.Findings[0].Function != "parse" || !strings.HasPrefix(list.Benchmarks[0].Outcome.Says, c.want) {
+		if err != nil || (len(list.Findings) == 1) != slower || slower && list.Findings[0].Function != "parse" ||
+			!strings.HasPrefix(list.Benchmarks[0].Outcome.Says, c.want) {
 			t.Errorf("%s: %+v %+v %v", name, list.Benchmarks[0].Outcome, list.Findings, err)
 		}
 		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, nil))
@@ -176,7 +181,8 @@ func TestStateSaysTheMetric(t *testing.T) {
 			if i >= 12 {
 				metric *= 1.25
 			}
-			runs = append(runs, runtest.Run{Benchmark: "b", Metric: metric, Operations: c.operations, Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(1500), of(1500), of(2000), of(1000), of(800), of(700))})
+			runs = append(runs, runtest.Run{Benchmark: "b", Metric: metric, Operations: c.operations,
+				Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(1500), of(1500), of(2000), of(1000), of(800), of(700))})
 		}
 		st := runtest.Store(t, runs...)
 		list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
@@ -186,7 +192,8 @@ func TestStateSaysTheMetric(t *testing.T) {
 		}
 		for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0", "changed": "true"}} {
 			doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, parameters))
-			if err != nil || doc.Headline() != "no finding in 1 benchmark, but 1 metric worse" || len(doc.Benchmarks) > 0 && doc.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
+			if err != nil || doc.Headline() != "no finding in 1 benchmark, but 1 metric worse" ||
+				len(doc.Benchmarks) > 0 && doc.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
 				t.Errorf("%s: the report says %q, %+v, %v", name, doc.Headline(), doc.Benchmarks, err)
 			}
 		}

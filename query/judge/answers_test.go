@@ -89,18 +89,22 @@ func written(t *testing.T, result any, form document.Form) []byte {
 func TestResultsDecode(t *testing.T) {
 	st := manyRuns(t)
 	type values = map[string]string
-	for _, x := range []values{{}, {"invert": "true"}, {"view": "flame"}, {"view": "functions"}, {"view": "functions", "last": "1"}, {"select": "main;query"}, {"average": "mean"}} {
+	for _, x := range []values{{}, {"invert": "true"}, {"view": "flame"}, {"view": "functions"}, {"view": "functions", "last": "1"},
+		{"select": "main;query"}, {"average": "mean"}} {
 		sameAfterDecoding(t, st, trees.TreeView, x)
 	}
-	for _, x := range []values{{}, {"by": "share"}, {"by": "value"}, {"view": "flame"}, {"view": "functions"}, {"view": "functions", "sort": "self"}, {"select": "main;query"},
-		{"net": "true"}, {"net": "true", "view": "functions"}, {"net": "true", "view": "flame"}, {"net": "true", "select": "main;query"}, {"against": "history"}} {
+	for _, x := range []values{{}, {"by": "share"}, {"by": "value"}, {"view": "flame"}, {"view": "functions"},
+		{"view": "functions", "sort": "self"}, {"select": "main;query"},
+		{"net": "true"}, {"net": "true", "view": "functions"}, {"net": "true", "view": "flame"}, {"net": "true", "select": "main;query"},
+		{"against": "history"}} {
 		x["last"] = "1"
 		sameAfterDecoding(t, st, trees.DiffView, x)
 	}
 	for _, by := range []string{"profile", "run", "benchmark", "group", "function"} {
 		sameAfterDecoding(t, st, trees.FindView, values{"pattern": "load", "by": by})
 	}
-	for _, x := range []values{{}, {"expand": "greedy"}, {"method": "thesis"}, {"method": "thesis", "expand": "greedy"}, {"method": "hotelling", "last": "2"}} {
+	for _, x := range []values{{}, {"expand": "greedy"}, {"method": "thesis"}, {"method": "thesis", "expand": "greedy"},
+		{"method": "hotelling", "last": "2"}} {
 		sameAfterDecoding(t, st, MethodView, x)
 	}
 	sameAfterDecoding(t, st, func(*OverviewRequest) query.View[OverviewRequest] { return query.ViewOf(Overview) }, values{})
@@ -110,7 +114,8 @@ func TestResultsDecode(t *testing.T) {
 	sameAfterDecoding(t, st, func(*query.FunctionNamesRequest) query.View[query.FunctionNamesRequest] {
 		return query.ViewOf(query.FunctionNames)
 	}, values{})
-	sameAfterDecoding(t, st, func(*BottlenecksRequest) query.View[BottlenecksRequest] { return query.ViewOf(Bottlenecks) }, values{"contexts": "2", "plots": "1", "expand": "greedy"})
+	sameAfterDecoding(t, st, func(*BottlenecksRequest) query.View[BottlenecksRequest] { return query.ViewOf(Bottlenecks) },
+		values{"contexts": "2", "plots": "1", "expand": "greedy"})
 }
 
 // TestScoresNameTheirWindow: a score says of which runs it is, and amounts have their unit.

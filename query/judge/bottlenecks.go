@@ -94,7 +94,8 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 			return nil, err
 		}
 	}
-	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Section: section, Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Section: section, Rank: bottleneck.Ranking(r.By),
+		Weight: store.Weight(r.Weight), Degree: int(r.Degree),
 		Rows: r.Rows, Contexts: r.Contexts, Plots: r.Plots, Correlating: r.correlating()})
 	if err != nil {
 		return nil, err
@@ -165,7 +166,8 @@ func (r *BottlenecksRequest) measure() string {
 		}
 		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
 	case "correlation":
-		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
+		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method,
+			map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
 			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Over)
 	}
 	return "potential of functions without callees: " + per

@@ -29,7 +29,8 @@ const testedFunctions = 10
 
 // rank replaces the ranking of each benchmark, and the runs that it shows, by those of the
 // method, and returns what is to be said of it.
-func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query, res *regression.Result, req regression.Request) (notes []string, err error) {
+func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query, res *regression.Result,
+	req regression.Request) (notes []string, err error) {
 	method := r.ranking()
 	if method == "" {
 		return nil, nil
@@ -73,7 +74,8 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		series := history.Choose(list, history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)})
 		shown(series, 1)
 		for k := range series {
-			c, err := bottleneck.Find(ctx, st, store.Query{Profiles: store.IDs(series[k].Profiles)}, bottleneck.Options{Rank: bottleneck.Correlation, Rows: max(r.Candidates, 1), Correlating: r.Correlating.options()})
+			c, err := bottleneck.Find(ctx, st, store.Query{Profiles: store.IDs(series[k].Profiles)},
+				bottleneck.Options{Rank: bottleneck.Correlation, Rows: max(r.Candidates, 1), Correlating: r.Correlating.options()})
 			if err != nil {
 				return nil, err
 			}
@@ -95,7 +97,8 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		notes = h.Warnings
 		for _, row := range h.Rows {
 			b := of(row.Group, row.Benchmark, row.Type)
-			notes = append(notes, fmt.Sprintf("%s: T² %.3g of %s in %s, p %.2g", b.Benchmark, row.T2, query.Counted(len(row.Functions), "function"), cmp.Or(row.Subtree, "the program"), row.P))
+			notes = append(notes, fmt.Sprintf("%s: T² %.3g of %s in %s, p %.2g", b.Benchmark, row.T2, query.Counted(len(row.Functions), "function"),
+				cmp.Or(row.Subtree, "the program"), row.P))
 			slices.SortStableFunc(row.Functions, func(x, y paper.HotellingFunction) int {
 				return -cmp.Compare(math.Abs(x.Actual-x.Expected), math.Abs(y.Actual-y.Expected))
 			})

@@ -193,7 +193,8 @@ func listed(c *change.Change, s *history.Series) regression.Finding {
 		}
 		return &regression.Moment{Run: r.Run, Commit: r.Commit, Date: r.Date}
 	}
-	f.Change = &regression.Lasting{Finding: f.ID, State: string(c.State), Onset: *moment(&c.Onset.Run), LastGood: moment(c.Onset.LastGood), End: moment(c.End), Seen: *moment(&c.Seen),
+	f.Change = &regression.Lasting{Finding: f.ID, State: string(c.State), Onset: *moment(&c.Onset.Run), LastGood: moment(c.Onset.LastGood),
+		End: moment(c.End), Seen: *moment(&c.Seen),
 		Runs: c.Runs, Program: c.Program, Explains: c.Explains, Branch: k.Branch, Machine: k.Machine}
 	if k.Pair != "" {
 		f.Change.Pair = pairText(s)
@@ -244,8 +245,10 @@ func (c *changes) list(fits func(f *regression.Finding) bool) (list []regression
 		return &f.Change.Onset
 	}
 	slices.SortStableFunc(list, func(f, g regression.Finding) int {
-		return cmp.Or(cmp.Compare(rank(f.Acknowledged != nil), rank(g.Acknowledged != nil)), at(&g).Date.Compare(at(&f).Date), cmp.Compare(at(&g).Run, at(&f).Run),
-			cmp.Compare(rank(!f.Kind.Costs()), rank(!g.Kind.Costs())), -cmp.Compare(math.Abs(f.Delta.Share), math.Abs(g.Delta.Share)), cmp.Compare(f.ID, g.ID))
+		return cmp.Or(cmp.Compare(rank(f.Acknowledged != nil), rank(g.Acknowledged != nil)), at(&g).Date.Compare(at(&f).Date),
+			cmp.Compare(at(&g).Run, at(&f).Run),
+			cmp.Compare(rank(!f.Kind.Costs()), rank(!g.Kind.Costs())), -cmp.Compare(math.Abs(f.Delta.Share), math.Abs(g.Delta.Share)),
+			cmp.Compare(f.ID, g.ID))
 	})
 	return list
 }
@@ -335,7 +338,8 @@ func (c *changes) worse() map[testrun.Benchmark]*metrics.Row {
 	table := metrics.Compare(metricRuns(res))
 	for i := range table.Rows {
 		r := &table.Rows[i]
-		if b := (testrun.Benchmark{Group: r.Group, Name: r.Benchmark}); r.Significant && r.Worse() >= report.LeastWorse && r.Metric == primary[b] {
+		if b := (testrun.Benchmark{Group: r.Group, Name: r.Benchmark}); r.Significant && r.Worse() >= report.LeastWorse &&
+			r.Metric == primary[b] {
 			of[b] = r
 		}
 	}
@@ -381,7 +385,8 @@ func (c *changes) weather() (lines []string) {
 			on = " on " + words.Clean(k.machine)
 		}
 		n := len(of[k])
-		lines = append(lines, fmt.Sprintf("%d %s%s: all code took %.2f times as long (%s)", n, words.Plural(n, "benchmark"), on, of[k][n/2], words.Clean(k.day)))
+		lines = append(lines, fmt.Sprintf("%d %s%s: all code took %.2f times as long (%s)", n, words.Plural(n, "benchmark"), on, of[k][n/2],
+			words.Clean(k.day)))
 	}
 	return lines
 }
@@ -398,7 +403,8 @@ func (c *changes) result(findings []regression.Finding) *regression.Result {
 	}
 	for i := range c.lines {
 		s, v := &c.lines[i], c.verdicts[i]
-		b := regression.Benchmark{Benchmark: s.Benchmark, Type: s.Type, Findings: own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}], Reason: v.Reason, Profiles: s.Profiles, Tested: 1}
+		b := regression.Benchmark{Benchmark: s.Benchmark, Type: s.Type, Findings: own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}],
+			Reason: v.Reason, Profiles: s.Profiles, Tested: 1}
 		if s.Service {
 			b.Profiles, b.Tested = nil, 0 // releases are no runs of the store
 		} else {

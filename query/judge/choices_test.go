@@ -28,10 +28,12 @@ func TestChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Base != "develop" || len(c.Branches) != 2 || c.Branches[0].Name != "faster" || c.Branches[0].Newest != "p1" || c.Branches[1].Runs != 2 {
+	if c.Base != "develop" || len(c.Branches) != 2 || c.Branches[0].Name != "faster" || c.Branches[0].Newest != "p1" ||
+		c.Branches[1].Runs != 2 {
 		t.Errorf("base %q of %+v", c.Base, c.Branches)
 	}
-	for _, list := range [][2][]string{{c.Groups, {"galloc", "gcpu"}}, {c.Types, {"alloc", "cpu"}}, {c.Machines, {"new", "old"}}, {c.Metrics, {"alloc/op", "cpu/op", "time/op"}}} {
+	for _, list := range [][2][]string{{c.Groups, {"galloc", "gcpu"}}, {c.Types, {"alloc", "cpu"}}, {c.Machines, {"new", "old"}},
+		{c.Metrics, {"alloc/op", "cpu/op", "time/op"}}} {
 		if !slices.Equal(list[0], list[1]) {
 			t.Errorf("%q, want %q", list[0], list[1])
 		}

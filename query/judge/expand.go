@@ -43,7 +43,8 @@ type Expanded struct {
 
 // contextsIn searches the contexts of candidates in a selection, oldest first: of each
 // benchmark the newest run is compared with those before, or all are correlated.
-func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *facts.Facts, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *facts.Facts, list []store.Profile, candidates []expansion.Candidate,
+	c bottleneck.Correlating) (*Expanded, error) {
 	choose := history.Options{Extra: 1}
 	if x.Expand == "correlation" {
 		choose = history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)}
@@ -53,7 +54,8 @@ func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *facts.Facts,
 
 // contexts searches the contexts of candidates in the runs of benchmarks, of which the
 // last ones are tested.
-func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, benchmarks []history.Series, tested int, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, benchmarks []history.Series, tested int,
+	candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
 	d, err := expansion.Load(ctx, st, benchmarks, tested, x.Expand == "informed")
 	if err != nil {
 		return nil, err
@@ -81,8 +83,9 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, f *facts.Facts, b
 		sel = expansion.Greedy(score)
 		out.Warnings = append(out.Warnings, d.Warnings()...)
 	}
-	out.Expansions = expansion.Expand(d, words.First(candidates, x.Top), sel, expansion.Options{MaxDepth: x.MaxDepth, MaxBreadth: x.Breadth, Threshold: x.Threshold,
-		NoChildren: x.Direction == "callers", NoParents: x.Direction == "callees"})
+	out.Expansions = expansion.Expand(d, words.First(candidates, x.Top), sel,
+		expansion.Options{MaxDepth: x.MaxDepth, MaxBreadth: x.Breadth, Threshold: x.Threshold,
+			NoChildren: x.Direction == "callers", NoParents: x.Direction == "callees"})
 	return out, nil
 }
 
@@ -95,7 +98,8 @@ func (x *Expand) halfLife() time.Duration {
 }
 
 // recency returns how long ago the code of a function changed; nil without a repository.
-func (x *Expand) recency(ctx context.Context, f *facts.Facts, benchmarks []history.Series, functions []profile.Function) (expansion.Recency, error) {
+func (x *Expand) recency(ctx context.Context, f *facts.Facts, benchmarks []history.Series,
+	functions []profile.Function) (expansion.Recency, error) {
 	repo := f.Source()
 	if repo == nil {
 		return nil, nil

@@ -135,7 +135,8 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	}
 	of, changed := c.outcomes(), c.list(func(*regression.Finding) bool { return true })
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
-		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
+		i, _ := slices.BinarySearchFunc(all, s.Benchmark,
+			func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
 		if b := all[i]; s.Type.Name == b.mainType {
 			if series, ok := r.series(&s, b, amounts); ok {
 				if note := omittedRuns(&s, b); note != "" {
@@ -168,7 +169,8 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		}
 		out.Notes = append(out.Notes, fmt.Sprintf("no function is named %s in %s", r.Function, query.Counted(len(list), "selected profile")))
 	case r.Metric != "":
-		return nil, fmt.Errorf("%w: no selected profile has a metric %s%s", store.ErrNothing, words.Clean(r.Metric), query.ClosestOrAll(r.Metric, metricNames(list)))
+		return nil, fmt.Errorf("%w: no selected profile has a metric %s%s", store.ErrNothing, words.Clean(r.Metric),
+			query.ClosestOrAll(r.Metric, metricNames(list)))
 	default:
 		out.Notes = append(out.Notes, "no selected profile has a metric: import one with --metric, or give --function")
 	}
@@ -200,7 +202,8 @@ func (r *HistoryRequest) resolved(ctx context.Context, st store.Reader) (*Histor
 		return &one, nil
 	}
 	slices.Sort(found)
-	return nil, param.Errorf("--function %s matches %d functions, name one: %s", r.Function, len(found), strings.Join(words.CleanAll(words.First(found, 10)), ", "))
+	return nil, param.Errorf("--function %s matches %d functions, name one: %s", r.Function, len(found),
+		strings.Join(words.CleanAll(words.First(found, 10)), ", "))
 }
 
 // omittedRuns says which runs of a benchmark are not in a series, and of which branches.
@@ -278,7 +281,8 @@ func (r *HistoryRequest) amounts(ctx context.Context, st store.Reader, list []st
 
 // ofFunction puts the values of the function in the place of the metric's, and sets what it
 // costs; false if no run has it.
-func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []float64, of map[store.ProfileID]int64) (values []float64, has bool) {
+func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []float64, of map[store.ProfileID]int64) (values []float64,
+	has bool) {
 	t := s.typ
 	values = make([]float64, len(s.Runs))
 	perOperation, measured := !t.Momentary(), slices.ContainsFunc(metric, func(v float64) bool { return !math.IsNaN(v) })
@@ -350,7 +354,8 @@ func (s *HistorySeries) ofProgram(compared map[string]*store.Profile) []float64 
 }
 
 func unitPerOperation(t profile.ValueType) string {
-	return map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B", "count": t.Name}[t.Unit] + "/op"
+	return map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B",
+		"count": t.Name}[t.Unit] + "/op"
 }
 
 // series returns the series of one benchmark; false if it has no value.
@@ -366,8 +371,9 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[stor
 		}
 	}
 	m, values, has := kept.values(r.Metric)
-	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better, LeftOut: query.Filled(s.LeftOut),
-		Runs: make([]HistoryRun, len(kept.runs)), Changes: []regression.Finding{}, typ: s.Type}
+	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better,
+		LeftOut: query.Filled(s.LeftOut),
+		Runs:    make([]HistoryRun, len(kept.runs)), Changes: []regression.Finding{}, typ: s.Type}
 	for i, run := range kept.runs {
 		out.Runs[i].Run = run[0].Run
 	}

@@ -95,7 +95,8 @@ func TestHistoryOfAmounts(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
-	if _, err := History(t.Context(), runtest.Store(t, runtest.Run{Benchmark: "a", Type: "cpu", Stacks: "main 1"}), &HistoryRequest{Amount: true, Function: "main"}); err == nil {
+	if _, err := History(t.Context(), runtest.Store(t, runtest.Run{Benchmark: "a", Type: "cpu", Stacks: "main 1"}),
+		&HistoryRequest{Amount: true, Function: "main"}); err == nil {
 		t.Error("a function beside the whole program is accepted")
 	}
 }
@@ -113,7 +114,8 @@ func TestHistoryOfGlobs(t *testing.T) {
 	if len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "runs omitted: 1 of another branch (topic; --branch selects one)") {
 		t.Errorf("notes %q", res.Notes)
 	}
-	if _, err := History(t.Context(), st, &HistoryRequest{Function: "cart.*", Window: 10}); err == nil || !strings.Contains(err.Error(), "matches 2 functions, name one: cart.tax, cart.total") {
+	if _, err := History(t.Context(), st, &HistoryRequest{Function: "cart.*", Window: 10}); err == nil ||
+		!strings.Contains(err.Error(), "matches 2 functions, name one: cart.tax, cart.total") {
 		t.Errorf("several: %v", err)
 	}
 	if _, err := History(t.Context(), st, &HistoryRequest{Function: "nothing*", Window: 10}); err == nil {

@@ -116,7 +116,8 @@ const someBenchmarks = 50
 
 // linesOf returns a query without its conditions on runs of a line.
 func linesOf(q store.Query) store.Query {
-	return store.Query{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Branches: q.Branches, Machines: q.Machines, Types: q.Types}
+	return store.Query{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Branches: q.Branches, Machines: q.Machines,
+		Types: q.Types}
 }
 
 // cutLines takes the lines that have selected profiles, each up to its newest one.

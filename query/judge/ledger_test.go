@@ -27,15 +27,17 @@ func night(benchmark string, i int, salt byte, edit func(*store.File)) *store.Fi
 	forest := &calltree.Forest{}
 	r := rand.New(rand.NewPCG(uint64(i), uint64(len(benchmark))+uint64(salt)))
 	self := map[string]int64{}
-	for path, n := range map[string]int64{"main;load;parse": 300, "main;load;read": 250, "main;query;scan": 520, "main;query;scan;filter": 310, "main;query;join": 330, "main;write;encode": 260, "main;log": 60} {
+	for path, n := range map[string]int64{"main;load;parse": 300, "main;load;read": 250, "main;query;scan": 520,
+		"main;query;scan;filter": 310, "main;query;join": 330, "main;write;encode": 260, "main;log": 60} {
 		if path == "main;query;scan;filter" && benchmark == "a" && i >= 8 && i < 13 {
 			n *= 2
 		}
 		self[path] = n + r.Int64N(n/20+1)
 	}
 	f := &store.File{Name: benchmark, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark},
-		Run:     testrun.Run{Key: fmt.Sprintf("n%02d", i), Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
-		Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: runtest.Vector(forest, self), Hash: profile.Hash{byte(i), salt, byte(len(benchmark))}}}}
+		Run: testrun.Run{Key: fmt.Sprintf("n%02d", i), Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
+		Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest,
+			Self: runtest.Vector(forest, self), Hash: profile.Hash{byte(i), salt, byte(len(benchmark))}}}}
 	if edit != nil {
 		edit(f)
 	}
@@ -95,7 +97,8 @@ func TestKeptVerdictsChangeNothing(t *testing.T) {
 							f.Metrics = []testrun.Metric{{Name: "time", Mean: 1 + r.Float64(), Unit: "ms/op", Better: testrun.Lower, Primary: true}}
 						}
 					}
-					if _, err := st.Put(t.Context(), []*store.File{night(b, i, byte(r.IntN(2)), edit)}, store.PutOptions{Rules: "test", Conflict: store.Replace}); err != nil {
+					if _, err := st.Put(t.Context(), []*store.File{night(b, i, byte(r.IntN(2)), edit)},
+						store.PutOptions{Rules: "test", Conflict: store.Replace}); err != nil {
 						t.Fatal(err)
 					}
 					if r.IntN(10) == 0 {
@@ -222,7 +225,8 @@ func TestReportListsChangesOnly(t *testing.T) {
 func TestPageHasTheDiffOfEachChange(t *testing.T) {
 	st := mem.New()
 	for i := range 13 {
-		if out, err := st.Put(t.Context(), []*store.File{night("a", i, 0, nil)}, store.PutOptions{Rules: "test"}); err != nil || out[0].Err != nil {
+		if out, err := st.Put(t.Context(), []*store.File{night("a", i, 0, nil)}, store.PutOptions{Rules: "test"}); err != nil ||
+			out[0].Err != nil {
 			t.Fatal(err, out)
 		}
 	}

@@ -95,8 +95,9 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 	shown, out.Omitted = query.First(byBenchmark(list), r.Rows)
 	for _, b := range shown {
 		last := b.runs[len(b.runs)-1]
-		out.Benchmarks = append(out.Benchmarks, BenchmarkOverview{Group: b.Group, Name: b.Name, Runs: len(b.runs), Profiles: b.profiles, Types: b.types,
-			Last: last[0].Run, Metric: b.newest(r.Points)})
+		out.Benchmarks = append(out.Benchmarks, BenchmarkOverview{Group: b.Group, Name: b.Name, Runs: len(b.runs), Profiles: b.profiles,
+			Types: b.types,
+			Last:  last[0].Run, Metric: b.newest(r.Points)})
 	}
 	if !r.Quick {
 		if err := out.addOutcomes(ctx, st, r); err != nil {

@@ -50,7 +50,8 @@ func TestRecordedPairs(t *testing.T) {
 			}
 		}
 		recorded(t, st, "pr", "topic", true)
-		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, map[string]string{"base": "attr.side=pr-base", "head": "attr.side=pr-head"}))
+		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t,
+			map[string]string{"base": "attr.side=pr-base", "head": "attr.side=pr-head"}))
 		if err != nil || !check.Verdict.Failed || len(check.Changes) != 1 {
 			t.Fatalf("check: %+v %v", check, err)
 		}
@@ -61,15 +62,18 @@ func TestRecordedPairs(t *testing.T) {
 		}
 		agrees := func(surface string, f *regression.Finding) {
 			t.Helper()
-			if f.Function != want.Function || f.Delta.Share != want.Delta.Share || !strings.HasPrefix(f.ID, want.ID) || f.Since != want.Since || f.Status != want.Status ||
-				f.Change.Pair != "topic against main, recorded in turns" || !strings.HasSuffix(f.Note, f.Change.Pair) || f.Change.Branch != "" || len(f.Sides.Before) != 4 || len(f.Sides.After) != 4 {
+			if f.Function != want.Function || f.Delta.Share != want.Delta.Share || !strings.HasPrefix(f.ID, want.ID) || f.Since != want.Since ||
+				f.Status != want.Status ||
+				f.Change.Pair != "topic against main, recorded in turns" || !strings.HasSuffix(f.Note, f.Change.Pair) || f.Change.Branch != "" ||
+				len(f.Sides.Before) != 4 || len(f.Sides.After) != 4 {
 				t.Errorf("%s, nightly %t: %+v %+v, check has %+v", surface, nightly, f, f.Change, want)
 			}
 		}
 		agrees("regressions", &list.Findings[0])
 		for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0", "changed": "true"}} {
 			doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, parameters))
-			if err != nil || len(doc.Changes) != 1 || strings.Contains(doc.Headline(), "without a verdict") || strings.Contains(fmt.Sprint(doc.Parameters), "at most 0 runs") {
+			if err != nil || len(doc.Changes) != 1 || strings.Contains(doc.Headline(), "without a verdict") ||
+				strings.Contains(fmt.Sprint(doc.Parameters), "at most 0 runs") {
 				t.Fatalf("report: %q %+v %v", doc.Headline(), doc, err)
 			}
 			agrees("report", &doc.Changes[0].Finding)
@@ -83,7 +87,8 @@ func TestRecordedPairs(t *testing.T) {
 			if values == [2]string{"branch", "main"} && !nightly {
 				continue // no run but half a pair
 			}
-			if res, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, map[string]string{values[0]: values[1]})); err != nil || len(res.Findings) != n {
+			if res, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, map[string]string{values[0]: values[1]})); err != nil ||
+				len(res.Findings) != n {
 				t.Errorf("nightly %t, %s: %+v %v", nightly, values, res, err)
 			}
 		}
@@ -96,7 +101,8 @@ func TestRecordedPairs(t *testing.T) {
 			t.Errorf("nightly %t, beside another: %+v %v", nightly, list, err)
 		}
 		recorded(t, st, "repair", "topic", false)
-		if list, err = Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil)); err != nil || len(list.Findings) != 0 || !strings.HasPrefix(list.Benchmarks[0].Outcome.Says, "unchanged: would have seen") {
+		if list, err = Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil)); err != nil || len(list.Findings) != 0 ||
+			!strings.HasPrefix(list.Benchmarks[0].Outcome.Says, "unchanged: would have seen") {
 			t.Errorf("nightly %t, repaired: %+v %v", nightly, list, err)
 		}
 	}

@@ -30,7 +30,8 @@ type Releases struct {
 }
 
 // The sides of a store with runs of releases.
-var ofReleases = Sides{Base: "attr." + releases.SideAttribute + "=" + releases.Base, Head: "attr." + releases.SideAttribute + "=" + releases.Head}
+var ofReleases = Sides{Base: "attr." + releases.SideAttribute + "=" + releases.Base,
+	Head: "attr." + releases.SideAttribute + "=" + releases.Head}
 
 // open returns the store to judge, and its sides: that of the runs, or one with the runs of
 // releases, all of which are compared.
@@ -130,7 +131,8 @@ func judgeRelease(ctx context.Context, p *releases.Plan, o regression.Options) (
 	}
 	out := &judgedRelease{From: p.From.UTC()}
 	o.Service = true
-	compared, _, err := (&chooser{Sides: ofReleases, Facts: &facts.Facts{}}).compare(ctx, c, store.Query{}, history.Distinct(list), 0, regression.Request{Options: o, Window: math.MaxInt32})
+	compared, _, err := (&chooser{Sides: ofReleases, Facts: &facts.Facts{}}).compare(ctx, c, store.Query{}, history.Distinct(list), 0,
+		regression.Request{Options: o, Window: math.MaxInt32})
 	if errors.Is(err, store.ErrNothing) { // no whole block yet
 		return out, nil
 	} else if err != nil {
@@ -218,7 +220,8 @@ func (l *ledger) stampOfRelease(p *releases.Plan) string {
 // other windows than there are now. It stays when windows of the release expired.
 func (l *ledger) keptRelease(v *store.Verdict, p *releases.Plan) *judgedRelease {
 	out := &judgedRelease{}
-	if v == nil || json.Unmarshal(v.Document, out) != nil || v.Stamp != l.stampOfRelease(p) && !(strings.HasPrefix(v.Stamp, l.stamp()+" ") && out.From.Before(p.From)) {
+	if v == nil || json.Unmarshal(v.Document, out) != nil ||
+		v.Stamp != l.stampOfRelease(p) && !(strings.HasPrefix(v.Stamp, l.stamp()+" ") && out.From.Before(p.From)) {
 		return nil
 	}
 	return out

@@ -88,7 +88,8 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 			if err := document.Write(&body, diff, document.Form{Columns: true, Compact: true}); err != nil {
 				return err
 			}
-			doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String() + title, Path: "diff", Query: at, Body: bytes.TrimSpace(body.Bytes())})
+			doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String() + title, Path: "diff",
+				Query: at, Body: bytes.TrimSpace(body.Bytes())})
 		}
 	}
 	return nil
@@ -106,7 +107,8 @@ func reportPage(doc *report.Report) (*web.Report, error) {
 	if err := made.JSON(&b); err != nil {
 		return nil, err
 	}
-	page := &web.Report{Title: "Dendro: " + words.Clean(doc.Headline()), Start: "/report", Nav: []web.Link{{Title: "Findings", Address: "/report"}},
+	page := &web.Report{Title: "Dendro: " + words.Clean(doc.Headline()), Start: "/report",
+		Nav:     []web.Link{{Title: "Findings", Address: "/report"}},
 		Answers: []web.Answer{{Path: "report", Body: json.RawMessage(bytes.TrimSpace(b.Bytes()))}}}
 	for _, a := range doc.Attached {
 		page.Nav = append(page.Nav, web.Link{Title: a.Title, Address: "/" + a.Path + "?" + a.Query})
@@ -293,7 +295,8 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 
 // follow returns the open changes with the evidence that the report shows; with a policy, what
 // the newest runs brought.
-func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Query, req regression.Request, c *changes, policy *gate.Policy) (*regression.Result, error) {
+func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Query, req regression.Request, c *changes,
+	policy *gate.Policy) (*regression.Result, error) {
 	light := policy == nil && r.Candidates == 0 && r.MaxDepth == 0 && len(r.Functions) == 0 && !r.Page && r.ranking() == ""
 	if light || len(c.profiles) == 0 {
 		return c.result(c.open()), nil // no evidence is shown, so that none is computed
@@ -315,7 +318,8 @@ func onBase(list []regression.Finding) []string {
 	var notes []string
 	for i := range words.First(list, most) {
 		f := &list[i]
-		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note),
+			ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
 	}
 	if n := len(list) - most; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))
@@ -324,8 +328,10 @@ func onBase(list []regression.Finding) []string {
 }
 
 // document gathers the evidence and, with a policy, judges.
-func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
-	o := evidence.Options{Functions: r.Functions, BandWidth: r.Band, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
+func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report,
+	error) {
+	o := evidence.Options{Functions: r.Functions, BandWidth: r.Band, Candidates: cmp.Or(r.Candidates, -1),
+		Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
 	o.Ranking, o.Correlating = r.ranking(), r.Correlating.options()
 	if o.Ranking == evidence.Thesis {
 		o.Window = r.Window
@@ -371,7 +377,9 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile, c *chang
 		return strings.Join(values, ", ")
 	}
 	runs := query.Distinct(list, func(p *store.Profile) string { return p.Run.Key })
-	selected := fmt.Sprintf("%s of %s in %s", query.Counted(len(list), "profile"), query.Counted(len(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"), query.Counted(len(runs), "run"))
+	selected := fmt.Sprintf("%s of %s in %s", query.Counted(len(list), "profile"),
+		query.Counted(len(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"),
+		query.Counted(len(runs), "run"))
 	if n := len(runs); n > 1 && !r.Files {
 		selected += fmt.Sprintf(" (%s … %s)", runs[0], runs[n-1])
 	}
@@ -483,7 +491,8 @@ func addCalls(ctx context.Context, st store.Store, findings []*regression.Findin
 		}
 		for k := len(profiles) - 1; k >= 0; k-- { // the newest first
 			p := &profiles[k]
-			if p.HasSource && p.Benchmark.Group == f.Group && p.Benchmark.Name == f.Benchmark && p.Type.Name == f.Type && slices.Contains(f.Sides.After, p.Run.Key) {
+			if p.HasSource && p.Benchmark.Group == f.Group && p.Benchmark.Name == f.Benchmark && p.Type.Name == f.Type &&
+				slices.Contains(f.Sides.After, p.Run.Key) {
 				h := *f.Headline
 				if h.Call, err = trees.CallLine(ctx, st, p, h.Function, h.Calls); err != nil && ctx.Err() != nil {
 					return ctx.Err()

@@ -52,8 +52,10 @@ func release(t *testing.T, st continuous.Store, service string, seed uint64, fac
 				}
 				self = append(self, int64(samples*(1+0.2*r.NormFloat64()))*1e7)
 			}
-			list = append(list, &continuous.Window{Start: time.Date(2026, 11, 20, 6*n, minute, 0, 0, time.UTC), Length: time.Minute, Type: profile.NamedType("cpu"), Forest: forest, Hash: profile.Hash{byte(n), byte(minute), byte(minute >> 8)},
-				Series: continuous.Series{Service: service, Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"},
+			list = append(list, &continuous.Window{Start: time.Date(2026, 11, 20, 6*n, minute, 0, 0, time.UTC), Length: time.Minute,
+				Type: profile.NamedType("cpu"), Forest: forest, Hash: profile.Hash{byte(n), byte(minute), byte(minute >> 8)},
+				Series: continuous.Series{Service: service, Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds",
+					PeriodType: "cpu", PeriodUnit: "nanoseconds"},
 					Labels: continuous.Labels{{Name: "version", Value: fmt.Sprintf("v%d", n+1)}}},
 				Self: calltree.Vector{Nodes: nodes, Self: self}})
 		}
@@ -144,7 +146,8 @@ func TestReleasesAreChanges(t *testing.T) {
 		t.Errorf("of a service: %+v", one)
 	}
 	compared := list(map[string]string{"service": "service3"}).Findings
-	if len(compared) != 1 || compared[0].ID != one.Findings[0].ID || compared[0].Delta.Share != one.Findings[0].Delta.Share || *compared[0].Delta.Time != *one.Findings[0].Delta.Time || compared[0].Since != one.Findings[0].Since {
+	if len(compared) != 1 || compared[0].ID != one.Findings[0].ID || compared[0].Delta.Share != one.Findings[0].Delta.Share ||
+		*compared[0].Delta.Time != *one.Findings[0].Delta.Time || compared[0].Since != one.Findings[0].Since {
 		t.Errorf("a comparison finds %+v, the list has %+v", compared, one.Findings)
 	}
 	for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0", "changed": "true"}} {
@@ -169,7 +172,8 @@ func TestReleasesAreChanges(t *testing.T) {
 			t.Errorf("%s is %q in the overview, %q in the list", b.Group, got, b.Outcome.Says)
 		}
 	}
-	if len(states) != 9 || states["older"] != "v3 slower (1 open change)" || !strings.HasPrefix(states["same"], "v2 unchanged: would have seen ") || !strings.HasPrefix(states["over"], "v3 unchanged") {
+	if len(states) != 9 || states["older"] != "v3 slower (1 open change)" ||
+		!strings.HasPrefix(states["same"], "v2 unchanged: would have seen ") || !strings.HasPrefix(states["over"], "v3 unchanged") {
 		t.Errorf("%q", states)
 	}
 	// What is kept is what is found from nothing, and is read as long as nothing was pushed.

@@ -50,7 +50,8 @@ type chooser struct {
 
 // compare compares the sides in a selection, whose profiles are a list in the order of time.
 // Of the head the newest last runs of each benchmark are tested; 0: all.
-func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, list []store.Profile, last int, req regression.Request) (*gate.Comparison, *sides.Chosen, error) {
+func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, list []store.Profile, last int,
+	req regression.Request) (*gate.Comparison, *sides.Chosen, error) {
 	if r.files {
 		s := fileSides(list, r.Base, r.Head, last)
 		c, err := gate.Compare(ctx, st, gate.Sides{Base: s.Base, Head: s.Head}, tested(req))

@@ -37,7 +37,8 @@ func TestRegressionsOfSides(t *testing.T) {
 		t.Errorf("findings of the head's own branch: %+v", res.Findings)
 	}
 	runs = append(slices.Repeat([]runtest.Run{base}, 8), head)
-	if res := ask(Sides{}); len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != report.Unchanged || res.Benchmarks[0].Outcome.Branch != "main" {
+	if res := ask(Sides{}); len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != report.Unchanged ||
+		res.Benchmarks[0].Outcome.Branch != "main" {
 		t.Errorf("a run of another branch hides the changes of main: %+v", res.Benchmarks)
 	}
 	if err := (&Sides{Head: "fix"}).check(&Judging{}, ""); err == nil {

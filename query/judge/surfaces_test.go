@@ -40,7 +40,8 @@ func TestSurfacesAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Findings) != 1 || list.Findings[0].Since.Run != "n08" || list.Findings[0].Benchmark != "a" || list.Findings[0].Status != regression.Confirmed {
+	if len(list.Findings) != 1 || list.Findings[0].Since.Run != "n08" || list.Findings[0].Benchmark != "a" ||
+		list.Findings[0].Status != regression.Confirmed {
 		t.Fatalf("%+v", list.Findings)
 	}
 	found := list.Findings[0]
@@ -48,14 +49,16 @@ func TestSurfacesAgree(t *testing.T) {
 	for _, b := range list.Benchmarks {
 		of[testrun.Benchmark{Group: b.Group, Name: b.Benchmark}] = b.Outcome
 	}
-	for name, want := range map[string]string{"a": "slower (1 open change)", "bb": "unchanged: would have seen ", "ccc": "not run at HEAD (last: n11)", "dddd": "gone since n07", "eeeee": "too few runs (2 of 4)"} {
+	for name, want := range map[string]string{"a": "slower (1 open change)", "bb": "unchanged: would have seen ",
+		"ccc": "not run at HEAD (last: n11)", "dddd": "gone since n07", "eeeee": "too few runs (2 of 4)"} {
 		if got := of[testrun.Benchmark{Group: "g", Name: name}].Says; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	agrees := func(surface string, b testrun.Benchmark, o *report.Outcome) {
 		t.Helper()
-		if want := of[b]; o == nil || o.Says != want.Says || o.Status != want.Status || o.Finding != want.Finding || o.Share != want.Share || o.More != want.More {
+		if want := of[b]; o == nil || o.Says != want.Says || o.Status != want.Status || o.Finding != want.Finding || o.Share != want.Share ||
+			o.More != want.More {
 			t.Errorf("%s says of %s: %+v; the list says %+v", surface, b, o, want)
 		}
 	}

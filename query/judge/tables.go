@@ -21,8 +21,12 @@ import (
 
 // Table lists the benchmarks of a store, then its services.
 func (r *OverviewResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "benchmark", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("group"), table.TextColumn("benchmark"), table.CountColumn("runs"), table.TextColumn("last"), {Name: "date", Text: table.Date}, table.TextColumn("branch"),
-		table.TextColumn("metric"), table.CountColumn("value"), table.TextColumn("status"), {Name: "change", Right: true, Text: table.SignedPercent}, table.CountColumn("time"), table.TextColumn("since"), table.TextColumn("finding")}}
+	t := &table.Table{Of: "benchmark", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("group"), table.TextColumn("benchmark"), table.CountColumn("runs"), table.TextColumn("last"),
+			{Name: "date", Text: table.Date}, table.TextColumn("branch"),
+			table.TextColumn("metric"), table.CountColumn("value"), table.TextColumn("status"),
+			{Name: "change", Right: true, Text: table.SignedPercent}, table.CountColumn("time"), table.TextColumn("since"),
+			table.TextColumn("finding")}}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
 		var name, value, status, change, cost, since, finding any
@@ -42,8 +46,10 @@ func (r *OverviewResult) Table(bool) *table.Table {
 	}
 	last := t
 	if len(r.Releases) > 0 {
-		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.TextColumn("pushed"), table.TextColumn("type"), table.CountColumn("releases"), table.TextColumn("newest"), {Name: "first seen", Text: table.Date},
-			table.TextColumn("status"), {Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("since"), table.TextColumn("finding")}}
+		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.TextColumn("pushed"),
+			table.TextColumn("type"), table.CountColumn("releases"), table.TextColumn("newest"), {Name: "first seen", Text: table.Date},
+			table.TextColumn("status"), {Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("since"),
+			table.TextColumn("finding")}}
 		last = last.Next
 		for _, x := range r.Releases {
 			row := []any{x.Service, x.Name, x.Type, x.Releases, x.Last.Key, x.Last.Date, x.Outcome.Says, nil, nil, nil}
@@ -54,7 +60,8 @@ func (r *OverviewResult) Table(bool) *table.Table {
 		}
 	}
 	if len(r.Services) > 0 {
-		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.CountColumn("instances"), {Name: "lastSeen", Text: table.Date}}}
+		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.CountColumn("instances"),
+			{Name: "lastSeen", Text: table.Date}}}
 		for _, x := range r.Services {
 			last.Next.Add(x.Service, x.Instances, time.UnixMilli(x.LastSeen))
 		}
@@ -67,15 +74,18 @@ func (r *OverviewResult) Table(bool) *table.Table {
 
 // Table has a row per run, with the largest change beside the run with which it began, or ended.
 func (r *HistoryResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Of: "run", Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, table.CountColumn("value"),
-		table.CountColumn("mean"), table.CountColumn("deviation"), table.CountColumn("cost")}}
+	t := &table.Table{Notes: r.Notes, Of: "run", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date},
+			{Name: "commit", Text: table.Commit}, table.CountColumn("value"),
+			table.CountColumn("mean"), table.CountColumn("deviation"), table.CountColumn("cost")}}
 	amounts := slices.ContainsFunc(r.Series, func(s HistorySeries) bool {
 		return slices.ContainsFunc(s.Runs, func(x HistoryRun) bool { return x.Share != nil })
 	})
 	if amounts {
 		t.Columns = append(t.Columns, table.CountColumn("share"))
 	}
-	t.Columns = append(t.Columns, table.Column{Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("status"), table.TextColumn("function"))
+	t.Columns = append(t.Columns, table.Column{Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("status"),
+		table.TextColumn("function"))
 	number := func(v *float64, unit string) any {
 		if v == nil {
 			return nil
@@ -108,7 +118,8 @@ func (r *HistoryResult) Table(bool) *table.Table {
 					change, status = nil, "ended"
 				}
 			}
-			row := []any{testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit), number(&x.Mean, s.Unit),
+			row := []any{testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit),
+				number(&x.Mean, s.Unit),
 				number(&x.Deviation, s.Unit), number(x.Cost, s.CostUnit)}
 			if amounts {
 				row = append(row, number(x.Share, "share"))
@@ -121,8 +132,10 @@ func (r *HistoryResult) Table(bool) *table.Table {
 
 // Table lists findings.
 func (r *RegressionsResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "finding", Columns: []table.Column{table.TextColumn("status"), table.TextColumn("kind"), {Name: "share", Right: true, Text: table.SignedPercent}, table.CountColumn("cost"), table.CountColumn("score"),
-		table.TextColumn("function"), table.TextColumn("caller"), table.TextColumn("benchmark"), table.TextColumn("since"), table.TextColumn("headline")}}
+	t := &table.Table{Of: "finding", Columns: []table.Column{table.TextColumn("status"), table.TextColumn("kind"),
+		{Name: "share", Right: true, Text: table.SignedPercent}, table.CountColumn("cost"), table.CountColumn("score"),
+		table.TextColumn("function"), table.TextColumn("caller"), table.TextColumn("benchmark"), table.TextColumn("since"),
+		table.TextColumn("headline")}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		status := string(f.Status)
@@ -150,8 +163,9 @@ func (r *ScoresResult) Table(bool) *table.Table {
 		}
 		return c
 	}
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function", Columns: []table.Column{table.PlaceColumn("score"), tenth("expected"), tenth("actual"), tenth("diff"),
-		table.TextColumn("status"), table.TextColumn("function"), table.TextColumn("benchmark"), table.TextColumn("run")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function",
+		Columns: []table.Column{table.PlaceColumn("score"), tenth("expected"), tenth("actual"), tenth("diff"),
+			table.TextColumn("status"), table.TextColumn("function"), table.TextColumn("benchmark"), table.TextColumn("run")}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		t.Add(x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, x.Benchmark, x.Run)
@@ -161,11 +175,15 @@ func (r *ScoresResult) Table(bool) *table.Table {
 
 // Table lists tests of subtrees; for people each with the functions that were tested.
 func (r *HotellingResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function", Columns: []table.Column{{Name: "p", Right: true, Text: table.Format("%.2g")},
-		{Name: "t2", Right: true, Text: table.Format("%.2f")}, {Name: "f", Right: true, Text: table.Format("%.2f")}, table.TextColumn("freedom"), table.TextColumn("runs"), table.TextColumn("subtree"), table.TextColumn("benchmark"), table.TextColumn("run")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function",
+		Columns: []table.Column{{Name: "p", Right: true, Text: table.Format("%.2g")},
+			{Name: "t2", Right: true, Text: table.Format("%.2f")}, {Name: "f", Right: true, Text: table.Format("%.2f")},
+			table.TextColumn("freedom"), table.TextColumn("runs"), table.TextColumn("subtree"), table.TextColumn("benchmark"),
+			table.TextColumn("run")}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		t.Add(x.P, x.T2, x.F, fmt.Sprintf("%d, %d", x.Freedom[0], x.Freedom[1]), fmt.Sprintf("%d against %d", x.Head, x.Base), cmp.Or(x.Subtree, "(whole program)"),
+		t.Add(x.P, x.T2, x.F, fmt.Sprintf("%d, %d", x.Freedom[0], x.Freedom[1]), fmt.Sprintf("%d against %d", x.Head, x.Base),
+			cmp.Or(x.Subtree, "(whole program)"),
 			testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run)
 		for _, f := range x.Functions {
 			if !exact {
@@ -178,7 +196,9 @@ func (r *HotellingResult) Table(exact bool) *table.Table {
 
 // Table lists functions by their correlation with time.
 func (r *CorrelationsResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function", Columns: []table.Column{{Name: "score", Right: true, Text: table.Format("%.3f")}, table.CountColumn("benchmarks"), table.CountColumn("profiles"), table.TextColumn("function")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function",
+		Columns: []table.Column{{Name: "score", Right: true, Text: table.Format("%.3f")}, table.CountColumn("benchmarks"),
+			table.CountColumn("profiles"), table.TextColumn("function")}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		t.Add(x.Score, x.Benchmarks, x.Profiles, x.Function)
@@ -195,15 +215,18 @@ func (r *BottlenecksResult) TableOf(rows []bottleneck.Row, exact bool) *table.Ta
 	if r.Rank == bottleneck.Correlation {
 		score = table.Column{Name: "r", Right: true, Text: table.Format("%+.3f")}
 	}
-	t := &table.Table{Of: "function", Columns: []table.Column{score, query.AmountColumn("self", r.Type.Unit), query.AmountColumn("total", r.Type.Unit),
-		{Name: "samples", Right: true, Text: table.Grouped}, table.CountColumn("profiles"), table.CountColumn("benchmarks"), table.TextColumn("function")}}
+	t := &table.Table{Of: "function", Columns: []table.Column{score, query.AmountColumn("self", r.Type.Unit),
+		query.AmountColumn("total", r.Type.Unit),
+		{Name: "samples", Right: true, Text: table.Grouped}, table.CountColumn("profiles"), table.CountColumn("benchmarks"),
+		table.TextColumn("function")}}
 	contexts := exact && slices.ContainsFunc(rows, func(x bottleneck.Row) bool { return len(x.Contexts) > 0 })
 	if contexts {
 		t.Columns = append(t.Columns, table.CountColumn("contextShare"), table.TextColumn("context"))
 	}
 	for i := range rows {
 		x := &rows[i]
-		cells := []any{x.Score, document.Whole(x.Self, r.Type.Scale), document.Whole(x.Total, r.Type.Scale), x.Samples, x.Profiles, x.Benchmarks, x.Function}
+		cells := []any{x.Score, document.Whole(x.Self, r.Type.Scale), document.Whole(x.Total, r.Type.Scale), x.Samples, x.Profiles, x.Benchmarks,
+			x.Function}
 		if contexts {
 			cells = append(cells, nil, "")
 			if len(x.Contexts) > 0 {

@@ -24,7 +24,8 @@ func put(t *testing.T, st store.Store, benchmark, run string, types ...profile.V
 	file := &store.File{Name: run, Benchmark: testrun.Benchmark{Name: benchmark}, Run: testrun.Run{Key: run}}
 	for i, typ := range types {
 		forest := &calltree.Forest{}
-		r := &store.Record{Type: typ, Samples: 1, Forest: forest, Self: runtest.Vector(forest, map[string]int64{"main;f": 30, "main": 10}), Hash: profile.Hash{byte(i), run[0], benchmark[0]}}
+		r := &store.Record{Type: typ, Samples: 1, Forest: forest, Self: runtest.Vector(forest, map[string]int64{"main;f": 30, "main": 10}),
+			Hash: profile.Hash{byte(i), run[0], benchmark[0]}}
 		r.Type.Name, r.Default = strings.CutPrefix(typ.Name, "*")
 		file.Records = append(file.Records, r)
 	}
@@ -42,7 +43,8 @@ func TestOneType(t *testing.T) {
 	}{
 		{"one type", func(st store.Store) { put(t, st, "b", "r", cpu) }, nil, nil, ""},
 		{"asked for", func(st store.Store) { put(t, st, "b", "r", cpu, alloc) }, []string{"alloc"}, []string{"alloc"}, ""},
-		{"the default of the file", func(st store.Store) { put(t, st, "b", "r", alloc, live, profile.NamedType("lock")) }, nil, []string{"live"}, "alloc, lock"},
+		{"the default of the file", func(st store.Store) { put(t, st, "b", "r", alloc, live, profile.NamedType("lock")) }, nil, []string{"live"},
+			"alloc, lock"},
 		{"of most benchmarks", func(st store.Store) {
 			put(t, st, "a", "r", cpu)
 			put(t, st, "b", "r", live)
@@ -52,7 +54,8 @@ func TestOneType(t *testing.T) {
 			put(t, st, "b", "r", live, alloc)
 			put(t, st, "b", "r", cpu)
 		}, nil, []string{"cpu"}, "alloc, live"},
-		{"unknown defaults", func(st store.Store) { put(t, st, "b", "r", alloc, profile.NamedType("cpu-samples")) }, nil, []string{"cpu-samples"}, "alloc"},
+		{"unknown defaults", func(st store.Store) { put(t, st, "b", "r", alloc, profile.NamedType("cpu-samples")) }, nil,
+			[]string{"cpu-samples"}, "alloc"},
 	} {
 		st := mem.New()
 		c.fill(st)
@@ -60,7 +63,8 @@ func TestOneType(t *testing.T) {
 		if err != nil || !slices.Equal(q.Types, c.want) {
 			t.Errorf("%s: %q, %v, want %q", c.name, q.Types, err, c.want)
 		}
-		if c.others == "" && len(notes) > 0 || c.others != "" && (len(notes) != 1 || !strings.HasSuffix(notes[0], "--type shows others: "+c.others)) {
+		if c.others == "" && len(notes) > 0 || c.others != "" &&
+			(len(notes) != 1 || !strings.HasSuffix(notes[0], "--type shows others: "+c.others)) {
 			t.Errorf("%s: notes %q, want the others: %q", c.name, notes, c.others)
 		}
 	}
@@ -83,7 +87,8 @@ func TestPeriods(t *testing.T) {
 	}
 	b := BottlenecksRequest{}
 	param.Of(&b) // sets the defaults
-	if r, err := Bottlenecks(t.Context(), st, &b); err != nil || r.Rows[0].Score != 0.75 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "sampling periods") {
+	if r, err := Bottlenecks(t.Context(), st, &b); err != nil || r.Rows[0].Score != 0.75 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "sampling periods") {
 		t.Errorf("bottlenecks: %+v, %v", r, err)
 	}
 	b.Weight = "samples"

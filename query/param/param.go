@@ -104,8 +104,9 @@ func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 			}
 			continue
 		}
-		p := &Parameter{Name: prefix + name, Help: f.Tag.Get("help"), Group: in, arg: f.Tag.Get("arg"), Default: f.Tag.Get("default"), Page: f.Tag.Get("page"),
-			min: math.Inf(-1), value: v.Field(i)}
+		p := &Parameter{Name: prefix + name, Help: f.Tag.Get("help"), Group: in, arg: f.Tag.Get("arg"), Default: f.Tag.Get("default"),
+			Page: f.Tag.Get("page"),
+			min:  math.Inf(-1), value: v.Field(i)}
 		if words := f.Tag.Get("choices"); words != "" {
 			p.Choices = strings.Split(words, ",")
 			if _, ok := f.Tag.Lookup("default"); !ok {

@@ -13,7 +13,8 @@ func TestValues(t *testing.T) {
 	if got := Values(&sent); len(got) != 0 {
 		t.Errorf("a request of defaults has the parameters %v", got)
 	}
-	sent.Names, sent.Pairs, sent.Sort, sent.Share, sent.From, sent.Rows, sent.Free = []string{"a;b", ""}, map[string]string{"k": "v=w", "a": "é"}, "self", 0, &share, 7, ""
+	sent.Names, sent.Pairs, sent.Sort, sent.Share, sent.From, sent.Rows, sent.Free = []string{"a;b", ""},
+		map[string]string{"k": "v=w", "a": "é"}, "self", 0, &share, 7, ""
 	var got request
 	list := Of(&got)
 	for name, texts := range Values(&sent) {

@@ -70,11 +70,13 @@ func TestStreamEnds(t *testing.T) {
 	o := &Output{W: &out, Err: &errOut, Format: "tsv"}
 	taken := 0
 	err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(o, counting(10*streamRows, &taken, nil), 3)
-	if lines := strings.Count(out.String(), "\n"); err != nil || lines != 4 || taken != 4 || !strings.Contains(errOut.String(), "stopped after 3 rows (--rows)") {
+	if lines := strings.Count(out.String(), "\n"); err != nil || lines != 4 || taken != 4 ||
+		!strings.Contains(errOut.String(), "stopped after 3 rows (--rows)") {
 		t.Errorf("%v; %d lines, %d rows taken: %s", err, lines, taken, &errOut)
 	}
 	broken := errors.New("broken")
-	if err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(o, counting(streamRows+5, &taken, broken), 0); !errors.Is(err, broken) {
+	if err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(o, counting(streamRows+5, &taken, broken), 0); !errors.Is(err,
+		broken) {
 		t.Errorf("%v", err)
 	}
 }
@@ -82,10 +84,12 @@ func TestStreamEnds(t *testing.T) {
 // TestRows: rows that are made when they are written are those that were added, in every
 // format, and what Messages returns is what Print says beside a table for programs.
 func TestRows(t *testing.T) {
-	rows := [][]any{{"main\x1b[31m", 1, 0.25, nil}, {"Größe\t", int64(-2), math.NaN(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}, {"", int32(3), 1e21, time.Time{}}}
+	rows := [][]any{{"main\x1b[31m", 1, 0.25, nil}, {"Größe\t", int64(-2), math.NaN(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)},
+		{"", int32(3), 1e21, time.Time{}}}
 	blank := func() *Table {
-		return &Table{Notes: []string{"a note\x07"}, Remarks: []string{"a remark"}, Columns: []Column{{Name: "name"}, {Name: "n", Right: true}, {Name: "share"}, {Name: "date"}},
-			Next: &Table{Columns: []Column{{Name: "x"}}, Empty: "nothing"}}
+		return &Table{Notes: []string{"a note\x07"}, Remarks: []string{"a remark"},
+			Columns: []Column{{Name: "name"}, {Name: "n", Right: true}, {Name: "share"}, {Name: "date"}},
+			Next:    &Table{Columns: []Column{{Name: "x"}}, Empty: "nothing"}}
 	}
 	for _, format := range []string{"text", "md", "tsv", "csv"} {
 		print := func(fill func(*Table)) (string, string) {

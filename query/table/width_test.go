@@ -23,7 +23,8 @@ func TestWidth(t *testing.T) {
 				t.Errorf("width %d: %d columns: %s", width, n, line)
 			}
 		}
-		if short := width > 0 && width < 100; !strings.Contains(b.String(), ".receiptStage  run-001") || strings.Contains(b.String(), "…") != short {
+		if short := width > 0 && width < 100; !strings.Contains(b.String(), ".receiptStage  run-001") ||
+			strings.Contains(b.String(), "…") != short {
 			t.Errorf("width %d:\n%s", width, b.String())
 		}
 	}

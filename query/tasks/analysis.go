@@ -179,7 +179,8 @@ func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32)
 		o := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		i := o.element
-		rows = append(rows, stackRow{StackRow: StackRow{Depth: o.depth, Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i], Self: t.Self[i], Count: t.Count[i],
+		rows = append(rows, stackRow{StackRow: StackRow{Depth: o.depth, Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i],
+			Self: t.Self[i], Count: t.Count[i],
 			Branches: o.branches, Only: o.only}, ending: ending[element{tree, i + 1}]})
 		push(i+1, o.depth+1, o.branches)
 	}

@@ -75,8 +75,9 @@ func segmentOf(s traceprof.Segment) Segment {
 
 // Segments lists segments without their spans.
 func Segments(ctx context.Context, st traceprof.Store, r *SegmentsRequest) (*query.List[Segment], error) {
-	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: r.Segments, Traces: r.Traces, Service: r.Service, Instance: r.Instance, Endpoint: r.Endpoint,
-		From: query.Milli(r.Since), To: query.Milli(r.Until), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
+	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: r.Segments, Traces: r.Traces, Service: r.Service, Instance: r.Instance,
+		Endpoint: r.Endpoint,
+		From:     query.Milli(r.Since), To: query.Milli(r.Until), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
 		BySlowest: r.Sort == "latency", NoRaw: true, Offset: r.Offset, Limit: r.Rows})
 	result := &query.List[Segment]{Rows: make([]Segment, len(list))}
 	for i := range list {

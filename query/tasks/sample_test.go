@@ -26,7 +26,8 @@ func sampledStore(t *testing.T) (*mem.Store, [2]string) {
 	var ids [2]string
 	for i := range ids {
 		start := int64(1000 + i*100_000)
-		task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/", Created: start, Start: start, Duration: traceprof.Minute, Period: 7})
+		task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/", Created: start,
+			Start: start, Duration: traceprof.Minute, Period: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,8 @@ func sampledStore(t *testing.T) (*mem.Store, [2]string) {
 		return s
 	}
 	err = errors.Join(
-		st.PutSegments(ctx, traceprof.Segment{ID: "a", Trace: "t", Start: 2000, End: 2060, Raw: raw}, traceprof.Segment{ID: "b", Trace: "t", Start: 1500, End: 1600},
+		st.PutSegments(ctx, traceprof.Segment{ID: "a", Trace: "t", Start: 2000, End: 2060, Raw: raw},
+			traceprof.Segment{ID: "b", Trace: "t", Start: 1500, End: 1600},
 			traceprof.Segment{ID: "quiet", Trace: "t", Start: 1, End: 2}),
 		st.PutSnapshots(ctx, at(tracetest.Picture(ids[0], "a", "A A A-B A-B A-B A @12 A"), 2000), at(tracetest.Picture(ids[0], "b", "M M"), 1500),
 			tracetest.Picture(ids[0], "x", "X X X"), at(tracetest.Picture(ids[1], "a", "A A"), 2000)))
@@ -96,7 +98,8 @@ func TestRanges(t *testing.T) {
 		for _, r := range s.ranges {
 			got = append(got, fmt.Sprintf("%s[%d %d]", r.Segment, r.Start, r.End))
 		}
-		if strings.Join(got, " ") != tt.want || (tt.err == errChoice) != errors.As(err, new(*param.Error)) || tt.err != errChoice && !errors.Is(err, tt.err) {
+		if strings.Join(got, " ") != tt.want || (tt.err == errChoice) != errors.As(err, new(*param.Error)) ||
+			tt.err != errChoice && !errors.Is(err, tt.err) {
 			t.Errorf("%s: %s, %v", tt.name, strings.Join(got, " "), err)
 		}
 	}
@@ -153,7 +156,8 @@ func TestTimed(t *testing.T) {
 func TestTimedOfSeveralTasks(t *testing.T) {
 	ctx, st := t.Context(), mem.New()
 	for service, period := range map[string]int64{"cart": 7, "shop": 20} {
-		task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: service, ServiceID: service, Endpoint: "/", Created: 1000, Start: 1000, Duration: traceprof.Minute, Period: period})
+		task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: service, ServiceID: service, Endpoint: "/",
+			Created: 1000, Start: 1000, Duration: traceprof.Minute, Period: period})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,8 @@ func instant(name string) table.Column { return table.Column{Name: name, Text: t
 
 // Table lists tasks.
 func (r *TasksResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "task", Columns: []table.Column{text("task"), text("state"), text("kind"), text("service"), text("endpoint"), instant("start"),
+	t := &table.Table{Of: "task", Columns: []table.Column{text("task"), text("state"), text("kind"), text("service"), text("endpoint"),
+		instant("start"),
 		millis("duration"), millis("period"), millis("min duration"), count("max requests")}}
 	for i := range r.Rows {
 		k := &r.Rows[i]
@@ -38,7 +39,8 @@ func (r *TaskResult) String() string {
 
 // Table lists the events of a task.
 func (r *TaskLogResult) Table(bool) *table.Table {
-	t := &table.Table{Of: "event", Omitted: r.Omitted.Rows, Columns: []table.Column{instant("time"), text("instance"), text("event"), text("text")}}
+	t := &table.Table{Of: "event", Omitted: r.Omitted.Rows,
+		Columns: []table.Column{instant("time"), text("instance"), text("event"), text("text")}}
 	for _, l := range r.Rows {
 		t.Add(l.Time, l.Instance, string(l.Event), l.Text)
 	}
@@ -52,7 +54,8 @@ func (ev *TaskEvent) String() string { return ev.Time.Format("15:04:05") + "  " 
 func (r *TaskSegmentsResult) Table(bool) *table.Table {
 	t := sampled(r.Causes, len(r.Rows))
 	t.Of, t.Omitted = "segment", r.Omitted.Rows
-	t.Columns = []table.Column{text("segment"), text("trace"), text("instance"), text("endpoint"), instant("start"), millis("latency"), count("received"), count("expected"),
+	t.Columns = []table.Column{text("segment"), text("trace"), text("instance"), text("endpoint"), instant("start"), millis("latency"),
+		count("received"), count("expected"),
 		count("lost"), {Name: "covered", Right: true, Text: table.Percent}, millis("period")}
 	for i := range r.Rows {
 		s := &r.Rows[i]

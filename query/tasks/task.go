@@ -160,8 +160,9 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if r.Service == "" {
 		return nil, param.Errorf("--service is missing: the service to profile")
 	}
-	order := traceprof.TaskSpec{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service), Endpoint: r.Endpoint,
-		Start: int64(r.Start), Duration: int64(r.Duration), MinDuration: int64(r.MinDuration), Period: int64(r.Period),
+	order := traceprof.TaskSpec{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service),
+		Endpoint: r.Endpoint,
+		Start:    int64(r.Start), Duration: int64(r.Duration), MinDuration: int64(r.MinDuration), Period: int64(r.Period),
 		MaxSegments: r.MaxSegments, Instances: r.Instances, Events: r.Events, Arguments: r.Arguments}
 	now := time.Now().UnixMilli()
 	if order.Kind != traceprof.TraceKind && len(order.Instances) == 0 {
@@ -320,7 +321,8 @@ func (t *Task) String() string {
 	}
 	fmt.Fprintf(&b, ", %s from %s", words.Millis(t.Duration), words.Instant(t.Start))
 	if t.Kind == traceprof.TraceKind {
-		fmt.Fprintf(&b, ", a dump every %s, at most %d %s per instance", words.Millis(t.Period), t.MaxSegments, words.Plural(t.MaxSegments, "request"))
+		fmt.Fprintf(&b, ", a dump every %s, at most %d %s per instance", words.Millis(t.Period), t.MaxSegments,
+			words.Plural(t.MaxSegments, "request"))
 	}
 	if t.MinDuration > 0 {
 		fmt.Fprintf(&b, ", requests longer than %s", words.Millis(t.MinDuration))

@@ -25,7 +25,8 @@ const taskStart = 1_700_000_000_000
 
 func createTask(t *testing.T, st traceprof.Store, created int64) traceprof.Task {
 	t.Helper()
-	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/", Created: created, Start: created,
+	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/",
+		Created: created, Start: created,
 		Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -145,13 +146,15 @@ func TestWatchEnds(t *testing.T) {
 func TestOverlapping(t *testing.T) {
 	st := mem.New()
 	d := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{Now: func() int64 { return taskStart }})
-	async := traceprof.TaskSpec{Kind: traceprof.AsyncKind, Service: "s", ServiceID: "s", Start: taskStart, Duration: traceprof.Minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+	async := traceprof.TaskSpec{Kind: traceprof.AsyncKind, Service: "s", ServiceID: "s", Start: taskStart, Duration: traceprof.Minute,
+		Instances: []string{"i"}, Events: []string{"CPU"}}
 	there, err := d.Create(t.Context(), async)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for start := int64(taskStart + 1000); start < taskStart+10*traceprof.Minute; start += 5 * traceprof.Minute {
-		other := traceprof.TaskSpec{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/e", Start: start, Duration: traceprof.Minute, Period: 10, MaxSegments: 1}
+		other := traceprof.TaskSpec{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/e", Start: start,
+			Duration: traceprof.Minute, Period: 10, MaxSegments: 1}
 		if _, err := d.Create(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +166,8 @@ func TestOverlapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	var overlap *OverlapError
-	if err := overlapping(t.Context(), st, refused, &async, taskStart+500); !errors.As(err, &overlap) || overlap.Task != there.ID || !strings.Contains(err.Error(), ": task "+there.ID+" runs until") {
+	if err := overlapping(t.Context(), st, refused, &async, taskStart+500); !errors.As(err, &overlap) || overlap.Task != there.ID ||
+		!strings.Contains(err.Error(), ": task "+there.ID+" runs until") {
 		t.Errorf("%v, want %s", err, there.ID)
 	}
 	if err := overlapping(t.Context(), st, &traceprof.RefusedError{Code: traceprof.BadArgument}, &async, taskStart); errors.As(err, &overlap) {
@@ -175,15 +179,18 @@ func TestOverlapping(t *testing.T) {
 func TestCreateTask(t *testing.T) {
 	st := mem.New()
 	r := &CreateTaskRequest{Kind: "async-profiler", Service: "shop", Duration: 30_000, Events: []string{"cpu"}}
-	if _, err := CreateTask(t.Context(), st, r); !errors.As(err, new(*param.Error)) || !strings.Contains(err.Error(), "no instance of service shop") {
+	if _, err := CreateTask(t.Context(), st, r); !errors.As(err, new(*param.Error)) ||
+		!strings.Contains(err.Error(), "no instance of service shop") {
 		t.Errorf("without instances: %v", err)
 	}
 	now := time.Now().UnixMilli()
-	if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "old", LastSeen: now - 11*traceprof.Minute}, traceprof.Instance{Service: "shop", Name: "new", LastSeen: now}); err != nil {
+	if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "old", LastSeen: now - 11*traceprof.Minute},
+		traceprof.Instance{Service: "shop", Name: "new", LastSeen: now}); err != nil {
 		t.Fatal(err)
 	}
 	task, err := CreateTask(t.Context(), st, r)
-	if err != nil || !slices.Equal(task.Instances, []string{"new"}) || !slices.Equal(task.Events, []string{"CPU"}) || task.End != task.Start+30_000 || task.State != "running" {
+	if err != nil || !slices.Equal(task.Instances, []string{"new"}) || !slices.Equal(task.Events, []string{"CPU"}) ||
+		task.End != task.Start+30_000 || task.State != "running" {
 		t.Errorf("%+v, %v", task, err)
 	}
 	var refused *traceprof.RefusedError
@@ -219,7 +226,8 @@ func TestTimesOfRequests(t *testing.T) {
 // TestSnapshotRows wants every snapshot, in any order of reading.
 func TestSnapshotRows(t *testing.T) {
 	st := mem.New()
-	err := st.PutSnapshots(t.Context(), tracetest.Picture("t", "a", "A-B . A"), tracetest.Picture("t", "b", "C"), tracetest.Picture("u", "a", "D"))
+	err := st.PutSnapshots(t.Context(), tracetest.Picture("t", "a", "A-B . A"), tracetest.Picture("t", "b", "C"),
+		tracetest.Picture("u", "a", "D"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +310,8 @@ func TestFewer(t *testing.T) {
 	for i := range r.Rows {
 		r.Rows[i].Coverage = traceprof.Coverage{Segment: fmt.Sprint("s", i), Expected: 25, Received: 20, Span: 250, Period: 12, Known: true}
 	}
-	if remarks := r.Table(true).Remarks; len(remarks) != maxRemarks+1 || remarks[maxRemarks] != "4 more segments have fewer snapshots than expected" {
+	if remarks := r.Table(true).Remarks; len(remarks) != maxRemarks+1 ||
+		remarks[maxRemarks] != "4 more segments have fewer snapshots than expected" {
 		t.Errorf("%q", remarks)
 	}
 }
@@ -312,7 +321,8 @@ func TestWatchIsQuiet(t *testing.T) {
 	var got []string
 	w := taskWatcher{seen: map[string]bool{}, emit: func(ev TaskEvent) error { got = append(got, ev.Text); return nil }}
 	cover := func(requests int, received int64) *traceprof.TaskCoverage {
-		return &traceprof.TaskCoverage{Coverage: traceprof.Coverage{Received: received}, Requests: requests, Segments: make([]traceprof.Coverage, requests)}
+		return &traceprof.TaskCoverage{Coverage: traceprof.Coverage{Received: received}, Requests: requests,
+			Segments: make([]traceprof.Coverage, requests)}
 	}
 	for second := range int64(60) {
 		w.covered(cover(1, second+1), second*1000)
@@ -354,7 +364,8 @@ func TestUnseen(t *testing.T) {
 		"shp":  "no agent of a service shp has reported yet; the task waits for one; did you mean shop?",
 		"shop": "no request of shop has had the endpoint /x yet; the task waits for one",
 	} {
-		task, err := CreateTask(t.Context(), st, &CreateTaskRequest{Kind: "trace", Service: service, Endpoint: "/x", Duration: 60_000, Period: 10, MaxSegments: 5})
+		task, err := CreateTask(t.Context(), st, &CreateTaskRequest{Kind: "trace", Service: service, Endpoint: "/x", Duration: 60_000,
+			Period: 10, MaxSegments: 5})
 		if err != nil || len(task.Notes) != 1 || task.Notes[0] != want {
 			t.Errorf("%s: %+v, %v", service, task, err)
 		}

@@ -48,7 +48,8 @@ func (s *scope) activity() (*ActivityResult, error) {
 	for x := range s.shown.Samples() {
 		from, to = min(from, x.Time), max(to, x.Time)
 	}
-	out := &ActivityResult{Head: s.head(s.tree.RootTotal(), query.Omitted{}), Zero: s.zero(), Markers: len(s.samples.Markers(s.shown.View)), Rows: []ActivityRow{}}
+	out := &ActivityResult{Head: s.head(s.tree.RootTotal(), query.Omitted{}), Zero: s.zero(), Markers: len(s.samples.Markers(s.shown.View)),
+		Rows: []ActivityRow{}}
 	for _, l := range format.DescribeLabels(s.samples.Profile(), s.shown.View.Table) {
 		out.Labels = append(out.Labels, labelValues(&l, s.shown.Type.Scale))
 	}
@@ -85,7 +86,9 @@ func (s *scope) activity() (*ActivityResult, error) {
 // Table draws a bar for each of a few parts of the time, as high as the thread was busy.
 func (r *ActivityResult) Table(bool) *table.Table {
 	const parts, bars = 50, "▁▂▃▄▅▆▇█"
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.CountColumn("samples"), table.TextColumn("activity"), table.TextColumn("thread"), table.TextColumn("id"), table.TextColumn("process")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.CountColumn("samples"), table.TextColumn("activity"), table.TextColumn("thread"), table.TextColumn("id"),
+			table.TextColumn("process")}}
 	sums, most := make([][parts]int, len(r.Rows)), 1
 	for i := range r.Rows {
 		for k, n := range r.Rows[i].Use {

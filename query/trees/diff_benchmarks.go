@@ -119,9 +119,11 @@ func (b *DiffBenchmark) size() float64 {
 }
 
 // compare sets the amounts of one benchmark.
-func (b *DiffBenchmark) compare(ctx context.Context, st store.Store, r *DiffRequest, ids *[2][]store.ProfileID, queries [2]store.Query) error {
+func (b *DiffBenchmark) compare(ctx context.Context, st store.Store, r *DiffRequest, ids *[2][]store.ProfileID,
+	queries [2]store.Query) error {
 	own := *r
-	own.View, own.Sides, own.only = viewTree, Named{}, &[2]store.Query{{Profiles: ids[0], Types: queries[0].Types}, {Profiles: ids[1], Types: queries[1].Types}}
+	own.View, own.Sides, own.only = viewTree, Named{},
+		&[2]store.Query{{Profiles: ids[0], Types: queries[0].Types}, {Profiles: ids[1], Types: queries[1].Types}}
 	c, err := newComparison(ctx, st, &own)
 	if err != nil {
 		return err
@@ -160,8 +162,10 @@ func (c *comparison) carrying() int32 {
 
 // Table has a row for each benchmark.
 func (r *DiffBenchmarksResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "benchmark", Columns: []table.Column{table.TextColumn("group"), table.TextColumn("benchmark"),
-		{Name: "base", Right: true}, {Name: "head", Right: true}, {Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("function"), {Name: "functionChange", Right: true}, table.TextColumn("by")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "benchmark",
+		Columns: []table.Column{table.TextColumn("group"), table.TextColumn("benchmark"),
+			{Name: "base", Right: true}, {Name: "head", Right: true}, {Name: "change", Right: true, Text: table.SignedPercent},
+			table.TextColumn("function"), {Name: "functionChange", Right: true}, table.TextColumn("by")}}
 	for i := range r.Rows {
 		b := &r.Rows[i]
 		amount := func(n document.Number) any {

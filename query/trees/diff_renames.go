@@ -74,7 +74,9 @@ func (c *comparison) renames(wide *calltree.Diff) []calltree.Rename {
 		return own
 	}
 	for _, x := range wide.Renames() {
-		if c.onlyOn(x) && !slices.ContainsFunc(own, func(k calltree.Rename) bool { return k.Base.Name == x.Base.Name || k.New.Name == x.New.Name }) {
+		if c.onlyOn(x) && !slices.ContainsFunc(own, func(k calltree.Rename) bool {
+			return k.Base.Name == x.Base.Name || k.New.Name == x.New.Name
+		}) {
 			own = append(own, x)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // A diff compares amounts per operation if the operations of all profiles are known and
 // grow with the values.
 func TestDiffByOperation(t *testing.T) {
-	base, head := runtest.Run{Benchmark: "a", Stacks: "main;load 60, main;query 20", Operations: 20}, runtest.Run{Benchmark: "a", Stacks: "main;load 30, main;query 20", Operations: 10}
+	base, head := runtest.Run{Benchmark: "a", Stacks: "main;load 60, main;query 20", Operations: 20},
+		runtest.Run{Benchmark: "a", Stacks: "main;load 30, main;query 20", Operations: 10}
 	unknown := runtest.Run{Benchmark: "a", Stacks: "main;load 5"}
 	for name, tt := range map[string]struct {
 		runs []runtest.Run

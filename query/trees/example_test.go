@@ -20,7 +20,8 @@ func shop() store.Store {
 	st := mem.New()
 	for i, stacks := range []string{"main;parse 3\nmain;sort 5\n", "main;parse 3\nmain;sort 9\n"} {
 		src := ingest.MemorySource("orders.folded", []byte(stacks))
-		src.Label = ingest.Label{Group: "shop", Benchmark: "orders", Run: testrun.Run{Key: fmt.Sprintf("run-%d", i+1), Date: time.Date(2026, 11, 1+i, 0, 0, 0, 0, time.UTC)}}
+		src.Label = ingest.Label{Group: "shop", Benchmark: "orders",
+			Run: testrun.Run{Key: fmt.Sprintf("run-%d", i+1), Date: time.Date(2026, 11, 1+i, 0, 0, 0, 0, time.UTC)}}
 		if _, err := ingest.Run(context.Background(), st, []ingest.Source{src}, ingest.Options{}, func(ingest.Result) {}); err != nil {
 			panic(err)
 		}

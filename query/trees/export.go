@@ -50,7 +50,8 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		p, notes, err := r.sum(ctx, st)
 		return p, 0, notes, err
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, RawNames: r.RawNames,
+		Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
 	if err != nil {
 		return nil, 0, nil, err
 	}

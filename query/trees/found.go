@@ -37,7 +37,8 @@ func (v *viewer) checkFound(shown []*calltree.Shown) error {
 	}
 	for word := range strings.SplitSeq(v.Search, ",") {
 		if word = strings.TrimSpace(word); word != "" && !anyMatches(shown, strings.ToLower(word)) {
-			return fmt.Errorf("%w: --search: no function, file or module contains %s%s", store.ErrNothing, words.Clean(word), didYouMean(word, shown))
+			return fmt.Errorf("%w: --search: no function, file or module contains %s%s", store.ErrNothing, words.Clean(word),
+				didYouMean(word, shown))
 		}
 	}
 	if v.Search == "" {

@@ -58,7 +58,8 @@ func NewInput(name string, p *profile.Profile, names Names) Input {
 	if names == NamesNormalised || names == NamesToCompare && !ownNames(p.Format) {
 		p = p.Rename(normalize.New(nil).Function)
 	}
-	return Input{name: name, viewer: calltree.NewViewer(p), profile: p, profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
+	return Input{name: name, viewer: calltree.NewViewer(p), profile: p, profiles: 1, interval: p.Interval, duration: p.Duration,
+		warnings: p.Warnings}
 }
 
 // ownNames reports whether profiles of a format are compared by their names as written.
@@ -125,7 +126,8 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 			return in, err
 		}
 		r.notes = append(r.notes, b.Warnings...)
-		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, query.Counted(len(b.Profiles), "profile")), tree: b.Tree(average.Statistic(r.Average.Average)), profiles: 1}
+		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, query.Counted(len(b.Profiles), "profile")),
+			tree: b.Tree(average.Statistic(r.Average.Average)), profiles: 1}
 	} else {
 		merge := func() (t *calltree.Tree, profiles []store.Profile, err error) {
 			if r.modes {

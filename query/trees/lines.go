@@ -109,7 +109,8 @@ func CallLine(ctx context.Context, st store.Store, p *store.Profile, function, c
 	if !p.HasSource {
 		return 0, nil
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: query.Selection{Profiles: []store.ProfileID{p.ID}, Types: []string{p.Type.Name}}}, viewLines)
+	s, err := newScope(ctx, st, &TreeRequest{Selection: query.Selection{Profiles: []store.ProfileID{p.ID}, Types: []string{p.Type.Name}}},
+		viewLines)
 	if err != nil {
 		return 0, err
 	}

@@ -70,7 +70,8 @@ func (s *scope) locks() (*LocksResult, error) {
 	rows := all.sorted()
 	shown := words.First(rows, s.r.Rows)
 	s.notes = []string{} // of samples without a stack, which are threads like others here
-	out := &LocksResult{Head: s.head(s.tree.RootTotal(), query.Omitted{Rows: len(rows) - len(shown)}), Dumps: all.dumps, Deadlocks: all.deadlocks, Rows: shown}
+	out := &LocksResult{Head: s.head(s.tree.RootTotal(), query.Omitted{Rows: len(rows) - len(shown)}), Dumps: all.dumps,
+		Deadlocks: all.deadlocks, Rows: shown}
 	if slices.ContainsFunc(rows, func(r LockRow) bool { return r.HeldBy == "" }) {
 		out.Notes = append(out.Notes, "dumps do not say who holds some locks: jstack -l PID and jcmd PID Thread.print -l print it of all")
 	}
@@ -309,8 +310,9 @@ func (t *lockTable) sorted() []LockRow {
 func (r *LocksResult) Table(bool) *table.Table {
 	t := &table.Table{
 		Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "lock", Title: r.deadlockLines(),
-		Columns: []table.Column{table.CountColumn("waiting"), table.TextColumn("lock"), table.TextColumn("held by"), table.TextColumn("state"), table.TextColumn("in"), table.TextColumn("waiting threads")},
-		Empty:   "no thread holds a lock or waits for one",
+		Columns: []table.Column{table.CountColumn("waiting"), table.TextColumn("lock"), table.TextColumn("held by"), table.TextColumn("state"),
+			table.TextColumn("in"), table.TextColumn("waiting threads")},
+		Empty: "no thread holds a lock or waits for one",
 	}
 	if r.Dumps > 1 {
 		t.Columns = slices.Insert(t.Columns, 1, table.CountColumn("dumps"))

@@ -82,7 +82,8 @@ func (m *modes) profile(t *calltree.Tree) *profile.Profile {
 const noMode = "no mode"
 
 // modeColours are the colours of modes, as Firefox Profiler names them.
-var modeColours = map[profile.FrameType]string{profile.FrameInterpreted: "red", profile.FrameC1: "orange", profile.FrameJIT: "green", profile.FrameInlined: "blue"}
+var modeColours = map[profile.FrameType]string{profile.FrameInterpreted: "red", profile.FrameC1: "orange", profile.FrameJIT: "green",
+	profile.FrameInlined: "blue"}
 
 // showModes makes compile modes the categories of the input's samples.
 func (in *Input) showModes() {
@@ -94,7 +95,8 @@ func (in *Input) showModes() {
 		return
 	}
 	from := p.Symbols // markers keep their categories
-	sym := &profile.Symbols{Functions: from.Functions, Frames: slices.Clone(from.Frames), Modules: from.Modules, Scripts: from.Scripts, Resources: from.Resources, Stacks: from.Stacks,
+	sym := &profile.Symbols{Functions: from.Functions, Frames: slices.Clone(from.Frames), Modules: from.Modules, Scripts: from.Scripts,
+		Resources: from.Resources, Stacks: from.Stacks,
 		Categories: append(slices.Clone(from.Categories), profile.Category{Name: noMode, Color: "grey"})}
 	category := [profile.FrameTypes]profile.CategoryID{}
 	for mode := range category {

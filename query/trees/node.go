@@ -77,8 +77,9 @@ func (s *scope) node() (*NodeResult, error) {
 	amount := func(a calltree.Amount) NodeAmount {
 		return NodeAmount{document.Whole(a.Value, scale), query.ShareOf(a.Value, bar.SampleTotal), categories(a.Categories, scale)}
 	}
-	r := &NodeResult{Path: path, Unit: s.tree.Type.Unit, RootTotal: document.Whole(bar.RootTotal, scale), SampleTotal: document.Whole(bar.SampleTotal, scale),
-		Total: amount(bar.Total), Self: amount(bar.Self), Notes: s.notes}
+	r := &NodeResult{Path: path, Unit: s.tree.Type.Unit, RootTotal: document.Whole(bar.RootTotal, scale),
+		SampleTotal: document.Whole(bar.SampleTotal, scale),
+		Total:       amount(bar.Total), Self: amount(bar.Self), Notes: s.notes}
 	if t := bar.Traced; t != nil {
 		r.Traced = &TracedAmounts{document.Whole(t.Total, 6), document.Whole(t.Self, 6), document.Whole(t.Root, 6)}
 	}

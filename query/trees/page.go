@@ -105,7 +105,8 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 			return nil, err
 		}
 		start := "/diff?" + address.Encode()
-		page := &web.Report{Title: fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "), query.Counted(b.History, "run"), b.HistoryFrom, b.HistoryTo), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+		page := &web.Report{Title: fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "),
+			query.Counted(b.History, "run"), b.HistoryFrom, b.HistoryTo), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
 		return page, answer(page, "diff", "", b)
 	}
 	start := "/diff?" + address.Encode()
@@ -145,7 +146,8 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 // PageAddress returns the parameters of an address that name what a page shows.
 func PageAddress(s *query.Selection, view string) url.Values {
 	address := url.Values{"view": {view}}
-	for name, list := range map[string][]string{"group": s.Groups, "benchmark": s.Benchmarks, "run": s.Runs, "commit": s.Commits, "branch": s.Branches, "type": s.Types} {
+	for name, list := range map[string][]string{"group": s.Groups, "benchmark": s.Benchmarks, "run": s.Runs, "commit": s.Commits,
+		"branch": s.Branches, "type": s.Types} {
 		if len(list) > 0 {
 			address[name] = list
 		}

@@ -13,7 +13,8 @@ import (
 )
 
 // pushedInput returns the sum of the selected windows as an input.
-func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.Selection, v *viewer, view string, more ...string) (in Input, typ continuous.Type, err error) {
+func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.Selection, v *viewer, view string,
+	more ...string) (in Input, typ continuous.Type, err error) {
 	if len(s.Types) > 1 {
 		return in, typ, param.Errorf("pushed profiles show one value type: give one --type")
 	}

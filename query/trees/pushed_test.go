@@ -51,8 +51,10 @@ func pushedStore(t *testing.T) store.Store {
 		}
 	}
 	for hour := range 4 {
-		put("checkout", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "1.4", hour, map[string]int64{"main;parse": 100, "main;send": 100})
-		put("checkout", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "1.5", hour, map[string]int64{"main;parse": 150, "main;send": 100})
+		put("checkout", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "1.4", hour,
+			map[string]int64{"main;parse": 100, "main;send": 100})
+		put("checkout", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "1.5", hour,
+			map[string]int64{"main;parse": 150, "main;send": 100})
 		put("checkout", "memory:inuse_space:bytes:space:bytes", "bytes", "1.5", hour, map[string]int64{"main;cache": int64(1000 * (hour + 1))})
 	}
 	put("cart", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "nanoseconds", "", 0, map[string]int64{"main": 7})
@@ -72,10 +74,15 @@ func TestPushedTree(t *testing.T) {
 	}{
 		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}}, 1800, 8, "8 windows of 2 series from 2026-03-01 00:00 to 2026-03-01 03:00 UTC"},
 		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout", Labels: `{version="1.5"}`}}, 1000, 4, "type process_cpu:cpu:nanoseconds:cpu:nanoseconds; --type shows others: memory:inuse_space:bytes:space:bytes"},
-		{trees.TreeRequest{Pushed: query.Pushed{Labels: `{service_name=~"c.*"}`}, Selection: query.Selection{Since: pushedAt(1), Until: pushedAt(3), Types: []string{"cpu"}}}, 900, 4, "4 windows of 2 series from 2026-03-01 01:00 to"},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"inuse_space"}}}, 2500, 4, "mean over time"},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"memory:inuse_space:bytes:space:bytes"}}}, 2500, 4, ""},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Filter: trees.Filter{SampleFilter: trees.SampleFilter{Search: "parse"}}}, 1000, 8, ""},
+		{trees.TreeRequest{Pushed: query.Pushed{Labels: `{service_name=~"c.*"}`},
+			Selection: query.Selection{Since: pushedAt(1), Until: pushedAt(3), Types: []string{"cpu"}}}, 900, 4,
+			"4 windows of 2 series from 2026-03-01 01:00 to"},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"inuse_space"}}}, 2500, 4,
+			"mean over time"},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"},
+			Selection: query.Selection{Types: []string{"memory:inuse_space:bytes:space:bytes"}}}, 2500, 4, ""},
+		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Filter: trees.Filter{SampleFilter: trees.SampleFilter{Search: "parse"}}},
+			1000, 8, ""},
 	} {
 		tree, err := trees.Tree(t.Context(), st, &c.request)
 		if err != nil {
@@ -100,7 +107,8 @@ func TestPushedTree(t *testing.T) {
 // TestPushedDiff: two versions are compared per second of their windows, gauges by value.
 func TestPushedDiff(t *testing.T) {
 	st := pushedStore(t)
-	r := &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Base: trees.Side{Labels: `{version="1.4"}`}, New: trees.Side{Labels: `{version="1.5"}`}}
+	r := &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Base: trees.Side{Labels: `{version="1.4"}`},
+		New: trees.Side{Labels: `{version="1.5"}`}}
 	d, err := trees.DiffFunctions(t.Context(), st, r)
 	if err != nil {
 		t.Fatal(err)
@@ -122,15 +130,19 @@ func TestPushedErrors(t *testing.T) {
 		"no profile was pushed by this selection (list: dendro services)": {Pushed: query.Pushed{Service: "none"}},
 		"--labels: selector \"{x\": column 3":                             {Pushed: query.Pushed{Labels: "{x"}},
 		"group g selects runs":                                            {Pushed: query.Pushed{Service: "cart"}, Selection: query.Selection{Groups: []string{"g"}}},
-		"--type wall: the pushed profiles have process_cpu:cpu":           {Pushed: query.Pushed{Service: "cart"}, Selection: query.Selection{Types: []string{"wall"}}},
-		"--range needs single samples; pushed profiles are sums":          {Pushed: query.Pushed{Service: "cart"}, Filter: trees.Filter{SampleFilter: trees.SampleFilter{Range: "1..2"}}},
-		"--average and --raw-names need runs":                             {Pushed: query.Pushed{Service: "cart"}, RawNames: true},
+		"--type wall: the pushed profiles have process_cpu:cpu": {Pushed: query.Pushed{Service: "cart"},
+			Selection: query.Selection{Types: []string{"wall"}}},
+		"--range needs single samples; pushed profiles are sums": {Pushed: query.Pushed{Service: "cart"},
+			Filter: trees.Filter{SampleFilter: trees.SampleFilter{Range: "1..2"}}},
+		"--average and --raw-names need runs": {Pushed: query.Pushed{Service: "cart"}, RawNames: true},
 	} {
-		if _, err := trees.Tree(t.Context(), st, r); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "store is empty") {
+		if _, err := trees.Tree(t.Context(), st, r); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "store is empty") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := trees.Diff(t.Context(), st, &trees.DiffRequest{Pushed: query.Pushed{Service: "cart"}}); err == nil || !strings.Contains(err.Error(), "--base-labels and --head-labels") {
+	if _, err := trees.Diff(t.Context(), st, &trees.DiffRequest{Pushed: query.Pushed{Service: "cart"}}); err == nil ||
+		!strings.Contains(err.Error(), "--base-labels and --head-labels") {
 		t.Errorf("a diff without sides: %v", err)
 	}
 }
@@ -152,7 +164,8 @@ checkout process_cpu:cpu:nanoseconds:cpu:nanoseconds 2 false [{version [1.4 1.5]
 	if strings.Join(got, "\n") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "\n"), want)
 	}
-	if list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{Since: pushedAt(1), Rows: 1}); err != nil || len(list.Rows) != 1 || list.Omitted.Rows != 1 {
+	if list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{Since: pushedAt(1), Rows: 1}); err != nil ||
+		len(list.Rows) != 1 || list.Omitted.Rows != 1 {
 		t.Errorf("%+v (%v)", list, err)
 	}
 }

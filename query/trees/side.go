@@ -235,7 +235,8 @@ func (r *DiffRequest) inOneType(trees [2][]*calltree.Tree) [2][]*calltree.Tree {
 }
 
 // choose returns both sides of a selection.
-func (r *DiffRequest) choose(ctx context.Context, st store.Reader, v *viewer, selection query.Selection) (queries [2]store.Query, err error) {
+func (r *DiffRequest) choose(ctx context.Context, st store.Reader, v *viewer, selection query.Selection) (queries [2]store.Query,
+	err error) {
 	q, notes, err := query.OneType(ctx, st, &selection)
 	if err != nil {
 		return queries, err

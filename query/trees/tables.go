@@ -18,8 +18,10 @@ import (
 
 // Table has a row per call node, callees below callers.
 func (r *TreeResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Columns: []table.Column{table.CountColumn("depth"), {Name: "total", Unit: r.Unit, Right: true}, {Name: "self", Unit: r.Unit, Right: true},
-		table.ShareColumn("share"), table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"), table.TextColumn("category")}}
+	t := &table.Table{Notes: r.Notes, Columns: []table.Column{table.CountColumn("depth"), {Name: "total", Unit: r.Unit, Right: true},
+		{Name: "self", Unit: r.Unit, Right: true},
+		table.ShareColumn("share"), table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"),
+		table.TextColumn("category")}}
 	cells := make([]any, len(t.Columns))
 	t.Rows = func(yield func([]any) bool) {
 		for n := range r.Rows.All() {
@@ -75,7 +77,9 @@ func (r *FunctionsResult) Table(bool) *table.Table {
 	const category = 4
 	categories := categorized(r.Rows)
 	t := &table.Table{Notes: r.Notes, Title: r.Sum(), Omitted: r.Omitted.Rows, Of: "function",
-		Columns: []table.Column{query.AmountColumn("self", query.Noun(r.Type, r.Unit)), table.ShareColumn("self%"), query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.ShareColumn("total%"), table.TextColumn("category"), table.TextColumn("function")}}
+		Columns: []table.Column{query.AmountColumn("self", query.Noun(r.Type, r.Unit)), table.ShareColumn("self%"),
+			query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.ShareColumn("total%"), table.TextColumn("category"),
+			table.TextColumn("function")}}
 	if !categories {
 		t.Columns = slices.Delete(t.Columns, category, category+1)
 	}
@@ -96,7 +100,9 @@ func (r *FlameResult) Table(bool) *table.Table { return boxTable(r.Rows, &r.Head
 func (r *StackChartResult) Table(bool) *table.Table { return boxTable(r.Rows, &r.Head) }
 
 func boxTable(rows document.Rows[BoxRow], h *Head) *table.Table {
-	t := &table.Table{Notes: h.Notes, Omitted: h.Omitted.Rows, Columns: []table.Column{table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"), table.PlaceColumn("self"), table.TextColumn("function")}}
+	t := &table.Table{Notes: h.Notes, Omitted: h.Omitted.Rows,
+		Columns: []table.Column{table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"), table.PlaceColumn("self"),
+			table.TextColumn("function")}}
 	for b := range rows.All() {
 		t.Add(b.Depth, b.Start, b.End, b.Self, b.Function)
 	}
@@ -105,7 +111,9 @@ func boxTable(rows document.Rows[BoxRow], h *Head) *table.Table {
 
 // Table lists markers.
 func (r *MarkersResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.PlaceColumn("start"), table.PlaceColumn("end"), table.TextColumn("name"), table.TextColumn("category"), table.TextColumn("thread"), table.TextColumn("fields")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.PlaceColumn("start"), table.PlaceColumn("end"), table.TextColumn("name"), table.TextColumn("category"),
+			table.TextColumn("thread"), table.TextColumn("fields")}}
 	for i := range r.Rows {
 		m := &r.Rows[i]
 		var fields []string
@@ -119,7 +127,8 @@ func (r *MarkersResult) Table(bool) *table.Table {
 
 // Table has a row for total and self, and for each of their categories.
 func (r *NodeResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Columns: []table.Column{table.TextColumn("value"), table.TextColumn("category"), query.AmountColumn("amount", r.Unit), table.ShareColumn("share")}}
+	t := &table.Table{Notes: r.Notes, Columns: []table.Column{table.TextColumn("value"), table.TextColumn("category"),
+		query.AmountColumn("amount", r.Unit), table.ShareColumn("share")}}
 	var add func(name, above string, list []NodeCategory)
 	add = func(name, above string, list []NodeCategory) {
 		for _, c := range list {
@@ -141,7 +150,8 @@ func (r *NodeResult) Table(bool) *table.Table {
 func (r *GrowthResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function",
 		Title: fmt.Sprintf("share of total now (%s) and mean share before (%s); diff in percentage points; %s", query.RunsText(r.Now), query.RunsText(r.Before), words.Clean(r.Type)),
-		Columns: []table.Column{table.ShareColumn("now"), table.ShareColumn("before"), {Name: "diff", Right: true, Text: table.SignedPercent, Tint: table.Worse},
+		Columns: []table.Column{table.ShareColumn("now"), table.ShareColumn("before"),
+			{Name: "diff", Right: true, Text: table.SignedPercent, Tint: table.Worse},
 			table.ShareColumn("selfNow"), table.ShareColumn("selfBefore"), table.TextColumn("function")}}
 	for _, f := range r.Rows {
 		t.Add(f.Now, f.Before, f.Diff, f.SelfNow, f.SelfBefore, f.Function)
@@ -168,7 +178,8 @@ func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 		}
 		t.Columns = append(t.Columns, table.ShareColumn("relative"+part))
 	}
-	t.Columns = append(t.Columns, table.TextColumn("presence"), table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"), table.TextColumn("baseName"))
+	t.Columns = append(t.Columns, table.TextColumn("presence"), table.TextColumn("function"), table.TextColumn("module"),
+		table.TextColumn("file"), table.TextColumn("baseName"))
 	ratio := func(c Change) any {
 		if c.Relative == nil {
 			return nil
@@ -184,8 +195,10 @@ func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 
 // Table says where the boxes of the flame graph of a diff are.
 func (r *DiffFlameResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"),
-		{Name: "base", Unit: r.Unit, Right: true}, {Name: "new", Unit: r.Unit, Right: true}, {Name: "delta", Unit: r.Unit, Right: true}, table.TextColumn("function")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"),
+			{Name: "base", Unit: r.Unit, Right: true}, {Name: "new", Unit: r.Unit, Right: true}, {Name: "delta", Unit: r.Unit, Right: true},
+			table.TextColumn("function")}}
 	for b := range r.Rows.All() {
 		t.Add(b.Depth, b.Start, b.End, b.Total.Base, b.Total.New, b.Total.Delta, b.Function)
 	}
@@ -194,7 +207,9 @@ func (r *DiffFlameResult) Table(bool) *table.Table {
 
 // Table says where the boxes of the stack charts of both sides are.
 func (r *DiffChartResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("side"), table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"), table.PlaceColumn("self"), table.TextColumn("function")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("side"), table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"),
+			table.PlaceColumn("self"), table.TextColumn("function")}}
 	for b := range r.Rows.All() {
 		t.Add(b.Side, b.Depth, b.Start, b.End, b.Self, b.Function)
 	}
@@ -220,9 +235,11 @@ func (r *BandResult) Table(exact bool) *table.Table {
 	value := func(name string, format func(v float64, unit string, scale int) string) table.Column {
 		return table.Column{Name: name, Unit: r.Unit, Right: true, Text: func(v any) string { return format(v.(float64), r.Unit, 0) }}
 	}
-	t := &table.Table{Notes: r.Notes, Of: "call node", Columns: []table.Column{value("diff", words.Difference), value("now", words.Value), value("mean", words.Value),
-		value("p10", words.Value), value("p90", words.Value), table.CountColumn("score"), table.TextColumn("path")},
-		Title: fmt.Sprintf("%s, compared with %d %s before: %d call %s outside the band", query.RunsText(r.Runs), r.History, words.Plural(r.History, "run"), r.Significant, words.Plural(r.Significant, "node"))}
+	t := &table.Table{Notes: r.Notes, Of: "call node",
+		Columns: []table.Column{value("diff", words.Difference), value("now", words.Value), value("mean", words.Value),
+			value("p10", words.Value), value("p90", words.Value), table.CountColumn("score"), table.TextColumn("path")},
+		Title: fmt.Sprintf("%s, compared with %d %s before: %d call %s outside the band", query.RunsText(r.Runs), r.History,
+			words.Plural(r.History, "run"), r.Significant, words.Plural(r.Significant, "node"))}
 	for i := range nodes {
 		n := &nodes[i]
 		at := PathEnds(n.path)
@@ -245,8 +262,11 @@ func PathEnds(names []string) string {
 
 // Table has a row per function and profile.
 func (r *FindResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.ShareColumn("share"), query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.TextColumn("unit"),
-		table.TextColumn("group"), table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, table.TextColumn("profile"), table.TextColumn("function")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.ShareColumn("share"), query.AmountColumn("self", query.Noun(r.Type, r.Unit)),
+			query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.TextColumn("unit"),
+			table.TextColumn("group"), table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date},
+			{Name: "commit", Text: table.Commit}, table.TextColumn("profile"), table.TextColumn("function")}}
 	const unit = 3
 	for i := range r.Rows {
 		x := &r.Rows[i]
@@ -264,8 +284,10 @@ func (r *FindResult) Table(exact bool) *table.Table {
 
 // Table has a row per run, benchmark, group or function.
 func (r *FindSumsResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn(r.By), table.CountColumn("profiles"), table.CountColumn("of"), table.ShareColumn("share"), table.ShareColumn("maxShare"), table.TextColumn("maxRun"),
-		query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit))}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn(r.By), table.CountColumn("profiles"), table.CountColumn("of"), table.ShareColumn("share"),
+			table.ShareColumn("maxShare"), table.TextColumn("maxRun"),
+			query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit))}}
 	const of = 2
 	if !exact { // profiles 1 of 4
 		t.Columns = slices.Delete(t.Columns, of, of+1)
@@ -284,8 +306,10 @@ func (r *FindSumsResult) Table(exact bool) *table.Table {
 
 // Table has a row per line.
 func (r *LinesResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Columns: []table.Column{table.TextColumn("function"), table.TextColumn("file"), table.CountColumn("line"), query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit)),
-		table.ShareColumn("share"), table.TextColumn("source")}}
+	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
+		Columns: []table.Column{table.TextColumn("function"), table.TextColumn("file"), table.CountColumn("line"),
+			query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit)),
+			table.ShareColumn("share"), table.TextColumn("source")}}
 	for i := range r.Rows {
 		f := &r.Rows[i]
 		for _, l := range f.Lines {

@@ -367,7 +367,8 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 
 func (s *scope) head(root int64, omitted query.Omitted) Head {
 	t := s.tree.Type
-	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Interval: intervalOf(t), Notes: s.notes, Omitted: omitted}
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Interval: intervalOf(t),
+		Notes: s.notes, Omitted: omitted}
 }
 
 // intervalOf returns the time that one sample of a type stands for, in nanoseconds; 0 if it is
@@ -386,7 +387,8 @@ func intervalOf(t profile.ValueType) int64 {
 // row returns the JSON of a function with its numbers.
 func (s *scope) row(fn, depth int32, total, self int64, category string) TreeRow {
 	f, scale := &s.tree.Functions[fn], s.tree.Type.Scale
-	row := TreeRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: document.Whole(total, scale), Self: document.Whole(self, scale), Category: category}
+	row := TreeRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: document.Whole(total, scale),
+		Self: document.Whole(self, scale), Category: category}
 	if s.shared == nil {
 		s.shared = sharedNames(s.tree.Functions)
 	}
@@ -458,7 +460,8 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 
 // isPlain reports whether the request shows the sum of a selection as it is.
 func (r *TreeRequest) isPlain(view string) bool {
-	return len(r.Inputs) == 0 && !r.Pushed.Chosen() && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
+	return len(r.Inputs) == 0 && !r.Pushed.Chosen() && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" &&
+		r.Average.Average == "" &&
 		!r.RawNames && !r.Modes && !r.changesTree() && r.needsSamples(view, query.TypeOf(&r.Selection)) == ""
 }
 
@@ -590,7 +593,8 @@ func (s *scope) graph() (*flame.Graph, error) {
 		return nil, err
 	}
 	t := s.tree
-	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions, Root: flame.Value{New: float64(t.RootTotal())}}
+	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions,
+		Root: flame.Value{New: float64(t.RootTotal())}}
 	boxes, omitted := s.r.cutBoxes(all)
 	if s.named == viewStackChart { // it shows how long, not how many
 		g.Time, g.Scale = true, 0
@@ -599,7 +603,8 @@ func (s *scope) graph() (*flame.Graph, error) {
 		}
 	}
 	for _, b := range boxes {
-		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End, Self: flame.Value{New: b.Self}, Total: flame.Value{New: b.End - b.Start}}
+		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End, Self: flame.Value{New: b.Self},
+			Total: flame.Value{New: b.End - b.Start}}
 		if !g.Time {
 			r := v.Row(b.Node)
 			box.Self, box.Total = flame.Value{New: float64(r.Self)}, flame.Value{New: float64(r.Total)}

@@ -102,7 +102,8 @@ func TestLimitKeepsParents(t *testing.T) {
 		for range rapid.IntRange(0, 40).Draw(t, "boxes") {
 			p := rapid.IntRange(0, len(g.Boxes)-1).Draw(t, "parent")
 			width := (g.Boxes[p].End - g.Boxes[p].Start) / float64(rapid.IntRange(1, 4).Draw(t, "part"))
-			g.Boxes = append(g.Boxes, Box{Func: int32(len(g.Boxes)), Depth: g.Boxes[p].Depth + 1, Start: g.Boxes[p].Start, End: g.Boxes[p].Start + width})
+			g.Boxes = append(g.Boxes, Box{Func: int32(len(g.Boxes)), Depth: g.Boxes[p].Depth + 1, Start: g.Boxes[p].Start,
+				End: g.Boxes[p].Start + width})
 			parent = append(parent, p)
 		}
 		all, n := len(g.Boxes), rapid.IntRange(1, 40).Draw(t, "n")
@@ -145,7 +146,8 @@ func TestChange(t *testing.T) {
 		v           Value
 		noise, want float64
 	}{
-		{Value{0, 10}, 0, 1}, {Value{10, 0}, 0, -1}, {Value{10, 10}, 0, 0}, {Value{10, 20}, 0, 0.5}, {Value{10, 20}, 10, 0}, {Value{0, 0}, 0, 0}, {Value{-10, -20}, 0, -0.5},
+		{Value{0, 10}, 0, 1}, {Value{10, 0}, 0, -1}, {Value{10, 10}, 0, 0}, {Value{10, 20}, 0, 0.5}, {Value{10, 20}, 10, 0}, {Value{0, 0}, 0, 0},
+		{Value{-10, -20}, 0, -0.5},
 	} {
 		if got := change(x.v, x.noise); got != x.want {
 			t.Errorf("%v ± %v: %v, want %v", x.v, x.noise, got, x.want)

@@ -44,7 +44,8 @@ func (g *Graph) SVG(out io.Writer) error {
 	height := svgTop + int(rows)*svgRow + 10 + 16*len(notes)
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%d" viewBox="0 0 %g %d" role="img">`+"\n", svgWidth, height, svgWidth, height)
 	fmt.Fprintf(w, "<title>%s</title>\n%s", xmlText(g.Title), svgStyle)
-	fmt.Fprintf(w, `<rect class="ground" width="100%%" height="100%%"/>`+"\n"+`<text class="head" x="%g" y="21">%s</text>`+"\n", svgMargin, xmlText(g.Title))
+	fmt.Fprintf(w, `<rect class="ground" width="100%%" height="100%%"/>`+"\n"+`<text class="head" x="%g" y="21">%s</text>`+"\n", svgMargin,
+		xmlText(g.Title))
 	if g.Diff {
 		svgLegend(w)
 	}

@@ -98,7 +98,8 @@ func answers(findings []regression.Finding) []Answer {
 		if !f.Kind.Costs() && f.Kind != regression.Improvement {
 			continue
 		}
-		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind == regression.Widespread || f.Kind == regression.Slowdown, Share: f.Delta.Share, Chance: f.Chance,
+		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind == regression.Widespread || f.Kind == regression.Slowdown,
+			Share: f.Delta.Share, Chance: f.Chance,
 			Gain: f.Kind == regression.Improvement}
 		if f.Headline != nil {
 			a.Headline = f.Headline.Function

@@ -58,7 +58,8 @@ func TestSimulated(t *testing.T) {
 	}
 	clean := observeAll(cross(1, []string{"none"}, []float64{0}, []int{10000}, []int{20}, []int{1}, 20), 1, Native, false)
 	large := observeAll(cross(2, plantedKinds, []float64{0.05}, []int{20000}, []int{20}, []int{2}, 4), 2, Native, false)
-	moved := observeAll(cross(3, []string{"rename", "extract", "inline"}, []float64{0.02}, []int{20000}, []int{20}, []int{1}, 4), 1, Native, false)
+	moved := observeAll(cross(3, []string{"rename", "extract", "inline"}, []float64{0.02}, []int{20000}, []int{20}, []int{1}, 4), 1, Native,
+		false)
 	for _, c := range []Check{
 		AtMost("findings per clean run", findingsPerRun(clean), 0.1),
 		AtLeast("found, two runs of 5%", share(large, (*Outcome).Hit), 0.75),
@@ -144,7 +145,8 @@ func (s *Simulated) put(t testing.TB, st store.Writer) error {
 		}
 		p := s.Profiles[i]
 		files = append(files, &store.File{Name: p.Run.Key, Benchmark: p.Benchmark, Run: p.Run, Metrics: p.Metrics,
-			Records: []*store.Record{{Type: p.Type, Forest: forest, Self: w, Samples: w.Sum(), Hash: profile.Hash{byte(i), byte(s.Plan.Seed), byte(s.Plan.Seed >> 8)}}}})
+			Records: []*store.Record{{Type: p.Type, Forest: forest, Self: w, Samples: w.Sum(),
+				Hash: profile.Hash{byte(i), byte(s.Plan.Seed), byte(s.Plan.Seed >> 8)}}}})
 	}
 	outcomes, err := st.Put(t.Context(), files, store.PutOptions{Rules: "1"})
 	for _, o := range outcomes {

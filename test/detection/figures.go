@@ -55,7 +55,8 @@ func RealFigures(w io.Writer, subjects []*Subject, trace io.Writer) []Check {
 	}
 	for i, name := range []string{"thesis", "Welch"} {
 		other := results[2+i].Of(regressionKinds...)
-		checks = append(checks, AtLeast("RR9  located, times that of "+name, ratio(reg.Located, reg.Runs)/math.Max(1e-9, ratio(other.Located, other.Runs)), 1.9))
+		checks = append(checks, AtLeast("RR9  located, times that of "+name,
+			ratio(reg.Located, reg.Runs)/math.Max(1e-9, ratio(other.Located, other.Runs)), 1.9))
 	}
 	gateOne, gateTwo := RunReal(subjects, Gated(gate.Policy{}, 1), 1, nil), RunReal(subjects, Gated(gate.Policy{}, 1), 2, nil)
 	hundred := RunReal(subjects, Gated(gate.Policy{}, 100), 1, nil)

@@ -125,7 +125,8 @@ func (f *NightsFigures) Checks(of string) []Check {
 			AtLeast(name(2, "and from the third night on"), f.Small.from(3), second))
 	}
 	if dated > 0 {
-		checks = append(checks, AtLeast(name(3, "first night right"), ratio(exact, dated), 0.85), AtLeast(name(4, "over within three nights"), ratio(over, ends), 0.95))
+		checks = append(checks, AtLeast(name(3, "first night right"), ratio(exact, dated), 0.85),
+			AtLeast(name(4, "over within three nights"), ratio(over, ends), 0.95))
 	}
 	return append(checks, AtMost(name(5, fmt.Sprintf("false changes per clean history of %d nights", NightsClean)), f.falsePerHistory(), 0.2))
 }
@@ -358,7 +359,8 @@ func (n *Nights) trace(w io.Writer, seed uint64, night int, v *change.Verdict) {
 		if n.Shows != nil && n.Shows(&c.Finding) {
 			mark = "*"
 		}
-		fmt.Fprintf(w, " | %s%s %s %s %+.1f%% z %.1f p %.2g since %s (%d)", mark, c.State, c.Finding.Kind, c.Finding.Function, 100*c.Finding.Delta.Share, c.Finding.Score, c.Finding.Chance, c.Onset.Run.Run, c.Runs)
+		fmt.Fprintf(w, " | %s%s %s %s %+.1f%% z %.1f p %.2g since %s (%d)", mark, c.State, c.Finding.Kind, c.Finding.Function,
+			100*c.Finding.Delta.Share, c.Finding.Score, c.Finding.Chance, c.Onset.Run.Run, c.Runs)
 	}
 	fmt.Fprintln(w)
 }
@@ -378,7 +380,8 @@ func (f *NightsFigures) Print(w io.Writer) {
 		for _, n := range []int{1, 2, 3, 4, 5, 6, 8, 12, 20, 40} {
 			fmt.Fprintf(tw, "\t%.2f", ratio(of.Listed[n], of.Lists[n]))
 		}
-		fmt.Fprintf(tw, "\t%.3f\t%.3f (%d)\t%.3f (%d)\t%.3f\n", of.fromSecond(), ratio(of.Exact, of.Dated), of.Dated, ratio(of.Over, of.Ends), of.Ends, ratio(of.Beside, sum(of.Lists[:])))
+		fmt.Fprintf(tw, "\t%.3f\t%.3f (%d)\t%.3f (%d)\t%.3f\n", of.fromSecond(), ratio(of.Exact, of.Dated), of.Dated, ratio(of.Over, of.Ends),
+			of.Ends, ratio(of.Beside, sum(of.Lists[:])))
 	}
 	tw.Flush()
 	fmt.Fprintf(w, "clean: %d nights, %.3f false changes and %.3f suspects per %d nights\n", f.Clean.Nights, f.falsePerHistory(), ratio(f.Clean.Suspects*NightsClean, f.Clean.Nights), NightsClean)

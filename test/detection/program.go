@@ -63,12 +63,18 @@ const (
 )
 
 var (
-	simPackages = []string{"orders", "catalog", "pricing", "search", "index", "cache", "codec", "http", "auth", "ledger", "plan", "rows", "pages", "tokens", "queue", "report"}
-	simClasses  = []string{"Reader", "Writer", "Visitor", "Table", "Cursor", "Buffer", "Entry", "Router", "Parser", "Mapper", "Filter", "Batch", "Keys", "Walker", "Scope"}
-	simMethods  = []string{"next", "find", "apply", "encode", "decode", "compare", "merge", "load", "check", "resolve", "accept", "hash", "copy", "put", "seek", "append"}
-	simLibrary  = []string{"java.util.HashMap.getNode", "java.util.HashMap.putVal", "java.util.ArrayList.add", "java.util.ArrayList.grow", "java.lang.String.equals", "java.lang.String.hashCode",
-		"java.lang.StringBuilder.append", "java.util.Arrays.copyOf", "java.util.TreeMap.getEntry", "java.util.BitSet.get", "java.util.Objects.equals", "java.nio.Bits.copy",
-		"java.util.concurrent.ConcurrentHashMap.get", "java.util.concurrent.locks.ReentrantLock.lock", "java.util.stream.ReferencePipeline.forEach", "java.lang.Long.valueOf"}
+	simPackages = []string{"orders", "catalog", "pricing", "search", "index", "cache", "codec", "http", "auth", "ledger", "plan", "rows",
+		"pages", "tokens", "queue", "report"}
+	simClasses = []string{"Reader", "Writer", "Visitor", "Table", "Cursor", "Buffer", "Entry", "Router", "Parser", "Mapper", "Filter",
+		"Batch", "Keys", "Walker", "Scope"}
+	simMethods = []string{"next", "find", "apply", "encode", "decode", "compare", "merge", "load", "check", "resolve", "accept", "hash",
+		"copy", "put", "seek", "append"}
+	simLibrary = []string{"java.util.HashMap.getNode", "java.util.HashMap.putVal", "java.util.ArrayList.add", "java.util.ArrayList.grow",
+		"java.lang.String.equals", "java.lang.String.hashCode",
+		"java.lang.StringBuilder.append", "java.util.Arrays.copyOf", "java.util.TreeMap.getEntry", "java.util.BitSet.get",
+		"java.util.Objects.equals", "java.nio.Bits.copy",
+		"java.util.concurrent.ConcurrentHashMap.get", "java.util.concurrent.locks.ReentrantLock.lock",
+		"java.util.stream.ReferencePipeline.forEach", "java.lang.Long.valueOf"}
 )
 
 // newProgram makes up a program with about so many call nodes in which no
@@ -113,7 +119,8 @@ func (p *simProgram) functions(r *rand.Rand, nodes int) {
 		if i < len(simLibrary) {
 			name = simLibrary[i]
 		}
-		p.add(simFunction{name: name, kind: profile.KindJava, module: -1, layer: simLayers + 1, self: 0.3 + 0.7*r.Float64(), jitter: jitter(), memory: r.Float64() < 0.4})
+		p.add(simFunction{name: name, kind: profile.KindJava, module: -1, layer: simLayers + 1, self: 0.3 + 0.7*r.Float64(), jitter: jitter(),
+			memory: r.Float64() < 0.4})
 	}
 	for i := range libraries - 1 {
 		for range r.IntN(3) {

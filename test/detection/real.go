@@ -107,7 +107,8 @@ func loadBenchmark(ctx context.Context, dir fs.FS, name string) ([]*Subject, err
 		s := sc.Runs[run]
 		src := ingest.FSSource(dir, path.Join(name, run+".collapsed.gz"))
 		src.Named = true
-		src.Label = ingest.Label{Group: path.Dir(name), Benchmark: path.Base(name), Run: testrun.Run{Key: run, Date: time.Unix(s.Started, 0).UTC(), Machine: s.Epoch},
+		src.Label = ingest.Label{Group: path.Dir(name), Benchmark: path.Base(name),
+			Run:     testrun.Run{Key: run, Date: time.Unix(s.Started, 0).UTC(), Machine: s.Epoch},
 			Metrics: []testrun.Metric{{Name: "time", Mean: s.Score, Unit: sc.Unit, Better: testrun.Better(sc.Better), Primary: true}}}
 		sources = append(sources, src)
 	}

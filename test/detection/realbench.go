@@ -201,7 +201,8 @@ func PrintReal(w io.Writer, names []string, results []RealResult) {
 		loc := func(kind string) string { t := r.Of(kind); return fmt.Sprintf("%.2f", ratio(t.Located, t.Runs)) }
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\n", names[i], f("history"), f("clean"),
 			ratio(reg.Located, reg.Runs), ratio(reg.Strict, reg.Runs), ratio(reg.First, reg.Runs), ratio(reg.Findings, reg.Runs),
-			loc("B40"), loc("B10"), loc("A20"), loc("A05"), f("renamed"), f("moved"), f("inline"), f("jit"), ratio(moved.Gains, moved.Runs), ratio(reg.Named, reg.Located), ratio(reg.Sized, reg.Located))
+			loc("B40"), loc("B10"), loc("A20"), loc("A05"), f("renamed"), f("moved"), f("inline"), f("jit"), ratio(moved.Gains, moved.Runs),
+			ratio(reg.Named, reg.Located), ratio(reg.Sized, reg.Located))
 	}
 	tw.Flush()
 }

@@ -38,7 +38,8 @@ func PrintROC(w io.Writer, subjects []*Subject) {
 			for _, alpha := range rocAlphas {
 				r := RunReal(list, Default(regression.Options{Alpha: alpha}), k, nil)
 				reg, clean, other, a05 := r.Of(regressionKinds...), r.Of("history", "clean"), r.Of(refactoredKinds...), r.Of("A05")
-				fmt.Fprintf(tw, "%s\t%d\t%.2g\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%d\n", half.name, k, alpha, ratio(reg.Located, reg.Runs), ratio(a05.Located, a05.Runs),
+				fmt.Fprintf(tw, "%s\t%d\t%.2g\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%d\n", half.name, k, alpha, ratio(reg.Located, reg.Runs),
+					ratio(a05.Located, a05.Runs),
 					ratio(reg.WithFindings, reg.Runs), clean.WithFindings, clean.Runs, other.WithFindings, other.Runs)
 			}
 		}

@@ -56,7 +56,8 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 	}
 	instance := make([][]float64, s.Instances)
 	for i := range instance {
-		instance[i] = append([]float64{logNormal(r, loadNoise)}, noises(r, p, func(f *simFunction) float64 { return cmp.Or(s.Jitter, f.jitter) })...)
+		instance[i] = append([]float64{logNormal(r, loadNoise)},
+			noises(r, p, func(f *simFunction) float64 { return cmp.Or(s.Jitter, f.jitter) })...)
 	}
 	module := make([]float64, simModules+1)
 	for i := range module {
@@ -140,7 +141,8 @@ func (s *Service) window(i, hour int, isNew bool) *continuous.Window {
 		version = "1.1"
 	}
 	w := &continuous.Window{
-		Series: continuous.Series{Service: "shop", Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds", PeriodType: "cpu", PeriodUnit: "nanoseconds"},
+		Series: continuous.Series{Service: "shop", Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds",
+			PeriodType: "cpu", PeriodUnit: "nanoseconds"},
 			Labels: continuous.Labels{{Name: "pod", Value: fmt.Sprintf("shop-%d", i)}, {Name: "service_version", Value: version}}},
 		Start: time.Date(2026, 11, 2, hour, 0, 0, 0, time.UTC), Length: time.Duration(max(1, s.Step)) * time.Hour,
 		Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Period: 10_000_000, PeriodUnit: "nanoseconds"},

@@ -43,7 +43,8 @@ func search(t *testing.T, s detection.Service, days int) (n judged) {
 					continue
 				}
 				if testing.Verbose() {
-					t.Logf("day %d, clean %v, %s: %s of %s by %+.4f%%, score %.1f %s", day, isClean, slower, f.Status, f.Function, 100*f.Delta.Share, f.Score, f.Note)
+					t.Logf("day %d, clean %v, %s: %s of %s by %+.4f%%, score %.1f %s", day, isClean, slower, f.Status, f.Function, 100*f.Delta.Share,
+						f.Score, f.Note)
 				}
 				if f.Status != regression.Confirmed {
 					continue
@@ -92,14 +93,17 @@ func TestPower(t *testing.T) {
 		for _, jitter := range []float64{0.01, 0.02, 0.05} {
 			rows = append(rows, row{200, 100, 0.05, jitter})
 		}
-		rows = append(rows, row{200, 100, 0.01, 0.01}, row{200, 100, 0.15, 0.01}, row{200, 20, 0.05, 0.01}, row{40, 20, 0.05, 0.01}, row{1000, 500, 0.05, 0.01})
+		rows = append(rows, row{200, 100, 0.01, 0.01}, row{200, 100, 0.15, 0.01}, row{200, 20, 0.05, 0.01}, row{40, 20, 0.05, 0.01},
+			row{1000, 500, 0.05, 0.01})
 		changes = []float64{0.0025, 0.005, 0.01, 0.02, 0.05}
 	}
 	for _, x := range rows {
 		for _, slower := range changes {
-			name := fmt.Sprintf("%d of %d instances, %g%% between them, %g%% slower of %g%%", x.canary, x.instances, 100*x.jitter, 100*slower, 100*x.share)
+			name := fmt.Sprintf("%d of %d instances, %g%% between them, %g%% slower of %g%%", x.canary, x.instances, 100*x.jitter, 100*slower,
+				100*x.share)
 			t.Run(name, func(t *testing.T) {
-				s := detection.Service{Instances: x.instances, Canary: x.canary, Nodes: 300, Hours: 24, Step: 6, Jitter: x.jitter, Share: x.share, Slower: slower}
+				s := detection.Service{Instances: x.instances, Canary: x.canary, Nodes: 300, Hours: 24, Step: 6, Jitter: x.jitter, Share: x.share,
+					Slower: slower}
 				n := search(t, s, *days)
 				if n.clean*20 > *days || !*power && n.found < *days/2 {
 					t.Errorf("of %d days the change is found in %d, with %d findings on clean days", *days, n.found, n.clean)

@@ -121,7 +121,8 @@ func cross(seed uint64, kinds []string, impacts []float64, samples, runs, ks []i
 						for range reps {
 							seed++
 							i := len(list)
-							list = append(list, Plan{Seed: seed * 1_000_003, Nodes: []int{2000, 5000}[i%2], Runs: t, K: k, Samples: n, FixedWork: i/2%2 == 1, Kind: kind, Impact: impact})
+							list = append(list, Plan{Seed: seed * 1_000_003, Nodes: []int{2000, 5000}[i%2], Runs: t, K: k, Samples: n, FixedWork: i/2%2 == 1,
+								Kind: kind, Impact: impact})
 						}
 					}
 				}
@@ -240,22 +241,26 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 	clean := observeAll(cross(seed, []string{"none"}, []float64{0}, []int{5000, 20000}, []int{15, 30}, []int{1}, reps(100)), 1, Native, true)
 	checks = append(checks, AtMost(fmt.Sprintf("Q1  findings per clean run (%d)", len(clean)), findingsPerRun(clean), 0.05))
 
-	bad := observeAll(cross(seed+1e6, plantedKinds, []float64{0.005, 0.01, 0.02, 0.05}, []int{2000, 5000, 10000, 20000, 50000}, []int{15, 30}, []int{1}, reps(4)), 1, Native, true)
+	bad := observeAll(cross(seed+1e6, plantedKinds, []float64{0.005, 0.01, 0.02, 0.05}, []int{2000, 5000, 10000, 20000, 50000}, []int{15, 30},
+		[]int{1}, reps(4)), 1, Native, true)
 	found := where(bad, hit)
 	checks = append(checks,
 		AtLeast(fmt.Sprintf("Q2  found, one bad run, 0.5-5%% (%d)", len(bad)), share(bad, hit), 0.57),
 		AtLeast("Q3  first when found", share(found, func(o *Outcome) bool { return o.right() == 0 }), 0.95))
 	checks = append(checks, ranking(where(bad, func(o *Outcome) bool { return o.Plan.Samples == 10000 || o.Plan.Samples == 20000 }))...)
 
-	fresh := observeAll(cross(seed+2e6, []string{"new"}, []float64{0.005, 0.01}, []int{10000, 50000}, []int{15, 30}, []int{1}, reps(8)), 1, Native, false)
-	fresh = append(fresh, observeAll(cross(seed+3e6, []string{"new"}, []float64{0.0025}, []int{50000}, []int{15, 30}, []int{1}, reps(8)), 1, Native, false)...)
+	fresh := observeAll(cross(seed+2e6, []string{"new"}, []float64{0.005, 0.01}, []int{10000, 50000}, []int{15, 30}, []int{1}, reps(8)), 1,
+		Native, false)
+	fresh = append(fresh, observeAll(cross(seed+3e6, []string{"new"}, []float64{0.0025}, []int{50000}, []int{15, 30}, []int{1}, reps(8)), 1,
+		Native, false)...)
 	checks = append(checks, AtLeast(fmt.Sprintf("Q5  new function found (%d)", len(fresh)), share(fresh, hit), 0.9))
 
 	three := observeAll(cross(seed+4e6, plantedKinds, []float64{0.01}, []int{20000}, []int{20}, []int{3}, reps(16)), 3, Native, false)
 	checks = append(checks, AtLeast(fmt.Sprintf("Q6  found, three bad runs of 1%% (%d)", len(three)), share(three, hit), 0.75))
 
 	for _, kind := range hardKinds {
-		list := observeAll(cross(seed+5e6, []string{kind}, []float64{0.01, 0.02, 0.05}, []int{20000}, []int{20}, []int{1}, reps(20)), 1, Native, false)
+		list := observeAll(cross(seed+5e6, []string{kind}, []float64{0.01, 0.02, 0.05}, []int{20000}, []int{20}, []int{1}, reps(20)), 1, Native,
+			false)
 		limit := 0.2
 		if kind == "rename" {
 			limit = 0.1
@@ -272,7 +277,8 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 	checks = append(checks, against(w, clean, bad)...)
 
 	middle := where(bad, func(o *Outcome) bool { return o.Plan.Samples >= 5000 && o.Plan.Samples <= 20000 })
-	checks = append(checks, AtMost("RR10 findings per clean run", findingsPerRun(clean), 0.03), AtLeast(fmt.Sprintf("RR10 found at 5k to 20k samples (%d)", len(middle)), share(middle, hit), 0.62))
+	checks = append(checks, AtMost("RR10 findings per clean run", findingsPerRun(clean), 0.03),
+		AtLeast(fmt.Sprintf("RR10 found at 5k to 20k samples (%d)", len(middle)), share(middle, hit), 0.62))
 	printBySize(w, bad)
 	return checks
 }

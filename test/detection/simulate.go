@@ -64,10 +64,11 @@ func Simulate(plan Plan) (*Simulated, bool) {
 		run := pl.run(t, total)
 		counts, metric := pl.sample(run, before, forest)
 		sums = append(sums, counts)
-		s.Profiles = append(s.Profiles, store.Profile{ID: store.ProfileID(fmt.Sprintf("%016x", t)), Benchmark: testrun.Benchmark{Group: "sim", Name: fmt.Sprintf("h%d", plan.Seed)},
-			Run:     testrun.Run{Key: fmt.Sprintf("run-%03d", t), Date: time.Date(2026, 1, 1+t, 3, 0, 0, 0, time.UTC)},
-			Type:    profile.ValueType{Name: profile.CPUSamples, Unit: "count"},
-			Metrics: []testrun.Metric{{Name: "time", Mean: metric, Unit: "ms/op", Better: testrun.Lower, Primary: true}}})
+		s.Profiles = append(s.Profiles, store.Profile{ID: store.ProfileID(fmt.Sprintf("%016x", t)),
+			Benchmark: testrun.Benchmark{Group: "sim", Name: fmt.Sprintf("h%d", plan.Seed)},
+			Run:       testrun.Run{Key: fmt.Sprintf("run-%03d", t), Date: time.Date(2026, 1, 1+t, 3, 0, 0, 0, time.UTC)},
+			Type:      profile.ValueType{Name: profile.CPUSamples, Unit: "count"},
+			Metrics:   []testrun.Metric{{Name: "time", Mean: metric, Unit: "ms/op", Better: testrun.Lower, Primary: true}}})
 	}
 	s.cut(forest, sums)
 	return s, true

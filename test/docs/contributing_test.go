@@ -41,9 +41,11 @@ func TestStepsOfCI(t *testing.T) {
 func TestEntryPagesNameFiles(t *testing.T) {
 	for _, page := range []string{"CONTRIBUTING.md", "ARCHITECTURE.md"} {
 		n := 0
-		for _, m := range regexp.MustCompile("`((?:\\.?[a-z]\\w*/)+[\\w.*/-]*|[a-z]+/)`").FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
+		for _, m := range regexp.MustCompile("`((?:\\.?[a-z]\\w*/)+[\\w.*/-]*|[a-z]+/)`").FindAllStringSubmatch(
+			fence.ReplaceAllString(read(t, page), ""), -1) {
 			name := m[1]
-			if strings.Contains(name, "NAME") || strings.HasPrefix(name, "dist/") || strings.Contains(name, "PACKAGE") || strings.Contains(name, "…") {
+			if strings.Contains(name, "NAME") || strings.HasPrefix(name, "dist/") || strings.Contains(name, "PACKAGE") ||
+				strings.Contains(name, "…") {
 				continue
 			}
 			n++

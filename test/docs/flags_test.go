@@ -169,7 +169,8 @@ func TestFromPprof(t *testing.T) {
 			}
 			c := exec.Command("sh", "-euc", command)
 			c.Dir = dir
-			c.Env = append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "DENDRO_STORE=", "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
+			c.Env = append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "DENDRO_STORE=", "NO_COLOR=1",
+				"XDG_CONFIG_HOME="+dir)
 			program.Succeed(t, c)
 			ran++
 		}
@@ -188,7 +189,8 @@ func writeLabels(t *testing.T, name string) {
 		fn := &profile.Function{ID: id, Name: "serve" + handler[1:]}
 		loc := &profile.Location{ID: id, Line: []profile.Line{{Function: fn}}}
 		p.Function, p.Location = append(p.Function, fn), append(p.Location, loc)
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{loc}, Value: []int64{10}, Label: map[string][]string{"handler": {handler}}})
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{loc}, Value: []int64{10},
+			Label: map[string][]string{"handler": {handler}}})
 	}
 	file, err := os.Create(name)
 	if err == nil {

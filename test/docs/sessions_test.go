@@ -13,7 +13,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the pictures and the outputs that pages show")
 
 // sessions are the pages that show commands with what they print.
-var sessions = []string{"README.md", "docs/config.md", "docs/method/diff.md", "docs/method/paper.md", "docs/start/ci.md", "docs/start/continuous.md", "docs/start/dumps.md", "docs/start/help.md", "docs/start/howto.md", "docs/start/research.md", "docs/start/skywalking.md"}
+var sessions = []string{"README.md", "docs/config.md", "docs/method/diff.md", "docs/method/paper.md", "docs/start/ci.md",
+	"docs/start/continuous.md", "docs/start/dumps.md", "docs/start/help.md", "docs/start/howto.md", "docs/start/research.md",
+	"docs/start/skywalking.md"}
 
 // TestSessions runs the commands of these pages. Those that need Neo4j or an agent have
 // a tag, and run in test/neo4j/e2e and test/agents.
@@ -21,7 +23,8 @@ func TestSessions(t *testing.T) {
 	for _, page := range sessions {
 		t.Run(path.Base(page), func(t *testing.T) {
 			t.Parallel()
-			session.Run(t, path.Join(root, page), session.Options{Update: *update, Env: []string{"GITHUB_RUN_ID=1001", "GITHUB_HEAD_REF=", "GITHUB_ACTIONS="}, Replace: replacements(t)})
+			session.Run(t, path.Join(root, page), session.Options{Update: *update,
+				Env: []string{"GITHUB_RUN_ID=1001", "GITHUB_HEAD_REF=", "GITHUB_ACTIONS="}, Replace: replacements(t)})
 		})
 	}
 }
@@ -39,5 +42,6 @@ func replacements(t *testing.T) *strings.Replacer {
 		defer l.Close()
 		free = append(free, l.Addr().String())
 	}
-	return strings.NewReplacer("go install github.com/dendroprof/dendro/cmd/dendro@latest", "dendro version", "127.0.0.1:12800", free[0], "127.0.0.1:11800", free[1])
+	return strings.NewReplacer("go install github.com/dendroprof/dendro/cmd/dendro@latest", "dendro version", "127.0.0.1:12800", free[0],
+		"127.0.0.1:11800", free[1])
 }

@@ -52,7 +52,8 @@ text { font: 13px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; 
 			}
 			if word := strings.TrimLeft(string(runes[start:end]), " "); word != "" {
 				n := len([]rune(word))
-				fmt.Fprintf(&b, "<text x=\"%g\" y=\"%g\" textLength=\"%g\"%s>%s</text>\n", padding+float64(end-n)*cellWidth, y+14, float64(n)*cellWidth, class, escape(word))
+				fmt.Fprintf(&b, "<text x=\"%g\" y=\"%g\" textLength=\"%g\"%s>%s</text>\n", padding+float64(end-n)*cellWidth, y+14,
+					float64(n)*cellWidth, class, escape(word))
 			}
 			start = max(end, start+1)
 		}

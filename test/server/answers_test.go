@@ -89,7 +89,8 @@ func TestTreesAreCounted(t *testing.T) {
 			t.Errorf("a tree of %d profiles: %d %.300s %v", i+1, status, body, err)
 		}
 	}
-	if status, body, err := answerOf(client, "GET", p.http+"/api/v1/tree?benchmark=none", ""); err != nil || status == http.StatusServiceUnavailable {
+	if status, body, err := answerOf(client, "GET", p.http+"/api/v1/tree?benchmark=none", ""); err != nil ||
+		status == http.StatusServiceUnavailable {
 		t.Errorf("a small tree: %d %.300s %v", status, body, err)
 	}
 	p.ended(t, 700<<20)
@@ -101,7 +102,8 @@ func TestSQLWhileCompacted(t *testing.T) {
 	t.Parallel()
 	p := serveWithin(t, t.TempDir())
 	client := clientAt("127.0.0.1")
-	if status, body, err := answerOf(client, "POST", p.http+"/api/v1/import?run=r&benchmark=b&name=x.folded", stacks(20_000)); err != nil || status != http.StatusOK {
+	if status, body, err := answerOf(client, "POST", p.http+"/api/v1/import?run=r&benchmark=b&name=x.folded", stacks(20_000)); err != nil ||
+		status != http.StatusOK {
 		t.Fatalf("import: %d %s %v", status, body, err)
 	}
 	end := time.Now().Add(5 * time.Second)

@@ -147,8 +147,10 @@ func (bytesCodec) Name() string                       { return "proto" }
 // messages sends large messages at the same time.
 func messages(t *testing.T, p *process, n, size int) {
 	var wg sync.WaitGroup
-	message := make([]byte, size)                                                                                                                             // protobuf does not accept it, but gRPC does
-	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{}))) //nolint:staticcheck // simple
+	message := make([]byte, size) // protobuf does not accept it, but gRPC does
+	//nolint:staticcheck // simple
+	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{})))
 	if err != nil {
 		t.Fatal(err)
 	}

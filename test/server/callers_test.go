@@ -95,7 +95,8 @@ func TestPartialSuccess(t *testing.T) {
 				"sampleType":{"typeStrindex":1,"unitStrindex":2},"periodType":{"typeStrindex":3,"unitStrindex":4},"period":"50000000",
 				"timeUnixNano":"%d","durationNano":"5000000000","samples":[{"stackIndex":1,"values":["2"]}]}]}]}`, service, time.Now().Add(-time.Minute).UnixNano()))
 		}
-		code, body, err := answerOf(clientAt("127.0.0.1"), "POST", p.http+"/v1development/profiles", `{"resourceProfiles":[`+strings.Join(list, ",")+`],"dictionary":{
+		code, body, err := answerOf(clientAt("127.0.0.1"), "POST", p.http+"/v1development/profiles",
+			`{"resourceProfiles":[`+strings.Join(list, ",")+`],"dictionary":{
 			"stringTable":["","samples","count","cpu","nanoseconds","main"],"mappingTable":[{}],"linkTable":[{}],"functionTable":[{},{"nameStrindex":5}],
 			"locationTable":[{},{"lines":[{"functionIndex":1}]}],"attributeTable":[{}],"stackTable":[{},{"locationIndices":[1]}]}}`, "Content-Type: application/json")
 		if err != nil {

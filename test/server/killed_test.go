@@ -67,7 +67,8 @@ func TestKilledCopies(t *testing.T) {
 				if err != nil {
 					interrupted++
 				}
-				if _, _, status := program.Run(t, dir, "runs", "--profiles", "--rows", "0", "--store", c.target); status != 0 && err != nil && len(had) == 0 {
+				if _, _, status := program.Run(t, dir, "runs", "--profiles", "--rows", "0", "--store", c.target); status != 0 && err != nil &&
+					len(had) == 0 {
 					continue // killed before there was a target
 				}
 				got := sumsOf(t, dir, c.target)

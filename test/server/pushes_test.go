@@ -64,9 +64,10 @@ func TestPushAttacks(t *testing.T) {
 		{name: "windows of 26 years", most: 700 << 20, attack: oldWindows, after: func(t *testing.T, p *process, honest int) {
 			p.stored(t, honest, 20) // of the last 48 hours
 		}},
-		{name: "windows of 26 years as a backfill", args: []string{"--continuous-max-age", "300000h"}, most: 900 << 20, attack: oldWindows, after: func(t *testing.T, p *process, honest int) {
-			p.stored(t, honest, 60_000)
-		}},
+		{name: "windows of 26 years as a backfill", args: []string{"--continuous-max-age", "300000h"}, most: 900 << 20, attack: oldWindows,
+			after: func(t *testing.T, p *process, honest int) {
+				p.stored(t, honest, 60_000)
+			}},
 		{name: "a refused request of 60,000 services", most: 1500 << 20, attack: manyServices, after: func(t *testing.T, p *process, honest int) {
 			if n := p.metric(t, "dendro_continuous_active_series"); n > 2000 {
 				t.Errorf("%.0f series count", n)
@@ -75,20 +76,23 @@ func TestPushAttacks(t *testing.T) {
 		}},
 		{name: "clocks that jump", most: 500 << 20, attack: jumpingClocks},
 		{name: "floods of HTTP/2 frames", most: 700 << 20, attack: floods},
-		{name: "a label of high cardinality", most: 1200 << 20, attack: func(t *testing.T, p *process) { manyLabels(t, p, "%d") }, after: func(t *testing.T, p *process, honest int) {
-			if n := p.metric(t, "dendro_continuous_folded_samples_total"); n == 0 {
-				t.Error("no sample was folded")
-			}
-			if n := p.metric(t, "dendro_continuous_active_series"); n > 10_001+2*float64(honest) {
-				t.Errorf("%.0f series count", n)
-			}
-		}},
-		{name: "long labels", args: []string{"--continuous-max-text", "25000000"}, most: 1200 << 20, attack: func(t *testing.T, p *process) { manyLabels(t, p, strings.Repeat("x", 1000)+"%d") }, after: func(t *testing.T, p *process, honest int) {
-			folded, text := p.metric(t, "dendro_continuous_folded_samples_total"), p.metric(t, "dendro_continuous_text_bytes")
-			if t.Logf("%.0f samples folded, %.0f bytes of text", folded, text); folded < 50_000 || text > 5.2e6 {
-				t.Error("a service has more than its share")
-			}
-		}},
+		{name: "a label of high cardinality", most: 1200 << 20, attack: func(t *testing.T, p *process) { manyLabels(t, p, "%d") },
+			after: func(t *testing.T, p *process, honest int) {
+				if n := p.metric(t, "dendro_continuous_folded_samples_total"); n == 0 {
+					t.Error("no sample was folded")
+				}
+				if n := p.metric(t, "dendro_continuous_active_series"); n > 10_001+2*float64(honest) {
+					t.Errorf("%.0f series count", n)
+				}
+			}},
+		{name: "long labels", args: []string{"--continuous-max-text", "25000000"}, most: 1200 << 20,
+			attack: func(t *testing.T, p *process) { manyLabels(t, p, strings.Repeat("x", 1000)+"%d") },
+			after: func(t *testing.T, p *process, honest int) {
+				folded, text := p.metric(t, "dendro_continuous_folded_samples_total"), p.metric(t, "dendro_continuous_text_bytes")
+				if t.Logf("%.0f samples folded, %.0f bytes of text", folded, text); folded < 50_000 || text > 5.2e6 {
+					t.Error("a service has more than its share")
+				}
+			}},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +123,8 @@ func (a *pushAttack) play(t *testing.T) {
 	if len(h.took) > 0 {
 		slices.Sort(h.took)
 		t.Logf("attack %v; %d honest pushes, p50 %v, p99 %v, slowest %v", took.Round(time.Millisecond), len(h.took),
-			h.took[len(h.took)/2].Round(time.Millisecond), h.took[len(h.took)*99/100].Round(time.Millisecond), h.took[len(h.took)-1].Round(time.Millisecond))
+			h.took[len(h.took)/2].Round(time.Millisecond), h.took[len(h.took)*99/100].Round(time.Millisecond),
+			h.took[len(h.took)-1].Round(time.Millisecond))
 	}
 	if a.after != nil && !t.Failed() {
 		a.after(t, p, len(h.took))
@@ -180,7 +185,8 @@ func windowOf(n int) []byte {
 
 // ingest pushes a pprof profile; the answer is empty, or the status and what it says.
 func (p *process) ingest(c *http.Client, name string, at time.Time, content []byte) (answer string, err error) {
-	return post(c, fmt.Sprintf("%s/ingest?format=pprof&name=%s&from=%d&until=%d", p.http, url.QueryEscape(name), at.Add(-time.Second).UnixMilli(), at.UnixMilli()), "", content)
+	return post(c, fmt.Sprintf("%s/ingest?format=pprof&name=%s&from=%d&until=%d", p.http, url.QueryEscape(name),
+		at.Add(-time.Second).UnixMilli(), at.UnixMilli()), "", content)
 }
 
 func post(c *http.Client, address, contentType string, body []byte) (answer string, err error) {
@@ -277,7 +283,8 @@ type pprofBuilder struct {
 // pprofBytes returns a profile of the processor, without compression.
 func pprofBytes(fill func(*pprofBuilder)) []byte {
 	b := &pprofBuilder{locations: map[string]*profile.Location{}, p: profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1}}
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period: 1}}
 	fill(b)
 	var out bytes.Buffer
 	if err := b.p.WriteUncompressed(&out); err != nil {
@@ -345,7 +352,8 @@ func labelsTimesSets(t *testing.T, p *process) {
 // bounded expects paths and texts within their limits.
 func bounded(t *testing.T, p *process) {
 	t.Helper()
-	paths, text, folded := p.metric(t, "dendro_continuous_paths"), p.metric(t, "dendro_continuous_text_bytes"), p.metric(t, "dendro_continuous_folded_stacks_total")
+	paths, text, folded := p.metric(t, "dendro_continuous_paths"), p.metric(t, "dendro_continuous_text_bytes"),
+		p.metric(t, "dendro_continuous_folded_stacks_total")
 	t.Logf("%.0f paths, %.0f bytes of text, %.0f stacks in (other)", paths, text, folded)
 	if paths > 1_100_000 || text > 120<<20 || folded == 0 {
 		t.Error("a service has more than its share")
@@ -414,7 +422,8 @@ func oldWindows(t *testing.T, p *process) {
 		for i := range profiles {
 			at := now.Add(-time.Duration(3*i+n) * step)
 			// A profile is small and differs in its time only.
-			profiles[i] = slices.Concat([]byte{0x0a, 4, 8, 1, 16, 2}, []byte{0x12, 6, 0x0a, 1, 1, 0x12, 1, 1}, []byte{0x22, 8, 8, 1, 0x22, 4, 8, 1, 16, 0}, []byte{0x2a, 4, 8, 1, 16, 3},
+			profiles[i] = slices.Concat([]byte{0x0a, 4, 8, 1, 16, 2}, []byte{0x12, 6, 0x0a, 1, 1, 0x12, 1, 1},
+				[]byte{0x22, 8, 8, 1, 0x22, 4, 8, 1, 16, 0}, []byte{0x2a, 4, 8, 1, 16, 3},
 				[]byte{0x32, 0}, field(nil, 6, []byte("cpu")), field(nil, 6, []byte("nanoseconds")), field(nil, 6, []byte("main")),
 				binary.AppendUvarint([]byte{0x48}, uint64(at.UnixNano())), []byte{0x5a, 4, 8, 1, 16, 2})
 		}
@@ -453,7 +462,8 @@ func manyLabels(t *testing.T, p *process, user string) {
 func jumpingClocks(t *testing.T, p *process) {
 	client, now, content := clientAt("127.0.0.1"), time.Now(), windowOf(0)
 	for n := range 10 {
-		for _, jump := range []time.Duration{0, -now.Sub(time.Unix(1, 0)), 3 * time.Hour, -3 * time.Hour, 26 * 365 * 24 * time.Hour, -26 * 365 * 24 * time.Hour, 5 * time.Minute} {
+		for _, jump := range []time.Duration{0, -now.Sub(time.Unix(1, 0)), 3 * time.Hour, -3 * time.Hour, 26 * 365 * 24 * time.Hour,
+			-26 * 365 * 24 * time.Hour, 5 * time.Minute} {
 			at := now.Add(jump + time.Duration(n)*time.Second)
 			if answer, err := p.ingest(client, "attacker", at, content); err != nil || answer != "" && !strings.HasPrefix(answer, "400 ") {
 				t.Fatalf("a clock that is %s off: %s %v", jump, answer, err)
@@ -475,7 +485,8 @@ func jumpingClocks(t *testing.T, p *process) {
 func floods(t *testing.T, p *process) {
 	var head bytes.Buffer
 	e := hpack.NewEncoder(&head)
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/push.v1.PusherService/Push"}, {":authority", "localhost"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/push.v1.PusherService/Push"},
+		{":authority", "localhost"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
 		if err := e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 			t.Fatal(err)
 		}

@@ -194,19 +194,22 @@ func TestArchiveAttack(t *testing.T) {
 	t.Logf("an archive of %d bytes for %d", len(archive), 3000*stacks.Len())
 	underAttack(t, p, honest, func(client *http.Client) {
 		for _, path := range []string{"/api/v1/view?name=x.zip", "/api/v1/import?run=r&name=x.zip"} {
-			if status, body, err := answerOf(client, "POST", p.http+path, archive); err != nil || !strings.Contains(body, "overlap") || strings.Contains(body, `"stored"`) {
+			if status, body, err := answerOf(client, "POST", p.http+path, archive); err != nil || !strings.Contains(body, "overlap") ||
+				strings.Contains(body, `"stored"`) {
 				t.Errorf("%s: %d %.300s %v", path, status, body, err)
 			}
 		}
 		// A directory of a zip that is larger than what it lists.
 		for _, path := range []string{"/api/v1/view?name=x.zip", "/api/v1/import?run=r&name=x.zip"} {
-			if status, body, err := answerOf(client, "POST", p.http+path, overlapping(t, 200_000, "main 1\n")); err != nil || !strings.Contains(body, "at most 100000 entries") {
+			if status, body, err := answerOf(client, "POST", p.http+path, overlapping(t, 200_000, "main 1\n")); err != nil ||
+				!strings.Contains(body, "at most 100000 entries") {
 				t.Errorf("%s: %d %.300s %v", path, status, body, err)
 			}
 		}
 		// More than a view may have, and more than the views of one client may have together.
 		large := strings.Repeat(stacks.String(), 9)
-		if status, body, err := answerOf(client, "POST", p.http+"/api/v1/view?name=x.folded", large); err != nil || status != http.StatusUnprocessableEntity || !strings.Contains(body, "--max-view") {
+		if status, body, err := answerOf(client, "POST", p.http+"/api/v1/view?name=x.folded", large); err != nil ||
+			status != http.StatusUnprocessableEntity || !strings.Contains(body, "--max-view") {
 			t.Errorf("a large view: %d %.300s %v", status, body, err)
 		}
 		var wg sync.WaitGroup
@@ -214,7 +217,8 @@ func TestArchiveAttack(t *testing.T) {
 		for range 12 {
 			wg.Go(func() {
 				status, body, err := answerOf(clientAt("127.0.0.1"), "POST", p.http+"/api/v1/view?name=x.folded", stacks.String())
-				if err != nil || status != http.StatusOK && (status != http.StatusServiceUnavailable || !strings.Contains(body, "bytes of requests being computed")) {
+				if err != nil || status != http.StatusOK && (status != http.StatusServiceUnavailable ||
+					!strings.Contains(body, "bytes of requests being computed")) {
 					t.Errorf("views at the same time: %d %.300s %v", status, body, err)
 				}
 				if status == http.StatusOK {

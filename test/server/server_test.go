@@ -88,7 +88,8 @@ func TestOwner(t *testing.T) {
 	dir := t.TempDir()
 	p := serve(t, dir)
 	_, errOut, status := program.Run(t, dir, "runs", "--store", "s.duckdb")
-	if status != 1 || !strings.Contains(errOut, fmt.Sprintf("`dendro serve` (process %d)", p.Process.Pid)) || !strings.Contains(errOut, "--store "+p.http) {
+	if status != 1 || !strings.Contains(errOut, fmt.Sprintf("`dendro serve` (process %d)", p.Process.Pid)) ||
+		!strings.Contains(errOut, "--store "+p.http) {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 	program.Must(t, dir, "runs", "--store", p.http)
@@ -133,7 +134,9 @@ func TestKilledServer(t *testing.T) {
 	io.WriteString(stdin, "main;f 1\n")
 	stdin.Close()
 	client.Wait()
-	if status := client.ProcessState.ExitCode(); status != 1 || !strings.Contains(errOut.String(), "no server answers at "+p.http) && !strings.Contains(errOut.String(), "the connection to "+p.http+" broke") {
+	if status := client.ProcessState.ExitCode(); status != 1 ||
+		!strings.Contains(errOut.String(), "no server answers at "+p.http) &&
+			!strings.Contains(errOut.String(), "the connection to "+p.http+" broke") {
 		t.Errorf("status %d: %s", status, &errOut)
 	}
 	_, message, status := program.Run(t, dir, "runs", "--store", p.http)
@@ -367,7 +370,8 @@ func TestGarbage(t *testing.T) {
 	if out := program.Must(t, dir, "top", "--store", p.http); !strings.Contains(out, "main") {
 		t.Errorf("after the garbage: %s", out)
 	}
-	resp, err := http.Post(p.http+"/api/v1/store/put", "application/octet-stream", strings.NewReader("DNDR\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
+	resp, err := http.Post(p.http+"/api/v1/store/put", "application/octet-stream",
+		strings.NewReader("DNDR\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
 	if err != nil || resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("garbage to put: %v, %v", resp, err)
 	}

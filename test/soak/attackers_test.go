@@ -55,13 +55,15 @@ func (attackers) step(ctx context.Context, s *soak, worker, n int) error {
 	case 7:
 		return refused(call(ctx, http.MethodPost, s.http+"/api/v1/view?name=x.zip", "application/octet-stream", overlapping))
 	}
-	address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", s.http, url.QueryEscape(service), at.Add(-time.Minute).Unix(), at.Unix())
+	address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", s.http, url.QueryEscape(service), at.Add(-time.Minute).Unix(),
+		at.Unix())
 	return refused(call(ctx, http.MethodPost, address, "application/octet-stream", string(content)))
 }
 
 // refused returns an error that is no refusal.
 func refused(_ string, err error) error {
-	if err != nil && slices.ContainsFunc([]string{"400", "413", "422", "429", "503"}, func(status string) bool { return strings.HasPrefix(err.Error(), status) }) {
+	if err != nil && slices.ContainsFunc([]string{"400", "413", "422", "429", "503"},
+		func(status string) bool { return strings.HasPrefix(err.Error(), status) }) {
 		return nil
 	}
 	return err

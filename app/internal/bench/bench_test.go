@@ -57,7 +57,8 @@ func TestRunnerOf(t *testing.T) {
 }
 
 func TestCommandName(t *testing.T) {
-	for line, want := range map[string]string{"python3 -X dev bench/sort.py 10": "sort", "python -m shop.prices x": "shop.prices", "./bin/compress big.txt": "compress",
+	for line, want := range map[string]string{"python3 -X dev bench/sort.py 10": "sort", "python -m shop.prices x": "shop.prices",
+		"./bin/compress big.txt": "compress",
 		"node --expose-gc b.mjs": "b", "java -cp x Main": "java", "sh run.sh": "run"} {
 		if got := commandName(strings.Fields(line)); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
@@ -118,7 +119,8 @@ func TestPySpyKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := os.ReadFile(got)
-	for _, want := range []string{`"samples":[[0,1],[0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"file":"a.py"`, `"file":"/tmp/treeother/b.py"`, `{"name":"native"}`, `"endValue":0.3`} {
+	for _, want := range []string{`"samples":[[0,1],[0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"file":"a.py"`,
+		`"file":"/tmp/treeother/b.py"`, `{"name":"native"}`, `"endValue":0.3`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no %s in %s", want, data)
 		}
@@ -129,7 +131,8 @@ func TestPySpyKeeps(t *testing.T) {
 // profiler that the kind of command cannot use with those that it can.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	for line, want := range map[string]string{"pytest": "pip install py-spy", "./x --benchmark_filter=a": "apt install linux-perf", "./x": "apt install linux-perf"} {
+	for line, want := range map[string]string{"pytest": "pip install py-spy", "./x --benchmark_filter=a": "apt install linux-perf",
+		"./x": "apt install linux-perf"} {
 		if _, err := open(t, t.TempDir(), line, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
@@ -138,7 +141,8 @@ func TestMissing(t *testing.T) {
 		t.Errorf("a program that is not built: %v", err)
 	}
 	var usage UsageError
-	if _, err := open(t, t.TempDir(), "node x.js", Options{Profiler: "jfr"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "cpu-prof") {
+	if _, err := open(t, t.TempDir(), "node x.js", Options{Profiler: "jfr"}); !errors.As(err, &usage) ||
+		!strings.Contains(err.Error(), "cpu-prof") {
 		t.Error(err)
 	}
 	if _, err := open(t, t.TempDir(), "node x.js", Options{Memory: true}); !errors.As(err, &usage) {
@@ -152,7 +156,8 @@ func TestEndTogether(t *testing.T) {
 	defer cancel()
 	mark := filepath.Join(t.TempDir(), "mark")
 	var out bytes.Buffer
-	if _, err := run(ctx, process{dir: t.TempDir(), args: []string{"sh", "-c", "(sleep 4; touch " + mark + ") & wait"}, out: &out}, nil); err == nil {
+	if _, err := run(ctx, process{dir: t.TempDir(), args: []string{"sh", "-c", "(sleep 4; touch " + mark + ") & wait"}, out: &out},
+		nil); err == nil {
 		t.Fatal("not interrupted")
 	}
 	time.Sleep(4500 * time.Millisecond)

@@ -62,7 +62,8 @@ func prepareCriterion(ctx context.Context, s *Session) (found []Benchmark, err e
 	cargo, own := cargoArgs(s.args[at:])
 	fmt.Fprintln(s.Talk, "building …")
 	var out bytes.Buffer
-	if _, err := s.run(ctx, process{args: slices.Concat(s.args[:at], cargo, []string{"--no-run", "--message-format=json"}), out: &out}); err != nil {
+	if _, err := s.run(ctx, process{args: slices.Concat(s.args[:at], cargo, []string{"--no-run", "--message-format=json"}),
+		out: &out}); err != nil {
 		return nil, err
 	}
 	for line := range bytes.Lines(out.Bytes()) {
@@ -72,7 +73,8 @@ func prepareCriterion(ctx context.Context, s *Session) (found []Benchmark, err e
 		}
 		dir := filepath.Dir(m.ManifestPath)
 		var names bytes.Buffer
-		if _, err := s.run(ctx, process{dir: dir, args: slices.Concat([]string{m.Executable, "--bench", "--list"}, own), out: &names}); err != nil {
+		if _, err := s.run(ctx, process{dir: dir, args: slices.Concat([]string{m.Executable, "--bench", "--list"}, own),
+			out: &names}); err != nil {
 			return nil, err
 		}
 		for lines := bufio.NewScanner(&names); lines.Scan(); {

@@ -63,9 +63,11 @@ var (
 func words(text string) []string { return strings.Fields(text) }
 
 // goOwn are flags that recording sets, or whose output it could not use.
-var goOwn = map[string]string{"run": "only benchmarks run", "cpuprofile": "each benchmark gets one", "memprofile": "use --memory", "count": "use --count of dendro bench",
-	"o": "test programs are temporary", "json": "results are read as text", "c": "benchmarks are run", "n": "benchmarks are run", "list": "benchmarks are run",
-	"C": "change the directory before", "args": "flags of the tests go before the packages"}
+var goOwn = map[string]string{"run": "only benchmarks run", "cpuprofile": "each benchmark gets one", "memprofile": "use --memory",
+	"count": "use --count of dendro bench",
+	"o":     "test programs are temporary", "json": "results are read as text", "c": "benchmarks are run", "n": "benchmarks are run",
+	"list": "benchmarks are run",
+	"C":    "change the directory before", "args": "flags of the tests go before the packages"}
 
 // parseGo takes a command line apart: "go", "test", flags and packages.
 func parseGo(args []string) (*goCommand, error) {
@@ -169,7 +171,8 @@ func (c *goCommand) prepare(ctx context.Context, s *Session) ([]Benchmark, error
 				}
 			}
 		}
-		benchmarks = append(benchmarks, Benchmark{Group: r.pkg, Name: strings.TrimPrefix(r.name, "Benchmark"), Operations: n, args: []string{r.name}})
+		benchmarks = append(benchmarks, Benchmark{Group: r.pkg, Name: strings.TrimPrefix(r.name, "Benchmark"), Operations: n,
+			args: []string{r.name}})
 	}
 	return benchmarks, c.compile(ctx, s, benchmarks)
 }
@@ -204,7 +207,8 @@ func (c *goCommand) compile(ctx context.Context, s *Session, list []Benchmark) e
 		b := &list[i]
 		if c.programs[b.Group] == "" {
 			program := filepath.Join(s.scratch, strconv.Itoa(len(c.programs))+".test")
-			if _, err := s.run(ctx, process{args: slices.Concat([]string{"go", "test", "-c", "-o", program}, c.build, []string{b.Group}), out: io.Discard}); err != nil {
+			if _, err := s.run(ctx, process{args: slices.Concat([]string{"go", "test", "-c", "-o", program}, c.build, []string{b.Group}),
+				out: io.Discard}); err != nil {
 				return err
 			}
 			c.programs[b.Group] = program

@@ -34,7 +34,8 @@ func TestParseGo(t *testing.T) {
 			t.Errorf("%s: %v", tt.line, err)
 			continue
 		}
-		if flags := strings.Join(c.build, " ") + "|" + strings.Join(c.test, " "); c.pattern != tt.pattern || flags != tt.flags || strings.Join(c.packages, " ") != tt.packages {
+		if flags := strings.Join(c.build, " ") + "|" + strings.Join(c.test, " "); c.pattern != tt.pattern || flags != tt.flags ||
+			strings.Join(c.packages, " ") != tt.packages {
 			t.Errorf("%s: %+v", tt.line, c)
 		}
 	}
@@ -95,10 +96,12 @@ func TestGoOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, estimated := testrun.Operations(r.Label.Metrics)
-		if b.Group != "example.com/m/a" || b.Name != w.name || n != w.operations || estimated || len(r.Files) != 2 || r.Label.Metrics[0].Unit != "ns/op" {
+		if b.Group != "example.com/m/a" || b.Name != w.name || n != w.operations || estimated || len(r.Files) != 2 ||
+			r.Label.Metrics[0].Unit != "ns/op" {
 			t.Errorf("%+v: %+v", b, r)
 		}
-		if strings.Count(out.String(), "ns/op") != 1 || !strings.Contains(out.String(), "Benchmark"+w.name+"-") && !strings.Contains(out.String(), "Benchmark"+w.name+" ") {
+		if strings.Count(out.String(), "ns/op") != 1 || !strings.Contains(out.String(), "Benchmark"+w.name+"-") &&
+			!strings.Contains(out.String(), "Benchmark"+w.name+" ") {
 			t.Errorf("%s: %s", w.name, &out)
 		}
 	}
@@ -131,7 +134,8 @@ func TestGoFails(t *testing.T) {
 	if _, err := open(t, dir, "go test ./...", Options{}); err == nil || !strings.Contains(err.Error(), "out of luck") {
 		t.Errorf("a benchmark that fails: %v", err)
 	}
-	if _, err := open(t, dir, "go test -bench Missing ./...", Options{}); err == nil || !strings.Contains(err.Error(), "no benchmark matches") {
+	if _, err := open(t, dir, "go test -bench Missing ./...", Options{}); err == nil ||
+		!strings.Contains(err.Error(), "no benchmark matches") {
 		t.Errorf("a pattern without a benchmark: %v", err)
 	}
 }

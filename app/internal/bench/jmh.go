@@ -30,7 +30,8 @@ var jmh = runner{
 				profiler += ";alloc=" + allocInterval
 			}
 		}
-		if _, err = s.run(ctx, process{args: append(slices.Clone(s.args), "-prof", profiler, "-rf", "json", "-rff", results), out: s.Results}); err != nil {
+		if _, err = s.run(ctx, process{args: append(slices.Clone(s.args), "-prof", profiler, "-rf", "json", "-rff", results),
+			out: s.Results}); err != nil {
 			return r, err
 		}
 		f, err := os.Open(results)

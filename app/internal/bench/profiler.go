@@ -133,7 +133,8 @@ func openPerf(ctx context.Context, s *Session, file string) (profiler, error) {
 }
 
 func (p perf) wrap(args []string, file string) (command, env []string) {
-	return append([]string{p.path, "record", "-q", "-N", "-B", "-e", p.event, "-F", strconv.Itoa(perfRate), "--call-graph", "dwarf,16384", "-o", file + ".data", "--"}, args...), nil
+	return append([]string{p.path, "record", "-q", "-N", "-B", "-e", p.event, "-F", strconv.Itoa(perfRate), "--call-graph", "dwarf,16384",
+		"-o", file + ".data", "--"}, args...), nil
 }
 
 // finish writes the samples as text, which has the stacks unwound.
@@ -147,7 +148,8 @@ func (p perf) finish(ctx context.Context, s *Session, file string, keep func(str
 	w := &blocks{out: bufio.NewWriter(out), keep: keep}
 	raw := strings.TrimSuffix(file, ".perf") + ".data"
 	// Names of inlined functions would cost a process of addr2line for each address.
-	if _, err = s.run(ctx, process{args: []string{p.path, "script", "--no-inline", "-i", raw, "-F", "comm,pid,tid,time,period,event,ip,sym,dso"}, out: w}); err != nil {
+	if _, err = s.run(ctx, process{args: []string{p.path, "script", "--no-inline", "-i", raw, "-F",
+		"comm,pid,tid,time,period,event,ip,sym,dso"}, out: w}); err != nil {
 		return "", 0, err
 	}
 	w.end()
@@ -317,8 +319,8 @@ func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string)
 	return to, 0, errors.Join(fromTree(s.root, found[0], to), os.RemoveAll(file+".d"))
 }
 
-// fromTree copies a profile of V8. Addresses of scripts below a directory become paths below it: they are part of the names of functions, and a work tree is in
-// another directory each time.
+// fromTree copies a profile of V8. Addresses of scripts below a directory become paths below
+// it: they are part of the names of functions, and a work tree is in another directory each time.
 func fromTree(dir, from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {

@@ -79,7 +79,8 @@ func preparePytest(ctx context.Context, s *Session) ([]Benchmark, error) {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		id := lines.Text()
 		file, name, _ := strings.Cut(id, "::")
-		list = append(list, Benchmark{Group: strings.TrimSuffix(file, path.Ext(file)), Name: strings.ReplaceAll(name, "::", "."), args: []string{id}})
+		list = append(list, Benchmark{Group: strings.TrimSuffix(file, path.Ext(file)), Name: strings.ReplaceAll(name, "::", "."),
+			args: []string{id}})
 	}
 	if len(list) == 0 {
 		return nil, errors.New("no test uses the fixture \"benchmark\" of pytest-benchmark (pip install pytest-benchmark)")
@@ -97,7 +98,8 @@ func recordPytest(ctx context.Context, s *Session, b *Benchmark, dir string) (r 
 		return r, err
 	}
 	file, _, err = s.profiler.finish(ctx, s, file, func(stack string) bool {
-		return strings.Contains(stack, "runner (") && strings.Contains(stack, "pytest_benchmark") && !strings.Contains(stack, "_calibrate_timer") ||
+		return strings.Contains(stack, "runner (") && strings.Contains(stack, "pytest_benchmark") &&
+			!strings.Contains(stack, "_calibrate_timer") ||
 			strings.Contains(stack, "_bootstrap (") // another thread
 	})
 	if err != nil {

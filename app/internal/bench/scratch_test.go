@@ -22,7 +22,8 @@ func TestScratchOfTheKilled(t *testing.T) {
 	}
 	killed := filepath.Join(os.TempDir(), "dendro-bench-killed")
 	made := filepath.Join(os.TempDir(), "dendro-bench-made") // has no lock yet
-	if err := errors.Join(os.MkdirAll(filepath.Join(killed, "x"), 0o700), os.WriteFile(filepath.Join(killed, "lock"), nil, 0o600), os.Mkdir(made, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(killed, "x"), 0o700), os.WriteFile(filepath.Join(killed, "lock"), nil, 0o600),
+		os.Mkdir(made, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	start := func(dir string) (ended chan bool, kill func()) {

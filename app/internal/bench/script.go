@@ -36,7 +36,8 @@ func isPython(args []string) bool { return pythonName.MatchString(base(args)) }
 
 // commandName names a command by the script or JAR of an interpreter, or by its program.
 func commandName(args []string) string {
-	interpreted := isPython(args) || base(args) == "node" || base(args) == "java" || slices.Contains(words("sh bash ruby perl php Rscript"), base(args))
+	interpreted := isPython(args) || base(args) == "node" || base(args) == "java" ||
+		slices.Contains(words("sh bash ruby perl php Rscript"), base(args))
 	for i, arg := range args[1:] {
 		if !interpreted {
 			break

@@ -62,9 +62,11 @@ var histories = map[string]func(i int, noisy func(float64) int) []runtest.Run{
 	"several": func(i int, noisy func(float64) int) []runtest.Run {
 		over := from(i, 4, 2) * from(i, 9, 0.5)
 		one := func(name string, parse, plan float64) runtest.Run {
-			return runtest.Run{Benchmark: name, Operations: 100, Stacks: fmt.Sprintf("main;load;parse %d, main;load;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", noisy(1000*parse), noisy(1500), noisy(2000*plan), noisy(1000), noisy(700), noisy(900))}
+			return runtest.Run{Benchmark: name, Operations: 100,
+				Stacks: fmt.Sprintf("main;load;parse %d, main;load;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", noisy(1000*parse), noisy(1500), noisy(2000*plan), noisy(1000), noisy(700), noisy(900))}
 		}
-		return []runtest.Run{one("twice", from(i, 6, 1.5)*from(i, 13, 1.5), 1), one("over", over, 1), one("faster", 1, from(i, 8, 0.6)), one("same", 1, 1)}
+		return []runtest.Run{one("twice", from(i, 6, 1.5)*from(i, 13, 1.5), 1), one("over", over, 1), one("faster", 1, from(i, 8, 0.6)),
+			one("same", 1, 1)}
 	},
 }
 
@@ -141,7 +143,8 @@ func statement(f *regression.Finding) string {
 	if !f.Kind.Costs() {
 		direction = "faster"
 	}
-	return fmt.Sprintf("%s %s by %s, %s, since %s, %s", f.Benchmark, direction, words.SignedPercent(f.Delta.Share), report.Amount(f), f.Since.Run, f.Status)
+	return fmt.Sprintf("%s %s by %s, %s, since %s, %s", f.Benchmark, direction, words.SignedPercent(f.Delta.Share), report.Amount(f),
+		f.Since.Run, f.Status)
 }
 
 func (s *surfaces) walk() {
@@ -169,7 +172,8 @@ func (s *surfaces) walk() {
 	state := func(surface, benchmark string, o *outcome) {
 		t.Helper()
 		want := states[benchmark]
-		if o == nil || o.Says != want.Says || o.Finding != want.Finding || o.Share != want.Share || fmt.Sprint(o.Since) != fmt.Sprint(want.Since) && *o.Since != *want.Since {
+		if o == nil || o.Says != want.Says || o.Finding != want.Finding || o.Share != want.Share ||
+			fmt.Sprint(o.Since) != fmt.Sprint(want.Since) && *o.Since != *want.Since {
 			t.Errorf("%s says of %s: %+v, the list %+v", surface, benchmark, o, want)
 		}
 		if f := s.list[want.Finding]; f != nil && f.Delta.Share != want.Share {
@@ -180,7 +184,8 @@ func (s *surfaces) walk() {
 	change := func(surface string, f *regression.Finding) {
 		t.Helper()
 		switch want := s.list[f.ID]; {
-		case want == nil && f.Status != regression.Ended && f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement):
+		case want == nil && f.Status != regression.Ended && f.Status != regression.Transient &&
+			(f.Kind.Costs() || f.Kind == regression.Improvement):
 			t.Errorf("%s: %s, which the list does not have", surface, statement(f))
 		case want != nil && statement(f) != statement(want):
 			t.Errorf("%s: %s; the list: %s", surface, statement(f), statement(want))
@@ -219,7 +224,8 @@ func (s *surfaces) walk() {
 		}
 		return all
 	}
-	for surface, text := range map[string]string{"report": s.print("report", "-o", "json"), "Home": s.get("/api/v1/report?candidates=0&max-depth=0&changed=true")} {
+	for surface, text := range map[string]string{"report": s.print("report", "-o", "json"),
+		"Home": s.get("/api/v1/report?candidates=0&max-depth=0&changed=true")} {
 		doc := decodeAs[document](t, text)
 		whole(surface, findings(&doc))
 		for i := range doc.Benchmarks {
@@ -239,7 +245,8 @@ func (s *surfaces) walk() {
 	for i := range check.Benchmarks {
 		state("check", check.Benchmarks[i].Benchmark, &check.Benchmarks[i].Outcome)
 	}
-	for surface, text := range map[string]string{"overview": s.print("overview", "-o", "json"), "/api/v1/overview": s.get("/api/v1/overview")} {
+	for surface, text := range map[string]string{"overview": s.print("overview", "-o", "json"),
+		"/api/v1/overview": s.get("/api/v1/overview")} {
 		for _, b := range decodeAs[struct {
 			Benchmarks []struct {
 				Benchmark string
@@ -339,7 +346,8 @@ func (s *surfaces) diff(f *regression.Finding) {
 // texts compares what people read.
 func (s *surfaces) texts(findings []regression.Finding) {
 	for surface, text := range map[string]string{
-		"text of regressions": s.print("regressions"), "text of overview": s.print("overview"), "text of report": s.print("report"), "Markdown": s.print("report", "-o", "md"), "HTML": pageData(s.t, s.print("report", "-o", "html")),
+		"text of regressions": s.print("regressions"), "text of overview": s.print("overview"), "text of report": s.print("report"),
+		"Markdown": s.print("report", "-o", "md"), "HTML": pageData(s.t, s.print("report", "-o", "html")),
 		"MCP": s.tool("regressions"),
 	} {
 		if surface == "Markdown" {

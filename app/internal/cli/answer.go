@@ -73,7 +73,8 @@ func (e *env) whole(ctx context.Context, s *query.Selection, required bool, f fu
 	}
 	defer c.Close()
 	if required {
-		if _, err := (endpoint.Remote{Client: c}).Ask(ctx, endpoint.Profiles.Of(&query.ProfilesRequest{Selection: *s, Order: "run", Required: true})); err != nil {
+		if _, err := (endpoint.Remote{Client: c}).Ask(ctx,
+			endpoint.Profiles.Of(&query.ProfilesRequest{Selection: *s, Order: "run", Required: true})); err != nil {
 			return err
 		}
 	}
@@ -95,7 +96,8 @@ func (e *env) whole(ctx context.Context, s *query.Selection, required bool, f fu
 
 // query makes a command of one query: its flags are the parameters of the request, but
 // for those named in args, which are arguments; the answer to the question is printed.
-func (e *env) query(c *cobra.Command, request any, args []string, question func(args []string) endpoint.Question, formats ...string) *cobra.Command {
+func (e *env) query(c *cobra.Command, request any, args []string, question func(args []string) endpoint.Question,
+	formats ...string) *cobra.Command {
 	flags := addRequest(c, request, args...)
 	var out destination
 	out.addFlag(c, formats...)
@@ -129,7 +131,8 @@ func learn(f *facts.Facts) (err error) {
 
 // answer asks a question and writes the answer: as JSON the document, else as show renders
 // it; nil: as package render does.
-func (d *destination) answer(ctx context.Context, e *env, a endpoint.Asker, q endpoint.Question, show func(o *render.Output, result any) error) error {
+func (d *destination) answer(ctx context.Context, e *env, a endpoint.Asker, q endpoint.Question,
+	show func(o *render.Output, result any) error) error {
 	if d.format.json() {
 		return d.stream(e, func(e *env) error { return a.Document(ctx, q, d.format == "json-columns", e.out) })
 	}

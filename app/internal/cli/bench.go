@@ -82,7 +82,8 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	f.StringVar(&o.base, "base", "", "`commit`, branch or tag to compare with, in turns")
 	f.StringVar(&o.head, "head", "HEAD", "`commit`, branch or tag to compare, with --base")
 	f.StringVar(&o.build, "build", "", "shell `command` that builds each commit (default: by the files at its top: go build, cargo build --release, pip install -e ., mvn package, npm ci)")
-	f.StringVar(&o.Profiler, "profiler", "", "`name` of the profiler, or name=FILE: "+strings.Join(bench.Profilers(), ", ")+" (default: the best one that is found)")
+	f.StringVar(&o.Profiler, "profiler", "", "`name` of the profiler, or name=FILE: "+strings.Join(bench.Profilers(), ", ")+
+		" (default: the best one that is found)")
 	f.BoolVar(&o.Memory, "memory", false, "go test, java: record allocations too")
 	f.BoolVar(&o.Threads, "threads", false, "keep threads apart: the thread name becomes the outermost function")
 	f.StringVar(&o.Benchmark, "benchmark", "", "`name` of the benchmark of a plain command (default: the name of the program)")
@@ -156,7 +157,8 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 		return err
 	}
 	if o.base != "" {
-		fmt.Fprintf(e.talk(), "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")), shellWord(o.sideOf(key, "head")), e.storeFlag())
+		fmt.Fprintf(e.talk(), "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")),
+			shellWord(o.sideOf(key, "head")), e.storeFlag())
 	}
 	return nil
 }

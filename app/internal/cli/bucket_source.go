@@ -49,7 +49,8 @@ func listBucket(ctx context.Context, address string) ([]ingest.Source, error) {
 		case !inside || rel == "" || strings.HasSuffix(rel, "/") || strings.HasPrefix(rel, ".") || strings.Contains(rel, "/."):
 			continue // a neighbour, a folder, or hidden
 		}
-		list = append(list, ingest.Source{Name: strings.TrimSuffix(address, key) + o.Key, Open: opener(ctx, b, o.Key), Mtime: o.Modified, Size: o.Size, Named: o.Key == key})
+		list = append(list, ingest.Source{Name: strings.TrimSuffix(address, key) + o.Key, Open: opener(ctx, b, o.Key), Mtime: o.Modified,
+			Size: o.Size, Named: o.Key == key})
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no object has this key, or one that begins with %s/", address, strings.TrimSuffix(key, "/"))

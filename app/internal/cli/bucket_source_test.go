@@ -46,7 +46,8 @@ func serveObjects(t *testing.T) *objectServer {
 		next.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL": s.URL, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"} {
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": s.URL, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_REGION": "us-east-1"} {
 		t.Setenv(name, value)
 	}
 	var err error

@@ -31,7 +31,8 @@ func suiteRun(benchmark, run, paths int) ingest.Source {
 	}
 	s := ingest.ReaderSource("a.folded", strings.NewReader(b.String()))
 	s.Label = ingest.Label{Group: fmt.Sprintf("g%02d", benchmark%20), Benchmark: fmt.Sprintf("b%05d", benchmark),
-		Run:     testrun.Run{Key: fmt.Sprintf("r%03d", run), Date: time.Date(2026, 1, 1, run, 0, 0, 0, time.UTC), Branch: "main", Machine: "m", Commit: fmt.Sprintf("%040x", run)},
+		Run: testrun.Run{Key: fmt.Sprintf("r%03d", run), Date: time.Date(2026, 1, 1, run, 0, 0, 0, time.UTC), Branch: "main", Machine: "m",
+			Commit: fmt.Sprintf("%040x", run)},
 		Metrics: []testrun.Metric{{Name: "time/op", Mean: 100 + r.Float64(), Unit: "ns/op", Primary: true}}}
 	return s
 }

@@ -29,8 +29,10 @@ func writeRuns(t *testing.T, dir string, n int, factor float64, seed uint64, ben
 			for _, stack := range []struct {
 				path string
 				mean float64
-			}{{"main;load;parse", 400 * factor}, {"main;load;read", 350}, {"main;query;plan", 240}, {"main;query;scan", 800}, {"main;query;scan;filter", 430}, {"main;query;join", 500},
-				{"main;query;join;hash", 340}, {"main;write;encode", 380}, {"main;write;flush", 180}, {"main;write;encode;copy", 220}, {"main;log;format", 110}, {"main;log", 75}} {
+			}{{"main;load;parse", 400 * factor}, {"main;load;read", 350}, {"main;query;plan", 240}, {"main;query;scan", 800},
+				{"main;query;scan;filter", 430}, {"main;query;join", 500},
+				{"main;query;join;hash", 340}, {"main;write;encode", 380}, {"main;write;flush", 180}, {"main;write;encode;copy", 220},
+				{"main;log;format", 110}, {"main;log", 75}} {
 				noise := rng.NormFloat64()
 				fmt.Fprintf(&text, "%s %d\n", stack.path, max(1, int(stack.mean+noise*math.Sqrt(stack.mean))))
 			}
@@ -67,7 +69,8 @@ func TestCheckStatuses(t *testing.T) {
 	few := writeRuns(t, "few", 2, 1, 5, "a", "b")
 
 	out, _ := check(t, 3, "--base", base, "--head", slow)
-	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression  b and 1 more  head/r01  parse\n", "full report: --full, or --write report.md\n"} {
+	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression  b and 1 more  head/r01  parse\n",
+		"full report: --full, or --write report.md\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -76,7 +79,8 @@ func TestCheckStatuses(t *testing.T) {
 		t.Errorf("%d lines for one change:\n%s", lines, out)
 	}
 	out, _ = check(t, 3, "--base", base, "--head", slow, "--full")
-	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression", "in         2 benchmarks: b, a", "candidate parse", "parameters"} {
+	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression", "in         2 benchmarks: b, a",
+		"candidate parse", "parameters"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -158,7 +162,8 @@ func TestCheckFormats(t *testing.T) {
 	outside(t)
 	base := writeRuns(t, "base", 8, 1, 1, "a", "b")
 	slow := writeRuns(t, "slow", 2, 2, 2, "a", "b")
-	args := []string{"--base", base, "--head", slow, "--write", "r.txt", "--write", "r.md", "--write", "r.json", "--write", "r.sarif", "--write", "r.xml", "--comment", "comment.md"}
+	args := []string{"--base", base, "--head", slow, "--write", "r.txt", "--write", "r.md", "--write", "r.json", "--write", "r.sarif",
+		"--write", "r.xml", "--comment", "comment.md"}
 	if brief, _ := check(t, 3, args...); !strings.HasSuffix(brief, "full report: --full, or see r.txt, r.md, r.json, r.sarif, r.xml\n") {
 		t.Error(brief)
 	}
@@ -242,7 +247,8 @@ func TestCheckOnGitHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary, _ := filepath.Abs("summary.md")
-	for k, v := range map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_TOKEN": "secret", "GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": "acme/shop",
+	for k, v := range map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_TOKEN": "secret", "GITHUB_API_URL": server.URL,
+		"GITHUB_REPOSITORY": "acme/shop",
 		"GITHUB_EVENT_PATH": event, "GITHUB_STEP_SUMMARY": summary} {
 		t.Setenv(k, v)
 	}

@@ -150,7 +150,8 @@ time, and which became slower.`,
 		list  []*cobra.Command
 	}{
 		{"Record and import", []*cobra.Command{newImport(e), newBench(e), newDemo(e)}},
-		{"Query the store", []*cobra.Command{newOverview(e), newRuns(e), newServices(e), newHistory(e), newTop(e), newTree(e), newList(e), newFind(e), newDiff(e), newBottlenecks(e), newSQL(e), newCypher(e)}},
+		{"Query the store", []*cobra.Command{newOverview(e), newRuns(e), newServices(e), newHistory(e), newTop(e), newTree(e), newList(e),
+			newFind(e), newDiff(e), newBottlenecks(e), newSQL(e), newCypher(e)}},
 		{"Find what became slower", []*cobra.Command{newRegressions(e), newCheck(e), newReport(e), newWatch(e)}},
 		{"Work on files without a store (also tree, top, diff)", []*cobra.Command{newDetect(e), newConvert(e), newMerge(e)}},
 		{"Manage stores", []*cobra.Command{newStore(e), newCopy(e), newExport(e), newPublish(e), newPrune(e), newCompact(e)}},

@@ -68,7 +68,8 @@ func (e *env) completeFlags(c *cobra.Command) {
 		if c.Flags().Lookup(flag) != nil {
 			_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 				// Sides may be files, too, which the shell completes.
-				return append(e.namesOfStore(c.Context(), "branch", prefix), e.namesOfStore(c.Context(), "run", prefix)...), cobra.ShellCompDirectiveDefault
+				return append(e.namesOfStore(c.Context(), "branch", prefix), e.namesOfStore(c.Context(), "run", prefix)...),
+					cobra.ShellCompDirectiveDefault
 			})
 		}
 	}
@@ -85,8 +86,10 @@ func (e *env) namesOfStore(ctx context.Context, parameter, prefix string) []stri
 	quiet := *e
 	quiet.err = io.Discard
 	var names []string
-	_ = quiet.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error { // completion has no place for errors; the command reports them
-		result, err := endpoint.Answer[query.CompletionsResult](ctx, a, endpoint.Completions.Of(&query.CompletionsRequest{Parameter: parameter, Prefix: prefix}))
+	// completion has no place for errors; the command reports them
+	_ = quiet.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+		result, err := endpoint.Answer[query.CompletionsResult](ctx, a,
+			endpoint.Completions.Of(&query.CompletionsRequest{Parameter: parameter, Prefix: prefix}))
 		if err == nil {
 			names = result.Names
 		}

@@ -198,7 +198,8 @@ func (e *env) destinationAt(ctx context.Context, where string, access engines.Ac
 
 // copy copies and reports; it returns errReported when conflicts were all that
 // went wrong.
-func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Origin, opts store.CopyOptions, mark string) error {
+func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Origin, opts store.CopyOptions,
+	mark string) error {
 	began := time.Now()
 	p := newCopyProgress(e, o.progress)
 	stored, unchanged, failed := 0, 0, 0
@@ -207,7 +208,8 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 			_ = os.WriteFile(mark, nil, 0o600) // it is a help, and no condition of the copy
 		}
 		stored, unchanged = stored+c.Stored, unchanged+c.Unchanged
-		r := ingest.Result{File: c.File, Profiles: c.Profiles, Run: c.Run, Group: c.Benchmark.Group, Bench: c.Benchmark.Name, Status: ingest.Stored}
+		r := ingest.Result{File: c.File, Profiles: c.Profiles, Run: c.Run, Group: c.Benchmark.Group, Bench: c.Benchmark.Name,
+			Status: ingest.Stored}
 		switch {
 		case c.Err != nil:
 			failed += len(c.Profiles)
@@ -235,7 +237,8 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 			return err
 		}
 	case o.progress != "json":
-		fmt.Fprintf(e.out, "%d %s copied (%d unchanged, %d failed) in %s\n", stored, words.Plural(stored, "profile"), unchanged, failed, rounded(elapsed))
+		fmt.Fprintf(e.out, "%d %s copied (%d unchanged, %d failed) in %s\n", stored, words.Plural(stored, "profile"), unchanged, failed,
+			rounded(elapsed))
 	}
 	if failed > 0 {
 		return errReported

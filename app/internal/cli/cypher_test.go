@@ -11,11 +11,13 @@ import (
 )
 
 func TestCypherParams(t *testing.T) {
-	got, err := cypherParams([]string{"n=10", "$share=0.5", `keys=["a", 3, {"b": [1.0]}]`, "f=java/util/HashMap.get", `quoted="7"`, "e=", "two=1 2", "off=false", "none=null", "k=v=w"})
+	got, err := cypherParams([]string{"n=10", "$share=0.5", `keys=["a", 3, {"b": [1.0]}]`, "f=java/util/HashMap.get", `quoted="7"`, "e=",
+		"two=1 2", "off=false", "none=null", "k=v=w"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"n": int64(10), "share": 0.5, "keys": []any{"a", int64(3), map[string]any{"b": []any{1.0}}}, "f": "java/util/HashMap.get",
+	want := map[string]any{"n": int64(10), "share": 0.5, "keys": []any{"a", int64(3), map[string]any{"b": []any{1.0}}},
+		"f":      "java/util/HashMap.get",
 		"quoted": "7", "e": "", "two": "1 2", "off": false, "none": nil, "k": "v=w"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -35,7 +37,8 @@ func TestQueryLimit(t *testing.T) {
 	for _, command := range []string{"sql", "cypher"} {
 		var out, errOut strings.Builder
 		e := &env{in: strings.NewReader(long), out: &out, err: &errOut, store: "mem:"}
-		if status := e.run(t.Context(), []string{command, "-"}); status != exitError || !strings.Contains(errOut.String(), "the query is longer than") {
+		if status := e.run(t.Context(), []string{command, "-"}); status != exitError ||
+			!strings.Contains(errOut.String(), "the query is longer than") {
 			t.Errorf("%s: %d, %s%s", command, status, &out, &errOut)
 		}
 	}
@@ -57,7 +60,8 @@ func TestCypherUnknownName(t *testing.T) {
 					}
 				}
 			}})
-		if found := rows != nil; found != (err == nil) || err != nil && !strings.Contains(err.Error(), "no rows: The label Benchmrk does not exist") ||
+		if found := rows != nil; found != (err == nil) ||
+			err != nil && !strings.Contains(err.Error(), "no rows: The label Benchmrk does not exist") ||
 			found != strings.Contains(errOut.String(), "note: The label Benchmrk") || found != strings.Contains(out.String(), "checkout") {
 			t.Errorf("%v: %v\n%s%s", rows, err, &out, &errOut)
 		}

@@ -23,7 +23,8 @@ func TestWriteFileNamesFile(t *testing.T) {
 		write func(io.Writer) error
 		want  string
 	}{
-		{filepath.Join(dir, "missing", "f.html"), text, "cannot write " + filepath.Join(dir, "missing", "f.html") + ": there is no directory " + filepath.Join(dir, "missing")},
+		{filepath.Join(dir, "missing", "f.html"), text, "cannot write " + filepath.Join(dir, "missing", "f.html") + ": there is no directory " +
+			filepath.Join(dir, "missing")},
 		{filepath.Join(dir, "full.html"), broken, "cannot write " + filepath.Join(dir, "full.html") + ": "},
 		{dir, text, "cannot write " + dir + ": "},
 		{filepath.Join(dir, "f.html"), func(io.Writer) error { return errors.New("no profile") }, "no profile"},

@@ -98,7 +98,8 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) (err error
 	}
 	o.Sides = trees.Named{}
 	for i := range files {
-		if len(files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+len(o.New.Branches) > 0 {
+		if len(files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+
+			len(o.New.Branches) > 0 {
 			return usagef("both sides must be files: give BASE HEAD, or --base and --head")
 		}
 		if o.Inputs[i], err = o.fileFlags.read(ctx, e, files[i]); err != nil {
@@ -129,7 +130,8 @@ func (o *diffOptions) ofStore(ctx context.Context, e *env) error {
 		}
 	}
 	return e.asking(ctx, engines.Read, o.fileFlags.limits, func(a endpoint.Asker) error {
-		if o.views || o.Net || o.Against != "" || o.Pushed.Chosen() || !slices.Contains([]outputFormat{"text", "md", "tsv", "csv"}, o.out.format) {
+		if o.views || o.Net || o.Against != "" || o.Pushed.Chosen() ||
+			!slices.Contains([]outputFormat{"text", "md", "tsv", "csv"}, o.out.format) {
 			return o.answer(ctx, e, a)
 		}
 		list := *o
@@ -147,7 +149,8 @@ func (o *diffOptions) ofStore(ctx context.Context, e *env) error {
 
 func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) error {
 	if o.out.format == "html" || o.out.format == "svg" {
-		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[trees.DiffRequest]{Page: o.DiffRequest, Picture: o.out.format == "svg"}))
+		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[trees.DiffRequest]{Page: o.DiffRequest,
+			Picture: o.out.format == "svg"}))
 	}
 	var show func(to *render.Output, result any) error
 	if o.Against != "" {

@@ -24,7 +24,8 @@ var usual = map[string][]string{
 	"export":      {"benchmark", "run", "last", "type", "average", "callees", "search", "format", "output"},
 	"find":        {"benchmark", "last", "type", "min-share", "by", "rows", "output"},
 	"history":     {"benchmark", "branch", "since", "type", "function", "metric", "rows", "output"},
-	"import":      {"run", "group", "benchmark", "branch", "commit", "layout", "manifest", "metrics", "operations", "symbols", "keep-source", "replace", "dry-run"},
+	"import": {"run", "group", "benchmark", "branch", "commit", "layout", "manifest", "metrics", "operations", "symbols", "keep-source",
+		"replace", "dry-run"},
 	"mcp":         {"allow-writes"},
 	"merge":       {"type", "normalize", "symbols", "format", "output"},
 	"detect":      {"output"},
@@ -37,10 +38,11 @@ var usual = map[string][]string{
 	"report":      {"base", "head", "service", "benchmark", "last", "type", "candidates", "rows", "output"},
 	"runs":        {"benchmark", "branch", "machine", "last", "since", "profiles", "rows", "output"},
 	"services":    {"service", "labels", "since", "type", "over-time", "function", "by", "step", "rows", "output"},
-	"serve":       {"continuous", "http-listen", "grpc-listen", "http-token-file", "read-token-file", "agent-token-file", "tls-cert", "tls-key", "ttl", "kafka-brokers"},
-	"top":         {"service", "benchmark", "group", "last", "type", "callers", "callees", "search", "sort", "rows", "output"},
-	"tree":        {"benchmark", "last", "type", "view", "invert", "callers", "under", "search", "depth", "rows", "output"},
-	"watch":       {"webhook", "format", "service", "every", "once", "suspects"},
+	"serve": {"continuous", "http-listen", "grpc-listen", "http-token-file", "read-token-file", "agent-token-file", "tls-cert",
+		"tls-key", "ttl", "kafka-brokers"},
+	"top":   {"service", "benchmark", "group", "last", "type", "callers", "callees", "search", "sort", "rows", "output"},
+	"tree":  {"benchmark", "last", "type", "view", "invert", "callers", "under", "search", "depth", "rows", "output"},
+	"watch": {"webhook", "format", "service", "every", "once", "suspects"},
 }
 
 // helpLines is the maximum number of lines of flags in the help of a command.
@@ -184,5 +186,6 @@ func commands(w io.Writer, c *cobra.Command, group, title string) {
 
 // groupRank orders the headings of help.
 func groupRank(name string) int {
-	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Expansion flags", "Limit flags", "Output flags", "Reading flags", "Flags"}, name)
+	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Expansion flags", "Limit flags",
+		"Output flags", "Reading flags", "Flags"}, name)
 }

@@ -82,7 +82,8 @@ func flagsOf(c *cobra.Command) (names []string) {
 
 func TestHelpOfUnknownCommand(t *testing.T) {
 	var out, errOut strings.Builder
-	if status := Main([]string{"help", "tre"}, nil, &out, &errOut); status != exitUsage || !strings.Contains(errOut.String(), `"tre"`) || !strings.Contains(errOut.String(), "tree") {
+	if status := Main([]string{"help", "tre"}, nil, &out, &errOut); status != exitUsage || !strings.Contains(errOut.String(), `"tre"`) ||
+		!strings.Contains(errOut.String(), "tree") {
 		t.Errorf("status %d: %s", status, &errOut)
 	}
 }

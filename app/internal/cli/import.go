@@ -36,9 +36,10 @@ type importOptions struct {
 	symbols                   symbolFiles
 	output                    outputFormat
 
-	within   string                  // directory that names of files are stored without
-	recorded map[string]ingest.Label // nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
-	results  *ingest.Metrics         // beside those of metricsFiles
+	within string // directory that names of files are stored without
+	// nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
+	recorded map[string]ingest.Label
+	results  *ingest.Metrics // beside those of metricsFiles
 
 	environment *ingest.Environment // nil: that of this process
 	each        func(ingest.Result) // is told of every file; may be nil
@@ -143,7 +144,8 @@ func addLimits(c *cobra.Command, l *profile.Limits) {
 	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "maximum `bytes` per file, decompressed")
 	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that is read into memory as a whole (pprof)")
 	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
-	for name, text := range map[string]string{"max-depth": "65,536", "max-frames": "2,097,152", "max-line": "16 MiB", "max-size": "16 GiB", "max-message": "1 GiB"} {
+	for name, text := range map[string]string{"max-depth": "65,536", "max-frames": "2,097,152", "max-line": "16 MiB", "max-size": "16 GiB",
+		"max-message": "1 GiB"} {
 		f.Lookup(name).DefValue = text // as people read it
 	}
 	inGroup(c, "Reading", "max-depth", "max-frames", "max-line", "max-size", "max-message", "max-memory")
@@ -371,7 +373,8 @@ func (e *env) follow(ctx context.Context, st store.Store, touched []store.Profil
 }
 
 // importAll imports and reports; it returns errReported when a file failed.
-func (o *importOptions) importAll(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options, failed bool) error {
+func (o *importOptions) importAll(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options,
+	failed bool) error {
 	p := newProgress(e, o.progress, sources)
 	p.dryRun, p.certain = o.DryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
@@ -404,7 +407,8 @@ func (o *importOptions) importAll(ctx context.Context, e *env, st store.Destinat
 			verb = "read"
 		}
 		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
-			words.Plural(sum.Profiles, "profile"), sum.Files, words.Plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
+			words.Plural(sum.Profiles, "profile"), sum.Files, words.Plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed,
+			rounded(sum.Elapsed))
 	}
 	if err != nil {
 		return err // behind the summary: what it counts is stored

@@ -54,7 +54,8 @@ func manual(w io.Writer, c *cobra.Command, name string) error {
 	}
 	v, _ := versionOf()
 	_, err := fmt.Fprintf(w, ".TH %s 1 \"\" \"dendro %s\" \"Dendro\"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH USAGE\n.nf\n%s\n.fi\n",
-		strings.ToUpper(name), roff(v), roff(name), roff(c.Short), roff(long), roff(strings.TrimPrefix(strings.TrimSpace(usage.String()), "Usage:\n")))
+		strings.ToUpper(name), roff(v), roff(name), roff(c.Short), roff(long),
+		roff(strings.TrimPrefix(strings.TrimSpace(usage.String()), "Usage:\n")))
 	return err
 }
 

@@ -86,9 +86,11 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 			return fmt.Errorf("%d of %d profiles are in the lake, the same command adds the others: %w", done.New+done.Known+done.Changed, len(list), err)
 		}
 		if o.output == "json" {
-			return e.writeJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed, "elapsedNanos": time.Since(began)})
+			return e.writeJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed,
+				"elapsedNanos": time.Since(began)})
 		}
-		fmt.Fprintf(e.out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known, rounded(time.Since(began)))
+		fmt.Fprintf(e.out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known,
+			rounded(time.Since(began)))
 		if done.Changed > 0 {
 			fmt.Fprintf(e.talk(), "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
 		}

@@ -19,7 +19,8 @@ func TestReaderLeft(t *testing.T) {
 		want bool
 	}{
 		{fmt.Errorf("tree: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}), true},
-		{fmt.Errorf("the connection broke: %w", &url.Error{Op: "Post", URL: "http://localhost", Err: &net.OpError{Op: "write", Net: "tcp", Err: broken}}), false},
+		{fmt.Errorf("the connection broke: %w", &url.Error{Op: "Post", URL: "http://localhost",
+			Err: &net.OpError{Op: "write", Net: "tcp", Err: broken}}), false},
 		{&net.OpError{Op: "write", Net: "tcp", Err: syscall.ECONNRESET}, false},
 	} {
 		if got := readerLeft(c.err); got != c.want {

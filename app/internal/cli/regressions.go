@@ -104,7 +104,8 @@ func reportOf(c *cobra.Command, e *env, r *judge.MethodRequest, out *destination
 	case r.Method == "thesis" && r.Measure != "total":
 		return usagef("-o html ranks by total: leave out --measure")
 	}
-	req := &judge.ReportRequest{Selection: r.Selection, Sides: r.Sides, Judging: r.Judging, Method: r.Method, Correlating: r.Correlating, Functions: r.Functions,
+	req := &judge.ReportRequest{Selection: r.Selection, Sides: r.Sides, Judging: r.Judging, Method: r.Method, Correlating: r.Correlating,
+		Functions:  r.Functions,
 		Candidates: cmp.Or(r.Rows, math.MaxInt32), MaxDepth: r.MaxDepth, MaxBreadth: r.Breadth, Facts: r.Facts}
 	o := reporting{r: req, question: func() endpoint.Question { return endpoint.Report.Of(req) }, acknowledged: acknowledgedFile, output: *out}
 	doc, err := o.make(c.Context(), e)

@@ -42,7 +42,8 @@ func oldStore(t *testing.T) {
 			main                                             main                    main
 			_ZN4core3ptr13drop_in_place17hfedcba9876543210E  _ZN4shop6Ledger4postEi  jdk.proxy2.$Proxy`,
 	} {
-		if _, err := st.Put(t.Context(), []*store.File{storetest.File("g", "b", run, profile.CPUSamples, drawing)}, store.PutOptions{Rules: "1"}); err != nil {
+		if _, err := st.Put(t.Context(), []*store.File{storetest.File("g", "b", run, profile.CPUSamples, drawing)},
+			store.PutOptions{Rules: "1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +67,8 @@ func TestRenormalizeVersion1(t *testing.T) {
 	if _, out, _ := runOn(t, "", "top", "-o", "tsv", "--type", "cpu-samples"); !strings.Contains(out, "h0123456789abcdef") {
 		t.Errorf("before:\n%s", out)
 	}
-	if status, _, said := runOn(t, "", "import", "--renormalize"); status != exitFine || !strings.Contains(said, `normalising the names of 2 profiles again: rules "1" → "3"`) {
+	if status, _, said := runOn(t, "", "import", "--renormalize"); status != exitFine ||
+		!strings.Contains(said, `normalising the names of 2 profiles again: rules "1" → "3"`) {
 		t.Fatalf("status %d: %s", status, said)
 	}
 	status, out, said := runOn(t, "", "top", "-o", "tsv", "--type", "cpu-samples")

@@ -23,7 +23,8 @@ its id.`,
 	c.Flags().BoolVar(&profiles, "profiles", false, "list every profile with its id")
 	return e.query(c, &r, nil, func([]string) endpoint.Question {
 		if profiles {
-			return endpoint.Profiles.Of(&query.ProfilesRequest{Selection: r.Selection, Newest: r.Newest, Order: "run", Required: query.NamesAny(&r.Selection)})
+			return endpoint.Profiles.Of(&query.ProfilesRequest{Selection: r.Selection, Newest: r.Newest, Order: "run",
+				Required: query.NamesAny(&r.Selection)})
 		}
 		return endpoint.Runs.Of(&r)
 	}, "text", "json", "json-columns", "md", "tsv", "csv")

@@ -64,13 +64,19 @@ func TestSameAsServer(t *testing.T) {
 	file, address := fileAndServer(t)
 	asked, answered := map[string]int{}, 0
 	for _, line := range [][]string{
-		{"overview"}, {"overview", "--rows", "1"}, {"runs", "--last", "2"}, {"runs", "--profiles", "--rows", "3"}, {"history"}, {"history", "--function", "regexp.Compile", "--type", "cpu", "--rows", "4"},
-		{"top"}, {"top", "--last", "2", "--rows", "5"}, {"top", "--benchmark", "nothing"}, {"tree", "--benchmark", "checkout", "--depth", "6"}, {"tree", "--invert", "--rows", "9"},
-		{"tree", "--view", "flame", "--run", "run-018", "--type", "cpu"}, {"tree", "--select", "runtime.main", "--type", "cpu"}, {"tree", "--callers", "/(/"},
-		{"diff", "--last", "1", "--benchmark", "checkout"}, {"diff", "--base-run", "run-001", "--head-run", "run-018", "--view", "functions"}, {"diff", "--against", "history", "--benchmark", "search", "--rows", "4"},
-		{"find", "regexp.*", "--type", "cpu"}, {"find", "regexp.*", "--by", "run"}, {"find", "compress/flate.* > *"}, {"list", "regexp.Compile", "--run", "run-018", "--type", "cpu"},
+		{"overview"}, {"overview", "--rows", "1"}, {"runs", "--last", "2"}, {"runs", "--profiles", "--rows", "3"}, {"history"},
+		{"history", "--function", "regexp.Compile", "--type", "cpu", "--rows", "4"},
+		{"top"}, {"top", "--last", "2", "--rows", "5"}, {"top", "--benchmark", "nothing"}, {"tree", "--benchmark", "checkout", "--depth", "6"},
+		{"tree", "--invert", "--rows", "9"},
+		{"tree", "--view", "flame", "--run", "run-018", "--type", "cpu"}, {"tree", "--select", "runtime.main", "--type", "cpu"},
+		{"tree", "--callers", "/(/"},
+		{"diff", "--last", "1", "--benchmark", "checkout"}, {"diff", "--base-run", "run-001", "--head-run", "run-018", "--view", "functions"},
+		{"diff", "--against", "history", "--benchmark", "search", "--rows", "4"},
+		{"find", "regexp.*", "--type", "cpu"}, {"find", "regexp.*", "--by", "run"}, {"find", "compress/flate.* > *"},
+		{"list", "regexp.Compile", "--run", "run-018", "--type", "cpu"},
 		{"bottlenecks", "--benchmark", "checkout", "--rows", "4"}, {"bottlenecks", "--by", "subtree", "--expand", "greedy", "--rows", "3"},
-		{"regressions", "--type", "cpu"}, {"regressions", "--method", "thesis", "--type", "cpu", "--rows", "5"}, {"regressions", "--method", "hotelling", "--type", "cpu"}, {"regressions", "--method", "correlation", "--rows", "4"},
+		{"regressions", "--type", "cpu"}, {"regressions", "--method", "thesis", "--type", "cpu", "--rows", "5"},
+		{"regressions", "--method", "hotelling", "--type", "cpu"}, {"regressions", "--method", "correlation", "--rows", "4"},
 		{"report", "--type", "cpu"}, {"check", "--type", "cpu"}, {"sql", "SELECT benchmark, count(*) AS n FROM profiles GROUP BY ALL ORDER BY ALL"}, {"sql", "SELECT nothing"},
 		{"services"}, {"services", "--over-time"},
 		{"export", "--run", "run-018", "--benchmark", "checkout", "--type", "cpu", "--format", "folded"},
@@ -106,11 +112,13 @@ func TestSameAsServer(t *testing.T) {
 	}
 	for _, e := range endpoint.All { // a query that is added comes here too
 		about := e.Describe()
-		command := map[string]string{"functions": "top", "profiles": "runs", "lines": "list", "flame": "tree", "pushedServices": "services", "pushedSeries": "services"}[about.ID]
+		command := map[string]string{"functions": "top", "profiles": "runs", "lines": "list", "flame": "tree", "pushedServices": "services",
+			"pushedSeries": "services"}[about.ID]
 		if command == "" {
 			command = about.ID
 		}
-		if untested := []string{"functionNames", "completions", "choices", "accepted", "original", "treePage", "diffPage", "bottlenecksPage"}; about.Tag != "traces" && about.Tag != "changes" && !slices.Contains(untested, about.ID) && asked[command] == 0 {
+		if untested := []string{"functionNames", "completions", "choices", "accepted", "original", "treePage", "diffPage",
+			"bottlenecksPage"}; about.Tag != "traces" && about.Tag != "changes" && !slices.Contains(untested, about.ID) && asked[command] == 0 {
 			t.Errorf("no command asks %s", about.ID)
 		}
 	}
@@ -121,9 +129,12 @@ func TestSameTools(t *testing.T) {
 	file, address := fileAndServer(t)
 	calls := []string{`{"method":"tools/list"}`}
 	for _, tool := range []string{
-		`"overview","arguments":{}`, `"runs","arguments":{"last":2}`, `"top","arguments":{"rows":5}`, `"tree","arguments":{"benchmark":["checkout"],"depth":4}`,
-		`"diff","arguments":{"last":1,"benchmark":["checkout"]}`, `"find","arguments":{"pattern":"regexp.*"}`, `"bottlenecks","arguments":{"rows":3}`,
-		`"regressions","arguments":{"type":["cpu"]}`, `"report","arguments":{"type":["cpu"]}`, `"history","arguments":{}`, `"top","arguments":{"benchmark":["nothing"]}`, `"tree","arguments":{"depth":"x"}`, `"nothing","arguments":{}`,
+		`"overview","arguments":{}`, `"runs","arguments":{"last":2}`, `"top","arguments":{"rows":5}`,
+		`"tree","arguments":{"benchmark":["checkout"],"depth":4}`,
+		`"diff","arguments":{"last":1,"benchmark":["checkout"]}`, `"find","arguments":{"pattern":"regexp.*"}`,
+		`"bottlenecks","arguments":{"rows":3}`,
+		`"regressions","arguments":{"type":["cpu"]}`, `"report","arguments":{"type":["cpu"]}`, `"history","arguments":{}`,
+		`"top","arguments":{"benchmark":["nothing"]}`, `"tree","arguments":{"depth":"x"}`, `"nothing","arguments":{}`,
 	} {
 		calls = append(calls, `{"method":"tools/call","params":{"name":`+tool+`}}`)
 	}

@@ -82,22 +82,31 @@ func TestSecretsBelongToAddresses(t *testing.T) {
 		want    string // what the listener receives
 		message string
 	}{
-		"a token for a repository's server":             {store: "http://%s", message: "which only .dendro/config.json names"},
-		"a token file for it":                           {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""}, args: []string{"--token-file", "token"}, message: "which only .dendro/config.json names"},
-		"no token, so that there is nothing to protect": {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""}, want: "GET /api/v1/info", message: "requires a token"},
-		"the password of a graph database":              {store: "bolt://%s", message: "which only .dendro/config.json names"},
-		"a file with it":                                {store: "bolt://%s", env: map[string]string{"DENDRO_NEO4J_PASSWORD": "", "DENDRO_NEO4J_PASSWORD_FILE": "token"}, message: "which only .dendro/config.json names"},
-		"the password of a catalog":                     {store: "lake:postgres://me@%s/lake?sslmode=disable", message: "which only .dendro/config.json names"},
-		"the user names the server":                     {store: "http://%s", args: []string{"--store", "http://%s"}, want: theirs, message: "does not accept the token"},
-		"the environment names it":                      {store: "http://%s", env: map[string]string{"DENDRO_STORE": "http://%s"}, want: theirs, message: "does not accept the token"},
-		"the user names a token file":                   {args: []string{"--store", "http://%s", "--token-file", "token"}, want: own},
-		"the user's configuration names it":             {config: `{"store": "http://%s"}`, want: theirs},
-		"it has a secret for it":                        {store: "http://%s", config: `{"secrets": {"http://%s": "token"}}`, want: own},
-		"it has one for another port":                   {store: "http://%s", config: `{"secrets": {"http://127.0.0.1:1": "token"}}`, message: "which only .dendro/config.json names"},
-		"it has one for another scheme":                 {store: "http://%s", config: `{"secrets": {"https://%s": "token"}}`, message: "which only .dendro/config.json names"},
-		"a secret of the configuration before another":  {config: `{"secrets": {"http://%s": "token"}}`, args: []string{"--store", "http://%s"}, want: own},
-		"a database with a secret":                      {store: "bolt://%s", config: `{"secrets": {"bolt://%s": "token"}}`, want: "\x60\x60\xb0\x17"},
-		"no address":                                    {store: "http://%s", config: `{"secrets": {"perf": "token"}}`, message: `secrets: "perf" is not an address`},
+		"a token for a repository's server": {store: "http://%s", message: "which only .dendro/config.json names"},
+		"a token file for it": {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""},
+			args: []string{"--token-file", "token"}, message: "which only .dendro/config.json names"},
+		"no token, so that there is nothing to protect": {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""},
+			want: "GET /api/v1/info", message: "requires a token"},
+		"the password of a graph database": {store: "bolt://%s", message: "which only .dendro/config.json names"},
+		"a file with it": {store: "bolt://%s",
+			env:     map[string]string{"DENDRO_NEO4J_PASSWORD": "", "DENDRO_NEO4J_PASSWORD_FILE": "token"},
+			message: "which only .dendro/config.json names"},
+		"the password of a catalog": {store: "lake:postgres://me@%s/lake?sslmode=disable", message: "which only .dendro/config.json names"},
+		"the user names the server": {store: "http://%s", args: []string{"--store", "http://%s"}, want: theirs,
+			message: "does not accept the token"},
+		"the environment names it": {store: "http://%s", env: map[string]string{"DENDRO_STORE": "http://%s"}, want: theirs,
+			message: "does not accept the token"},
+		"the user names a token file":       {args: []string{"--store", "http://%s", "--token-file", "token"}, want: own},
+		"the user's configuration names it": {config: `{"store": "http://%s"}`, want: theirs},
+		"it has a secret for it":            {store: "http://%s", config: `{"secrets": {"http://%s": "token"}}`, want: own},
+		"it has one for another port": {store: "http://%s", config: `{"secrets": {"http://127.0.0.1:1": "token"}}`,
+			message: "which only .dendro/config.json names"},
+		"it has one for another scheme": {store: "http://%s", config: `{"secrets": {"https://%s": "token"}}`,
+			message: "which only .dendro/config.json names"},
+		"a secret of the configuration before another": {config: `{"secrets": {"http://%s": "token"}}`, args: []string{"--store", "http://%s"},
+			want: own},
+		"a database with a secret": {store: "bolt://%s", config: `{"secrets": {"bolt://%s": "token"}}`, want: "\x60\x60\xb0\x17"},
+		"no address":               {store: "http://%s", config: `{"secrets": {"perf": "token"}}`, message: `secrets: "perf" is not an address`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newEavesdropper(t)
@@ -175,7 +184,8 @@ func TestSecretsOfARepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	if status := Main([]string{"runs"}, strings.NewReader(""), &out, &errOut); status == 0 || !strings.Contains(errOut.String(), "secrets belong into your own configuration") {
+	if status := Main([]string{"runs"}, strings.NewReader(""), &out, &errOut); status == 0 ||
+		!strings.Contains(errOut.String(), "secrets belong into your own configuration") {
 		t.Errorf("status %d: %s", status, &errOut)
 	}
 }

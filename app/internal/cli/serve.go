@@ -320,7 +320,8 @@ func (c codeOnServer) AddSource(ctx context.Context, lines *trees.LinesResult) e
 }
 
 // parts lists what the server answers.
-func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing, panicked func(string, any, []byte)) []server.Part {
+func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing,
+	panicked func(string, any, []byte)) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
 	if o.code != "" {
 		questions.Code = codeOnServer{o.code}
@@ -343,7 +344,8 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	if rows, ok := upkeep.Part(st, o.Log, upkeep.Quiet); ok {
 		parts = append(parts, rows)
 	}
-	if changes, ok := upkeep.Following(st, o.Log, upkeep.FollowQuiet, func(ctx context.Context) error { return judge.Follow(ctx, st, nil, nil) }); ok {
+	if changes, ok := upkeep.Following(st, o.Log, upkeep.FollowQuiet,
+		func(ctx context.Context) error { return judge.Follow(ctx, st, nil, nil) }); ok {
 		parts = append(parts, changes)
 	}
 	if traces != nil {

@@ -32,7 +32,8 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 		name := "continuous-keep-" + keep.name
 		f.DurationVar(&o.Policy.Keep[continuous.Level(level)], name, keep.def, "`time` to keep "+keep.what+" (0: forever)")
 		f.Lookup(name).DefValue = keep.hours
-		f.Int64Var(&o.Policy.Bytes[continuous.Level(level)], "continuous-max-"+keep.name, 0, "maximum `bytes` of "+keep.what+"; the oldest are removed first (default: no limit)")
+		f.Int64Var(&o.Policy.Bytes[continuous.Level(level)], "continuous-max-"+keep.name, 0,
+			"maximum `bytes` of "+keep.what+"; the oldest are removed first (default: no limit)")
 	}
 	f.StringVar(&o.OTLP.Service, "continuous-service", "", "`name` of the service of OpenTelemetry profiles that name none (default unknown_service)")
 	f.StringSliceVar(&in.Facts, "continuous-facts", nil, "`labels` that describe a series and do not make one, name or prefix*, comma-separated (default process ids, threads, scopes: see the documentation)")

@@ -14,7 +14,8 @@ import (
 )
 
 func TestFromEnvironment(t *testing.T) {
-	environment := map[string]string{"DENDRO_HTTP_LISTEN": "from environment", "DENDRO_MAX_REQUESTS": "7", "DENDRO_SQL": "false", "DENDRO_HELP": "true"}
+	environment := map[string]string{"DENDRO_HTTP_LISTEN": "from environment", "DENDRO_MAX_REQUESTS": "7", "DENDRO_SQL": "false",
+		"DENDRO_HELP": "true"}
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	listen, requests, sql := flags.String("http-listen", "default", ""), flags.Int("max-requests", 1, ""), flags.Bool("sql", true, "")
 	flags.Bool("help", false, "")

@@ -77,7 +77,8 @@ func (o *storeInitOptions) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := engines.Init(ctx, where, engines.InitOptions{Model: o.model, Potentials: o.potentials, Force: o.force, Secret: secret}); err != nil {
+	if err := engines.Init(ctx, where, engines.InitOptions{Model: o.model, Potentials: o.potentials, Force: o.force,
+		Secret: secret}); err != nil {
 		return err
 	}
 	return e.describeStore(ctx, "text")
@@ -209,7 +210,8 @@ func (e *env) describeStore(ctx context.Context, format outputFormat) (err error
 		return e.writeJSON(about)
 	}
 	_, err = fmt.Fprintf(e.out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s%s\n", info.Location, engine, info.Schema,
-		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths), windowsOf(&info), size(info.Bytes))
+		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths),
+		windowsOf(&info), size(info.Bytes))
 	if len(info.Slow) > 0 && err == nil {
 		_, err = fmt.Fprintf(e.out, "slow with this engine, which reads every row for them: %s\n", strings.Join(info.Slow, ", "))
 	}

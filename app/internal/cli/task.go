@@ -41,7 +41,8 @@ benchmark is the endpoint, its group is the service.
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
-	c.AddCommand(newTaskCreate(e), newTaskList(e), newTaskShow(e), newTaskLogs(e), newTaskSegments(e), newTaskAnalyze(e), newTaskWatch(e), newTaskStop(e), newTaskExport(e))
+	c.AddCommand(newTaskCreate(e), newTaskList(e), newTaskShow(e), newTaskLogs(e), newTaskSegments(e), newTaskAnalyze(e), newTaskWatch(e),
+		newTaskStop(e), newTaskExport(e))
 	return c
 }
 

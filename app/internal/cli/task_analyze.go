@@ -117,7 +117,8 @@ func (o *analyzeOptions) profile(ctx context.Context, e *env, st traceprof.Store
 	}
 	if o.output.format == "html" || o.output.format == "svg" {
 		view := trees.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []trees.Input{trees.NewInput(name, p, trees.NamesAsWritten)}}
-		return o.output.fetch(ctx, e, local(nil, o.limits), endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: view, Picture: o.output.format == "svg"}))
+		return o.output.fetch(ctx, e, local(nil, o.limits),
+			endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: view, Picture: o.output.format == "svg"}))
 	}
 	return o.output.write(e, func(e *env) error { return writeProfile(e, p, trees.AllTables, "", string(o.output.format)) })
 }

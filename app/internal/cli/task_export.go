@@ -77,7 +77,8 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 	if err := writeFile(name, a.Write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"), words.Count(a.Snapshots), words.Plural(a.Snapshots, "snapshot"))
+	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"),
+		words.Count(a.Snapshots), words.Plural(a.Snapshots, "snapshot"))
 	return err
 }
 

@@ -31,7 +31,8 @@ func sampledStore(ctx context.Context, where string) (err error) {
 // fillSampled fills a store with two tasks and what one of them sampled.
 func fillSampled(ctx context.Context, st store.Store) (err error) {
 	traces := st.(traceprof.Store)
-	order := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcA==.1", Endpoint: "/chekout", Created: traceStart, Start: traceStart,
+	order := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcA==.1", Endpoint: "/chekout", Created: traceStart,
+		Start:    traceStart,
 		Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5}
 	if _, err := traces.CreateTask(ctx, order); err != nil {
 		return err
@@ -42,7 +43,8 @@ func fillSampled(ctx context.Context, st store.Store) (err error) {
 		return err
 	}
 	at := order.Start
-	segments := []traceprof.Segment{requestSegment("s1", "t1", at+1000, 100), requestSegment("s2", "t1", at+1010, 50), requestSegment("s3", "t2", at+2000, 60)}
+	segments := []traceprof.Segment{requestSegment("s1", "t1", at+1000, 100), requestSegment("s2", "t1", at+1010, 50),
+		requestSegment("s3", "t2", at+2000, 60)}
 	pictures := map[string]string{
 		"s1": "@0 main-handle-load-wait main-handle-load-wait main-handle-load-wait main-handle-load-wait main-handle-render main-handle-render main-handle-render.write main-handle-render.write main-handle main-handle",
 		"s2": "@0 run-job run-job run-job-step run-job-step run-job",
@@ -59,7 +61,8 @@ func fillSampled(ctx context.Context, st store.Store) (err error) {
 	// Of a request of a task that is gone only snapshots are left.
 	list = append(list, tracetest.Picture("gone", "s4", "@0 main-handle main-handle"))
 	return errors.Join(
-		traces.PutInstances(ctx, traceprof.Instance{Service: "shop", Name: "one@test", Language: "java", FirstSeen: at, LastSeen: at + 70_000, Polled: at + 60_000}),
+		traces.PutInstances(ctx, traceprof.Instance{Service: "shop", Name: "one@test", Language: "java", FirstSeen: at, LastSeen: at + 70_000,
+			Polled: at + 60_000}),
 		traces.PutSegments(ctx, segments...),
 		traces.PutSnapshots(ctx, list...),
 		traces.AppendLog(ctx, traceprof.Log{Task: task.ID, Instance: "one@test", Event: traceprof.Notified, Time: at + 500},
@@ -70,13 +73,15 @@ func fillSampled(ctx context.Context, st store.Store) (err error) {
 // first.
 func requestSegment(id, trace string, start, latency int64) traceprof.Segment {
 	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{
-		{SpanId: 1, ParentSpanId: 0, StartTime: start + latency/2, EndTime: start + latency*3/4, OperationName: "render", SpanType: agentv3.SpanType_Local},
+		{SpanId: 1, ParentSpanId: 0, StartTime: start + latency/2, EndTime: start + latency*3/4, OperationName: "render",
+			SpanType: agentv3.SpanType_Local},
 		{SpanId: 0, ParentSpanId: -1, StartTime: start, EndTime: start + latency, OperationName: "/checkout", SpanType: agentv3.SpanType_Entry},
 	}})
 	if err != nil {
 		panic(err) // of a message that is written here
 	}
-	return traceprof.Segment{ID: id, Trace: trace, Service: "shop", Instance: "one@test", Endpoint: "/checkout", Operation: "/checkout", Start: start, End: start + latency, Raw: raw}
+	return traceprof.Segment{ID: id, Trace: trace, Service: "shop", Instance: "one@test", Endpoint: "/checkout", Operation: "/checkout",
+		Start: start, End: start + latency, Raw: raw}
 }
 
 // sampled is a command of scripts: it fills the store of the script.

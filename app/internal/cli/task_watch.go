@@ -39,7 +39,8 @@ If the server stops answering, the command tries again for up to --retry.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r.Task = args[0]
 		return e.askingTraces(c.Context(), engines.Read, func(a endpoint.Asker) error {
-			watched := tasks.Watched{Task: asked[tasks.TaskResult](a, endpoint.Task), Log: asked[tasks.TaskLogResult](a, endpoint.TaskLog), Instances: asked[query.List[traceprof.Instance]](a, endpoint.Instances)}
+			watched := tasks.Watched{Task: asked[tasks.TaskResult](a, endpoint.Task), Log: asked[tasks.TaskLogResult](a, endpoint.TaskLog),
+				Instances: asked[query.List[traceprof.Instance]](a, endpoint.Instances)}
 			err := tasks.WatchTask(c.Context(), watched, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
 			if c.Context().Err() != nil {
 				fmt.Fprintf(e.err, "dendro: stopped watching; the task continues (dendro task watch %[1]s, dendro task stop %[1]s)\n", words.Clean(r.Task))

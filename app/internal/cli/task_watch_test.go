@@ -19,7 +19,8 @@ func TestWatchJSON(t *testing.T) {
 	if status := e.run(t.Context(), []string{"task", "watch", "last", "-o", "json", "--store", where}); status != exitFine {
 		t.Fatal(errOut.String())
 	}
-	keys := map[string][]string{"task": {"id", "endpoint"}, "log": {"event", "instance"}, "snapshots": {"received", "lost"}, "why": {"code"}, "end": {"finished"}}
+	keys := map[string][]string{"task": {"id", "endpoint"}, "log": {"event", "instance"}, "snapshots": {"received", "lost"}, "why": {"code"},
+		"end": {"finished"}}
 	var got []string
 	for line := range strings.Lines(out.String()) {
 		var l struct {

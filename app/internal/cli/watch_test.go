@@ -45,7 +45,8 @@ func TestWatch(t *testing.T) {
 	if got := watch(); got != exitFine || len(bodies) != 2*failed || out.Len() > 0 {
 		t.Errorf("again: status %d, %d posts, said %s", got, len(bodies), &out)
 	}
-	if got := run("watch", "--once", "--state", state, "--service", "shop"); got != exitFine || !strings.Contains(errOut.String(), "no service has pushed") {
+	if got := run("watch", "--once", "--state", state, "--service", "shop"); got != exitFine ||
+		!strings.Contains(errOut.String(), "no service has pushed") {
 		t.Errorf("a service without windows: status %d, %s", got, &errOut)
 	}
 }

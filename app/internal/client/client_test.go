@@ -101,11 +101,13 @@ func TestOpen(t *testing.T) {
 		})))
 	})}
 	for range 5 {
-		if _, err := client.Open(t.Context(), talker, client.Options{HTTP: early}); err == nil || !strings.Contains(err.Error(), "is not a Dendro server") {
+		if _, err := client.Open(t.Context(), talker, client.Options{HTTP: early}); err == nil ||
+			!strings.Contains(err.Error(), "is not a Dendro server") {
 			t.Fatalf("a server that speaks first: %v", err)
 		}
 	}
-	if _, err := client.Open(t.Context(), answer(200, "application/json", `{"product":"dendro","api":2}`), client.Options{}); !errors.Is(err, store.ErrNewer) {
+	if _, err := client.Open(t.Context(), answer(200, "application/json", `{"product":"dendro","api":2}`), client.Options{}); !errors.Is(err,
+		store.ErrNewer) {
 		t.Errorf("a newer server: %v", err)
 	}
 }
@@ -207,7 +209,8 @@ func TestBrokenAnswers(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 		file := storetest.File("g", "b", "r", profile.CPUSamples, "A")
-		if _, err := st.Put(t.Context(), []*store.File{file}, store.PutOptions{Rules: "r"}); err == nil || !strings.Contains(err.Error(), "put the same again") {
+		if _, err := st.Put(t.Context(), []*store.File{file}, store.PutOptions{Rules: "r"}); err == nil ||
+			!strings.Contains(err.Error(), "put the same again") {
 			t.Errorf("%s: Put: %v", name, err)
 		}
 	}
@@ -223,14 +226,16 @@ func TestKilledServer(t *testing.T) {
 	})
 	f.faults.Store(100)
 	_, err := st.Profiles(t.Context(), store.Query{})
-	if err == nil || !strings.Contains(err.Error(), "the answer of http://127.0.0.1") || !strings.Contains(err.Error(), "broke off, the server") {
+	if err == nil || !strings.Contains(err.Error(), "the answer of http://127.0.0.1") ||
+		!strings.Contains(err.Error(), "broke off, the server") {
 		t.Errorf("%v", err)
 	}
 }
 
 // TestReadToken expects a token for reading to read and not to change.
 func TestReadToken(t *testing.T) {
-	s, err := server.New(server.Options{HTTPToken: "full, of 16 bytes", ReadToken: "read, of 16 bytes"}, api.Part(api.Options{Store: mem.New()}))
+	s, err := server.New(server.Options{HTTPToken: "full, of 16 bytes", ReadToken: "read, of 16 bytes"},
+		api.Part(api.Options{Store: mem.New()}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +264,8 @@ func TestProfilesTravel(t *testing.T) {
 	a.Records[0].RawNames = map[int32]string{0: "A$1"}
 	a.Source = []byte("source")
 	waiting := storetest.MetricsFile("g", "b", "r1", storetest.Metric("time", 5))
-	if _, err := here.Put(t.Context(), []*store.File{a, im.File("g", "a", "r2", profile.Alloc, "×5\nA"), waiting}, store.PutOptions{Rules: "r"}); err != nil {
+	if _, err := here.Put(t.Context(), []*store.File{a, im.File("g", "a", "r2", profile.Alloc, "×5\nA"), waiting},
+		store.PutOptions{Rules: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Copy(t.Context(), st, here, store.CopyOptions{}); err != nil {
@@ -276,7 +282,8 @@ func TestProfilesTravel(t *testing.T) {
 			raw, rawErr := st.RawNames(t.Context(), "g", []string{"A", "B"})
 			source, sourceErr := st.Source(t.Context(), p.ID)
 			tree, _, treeErr := store.MergeTrees(t.Context(), st, store.Query{Profiles: []store.ProfileID{p.ID}})
-			fmt.Fprintln(&b, p.ID, p.Benchmark, p.Run, p.Type, p.Default, p.Metrics, p.Samples, p.Sum, p.Nodes, p.Hash, p.File, p.HasSource, raw, source, tree.Self, tree.Total, rawErr, treeErr, sourceErr != nil)
+			fmt.Fprintln(&b, p.ID, p.Benchmark, p.Run, p.Type, p.Default, p.Metrics, p.Samples, p.Sum, p.Nodes, p.Hash, p.File, p.HasSource, raw,
+				source, tree.Self, tree.Total, rawErr, treeErr, sourceErr != nil)
 		}
 		waiting, waitingErr := st.Waiting(t.Context())
 		fmt.Fprintln(&b, err, waiting, waitingErr)

@@ -31,8 +31,10 @@ func TestWrongCertificate(t *testing.T) {
 		"unknown authority": {server.URL, &tls.Config{RootCAs: x509.NewCertPool()}, "unknown authority"},
 		"old TLS":           {server.URL, &tls.Config{RootCAs: known, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, "tls"},
 	} {
-		_, err := client.Open(t.Context(), c.address, client.Options{Token: "secret", HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: c.config}}})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.address) || strings.Contains(err.Error(), "secret") {
+		_, err := client.Open(t.Context(), c.address, client.Options{Token: "secret",
+			HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: c.config}}})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.address) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -68,7 +68,8 @@ func readLog(ctx context.Context, dir, revision string) (*gitlog.Log, error) {
 // moduleFile returns the file at the top of a repository that describes its module; empty
 // if there is none.
 func moduleFile(repo string) string {
-	for _, name := range []string{"go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt"} {
+	for _, name := range []string{"go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "package.json", "pyproject.toml", "Cargo.toml",
+		"CMakeLists.txt"} {
 		if _, err := os.Stat(filepath.Join(repo, name)); repo != "" && err == nil {
 			return name
 		}

@@ -162,9 +162,10 @@ func ecosystemOf(f *profile.Function) ecosystem {
 
 // isInstalled reports whether a package manager put the file of a function where it is.
 func isInstalled(f *profile.Function) bool {
-	return slices.ContainsFunc([]string{"/site-packages/", "/dist-packages/", "/node_modules/", "/.cargo/registry/", ".jar"}, func(part string) bool {
-		return strings.Contains("/"+f.File, part) || strings.Contains("/"+f.Module, part)
-	})
+	return slices.ContainsFunc([]string{"/site-packages/", "/dist-packages/", "/node_modules/", "/.cargo/registry/", ".jar"},
+		func(part string) bool {
+			return strings.Contains("/"+f.File, part) || strings.Contains("/"+f.Module, part)
+		})
 }
 
 // belongs tells how sure a function is of a package: 0 not at all.
@@ -195,7 +196,8 @@ func belongs(f *profile.Function, b *bump) int {
 		}
 	case ofRust:
 		crate := strings.ReplaceAll(b.Name, "-", "_")
-		if strings.HasPrefix(f.Name, crate+"::") || strings.HasPrefix(f.Name, "<"+crate+"::") || strings.Contains(f.File, "/"+b.Name+"-"+b.Head+"/") {
+		if strings.HasPrefix(f.Name, crate+"::") || strings.HasPrefix(f.Name, "<"+crate+"::") ||
+			strings.Contains(f.File, "/"+b.Name+"-"+b.Head+"/") {
 			return len(crate)
 		}
 	}

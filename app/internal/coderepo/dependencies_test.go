@@ -56,7 +56,8 @@ func TestEntered(t *testing.T) {
 		}
 		return list
 	}
-	java := of(ofJava, "org.apache.commons:commons-csv", "org.apache.commons:commons-lang3", "com.google.code.gson:gson", "com.google.guava:guava", "com.fasterxml.jackson.core:jackson-databind")
+	java := of(ofJava, "org.apache.commons:commons-csv", "org.apache.commons:commons-lang3", "com.google.code.gson:gson",
+		"com.google.guava:guava", "com.fasterxml.jackson.core:jackson-databind")
 	for _, x := range []struct {
 		bumps []bump
 		f     profile.Function
@@ -68,16 +69,22 @@ func TestEntered(t *testing.T) {
 		{of(ofGo, "a.org/x"), profile.Function{Name: "a.org/xy.F", Kind: profile.KindGo}, ""},
 		{java, profile.Function{Name: "org.apache.commons.csv.CSVPrinter.print", Kind: profile.KindJava}, "org.apache.commons:commons-csv"},
 		{java, profile.Function{Name: "com.google.gson.Gson.toJson", Kind: profile.KindJava}, "com.google.code.gson:gson"},
-		{java, profile.Function{Name: "com.fasterxml.jackson.databind.ObjectMapper.read", Kind: profile.KindJava}, "com.fasterxml.jackson.core:jackson-databind"},
-		{java, profile.Function{Name: "com.google.common.collect.ImmutableList.of", Kind: profile.KindJava}, "com.google.code.gson:gson com.google.guava:guava"},
-		{java, profile.Function{Name: "com.google.common.collect.ImmutableList.of", Module: "/m2/guava/32.1/guava-32.1.jar", Kind: profile.KindJava}, "com.google.guava:guava"},
+		{java, profile.Function{Name: "com.fasterxml.jackson.databind.ObjectMapper.read", Kind: profile.KindJava},
+			"com.fasterxml.jackson.core:jackson-databind"},
+		{java, profile.Function{Name: "com.google.common.collect.ImmutableList.of", Kind: profile.KindJava},
+			"com.google.code.gson:gson com.google.guava:guava"},
+		{java, profile.Function{Name: "com.google.common.collect.ImmutableList.of", Module: "/m2/guava/32.1/guava-32.1.jar",
+			Kind: profile.KindJava}, "com.google.guava:guava"},
 		{java, profile.Function{Name: "com.acme.Shop.run", Kind: profile.KindJava}, ""},
 		{of(ofJS, "lodash", "lodash.merge"), profile.Function{Name: "f", File: "/w/node_modules/lodash/x.js", Kind: profile.KindJS}, "lodash"},
 		{of(ofJS, "@s/c"), profile.Function{Name: "f", File: "file:///w/node_modules/@s/c/dist/x.js"}, "@s/c"},
 		{of(ofJS, "lodash"), profile.Function{Name: "f", File: "/w/src/x.js", Kind: profile.KindJS}, ""},
-		{of(ofPython, "ruamel.yaml", "attrs"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/ruamel_yaml/main.py", Kind: profile.KindPython}, "ruamel.yaml"},
-		{of(ofPython, "PyYAML"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/yaml/main.py", Kind: profile.KindPython}, "PyYAML"},
-		{of(ofPython, "PyYAML", "attrs"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/yaml/main.py", Kind: profile.KindPython}, ""},
+		{of(ofPython, "ruamel.yaml", "attrs"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/ruamel_yaml/main.py",
+			Kind: profile.KindPython}, "ruamel.yaml"},
+		{of(ofPython, "PyYAML"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/yaml/main.py", Kind: profile.KindPython},
+			"PyYAML"},
+		{of(ofPython, "PyYAML", "attrs"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/yaml/main.py",
+			Kind: profile.KindPython}, ""},
 		{of(ofRust, "serde-json"), profile.Function{Name: "serde_json::de::from_str", Kind: profile.KindRust}, "serde-json"},
 	} {
 		var got []string

@@ -48,7 +48,8 @@ var lockFiles = []lockFile{
 	{named("package-lock.json", "npm-shrinkwrap.json"), ofJS, parsePackageLock},
 	{named("yarn.lock"), ofJS, lines(regexp.MustCompile(`(?m)^"?(@?[^@\s"]+)@[^\n]*:\n\s+version:? "?([\w.+-]+)"?`))},
 	{named("pnpm-lock.yaml"), ofJS, lines(regexp.MustCompile(`(?m)^\s+'?/?(@?[^@\s'/]+(?:/[^@\s'/]+)?)@(\d[\w.+-]*)[^\n]*:\s*$`))},
-	{named("requirements*.txt", "constraints*.txt"), ofPython, lines(regexp.MustCompile(`(?m)^\s*([\w.-]+)(?:\[[^\]]*\])?\s*==\s*([\w.+!-]+)`))},
+	{named("requirements*.txt", "constraints*.txt"), ofPython,
+		lines(regexp.MustCompile(`(?m)^\s*([\w.-]+)(?:\[[^\]]*\])?\s*==\s*([\w.+!-]+)`))},
 	{named("poetry.lock", "uv.lock", "pdm.lock"), ofPython, lines(tomlPackage)},
 	{named("Cargo.lock"), ofRust, lines(tomlPackage)},
 }

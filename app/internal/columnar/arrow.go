@@ -28,8 +28,10 @@ func newArrow(w io.Writer, columns []column) *arrowWriter {
 	return &arrowWriter{w: ipc.NewWriter(w, ipc.WithSchema(schema)), b: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
 }
 
-var arrowTypes = map[kind]arrow.DataType{text: arrow.BinaryTypes.String, boolean: arrow.FixedWidthTypes.Boolean, integer: arrow.PrimitiveTypes.Int64,
-	double: arrow.PrimitiveTypes.Float64, timestamp: arrow.FixedWidthTypes.Timestamp_us, date: arrow.FixedWidthTypes.Date32, binary: arrow.BinaryTypes.Binary}
+var arrowTypes = map[kind]arrow.DataType{text: arrow.BinaryTypes.String, boolean: arrow.FixedWidthTypes.Boolean,
+	integer: arrow.PrimitiveTypes.Int64,
+	double:  arrow.PrimitiveTypes.Float64, timestamp: arrow.FixedWidthTypes.Timestamp_us, date: arrow.FixedWidthTypes.Date32,
+	binary: arrow.BinaryTypes.Binary}
 
 func (a *arrowWriter) write(values []any) error {
 	for i, v := range values {

@@ -30,10 +30,12 @@ const (
 )
 
 // kinds are the kinds of DuckDB's types; others are text.
-var kinds = map[string]kind{"BOOLEAN": boolean, "TINYINT": integer, "SMALLINT": integer, "INTEGER": integer, "BIGINT": integer, "HUGEINT": integer,
+var kinds = map[string]kind{"BOOLEAN": boolean, "TINYINT": integer, "SMALLINT": integer, "INTEGER": integer, "BIGINT": integer,
+	"HUGEINT":  integer,
 	"UTINYINT": integer, "USMALLINT": integer, "UINTEGER": integer, "UBIGINT": integer, "UHUGEINT": integer, "FLOAT": double, "DOUBLE": double,
-	"DECIMAL": double, "TIMESTAMP": timestamp, "TIMESTAMP_S": timestamp, "TIMESTAMP_MS": timestamp, "TIMESTAMP_NS": timestamp, "TIMESTAMPTZ": timestamp,
-	"DATE": date, "BLOB": binary}
+	"DECIMAL": double, "TIMESTAMP": timestamp, "TIMESTAMP_S": timestamp, "TIMESTAMP_MS": timestamp, "TIMESTAMP_NS": timestamp,
+	"TIMESTAMPTZ": timestamp,
+	"DATE":        date, "BLOB": binary}
 
 // column is a column of a result.
 type column struct {

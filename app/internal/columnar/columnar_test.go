@@ -33,7 +33,8 @@ func answer(rows ...[]any) *store.SQLAnswer {
 }
 
 var (
-	full = []any{"x,y", int64(-7), 2.5, "1.25", time.Date(2026, 11, 21, 1, 2, 3, 456789, time.UTC), time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC), []byte{0, 255}, true}
+	full = []any{"x,y", int64(-7), 2.5, "1.25", time.Date(2026, 11, 21, 1, 2, 3, 456789, time.UTC),
+		time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC), []byte{0, 255}, true}
 	null = []any{nil, nil, nil, nil, nil, nil, nil, nil}
 )
 

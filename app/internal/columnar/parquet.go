@@ -26,7 +26,8 @@ func newParquet(w io.Writer, columns []column) *parquetWriter {
 	for i, c := range columns {
 		group.Group[c.name], group.at[c.name] = parquet.Optional(node(c.kind)), i
 	}
-	return &parquetWriter{columns: columns, w: parquet.NewGenericWriter[any](w, parquet.NewSchema("result", group), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+	return &parquetWriter{columns: columns, w: parquet.NewGenericWriter[any](w, parquet.NewSchema("result", group),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain))}
 }
 

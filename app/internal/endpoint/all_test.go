@@ -26,8 +26,9 @@ var needs = map[string][]string{
 	"diff": {"base-run=1", "head-run=2"}, "diffPage": {"base-run=1", "head-run=2"}, "original": {"run=1"},
 	"export": {"format=folded", "plain=true"},
 	"task":   {"task=last"}, "taskLogs": {"task=last"}, "taskCoverage": {"task=last"}, "taskWhy": {"task=last"}, "taskSegments": {"task=last"},
-	"snapshots": {"task=1700000000000_shop"}, "analysis": {"task=last"}, "traceProfile": {"task=last"}, "traceArchive": {"task=last", "trace=t"},
-	"segment": {"segment=a"}, "endpoints": {"service=shop"},
+	"snapshots": {"task=1700000000000_shop"}, "analysis": {"task=last"}, "traceProfile": {"task=last"},
+	"traceArchive": {"task=last", "trace=t"},
+	"segment":      {"segment=a"}, "endpoints": {"service=shop"},
 }
 
 // unanswered are questions to which this store has no answer.
@@ -40,7 +41,8 @@ func full(t *testing.T) *Local {
 	for run := range 6 {
 		text := fmt.Sprintf("app 7/7 [000] 1.000: %d cycles:\n\t1 work (/bin/app)\n\t2 main (/bin/app)\n\napp 7/7 [001] 1.010: 300 cycles:\n\t3 wait (/bin/app)\n\t2 main (/bin/app)\n\n", 100+run)
 		source := ingest.MemorySource(fmt.Sprint(run, ".perf"), []byte(text))
-		source.Label = ingest.Label{Benchmark: "app", Run: testrun.Run{Key: fmt.Sprint(run)}, Metrics: []testrun.Metric{{Name: "time", Mean: 10 + float64(run%3), Unit: "ms"}}}
+		source.Label = ingest.Label{Benchmark: "app", Run: testrun.Run{Key: fmt.Sprint(run)},
+			Metrics: []testrun.Metric{{Name: "time", Mean: 10 + float64(run%3), Unit: "ms"}}}
 		if _, err := im.Import(t.Context(), []ingest.Source{source}, func(r ingest.Result) {
 			if r.Err != nil {
 				t.Fatal(r.Err)
@@ -49,8 +51,9 @@ func full(t *testing.T) *Local {
 			t.Fatal(err)
 		}
 	}
-	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/", Created: 1_700_000_000_000,
-		Start: 1_700_000_000_000, Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5})
+	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/",
+		Created: 1_700_000_000_000,
+		Start:   1_700_000_000_000, Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

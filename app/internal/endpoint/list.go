@@ -26,8 +26,10 @@ type FlameRequest struct {
 
 // The results of requests with several views.
 var (
-	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{}, trees.LocksResult{}, trees.ActivityResult{}, trees.NodeResult{}, trees.GrowthResult{}}
-	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{}, trees.DiffBenchmarksResult{}, trees.BandResult{},
+	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{},
+		trees.LocksResult{}, trees.ActivityResult{}, trees.NodeResult{}, trees.GrowthResult{}}
+	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{},
+		trees.DiffBenchmarksResult{}, trees.BandResult{},
 		trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.NodeResult{}}
 )
 
@@ -39,30 +41,37 @@ var (
 	Choices        = one("choices", "store", "/api/v1/choices", "What a selection may be narrowed to: branches with the one that others are compared with, groups, machines, value types, metrics, dates.", query.Choices)
 	Names          = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
 	Completions    = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
-	PushedServices = one("pushedServices", "store", "/api/v1/pushed/services", "Services that push profiles, with their types and labels.", query.PushedServices)
-	PushedSeries   = one("pushedSeries", "queries", "/api/v1/pushed/series", "Pushed profiles, or a function in them, over time.", query.PushedSeries)
-	History        = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with the changes of the list.", judge.History)
-	Top            = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *trees.TopRequest) *trees.TreeRequest { return &r.TreeRequest })
-	Tree           = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
-	Flame          = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
-	Diff           = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
+	PushedServices = one("pushedServices", "store", "/api/v1/pushed/services", "Services that push profiles, with their types and labels.",
+		query.PushedServices)
+	PushedSeries = one("pushedSeries", "queries", "/api/v1/pushed/series", "Pushed profiles, or a function in them, over time.",
+		query.PushedSeries)
+	History = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with the changes of the list.", judge.History)
+	Top     = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *trees.TopRequest) *trees.TreeRequest { return &r.TreeRequest })
+	Tree    = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
+	Flame   = tree("flame", "/api/v1/flame", "The flame graph of the selection.",
+		func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
+	Diff = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
 		view: trees.DiffView, ready: func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits }}
 	Find = &Endpoint[trees.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
 		view: trees.FindView, ready: func(l *Local, r *trees.FindRequest) { r.Limits = l.Limits }}
 	Lines       = lines()
 	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", judge.Bottlenecks)
-	Regressions = &Endpoint[judge.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",
+	Regressions = &Endpoint[judge.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions",
+		"What became slower, where, since when, by how much.",
 		judge.RegressionsResult{}, judge.ScoresResult{}, judge.CorrelationsResult{}, judge.HotellingResult{}), view: judge.MethodView}
-	Report = reporting("report", "/api/v1/report", "What changed and the evidence for it, as a document.", judge.Report, func(r *judge.ReportRequest) *judge.ReportRequest { return r })
-	Check  = reporting("check", "/api/v1/check", "A report with the verdict of a gate.", judge.Check, func(r *judge.CheckRequest) *judge.ReportRequest { return &r.ReportRequest })
+	Report = reporting("report", "/api/v1/report", "What changed and the evidence for it, as a document.", judge.Report,
+		func(r *judge.ReportRequest) *judge.ReportRequest { return r })
+	Check = reporting("check", "/api/v1/check", "A report with the verdict of a gate.", judge.Check,
+		func(r *judge.CheckRequest) *judge.ReportRequest { return &r.ReportRequest })
 )
 
 // Changes of the store.
 var (
 	Prune   = change(one("prune", "changes", "/api/v1/prune", "Remove old profiles.", query.Prune))
-	Compact = change(one("compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.", func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {
-		return query.Compact(ctx, st)
-	}))
+	Compact = change(one("compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.",
+		func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {
+			return query.Compact(ctx, st)
+		}))
 )
 
 // What people accepted.
@@ -98,15 +107,19 @@ var (
 	DiffPage = page("diffPage", "/api/v1/page/diff", "How two parts of the store differ, as an offline page or a picture.", trees.DiffPage, trees.DiffGraph,
 		func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits })
 	BottlenecksPage = page("bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", judge.BottlenecksPage, nil, nil)
-	Export          = &Endpoint[ExportRequest]{About: about("export", "queries", "/api/v1/export", "The sum of the selection as a file that other tools read."), file: export}
-	Original        = &Endpoint[OriginalRequest]{About: about("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it."), file: original}
-	TraceArchive    = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "traces", "/api/v1/tasks/{task}/archive", "A trace as SkyWalking's profile exporter writes it (tar.gz)."), file: traceArchive}
-	TraceProfile    = &Endpoint[TraceProfileRequest]{About: about("traceProfile", "traces", "/api/v1/trace-profile", "Snapshots as a profile with times, for all tools that show profiles. Select a task, a trace or a segment."), file: traceProfile}
+	Export          = &Endpoint[ExportRequest]{About: about("export", "queries", "/api/v1/export",
+		"The sum of the selection as a file that other tools read."), file: export}
+	Original     = &Endpoint[OriginalRequest]{About: about("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it."), file: original}
+	TraceArchive = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "traces", "/api/v1/tasks/{task}/archive",
+		"A trace as SkyWalking's profile exporter writes it (tar.gz)."), file: traceArchive}
+	TraceProfile = &Endpoint[TraceProfileRequest]{About: about("traceProfile", "traces", "/api/v1/trace-profile", "Snapshots as a profile with times, for all tools that show profiles. Select a task, a trace or a segment."), file: traceProfile}
 )
 
 // All lists the endpoints.
-var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, PushedServices, PushedSeries, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw,
-	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments, DescribeSegment, Snapshots, Analysis,
+var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, PushedServices, PushedSeries, History, Top, Tree, Flame, Diff, Find,
+	Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw,
+	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments,
+	DescribeSegment, Snapshots, Analysis,
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
 
 func about(id, tag, path, summary string, results ...any) About {
@@ -114,7 +127,8 @@ func about(id, tag, path, summary string, results ...any) About {
 }
 
 // one is an endpoint of a query with one result.
-func one[Request, Result any](id, tag, path, summary string, answer func(context.Context, store.Store, *Request) (*Result, error)) *Endpoint[Request] {
+func one[Request, Result any](id, tag, path, summary string,
+	answer func(context.Context, store.Store, *Request) (*Result, error)) *Endpoint[Request] {
 	return &Endpoint[Request]{About: about(id, tag, path, summary, *new(Result)), view: func(*Request) query.View[Request] {
 		return query.ViewOf(answer)
 	}}
@@ -139,7 +153,8 @@ func lines() *Endpoint[trees.LinesRequest] {
 }
 
 // reporting is an endpoint of a query that is answered with a report.
-func reporting[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*report.Report, error), part func(*Request) *judge.ReportRequest) *Endpoint[Request] {
+func reporting[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*report.Report, error),
+	part func(*Request) *judge.ReportRequest) *Endpoint[Request] {
 	e := one(id, "analyses", path, summary, answer)
 	e.Results = nil // a document of several formats
 	e.ready = func(l *Local, r *Request) { part(r).Version = l.Version }
@@ -152,18 +167,21 @@ func change[Request any](e *Endpoint[Request]) *Endpoint[Request] {
 }
 
 // traced is an endpoint of trace profiling.
-func traced[Request, Result any](id, path, summary string, answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
-	return &Endpoint[Request]{About: about(id, "traces", path, summary, *new(Result)), traces: func(*Request) query.ViewIn[traceprof.Store, Request] { return query.ViewOf(answer) }}
+func traced[Request, Result any](id, path, summary string,
+	answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
+	return &Endpoint[Request]{About: about(id, "traces", path, summary, *new(Result)),
+		traces: func(*Request) query.ViewIn[traceprof.Store, Request] { return query.ViewOf(answer) }}
 }
 
 func taskSegments() *Endpoint[tasks.TaskSegmentsRequest] {
 	return &Endpoint[tasks.TaskSegmentsRequest]{About: about("taskSegments", "traces", "/api/v1/tasks/{task}/segments", "List the segments that a task sampled, newest first, with their coverage, or with their spans.",
-		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}), traces: func(r *tasks.TaskSegmentsRequest) query.ViewIn[traceprof.Store, tasks.TaskSegmentsRequest] {
-		if r.Spans {
-			return query.ViewOf(tasks.TaskSpans)
-		}
-		return query.ViewOf(tasks.TaskSegments)
-	}}
+		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}),
+		traces: func(r *tasks.TaskSegmentsRequest) query.ViewIn[traceprof.Store, tasks.TaskSegmentsRequest] {
+			if r.Spans {
+				return query.ViewOf(tasks.TaskSpans)
+			}
+			return query.ViewOf(tasks.TaskSegments)
+		}}
 }
 
 // PageRequest is a request with the format of the page.
@@ -173,25 +191,27 @@ type PageRequest[Request any] struct {
 }
 
 // page is an endpoint that answers with an offline page, or with a picture of it.
-func page[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*web.Report, error), draw func(context.Context, store.Store, *Request) (*flame.Graph, error),
+func page[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*web.Report, error),
+	draw func(context.Context, store.Store, *Request) (*flame.Graph, error),
 	ready func(*Local, *Request)) *Endpoint[PageRequest[Request]] {
-	return &Endpoint[PageRequest[Request]]{About: about(id, "queries", path, summary), file: func(ctx context.Context, l *Local, r *PageRequest[Request]) (*File, error) {
-		if ready != nil {
-			ready(l, &r.Page)
-		}
-		if r.Picture && draw != nil {
-			g, err := draw(ctx, l.Store, &r.Page)
+	return &Endpoint[PageRequest[Request]]{About: about(id, "queries", path, summary),
+		file: func(ctx context.Context, l *Local, r *PageRequest[Request]) (*File, error) {
+			if ready != nil {
+				ready(l, &r.Page)
+			}
+			if r.Picture && draw != nil {
+				g, err := draw(ctx, l.Store, &r.Page)
+				if err != nil {
+					return nil, err
+				}
+				return Picture(g), nil
+			}
+			p, err := answer(ctx, l.Store, &r.Page)
 			if err != nil {
 				return nil, err
 			}
-			return Picture(g), nil
-		}
-		p, err := answer(ctx, l.Store, &r.Page)
-		if err != nil {
-			return nil, err
-		}
-		return &File{Name: "dendro.html", Type: "text/html; charset=utf-8", Write: p.Write}, nil
-	}}
+			return &File{Name: "dendro.html", Type: "text/html; charset=utf-8", Write: p.Write}, nil
+		}}
 }
 
 // pictureBoxes is the maximum number of boxes in a picture.

@@ -209,7 +209,8 @@ func (c *conversation) mine(marker string) ([]int64, error) {
 			ID   int64  `json:"id"`
 			Body string `json:"body"`
 		}
-		if _, err := c.do(http.MethodGet, fmt.Sprintf("issues/%d/comments?per_page=%d&page=%d", c.w.Number, perPage, page), nil, &list); err != nil {
+		if _, err := c.do(http.MethodGet, fmt.Sprintf("issues/%d/comments?per_page=%d&page=%d", c.w.Number, perPage, page), nil,
+			&list); err != nil {
 			return nil, err
 		}
 		for _, x := range list {

@@ -75,7 +75,8 @@ func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep
 // read reads what changed in files.
 func (c *Changes) read(r *repository, files []string, keep func(Line) bool) error {
 	d := diff{c, keep, map[string]bool{}}
-	err := r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
+	err := r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short",
+		"-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
 	if err != nil || len(c.Lines) == 0 {
 		return err
 	}
@@ -86,7 +87,8 @@ func (c *Changes) read(r *repository, files []string, keep func(Line) bool) erro
 		}
 		n++
 		return nil
-	}), append([]string{"log", "-z", "--no-notes", "--format=%H%n%an%n%s", c.From + ".." + c.To, "--"}, literal(slices.Sorted(maps.Keys(d.files)))...)...)
+	}), append([]string{"log", "-z", "--no-notes", "--format=%H%n%an%n%s", c.From + ".." + c.To, "--"},
+		literal(slices.Sorted(maps.Keys(d.files)))...)...)
 	c.More = n - len(c.Commits)
 	return err
 }

@@ -34,17 +34,20 @@ func TestReadChanges(t *testing.T) {
 	if want := "rule.go:2 -b\nrule.go:2 +B\nrule.go:3 +B2\nrule.go:5 +-- d\nrule.go:6 +++ e\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if len(c.Commits) != 1 || c.Commits[0].Commit != last || c.Commits[0].Author == "" || c.Commits[0].Subject == "" || c.From != first || c.More != 0 {
+	if len(c.Commits) != 1 || c.Commits[0].Commit != last || c.Commits[0].Author == "" || c.Commits[0].Subject == "" || c.From != first ||
+		c.More != 0 {
 		t.Errorf("%+v", c)
 	}
 	if c, err := ReadChanges(t.Context(), dir, first, last, []string{"other.go"}, nil); err != nil || len(c.Lines) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	kept := func(l Line) bool { return l.File == "rule.go" && l.Text != "B2" }
-	if c, err := ReadChanges(t.Context(), dir, first, last, []string{"other.go", "rule.go"}, kept); err != nil || len(c.Lines) != 4 || len(c.Commits) != 1 {
+	if c, err := ReadChanges(t.Context(), dir, first, last, []string{"other.go", "rule.go"}, kept); err != nil || len(c.Lines) != 4 ||
+		len(c.Commits) != 1 {
 		t.Errorf("a part of the lines: %+v, %v", c, err) // and only the commits of files with such lines
 	}
-	for _, x := range []struct{ from, to, file string }{{"0123456789", last, "rule.go"}, {first, "", "rule.go"}, {first, first, "rule.go"}, {first, last, "none.go"}, {"--all", last, "rule.go"}} {
+	for _, x := range []struct{ from, to, file string }{{"0123456789", last, "rule.go"}, {first, "", "rule.go"}, {first, first, "rule.go"},
+		{first, last, "none.go"}, {"--all", last, "rule.go"}} {
 		if c, err := ReadChanges(t.Context(), dir, x.from, x.to, []string{x.file}, nil); err != nil || c != nil {
 			t.Errorf("%+v: %+v, %v", x, c, err)
 		}
@@ -54,11 +57,13 @@ func TestReadChanges(t *testing.T) {
 func TestChangesAreBounded(t *testing.T) {
 	commits := []commit{{1e9, []string{"f.go=0\n"}}}
 	for i := range 7 {
-		commits = append(commits, commit{int64(2e9) + int64(i), []string{"f.go=" + strings.Repeat(fmt.Sprintf("%d%s\n", i, strings.Repeat("x", 9000)), 30)}})
+		commits = append(commits, commit{int64(2e9) + int64(i),
+			[]string{"f.go=" + strings.Repeat(fmt.Sprintf("%d%s\n", i, strings.Repeat("x", 9000)), 30)}})
 	}
 	dir := repositoryOf(t, commits...)
 	c, err := ReadChanges(t.Context(), dir, "main~7", "main", []string{"f.go"}, nil)
-	if err != nil || len(c.Lines) != mostLines || c.MoreLines != 11 || len(c.Commits) != mostCommits || c.More != 2 || len(c.Lines[1].Text) != longestLine {
+	if err != nil || len(c.Lines) != mostLines || c.MoreLines != 11 || len(c.Commits) != mostCommits || c.More != 2 ||
+		len(c.Lines[1].Text) != longestLine {
 		t.Errorf("%v, %+v", err, c)
 	}
 }

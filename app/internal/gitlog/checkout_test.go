@@ -7,7 +7,8 @@ import (
 )
 
 func TestCheckout(t *testing.T) {
-	dir := repositoryOf(t, commit{1e9, []string{"a.go=1\n", "lib/b.go=b\n", ".gitattributes=*.go text\n"}}, commit{2e9, []string{"a.go=2\n", "-lib/b.go"}})
+	dir := repositoryOf(t, commit{1e9, []string{"a.go=1\n", "lib/b.go=b\n", ".gitattributes=*.go text\n"}},
+		commit{2e9, []string{"a.go=2\n", "-lib/b.go"}})
 	for revision, want := range map[string]map[string]string{
 		"main":   {"a.go": "2\n", "lib/b.go": ""},
 		"main~1": {"a.go": "1\n", "lib/b.go": "b\n"},
@@ -36,7 +37,8 @@ func TestCheckout(t *testing.T) {
 
 func TestMergeBase(t *testing.T) {
 	dir, commit := branches(t)
-	for _, c := range []struct{ a, b, want string }{{"main", "topic", "m2"}, {"topic", "main", "m2"}, {"main~1", "topic", "m2"}, {"main", "main", "m3"}} {
+	for _, c := range []struct{ a, b, want string }{{"main", "topic", "m2"}, {"topic", "main", "m2"}, {"main~1", "topic", "m2"},
+		{"main", "main", "m3"}} {
 		if got, err := MergeBase(t.Context(), dir, c.a, c.b); err != nil || got != commit[c.want] {
 			t.Errorf("%s and %s: %s, %v", c.a, c.b, got, err)
 		}

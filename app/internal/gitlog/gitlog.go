@@ -166,7 +166,8 @@ func (r *repository) walk(commit string, shallow bool) (kept, error) {
 	// The first commit of a cut history would touch every file.
 	roots := strconv.FormatBool(!shallow)
 	// With -z a commit is a line of the format, and a NUL behind it and each name.
-	args := []string{"-c", "log.showRoot=" + roots, "log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--ignore-submodules=dirty", "--format=" + commitMark + "%ct"}
+	args := []string{"-c", "log.showRoot=" + roots, "log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--no-notes", "--ignore-submodules=dirty", "--format=" + commitMark + "%ct"}
 	since := k.Date - int64(Horizon/time.Second)
 	if since > 0 {
 		args = append(args, "--since=@"+strconv.FormatInt(since, 10))

@@ -68,7 +68,8 @@ func read(t testing.TB, dir, revision, cache string) *Log {
 
 func TestLastChange(t *testing.T) {
 	dir := repositoryOf(t,
-		commit{1000, []string{"src/main/java/a/b/C.java", "go.mod=module example.com/m\n\ngo 1.26\n", "tree/x.go", "with space/ü.py", "old/Gone.java"}},
+		commit{1000, []string{"src/main/java/a/b/C.java", "go.mod=module example.com/m\n\ngo 1.26\n", "tree/x.go", "with space/ü.py",
+			"old/Gone.java"}},
 		commit{2000, []string{"tree/y.go", "-old/Gone.java"}},
 		commit{3000, []string{"src/main/java/a/b/C.java", "tree/y_test.go"}})
 	l := read(t, dir, "", "")
@@ -91,7 +92,8 @@ func TestLastChange(t *testing.T) {
 
 func TestHorizon(t *testing.T) {
 	const day = 24 * 3600
-	dir := repositoryOf(t, commit{1_600_000_000, []string{"a/A.java"}}, commit{1_600_000_000 + 100*day, []string{"a/B.java"}}, commit{1_600_000_000 + 400*day, []string{"a/C.java"}})
+	dir := repositoryOf(t, commit{1_600_000_000, []string{"a/A.java"}}, commit{1_600_000_000 + 100*day, []string{"a/B.java"}},
+		commit{1_600_000_000 + 400*day, []string{"a/C.java"}})
 	l := read(t, dir, "", "")
 	if _, _, known := l.LastChange(&profile.Function{Name: "a.A.m"}); known {
 		t.Error("a change of 400 days ago is known")
@@ -102,7 +104,8 @@ func TestHorizon(t *testing.T) {
 }
 
 func TestShallow(t *testing.T) {
-	dir := repositoryOf(t, commit{1000, []string{"a/A.java", "a/B.java"}}, commit{2000, []string{"a/A.java"}}, commit{3000, []string{"a/B.java"}})
+	dir := repositoryOf(t, commit{1000, []string{"a/A.java", "a/B.java"}}, commit{2000, []string{"a/A.java"}},
+		commit{3000, []string{"a/B.java"}})
 	clone := filepath.Join(t.TempDir(), "clone")
 	if out, err := exec.Command("git", "clone", "-q", "--depth", "2", "file://"+dir, clone).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

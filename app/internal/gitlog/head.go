@@ -61,16 +61,18 @@ func (r *repository) dirty() (bool, error) {
 	if r.top == "" {
 		return false, nil
 	}
-	if staged, err := r.differs("diff-index", "--cached", "--quiet", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "HEAD", "--"); err != nil || staged {
+	if staged, err := r.differs("diff-index", "--cached", "--quiet", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "HEAD",
+		"--"); err != nil || staged {
 		return staged, err
 	}
 	var changed []string
-	err := r.run(r.inTree(r.top, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"), fields(func(field string) error {
-		if len(field) > len("XY ") && len(changed) < mostCompared {
-			changed = append(changed, field[len("XY "):])
-		}
-		return nil
-	}))
+	err := r.run(r.inTree(r.top, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"),
+		fields(func(field string) error {
+			if len(field) > len("XY ") && len(changed) < mostCompared {
+				changed = append(changed, field[len("XY "):])
+			}
+			return nil
+		}))
 	if err != nil || len(changed) == 0 || len(changed) == mostCompared {
 		return len(changed) > 0, err
 	}

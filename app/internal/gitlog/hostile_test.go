@@ -63,7 +63,8 @@ func newTrap(t *testing.T) *trap {
 // git runs git as its author would, without the configuration of the machine.
 func (x *trap) git(dir string, args ...string) string {
 	x.t.Helper()
-	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a", "-c", "protocol.file.allow=always"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a", "-c", "protocol.file.allow=always"},
+		args...)...)
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -218,16 +219,20 @@ var traps = map[string]func(x *trap, config string) string{
 		return x.dir
 	},
 	"pagers and editors": func(x *trap, config string) string {
-		x.append(config, "[core]\n\tpager = "+x.command+"\n\teditor = "+x.command+"\n\taskPass = "+x.command+"\n\talternateRefsCommand = "+x.command+"\n\tgitProxy = "+x.command+
-			"\n[pager]\n\tlog = "+x.command+"\n\tdiff = "+x.command+"\n\tstatus = true\n[credential]\n\thelper = "+x.command+"\n[alias]\n\tlog = !"+x.command+"\n\tstatus = !"+x.command+"\n")
+		x.append(config, "[core]\n\tpager = "+x.command+"\n\teditor = "+x.command+"\n\taskPass = "+x.command+"\n\talternateRefsCommand = "+
+			x.command+"\n\tgitProxy = "+x.command+
+			"\n[pager]\n\tlog = "+x.command+"\n\tdiff = "+x.command+"\n\tstatus = true\n[credential]\n\thelper = "+x.command+"\n[alias]\n\tlog = !"+
+			x.command+"\n\tstatus = !"+x.command+"\n")
 		return x.dir
 	},
 	"signatures": func(x *trap, config string) string {
-		x.append(config, "[log]\n\tshowSignature = true\n[gpg]\n\tprogram = "+x.command+"\n\tformat = ssh\n[gpg \"ssh\"]\n\tprogram = "+x.command+"\n\tallowedSignersFile = "+x.mark+"\n")
+		x.append(config, "[log]\n\tshowSignature = true\n[gpg]\n\tprogram = "+x.command+"\n\tformat = ssh\n[gpg \"ssh\"]\n\tprogram = "+
+			x.command+"\n\tallowedSignersFile = "+x.mark+"\n")
 		return x.dir
 	},
 	"external diff": func(x *trap, config string) string {
-		x.append(config, "[diff]\n\texternal = "+x.command+"\n[diff \"x\"]\n\tcommand = "+x.command+"\n\ttextconv = "+x.command+"\n\tcachetextconv = true\n")
+		x.append(config, "[diff]\n\texternal = "+x.command+"\n[diff \"x\"]\n\tcommand = "+x.command+"\n\ttextconv = "+x.command+
+			"\n\tcachetextconv = true\n")
 		x.write(filepath.Join(x.dir, ".gitattributes"), "* diff=x\n")
 		x.touch(filepath.Join(x.dir, "a.go"))
 		return x.dir
@@ -241,7 +246,8 @@ var traps = map[string]func(x *trap, config string) string{
 		x.git(x.dir, "commit", "-qam", "s1")
 		x.git(sub, "checkout", "-q", "main")
 		x.git(x.dir, "commit", "-qam", "s2")
-		x.append(filepath.Join(x.dir, ".git", "modules", "sub", "config"), "[core]\n\tfsmonitor = "+x.command+"\n[diff]\n\texternal = "+x.command+"\n[filter \"x\"]\n\tclean = "+x.command+"\n")
+		x.append(filepath.Join(x.dir, ".git", "modules", "sub", "config"),
+			"[core]\n\tfsmonitor = "+x.command+"\n[diff]\n\texternal = "+x.command+"\n[filter \"x\"]\n\tclean = "+x.command+"\n")
 		x.write(filepath.Join(sub, ".gitattributes"), "* filter=x\n")
 		x.touch(filepath.Join(sub, "s.go"))
 		x.append(config, "[diff]\n\tsubmodule = diff\n\tignoreSubmodules = none\n[status]\n\tsubmoduleSummary = true\n[submodule]\n\trecurse = true\n")
@@ -288,7 +294,8 @@ var traps = map[string]func(x *trap, config string) string{
 	"configuration in the environment": func(x *trap, config string) string {
 		x.filters(config)
 		for name, value := range map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "filter.x.clean", "GIT_CONFIG_VALUE_0": x.command,
-			"GIT_EXTERNAL_DIFF": x.command, "GIT_PAGER": x.command, "GIT_SSH_COMMAND": x.command, "GIT_DIR": filepath.Join(x.dir, ".git"), "GIT_WORK_TREE": x.outside} {
+			"GIT_EXTERNAL_DIFF": x.command, "GIT_PAGER": x.command, "GIT_SSH_COMMAND": x.command, "GIT_DIR": filepath.Join(x.dir, ".git"),
+			"GIT_WORK_TREE": x.outside} {
 			x.t.Setenv(name, value)
 		}
 		return x.dir
@@ -346,7 +353,8 @@ func TestRepositoryRunsNothing(t *testing.T) {
 
 // TestSpecialFiles: what is no regular file, or has no end, is an error or is not there.
 func TestSpecialFiles(t *testing.T) {
-	for _, name := range []string{".git/config", ".git/HEAD", ".git/packed-refs", ".git/index", ".git/shallow", ".git/refs/heads/main", ".gitattributes", ".mailmap", ".gitignore",
+	for _, name := range []string{".git/config", ".git/HEAD", ".git/packed-refs", ".git/index", ".git/shallow", ".git/refs/heads/main",
+		".gitattributes", ".mailmap", ".gitignore",
 		".git/objects/info/alternates", ".git/objects/pack/pack-1234567890123456789012345678901234567890.idx", ".git"} {
 		for _, kind := range []string{"fifo", "zero"} {
 			t.Run(kind+" "+name, func(t *testing.T) {

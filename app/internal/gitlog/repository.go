@@ -170,7 +170,8 @@ func (r *repository) makeView() (err error) {
 	for _, link := range []struct {
 		dir   string
 		names []string
-	}{{r.common, []string{"objects", "refs", "packed-refs", "shallow", "logs", "reftable"}}, {r.git, []string{"index", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD"}}} {
+	}{{r.common, []string{"objects", "refs", "packed-refs", "shallow", "logs", "reftable"}},
+		{r.git, []string{"index", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD"}}} {
 		for _, name := range link.names {
 			if err := r.link(link.dir, name); err != nil {
 				return err
@@ -259,7 +260,8 @@ func writeSetting(b *strings.Builder, key, value string) {
 // command returns a git command about what is committed and in the index. Git has no
 // working tree, so that it reads no attributes there.
 func (r *repository) command(args ...string) *exec.Cmd {
-	fixed := []string{"--no-pager", "-c", "core.bare=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.mailmap=false"}
+	fixed := []string{"--no-pager", "-c", "core.bare=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c",
+		"core.hooksPath=" + os.DevNull, "-c", "log.mailmap=false"}
 	c := exec.CommandContext(r.ctx, "git", append(fixed, args...)...)
 	c.Dir = r.view
 	for _, variable := range os.Environ() {
@@ -269,7 +271,8 @@ func (r *repository) command(args ...string) *exec.Cmd {
 	}
 	// The user's configuration does not matter for the answers, and a repository's attributes
 	// could make its commands run.
-	c.Env = append(c.Env, "GIT_DIR="+r.view, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
+	c.Env = append(c.Env, "GIT_DIR="+r.view, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_ATTR_NOSYSTEM=1",
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	return c
 }

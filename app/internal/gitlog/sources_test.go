@@ -31,7 +31,8 @@ func TestSources(t *testing.T) {
 	defer s.Close()
 	s.index = newIndex(map[string]int64{"a/one.go": 0, "a/two.go": 0, "b/two.go": 0, "a/link.go": 0, "../secret.go": 0}, nil)
 	for file, want := range map[string][]string{
-		"/build/x/a/one.go": {"x", "y"}, "/build/x/b/two.go": {"b"}, "two.go": nil, "a/link.go": nil, "../secret.go": nil, "": nil, "a/none.go": nil,
+		"/build/x/a/one.go": {"x", "y"}, "/build/x/b/two.go": {"b"}, "two.go": nil, "a/link.go": nil, "../secret.go": nil, "": nil,
+		"a/none.go":                   nil,
 		"example.com/a@v1.2.0/one.go": {"x", "y"},
 	} {
 		for range 2 { // the second answer is from memory
@@ -46,7 +47,8 @@ func TestSources(t *testing.T) {
 }
 
 func TestSourcesListed(t *testing.T) {
-	for name, dir := range map[string]string{"repository": repositoryOf(t, commit{1, []string{"a/one.go", "two.go"}}), "directory": t.TempDir()} {
+	for name, dir := range map[string]string{"repository": repositoryOf(t, commit{1, []string{"a/one.go", "two.go"}}),
+		"directory": t.TempDir()} {
 		if name == "repository" {
 			if out, err := exec.Command("git", "-C", dir, "checkout", "-q", "main").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)

@@ -52,7 +52,8 @@ func TestPanic(t *testing.T) {
 	if _, err := s.CallTool(t.Context(), params("function_names")); err != nil {
 		text = err.Error()
 	}
-	if !strings.Contains(text, "function_names: internal error") || strings.Contains(text, "broken") || len(reported) != 1 || reported[0] != "function_names" {
+	if !strings.Contains(text, "function_names: internal error") || strings.Contains(text, "broken") || len(reported) != 1 ||
+		reported[0] != "function_names" {
 		t.Errorf("%q, reported %q", text, reported)
 	}
 	if text, failed := call(t, s, "runs", nil); failed {
@@ -104,7 +105,8 @@ func TestClientLeaves(t *testing.T) {
 // TestShown expects errors of tools in the form that clients may see.
 func TestShown(t *testing.T) {
 	s := connect(t, lab(t), Options{Shown: func(text string) string { return strings.ReplaceAll(text, "04", "xx") }})
-	if text, failed := call(t, s, "top", map[string]any{"run": []string{"9904"}}); !failed || strings.Contains(text, "04") || !strings.Contains(text, "99xx") {
+	if text, failed := call(t, s, "top", map[string]any{"run": []string{"9904"}}); !failed || strings.Contains(text, "04") ||
+		!strings.Contains(text, "99xx") {
 		t.Errorf("%v %s", failed, text)
 	}
 }

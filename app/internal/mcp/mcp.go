@@ -77,7 +77,8 @@ includes its callees. Percentages are shares of the selected program.`
 // caller closes it.
 func New(a endpoint.Asker, o Options) *sdk.Server {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 40_000)
-	s := sdk.NewServer(&sdk.Implementation{Name: "dendro", Title: "Dendro", Version: cmp.Or(o.Version, "unknown")}, &sdk.ServerOptions{Instructions: instructions})
+	s := sdk.NewServer(&sdk.Implementation{Name: "dendro", Title: "Dendro", Version: cmp.Or(o.Version, "unknown")},
+		&sdk.ServerOptions{Instructions: instructions})
 	s.AddReceivingMiddleware(o.recovering)
 	for _, t := range tools(a, &o) {
 		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: schema(t.request()),

@@ -57,10 +57,12 @@ func lab(t *testing.T) *mem.Store {
 	t.Helper()
 	var runs []runtest.Run
 	for i := range 4 {
-		runs = append(runs, runtest.Run{Benchmark: "checkout", Stacks: fmt.Sprintf("main;parse %d, main;pay 50", 40+10*i), Metric: float64(90 + 10*i)})
+		runs = append(runs, runtest.Run{Benchmark: "checkout", Stacks: fmt.Sprintf("main;parse %d, main;pay 50", 40+10*i),
+			Metric: float64(90 + 10*i)})
 	}
 	st := runtest.Store(t, runs...)
-	if _, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "s", Endpoint: "/", Created: 1, Start: 1, Duration: traceprof.Minute, Period: 10}); err != nil {
+	if _, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "s", Endpoint: "/",
+		Created: 1, Start: 1, Duration: traceprof.Minute, Period: 10}); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -71,7 +73,8 @@ func lab(t *testing.T) *mem.Store {
 func TestTools(t *testing.T) {
 	s := connect(t, lab(t), Options{})
 	needed := map[string]map[string]any{
-		"diff": {"last": 1}, "find": {"pattern": "parse"}, "lines": {"function": "parse"}, "task": {"task": "last"}, "task_segments": {"task": "last"}, "task_analysis": {"task": "last"},
+		"diff": {"last": 1}, "find": {"pattern": "parse"}, "lines": {"function": "parse"}, "task": {"task": "last"},
+		"task_segments": {"task": "last"}, "task_analysis": {"task": "last"},
 	}
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
@@ -166,7 +169,8 @@ func TestBounded(t *testing.T) {
 func TestHandler(t *testing.T) {
 	server := httptest.NewServer(Handler(endpoint.NewLocal(lab(t), profile.Limits{}), Options{}))
 	defer server.Close()
-	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL}, nil)
+	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: server.URL}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

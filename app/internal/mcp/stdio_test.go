@@ -41,9 +41,10 @@ func TestInputEnds(t *testing.T) {
 // an error at worst, and takes no more memory than a line may have.
 func TestHostileInput(t *testing.T) {
 	for name, in := range map[string]io.Reader{
-		"a line without an end": io.MultiReader(strings.NewReader(hello+`{"jsonrpc":"2.0","id":2,"method":"`), io.LimitReader(endless{}, 512<<20)),
-		"deep lists":            strings.NewReader(hello + strings.Repeat("[", 5_000_000) + "\n"),
-		"deep arguments":        strings.NewReader(hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"top","arguments":` + strings.Repeat(`{"a":`, 1_000_000) + "\n"),
+		"a line without an end": io.MultiReader(strings.NewReader(hello+`{"jsonrpc":"2.0","id":2,"method":"`),
+			io.LimitReader(endless{}, 512<<20)),
+		"deep lists":     strings.NewReader(hello + strings.Repeat("[", 5_000_000) + "\n"),
+		"deep arguments": strings.NewReader(hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"top","arguments":` + strings.Repeat(`{"a":`, 1_000_000) + "\n"),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

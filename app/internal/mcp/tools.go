@@ -41,7 +41,8 @@ func tools(a endpoint.Asker, o *Options) []tool {
 	}
 	if o.SQL != nil {
 		list = append(list, tool{name: "sql", description: "Run one read-only SQL query. Views: profiles, functions, sample, function_node, invokes, recurs.",
-			request: func() any { return new(sqlRequest) }, answer: func(ctx context.Context, request any) (any, error) { return runSQL(ctx, o.SQL, request.(*sqlRequest)) }})
+			request: func() any { return new(sqlRequest) },
+			answer:  func(ctx context.Context, request any) (any, error) { return runSQL(ctx, o.SQL, request.(*sqlRequest)) }})
 	}
 	if !o.Traces {
 		return list

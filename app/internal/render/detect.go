@@ -68,7 +68,8 @@ func detectedTypes(d *trees.Detected, field func(name, text string)) {
 	}
 	name := words.Plural(len(d.Types), "value type")
 	for _, t := range d.Types {
-		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, counted(t.Total.Amount(t.Unit)), words.Count(t.Samples), words.Plural(t.Samples, "row"))
+		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, counted(t.Total.Amount(t.Unit)), words.Count(t.Samples),
+			words.Plural(t.Samples, "row"))
 		if t.NoStack > 0 {
 			text += fmt.Sprintf(", %s without a stack", words.Count(t.NoStack))
 		}

@@ -75,7 +75,8 @@ func summary(w *bufio.Writer, h *trees.DiffHead) {
 		if text := relative(t, calltree.OnBoth); text != "" {
 			change = " (" + text + ")"
 		}
-		fmt.Fprintf(w, "base %s, new %s: %s%s%s%s\n", value(t.Base, h.Unit), value(t.New, h.Unit), signedValue(t.Delta, h.Unit), change, per, profiles)
+		fmt.Fprintf(w, "base %s, new %s: %s%s%s%s\n", value(t.Base, h.Unit), value(t.New, h.Unit), signedValue(t.Delta, h.Unit), change, per,
+			profiles)
 	}
 	for _, note := range h.Notes {
 		fmt.Fprintln(w, "note: "+words.Clean(note))

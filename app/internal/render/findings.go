@@ -231,7 +231,8 @@ func tintOf(f *regression.Finding) table.Tint {
 // compared writes what was compared of each benchmark, and how small a change would have
 // been detected.
 func compared(o *Output, list []*judge.Judged) error {
-	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true}, {Name: "findings explain"}}}
+	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true},
+		{Name: "findings explain"}}}
 	for _, b := range list {
 		name := words.Clean(testrun.Benchmark{Group: b.Group, Name: b.Benchmark}.String())
 		if b.Reason != "" {
@@ -289,7 +290,8 @@ func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksR
 	o.Notes(r.Warnings)
 	text := o.Format == "text"
 	if text {
-		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
+		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks,
+			words.Plural(r.Benchmarks, "benchmark"),
 			document.Whole(r.Value, r.Type.Scale).Amount(r.Type.Unit))
 	}
 	rows := r.Rows
@@ -325,7 +327,8 @@ func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksR
 // uncorrelated says how many functions text does not list.
 func uncorrelated(o *Output, n int) {
 	if n > 0 {
-		fmt.Fprintf(o.Err, "%s %s correlation 0 (-o json lists them)\n", words.Count(n), map[bool]string{true: "function has", false: "functions have"}[n == 1])
+		fmt.Fprintf(o.Err, "%s %s correlation 0 (-o json lists them)\n", words.Count(n),
+			map[bool]string{true: "function has", false: "functions have"}[n == 1])
 	}
 }
 
@@ -422,13 +425,15 @@ const shownTraces = 4
 // context, and what that says of the candidate.
 func traces(o *Output, title string, list []expansion.Trace, typ profile.ValueType) error {
 	for i, trace := range words.First(list, shownTraces) {
-		t := &Table{Columns: []Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true}, {Name: title}}}
+		t := &Table{Columns: []Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true},
+			{Name: title}}}
 		weighed := slices.ContainsFunc(trace, func(s expansion.Step) bool { return len(s.Why) > 0 })
 		if weighed {
 			t.Columns = append(t.Columns, Column{Name: "weight", Right: true}, Column{Name: "why"})
 		}
 		for depth, s := range trace {
-			cells := []any{twoDecimals(s.CandidateScore), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), words.Difference(s.Diff, typ.Unit, typ.Scale), strings.TrimRight(indent(int32(depth))+s.Function+" "+s.Status, " ")}
+			cells := []any{twoDecimals(s.CandidateScore), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale),
+				words.Difference(s.Diff, typ.Unit, typ.Scale), strings.TrimRight(indent(int32(depth))+s.Function+" "+s.Status, " ")}
 			if weighed && len(s.Why) > 0 {
 				cells = append(cells, "×"+twoDecimals(s.Weight), why(s.Why))
 			} else if weighed {

@@ -12,7 +12,8 @@ import (
 
 // Labels writes the labels that an import gives to files.
 func Labels(o *Output, rows []ingest.Result) error {
-	t := &Table{Columns: []Column{{Name: "run"}, {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, {Name: "branch"}, {Name: "group"}, {Name: "benchmark"},
+	t := &Table{Columns: []Column{{Name: "run"}, {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, {Name: "branch"},
+		{Name: "group"}, {Name: "benchmark"},
 		{Name: "types", Text: table.Joined}, {Name: "metrics", Text: table.Joined}, {Name: "file"}}}
 	for _, r := range rows {
 		t.Add(r.Run, r.Date, r.Commit, r.Branch, r.Group, r.Bench, r.Types, r.Metrics, r.File)
@@ -31,7 +32,8 @@ func Guesses(rows []ingest.Result) string {
 	origins := map[string]*origin{}
 	for i := range rows {
 		r := &rows[i]
-		example := map[string]string{"benchmark": strings.TrimPrefix(r.Group+"/"+r.Bench, "/"), "group": r.Group, "run": r.Run, "commit": words.Commit(r.Commit)}
+		example := map[string]string{"benchmark": strings.TrimPrefix(r.Group+"/"+r.Bench, "/"), "group": r.Group, "run": r.Run,
+			"commit": words.Commit(r.Commit)}
 		for _, g := range r.Guessed {
 			o := origins[g.From]
 			if o == nil {

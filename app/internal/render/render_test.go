@@ -44,7 +44,8 @@ func TestBrief(t *testing.T) {
 			t.Errorf("%d columns: %s", n-1, line)
 		}
 	}
-	if err := Brief(&Output{W: &passed, Format: "text"}, &report.Brief{Headline: "passed: no change", Passed: true}); err != nil || passed.String() != "passed: no change\n" {
+	if err := Brief(&Output{W: &passed, Format: "text"}, &report.Brief{Headline: "passed: no change", Passed: true}); err != nil ||
+		passed.String() != "passed: no change\n" {
 		t.Errorf("%q, %v", passed.String(), err)
 	}
 }

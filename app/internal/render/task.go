@@ -30,7 +30,8 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	} else {
 		o.Notes([]string{"times are the time between dumps that have a function; dendro tree trace:ID shows dumps × period"})
 	}
-	fmt.Fprintf(w, "%s %s of %d %s, %s %s\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal), times)
+	fmt.Fprintf(w, "%s %s of %d %s, %s %s\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments,
+		words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal), times)
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, "note: "+note)
 	}

@@ -72,8 +72,9 @@ func band(ctx context.Context, st store.Store, r *trees.DiffRequest) (*printed, 
 
 // analysis is a small answer to a task's analysis.
 func analysis(context.Context, store.Store, *struct{}) (*tasks.AnalysisResult, error) {
-	r := &tasks.AnalysisResult{Segments: 2, Snapshots: 9, RootTotal: 80, Notes: []string{"2 segments are incomplete"}, Omitted: query.Omitted{Rows: 1, Share: .125},
-		Dumps: []tasks.Dump{{Segment: "a\x1b", Time: 1000}, {Segment: "a\x1b", Time: 1010}, {Segment: "b", Time: 2000}}}
+	r := &tasks.AnalysisResult{Segments: 2, Snapshots: 9, RootTotal: 80, Notes: []string{"2 segments are incomplete"},
+		Omitted: query.Omitted{Rows: 1, Share: .125},
+		Dumps:   []tasks.Dump{{Segment: "a\x1b", Time: 1000}, {Segment: "a\x1b", Time: 1010}, {Segment: "b", Time: 2000}}}
 	rows := []tasks.StackRow{
 		{Function: "shop.Cart.total:10", Total: 80, Count: 9, Dumps: []int32{0, 1, 2}},
 		{Depth: 1, Function: "shop.Price.of:\x1b[1m", Total: 70, Self: 70, Count: 8, Only: true},

@@ -210,7 +210,8 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // client accepts it, the content is compressible, and it has at least 1 KiB or is flushed
 // before.
 func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.MinSize(1<<10), gzhttp.ContentTypeFilter(compressible))
+	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.MinSize(1<<10),
+		gzhttp.ContentTypeFilter(compressible))
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}

@@ -95,20 +95,21 @@ func TestTrickle(t *testing.T) {
 
 // document is a part with a large answer that is made from memory.
 func document(size int, made *atomic.Int32) Part {
-	return Part{Name: "document", Routes: []Route{{Pattern: "GET /document", Needs: Reading, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/octet-stream")
-		noise, block := uint64(1), make([]byte, 32<<10)
-		for n := 0; n < size; n += len(block) {
-			for i := range block { // nothing that compresses
-				noise = noise*6364136223846793005 + 1442695040888963407
-				block[i] = byte(noise >> 33)
+	return Part{Name: "document", Routes: []Route{{Pattern: "GET /document", Needs: Reading,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/octet-stream")
+			noise, block := uint64(1), make([]byte, 32<<10)
+			for n := 0; n < size; n += len(block) {
+				for i := range block { // nothing that compresses
+					noise = noise*6364136223846793005 + 1442695040888963407
+					block[i] = byte(noise >> 33)
+				}
+				if _, err := w.Write(block); err != nil {
+					return
+				}
 			}
-			if _, err := w.Write(block); err != nil {
-				return
-			}
-		}
-		made.Add(1)
-	})}}}
+			made.Add(1)
+		})}}}
 }
 
 // TestSlowReaders: answers wait for slow readers within a budget of bytes; what is beyond it
@@ -167,18 +168,19 @@ func TestSlowReaders(t *testing.T) {
 
 // TestSpool: answers arrive as they were written, compressed or not, of every size.
 func TestSpool(t *testing.T) {
-	s, _ := start(t, Options{}, Part{Name: "sizes", Routes: []Route{{Pattern: "GET /{size}", Needs: Reading, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var size int
-		fmt.Sscan(r.PathValue("size"), &size)
-		w.Header().Set("Content-Type", "text/plain")
-		for i := 0; i < size; {
-			n, err := io.WriteString(w, pattern(i, min(size-i, 7001)))
-			if err != nil {
-				t.Error(err)
+	s, _ := start(t, Options{}, Part{Name: "sizes", Routes: []Route{{Pattern: "GET /{size}", Needs: Reading,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var size int
+			fmt.Sscan(r.PathValue("size"), &size)
+			w.Header().Set("Content-Type", "text/plain")
+			for i := 0; i < size; {
+				n, err := io.WriteString(w, pattern(i, min(size-i, 7001)))
+				if err != nil {
+					t.Error(err)
+				}
+				i += n
 			}
-			i += n
-		}
-	})}}})
+		})}}})
 	for _, size := range []int{0, 1, 1023, 64 << 10, 64<<10 + 1, 128 << 10, 3<<20 + 5} {
 		for _, encoding := range []string{"gzip", "identity"} {
 			r, err := http.NewRequest("GET", fmt.Sprintf("http://%s/%d", s.HTTPAddr(), size), nil)
@@ -266,16 +268,17 @@ func TestConnections(t *testing.T) {
 // TestBodiesInMemory: bodies that handlers keep in memory have a budget over all requests.
 func TestBodiesInMemory(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
-	s, _ := start(t, Options{Limits: Limits{Messages: 10 << 20}}, Part{Name: "keeps", Routes: []Route{{Pattern: "POST /keep", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		data, err := io.ReadAll(r.Body)
-		if p := BodyProblem(err); p != nil {
-			WriteProblem(w, r, p)
-			return
-		}
-		began <- true
-		<-end
-		fmt.Fprint(w, len(data))
-	})}}})
+	s, _ := start(t, Options{Limits: Limits{Messages: 10 << 20}},
+		Part{Name: "keeps", Routes: []Route{{Pattern: "POST /keep", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			data, err := io.ReadAll(r.Body)
+			if p := BodyProblem(err); p != nil {
+				WriteProblem(w, r, p)
+				return
+			}
+			began <- true
+			<-end
+			fmt.Fprint(w, len(data))
+		})}}})
 	url := "http://" + s.HTTPAddr() + "/keep"
 	got := make(chan int, 2)
 	go func() { got <- statusOf(as("127.0.0.1"), "POST", url, strings.Repeat("x", 4<<20)) }()

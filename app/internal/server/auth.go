@@ -22,7 +22,8 @@ const minToken = 16
 
 // CheckTokens returns an error that names the first token that is too short.
 func (o *Options) CheckTokens() error {
-	for _, t := range []struct{ flag, token string }{{"--http-token", o.HTTPToken}, {"--read-token", o.ReadToken}, {"--agent-token", o.AgentToken}} {
+	for _, t := range []struct{ flag, token string }{{"--http-token", o.HTTPToken}, {"--read-token", o.ReadToken},
+		{"--agent-token", o.AgentToken}} {
 		if t.token != "" && len(t.token) < minToken {
 			return fmt.Errorf("%s: the token has %d characters; give at least %d random ones, for example from `openssl rand -hex 16`", t.flag, len(t.token), minToken)
 		}

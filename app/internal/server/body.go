@@ -148,7 +148,9 @@ func (b *inflated) Read(p []byte) (int, error) {
 // wrap separates errors of the encoding from those of the body underneath.
 func (b *inflated) wrap(err error) error {
 	var large *http.MaxBytesError
-	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) || errors.Is(err, ErrBusy) { // readers return io.EOF itself
+	// readers return io.EOF itself
+	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) ||
+		errors.Is(err, ErrBusy) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errEncoding, err)

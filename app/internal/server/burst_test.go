@@ -15,13 +15,14 @@ import (
 
 // reports is a part whose handler takes a while, as pushes that wait for a commit.
 func reports() Part {
-	return Part{Name: "reports", Routes: []Route{{Pattern: "POST /report", Agents: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.ReadAll(r.Body); err != nil {
-			WriteProblem(w, r, BodyProblem(err))
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	})}}}
+	return Part{Name: "reports", Routes: []Route{{Pattern: "POST /report", Agents: true,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadAll(r.Body); err != nil {
+				WriteProblem(w, r, BodyProblem(err))
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		})}}}
 }
 
 // TestBurst: of a burst of reports from behind one address none is dropped.
@@ -84,7 +85,8 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 		token  string
 		length int64 // announced; -1: not
 		want   int
-	}{"no token": {"", 64 << 20, 401}, "too large": {"0123456789abcdef", 64 << 20, 413}, "too large, without a length": {"0123456789abcdef", -1, 413}} {
+	}{"no token": {"", 64 << 20, 401}, "too large": {"0123456789abcdef", 64 << 20, 413},
+		"too large, without a length": {"0123456789abcdef", -1, 413}} {
 		t.Run(name, func(t *testing.T) {
 			r, err := http.NewRequest("POST", "http://"+s.HTTPAddr()+"/change", io.MultiReader(bytes.NewReader(make([]byte, 64<<20))))
 			if err != nil {

@@ -52,7 +52,8 @@ func dialRaw(t *testing.T, from, to string) *raw {
 func (r *raw) open(method string) uint32 {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "localhost"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "localhost"},
+		{"content-type", "application/grpc"}, {"te", "trailers"}} {
 		e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
 	id := r.stream
@@ -133,7 +134,8 @@ func TestMessageBudget(t *testing.T) {
 	if took := time.Since(began); took < s.messages.wait {
 		t.Errorf("refused after %s, without waiting for memory", took)
 	}
-	if err := call(t.Context(), conn, false, &healthpb.HealthCheckRequest{Service: strings.Repeat("x", 600_000)}); status.Code(err) != codes.ResourceExhausted {
+	if err := call(t.Context(), conn, false, &healthpb.HealthCheckRequest{Service: strings.Repeat("x", 600_000)}); status.Code(
+		err) != codes.ResourceExhausted {
 		t.Errorf("a call without memory: %v", err)
 	}
 	if err := send(100); status.Code(err) != codes.Internal {
@@ -189,7 +191,8 @@ func TestManyMessages(t *testing.T) {
 		}
 		// "" is the mood to go on; the rest is a field that the service does not know.
 		m := &healthpb.HealthCheckRequest{}
-		m.ProtoReflect().SetUnknown(append([]byte{0x7a, byte(size&0x7f | 0x80), byte(size>>7&0x7f | 0x80), byte(size >> 14)}, make([]byte, size)...))
+		m.ProtoReflect().SetUnknown(append([]byte{0x7a, byte(size&0x7f | 0x80), byte(size>>7&0x7f | 0x80), byte(size >> 14)},
+			make([]byte, size)...))
 		if err := stream.SendMsg(m); err != nil {
 			t.Fatalf("message %d: %v", i, err)
 		}
@@ -212,10 +215,12 @@ func TestCalls(t *testing.T) {
 		r.open("/test.Moody/Many")
 	}
 	eventually(t, "calls", func() bool { return s.calls.Used() == 10 })
-	if err := call(t.Context(), asCaller(t, s, "127.0.0.1"), false, &healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.ResourceExhausted {
+	if err := call(t.Context(), asCaller(t, s, "127.0.0.1"), false,
+		&healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a call beyond the share: %v", err)
 	}
-	if err := call(t.Context(), asCaller(t, s, "127.0.0.2"), false, &healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.NotFound {
+	if err := call(t.Context(), asCaller(t, s, "127.0.0.2"), false,
+		&healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.NotFound {
 		t.Errorf("another client: %v", err)
 	}
 }
@@ -275,7 +280,8 @@ func TestForwardedCalls(t *testing.T) {
 			t.Errorf("a call of %s: %v, want %s", client, err, want)
 		}
 	}
-	if err := call(from("192.0.2.1"), asCaller(t, s, "127.0.0.2"), false, &healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.NotFound {
+	if err := call(from("192.0.2.1"), asCaller(t, s, "127.0.0.2"), false,
+		&healthpb.HealthCheckRequest{Service: "not found"}); status.Code(err) != codes.NotFound {
 		t.Errorf("a client that is no proxy: %v", err)
 	}
 }

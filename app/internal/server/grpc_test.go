@@ -22,7 +22,8 @@ import (
 // moody is a service whose handlers end as the request says.
 var moody = grpc.ServiceDesc{
 	ServiceName: "test.Moody", HandlerType: (*any)(nil),
-	Methods: []grpc.MethodDesc{{MethodName: "Once", Handler: func(_ any, ctx context.Context, dec func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+	Methods: []grpc.MethodDesc{{MethodName: "Once", Handler: func(_ any, ctx context.Context, dec func(any) error,
+		interceptor grpc.UnaryServerInterceptor) (any, error) {
 		in := &healthpb.HealthCheckRequest{}
 		if err := dec(in); err != nil {
 			return nil, err
@@ -31,17 +32,18 @@ var moody = grpc.ServiceDesc{
 			return &healthpb.HealthCheckResponse{}, ending(in.Service)
 		})
 	}}},
-	Streams: []grpc.StreamDesc{{StreamName: "Many", ClientStreams: true, ServerStreams: true, Handler: func(_ any, stream grpc.ServerStream) error {
-		for {
-			in := &healthpb.HealthCheckRequest{}
-			if err := stream.RecvMsg(in); err != nil {
-				return err
+	Streams: []grpc.StreamDesc{{StreamName: "Many", ClientStreams: true, ServerStreams: true,
+		Handler: func(_ any, stream grpc.ServerStream) error {
+			for {
+				in := &healthpb.HealthCheckRequest{}
+				if err := stream.RecvMsg(in); err != nil {
+					return err
+				}
+				if err := ending(in.Service); err != nil {
+					return err
+				}
 			}
-			if err := ending(in.Service); err != nil {
-				return err
-			}
-		}
-	}}},
+		}}},
 }
 
 func ending(mood string) error {
@@ -103,7 +105,8 @@ func call(ctx context.Context, conn *grpc.ClientConn, streaming bool, in any, op
 func TestStatuses(t *testing.T) {
 	conn := startGRPC(t, Options{})
 	for mood, want := range map[string]codes.Code{
-		"panic": codes.Internal, "a bare error": codes.Internal, "unknown": codes.Internal, "not found": codes.NotFound, "canceled": codes.Canceled,
+		"panic": codes.Internal, "a bare error": codes.Internal, "unknown": codes.Internal, "not found": codes.NotFound,
+		"canceled": codes.Canceled,
 	} {
 		for _, streaming := range []bool{false, true} {
 			err := call(t.Context(), conn, streaming, &healthpb.HealthCheckRequest{Service: mood})
@@ -115,7 +118,8 @@ func TestStatuses(t *testing.T) {
 			}
 		}
 	}
-	if err := conn.Invoke(t.Context(), "/no.Such/Service", &healthpb.HealthCheckRequest{}, &healthpb.HealthCheckResponse{}); status.Code(err) != codes.Unimplemented {
+	if err := conn.Invoke(t.Context(), "/no.Such/Service", &healthpb.HealthCheckRequest{},
+		&healthpb.HealthCheckResponse{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("an unknown service: %v", err)
 	}
 }
@@ -164,10 +168,12 @@ func TestGzip(t *testing.T) {
 		if err := send(streaming, bomb[:7<<20]); status.Code(err) != codes.Internal { // the mood of the service: it was handled
 			t.Errorf("seven times the limit, streaming %v: %.200v", streaming, err)
 		}
-		if err := send(streaming, bomb); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--max-inflated") || RetryAfter(err) != 0 {
+		if err := send(streaming, bomb); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--max-inflated") ||
+			RetryAfter(err) != 0 {
 			t.Errorf("nine times the limit, streaming %v: %.200v", streaming, err)
 		}
-		if err := call(t.Context(), conn, streaming, []byte("\x1f\x8bbroken"), grpc.ForceCodec(rawCodec{})); status.Code(err) != codes.InvalidArgument {
+		if err := call(t.Context(), conn, streaming, []byte("\x1f\x8bbroken"),
+			grpc.ForceCodec(rawCodec{})); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("damaged, streaming %v: %v", streaming, err)
 		}
 	}
@@ -188,7 +194,8 @@ func TestGzip(t *testing.T) {
 
 func TestAgentToken(t *testing.T) {
 	conn := startGRPC(t, Options{AgentToken: agentToken})
-	for token, want := range map[string]codes.Code{"": codes.PermissionDenied, agentToken[1:]: codes.PermissionDenied, agentToken: codes.NotFound} {
+	for token, want := range map[string]codes.Code{"": codes.PermissionDenied, agentToken[1:]: codes.PermissionDenied,
+		agentToken: codes.NotFound} {
 		ctx := t.Context()
 		if token != "" {
 			ctx = metadata.AppendToOutgoingContext(ctx, "authentication", token)
@@ -210,7 +217,8 @@ func TestAgentToken(t *testing.T) {
 // TestGarbageOnGRPC writes what is no HTTP/2 and demands that others are served.
 func TestGarbageOnGRPC(t *testing.T) {
 	conn := startGRPC(t, Options{Limits: Limits{Headers: 300 * time.Millisecond}})
-	for _, garbage := range []string{"", "GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff", strings.Repeat("\x00", 1<<16)} {
+	for _, garbage := range []string{"", "GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff",
+		strings.Repeat("\x00", 1<<16)} {
 		c, err := net.Dial("tcp", conn.Target())
 		if err != nil {
 			t.Fatal(err)
@@ -246,7 +254,8 @@ func TestAgentTokenElsewhere(t *testing.T) {
 		path, token string
 		status      int
 	}{
-		{"/reports", "fedcba9876543210", 200}, {"/reports", "0123456789abcdef", 200}, {"/reports", "", 401}, {"/reports", "0000000000000000", 401},
+		{"/reports", "fedcba9876543210", 200}, {"/reports", "0123456789abcdef", 200}, {"/reports", "", 401},
+		{"/reports", "0000000000000000", 401},
 		{"/changes", "fedcba9876543210", 403}, {"/changes", "0123456789abcdef", 200},
 	} {
 		r := httptest.NewRequest("POST", c.path, nil)
@@ -265,7 +274,8 @@ func TestAgentTokenElsewhere(t *testing.T) {
 			t.Fatalf("the agents' token elsewhere: %d", w.Code)
 		}
 	}
-	for header, want := range map[string]codes.Code{"Bearer fedcba9876543210": codes.OK, "Basic eDpmZWRjYmE5ODc2NTQzMjEw": codes.OK, "Bearer 0123456789abcdef": codes.PermissionDenied} {
+	for header, want := range map[string]codes.Code{"Bearer fedcba9876543210": codes.OK, "Basic eDpmZWRjYmE5ODc2NTQzMjEw": codes.OK,
+		"Bearer 0123456789abcdef": codes.PermissionDenied} {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", header))
 		if err := s.authenticate(ctx, "/x"); status.Code(err) != want {
 			t.Errorf("%s: %v", header, err)

@@ -155,7 +155,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &requestInfo{id: rand.Text()[:12], hidden: s.opts.StoreDir, client: s.opts.client(r.RemoteAddr, r.Header.Values("X-Forwarded-For"))}
 	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a))
 	defer s.running.begin(r.Context())()
-	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), request: r, unread: r.Body, pace: newPace(&s.opts.Limits),
+	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), request: r, unread: r.Body,
+		pace:    newPace(&s.opts.Limits),
 		answers: &holding{budget: s.answers, client: a.client}}
 	_ = rec.conn.SetWriteDeadline(time.Time{}) // clear that of the connection's previous request
 	secure(w.Header())
@@ -218,7 +219,8 @@ func (s *Server) recovered(p any, rec *recorder, r *http.Request, route string) 
 			return true
 		}
 		s.metrics.panics.Inc()
-		s.log.ErrorContext(r.Context(), "panic", "id", infoOf(r.Context()).id, "route", route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.log.ErrorContext(r.Context(), "panic", "id", infoOf(r.Context()).id, "route", route, "panic", fmt.Sprint(p), "stack",
+			string(debug.Stack()))
 		problem = &Problem{Type: TypeInternal, Title: "Internal error", Status: http.StatusInternalServerError,
 			Detail: "the server's log has the details"}
 	}
@@ -316,7 +318,8 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	switch {
 	case status >= 500, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
-	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /healthcheck", route == "GET /metrics":
+	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /healthcheck",
+		route == "GET /metrics":
 		level = slog.LevelDebug
 	}
 	attrs := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,
@@ -388,7 +391,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.Problem(w, r, tooLarge(limit))
 		return
 	}
-	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), pace: newPace(&s.opts.Limits), slot: slot}
+	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), pace: newPace(&s.opts.Limits),
+		slot: slot}
 	work := &holding{budget: s.work, client: slot.client}
 	defer func() { work.release(math.MaxInt64) }()
 	ctx, end := cost.Begin(r.Context(), s.opts.Limits.costs(&e.Route, work))
@@ -414,7 +418,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // busyProblem is the problem for a request that has no slot or no memory.
 func busyProblem(err error) *Problem {
-	return &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable, Detail: err.Error(), retryAfter: busyPause}
+	return &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable, Detail: err.Error(),
+		retryAfter: busyPause}
 }
 
 func tooLarge(limit int64) *Problem {
@@ -437,7 +442,8 @@ func BodyProblem(err error) *Problem {
 	case errors.Is(err, errStalled):
 		return &Problem{Type: TypeTimeout, Title: "The body did not arrive in time", Status: http.StatusRequestTimeout, Detail: err.Error()}
 	case errors.Is(err, errEncoding):
-		return &Problem{Type: TypeEncoding, Title: "The body does not match its Content-Encoding", Status: http.StatusBadRequest, Detail: err.Error()}
+		return &Problem{Type: TypeEncoding, Title: "The body does not match its Content-Encoding", Status: http.StatusBadRequest,
+			Detail: err.Error()}
 	case errors.Is(err, errBroken):
 		return &Problem{Type: TypeTimeout, Title: "The body broke off", Status: http.StatusBadRequest, Detail: err.Error()}
 	}

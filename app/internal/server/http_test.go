@@ -138,9 +138,12 @@ func TestTokens(t *testing.T) {
 		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, full), 200},
 		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: bearer "+fullToken), 200},
 		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Basic "+fullToken), 401},
-		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("anybody:"+fullToken))), 200},
-		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(fullToken+":"))), 401},
-		{Options{HTTPToken: fullToken, ReadToken: readToken}, request("POST", "/change", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(":"+readToken))), 403},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil,
+			"Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("anybody:"+fullToken))), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil,
+			"Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(fullToken+":"))), 401},
+		{Options{HTTPToken: fullToken, ReadToken: readToken},
+			request("POST", "/change", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(":"+readToken))), 403},
 		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Bearer "+fullToken[1:]), 401},
 		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Bearer "), 401},
 		{Options{HTTPToken: fullToken}, request("POST", "/change", nil, full), 200},
@@ -191,7 +194,8 @@ func TestGuard(t *testing.T) {
 		{method: "GET", headers: []string{"Host: notlocalhost"}, status: 403},
 		{method: "GET", headers: []string{"Host: "}, status: 403},
 		{method: "GET", options: Options{Hosts: []string{"dendro.example"}}, headers: []string{"Host: dendro.example:12800"}, status: 200},
-		{method: "GET", options: Options{HTTPToken: fullToken}, headers: []string{"Host: dendro.example", "Authorization: Bearer " + fullToken}, status: 200},
+		{method: "GET", options: Options{HTTPToken: fullToken}, headers: []string{"Host: dendro.example", "Authorization: Bearer " + fullToken},
+			status: 200},
 		{method: "POST", headers: []string{"Origin: http://evil.example"}, status: 403},
 		{method: "GET", headers: []string{"Origin: http://evil.example"}, status: 403},
 		{method: "POST", headers: []string{"Origin: null"}, status: 403},
@@ -227,7 +231,8 @@ func TestLinks(t *testing.T) {
 			fmt.Fprint(w, "a page")
 			return true
 		}})
-		if w, _ := answered(t, h, request("GET", test.target, nil, "Sec-Fetch-Site: "+test.site, "Sec-Fetch-Mode: navigate")); w.Code != test.status {
+		if w, _ := answered(t, h, request("GET", test.target, nil, "Sec-Fetch-Site: "+test.site,
+			"Sec-Fetch-Mode: navigate")); w.Code != test.status {
 			t.Errorf("%s from %s: %d, want %d", test.target, test.site, w.Code, test.status)
 		}
 	}
@@ -286,13 +291,20 @@ func TestBodies(t *testing.T) {
 		{name: "large", target: "/change", body: zeros(1001), status: 413, problem: "too-large"},
 		{name: "upload", target: "/upload", body: zeros(5000), status: 200, answer: "5000 bytes"},
 		{name: "large upload", target: "/upload", body: zeros(5001), status: 413, problem: "too-large"},
-		{name: "gzip", target: "/change", body: zip(zeros(20_000)), headers: []string{"Content-Encoding: gzip"}, status: 200, answer: "20000 bytes"},
-		{name: "zstd", target: "/change", body: enc.EncodeAll(zeros(20_000), nil), headers: []string{"Content-Encoding: zstd"}, status: 200, answer: "20000 bytes"},
-		{name: "bomb", target: "/change", body: zip(zeros(900_000)), headers: []string{"Content-Encoding: gzip"}, status: 413, problem: "too-large"},
-		{name: "zstd bomb", target: "/change", body: enc.EncodeAll(zeros(5_000_000), nil), headers: []string{"Content-Encoding: zstd"}, status: 413, problem: "too-large"},
-		{name: "no gzip", target: "/change", body: []byte("plain"), headers: []string{"Content-Encoding: gzip"}, status: 400, problem: "unsupported-encoding"},
-		{name: "cut gzip", target: "/change", body: zip(zeros(20_000))[:20], headers: []string{"Content-Encoding: gzip"}, status: 400, problem: "unsupported-encoding"},
-		{name: "unknown", target: "/change", body: []byte("x"), headers: []string{"Content-Encoding: br"}, status: 415, problem: "unsupported-encoding"},
+		{name: "gzip", target: "/change", body: zip(zeros(20_000)), headers: []string{"Content-Encoding: gzip"}, status: 200,
+			answer: "20000 bytes"},
+		{name: "zstd", target: "/change", body: enc.EncodeAll(zeros(20_000), nil), headers: []string{"Content-Encoding: zstd"}, status: 200,
+			answer: "20000 bytes"},
+		{name: "bomb", target: "/change", body: zip(zeros(900_000)), headers: []string{"Content-Encoding: gzip"}, status: 413,
+			problem: "too-large"},
+		{name: "zstd bomb", target: "/change", body: enc.EncodeAll(zeros(5_000_000), nil), headers: []string{"Content-Encoding: zstd"},
+			status: 413, problem: "too-large"},
+		{name: "no gzip", target: "/change", body: []byte("plain"), headers: []string{"Content-Encoding: gzip"}, status: 400,
+			problem: "unsupported-encoding"},
+		{name: "cut gzip", target: "/change", body: zip(zeros(20_000))[:20], headers: []string{"Content-Encoding: gzip"}, status: 400,
+			problem: "unsupported-encoding"},
+		{name: "unknown", target: "/change", body: []byte("x"), headers: []string{"Content-Encoding: br"}, status: 415,
+			problem: "unsupported-encoding"},
 		{name: "own", target: "/raw", body: []byte("plain"), headers: []string{"Content-Encoding: gzip"}, status: 200, answer: "5 bytes"},
 	} {
 		for _, chunked := range []bool{false, true} {
@@ -347,7 +359,8 @@ func TestCompression(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	h, _ := handlerOf(t, Options{})
 	w, _ := answered(t, h, request("GET", "/read", nil))
-	for _, name := range []string{"X-Content-Type-Options", "X-Frame-Options", "Content-Security-Policy", "Referrer-Policy", "Cross-Origin-Resource-Policy", "Cache-Control", "X-Request-Id"} {
+	for _, name := range []string{"X-Content-Type-Options", "X-Frame-Options", "Content-Security-Policy", "Referrer-Policy",
+		"Cross-Origin-Resource-Policy", "Cache-Control", "X-Request-Id"} {
 		if w.Header().Get(name) == "" {
 			t.Errorf("no %s", name)
 		}
@@ -403,7 +416,8 @@ func TestAbort(t *testing.T) {
 		}()
 		h.ServeHTTP(httptest.NewRecorder(), request("GET", "/break/1000000", nil))
 	}()
-	if text := said(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "block 7 is gone") || !strings.Contains(text, "broken=true") {
+	if text := said(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "block 7 is gone") ||
+		!strings.Contains(text, "broken=true") {
 		t.Errorf("the log does not say why an answer broke off: %s", text)
 	}
 }
@@ -412,7 +426,8 @@ func TestAbort(t *testing.T) {
 func TestBusy(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	wait := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { began <- true; <-end })
-	s, err := New(Options{Limits: Limits{Requests: 2}}, Part{Name: "slow", Routes: []Route{{Pattern: "GET /wait", Handler: wait, Needs: Reading}}})
+	s, err := New(Options{Limits: Limits{Requests: 2}},
+		Part{Name: "slow", Routes: []Route{{Pattern: "GET /wait", Handler: wait, Needs: Reading}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -488,7 +503,8 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		`dendro_http_requests_total{code="200",method="GET",route="GET /read"} 1`,
 		`dendro_http_requests_total{code="401",method="GET",route="GET /read"} 1`,
-		`dendro_refused_total{reason="token"} 1`, `dendro_http_requests_in_flight 1`, `version="1.2.3"`, "process_resident_memory_bytes", "go_goroutines",
+		`dendro_refused_total{reason="token"} 1`, `dendro_http_requests_in_flight 1`, `version="1.2.3"`, "process_resident_memory_bytes",
+		"go_goroutines",
 	} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("/metrics has no %s", want)
@@ -514,14 +530,16 @@ func TestAbsentMetrics(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, request("GET", "/metrics", nil))
-	if w.Code != 200 || !strings.Contains(w.Body.String(), "dendro_build_info") || !strings.Contains(log.String(), "the store does not answer") {
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "dendro_build_info") ||
+		!strings.Contains(log.String(), "the store does not answer") {
 		t.Errorf("%d %s\nlog: %s", w.Code, w.Body, log.String())
 	}
 }
 
 // TestSeriesAreBounded: nothing that clients send becomes a new series of the metrics.
 func TestSeriesAreBounded(t *testing.T) {
-	s, err := New(Options{HTTPToken: fullToken, OpenMetrics: true, Pages: func(http.ResponseWriter, *http.Request) bool { return false }}, echo())
+	s, err := New(Options{HTTPToken: fullToken, OpenMetrics: true, Pages: func(http.ResponseWriter, *http.Request) bool { return false }},
+		echo())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -532,7 +550,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 	ask := func(i int) {
 		for _, r := range []*http.Request{
-			request("GET", "/path/"+strconv.Itoa(i), nil), request("METHOD"+strconv.Itoa(i), "/read", nil), request("GET", "/break/x"+strconv.Itoa(i), nil),
+			request("GET", "/path/"+strconv.Itoa(i), nil), request("METHOD"+strconv.Itoa(i), "/read", nil),
+			request("GET", "/break/x"+strconv.Itoa(i), nil),
 			request("POST", "/change?label="+strconv.Itoa(i), nil, "Content-Encoding: e"+strconv.Itoa(i)),
 			request("GET", "/read", nil, "Authorization: Bearer guess-"+strconv.Itoa(i), "Host: h"+strconv.Itoa(i)),
 		} {

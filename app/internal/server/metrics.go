@@ -42,7 +42,8 @@ func newMetrics(version string, parts []Part) *metrics {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_panics_total",
 			Help: "Calls that ended in a panic: each is a defect of Dendro."}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_build_info", Help: "Always 1; the labels are the version of Dendro and of Go.",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_build_info",
+		Help:        "Always 1; the labels are the version of Dendro and of Go.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()}})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -232,14 +232,15 @@ func TestAddresses(t *testing.T) {
 
 // TestSlowClients sends too slowly, and reads too slowly.
 func TestSlowClients(t *testing.T) {
-	s, _ := start(t, Options{Limits: Limits{Headers: 200 * time.Millisecond, Stall: 200 * time.Millisecond}}, echo(), Part{Name: "endless", Routes: []Route{
-		{Pattern: "GET /endless", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			for block := make([]byte, 1<<20); ; {
-				if _, err := w.Write(block); err != nil {
-					return
+	s, _ := start(t, Options{Limits: Limits{Headers: 200 * time.Millisecond, Stall: 200 * time.Millisecond}}, echo(),
+		Part{Name: "endless", Routes: []Route{
+			{Pattern: "GET /endless", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				for block := make([]byte, 1<<20); ; {
+					if _, err := w.Write(block); err != nil {
+						return
+					}
 				}
-			}
-		}), Own: true, Kind: Streams}}})
+			}), Own: true, Kind: Streams}}})
 	dial := func(sent string) net.Conn {
 		c, err := net.Dial("tcp", s.HTTPAddr())
 		if err != nil {
@@ -301,7 +302,9 @@ func TestSlowHandlers(t *testing.T) {
 	}
 	part := Part{Name: "slow", Routes: []Route{
 		{Pattern: "POST /slow", Handler: http.HandlerFunc(slow)},
-		{Pattern: "DELETE /nothing", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })},
+		{Pattern: "DELETE /nothing", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		})},
 	}}
 	for name, o := range map[string]Options{"HTTP/1.1": {}, "HTTP/2.0": {TLSCert: cert, TLSKey: key}} {
 		o.Limits.Stall = stall
@@ -343,8 +346,9 @@ func certificate(t *testing.T, dir string, serial int64) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "dendro"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "dendro"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)

@@ -128,14 +128,16 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 			Token string `json:"token"`
 		}
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&body); err != nil {
-			WriteProblem(w, r, &Problem{Type: TypeBadRequest, Title: "The body is invalid", Status: http.StatusBadRequest, Detail: `send {"token": "…"}`})
+			WriteProblem(w, r, &Problem{Type: TypeBadRequest, Title: "The body is invalid", Status: http.StatusBadRequest,
+				Detail: `send {"token": "…"}`})
 			return
 		}
 		r.Header.Set("Authorization", "Bearer "+body.Token)
 	}
 	may, refused := s.granted(r, false)
 	if isSession(credentialOf(r)) {
-		may, refused = Nothing, &Problem{Type: TypeUnauthorized, Title: "A session is no token", Status: http.StatusUnauthorized, Detail: "log in with a token"}
+		may, refused = Nothing, &Problem{Type: TypeUnauthorized, Title: "A session is no token", Status: http.StatusUnauthorized,
+			Detail: "log in with a token"}
 	}
 	if p := authorize(may, refused, Reading); p != nil {
 		s.metrics.refused.WithLabelValues("token").Inc()

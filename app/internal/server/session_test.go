@@ -14,7 +14,8 @@ import (
 func asked(t *testing.T, h http.Handler, headers ...string) (a sessionAnswer) {
 	t.Helper()
 	w, _ := answered(t, h, request("GET", "/api/v1/session", nil, headers...))
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || !a.Token || (a.Limits == nil) != (a.May == "nothing") || (a.Version == "") != (a.May == "nothing") {
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || !a.Token || (a.Limits == nil) != (a.May == "nothing") ||
+		(a.Version == "") != (a.May == "nothing") {
 		t.Errorf("%v: %v %s", headers, err, w.Body)
 	}
 	return a
@@ -105,7 +106,8 @@ func TestSessionsEnd(t *testing.T) {
 
 // TestShortTokens: tokens that can be guessed are refused.
 func TestShortTokens(t *testing.T) {
-	for flag, o := range map[string]Options{"--http-token": {HTTPToken: "s3cret"}, "--read-token": {ReadToken: "123456789012345"}, "--agent-token": {HTTPToken: fullToken, AgentToken: "a"}} {
+	for flag, o := range map[string]Options{"--http-token": {HTTPToken: "s3cret"}, "--read-token": {ReadToken: "123456789012345"},
+		"--agent-token": {HTTPToken: fullToken, AgentToken: "a"}} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), flag) || !strings.Contains(err.Error(), "at least 16") {
 			t.Errorf("%s: %v", flag, err)
 		}

@@ -13,10 +13,11 @@ import (
 // and the log has them.
 func TestPathsAreHidden(t *testing.T) {
 	var log bytes.Buffer
-	s, err := New(Options{StoreDir: "/srv/dendro", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, Part{Name: "test", Routes: []Route{{Pattern: "GET /fail",
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			WriteProblem(w, r, &Problem{Type: TypeInternal, Title: "It failed", Status: 500, Detail: `/srv/dendro/x.duckdb: Cannot open "/srv/dendro/x.duckdb.wal"`})
-		})}}})
+	s, err := New(Options{StoreDir: "/srv/dendro", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+		Part{Name: "test", Routes: []Route{{Pattern: "GET /fail",
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				WriteProblem(w, r, &Problem{Type: TypeInternal, Title: "It failed", Status: 500, Detail: `/srv/dendro/x.duckdb: Cannot open "/srv/dendro/x.duckdb.wal"`})
+			})}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,8 @@ func TestStacksTravelOnce(t *testing.T) {
 	size := func(values int) int {
 		var list []traceprof.Snapshots
 		for range values {
-			list = append(list, traceprof.Snapshots{Task: "t", Segment: "s", Stacks: f.Snapshot(), Sequence: []int32{0}, Time: []int64{0}, Path: []int32{path}})
+			list = append(list, traceprof.Snapshots{Task: "t", Segment: "s", Stacks: f.Snapshot(), Sequence: []int32{0}, Time: []int64{0},
+				Path: []int32{path}})
 		}
 		var b bytes.Buffer
 		if err := WriteSampled(&b, noFlush, &Sampled{Snapshots: each(list)}); err != nil {
@@ -119,10 +120,12 @@ func FuzzReadSampled(f *testing.F) {
 	a := forest.Path(calltree.NoNode, forest.Function(profile.Function{Name: "A"}))
 	b := forest.Path(a, forest.Function(profile.Function{Name: "B"}))
 	var seed bytes.Buffer
-	err := WriteSampled(&seed, noFlush, &Sampled{Tasks: []traceprof.Task{{ID: "t", Period: 10}}, Segments: []traceprof.Segment{{ID: "s", Raw: []byte("raw")}}, Snapshots: each([]traceprof.Snapshots{
-		{Task: "t", Segment: "s", Stacks: forest, Sequence: []int32{0, 1}, Time: []int64{5, 6}, Path: []int32{a, b}},
-		{Task: "t", Segment: "g", Language: traceprof.GoProfiles, Stacks: forest, Sequence: []int32{-1}, Time: []int64{5}, Path: []int32{-1}, Count: []int64{2}, Nanos: []int64{9}},
-	})})
+	err := WriteSampled(&seed, noFlush, &Sampled{Tasks: []traceprof.Task{{ID: "t", Period: 10}},
+		Segments: []traceprof.Segment{{ID: "s", Raw: []byte("raw")}}, Snapshots: each([]traceprof.Snapshots{
+			{Task: "t", Segment: "s", Stacks: forest, Sequence: []int32{0, 1}, Time: []int64{5, 6}, Path: []int32{a, b}},
+			{Task: "t", Segment: "g", Language: traceprof.GoProfiles, Stacks: forest, Sequence: []int32{-1}, Time: []int64{5}, Path: []int32{-1},
+				Count: []int64{2}, Nanos: []int64{9}},
+		})})
 	if err != nil {
 		f.Fatal(err)
 	}

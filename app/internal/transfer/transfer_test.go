@@ -80,8 +80,10 @@ func TestFormat(t *testing.T) {
 func TestErrors(t *testing.T) {
 	conflict := &store.ConflictError{ID: "0123456789abcdef", Identity: "g/b, r, cpu", Old: "a", New: "b"}
 	for _, err := range []error{
-		store.ErrLocked, store.ErrOlder, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace, store.ErrOtherRules,
-		store.ErrConflict, store.ErrNoSource, store.ErrNothing, conflict, &store.SeveralTypesError{Keys: []string{"a/b", "c/d"}}, errors.New("any other"),
+		store.ErrLocked, store.ErrOlder, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace,
+		store.ErrOtherRules,
+		store.ErrConflict, store.ErrNoSource, store.ErrNothing, conflict, &store.SeveralTypesError{Keys: []string{"a/b", "c/d"}},
+		errors.New("any other"),
 	} {
 		sent := []store.Outcome{{Err: fmt.Errorf("there: %w", err)}, {Stored: 1, Unchanged: 2}}
 		var b bytes.Buffer
@@ -96,7 +98,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v became %v", sent, got)
 		}
 		var gotConflict *store.ConflictError
-		if errors.As(err, &conflict) && (!errors.As(got[0].Err, &gotConflict) || *gotConflict != *conflict || !errors.Is(got[0].Err, store.ErrConflict)) {
+		if errors.As(err, &conflict) && (!errors.As(got[0].Err, &gotConflict) || *gotConflict != *conflict ||
+			!errors.Is(got[0].Err, store.ErrConflict)) {
 			t.Errorf("the conflict became %+v", gotConflict)
 		}
 		var several *store.SeveralTypesError

@@ -147,7 +147,8 @@ func (t *Teller) tell(ctx context.Context, f *regression.Finding, now time.Time)
 func Text(f *regression.Finding) string {
 	what := cmp.Or(report.Label(f), words.Clean(f.Note), "the program")
 	of := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
-	return fmt.Sprintf("%s (%s): %s became slower: %s, since %s (%s)", of, words.Clean(f.Type), what, report.Amount(f), words.Clean(since(f)), f.Status)
+	return fmt.Sprintf("%s (%s): %s became slower: %s, since %s (%s)", of, words.Clean(f.Type), what, report.Amount(f), words.Clean(since(f)),
+		f.Status)
 }
 
 // since names the version that the change came with: the commit or release, else the run.

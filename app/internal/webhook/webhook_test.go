@@ -17,7 +17,8 @@ var now = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
 func finding() *regression.Finding {
 	return &regression.Finding{
-		ID: "0123456789abcdef", Kind: regression.Regression, Group: "shop", Benchmark: "process_cpu", Type: "cpu", Function: "regexp.Compile", Path: []string{"main", "regexp.Compile"},
+		ID: "0123456789abcdef", Kind: regression.Regression, Group: "shop", Benchmark: "process_cpu", Type: "cpu", Function: "regexp.Compile",
+		Path:     []string{"main", "regexp.Compile"},
 		Headline: &regression.Headline{Function: "shop/pricing.match<T> & co", Calls: "regexp.Compile", Own: true},
 		Delta:    regression.Delta{Share: 0.042}, Status: regression.Confirmed, Since: regression.Since{Run: "1.3@2026-11-26T10:00", Commit: "1.3"},
 	}
@@ -50,7 +51,8 @@ func TestFormats(t *testing.T) {
 		want   map[string]any
 	}{
 		{Slack, "/", map[string]any{"text": strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)}},
-		{"", "/api/v2/alerts", map[string]any{"labels.function": "regexp.Compile", "labels.since": "1.3", "labels.alertname": "DendroRegression", "annotations.summary": text, "startsAt": "2026-11-26T12:00:00Z", "endsAt": "2026-11-27T12:00:00Z"}},
+		{"", "/api/v2/alerts", map[string]any{"labels.function": "regexp.Compile", "labels.since": "1.3", "labels.alertname": "DendroRegression",
+			"annotations.summary": text, "startsAt": "2026-11-26T12:00:00Z", "endsAt": "2026-11-27T12:00:00Z"}},
 		{"", "/hook", map[string]any{"text": text, "finding.id": "0123456789abcdef"}},
 	} {
 		h, bodies := hook(t, http.StatusOK, x.format, x.path)

@@ -112,7 +112,8 @@ func (f *Figures) pair(ctx context.Context, w io.Writer, p *Pair) error {
 		said = fmt.Sprintf("%+.0f (%+.0f … %+.0f)", o.Size, o.Low, o.High)
 	}
 	_, err = fmt.Fprintf(w, "%s\t%.0f … %.0f … %.0f\t%s\t%s\t%s\t%s\t%s\t%s %s\t%s %s\t%d\t%s\t%s\n", p.Name, p.Truth.Truth[0], p.Truth.Truth[1], p.Truth.Truth[2],
-		said, yes(p.Sized(o)), yes(p.Holds(o)), o.Kind, gateWord(o.Failed), yes(o.HeadlineOK), short(o.Headline), yes(o.PlaceOK), short(o.Place), o.Beside, single, controls)
+		said, yes(p.Sized(o)), yes(p.Holds(o)), o.Kind, gateWord(o.Failed), yes(o.HeadlineOK), short(o.Headline), yes(o.PlaceOK), short(o.Place),
+		o.Beside, single, controls)
 	return err
 }
 
@@ -177,15 +178,20 @@ var rows = []row{
 	{"gate fails, two runs", func(f *Figures) (int, int) { return f.Fails, f.Changes }, allBut("PC2  changes that pass the gate, two runs", 1)},
 	{"headline right", func(f *Figures) (int, int) { return f.Headline, f.Changes }, allBut("PC3  changes with another headline", 1)},
 	{"innermost place right", func(f *Figures) (int, int) { return f.Place, f.Changes }, atLeast("PC4  innermost place right", 0.9)},
-	{"size within 30% of the truth's range", func(f *Figures) (int, int) { return f.Sized, f.Changes }, atLeast("PC5  size within 30% of the truth's range", 0.85)},
+	{"size within 30% of the truth's range", func(f *Figures) (int, int) { return f.Sized, f.Changes },
+		atLeast("PC5  size within 30% of the truth's range", 0.85)},
 	{"interval holds the truth", func(f *Figures) (int, int) { return f.Holds, f.Changes }, atLeast("PC6  interval holds the truth", 0.8)},
 	{"single runs found", func(f *Figures) (int, int) { return f.Suspects, f.Singles }, atLeast("PC7  single runs found", 0.85)},
-	{"single runs of 2 × that fail", func(f *Figures) (int, int) { return f.LargeFail, f.Large }, atLeast("PC8  single runs of 2 × that fail", 0.5)},
+	{"single runs of 2 × that fail", func(f *Figures) (int, int) { return f.LargeFail, f.Large },
+		atLeast("PC8  single runs of 2 × that fail", 0.5)},
 	{"controls with a finding", func(f *Figures) (int, int) { return f.False, f.Controls }, atMost("PC9  controls with a finding", 0.02)},
-	{"findings beside the true one", func(f *Figures) (int, int) { return f.Beside, f.Changes }, atMost("PC10 changes with findings beside the true one", 0)},
-	{"culprit ranks behind pprof's diff", func(f *Figures) (int, int) { return f.Behind, f.Changes }, atMost("PC11 culprits that rank behind pprof's diff", 0)},
+	{"findings beside the true one", func(f *Figures) (int, int) { return f.Beside, f.Changes },
+		atMost("PC10 changes with findings beside the true one", 0)},
+	{"culprit ranks behind pprof's diff", func(f *Figures) (int, int) { return f.Behind, f.Changes },
+		atMost("PC11 culprits that rank behind pprof's diff", 0)},
 	{"faster: found, two runs", func(f *Figures) (int, int) { return f.FasterFound, f.Faster }, atLeast("PC12 faster, found, two runs", 0.25)},
-	{"faster: a cost or a failing gate", func(f *Figures) (int, int) { return f.FasterWrong, f.Faster }, atMost("PC13 faster, with a cost or a failing gate", 0)},
+	{"faster: a cost or a failing gate", func(f *Figures) (int, int) { return f.FasterWrong, f.Faster },
+		atMost("PC13 faster, with a cost or a failing gate", 0)},
 }
 
 // String returns the counts as a table: a row per figure, both halves and all.

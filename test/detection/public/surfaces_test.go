@@ -30,7 +30,8 @@ import (
 func TestOneVerdict(t *testing.T) {
 	st := mem.New()
 	real := os.DirFS(path.Join("..", "testdata", "real"))
-	changed := addHistory(t, st, real, "go126-text/json.orders", "test-B40") + addHistory(t, st, real, "jvm17-json/json.parse_catalog", "test-B40")
+	changed := addHistory(t, st, real, "go126-text/json.orders", "test-B40") + addHistory(t, st, real, "jvm17-json/json.parse_catalog",
+		"test-B40")
 	if changed == 0 {
 		t.Fatal("no run with a change")
 	}
@@ -171,8 +172,9 @@ func addPair(t *testing.T, st store.Destination, fsys fs.FS, p *Pair) {
 			if p.Java {
 				name = p.Truth.Benchmark
 			}
-			label := ingest.Label{Group: "pairs", Benchmark: name, Run: testrun.Run{Key: p.Name + "-" + run, Branch: "main", Commit: side.commit, Machine: "m",
-				Date: time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)}}
+			label := ingest.Label{Group: "pairs", Benchmark: name,
+				Run: testrun.Run{Key: p.Name + "-" + run, Branch: "main", Commit: side.commit, Machine: "m",
+					Date: time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)}}
 			if err := importRun(t.Context(), st, fsys, files[0], path.Join(p.Name, run+".txt"), label); err != nil {
 				t.Fatal(p.Name, run, err)
 			}
@@ -212,8 +214,9 @@ func addHistory(t *testing.T, st store.Destination, fsys fs.FS, name, change str
 			most, epoch = most-1, s.Epoch
 			src := ingest.FSSource(fsys, file)
 			src.Named = true
-			src.Label = ingest.Label{Group: "real", Benchmark: path.Base(name), Run: testrun.Run{Key: key, Branch: "main", Machine: "m", Commit: folder,
-				Date: time.Date(2026, 10, len(sources)+1, 0, 0, 0, 0, time.UTC)},
+			src.Label = ingest.Label{Group: "real", Benchmark: path.Base(name),
+				Run: testrun.Run{Key: key, Branch: "main", Machine: "m", Commit: folder,
+					Date: time.Date(2026, 10, len(sources)+1, 0, 0, 0, 0, time.UTC)},
 				Metrics: []testrun.Metric{{Name: "time", Mean: s.Score, Unit: scores.Unit, Better: testrun.Better(scores.Better), Primary: true}}}
 			sources = append(sources, src)
 		}

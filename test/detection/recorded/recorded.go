@@ -39,8 +39,9 @@ type Module struct {
 
 // The modules.
 var (
-	Billing = Module{"billing", ".", [2]string{"billing: invoices, stock, search, archive", "billing: stock numbers of any alphabet; tokens v1.1.0"}}
-	Jobs    = Module{"jobs", "rename", [2]string{"jobs: a heap of jobs", "jobs: names in any case; push is pushValue"}}
+	Billing = Module{"billing", ".", [2]string{"billing: invoices, stock, search, archive",
+		"billing: stock numbers of any alphabet; tokens v1.1.0"}}
+	Jobs = Module{"jobs", "rename", [2]string{"jobs: a heap of jobs", "jobs: names in any case; push is pushValue"}}
 )
 
 // Repository makes a git repository of the module in dir, which must not exist: the commit
@@ -85,7 +86,8 @@ func commit(dir, files, date, message string) (string, error) {
 	if _, err := git(dir, "", "add", "--all", "--force"); err != nil {
 		return "", err
 	}
-	if _, err := git(dir, date, "-c", "user.name=Billing", "-c", "user.email=billing@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "--message="+message); err != nil {
+	if _, err := git(dir, date, "-c", "user.name=Billing", "-c", "user.email=billing@example.com", "-c", "commit.gpgsign=false", "commit",
+		"--quiet", "--no-verify", "--message="+message); err != nil {
 		return "", err
 	}
 	return git(dir, "", "rev-parse", "HEAD")
@@ -94,7 +96,8 @@ func commit(dir, files, date, message string) (string, error) {
 func git(dir, date string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_AUTHOR_DATE="+date,
+		"GIT_COMMITTER_DATE="+date)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, out)

@@ -57,7 +57,8 @@ func stored(t *testing.T) []string {
 		}
 		run := fmt.Sprintf("%03d", i+1)
 		from := filepath.Join(testdata, "runs", run)
-		dendro(t, "import", "--store", store, "--run", run, "--commit", commit, "--branch", "main", "--metrics", filepath.Join(from, "bench.txt"), from)
+		dendro(t, "import", "--store", store, "--run", run, "--commit", commit, "--branch", "main", "--metrics",
+			filepath.Join(from, "bench.txt"), from)
 	}
 	return []string{"--store", store, "--base", c.Base, "--head", c.Head}
 }
@@ -113,7 +114,8 @@ func TestReports(t *testing.T) {
 				continue
 			}
 			h := f.Headline
-			found = found || want.Kind == "moved" || f.Kind == want.Kind && h != nil && h.Function == want.Function && h.Calls == want.Calls && strings.HasSuffix(h.File, want.File) &&
+			found = found || want.Kind == "moved" || f.Kind == want.Kind && h != nil && h.Function == want.Function && h.Calls == want.Calls &&
+				strings.HasSuffix(h.File, want.File) &&
 				f.Delta.Share > 0.7*want.Share && f.Delta.Share < 1.3*want.Share
 		}
 		if found != (want.Kind == "regression") {
@@ -147,7 +149,8 @@ func TestLeak(t *testing.T) {
 		address := kind + ".duckdb"
 		for i := range 6 {
 			run := fmt.Sprint(i + 1)
-			dendro(t, "import", "--store", address, "--group", "svc", "--benchmark", "heap", "--run", run, "--date", "2026-01-0"+run, "--attr", "process=7",
+			dendro(t, "import", "--store", address, "--group", "svc", "--benchmark", "heap", "--run", run, "--date", "2026-01-0"+run, "--attr",
+				"process=7",
 				filepath.Join(profiles, kind, "heap-"+run+".pb.gz"))
 		}
 		var doc struct {
@@ -175,7 +178,8 @@ func TestLeak(t *testing.T) {
 			t.Fatalf("%d changes: %+v", len(doc.Changes), doc.Changes)
 		}
 		c := doc.Changes[0]
-		if c.Kind != "leak" || c.Status != "confirmed" || c.Type != "live" || c.Function != "main.(*sessions).start" || c.Delta.Time.Unit != "bytes" || c.Delta.Time.Low > lost || lost > c.Delta.Time.High {
+		if c.Kind != "leak" || c.Status != "confirmed" || c.Type != "live" || c.Function != "main.(*sessions).start" ||
+			c.Delta.Time.Unit != "bytes" || c.Delta.Time.Low > lost || lost > c.Delta.Time.High {
 			t.Errorf("%+v", c)
 		}
 	}

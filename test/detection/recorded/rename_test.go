@@ -206,7 +206,8 @@ func TestRename(t *testing.T) {
 			continue
 		}
 		f := changes[0]
-		if f.Kind != regression.Regression || f.Status != regression.Confirmed || f.Headline == nil || f.Headline.Function != compare || f.Headline.Calls != "strings.ToLower" {
+		if f.Kind != regression.Regression || f.Status != regression.Confirmed || f.Headline == nil || f.Headline.Function != compare ||
+			f.Headline.Calls != "strings.ToLower" {
 			t.Errorf("%s: %s %s, %+v", name, f.Status, f.Kind, f.Headline)
 		}
 		per := f.Delta.Share / f.Delta.Time.Value
@@ -241,18 +242,21 @@ func TestRenameOfOneBenchmark(t *testing.T) {
 	for _, base := range [][]int{{1, 2, 3}, {2, 3, 4}, {1, 2, 3, 4}} {
 		for _, head := range [][]int{{1}, {4}, {3, 4}} {
 			st := importJobs(t, base, head)
-			all, err := judge.Regressions(t.Context(), st, &judge.RegressionsRequest{Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}})
+			all, err := judge.Regressions(t.Context(), st, &judge.RegressionsRequest{Sides: judge.Sides{Base: "attr.side=base",
+				Head: "attr.side=head"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, b := range all.Benchmarks {
 				q := query.Selection{Benchmarks: []string{b.Benchmark}}
-				one, err := judge.Regressions(t.Context(), st, &judge.RegressionsRequest{Selection: q, Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}})
+				one, err := judge.Regressions(t.Context(), st,
+					&judge.RegressionsRequest{Selection: q, Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				doc, err := judge.Check(t.Context(), st, &judge.CheckRequest{FailOn: "regression:0",
-					ReportRequest: judge.ReportRequest{Selection: q, Method: "default", Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}}})
+					ReportRequest: judge.ReportRequest{Selection: q, Method: "default",
+						Sides: judge.Sides{Base: "attr.side=base", Head: "attr.side=head"}}})
 				if err != nil {
 					t.Fatal(err)
 				}

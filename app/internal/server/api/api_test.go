@@ -40,7 +40,8 @@ func TestListings(t *testing.T) {
 	}
 	var runs query.RunsResult
 	l.get("/api/v1/runs", &runs)
-	if len(runs.Rows) != 2 || runs.Rows[0].Key != "r1" || runs.Rows[0].Benchmarks != 2 || runs.Rows[0].Profiles != 2 || fmt.Sprint(runs.Rows[0].Types) != "[alloc cpu-samples]" {
+	if len(runs.Rows) != 2 || runs.Rows[0].Key != "r1" || runs.Rows[0].Benchmarks != 2 || runs.Rows[0].Profiles != 2 ||
+		fmt.Sprint(runs.Rows[0].Types) != "[alloc cpu-samples]" {
 		t.Errorf("runs: %+v", runs.Rows)
 	}
 	var list rowsOf[store.Profile]
@@ -88,7 +89,8 @@ type columns struct {
 func (c *columns) draw() string {
 	var b strings.Builder
 	for i, fn := range c.Columns.Function {
-		fmt.Fprintf(&b, "%s%s %d %d\n", strings.Repeat("·", int(c.Columns.Depth[i])), c.Columns.Functions[fn].Function, c.Columns.Total[i], c.Columns.Self[i])
+		fmt.Fprintf(&b, "%s%s %d %d\n", strings.Repeat("·", int(c.Columns.Depth[i])), c.Columns.Functions[fn].Function, c.Columns.Total[i],
+			c.Columns.Self[i])
 		if p := c.Columns.Parent[i]; p >= int64(i) || p < 0 != (c.Columns.Depth[i] == 0) || p >= 0 && c.Columns.Depth[p] != c.Columns.Depth[i]-1 {
 			fmt.Fprintf(&b, "its parent is %d\n", p)
 		}
@@ -124,7 +126,8 @@ func TestTree(t *testing.T) {
 	if c.Omitted.Rows != 2 { // load and pay
 		t.Errorf("omitted: %+v", c.Omitted)
 	}
-	for _, bad := range []string{"depth=-1", "depth=x", "invert=maybe", "transform=nothing:x", "kind=cobol", "callers=a&callees=b", "min-percent=NaN", "rows=1&rows=2", "last=-1", "since=yesterday", "profile=x", "attr=x", "under=%2F%28%2F"} {
+	for _, bad := range []string{"depth=-1", "depth=x", "invert=maybe", "transform=nothing:x", "kind=cobol", "callers=a&callees=b",
+		"min-percent=NaN", "rows=1&rows=2", "last=-1", "since=yesterday", "profile=x", "attr=x", "under=%2F%28%2F"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?group=shop&"+bad, nil)), 400, "bad-request")
 	}
 	p := l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?type=*", nil)), 422, "several-types")
@@ -285,9 +288,11 @@ func TestAnalyses(t *testing.T) {
 	l.put()
 	for _, target := range []string{
 		"/api/v1/bottlenecks?group=shop", "/api/v1/bottlenecks?group=shop&by=subtree&degree=all&contexts=2", "/api/v1/bottlenecks?group=shop&by=correlation",
-		"/api/v1/regressions?group=shop", "/api/v1/report?group=shop", "/api/v1/report?group=shop&format=md", "/api/v1/report?group=shop&format=text",
+		"/api/v1/regressions?group=shop", "/api/v1/report?group=shop", "/api/v1/report?group=shop&format=md",
+		"/api/v1/report?group=shop&format=text",
 		"/api/v1/report?group=shop&format=sarif", "/api/v1/check?group=shop&format=junit&fail-on=regression:2%25", "/api/v1/check?group=shop&base=r1&head=r2",
-		"/api/v1/regressions?group=shop&method=thesis", "/api/v1/regressions?group=shop&method=correlation", "/api/v1/regressions?group=shop&method=hotelling",
+		"/api/v1/regressions?group=shop&method=thesis", "/api/v1/regressions?group=shop&method=correlation",
+		"/api/v1/regressions?group=shop&method=hotelling",
 	} {
 		w := l.serve(httptest.NewRequest("GET", target, nil))
 		if w.Code != 200 || w.Body.Len() == 0 {
@@ -398,7 +403,8 @@ func TestSQL(t *testing.T) {
 		t.Errorf("one row: %s", w.Body)
 	}
 	l.problem(l.post("/api/v1/sql", "text/plain", strings.NewReader("bad")), 400, "bad-request")
-	l.problem(labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{}).post("/api/v1/sql", "text/plain", strings.NewReader("good")), 501, "not-here")
+	l.problem(labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{}).post("/api/v1/sql", "text/plain", strings.NewReader("good")),
+		501, "not-here")
 	l.problem(newLab(t).post("/api/v1/sql", "text/plain", strings.NewReader("good")), 501, "not-here")
 }
 

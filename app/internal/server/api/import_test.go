@@ -84,7 +84,8 @@ func TestImport(t *testing.T) {
 		{name: "the name says the benchmark", query: "?run=r1&name=shop/cart.folded", body: good, want: "shop/cart.folded stored shop/cart r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "layout", query: "?name=r7/g/b.folded&layout=%7Brun%7D/%7Bgroup%7D/%7Bbenchmark%7D.%7Bext%7D", body: good, want: "r7/g/b.folded stored g/b r7\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "compressed file", query: "?run=r1&name=a.folded.gz", body: readtest.Gzip(good), want: "a.folded.gz stored /a r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
-		{name: "archive", query: "?run=r1&name=all.zip", body: string(zipOf([2]string{"a.folded", good}, [2]string{"README.md", "# words"}, [2]string{"b.folded", "main;x y z\n"})),
+		{name: "archive", query: "?run=r1&name=all.zip",
+			body: string(zipOf([2]string{"a.folded", good}, [2]string{"README.md", "# words"}, [2]string{"b.folded", "main;x y z\n"})),
 			want: "all.zip: a.folded stored all.zip/a r1\nall.zip: README.md skipped / \nall.zip: b.folded failed /  unreadable-profile\n{Files:1 Profiles:1 Unchanged:0 Skipped:1 Failed:1}\n"},
 		{name: "dry run", query: "?run=r1&dry-run", body: good, want: "upload stored /upload r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "no profile", query: "?run=r1", body: "# just words\n", want: "upload failed /  unreadable-profile\n{Files:0 Profiles:0 Unchanged:0 Skipped:0 Failed:1}\n"},
@@ -186,16 +187,19 @@ func TestImportFetchesNothing(t *testing.T) {
 	t.Setenv("STORAGE_EMULATOR_HOST", inside.URL)
 	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=Zm9v;BlobEndpoint="+inside.URL)
 	l := newLab(t)
-	for _, address := range []string{inside.URL + "/a.folded", strings.Replace(inside.URL, "http", "https", 1) + "/a.folded", "s3://b/a.folded", "gs://b/a.folded", "azblob://b/a.folded"} {
+	for _, address := range []string{inside.URL + "/a.folded", strings.Replace(inside.URL, "http", "https", 1) + "/a.folded",
+		"s3://b/a.folded", "gs://b/a.folded", "azblob://b/a.folded"} {
 		name := url.QueryEscape(address)
-		for _, request := range []string{"/api/v1/import?run=r&dry-run&name=" + name, "/api/v1/import?run=r&dry-run&layout=%7Brun%7D&name=" + name} {
+		for _, request := range []string{"/api/v1/import?run=r&dry-run&name=" + name,
+			"/api/v1/import?run=r&dry-run&layout=%7Brun%7D&name=" + name} {
 			if w := l.post(request, "application/octet-stream", strings.NewReader(address)); strings.Contains(w.Body.String(), `"stored"`) {
 				t.Errorf("%s: %s", request, w.Body)
 			}
 		}
 		var form bytes.Buffer
 		w := multipart.NewWriter(&form)
-		for _, field := range [][2]string{{"file", address}, {"url", address}, {"label", `{"file": "` + address + `", "run": "r"}`}, {"manifest", `[{"file": "` + address + `", "run": "r"}]`}} {
+		for _, field := range [][2]string{{"file", address}, {"url", address}, {"label", `{"file": "` + address + `", "run": "r"}`},
+			{"manifest", `[{"file": "` + address + `", "run": "r"}]`}} {
 			if err := w.WriteField(field[0], field[1]); err != nil {
 				t.Fatal(err)
 			}

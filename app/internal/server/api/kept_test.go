@@ -230,7 +230,8 @@ func TestCode(t *testing.T) {
 	if repo.located != 1 {
 		t.Errorf("located %d times", repo.located)
 	}
-	if strings.Contains(ask(full, "/api/v1/report?client=true"), "secret.go") || strings.Contains(ask(full, "/api/v1/report?changed=true&candidates=0"), "secret.go") {
+	if strings.Contains(ask(full, "/api/v1/report?client=true"), "secret.go") ||
+		strings.Contains(ask(full, "/api/v1/report?changed=true&candidates=0"), "secret.go") {
 		t.Error("code where none is needed")
 	}
 }

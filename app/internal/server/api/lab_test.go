@@ -112,7 +112,8 @@ func (l *lab) validateLines(text string) {
 
 func init() {
 	// What is not JSON is described by its media type alone.
-	for _, mediaType := range []string{"application/vnd.dendro.transfer", "text/markdown", "text/html", "application/xml", "text/tab-separated-values", "text/csv"} {
+	for _, mediaType := range []string{"application/vnd.dendro.transfer", "text/markdown", "text/html", "application/xml",
+		"text/tab-separated-values", "text/csv"} {
 		openapi3filter.RegisterBodyDecoder(mediaType, openapi3filter.FileBodyDecoder)
 	}
 	openapi3filter.RegisterBodyDecoder("application/sarif+json", openapi3filter.JSONBodyDecoder)

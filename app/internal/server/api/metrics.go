@@ -21,7 +21,8 @@ var storeNumbers = []struct {
 	{prometheus.NewDesc("dendro_store_runs", "Test runs in the store.", nil, nil), func(i *store.Info) int64 { return i.Runs }},
 	{prometheus.NewDesc("dendro_store_functions", "Functions in the store.", nil, nil), func(i *store.Info) int64 { return i.Functions }},
 	{prometheus.NewDesc("dendro_store_paths", "Call node paths in the store.", nil, nil), func(i *store.Info) int64 { return i.Paths }},
-	{prometheus.NewDesc("dendro_store_bytes", "Size of the store on disk; 0 when not known.", nil, nil), func(i *store.Info) int64 { return i.Bytes }},
+	{prometheus.NewDesc("dendro_store_bytes", "Size of the store on disk; 0 when not known.", nil, nil),
+		func(i *store.Info) int64 { return i.Bytes }},
 }
 
 // Describe lists the numbers.

@@ -62,7 +62,8 @@ func (a *api) description() ([]byte, error) {
 		}
 	}
 	binary := map[string]any{"type": "string", "format": "binary"}
-	describe("POST", "/api/v1/view", uploaded(schemas, "view", "A view of the file in the body, which is not stored.", new(viewRequest), endpoint.Trees, "application/octet-stream", binary))
+	describe("POST", "/api/v1/view", uploaded(schemas, "view", "A view of the file in the body, which is not stored.", new(viewRequest),
+		endpoint.Trees, "application/octet-stream", binary))
 	describe("POST", "/api/v1/view/diff", uploaded(schemas, "viewDiff", "The diff of the files base and new of a form, which are not stored; a side without a file is of the store: the selection, narrowed by the parameters of that side.", new(viewDiffRequest), endpoint.Diffs,
 		"multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "new": binary}}))
 	profiles := map[string]any{transfer.ContentType: map[string]any{"schema": binary}}
@@ -93,7 +94,8 @@ func described(id, tag, summary string, parameters []*param.Parameter, content m
 		list = append(list, describeParameter(p))
 	}
 	return map[string]any{"operationId": id, "tags": []any{tag}, "summary": summary, "parameters": list,
-		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}
+		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content},
+			"default": map[string]any{"$ref": "#/components/responses/Problem"}}}
 }
 
 // operation describes an endpoint.

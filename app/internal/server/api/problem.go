@@ -43,7 +43,8 @@ func unknown(name string, known []string) error {
 
 // gone is the error for a profile that is not stored.
 func gone(id store.ProfileID) error {
-	return &saidError{error: fmt.Errorf("there is no profile %s", id), kind: "no-such-profile", title: "There is no such profile", status: http.StatusNotFound}
+	return &saidError{error: fmt.Errorf("there is no profile %s", id), kind: "no-such-profile", title: "There is no such profile",
+		status: http.StatusNotFound}
 }
 
 // notHere is an error of something that this server does not do.
@@ -123,10 +124,12 @@ func problemOf(err error) *server.Problem {
 		return is("nothing-sampled", "Nothing was sampled there", http.StatusNotFound)
 	case refused != nil:
 		return is("refused", "The task is refused", http.StatusUnprocessableEntity)
-	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported), errors.Is(err, profile.ErrTooLarge):
+	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported),
+		errors.Is(err, profile.ErrTooLarge):
 		return is("unreadable-profile", "A profile cannot be read", http.StatusUnprocessableEntity)
 	case errors.Is(err, store.ErrReorganised):
-		return &server.Problem{Type: server.TypeBusy, Title: "The store is being reorganised", Status: http.StatusServiceUnavailable, Detail: err.Error()}
+		return &server.Problem{Type: server.TypeBusy, Title: "The store is being reorganised", Status: http.StatusServiceUnavailable,
+			Detail: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return is("ended", "The server is ending, or the client has gone", http.StatusServiceUnavailable)
 	}

@@ -117,7 +117,8 @@ type reportFormat struct {
 }
 
 // mediaTypes of report formats.
-var mediaTypes = map[string]string{"json": "application/json", "md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "text": "text/plain; charset=utf-8",
+var mediaTypes = map[string]string{"json": "application/json", "md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8",
+	"text":  "text/plain; charset=utf-8",
 	"sarif": "application/sarif+json", "junit": "application/xml"}
 
 // answerReport writes a report: a kept one, if the store has not changed since.

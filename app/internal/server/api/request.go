@@ -74,6 +74,7 @@ func respond(w http.ResponseWriter, f *endpoint.Form, name string, result any) e
 		return respondFile(w, endpoint.SheetOf(name, result.(query.Result), f.Form)) // every answer about a file has a table
 	}
 	w.Header().Set("Content-Type", "application/json")
-	abortOn(document.Write(w, result, document.Form{Columns: f.Form == "columns" || f.Form == "compact", Compact: f.Form == "compact", Client: f.Client}))
+	abortOn(document.Write(w, result, document.Form{Columns: f.Form == "columns" || f.Form == "compact", Compact: f.Form == "compact",
+		Client: f.Client}))
 	return nil
 }

@@ -31,7 +31,8 @@ func (a *api) speaker() (store.SQLSpeaker, error) {
 
 // sqlMistake makes an error of a query the caller's, unless the store failed.
 func sqlMistake(err error) error {
-	if err == nil || transfer.KindOf(err) != "" || errors.Is(err, store.ErrReorganised) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || transfer.KindOf(err) != "" || errors.Is(err, store.ErrReorganised) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return mistake(err)

@@ -88,6 +88,7 @@ func (a *api) getSamples(w http.ResponseWriter, r *http.Request, wanted *transfe
 	}
 	var rows iter.Seq2[traceprof.Snapshots, error] = st.Snapshots(r.Context(), part.Snapshots)
 	w.Header().Set("Content-Type", transfer.ContentType)
-	abortOn(transfer.WriteSampled(w, http.NewResponseController(w).Flush, &transfer.Sampled{Tasks: part.Tasks, Segments: part.Segments, Snapshots: rows}))
+	abortOn(transfer.WriteSampled(w, http.NewResponseController(w).Flush,
+		&transfer.Sampled{Tasks: part.Tasks, Segments: part.Segments, Snapshots: rows}))
 	return nil
 }

@@ -68,7 +68,8 @@ func TestProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{"bad-request", "no-such-profile", "not-here", "unreadable-profile", "ended", "failed"}
-	for _, p := range []string{server.TypeNotFound, server.TypeMethod, server.TypeUnauthorized, server.TypeForbidden, server.TypeTooLarge, server.TypeEncoding, server.TypeBusy, server.TypeInternal, server.TypeTimeout} {
+	for _, p := range []string{server.TypeNotFound, server.TypeMethod, server.TypeUnauthorized, server.TypeForbidden, server.TypeTooLarge,
+		server.TypeEncoding, server.TypeBusy, server.TypeInternal, server.TypeTimeout} {
 		name, ok := strings.CutPrefix(p, transfer.ProblemPrefix)
 		if !ok {
 			t.Errorf("%s is no type of ours", p)

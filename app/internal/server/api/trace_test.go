@@ -30,14 +30,16 @@ func (l *lab) sampled() string {
 	l.t.Helper()
 	ctx, st := l.t.Context(), l.st.(traceprof.Store)
 	const at = 1_700_000_000_000
-	task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcD8/.1", Endpoint: "/checkout", Created: at, Start: at,
+	task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcD8/.1", Endpoint: "/checkout",
+		Created: at, Start: at,
 		Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{
 		{SpanId: 0, ParentSpanId: -1, StartTime: at + 1000, EndTime: at + 1060, OperationName: "/checkout"},
-		{SpanId: 1, ParentSpanId: 0, StartTime: at + 1025, EndTime: at + 1060, OperationName: "render", SpanType: agentv3.SpanType_Local, Peer: "p", IsError: true}}})
+		{SpanId: 1, ParentSpanId: 0, StartTime: at + 1025, EndTime: at + 1060, OperationName: "render", SpanType: agentv3.SpanType_Local,
+			Peer: "p", IsError: true}}})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -46,9 +48,11 @@ func (l *lab) sampled() string {
 		s.Time[i] += at + 1000
 	}
 	err = errors.Join(
-		st.PutInstances(ctx, traceprof.Instance{Service: "shop", Name: "one", Layer: "GENERAL", Language: "java", Properties: []traceprof.Property{{Key: "k", Value: "v"}}, FirstSeen: at, LastSeen: at + 5, Polled: at + 4, Skew: -3},
+		st.PutInstances(ctx, traceprof.Instance{Service: "shop", Name: "one", Layer: "GENERAL", Language: "java",
+			Properties: []traceprof.Property{{Key: "k", Value: "v"}}, FirstSeen: at, LastSeen: at + 5, Polled: at + 4, Skew: -3},
 			traceprof.Instance{Service: "shop", Name: "two", FirstSeen: at, LastSeen: at + 9}),
-		st.PutSegments(ctx, traceprof.Segment{ID: "s1", Trace: "t1", Service: "shop", Instance: "one", Endpoint: "/checkout", Operation: "/checkout", Start: at + 1000, End: at + 1060, Error: true, Raw: raw}),
+		st.PutSegments(ctx, traceprof.Segment{ID: "s1", Trace: "t1", Service: "shop", Instance: "one", Endpoint: "/checkout",
+			Operation: "/checkout", Start: at + 1000, End: at + 1060, Error: true, Raw: raw}),
 		st.PutSnapshots(ctx, s),
 		st.AppendLog(ctx, traceprof.Log{Task: task.ID, Instance: "one", Event: traceprof.Notified, Time: at + 1, Text: "x"}))
 	if err != nil {
@@ -91,7 +95,8 @@ func TestTraceLists(t *testing.T) {
 	if got := strings.Count(l.rowsOf("/api/v1/snapshots?segment=s1"), "\n"); got != 6 {
 		t.Errorf("%d snapshots", got)
 	}
-	if got := l.rowsOf("/api/v1/snapshots?segment=s1"); !strings.Contains(got, `"sequence":2,"time":1700000001020,"stack":["A","B","C"]`) || !strings.Contains(got, `"sequence":4,"time":1700000001040,"stack":[]`) {
+	if got := l.rowsOf("/api/v1/snapshots?segment=s1"); !strings.Contains(got, `"sequence":2,"time":1700000001020,"stack":["A","B","C"]`) ||
+		!strings.Contains(got, `"sequence":4,"time":1700000001040,"stack":[]`) {
 		t.Errorf("snapshots\n%s", got)
 	}
 	var one struct {
@@ -105,7 +110,8 @@ func TestTraceLists(t *testing.T) {
 	var segment struct {
 		Spans []struct{ Operation, Kind string }
 	}
-	if l.get("/api/v1/segments/s1", &segment); len(segment.Spans) != 2 || segment.Spans[1].Operation != "render" || segment.Spans[1].Kind != "Local" {
+	if l.get("/api/v1/segments/s1", &segment); len(segment.Spans) != 2 || segment.Spans[1].Operation != "render" ||
+		segment.Spans[1].Kind != "Local" {
 		t.Errorf("the segment has %+v", segment.Spans)
 	}
 }
@@ -118,7 +124,8 @@ func TestTraceCoverageAndWhy(t *testing.T) {
 		Share                       float64
 		Segments                    []struct{ Segment string }
 	}
-	if l.get(task+"/coverage", &c); c.Received != 6 || c.Expected != 6 || c.Covered != 50 || c.Share < 0.8 || len(c.Segments) != 1 || c.Segments[0].Segment != "s1" {
+	if l.get(task+"/coverage", &c); c.Received != 6 || c.Expected != 6 || c.Covered != 50 || c.Share < 0.8 || len(c.Segments) != 1 ||
+		c.Segments[0].Segment != "s1" {
 		t.Errorf("coverage %+v", c)
 	}
 	if causes := l.rowsOf(task + "/why"); causes != "" {
@@ -129,7 +136,8 @@ func TestTraceCoverageAndWhy(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &other); err != nil || w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if causes := l.rowsOf(w.Header().Get("Location") + "/why"); !strings.Contains(causes, `"code":"endpoint-never-seen"`) || !strings.Contains(causes, `"/checkout"`) {
+	if causes := l.rowsOf(w.Header().Get("Location") + "/why"); !strings.Contains(causes, `"code":"endpoint-never-seen"`) ||
+		!strings.Contains(causes, `"/checkout"`) {
 		t.Errorf("of an endpoint that is misspelt: %s", causes)
 	}
 }
@@ -188,7 +196,8 @@ func TestTraceFiles(t *testing.T) {
 	if n != 6 {
 		t.Errorf("the profile has %d samples", n)
 	}
-	if w := l.serve(httptest.NewRequest("GET", "/api/v1/trace-profile?segment=s1&format=folded", nil)); !strings.Contains(w.Body.String(), "A;B;C 10") {
+	if w := l.serve(httptest.NewRequest("GET", "/api/v1/trace-profile?segment=s1&format=folded", nil)); !strings.Contains(w.Body.String(),
+		"A;B;C 10") {
 		t.Errorf("folded: %s", w.Body)
 	}
 	w = l.serve(httptest.NewRequest("GET", task+"/archive?trace=t1", nil))
@@ -205,7 +214,8 @@ func TestTraceChanges(t *testing.T) {
 	}
 	w := order(`{"service": "shop", "endpoint": " /checkout ", "duration": 60000}`)
 	var task struct{ ID, Endpoint, State, ServiceID string }
-	if err := json.Unmarshal(w.Body.Bytes(), &task); err != nil || w.Code != http.StatusCreated || task.Endpoint != "/checkout" || task.State != "running" || task.ServiceID != "c2hvcA==.1" {
+	if err := json.Unmarshal(w.Body.Bytes(), &task); err != nil || w.Code != http.StatusCreated || task.Endpoint != "/checkout" ||
+		task.State != "running" || task.ServiceID != "c2hvcA==.1" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	l.problem(order(`{"service": "shop", "endpoint": "/other"}`), http.StatusConflict, "overlap")
@@ -258,5 +268,6 @@ func TestTraceProblems(t *testing.T) {
 	for _, target := range []string{"/api/v1/tasks", "/api/v1/services", "/api/v1/analysis?segment=s"} {
 		bare.problem(bare.serve(httptest.NewRequest("GET", target, nil)), http.StatusNotImplemented, "not-here")
 	}
-	bare.problem(bare.post("/api/v1/tasks", "application/json", strings.NewReader(`{"service": "s", "endpoint": "/"}`)), http.StatusNotImplemented, "not-here")
+	bare.problem(bare.post("/api/v1/tasks", "application/json", strings.NewReader(`{"service": "s", "endpoint": "/"}`)),
+		http.StatusNotImplemented, "not-here")
 }

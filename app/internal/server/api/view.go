@@ -43,8 +43,9 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 		page, err := trees.TreePage(r.Context(), nil, &request.TreeRequest)
 		return respondPage(w, page, err)
 	}
-	file, err := a.local().File(r.Context(), endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: trees.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs},
-		FileFormat: endpoint.FileFormat{Format: request.Format}}))
+	file, err := a.local().File(r.Context(), endpoint.Export.Of(
+		&endpoint.ExportRequest{ExportRequest: trees.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs},
+			FileFormat: endpoint.FileFormat{Format: request.Format}}))
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,8 @@ func TestViewDiff(t *testing.T) {
 		{"/api/v1/view/diff?benchmark=checkout&new-run=r1&format=html", [][2]string{base}, 200, `id="dendro-data">`},
 		{"/api/v1/view/diff?benchmark=nosuch", [][2]string{base}, 404, "nosuch"},
 		// Two ranges of one recording: a in the first 10 ms, b and c after it.
-		{"/api/v1/view/diff?base-range=0..5&new-range=5..20", [][2]string{timed("base", "w"), timed("new", "w")}, 200, `"rootTotal":{"base":1,"new":2,`},
+		{"/api/v1/view/diff?base-range=0..5&new-range=5..20", [][2]string{timed("base", "w"), timed("new", "w")}, 200,
+			`"rootTotal":{"base":1,"new":2,`},
 		{"/api/v1/view/diff?base-range=5..0", [][2]string{timed("base", "w"), timed("new", "w")}, 400, "range"},
 		{"/api/v1/view/diff", [][2]string{{"old", ""}}, 400, "base and new"},
 		{"/api/v1/view/diff", [][2]string{base, {"new", "\x00\x01"}}, 422, "unreadable-profile"},
@@ -106,7 +107,8 @@ func TestViewDiff(t *testing.T) {
 func TestPages(t *testing.T) {
 	l := newLab(t)
 	l.put()
-	for _, target := range []string{"/api/v1/page/tree?type=cpu-samples", "/api/v1/page/diff?type=cpu-samples&last=1", "/api/v1/report?type=cpu-samples&format=html"} {
+	for _, target := range []string{"/api/v1/page/tree?type=cpu-samples", "/api/v1/page/diff?type=cpu-samples&last=1",
+		"/api/v1/report?type=cpu-samples&format=html"} {
 		w := l.serve(httptest.NewRequest("GET", target, nil))
 		body := w.Body.String()
 		if w.Code != 200 || !strings.HasPrefix(body, "<!doctype html>") || !strings.HasSuffix(strings.TrimSpace(body), "</html>") ||

@@ -74,7 +74,8 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, m *Method) {
 	encoding, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || encoding != protoType && encoding != jsonType {
 		w.Header().Set("Accept-Post", protoType+", "+jsonType)
-		WriteProblem(w, r, &server.Problem{Type: server.TypeEncoding, Title: "The message's encoding is not known", Status: http.StatusUnsupportedMediaType,
+		WriteProblem(w, r, &server.Problem{Type: server.TypeEncoding, Title: "The message's encoding is not known",
+			Status: http.StatusUnsupportedMediaType,
 			Detail: fmt.Sprintf("Content-Type is %.60q; %s and %s are known", r.Header.Get("Content-Type"), protoType, jsonType)})
 		return
 	}
@@ -154,7 +155,8 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 }
 
 // Handler returns a gRPC handler for a method over encoded messages.
-func Handler(full string, handle func(context.Context, []byte) ([]byte, error)) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+func Handler(full string, handle func(context.Context, []byte) ([]byte, error)) func(any, context.Context, func(any) error,
+	grpc.UnaryServerInterceptor) (any, error) {
 	return func(_ any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		answer := func(ctx context.Context, _ any) (any, error) {
 			var reply []byte

@@ -29,19 +29,20 @@ message Point { double value = 1; int64 timestamp = 2; }`)
 
 // echo returns a service whose method answers a request with itself, or as its mood says.
 func echo() *Service {
-	return &Service{Name: "test.v1.Echo", Schema: schema, Needs: server.Reading, Methods: []Method{{Name: "Say", Request: "Request", Response: "Request",
-		Handle: func(ctx context.Context, request []byte) ([]byte, error) {
-			switch Header(ctx, "X-Mood") {
-			case "bad":
-				return nil, status.Error(codes.InvalidArgument, "a bad mood")
-			case "busy":
-				return nil, server.TryLater(codes.Unavailable, "busy", 7*time.Second)
-			case "slow":
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return bytes.Clone(request), nil
-		}}}}
+	return &Service{Name: "test.v1.Echo", Schema: schema, Needs: server.Reading,
+		Methods: []Method{{Name: "Say", Request: "Request", Response: "Request",
+			Handle: func(ctx context.Context, request []byte) ([]byte, error) {
+				switch Header(ctx, "X-Mood") {
+				case "bad":
+					return nil, status.Error(codes.InvalidArgument, "a bad mood")
+				case "busy":
+					return nil, server.TryLater(codes.Unavailable, "busy", 7*time.Second)
+				case "slow":
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return bytes.Clone(request), nil
+			}}}}
 }
 
 func newServer(t *testing.T, o server.Options) *server.Server {
@@ -98,7 +99,8 @@ func TestUnary(t *testing.T) {
 			if want := map[bool]string{true: "7"}[c.name == "busy"]; w.Header().Get("Retry-After") != want {
 				t.Errorf("Retry-After is %q, want %q", w.Header().Get("Retry-After"), want)
 			}
-			if want, _, _ := strings.Cut(strings.TrimPrefix(c.headers, "Content-Type: "), "|"); c.status == 200 && !strings.HasPrefix(want, w.Header().Get("Content-Type")) {
+			if want, _, _ := strings.Cut(strings.TrimPrefix(c.headers, "Content-Type: "), "|"); c.status == 200 &&
+				!strings.HasPrefix(want, w.Header().Get("Content-Type")) {
 				t.Errorf("Content-Type is %q of a request in %q", w.Header().Get("Content-Type"), want)
 			}
 		})
@@ -128,7 +130,8 @@ func TestGRPC(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- s.Serve(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
-	conn, err := grpc.NewClient(s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+	conn, err := grpc.NewClient(s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +147,8 @@ func TestGRPC(t *testing.T) {
 }
 
 func TestSchemaErrors(t *testing.T) {
-	for _, text := range []string{"massage M {}", "message M { int32 a 1; }", "message M { int32 a = x; }", "message M { N a = 1; }", "message M { int32 a = 1;", "enum E { A = 1"} {
+	for _, text := range []string{"massage M {}", "message M { int32 a 1; }", "message M { int32 a = x; }", "message M { N a = 1; }",
+		"message M { int32 a = 1;", "enum E { A = 1"} {
 		if _, err := parseSchema(text); err == nil {
 			t.Errorf("%s: no error", text)
 		}

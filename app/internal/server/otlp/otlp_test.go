@@ -74,7 +74,8 @@ func (w *world) stored() string {
 	var b strings.Builder
 	for _, t := range totals.Totals {
 		s := &totals.Series[t.Series]
-		fmt.Fprintf(&b, "%s %d facts, %s for %s: %d\n", intake.Name(s), len(s.Facts), t.Start.UTC().Format("2006-01-02 15:04:05"), t.Length, t.Sum)
+		fmt.Fprintf(&b, "%s %d facts, %s for %s: %d\n", intake.Name(s), len(s.Facts), t.Start.UTC().Format("2006-01-02 15:04:05"), t.Length,
+			t.Sum)
 	}
 	return b.String()
 }
@@ -123,7 +124,8 @@ func TestHTTP(t *testing.T) {
 		resource("host.name=h", sampled, at, `{"stackIndex":1,"values":["1"],"attributeIndices":[2]}`),
 	))
 	want := `{"partialSuccess":{"rejectedProfiles":"1","errorMessage":"malformed`
-	if text := strings.ReplaceAll(out.Body.String(), ": ", ":"); out.Code != 200 || out.Header().Get("Content-Type") != "application/json" || !strings.Contains(strings.ReplaceAll(text, ", ", ","), `"rejectedProfiles":"1"`) {
+	if text := strings.ReplaceAll(out.Body.String(), ": ", ":"); out.Code != 200 || out.Header().Get("Content-Type") != "application/json" ||
+		!strings.Contains(strings.ReplaceAll(text, ", ", ","), `"rejectedProfiles":"1"`) {
 		t.Errorf("%d %s, want %s", out.Code, out.Body, want)
 	}
 	w.same(w.stored(), `
@@ -167,7 +169,8 @@ func TestSentAgain(t *testing.T) {
 	others := request(strings.Replace(resource("service.name=shop", sampled, at, two), `{"sampleType"`, `{"profileId":"02","sampleType"`, 1))
 	for range 3 {
 		for _, body := range [][]byte{untimed, ids, others} {
-			if out := w.post("/v1development/profiles", "application/json", body); out.Code != 200 || strings.Contains(out.Body.String(), "rejected") {
+			if out := w.post("/v1development/profiles", "application/json", body); out.Code != 200 ||
+				strings.Contains(out.Body.String(), "rejected") {
 				t.Fatalf("%d %s", out.Code, out.Body)
 			}
 		}
@@ -187,10 +190,12 @@ process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"} 2 facts, 2026-1
 func TestStatuses(t *testing.T) {
 	w := newWorld(t, intake.Options{MaxRate: 100})
 	good := request(resource("service.name=cart", sampled, at, `{"stackIndex":1,"values":["2"]}`))
-	if out := w.post("/v1development/profiles", "application/x-protobuf", []byte{0xff, 0xff}); out.Code != 400 || out.Header().Get("Retry-After") != "" || !bytes.HasPrefix(out.Body.Bytes(), wire.AppendInt(nil, 1, 3)) {
+	if out := w.post("/v1development/profiles", "application/x-protobuf", []byte{0xff, 0xff}); out.Code != 400 ||
+		out.Header().Get("Retry-After") != "" || !bytes.HasPrefix(out.Body.Bytes(), wire.AppendInt(nil, 1, 3)) {
 		t.Errorf("no message: %d %q", out.Code, out.Body)
 	}
-	if out := w.post("/v1development/profiles", "application/json", []byte("{")); out.Code != 400 || !strings.Contains(out.Body.String(), `"code":3`) {
+	if out := w.post("/v1development/profiles", "application/json", []byte("{")); out.Code != 400 ||
+		!strings.Contains(out.Body.String(), `"code":3`) {
 		t.Errorf("no JSON: %d %q", out.Code, out.Body)
 	}
 	if out := w.post("/v1development/profiles", "text/plain", good); out.Code != 415 {
@@ -211,8 +216,10 @@ func TestStatuses(t *testing.T) {
 	}
 	// A collector sends profiles of many programs: one that is too fast does not stop the others.
 	samples := `{"stackIndex":1,"values":["2"]}`
-	out = w.post("/v1development/profiles", "application/json", request(resource("service.name=cart", sampled, at, samples), resource("service.name=shop", sampled, at, samples)))
-	if text := out.Body.String(); out.Code != 200 || !strings.Contains(text, "--continuous-max-rate") || !strings.Contains(text, "refused: cart") {
+	out = w.post("/v1development/profiles", "application/json",
+		request(resource("service.name=cart", sampled, at, samples), resource("service.name=shop", sampled, at, samples)))
+	if text := out.Body.String(); out.Code != 200 || !strings.Contains(text, "--continuous-max-rate") ||
+		!strings.Contains(text, "refused: cart") {
 		t.Errorf("one of two is too fast: %d %s", out.Code, text)
 	}
 	if text := w.stored(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `service_name="shop"`) {
@@ -238,12 +245,14 @@ func TestGRPC(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- w.s.Serve(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
-	conn, err := grpc.NewClient(w.s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+	conn, err := grpc.NewClient(w.s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	body := request(resource("service.name=cart", sampled, at, `{"stackIndex":1,"values":["2"]}`), resource("service.name=broken", sampled, at, `{"stackIndex":9,"values":["2"]}`))
+	body := request(resource("service.name=cart", sampled, at, `{"stackIndex":1,"values":["2"]}`),
+		resource("service.name=broken", sampled, at, `{"stackIndex":9,"values":["2"]}`))
 	method, answer := "/"+service+"/Export", []byte(nil)
 	if err := conn.Invoke(t.Context(), method, &body, &answer); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("without a token: %v", err)

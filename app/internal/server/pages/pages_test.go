@@ -10,7 +10,8 @@ import (
 
 func app(t *testing.T) *Pages {
 	t.Helper()
-	p, err := New(fstest.MapFS{"index.html": {Data: []byte("<!doctype html>" + strings.Repeat("x", 1000))}, "assets/app.js": {Data: []byte("alert(1)")}})
+	p, err := New(fstest.MapFS{"index.html": {Data: []byte("<!doctype html>" + strings.Repeat("x", 1000))},
+		"assets/app.js": {Data: []byte("alert(1)")}})
 	if err != nil {
 		t.Fatal(err)
 	}

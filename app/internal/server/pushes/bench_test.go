@@ -51,7 +51,8 @@ func BenchmarkPush(b *testing.B) {
 		for pb.Next() {
 			n := next.Add(1)
 			from := 1795622400 + 15*(n/200)
-			resp, err := client.Post(fmt.Sprintf("%s/ingest?format=pprof&name=service%d&from=%d&until=%d", listener.URL, n%200, from, from+15), "", bytes.NewReader(body))
+			resp, err := client.Post(fmt.Sprintf("%s/ingest?format=pprof&name=service%d&from=%d&until=%d", listener.URL, n%200, from, from+15), "",
+				bytes.NewReader(body))
 			if err != nil {
 				b.Error(err)
 				return

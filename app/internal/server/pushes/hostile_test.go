@@ -60,7 +60,8 @@ func newWorld(t *testing.T) *world {
 	done := make(chan error)
 	go func() { done <- w.server.Serve(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
-	if w.grpc, err = grpc.NewClient(w.server.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{}))); err != nil {
+	if w.grpc, err = grpc.NewClient(w.server.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{}))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.grpc.Close() })
@@ -143,7 +144,8 @@ func (p *push) pprof() []byte {
 		}
 	case "labels":
 		for i := range functions {
-			b = append(b, message(2, integer(1, 1), integer(2, 1), message(3, integer(1, 1), integer(2, large)), message(3, integer(1, 2), integer(3, i+1)))...)
+			b = append(b, message(2, integer(1, 1), integer(2, 1), message(3, integer(1, 1), integer(2, large)),
+				message(3, integer(1, 2), integer(3, i+1)))...)
 		}
 	}
 	for i := range 100 {
@@ -182,7 +184,8 @@ func (p *push) json() []byte {
 	for _, l := range p.labels {
 		labels = append(labels, pair{l[0], l[1]})
 	}
-	body, _ := json.Marshal(map[string]any{"series": []any{map[string]any{"labels": labels, "samples": []any{map[string]any{"rawProfile": p.pprof()}}}}})
+	body, _ := json.Marshal(map[string]any{"series": []any{map[string]any{"labels": labels,
+		"samples": []any{map[string]any{"rawProfile": p.pprof()}}}}})
 	return body
 }
 
@@ -235,7 +238,8 @@ func (p *push) otlp() []byte {
 		dictionary = append(dictionary, message(1, integer(1, i+1), integer(4, large)))
 	}
 	for i := range functions {
-		dictionary = append(dictionary, message(2, integer(1, min(i, modules-1)), message(3, integer(1, i+1))), message(3, integer(1, name), integer(4, i+1)))
+		dictionary = append(dictionary, message(2, integer(1, min(i, modules-1)), message(3, integer(1, i+1))),
+			message(3, integer(1, name), integer(4, i+1)))
 	}
 	for _, s := range texts {
 		dictionary = append(dictionary, text(5, s))
@@ -270,7 +274,8 @@ var endpoints = []endpoint{
 		for i, l := range p.labels {
 			labels[i] = l[0] + "=" + l[1]
 		}
-		return w.post("/ingest?format=pprof&name="+url.QueryEscape(p.service+"{"+strings.Join(labels, ",")+"}"), "application/octet-stream", p.pprof())
+		return w.post("/ingest?format=pprof&name="+url.QueryEscape(p.service+"{"+strings.Join(labels, ",")+"}"), "application/octet-stream",
+			p.pprof())
 	}, func(w *world, body []byte) (int, string) {
 		return w.post("/ingest?format=pprof&name=a", "application/octet-stream", body)
 	}},
@@ -304,7 +309,8 @@ func TestHostile(t *testing.T) {
 	}{
 		{"10,000 labels", &push{service: "a", labels: many}, nil, "labels of a series: 1000"},
 		{"a label of 10 MB", &push{service: "a", labels: [][2]string{{"x", large}}}, nil, "--continuous-max-label-bytes|larger than max"},
-		{"a name of a label of 10 MB", &push{service: "a", labels: [][2]string{{large, "x"}}}, nil, "--continuous-max-label-bytes|larger than max"},
+		{"a name of a label of 10 MB", &push{service: "a", labels: [][2]string{{large, "x"}}}, nil,
+			"--continuous-max-label-bytes|larger than max"},
 		{"a service of 10 MB", &push{service: large}, nil, "--continuous-max-label-bytes|larger than max"},
 		{"a long name of functions", &push{service: "a", bomb: "functions"}, nil, "far too much"},
 		{"a long name of modules", &push{service: "a", bomb: "modules"}, nil, "far too much"},
@@ -374,9 +380,12 @@ func TestRefusedAreNamed(t *testing.T) {
 		reason                  string
 		log                     []string
 	}{
-		{"/ingest?name=shop&format=pprof", "", "people-of-this-test", readtest.Gzip(make([]byte, 5000)), 400, "size", []string{"--continuous-max-profile", "refused: shop"}},
+		{"/ingest?name=shop&format=pprof", "", "people-of-this-test", readtest.Gzip(make([]byte, 5000)), 400, "size",
+			[]string{"--continuous-max-profile", "refused: shop"}},
 		{"/ingest?name=shop&format=pprof", "", "people-of-this-test", []byte("<html>"), 400, "invalid", []string{"pprof", "refused: shop"}},
-		{"/push.v1.PusherService/Push", "application/proto", "people-of-this-test", message(1, message(1, text(1, "service_name"), text(2, "shop")), message(2, text(1, "\xff\xff"))), 400, "invalid", []string{"pprof", "refused: shop"}},
+		{"/push.v1.PusherService/Push", "application/proto", "people-of-this-test",
+			message(1, message(1, text(1, "service_name"), text(2, "shop")), message(2, text(1, "\xff\xff"))), 400, "invalid",
+			[]string{"pprof", "refused: shop"}},
 		{otlpPath, "application/x-protobuf", "people-of-this-test", large.otlp(), 400, "size", []string{"--continuous-max-profile"}},
 		{"/ingest?name=shop", "", "people-of-this-test", make([]byte, 17<<20), 413, "size", []string{"--max-body"}},
 		{"/push.v1.PusherService/Push", "application/proto", "people-of-this-test", make([]byte, 17<<20), 413, "size", []string{"--max-body"}},
@@ -414,7 +423,8 @@ func TestLongNames(t *testing.T) {
 	}
 	push := func(i int) {
 		body := bytes.ReplaceAll((&push{service: "a"}).pprof(), text(6, "main"), text(6, fmt.Sprint(i, strings.Repeat("é", 4<<20))))
-		if code, answer := w.post(fmt.Sprint("/ingest?format=pprof&name=a", i, "&from=", 1795622400+i, "&until=", 1795622401+i), "", body); code != 200 {
+		if code, answer := w.post(fmt.Sprint("/ingest?format=pprof&name=a", i, "&from=", 1795622400+i, "&until=", 1795622401+i), "",
+			body); code != 200 {
 			t.Fatal(code, answer)
 		}
 	}

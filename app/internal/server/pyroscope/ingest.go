@@ -74,7 +74,8 @@ const (
 )
 
 // formats are the values of the parameter format. Any other is groups.
-var formats = map[string]format{"lines": lines, "trie": trie, "tree": tree, "jfr": jfrFormat, "pprof": pprofFormat, "speedscope": speedscopeFormat}
+var formats = map[string]format{"lines": lines, "trie": trie, "tree": tree, "jfr": jfrFormat, "pprof": pprofFormat,
+	"speedscope": speedscopeFormat}
 
 // parse reads the parameters of a push, and its form.
 func (p *Pyroscope) parse(query url.Values, contentType string, body []byte) (*push, error) {

@@ -123,7 +123,8 @@ func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content [
 	if service == "" {
 		service = unknownService
 	}
-	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id, Bytes: int64(len(content))}
+	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id,
+		Bytes: int64(len(content))}
 	receiver.SetWindow(out, decoded.Start, decoded.Start.Add(decoded.Duration), p.now())
 	return w.Add(out)
 }

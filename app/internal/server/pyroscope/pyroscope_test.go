@@ -78,8 +78,10 @@ func (w *world) stored() string {
 		w.Fatal(err)
 	}
 	for _, s := range series {
-		fmt.Fprintf(&b, "%s %s %s .. %s\n", intake.Name(&s), facts(s.Facts), s.First.UTC().Format("15:04:05.000"), s.Last.UTC().Format("15:04:05.000"))
-		q := continuous.Query{Type: s.Type, Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: s.Service}}}
+		fmt.Fprintf(&b, "%s %s %s .. %s\n", intake.Name(&s), facts(s.Facts), s.First.UTC().Format("15:04:05.000"),
+			s.Last.UTC().Format("15:04:05.000"))
+		q := continuous.Query{Type: s.Type, Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal,
+			Value: s.Service}}}
 		for _, other := range series {
 			for _, l := range other.Labels { // labels that the series does not have are empty
 				q.Matchers = append(q.Matchers, continuous.Matcher{Name: l.Name, Op: continuous.Equal, Value: s.Labels.Get(l.Name)})
@@ -203,7 +205,8 @@ type recordedRequest struct {
 func TestGo(t *testing.T) {
 	w := newWorld(t, intake.Options{Now: func() time.Time { return time.Unix(1795622700, 0) }})
 	bodies := map[string]string{ // by aggregationType and units, which tell the requests apart
-		"sum samples":        string(pprofOf(t, "samples/count cpu/nanoseconds", "cpu/nanoseconds", "main;work 2 20 controller=checkout span_id=7", "main 1 10")),
+		"sum samples": string(pprofOf(t, "samples/count cpu/nanoseconds", "cpu/nanoseconds",
+			"main;work 2 20 controller=checkout span_id=7", "main 1 10")),
 		"average goroutines": string(pprofOf(t, "goroutine/count", "goroutine/count", "main 3")),
 	}
 	n := 0
@@ -241,7 +244,8 @@ func TestGo(t *testing.T) {
 func query(r recordedRequest) string {
 	var b strings.Builder
 	for k, v := range r.Query {
-		fmt.Fprintf(&b, "%s=%s&", k, strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", " ", "+", "{", "%7B", "}", "%7D", "=", "%3D", ",", "%2C", ";", "%3B").Replace(v[0]))
+		fmt.Fprintf(&b, "%s=%s&", k, strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", " ", "+", "{", "%7B", "}", "%7D", "=", "%3D", ",",
+			"%2C", ";", "%3B").Replace(v[0]))
 	}
 	return b.String()
 }
@@ -291,12 +295,14 @@ func TestPush(t *testing.T) {
 	sample := func(content []byte, id string) []byte {
 		return message(2, wire.AppendBytes(nil, 1, content), wire.AppendBytes(nil, 2, id))
 	}
-	good := message(1, label("__name__", "process_cpu"), label("service_name", "rec.py"), label("region", "eu"), label("process.pid", "7"), sample(cpu, "id-1"))
+	good := message(1, label("__name__", "process_cpu"), label("service_name", "rec.py"), label("region", "eu"), label("process.pid", "7"),
+		sample(cpu, "id-1"))
 	bad := message(1, label("service_name", "other"), sample([]byte("\x0a\xff\xff"), "id-2"))
 	const path = "/push.v1.PusherService/Push"
 	w.accepted(w.post(path, "application/proto", readtest.Gzip(good), "Content-Encoding", "gzip"))
 	w.accepted(w.post(path, "application/proto", good)) // the same id
-	if out := w.post(path, "application/proto", append(bad, good...)); out.Code != 400 || !strings.Contains(out.Body.String(), `"code":"invalid_argument"`) ||
+	if out := w.post(path, "application/proto", append(bad, good...)); out.Code != 400 ||
+		!strings.Contains(out.Body.String(), `"code":"invalid_argument"`) ||
 		!strings.Contains(out.Body.String(), "1 of 2 profiles were refused") {
 		t.Errorf("%d %s", out.Code, out.Body)
 	}
@@ -347,7 +353,8 @@ func TestRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			out := w.post(c.uri, c.contentType, c.body)
 			var answer struct{ Code, Message string }
-			if err := json.Unmarshal(out.Body.Bytes(), &answer); err != nil || out.Code != c.status || !strings.Contains(answer.Message, c.want) || answer.Code == "" {
+			if err := json.Unmarshal(out.Body.Bytes(), &answer); err != nil || out.Code != c.status || !strings.Contains(answer.Message, c.want) ||
+				answer.Code == "" {
 				t.Errorf("%d %s, want %d and %q", out.Code, out.Body, c.status, c.want)
 			}
 		})
@@ -370,7 +377,8 @@ func TestRefused(t *testing.T) {
 		out := w.post(fmt.Sprintf("/ingest?format=pprof&name=service%d", i), "", valid)
 		if i < 8 {
 			w.accepted(out)
-		} else if out.Code != 429 || out.Header().Get("Retry-After") == "" || !strings.Contains(out.Body.String(), "--continuous-max-series") || !strings.Contains(out.Body.String(), "service8") {
+		} else if out.Code != 429 || out.Header().Get("Retry-After") == "" || !strings.Contains(out.Body.String(), "--continuous-max-series") ||
+			!strings.Contains(out.Body.String(), "service8") {
 			t.Errorf("%d %s", out.Code, out.Body)
 		}
 	}
@@ -421,7 +429,8 @@ func TestToken(t *testing.T) {
 func TestParseName(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"app", "app"}, {" app ", "app"}, {"my.app-1/x_y", "my.app-1/x_y"}, {"app{}", "app"}, {"app{a=b}", "app a=b"},
-		{"app{a=b,c=d}x{e=f}", "app a=b c=d"}, {"app{ a = b c , d.e=f+g=h}", "app a=b c d.e=f+g=h"}, {"app{a=b,c=d", "app a=b"}, {"app{a=b", "app"},
+		{"app{a=b,c=d}x{e=f}", "app a=b c=d"}, {"app{ a = b c , d.e=f+g=h}", "app a=b c d.e=f+g=h"}, {"app{a=b,c=d", "app a=b"},
+		{"app{a=b", "app"},
 		{"app{__name__=other,a=b}", "other a=b"}, {"{__name__=other}", "other"}, {"app{a}", "app"}, {"app{a=}", "app a="},
 		{"", "error"}, {"{a=b}", "error"}, {"a b", "error"}, {"a{b-c=d}", "error"}, {"a{=d}", "error"}, {"a{b c=d}", "error"}, {"ä", "error"},
 	} {
@@ -445,8 +454,10 @@ func TestParseTime(t *testing.T) {
 		{"20261125", "2026-11-25T00:00:00Z"}, {"1795622633", "2026-11-25T16:03:53Z"}, {"1795622633123", "2026-11-25T16:03:53.123Z"},
 		{"1795622633123456", "2026-11-25T16:03:53.123456Z"}, {"1795622633123456789", "2026-11-25T16:03:53.123456789Z"},
 		{"17_956 226,33", "2026-11-25T16:03:53Z"}, {"12345", "1970-01-01T03:25:45Z"},
-		{"", "2026-11-25T16:00:00Z"}, {"now", "2026-11-25T16:00:00Z"}, {"now-1h", "2026-11-25T15:00:00Z"}, {"now-1h30m", "2026-11-25T14:30:00Z"}, {"x+2d", "2026-11-27T16:00:00Z"},
-		{"now-1M", "2026-10-26T16:00:00Z"}, {"now-1min", "2026-11-25T15:59:00Z"}, {"now-1mon", "2026-10-26T16:00:00Z"}, {"now-1y", "2025-11-25T16:00:00Z"}, {"now-1w", "2026-11-18T16:00:00Z"},
+		{"", "2026-11-25T16:00:00Z"}, {"now", "2026-11-25T16:00:00Z"}, {"now-1h", "2026-11-25T15:00:00Z"}, {"now-1h30m", "2026-11-25T14:30:00Z"},
+		{"x+2d", "2026-11-27T16:00:00Z"},
+		{"now-1M", "2026-10-26T16:00:00Z"}, {"now-1min", "2026-11-25T15:59:00Z"}, {"now-1mon", "2026-10-26T16:00:00Z"},
+		{"now-1y", "2025-11-25T16:00:00Z"}, {"now-1w", "2026-11-18T16:00:00Z"},
 		{"now-5x", "2026-11-25T16:00:00Z"}, {"now-", "2026-11-25T16:00:00Z"}, {"99999999999999999999", "2026-11-25T16:00:00Z"},
 	} {
 		if got := ParseTime(c.text, now).UTC().Format(time.RFC3339Nano); got != c.want {
@@ -469,7 +480,8 @@ func TestHostilePush(t *testing.T) {
 		series []byte
 		want   string
 	}{
-		"a label of 10 MB":   {message(1, label("service_name", "a"), label("x", strings.Repeat("y", 10<<20)), sample), "--continuous-max-label-bytes"},
+		"a label of 10 MB": {message(1, label("service_name", "a"), label("x", strings.Repeat("y", 10<<20)), sample),
+			"--continuous-max-label-bytes"},
 		"a service of 10 MB": {message(1, label("service_name", strings.Repeat("y", 10<<20)), sample), "--continuous-max-label-bytes"},
 		"10,000 labels":      {message(1, append(many, label("service_name", "a"), sample)...), "labels of a series: 10000, the maximum is 64"},
 		"a bomb":             {message(1, label("service_name", "a"), bomb), "--continuous-max-profile"},

@@ -56,7 +56,8 @@ mutex:delay:nanoseconds::{service_name="app",pyroscope_spy="x"}
   a 1
   a;b 2
   c 4`},
-		{"trie", "name=app.inuse_objects", "binary/octet-stream+trie", string(preorder("", 0, 1, "ma", 0, 2, "in;wo", 0, 2, "rk", 1, 0, "od", 2, 0, "p", 4, 0)), `
+		{"trie", "name=app.inuse_objects", "binary/octet-stream+trie",
+			string(preorder("", 0, 1, "ma", 0, 2, "in;wo", 0, 2, "rk", 1, 0, "od", 2, 0, "p", 4, 0)), `
 memory:inuse_objects:count::{service_name="app",pyroscope_spy="x"}
   main;wood 2
   main;work 1
@@ -117,7 +118,8 @@ func TestJava(t *testing.T) {
 	got := w.stored()
 	for _, want := range []string{
 		`process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="rec.java.app",pyroscope_spy="javaspy",region="eu-1",service_version="1.2.3"} [otel.scope.name=com.grafana.pyroscope/java otel.scope.version=2.9.2 process.runtime.name=OpenJDK Runtime Environment process.runtime.version=17.0.15+6-Debian-1deb12u1] 16:05:38.000 .. 16:05:47.000`,
-		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes{", "memory:alloc_in_new_tlab_objects:count:space:bytes{", "mutex:contentions:count:mutex:count{", "mutex:delay:nanoseconds:mutex:count{",
+		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes{", "memory:alloc_in_new_tlab_objects:count:space:bytes{",
+		"mutex:contentions:count:mutex:count{", "mutex:delay:nanoseconds:mutex:count{",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in\n%.3000s", want, got)

@@ -87,7 +87,8 @@ func benchStacks() [][]byte {
 			if f >= frames/2 {
 				fn = f*31 + i%(f*8)
 			}
-			b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), fmt.Sprintf("org.example.shop.service.Checkout%d.handle:%d", fn%97, fn))
+			b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType),
+				fmt.Sprintf("org.example.shop.service.Checkout%d.handle:%d", fn%97, fn))
 		}
 		stacks[i] = b
 	}
@@ -95,7 +96,8 @@ func benchStacks() [][]byte {
 }
 
 func dialBench(address string) (*grpc.ClientConn, error) {
-	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})))
+	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})))
 }
 
 func playSnapshots(address string, count int) error {
@@ -137,7 +139,8 @@ func sendStream(conn *grpc.ClientConn, stacks [][]byte, number, count int) error
 	if err != nil {
 		return err
 	}
-	task, segment := fmt.Sprintf("1700000000%03d_c2hvcA==.1", number%benchTasks), fmt.Sprintf("f26ef21ccee943d1806c12cf54948c00.57.%017d", number)
+	task, segment := fmt.Sprintf("1700000000%03d_c2hvcA==.1", number%benchTasks),
+		fmt.Sprintf("f26ef21ccee943d1806c12cf54948c00.57.%017d", number)
 	now := time.Now().UnixMilli()
 	for i := range count {
 		// A thread stays where it is for some dumps.
@@ -243,7 +246,8 @@ func recordedMetrics() ([]byte, error) {
 func serveBench(b *testing.B, st traceprof.Store) string {
 	b.Helper()
 	intake := traceprof.NewIntake(st, traceprof.IntakeOptions{})
-	agents := skywalking.New(skywalking.Options{Store: st, Intake: intake, Dispatcher: traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})})
+	agents := skywalking.New(skywalking.Options{Store: st, Intake: intake,
+		Dispatcher: traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})})
 	s, err := server.New(server.Options{GRPCListen: "127.0.0.1:0"}, agents.Part())
 	if err != nil {
 		b.Fatal(err)

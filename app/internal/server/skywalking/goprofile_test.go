@@ -61,7 +61,8 @@ func (b *bench) goRows(task string) (rows []string) {
 			continue
 		}
 		for i := range s.Len() {
-			rows = append(rows, fmt.Sprintf("%s %d at %d: %d = %d ns %s", id, s.Sequence[i], s.Time[i]-start, s.Count[i], s.Nanos[i], strings.Join(names(s, i), "-")))
+			rows = append(rows, fmt.Sprintf("%s %d at %d: %d = %d ns %s", id, s.Sequence[i], s.Time[i]-start, s.Count[i], s.Nanos[i],
+				strings.Join(names(s, i), "-")))
 		}
 		if s.Language != traceprof.GoProfiles {
 			b.Errorf("segment %s is of language %d", id, s.Language)
@@ -96,7 +97,8 @@ func TestGoProfiles(t *testing.T) {
 	part("t1", file[half:], false)
 	part("t1", nil, true)
 	part("t2", file, true)
-	eventually(t, "both profiles are stored while the stream is open", func() bool { return len(b.goRows("t1")) == 3 && len(b.goRows("t2")) == 3 })
+	eventually(t, "both profiles are stored while the stream is open",
+		func() bool { return len(b.goRows("t1")) == 3 && len(b.goRows("t2")) == 3 })
 	for _, task := range []string{"t1", "t2"} {
 		if diff := cmp.Diff(wantRows, b.goRows(task)); diff != "" {
 			t.Errorf("%s: %s", task, diff)

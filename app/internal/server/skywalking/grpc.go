@@ -49,7 +49,8 @@ func (a *Agents) describe(s *service, name string, current bool) *grpc.ServiceDe
 }
 
 // unaryHandler returns the handler of a method with one request.
-func (a *Agents) unaryHandler(m *method, full string) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+func (a *Agents) unaryHandler(m *method, full string) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any,
+	error) {
 	return func(_ any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		var reply proto.Message
 		answer := func(ctx context.Context, _ any) (any, error) {

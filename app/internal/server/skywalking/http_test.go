@@ -61,8 +61,10 @@ func TestHTTP(t *testing.T) {
 	}
 	list, err := b.mem.Segments(b.ctx, traceprof.SegmentQuery{NoRaw: true})
 	want := []traceprof.Segment{
-		{ID: "one", Trace: "t", Service: "shop", Instance: "shop-1", Endpoint: "/buy", Operation: "/buy", Start: 100, End: 200, Received: b.clock.Load()},
-		{ID: "two", Trace: "t", Service: "shop", Instance: "shop-1", Endpoint: "/buy", Operation: "/buy", Start: 100, End: 200, Received: b.clock.Load()},
+		{ID: "one", Trace: "t", Service: "shop", Instance: "shop-1", Endpoint: "/buy", Operation: "/buy", Start: 100, End: 200,
+			Received: b.clock.Load()},
+		{ID: "two", Trace: "t", Service: "shop", Instance: "shop-1", Endpoint: "/buy", Operation: "/buy", Start: 100, End: 200,
+			Received: b.clock.Load()},
 	}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)

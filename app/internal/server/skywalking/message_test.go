@@ -173,12 +173,14 @@ func TestMend(t *testing.T) {
 func encode(m *agentv3.SegmentObject) []byte {
 	c := proto.Clone(m).(*agentv3.SegmentObject)
 	hold := func(s string, c byte) string { return strings.Repeat(string(c), len(s)) }
-	c.TraceId, c.Spans[0].OperationName, c.Spans[0].Peer = hold(m.TraceId, 'X'), hold(m.Spans[0].OperationName, 'Y'), hold(m.Spans[0].Peer, 'Z')
+	c.TraceId, c.Spans[0].OperationName, c.Spans[0].Peer = hold(m.TraceId, 'X'), hold(m.Spans[0].OperationName, 'Y'),
+		hold(m.Spans[0].Peer, 'Z')
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 	if err != nil {
 		panic(err)
 	}
-	for _, pair := range [][2]string{{c.TraceId, m.TraceId}, {c.Spans[0].OperationName, m.Spans[0].OperationName}, {c.Spans[0].Peer, m.Spans[0].Peer}} {
+	for _, pair := range [][2]string{{c.TraceId, m.TraceId}, {c.Spans[0].OperationName, m.Spans[0].OperationName},
+		{c.Spans[0].Peer, m.Spans[0].Peer}} {
 		if pair[0] != "" {
 			at := bytes.LastIndex(b, []byte(pair[0]))
 			copy(b[at:], pair[1])

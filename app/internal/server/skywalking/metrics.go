@@ -35,10 +35,12 @@ type intakeMetric struct {
 var intakeCounters = []intakeMetric{
 	{"snapshots_total", "Snapshots stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Snapshots) }},
 	{"segments_total", "Segments stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Segments) }},
-	{"new_stacks_total", "Stacks that were decoded because they were not known.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.NewStacks) }},
+	{"new_stacks_total", "Stacks that were decoded because they were not known.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.NewStacks) }},
 	{"refused_total", "Snapshots, segments and reports of instances that the store refused.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Failed) }},
 	{"commits_total", "Commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Batches) }},
-	{"commit_failures_total", "Failed commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }},
+	{"commit_failures_total", "Failed commits of received data.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }},
 	{"commit_seconds_total", "Time in commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return m.CommitTime.Seconds() }},
 }
 

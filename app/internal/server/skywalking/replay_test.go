@@ -201,7 +201,8 @@ func (r *replay) play(e event) {
 		if stream, both := isStream(e.Method); stream {
 			ctx, cancel := context.WithCancel(r.ctx)
 			c.cancel, c.both = cancel, both
-			if c.stream, c.err = r.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: both}, e.Method, grpc.ForceCodecV2(rawCodec{})); c.err != nil {
+			if c.stream, c.err = r.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: both}, e.Method,
+				grpc.ForceCodecV2(rawCodec{})); c.err != nil {
 				r.Fatal(c.err)
 			}
 		}

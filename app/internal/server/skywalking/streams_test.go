@@ -99,7 +99,8 @@ func TestSnapshots(t *testing.T) {
 		t.Error("the long signature is not what was sent")
 	}
 	const year9999 = 253_402_300_799_999 // times beyond would overflow sums
-	if s := held["ends"]; !slices.Equal(s.Sequence, []int32{math.MinInt32, -1, math.MaxInt32}) || !slices.Equal(s.Time, []int64{0, -5, year9999}) {
+	if s := held["ends"]; !slices.Equal(s.Sequence, []int32{math.MinInt32, -1, math.MaxInt32}) ||
+		!slices.Equal(s.Time, []int64{0, -5, year9999}) {
 		t.Errorf("sequences %d, times %d", s.Sequence, s.Time)
 	}
 }
@@ -138,7 +139,8 @@ func TestSegments(t *testing.T) {
 	b := newBench(t)
 	failed := span(1, agentv3.SpanType_Exit, "db", 110, 190)
 	failed.IsError = true
-	whole := segment("whole", failed, span(2, agentv3.SpanType_Entry, "GET:/inner", 120, 130), span(0, agentv3.SpanType_Local, "thread", 100, 180))
+	whole := segment("whole", failed, span(2, agentv3.SpanType_Entry, "GET:/inner", 120, 130),
+		span(0, agentv3.SpanType_Local, "thread", 100, 180))
 	nameless := segment("nameless", span(0, agentv3.SpanType_Entry, "", 5, 5))
 	nameless.Service, nameless.ServiceInstance = " ", ""
 	long := segment("long", span(0, agentv3.SpanType_Entry, strings.Repeat("é", 600), 1, 2))
@@ -164,9 +166,11 @@ func TestSegments(t *testing.T) {
 		list[i].Raw = nil
 	}
 	want := []traceprof.Segment{
-		{ID: "whole", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: "GET:/inner", Operation: "thread", Start: 100, End: 190, Error: true, Received: b.clock.Load()},
+		{ID: "whole", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: "GET:/inner", Operation: "thread", Start: 100, End: 190,
+			Error: true, Received: b.clock.Load()},
 		{ID: "nameless", Trace: "trace", Service: "_blank", Instance: "_blank", Endpoint: "_blank", Start: 5, End: 5, Received: b.clock.Load()},
-		{ID: "long", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: strings.Repeat("é", 150), Operation: strings.Repeat("é", 512), Start: 1, End: 2, Received: b.clock.Load()},
+		{ID: "long", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: strings.Repeat("é", 150),
+			Operation: strings.Repeat("é", 512), Start: 1, End: 2, Received: b.clock.Load()},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
@@ -217,7 +221,8 @@ func TestGarbage(t *testing.T) {
 			}
 		}
 	}
-	for _, method := range []string{collectSnapshot, collectSegment, "/skywalking.v10.AsyncProfilerTask/collect", "/skywalking.v10.PprofTask/collect"} {
+	for _, method := range []string{collectSnapshot, collectSegment, "/skywalking.v10.AsyncProfilerTask/collect",
+		"/skywalking.v10.PprofTask/collect"} {
 		stream := b.open(method, grpc.ForceCodecV2(rawCodec{}))
 		if err := stream.SendMsg(&garbage); err != nil {
 			t.Fatal(err)
@@ -272,7 +277,8 @@ func TestStoreFails(t *testing.T) {
 			return err
 		},
 		"poll": func() error {
-			_, err := client.GetProfileTaskCommands(b.ctx, &profilev3.ProfileTaskCommandQuery{Service: "shop", ServiceInstance: "a", LastCommandTime: -1})
+			_, err := client.GetProfileTaskCommands(b.ctx, &profilev3.ProfileTaskCommandQuery{Service: "shop", ServiceInstance: "a",
+				LastCommandTime: -1})
 			return err
 		},
 	} {
@@ -313,7 +319,8 @@ func TestSlowStore(t *testing.T) {
 	if err := stream.RecvMsg(new(commonv3.Commands)); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("an impatient agent: %v", err)
 	}
-	if err := send(b, collectSnapshot, snapshot("t", "patient", 0, 1, "main:1")); err != nil || len(b.snapshots("t")["patient"].Sequence) != 1 {
+	if err := send(b, collectSnapshot, snapshot("t", "patient", 0, 1, "main:1")); err != nil ||
+		len(b.snapshots("t")["patient"].Sequence) != 1 {
 		t.Errorf("a patient agent: %v", err)
 	}
 }

@@ -41,7 +41,8 @@ func (b *bench) jvm(instance string, at int64) *commonv3.Commands {
 
 func (b *bench) ping(service, instance string) *commonv3.Commands {
 	b.Helper()
-	reply, err := managementv3.NewManagementServiceClient(b.conn).KeepAlive(b.ctx, &managementv3.InstancePingPkg{Service: service, ServiceInstance: instance})
+	reply, err := managementv3.NewManagementServiceClient(b.conn).KeepAlive(b.ctx,
+		&managementv3.InstancePingPkg{Service: service, ServiceInstance: instance})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -101,8 +102,10 @@ func TestPollTellsATask(t *testing.T) {
 
 func TestPushInRepliesToReports(t *testing.T) {
 	b := newBench(t)
-	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "java", Properties: []*commonv3.KeyStringValuePair{property("language", "java")}})
-	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "python", Properties: []*commonv3.KeyStringValuePair{property("language", "python")}})
+	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "java",
+		Properties: []*commonv3.KeyStringValuePair{property("language", "java")}})
+	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "python",
+		Properties: []*commonv3.KeyStringValuePair{property("language", "python")}})
 	task := b.task("/checkout")
 	if name, list := args(t, b.jvm("jvm", start)); name != "ProfileTaskQuery" || list[1][1] != task.ID {
 		t.Errorf("reply to metrics: %s %v", name, list)
@@ -130,7 +133,8 @@ func TestFinish(t *testing.T) {
 	task := b.task("/checkout")
 	client := profilev3.NewProfileTaskClient(b.conn)
 	for _, id := range []string{task.ID, "1_unknown", ""} {
-		if _, err := client.ReportTaskFinish(b.ctx, &profilev3.ProfileTaskFinishReport{Service: "shop", ServiceInstance: "shop-1", TaskId: id}); err != nil {
+		if _, err := client.ReportTaskFinish(b.ctx, &profilev3.ProfileTaskFinishReport{Service: "shop", ServiceInstance: "shop-1",
+			TaskId: id}); err != nil {
 			t.Errorf("finish of %q: %v", id, err)
 		}
 	}
@@ -153,14 +157,16 @@ func TestOtherKindsOfTask(t *testing.T) {
 	}
 	ask := map[string]func(instance string) *commonv3.Commands{
 		"AsyncProfilerTaskQuery": func(instance string) *commonv3.Commands {
-			reply, err := asyncv10.NewAsyncProfilerTaskClient(b.conn).GetAsyncProfilerTaskCommands(b.ctx, &asyncv10.AsyncProfilerTaskCommandQuery{Service: "shop", ServiceInstance: instance})
+			reply, err := asyncv10.NewAsyncProfilerTaskClient(b.conn).GetAsyncProfilerTaskCommands(b.ctx,
+				&asyncv10.AsyncProfilerTaskCommandQuery{Service: "shop", ServiceInstance: instance})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return reply
 		},
 		"PprofTaskQuery": func(instance string) *commonv3.Commands {
-			reply, err := pprofv10.NewPprofTaskClient(b.conn).GetPprofTaskCommands(b.ctx, &pprofv10.PprofTaskCommandQuery{Service: "shop", ServiceInstance: instance})
+			reply, err := pprofv10.NewPprofTaskClient(b.conn).GetPprofTaskCommands(b.ctx,
+				&pprofv10.PprofTaskCommandQuery{Service: "shop", ServiceInstance: instance})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,8 +174,10 @@ func TestOtherKindsOfTask(t *testing.T) {
 		},
 	}
 	want := map[string][][2]string{
-		"AsyncProfilerTaskQuery": {{"TaskId", async.ID}, {"Duration", "15"}, {"ExecArgs", "event=cpu,alloc,interval=1ms"}, {"CreateTime", fmt.Sprint(async.Created)}},
-		"PprofTaskQuery":         {{"TaskId", pprof.ID}, {"Events", "mutex"}, {"Duration", "2"}, {"CreateTime", fmt.Sprint(pprof.Created)}, {"DumpPeriod", "7"}},
+		"AsyncProfilerTaskQuery": {{"TaskId", async.ID}, {"Duration", "15"}, {"ExecArgs", "event=cpu,alloc,interval=1ms"},
+			{"CreateTime", fmt.Sprint(async.Created)}},
+		"PprofTaskQuery": {{"TaskId", pprof.ID}, {"Events", "mutex"}, {"Duration", "2"}, {"CreateTime", fmt.Sprint(pprof.Created)},
+			{"DumpPeriod", "7"}},
 	}
 	for kind, poll := range ask {
 		name, list := args(t, poll("shop-1"))
@@ -184,11 +192,13 @@ func TestOtherKindsOfTask(t *testing.T) {
 
 func TestInstances(t *testing.T) {
 	b := newBench(t)
-	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "shop-1", Layer: "MESH", Properties: []*commonv3.KeyStringValuePair{
-		property("language", "java"), property("OS Name", "Linux"), property("ipv4", "10.0.0.1"), property("ipv4", "10.0.0.2"),
-	}})
+	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "shop-1", Layer: "MESH",
+		Properties: []*commonv3.KeyStringValuePair{
+			property("language", "java"), property("OS Name", "Linux"), property("ipv4", "10.0.0.1"), property("ipv4", "10.0.0.2"),
+		}})
 	want := traceprof.Instance{Service: "shop", Name: "shop-1", Layer: "MESH", Language: "java", FirstSeen: start, LastSeen: start,
-		Properties: []traceprof.Property{{Key: "language", Value: "java"}, {Key: "OS Name", Value: "Linux"}, {Key: "ipv4", Value: "10.0.0.1"}, {Key: "ipv4", Value: "10.0.0.2"}}}
+		Properties: []traceprof.Property{{Key: "language", Value: "java"}, {Key: "OS Name", Value: "Linux"}, {Key: "ipv4", Value: "10.0.0.1"},
+			{Key: "ipv4", Value: "10.0.0.2"}}}
 	got, _ := b.instance("shop", "shop-1")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -142,8 +142,9 @@ func TestUploadThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := stream.Send(&asyncv10.AsyncProfilerData{
-		MetaData: &asyncv10.AsyncProfilerMetaData{Service: "shop", ServiceInstance: "shop-1", TaskId: task.ID, Type: asyncv10.AsyncProfilingStatus_EXECUTION_TASK_ERROR},
-		Result:   &asyncv10.AsyncProfilerData_ErrorMessage{ErrorMessage: "perf_event_open failed"},
+		MetaData: &asyncv10.AsyncProfilerMetaData{Service: "shop", ServiceInstance: "shop-1", TaskId: task.ID,
+			Type: asyncv10.AsyncProfilingStatus_EXECUTION_TASK_ERROR},
+		Result: &asyncv10.AsyncProfilerData_ErrorMessage{ErrorMessage: "perf_event_open failed"},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,10 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	t := &Tracing{Dispatcher: traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{}), intake: traceprof.NewIntake(traces, o.Intake)}
 	recordings := uploads.New(st, uploads.Options{Ingest: o.Ingest})
 	agents := skywalking.New(skywalking.Options{Store: traces, Dispatcher: t.Dispatcher, Intake: t.intake, Uploads: recordings, Log: o.Log})
-	clients := graphql.New(graphql.Options{Store: traces, Dispatcher: t.Dispatcher, Uploads: recordings, Version: o.Version, TTL: o.TTL, Log: o.Log})
-	finished := ingest.NewTraceTasks(traces, st, ingest.TraceOptions{Normalizer: o.Ingest.Normalizer, Report: func(r ingest.Result) { logTask(o.Log, r) }})
+	clients := graphql.New(graphql.Options{Store: traces, Dispatcher: t.Dispatcher, Uploads: recordings, Version: o.Version, TTL: o.TTL,
+		Log: o.Log})
+	finished := ingest.NewTraceTasks(traces, st, ingest.TraceOptions{Normalizer: o.Ingest.Normalizer,
+		Report: func(r ingest.Result) { logTask(o.Log, r) }})
 	t.Parts = []server.Part{agents.Part(), clients.Part(),
 		{Name: "tasks", Run: untilEnd(finished.Run)},
 		{Name: "delivery", Run: t.watch(o.Log)},

@@ -95,7 +95,8 @@ func TestExpire(t *testing.T) {
 	st := mem.New()
 	old, young := int64(1000), time.Now().UnixMilli()
 	for i, start := range []int64{old, young} {
-		_, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: string(rune('a' + i)), ServiceID: "s", Created: start, Start: start, Duration: traceprof.Minute})
+		_, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: string(rune('a' + i)), ServiceID: "s",
+			Created: start, Start: start, Duration: traceprof.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

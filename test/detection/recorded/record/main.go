@@ -72,12 +72,14 @@ func (s *session) sides(testdata string, onlyHead bool) error {
 			return err
 		}
 		kept := filepath.Join(s.work, side.commit)
-		results, err := s.bench(kept, "--count", strconv.Itoa(side.runs), "--", "go", "test", "-trimpath", "-cpu", "1", "-benchtime", iterations, ".")
+		results, err := s.bench(kept, "--count", strconv.Itoa(side.runs), "--", "go", "test", "-trimpath", "-cpu", "1", "-benchtime", iterations,
+			".")
 		if err != nil {
 			return err
 		}
 		for i := range side.runs {
-			if results, err = keep(filepath.Join(kept, strconv.Itoa(i+1)), filepath.Join(testdata, "runs", fmt.Sprintf("%03d", side.before+i+1)), results); err != nil {
+			if results, err = keep(filepath.Join(kept, strconv.Itoa(i+1)), filepath.Join(testdata, "runs", fmt.Sprintf("%03d", side.before+i+1)),
+				results); err != nil {
 				return err
 			}
 		}
@@ -93,7 +95,8 @@ func (s *session) turns(testdata string) error {
 		return err
 	}
 	kept := filepath.Join(s.work, "kept")
-	results, err := s.bench(kept, "--base", c.Base, "--count", strconv.Itoa(recorded.TurnRuns), "--", "go", "test", "-trimpath", "-benchtime", "500ms", ".")
+	results, err := s.bench(kept, "--base", c.Base, "--count", strconv.Itoa(recorded.TurnRuns), "--", "go", "test", "-trimpath", "-benchtime",
+		"500ms", ".")
 	if err != nil {
 		return err
 	}

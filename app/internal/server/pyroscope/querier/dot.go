@@ -33,7 +33,8 @@ func dotGraph(t *calltree.Tree, most int64) string {
 	fmt.Fprintf(&b, "digraph \"dendro\" {\nnode [shape=box];\ngraph [label=%s];\n",
 		quoteDot(fmt.Sprintf("%d %s, %s of %s functions", total, t.Type.Unit, words.Count(len(rows)), words.Count(all))))
 	for i, r := range rows {
-		fmt.Fprintf(&b, "n%d [label=%s];\n", i+1, quoteDot(fmt.Sprintf("%s\n%d (%s) of %d (%s)", t.Functions[r.Func].Name, r.Self, share(r.Self), r.Total, share(r.Total))))
+		fmt.Fprintf(&b, "n%d [label=%s];\n", i+1, quoteDot(fmt.Sprintf("%s\n%d (%s) of %d (%s)", t.Functions[r.Func].Name, r.Self, share(r.Self),
+			r.Total, share(r.Total))))
 	}
 	type edge struct{ from, to int }
 	calls := map[edge]int64{}

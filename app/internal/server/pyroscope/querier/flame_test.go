@@ -298,7 +298,8 @@ func TestEqualsGooglePprof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := again.SampleType[0].Type + "/" + again.SampleType[0].Unit + "/" + again.PeriodType.Type + "/" + again.PeriodType.Unit; got != "cpu/nanoseconds/cpu/nanoseconds" {
+	if got := again.SampleType[0].Type + "/" + again.SampleType[0].Unit + "/" + again.PeriodType.Type + "/" +
+		again.PeriodType.Unit; got != "cpu/nanoseconds/cpu/nanoseconds" {
 		t.Errorf("types %s", got)
 	}
 	if got := oracleValues(again); !maps.Equal(got, want) {

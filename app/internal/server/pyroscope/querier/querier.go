@@ -53,7 +53,8 @@ func (q *Querier) Routes() []server.Route {
 	for path, handler := range map[string]http.HandlerFunc{
 		"render": q.render, "render-diff": q.renderDiff, "label-values": q.labelValuesPage,
 	} {
-		routes = append(routes, server.Route{Pattern: "GET /pyroscope/" + path, Handler: handler, Needs: server.Reading, Problem: connect.WriteProblem})
+		routes = append(routes, server.Route{Pattern: "GET /pyroscope/" + path, Handler: handler, Needs: server.Reading,
+			Problem: connect.WriteProblem})
 	}
 	return append(routes, server.Route{Pattern: "GET /ready", Handler: http.HandlerFunc(ready), Needs: server.Nothing, Kind: server.Outside})
 }
@@ -84,9 +85,11 @@ func (q *Querier) service() *connect.Service {
 	add("LabelValues", "LabelValuesRequest", "NamesResponse", wire.Shape{1: text, 2: text, 3: number, 4: number}, q.labelValues)
 	add("Series", "SeriesRequest", "SeriesResponse", wire.Shape{1: text, 2: text, 3: number, 4: number}, q.series)
 	add("SelectSeries", "SelectSeriesRequest", "SelectSeriesResponse", selectSeriesShape, q.selectSeries)
-	add("SelectMergeStacktraces", "SelectMergeStacktracesRequest", "SelectMergeStacktracesResponse", stacktracesShape, q.selectMergeStacktraces)
+	add("SelectMergeStacktraces", "SelectMergeStacktracesRequest", "SelectMergeStacktracesResponse", stacktracesShape,
+		q.selectMergeStacktraces)
 	add("SelectMergeProfile", "SelectMergeProfileRequest", "PProfile", mergeProfileShape, q.selectMergeProfile)
-	add("SelectMergeSpanProfile", "SelectMergeSpanProfileRequest", "SelectMergeSpanProfileResponse", spanProfileShape, q.selectMergeSpanProfile)
+	add("SelectMergeSpanProfile", "SelectMergeSpanProfileRequest", "SelectMergeSpanProfileResponse", spanProfileShape,
+		q.selectMergeSpanProfile)
 	add("Diff", "DiffRequest", "DiffResponse", wire.Shape{1: text, 2: text}, q.diff)
 	add("GetProfileStats", "Empty", "GetProfileStatsResponse", wire.Shape{}, q.profileStats)
 	add("AnalyzeQuery", "AnalyzeQueryRequest", "AnalyzeQueryResponse", wire.Shape{2: number, 3: number, 4: text}, q.analyzeQuery)
@@ -178,7 +181,8 @@ func typesOf(list []continuous.Series) (types []continuous.Type) {
 }
 
 // ownNames are the labels that a series has besides its own.
-var ownNames = []string{"__name__", "__period_type__", "__period_unit__", continuous.TypeLabel, "__service_name__", "__type__", "__unit__", continuous.ServiceLabel}
+var ownNames = []string{"__name__", "__period_type__", "__period_unit__", continuous.TypeLabel, "__service_name__", "__type__", "__unit__",
+	continuous.ServiceLabel}
 
 // namesOf returns the labels of a series that a client knows, in any order.
 func namesOf(s *continuous.Series, allUTF8 bool) []string {

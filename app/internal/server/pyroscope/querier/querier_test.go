@@ -47,7 +47,8 @@ func mustType(id string) continuous.Type {
 // window returns a window of stacks, written `main;work 10`.
 func window(typ continuous.Type, start time.Time, service string, labels continuous.Labels, stacks ...string) *continuous.Window {
 	w := &continuous.Window{Series: continuous.Series{Service: service, Type: typ, Labels: labels}, Start: start, Length: 15 * time.Second,
-		Type: profile.ValueType{Name: "cpu", Unit: typ.SampleUnit, Original: typ.SampleType, Period: 10_000_000, PeriodUnit: "nanoseconds", PeriodName: "cpu"}}
+		Type: profile.ValueType{Name: "cpu", Unit: typ.SampleUnit, Original: typ.SampleType, Period: 10_000_000, PeriodUnit: "nanoseconds",
+			PeriodName: "cpu"}}
 	if typ == heapType {
 		w.Type = profile.ValueType{Name: "live", Unit: "bytes", Original: "inuse_space", Period: 524288, PeriodUnit: "bytes", PeriodName: "space"}
 	}
@@ -199,11 +200,13 @@ func TestRequests(t *testing.T) {
 // TestNobodyWithoutToken: the queries need the token for reading.
 func TestNobodyWithoutToken(t *testing.T) {
 	q := New(storeOf(t, windows()...))
-	s, err := server.New(server.Options{HTTPToken: "writing-token-0123", ReadToken: "reading-token-0123"}, server.Part{Name: "querier", Routes: q.Routes()})
+	s, err := server.New(server.Options{HTTPToken: "writing-token-0123", ReadToken: "reading-token-0123"},
+		server.Part{Name: "querier", Routes: q.Routes()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong-token-0123456": http.StatusUnauthorized, "reading-token-0123": http.StatusOK} {
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong-token-0123456": http.StatusUnauthorized,
+		"reading-token-0123": http.StatusOK} {
 		for _, file := range []string{"health", "stacktraces", "render"} {
 			r, w := request(t, "testdata/requests/"+file+".txt"), httptest.NewRecorder()
 			if token != "" {
@@ -236,7 +239,8 @@ func TestQueryEnds(t *testing.T) {
 
 // TestHostileLabels: what clients send and what programs pushed is text everywhere.
 func TestHostileLabels(t *testing.T) {
-	hostile := []string{"<script>alert(1)</script>", "' OR '1'='1' -- DROP TABLE series", "\"} | {\"", "\x00\x1b[31m\r\n", strings.Repeat("long", 1<<16), "\\\"", "日本"}
+	hostile := []string{"<script>alert(1)</script>", "' OR '1'='1' -- DROP TABLE series", "\"} | {\"", "\x00\x1b[31m\r\n",
+		strings.Repeat("long", 1<<16), "\\\"", "日本"}
 	var list []*continuous.Window
 	for i, v := range hostile {
 		labels := continuous.Labels{{Name: v, Value: v}, {Name: "zone", Value: v}}

@@ -14,7 +14,8 @@ import (
 const second = 1000
 
 // CreateAsyncProfilerTask answers Mutation.createAsyncProfilerTask.
-func (r *resolver) CreateAsyncProfilerTask(ctx context.Context, in query.AsyncProfilerTaskCreationRequest) (*query.AsyncProfilerTaskCreationResult, error) {
+func (r *resolver) CreateAsyncProfilerTask(ctx context.Context,
+	in query.AsyncProfilerTaskCreationRequest) (*query.AsyncProfilerTaskCreationResult, error) {
 	o := traceprof.TaskSpec{Kind: traceprof.AsyncKind, ServiceID: in.ServiceID, Duration: int64(in.Duration) * second}
 	for _, e := range in.Events {
 		o.Events = append(o.Events, string(e))
@@ -33,7 +34,8 @@ func (r *resolver) CreateAsyncProfilerTask(ctx context.Context, in query.AsyncPr
 }
 
 // QueryAsyncProfilerTaskList answers Query.queryAsyncProfilerTaskList.
-func (r *resolver) QueryAsyncProfilerTaskList(ctx context.Context, in query.AsyncProfilerTaskListRequest) (*query.AsyncProfilerTaskListResult, error) {
+func (r *resolver) QueryAsyncProfilerTaskList(ctx context.Context,
+	in query.AsyncProfilerTaskListRequest) (*query.AsyncProfilerTaskListResult, error) {
 	tasks, err := r.recordTasks(ctx, traceprof.AsyncKind, in.ServiceID, in.QueryDuration, in.Limit)
 	if err != nil {
 		return nil, err

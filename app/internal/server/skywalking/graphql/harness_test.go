@@ -84,9 +84,11 @@ func (b *bench) seed() {
 	ctx := b.Context()
 	b.must(b.store.PutInstances(ctx,
 		traceprof.Instance{Service: "shop", Name: "shop-1", Language: "java", FirstSeen: start - 3_600_000, LastSeen: start - 1000,
-			Properties: []traceprof.Property{{Key: "OS Name", Value: "Linux"}, {Key: "language", Value: "java"}, {Key: "ipv4", Value: "10.0.0.1"}, {Key: "ipv4", Value: "10.0.0.2"}}},
+			Properties: []traceprof.Property{{Key: "OS Name", Value: "Linux"}, {Key: "language", Value: "java"}, {Key: "ipv4", Value: "10.0.0.1"},
+				{Key: "ipv4", Value: "10.0.0.2"}}},
 		traceprof.Instance{Service: "shop", Name: "shop-2", Language: "rust", FirstSeen: start - 7_200_000, LastSeen: start - 5_400_000},
-		traceprof.Instance{Service: "eu::cart", Name: "cart-1", Language: "python", Layer: "FAAS", FirstSeen: start - 1000, LastSeen: start - 1000}))
+		traceprof.Instance{Service: "eu::cart", Name: "cart-1", Language: "python", Layer: "FAAS", FirstSeen: start - 1000,
+			LastSeen: start - 1000}))
 	entry := segment("s1", "t1", start-60_000, []string{"order", "paid"},
 		spanInput{id: 1, parent: 0, name: "Cache/get", kind: agentv3.SpanType_Exit, from: 10, to: 20, component: 7, peer: "redis:6379"},
 		spanInput{id: 0, parent: -1, name: "GET:/checkout", kind: agentv3.SpanType_Entry, to: 180, component: 1, ref: &agentv3.SegmentReference{
@@ -94,14 +96,17 @@ func (b *bench) seed() {
 	thread := segment("s2", "t1", start-59_950, nil,
 		spanInput{id: 0, parent: -1, name: "Thread/run", kind: agentv3.SpanType_Local, to: 100, component: 4711, ref: &agentv3.SegmentReference{
 			RefType: agentv3.RefType_CrossThread, TraceId: "t1", ParentTraceSegmentId: "s1", ParentSpanId: 0}})
-	other := segment("s3", "t2", start-30_000, nil, spanInput{id: 0, parent: -1, name: "GET:/checkout", kind: agentv3.SpanType_Entry, to: 40, component: 1})
+	other := segment("s3", "t2", start-30_000, nil, spanInput{id: 0, parent: -1, name: "GET:/checkout", kind: agentv3.SpanType_Entry, to: 40,
+		component: 1})
 	other.Error = true
 	b.must(b.store.PutSegments(ctx, entry, thread, other))
 	for _, o := range []traceprof.TaskSpec{
 		{Kind: traceprof.TraceKind, ServiceID: ids.Service("shop"), Service: "shop", Endpoint: "GET:/checkout", Start: start - 120_000,
 			Duration: traceprof.Minute, Period: 10, MaxSegments: 5},
-		{Kind: traceprof.AsyncKind, ServiceID: ids.Service("shop"), Service: "shop", Duration: 60_000, Events: []string{"CPU", "ALLOC"}, Instances: []string{"shop-1", "shop-2"}},
-		{Kind: traceprof.PprofKind, ServiceID: ids.Service("shop"), Service: "shop", Duration: traceprof.Minute, Events: []string{"CPU"}, Instances: []string{"shop-1"}},
+		{Kind: traceprof.AsyncKind, ServiceID: ids.Service("shop"), Service: "shop", Duration: 60_000, Events: []string{"CPU", "ALLOC"},
+			Instances: []string{"shop-1", "shop-2"}},
+		{Kind: traceprof.PprofKind, ServiceID: ids.Service("shop"), Service: "shop", Duration: traceprof.Minute, Events: []string{"CPU"},
+			Instances: []string{"shop-1"}},
 	} {
 		o := b.order(o)
 		b.must(b.store.AppendLog(ctx,
@@ -204,7 +209,8 @@ func recording(t testing.TB, kind traceprof.Kind) []byte {
 		}
 		return data
 	}
-	p, err := folded.NewDecoder().Decode(strings.NewReader("main;work 5\nmain;rest \"quoted\" <init> 2\n"), profile.NewSymbols(), profile.Limits{})
+	p, err := folded.NewDecoder().Decode(strings.NewReader("main;work 5\nmain;rest \"quoted\" <init> 2\n"), profile.NewSymbols(),
+		profile.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

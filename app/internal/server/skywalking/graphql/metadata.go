@@ -168,7 +168,8 @@ func instance(i *traceprof.Instance) *query.ServiceInstance {
 const maxEndpoints = 10_000
 
 // FindEndpoint answers Query.findEndpoint.
-func (r *resolver) FindEndpoint(ctx context.Context, keyword *string, serviceID string, limit int, d *query.Duration) ([]*query.Endpoint, error) {
+func (r *resolver) FindEndpoint(ctx context.Context, keyword *string, serviceID string, limit int, d *query.Duration) ([]*query.Endpoint,
+	error) {
 	during, err := spanOf(d)
 	if err != nil {
 		return nil, err
@@ -236,11 +237,13 @@ func (r *resolver) GetEndpointInfo(_ context.Context, id string) (*query.Endpoin
 }
 
 // ListInstancesByName answers Query.listInstancesByName.
-func (r *resolver) ListInstancesByName(ctx context.Context, d query.Duration, service query.ServiceCondition) ([]*query.ServiceInstance, error) {
+func (r *resolver) ListInstancesByName(ctx context.Context, d query.Duration, service query.ServiceCondition) ([]*query.ServiceInstance,
+	error) {
 	return r.ListInstances(ctx, d, ids.Service(service.ServiceName))
 }
 
 // FindEndpointByName answers Query.findEndpointByName.
-func (r *resolver) FindEndpointByName(ctx context.Context, keyword *string, service query.ServiceCondition, limit int, d *query.Duration) ([]*query.Endpoint, error) {
+func (r *resolver) FindEndpointByName(ctx context.Context, keyword *string, service query.ServiceCondition, limit int,
+	d *query.Duration) ([]*query.Endpoint, error) {
 	return r.FindEndpoint(ctx, keyword, ids.Service(service.ServiceName), limit, d)
 }

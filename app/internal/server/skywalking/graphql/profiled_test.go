@@ -113,7 +113,8 @@ func TestInOrder(t *testing.T) {
 		want  string
 	}{
 		{"as agents send them", []*query.Span{at("a2", 30, 0, ""), at("a1", 10, 0, ""), at("a0", 0, -1, "")}, "a0 a1 a2"},
-		{"through processes", []*query.Span{at("b0", 12, -1, "a1"), at("a0", 0, -1, ""), at("a1", 10, 0, ""), at("b1", 13, 0, ""), at("a2", 20, 0, "")}, "a0 a1 b0 b1 a2"},
+		{"through processes", []*query.Span{at("b0", 12, -1, "a1"), at("a0", 0, -1, ""), at("a1", 10, 0, ""), at("b1", 13, 0, ""),
+			at("a2", 20, 0, "")}, "a0 a1 b0 b1 a2"},
 		{"a clock that is behind", []*query.Span{at("b0", -50, -1, "a1"), at("a0", 0, -1, ""), at("a1", 10, 0, "")}, "a0 a1 b0"},
 		{"a caller that is not there", []*query.Span{at("b0", 5, -1, "x1"), at("a1", 3, 0, "")}, "a1 b0"},
 		{"a circle", []*query.Span{at("a0", 0, -1, "b0"), at("b0", 1, -1, "a0"), at("c0", 2, -1, "c0")}, "c0 a0 b0"},

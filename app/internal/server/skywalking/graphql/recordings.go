@@ -17,7 +17,8 @@ import (
 // fields are in asyncprofiler.go and pprof.go.
 
 // record creates a task that profiles instances, given by their ids.
-func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs []string) (traceprof.Task, *traceprof.RefusedError, error) {
+func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs []string) (traceprof.Task, *traceprof.RefusedError,
+	error) {
 	for _, id := range instanceIDs {
 		_, name, err := ids.ParseInstance(id)
 		if err != nil {
@@ -30,7 +31,8 @@ func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs
 
 // recordTasks returns the tasks of a kind that were created for a service in a range of
 // time, newest first.
-func (r *resolver) recordTasks(ctx context.Context, kind traceprof.Kind, serviceID string, d *query.Duration, limit *int) ([]traceprof.Task, error) {
+func (r *resolver) recordTasks(ctx context.Context, kind traceprof.Kind, serviceID string, d *query.Duration,
+	limit *int) ([]traceprof.Task, error) {
 	during, err := spanOf(d)
 	if err != nil {
 		return nil, err
@@ -101,7 +103,8 @@ func (r *resolver) progress(ctx context.Context, id string, kind traceprof.Kind)
 }
 
 // tree returns the sum of the instances' recordings for a task, or nil.
-func (r *resolver) tree(ctx context.Context, id string, kind traceprof.Kind, instances []string, event uploads.Event) (*uploads.Tree, error) {
+func (r *resolver) tree(ctx context.Context, id string, kind traceprof.Kind, instances []string, event uploads.Event) (*uploads.Tree,
+	error) {
 	t, _, err := r.task(ctx, id, kind)
 	if err != nil || t == nil || r.uploads == nil {
 		return nil, err

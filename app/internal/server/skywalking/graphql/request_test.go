@@ -33,14 +33,16 @@ func TestRequests(t *testing.T) {
 		{"an array", "application/json", `[{"query":"{version}"}]`, 400, "the body is no request: an object with \"query\" is expected, not array"},
 		{"no JSON", "application/json", `{"query":`, 400, "the body is no request"},
 		{"two bodies", "application/json", `{"query":"{version}"}{}`, 400, "the body is no request"},
-		{"variables that are none", "application/json", `{"query":"{version}","variables":[1]}`, 400, "the body is no request: \"variables\" cannot be array"},
+		{"variables that are none", "application/json", `{"query":"{version}","variables":[1]}`, 400,
+			"the body is no request: \"variables\" cannot be array"},
 		{"too large", "application/json", `{"query":"` + strings.Repeat(" ", maxBody) + `"}`, 413, "{"},
 	} {
 		r := b.post(tt.contentType, tt.body)
 		if r.status != tt.status || !strings.HasPrefix(r.body, tt.want) || tt.status == 200 && r.body != tt.want {
 			t.Errorf("%s: %d %s", tt.name, r.status, r.body)
 		}
-		if got := r.header.Get("Content-Type"); tt.status == 200 && got != "application/json" || tt.status == 400 && !strings.HasPrefix(got, "text/plain") {
+		if got := r.header.Get("Content-Type"); tt.status == 200 && got != "application/json" ||
+			tt.status == 400 && !strings.HasPrefix(got, "text/plain") {
 			t.Errorf("%s: content type %q", tt.name, got)
 		}
 	}
@@ -102,7 +104,8 @@ func TestErrors(t *testing.T) {
 		{"an enum", "query ($d: Duration!) { getAllServices(duration: $d) { id } }", `{"d": {"start": "2023-11-14", "end": "2023-11-14", "step": "YEAR"}}`, 200, invalid, "YEAR is not a valid Step", "", 1, 8},
 		{"a time", "query ($d: Duration!) { listInstances(serviceId: \"c2hvcA==.1\", duration: $d) { id } }", `{"d": {"start": "2023-11-14 22", "end": "2023-11-14", "step": "DAY"}}`, 200, invalid, "is not of the form 2006-01-02", "", 1, 25},
 		{"an id", "query {\n  x: findEndpoint(serviceId: \"shop\", limit: 1) { id }\n}", "null", 200, dataFetching, `Exception while fetching data (/x) : service id "shop"`, "x", 2, 3},
-		{"an argument that only the schema lets be null", "mutation { createProfileTask { id } }", "null", 200, dataFetching, "Exception while fetching data (/createProfileTask) : creationRequest cannot be null", "createProfileTask", 1, 12},
+		{"an argument that only the schema lets be null", "mutation { createProfileTask { id } }", "null", 200, dataFetching,
+			"Exception while fetching data (/createProfileTask) : creationRequest cannot be null", "createProfileTask", 1, 12},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := b.ask(tt.document, tt.variables)
@@ -166,7 +169,8 @@ func TestRoster(t *testing.T) {
 // TestServed: the routes, with the server around them.
 func TestServed(t *testing.T) {
 	b := newBench(t)
-	s, err := server.New(server.Options{HTTPListen: "127.0.0.1:0", HTTPToken: "secret-0123456789", ReadToken: "reader-0123456789"}, b.handler.Part())
+	s, err := server.New(server.Options{HTTPListen: "127.0.0.1:0", HTTPToken: "secret-0123456789", ReadToken: "reader-0123456789"},
+		b.handler.Part())
 	b.must(err)
 	b.must(s.Listen())
 	ctx, cancel := context.WithCancel(context.Background())

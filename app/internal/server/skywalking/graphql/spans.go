@@ -21,7 +21,8 @@ func spansOf(s *traceprof.Segment) []*query.Span {
 	}
 	list := make([]*query.Span, 0, len(m.GetSpans()))
 	for _, in := range m.GetSpans() {
-		name, peer, component, layer, failed := in.GetOperationName(), in.GetPeer(), componentName(in.GetComponentId()), in.GetSpanLayer().String(), in.GetIsError()
+		name, peer, component, layer, failed := in.GetOperationName(), in.GetPeer(), componentName(in.GetComponentId()),
+			in.GetSpanLayer().String(), in.GetIsError()
 		out := &query.Span{
 			TraceID: s.Trace, SegmentID: s.ID, SpanID: int(in.GetSpanId()), ParentSpanID: int(in.GetParentSpanId()),
 			ServiceCode: s.Service, ServiceInstanceName: s.Instance, StartTime: in.GetStartTime(), EndTime: in.GetEndTime(),
@@ -29,7 +30,8 @@ func spansOf(s *traceprof.Segment) []*query.Span {
 			Refs: []*query.Ref{}, Tags: pairs(in.GetTags()), Logs: []*query.LogEntity{}, AttachedEvents: []*query.SpanAttachedEvent{},
 		}
 		for _, r := range in.GetRefs() {
-			ref := &query.Ref{TraceID: r.GetTraceId(), ParentSegmentID: r.GetParentTraceSegmentId(), ParentSpanID: int(r.GetParentSpanId()), Type: query.RefTypeCrossProcess}
+			ref := &query.Ref{TraceID: r.GetTraceId(), ParentSegmentID: r.GetParentTraceSegmentId(), ParentSpanID: int(r.GetParentSpanId()),
+				Type: query.RefTypeCrossProcess}
 			if r.GetRefType() == agentv3.RefType_CrossThread {
 				ref.Type = query.RefTypeCrossThread
 			}

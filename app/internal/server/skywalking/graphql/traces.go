@@ -202,7 +202,8 @@ func (r *resolver) QueryTraces(ctx context.Context, in *query.TraceQueryConditio
 	if err != nil {
 		return nil, err
 	}
-	out := &query.TraceList{Traces: []*query.TraceV2{}, RetrievedTimeRange: &query.RetrievedTimeRange{StartTime: c.during.from, EndTime: c.during.to}}
+	out := &query.TraceList{Traces: []*query.TraceV2{},
+		RetrievedTimeRange: &query.RetrievedTimeRange{StartTime: c.during.from, EndTime: c.during.to}}
 	for _, id := range page {
 		trace, err := r.QueryTrace(ctx, id, nil, nil)
 		if err != nil {

@@ -91,7 +91,8 @@ func TestLatency(t *testing.T) {
 }
 
 func TestComponents(t *testing.T) {
-	for id, want := range map[int32]string{0: "Unknown", 1: "Tomcat", 5001: "ServiceCombMesher", 5011: "Unknown", 5012: "GoMysql", 7001: "Flask", -1: "Unknown", 1 << 30: "Unknown"} {
+	for id, want := range map[int32]string{0: "Unknown", 1: "Tomcat", 5001: "ServiceCombMesher", 5011: "Unknown", 5012: "GoMysql",
+		7001: "Flask", -1: "Unknown", 1 << 30: "Unknown"} {
 		if got := componentName(id); got != want {
 			t.Errorf("%d: %s, want %s", id, got, want)
 		}

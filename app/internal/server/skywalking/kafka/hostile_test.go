@@ -61,7 +61,8 @@ func TestBombs(t *testing.T) {
 func TestHostileBroker(t *testing.T) {
 	huge := make([]byte, 4)
 	binary.BigEndian.PutUint32(huge, 1<<31-1)
-	for name, answer := range map[string][]byte{"nothing": nil, "garbage": bytes.Repeat([]byte{0xff}, 1<<16), "a huge length": append(huge, make([]byte, 1<<20)...), "HTTP": []byte("HTTP/1.1 400 Bad Request\r\n\r\n")} {
+	for name, answer := range map[string][]byte{"nothing": nil, "garbage": bytes.Repeat([]byte{0xff}, 1<<16),
+		"a huge length": append(huge, make([]byte, 1<<20)...), "HTTP": []byte("HTTP/1.1 400 Bad Request\r\n\r\n")} {
 		t.Run(name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

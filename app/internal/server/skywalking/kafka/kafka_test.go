@@ -247,8 +247,9 @@ func TestTopics(t *testing.T) {
 		t.Fatal(diff)
 	}
 	c.produce(prefix+"profilings", c.snapshots("t", "s", 0, 30)...)
-	c.produce(prefix+"segments", record(t, "s", &agentv3.SegmentObject{TraceId: "trace", TraceSegmentId: "s", Service: "shop", ServiceInstance: "shop-1",
-		Spans: []*agentv3.SpanObject{{OperationName: "/buy", StartTime: 1, EndTime: 2}}}))
+	c.produce(prefix+"segments", record(t, "s", &agentv3.SegmentObject{TraceId: "trace", TraceSegmentId: "s", Service: "shop",
+		ServiceInstance: "shop-1",
+		Spans:           []*agentv3.SpanObject{{OperationName: "/buy", StartTime: 1, EndTime: 2}}}))
 	c.produce(prefix+"managements",
 		record(t, "register-shop-2", &managementv3.InstanceProperties{Service: "shop", ServiceInstance: "shop-2",
 			Properties: []*commonv3.KeyStringValuePair{{Key: "language", Value: "java"}}}),
@@ -394,7 +395,8 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for _, mechanism := range []string{"", "plain", "scram-sha-256", "scram-sha-512"} {
-		if _, err := kafka.New(skywalking.New(skywalking.Options{}), kafka.Options{Brokers: []string{"x:1"}, TLS: true, User: "u", Password: "p", Mechanism: mechanism}); err != nil {
+		if _, err := kafka.New(skywalking.New(skywalking.Options{}),
+			kafka.Options{Brokers: []string{"x:1"}, TLS: true, User: "u", Password: "p", Mechanism: mechanism}); err != nil {
 			t.Errorf("%q: %v", mechanism, err)
 		}
 	}

@@ -65,7 +65,8 @@ func unpack(src []byte, codec kgo.CompressionCodecType, most int64) ([]byte, err
 	case kgo.CodecLz4:
 		in = lz4.NewReader(bytes.NewReader(src))
 	case kgo.CodecZstd:
-		z, err := zstd.NewReader(bytes.NewReader(src), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
+		z, err := zstd.NewReader(bytes.NewReader(src), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(32<<20))
 		if err != nil {
 			return nil, err
 		}

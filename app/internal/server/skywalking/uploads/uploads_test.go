@@ -180,7 +180,8 @@ func TestPut(t *testing.T) {
 	st := mem.New()
 	up := uploads.New(st, uploads.Options{})
 	task := traceprof.Task{ID: "7_c2hvcA==.1", Kind: traceprof.AsyncKind, Service: "shop", Start: 1000}
-	for name, broken := range map[string][]byte{"garbage": []byte("garbage"), "cut": jfr[:len(jfr)/2], "empty": nil, "another format": []byte("a;b 3\n")} {
+	for name, broken := range map[string][]byte{"garbage": []byte("garbage"), "cut": jfr[:len(jfr)/2], "empty": nil,
+		"another format": []byte("a;b 3\n")} {
 		if err := up.Put(t.Context(), &task, "shop-1", broken); !errors.Is(err, uploads.ErrUnreadable) {
 			t.Errorf("%s: %v", name, err)
 		}

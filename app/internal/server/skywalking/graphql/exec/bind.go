@@ -50,7 +50,8 @@ func (e *Executor) bind(f *ast.FieldDefinition, m reflect.Value) error {
 		return fmt.Errorf("%w", errNoMethod)
 	}
 	t := m.Type()
-	if t.NumIn() != 1+len(f.Arguments) || t.In(0) != reflect.TypeFor[context.Context]() || t.NumOut() != 2 || t.Out(1) != reflect.TypeFor[error]() {
+	if t.NumIn() != 1+len(f.Arguments) || t.In(0) != reflect.TypeFor[context.Context]() || t.NumOut() != 2 ||
+		t.Out(1) != reflect.TypeFor[error]() {
 		return fmt.Errorf("the method is %s; want a context and %d arguments, a value and an error", t, len(f.Arguments))
 	}
 	for i, a := range f.Arguments {

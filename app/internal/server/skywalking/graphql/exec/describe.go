@@ -102,8 +102,10 @@ func describeReference(s *ast.Schema, t *ast.Type) values.Value {
 	}
 	empty := values.List(nil)
 	return later("__Type", func() map[string]values.Value {
-		return map[string]values.Value{"kind": values.Text(kind), "name": values.Null, "description": values.Null, "specifiedByURL": values.Null, "isOneOf": flag(false),
-			"fields": empty, "interfaces": empty, "possibleTypes": empty, "enumValues": empty, "inputFields": empty, "ofType": describeReference(s, of)}
+		return map[string]values.Value{"kind": values.Text(kind), "name": values.Null, "description": values.Null, "specifiedByURL": values.Null,
+			"isOneOf": flag(false),
+			"fields":  empty, "interfaces": empty, "possibleTypes": empty, "enumValues": empty, "inputFields": empty,
+			"ofType": describeReference(s, of)}
 	})
 }
 
@@ -154,12 +156,13 @@ func describeFields(s *ast.Schema, def *ast.Definition) values.Value {
 }
 
 func enumValues(def *ast.Definition) values.Value {
-	return kept(def.EnumValues, func(v *ast.EnumValueDefinition) ast.DirectiveList { return v.Directives }, func(v *ast.EnumValueDefinition) values.Value {
-		return values.Object("__EnumValue", deprecation(v.Directives, map[string]values.Value{
-			"name":        values.Text(v.Name),
-			"description": values.Text(v.Description),
-		}))
-	})
+	return kept(def.EnumValues, func(v *ast.EnumValueDefinition) ast.DirectiveList { return v.Directives },
+		func(v *ast.EnumValueDefinition) values.Value {
+			return values.Object("__EnumValue", deprecation(v.Directives, map[string]values.Value{
+				"name":        values.Text(v.Name),
+				"description": values.Text(v.Description),
+			}))
+		})
 }
 
 func inputFields(s *ast.Schema, def *ast.Definition) values.Value {

@@ -74,7 +74,8 @@ const inParallel = 16
 // mutation one after the other. It returns the data, null if a field that must have a value
 // has none, and the errors in the order of the fields. A panic of a resolver becomes the error
 // that recovered returns for it.
-func (e *Executor) Run(ctx context.Context, op *values.Operation, recovered func(ctx context.Context, p any) error) (values.Value, []*FieldError) {
+func (e *Executor) Run(ctx context.Context, op *values.Operation, recovered func(ctx context.Context, p any) error) (values.Value,
+	[]*FieldError) {
 	root, workers := e.schema.Query, inParallel
 	if op.Operation.Operation == ast.Mutation {
 		root, workers = e.schema.Mutation, 1
@@ -108,7 +109,8 @@ func (e *Executor) Run(ctx context.Context, op *values.Operation, recovered func
 }
 
 // root answers one field of Query or Mutation; nil: null.
-func (e *Executor) root(ctx context.Context, op *values.Operation, root *ast.Definition, f values.Field, recovered func(context.Context, any) error) (v values.Value, failed []*FieldError) {
+func (e *Executor) root(ctx context.Context, op *values.Operation, root *ast.Definition, f values.Field,
+	recovered func(context.Context, any) error) (v values.Value, failed []*FieldError) {
 	path := ast.Path{ast.PathName(f.Alias)}
 	defer func() {
 		if p := recover(); p != nil {

@@ -54,7 +54,8 @@ func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
 		var back string
-		if err := json.Unmarshal(Quote(s), &back); err != nil || back != strings.ToValidUTF8(s, "\uFFFD") && strings.ToValidUTF8(back, "") != back {
+		if err := json.Unmarshal(Quote(s), &back); err != nil ||
+			back != strings.ToValidUTF8(s, "\uFFFD") && strings.ToValidUTF8(back, "") != back {
 			t.Fatalf("%q: %q, %v", s, back, err)
 		}
 	})
@@ -102,7 +103,8 @@ func TestSelections(t *testing.T) {
 		{"nothing at all", "{ name @skip(if: true) }", `{}`},
 	} {
 		var out strings.Builder
-		if err := write(t.Context(), &out, forest(2, func(int) {}), tt.document); err != nil || out.String() != `{"before":1,"it":`+tt.want+`,"after":2}` {
+		if err := write(t.Context(), &out, forest(2, func(int) {}), tt.document); err != nil ||
+			out.String() != `{"before":1,"it":`+tt.want+`,"after":2}` {
 			t.Errorf("%s: %s %v", tt.name, &out, err)
 		}
 	}

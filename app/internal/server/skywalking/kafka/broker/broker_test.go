@@ -61,7 +61,8 @@ const startPatience = 3 * time.Minute
 
 // install returns the folder with Kafka's jars.
 func install(ctx context.Context) (string, error) {
-	return cache.Jars(ctx, "kafka-"+release+"-log4j-"+log4j, "org.apache.kafka:kafka_2.13:"+release, "org.apache.logging.log4j:log4j-slf4j-impl:"+log4j)
+	return cache.Jars(ctx, "kafka-"+release+"-log4j-"+log4j, "org.apache.kafka:kafka_2.13:"+release,
+		"org.apache.logging.log4j:log4j-slf4j-impl:"+log4j)
 }
 
 // broker is a Kafka of one node on a free port of the loopback interface.
@@ -93,7 +94,8 @@ func newBroker(t *testing.T) *broker {
 		t.Fatal(err)
 	}
 	lines := strings.Fields(string(id))
-	if out, err := b.java(ctx, "kafka.tools.StorageTool", "format", "-t", lines[len(lines)-1], "-c", "server.properties").CombinedOutput(); err != nil {
+	if out, err := b.java(ctx, "kafka.tools.StorageTool", "format", "-t", lines[len(lines)-1], "-c",
+		"server.properties").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Cleanup(func() { b.end(t, syscall.SIGTERM) })

@@ -103,7 +103,8 @@ func decode(t *testing.T, raw []byte, m proto.Message) {
 func serve(t *testing.T, b *broker, st traceprof.Store) (end func()) {
 	t.Helper()
 	intake := traceprof.NewIntake(st, traceprof.IntakeOptions{})
-	agents := skywalking.New(skywalking.Options{Store: st, Intake: intake, Dispatcher: traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})})
+	agents := skywalking.New(skywalking.Options{Store: st, Intake: intake,
+		Dispatcher: traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})})
 	fetcher, err := kafka.New(agents, kafka.Options{Brokers: []string{b.address}, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
