@@ -106,8 +106,8 @@ func (f *File) check(ctx context.Context) error {
 	switch {
 	case missing && f.opts.ReadOnly:
 		return NoStore(f.Path)
-	case missing && err == nil && time.Since(info.ModTime()) > creation:
-		return os.Remove(f.Path)
+	case missing && err == nil:
+		return f.awaitCreation(ctx)
 	case missing:
 		return nil
 	case err != nil:
@@ -118,6 +118,29 @@ func (f *File) check(ctx context.Context) error {
 		return nil
 	}
 	return f.hooks.Check(ctx)
+}
+
+// awaitCreation waits until whoever created the empty file has filled it. One that stays empty was
+// left, by a process that was killed before it wrote the first byte, and is removed.
+func (f *File) awaitCreation(ctx context.Context) error {
+	for {
+		info, err := os.Stat(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.Path, err)
+		case info.Size() > 0:
+			return f.hooks.Check(ctx)
+		case time.Since(info.ModTime()) > creation:
+			return os.Remove(f.Path)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // reopen opens the database and loads what its owner keeps of it.
