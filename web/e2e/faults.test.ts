@@ -123,7 +123,7 @@ describe.skipIf(missing)('faults', () => {
     const w = await world.page();
     await w.open(`${base}/benchmark?group=one&benchmark=new`);
     expect(await w.page.locator('main').innerText()).toMatch(/slower[\s\S]*since one-8/);
-    expect(await w.page.locator('.band .at').count()).toBe(1);
+    expect(await w.page.locator('.band').first().locator('.at').count()).toBe(1);
     await w.close();
   });
 

@@ -60,10 +60,11 @@ function label(c: Finding, name: (function_: string) => string): string {
   const h = c.headline;
   if (!h) return c.function ? name(c.function) : (c.note ?? kinds[c.kind]);
   const file = h.file?.replace(/.*[/\\]/, '');
-  return `${name(h.function)}${h.calls ? ` → ${name(h.calls)}` : ''}${file ? ` (${visible(file)}${h.call ? `:${h.call}` : ''})` : ''}`;
+  return `${name(h.function)}${h.calls ? ` → ${name(h.calls)}` : ''}${file ? ` (${visible(file)})` : ''}`;
 }
 
-/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:41)". */
+/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go)". Lists know no
+ *  lines of calls, which are read from original files: the evidence has them. */
 export function Title({ c, short = false }: { c: Finding; short?: boolean }) {
   const h = c.headline;
   if (short) return <span title={label(c, visible)}>{label(c, x => shortName(visible(x)))}</span>;
@@ -78,7 +79,7 @@ export function Title({ c, short = false }: { c: Finding; short?: boolean }) {
           <Fn name={h.calls} />
         </span>
       )}
-      {file && <small>{` (${visible(file)}${h.call ? `:${h.call}` : ''})`}</small>}
+      {file && <small>{` (${visible(file)})`}</small>}
     </span>
   );
 }
