@@ -115,6 +115,8 @@ class Lake(unittest.TestCase):
         want = ask("regressions")["findings"]
         got = [json.loads(r.finding) for r in lake.regressions(spark, place, PROGRAM).collect()]
         self.assertGreater(len(want), 0)
+        for f in want:  # a lake has no original files, and so no lines of calls
+            f.get("headline", {}).pop("call", None)
         self.assertEqual(sorted(got, key=lambda f: f["id"]), sorted(want, key=lambda f: f["id"]))
 
     @unittest.skipIf(POSTGRES, "of the directory")
