@@ -243,14 +243,15 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 	return nil
 }
 
-// jmhNumber returns a number, which may be in quotes; JMH writes "NaN" where there is none.
+// jmhNumber returns a number, which may be in quotes, or 0: JMH writes "NaN" where there is none.
 func jmhNumber(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true
 	case string:
-		f, err := strconv.ParseFloat(v, 64)
-		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+		if f, err := strconv.ParseFloat(v, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			return f, true
+		}
 	}
 	return 0, false
 }

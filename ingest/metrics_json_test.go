@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,9 @@ func TestJSONOfTools(t *testing.T) {
 		list, _ := m.Of(tt.group, tt.benchmark)
 		var got []string
 		for _, x := range list {
+			if math.IsNaN(x.Error) {
+				t.Errorf("%s: %s has no error, not NaN", tt.name, x.Name)
+			}
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %.4g %s %d %s", x.Name, x.Mean, x.Unit, x.N, x.Samples)))
 		}
 		if text := strings.Join(got, ", "); text != tt.want {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,6 +18,9 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 // halves are parts of the demo's runs that overlap.
 var halves = [][]string{{"--until", "2026-11-21T12:20:00Z"}, {"--since", "2026-11-21T12:16:00Z"}}
+
+// calls are lines of calls in findings: a lake has no original files to read them from.
+var calls = regexp.MustCompile(`"call":\d+,`)
 
 // TestMachines lets processes publish overlapping stores to a new lake with a catalog in
 // PostgreSQL at once, and expects the answers of one store with all runs.
@@ -78,7 +82,8 @@ func machines(t *testing.T, p *postgres, database, warehouse string, publishers 
 		for _, question := range []string{"top --benchmark checkout --type cpu --rows 0", "tree --benchmark checkout --type cpu", "regressions",
 			"runs"} {
 			args := append(strings.Fields(question), "-o", "json", "--store")
-			if diff := cmp.Diff(must(append(args, "all.duckdb")...), must(append(args, lake)...)); diff != "" {
+			want := calls.ReplaceAllString(must(append(args, "all.duckdb")...), "")
+			if diff := cmp.Diff(want, must(append(args, lake)...)); diff != "" {
 				t.Errorf("%s: %s", question, diff)
 			}
 		}
