@@ -13,7 +13,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the pictures and the outputs that pages show")
 
 // sessions are the pages that show commands with what they print.
-var sessions = []string{"README.md", "docs/config.md", "docs/method/diff.md", "docs/method/paper.md", "docs/method/trace-profiling.md", "docs/start/ci.md",
+var sessions = []string{"README.md", "docs/config.md", "docs/method/diff.md", "docs/method/paper.md", "docs/method/trace-profiling.md",
+	"docs/start/ci.md",
 	"docs/start/continuous.md", "docs/start/dumps.md", "docs/start/help.md", "docs/start/howto.md", "docs/start/research.md",
 	"docs/start/skywalking.md"}
 
