@@ -2,7 +2,6 @@ package traceprof
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -266,9 +265,13 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func abs(v int64) int64 { return max(v, -v) }
 
-// span formats a duration in ms, at most 292 years.
+// span formats a duration in ms, from two days on in days.
 func span(ms int64) string {
-	return (time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond).String()
+	const day = 24 * 60 * Minute
+	if ms >= 2*day {
+		return fmt.Sprintf("%d days", ms/day)
+	}
+	return (time.Duration(ms) * time.Millisecond).String()
 }
 
 func date(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC") }

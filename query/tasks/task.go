@@ -184,10 +184,11 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if err != nil {
 		return nil, err
 	}
-	notes, err := unseen(ctx, st, &t)
 	if t.OverWhenCreated() {
-		notes = append([]string{fmt.Sprintf("the task starts %s and was over when it was created: no agent receives it; leave out --start to start it now", words.Instant(t.Start))}, notes...)
+		return &CreatedTask{taskOf(t, now), []string{fmt.Sprintf(
+			"the task starts %s and was over when it was created: no agent receives it; leave out --start to start it now", words.Instant(t.Start))}}, nil
 	}
+	notes, err := unseen(ctx, st, &t)
 	return &CreatedTask{taskOf(t, now), notes}, err
 }
 
