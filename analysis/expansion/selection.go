@@ -26,7 +26,7 @@ type Selection interface {
 
 // Reason is what Selection.Weigh found about the function at the end of a context.
 type Reason struct {
-	Measure  string  `json:"measure"`  // what was measured: "recency", "mode", "depth"
+	Measure  string  `json:"measure"`  // "recency", "mode" or "depth"
 	Weight   float64 `json:"weight"`   // 0: does not count
 	Distance string  `json:"distance"` // how far from the history: "changed 2 days ago"
 }

@@ -256,7 +256,8 @@ func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(stri
 			return "", 0, fmt.Errorf("%s: not what py-spy 0.3 and newer write: %w", file, err)
 		}
 	}
-	shared["frames"], _ = json.Marshal(frames) // of what was decoded, as are those below
+	// What was decoded can be encoded.
+	shared["frames"], _ = json.Marshal(frames)
 	doc["shared"], _ = json.Marshal(shared)
 	doc["profiles"], _ = json.Marshal(profiles)
 	if data, err = json.Marshal(doc); err == nil {

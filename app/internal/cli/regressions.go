@@ -59,7 +59,7 @@ benchmark.`,
 	flags := addRequest(c, &r)
 	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together in place of following changes"
 	c.Flags().BoolVar(&all, "all", false, "also print unchanged benchmarks, accepted changes and, of two sides, moved and transient ones")
-	c.Flags().BoolVar(&full, "full", false, "print the evidence of what was ruled out")
+	c.Flags().BoolVar(&full, "full", false, "print why each other cause was ruled out")
 	code.addFlags(c)
 	out.addFlag(c, "text", "json", "md", "html")
 	c.RunE = func(c *cobra.Command, _ []string) error {

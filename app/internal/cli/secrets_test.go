@@ -85,7 +85,7 @@ func TestSecretsBelongToAddresses(t *testing.T) {
 		"a token for a repository's server": {store: "http://%s", message: "which only .dendro/config.json names"},
 		"a token file for it": {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""},
 			args: []string{"--token-file", "token"}, message: "which only .dendro/config.json names"},
-		"no token, so that there is nothing to protect": {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""},
+		"no token to protect": {store: "http://%s", env: map[string]string{"DENDRO_TOKEN": ""},
 			want: "GET /api/v1/info", message: "requires a token"},
 		"the password of a graph database": {store: "bolt://%s", message: "which only .dendro/config.json names"},
 		"a file with it": {store: "bolt://%s",
