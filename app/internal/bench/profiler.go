@@ -220,18 +220,11 @@ func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(stri
 	}
 	var doc, shared map[string]json.RawMessage
 	var frames, profiles []map[string]json.RawMessage
-	for _, part := range []struct {
-		text func() []byte
-		to   any
-	}{
-		{func() []byte { return data }, &doc},
-		{func() []byte { return doc["shared"] }, &shared},
-		{func() []byte { return shared["frames"] }, &frames},
-		{func() []byte { return doc["profiles"] }, &profiles},
-	} {
-		if err == nil {
-			err = json.Unmarshal(part.text(), part.to)
-		}
+	if err = json.Unmarshal(data, &doc); err == nil {
+		err = json.Unmarshal(doc["shared"], &shared)
+	}
+	if err == nil {
+		err = errors.Join(json.Unmarshal(shared["frames"], &frames), json.Unmarshal(doc["profiles"], &profiles))
 	}
 	if err != nil {
 		return "", 0, fmt.Errorf("%s: not what py-spy 0.3 and newer write: %w", file, err)
