@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"testing"
+
+	"github.com/dendroprof/dendro/calltree"
 )
 
 // TestNights is the short version of the suite nights: three of the seven benchmarks. The limits
@@ -53,16 +56,26 @@ func TestNightsOfOnePool(t *testing.T) {
 		t.Errorf("%+v and %+v", f.Clean, again.Clean)
 	}
 	p := newPool(testRand(), n.clean)
-	seen := map[string]int64{}
+	seen := map[string]calltree.Vector{}
 	for range n.clean {
 		night := p.draw()
-		seen[night.Profile.Hash] = night.Vector.Sum()
+		seen[night.Profile.Hash] = night.Vector
 	}
 	if len(seen) != len(n.clean) {
 		t.Errorf("%d of %d runs", len(seen), len(n.clean))
 	}
-	if night := p.draw(); night.Vector.Sum() == seen[night.Profile.Hash] || night.Profile.Sum != night.Vector.Sum() {
+	if night := p.draw(); reflect.DeepEqual(night.Vector, seen[night.Profile.Hash]) || night.Profile.Sum != night.Vector.Sum() {
 		t.Errorf("the same run again: %d samples, %d", night.Vector.Sum(), night.Profile.Sum)
+	}
+}
+
+// TestSimulateAgain: one plan is one history, to the order of its vectors.
+func TestSimulateAgain(t *testing.T) {
+	plan := Plan{Seed: 3, Nodes: 300, Runs: 4, K: 1, Samples: 2000, Kind: "none"}
+	a, _ := Simulate(plan)
+	b, _ := Simulate(plan)
+	if !reflect.DeepEqual(a.Vectors, b.Vectors) || !reflect.DeepEqual(a.Table, b.Table) {
+		t.Error("two histories of one plan differ")
 	}
 }
 

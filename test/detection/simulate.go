@@ -2,6 +2,7 @@ package detection
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -82,20 +83,15 @@ func (s *Simulated) cut(forest *calltree.Forest, sums []map[int32]int64) {
 			used[p] = true
 		}
 	}
-	var paths []int32
-	for p := range used {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	cut := forest.Cut(paths)
+	cut := forest.Cut(slices.Sorted(maps.Keys(used)))
 	s.Table = cut.Table
 	for i, c := range sums {
 		var v calltree.Vector
-		for p, x := range c {
+		for _, p := range slices.Sorted(maps.Keys(c)) { // one plan is one history: others draw per node of it
 			n, _ := cut.Node(p)
 			v.Nodes = append(v.Nodes, n)
-			v.Self = append(v.Self, x)
-			s.Profiles[i].Sum += x
+			v.Self = append(v.Self, c[p])
+			s.Profiles[i].Sum += c[p]
 		}
 		s.Vectors = append(s.Vectors, v)
 	}
