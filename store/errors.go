@@ -14,8 +14,8 @@ var (
 	// ErrReorganised: the store was compacted while the result of a statement was read; the
 	// same statement works again.
 	ErrReorganised = errors.New("the store was reorganised meanwhile: send the statement again")
-	// ErrOlder: an older Dendro wrote the store, and it was opened read-only; opening
-	// it for writing migrates it.
+	// ErrOlder: an older Dendro wrote the store, and it was opened read-only: opening
+	// it for writing brings it up to date. Or no release wrote it.
 	ErrOlder = errors.New("the store was written by an older version")
 	// ErrNewer: a newer Dendro wrote the store.
 	ErrNewer = errors.New("the store was written by a newer version")

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
 	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 )
@@ -52,16 +55,16 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 		return err
 	}
 	defer c.Exec("DETACH " + freshSQL)
-	if err := createTables(c, freshSQL+"."); err != nil {
-		return err
+	err := inCatalog(ctx, c, freshSQL, func() error { return c.WriteTx(func() error { return c.Exec(schema.After(0)) }) })
+	if err == nil {
+		err = c.Exec("INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews + "'")
 	}
-	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews +
-		"'"); err != nil {
+	if err != nil {
 		return err
 	}
 	beside := make(chan error, 1)
 	go func() { beside <- s.file.With(func(c *driver.Conn) error { return s.copyBeside(ctx, c) }) }()
-	err := profiles.Copy(ctx, s.profileStore, c, fresh, windows.Vectors{})
+	err = profiles.Copy(ctx, s.profileStore, c, fresh, windows.Vectors{})
 	if err = cmp.Or(err, <-beside); err != nil {
 		return err
 	}
@@ -78,11 +81,11 @@ func (s *Store) copyBeside(ctx context.Context, c *driver.Conn) error {
 	if err := traces.Copy(ctx, s.traceStore, c, fresh); err != nil {
 		return err
 	}
-	return viewsIn(ctx, c, freshSQL)
+	return inCatalog(ctx, c, freshSQL, func() error { return storeViews(ctx, c) }) // so that whoever opens it need not write
 }
 
-// viewsIn puts the views into an attached database, so that whoever opens it need not write.
-func viewsIn(ctx context.Context, c *driver.Conn, catalog string) error {
+// inCatalog calls f while an attached database is the one that statements mean.
+func inCatalog(ctx context.Context, c *driver.Conn, catalog string, f func() error) error {
 	name := ""
 	err := c.Query(ctx, "SELECT current_database()", nil, func(ch driver.Chunk) error {
 		name = ch.Texts(0)[0]
@@ -94,6 +97,38 @@ func viewsIn(ctx context.Context, c *driver.Conn, catalog string) error {
 	if err := c.Exec("USE " + catalog); err != nil {
 		return err
 	}
-	err = storeViews(ctx, c)
+	err = f()
 	return cmp.Or(c.Exec(`USE "`+strings.ReplaceAll(name, `"`, `""`)+`"`), err)
+}
+
+// replaceDatabase renames the closed database next to path. If the process dies, path
+// is either the old or the new one: next is complete on disk before it gets the name.
+// The old one must have been closed properly, because its write-ahead log would not
+// fit the new one.
+func replaceDatabase(path, next string) error {
+	if _, err := os.Stat(path + ".wal"); !os.IsNotExist(err) {
+		return fmt.Errorf("%s.wal is in the way", path)
+	}
+	if err := syncFile(next); err != nil {
+		return err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+// removeDatabase removes a database that was not completed.
+func removeDatabase(path string) {
+	os.Remove(path)
+	os.Remove(path + ".wal")
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
 }

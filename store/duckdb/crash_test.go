@@ -2,8 +2,8 @@ package duckdb
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,10 +21,10 @@ import (
 	bind "github.com/duckdb/duckdb-go-bindings"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -46,7 +47,8 @@ func child(role, path string) error {
 			return err
 		}
 	}
-	if role == "migrate" { // is killed while it does
+	if role == "step" { // is killed while it does
+		addStep(nextStep)
 		fmt.Println("open")
 	}
 	s, err := Open(context.Background(), path, Options{})
@@ -55,7 +57,7 @@ func child(role, path string) error {
 	}
 	fmt.Println("open")
 	switch role {
-	case "migrate":
+	case "step":
 		return s.Close()
 	case "intake":
 		return intakeChild(s)
@@ -312,11 +314,42 @@ func edit(t *testing.T, path, sql string) {
 	}
 }
 
-func TestNewer(t *testing.T) {
+// TestVersions opens stores of versions that this program does not know: errors say why, and
+// the file stays as it is.
+func TestVersions(t *testing.T) {
 	path := filledFile(t)
-	edit(t, path, fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion+1))
-	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, store.ErrNewer) {
-		t.Errorf("newer schema: %v", err)
+	for _, c := range []struct {
+		meta string // of table meta
+		want error
+		text string
+	}{
+		{"UPDATE meta SET value = '%d' WHERE key = 'version'", store.ErrNewer, "use a newer dendro"},
+		{"UPDATE meta SET value = '0' WHERE key = 'version'", store.ErrCorrupt, `schema is "0"`},
+		{"UPDATE meta SET value = 'x' WHERE key = 'version'", store.ErrCorrupt, `schema is "x"`},
+		{"DELETE FROM meta WHERE key = 'version'; INSERT INTO meta VALUES ('schema', '11')", store.ErrOlder, "import the profiles into a new file"},
+		{"DELETE FROM meta", store.ErrNotStore, "other tables"},
+	} {
+		if err := copyFile(path, path+".changed"); err != nil {
+			t.Fatal(err)
+		}
+		sql := c.meta
+		if strings.Contains(sql, "%") {
+			sql = fmt.Sprintf(sql, len(schema.Steps)+1)
+		}
+		edit(t, path+".changed", sql)
+		before, err := os.ReadFile(path + ".changed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, readOnly := range []bool{true, false} {
+			_, err := Open(t.Context(), path+".changed", Options{ReadOnly: readOnly})
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+		if after, err := os.ReadFile(path + ".changed"); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s: the file is changed, %v", sql, err)
+		}
 	}
 	// DuckDB's own version is the word behind the magic bytes.
 	file, err := os.ReadFile(path)
@@ -331,7 +364,6 @@ func TestNewer(t *testing.T) {
 	if _, err := Open(t.Context(), storage, Options{}); !errors.Is(err, store.ErrNewer) && !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("newer storage: %v", err)
 	}
-	edit(t, path, fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion))
 	mustOpen(t, path, Options{})
 }
 
@@ -359,104 +391,73 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// dropWindows makes a store one of schema 8, but for its number.
-const dropWindows = withProfiles + "DROP VIEW windows; DROP TABLE series; DROP TABLE raw_window; DROP TABLE hour_window; DROP TABLE day_window"
+// nextStep is a step that a later version may have: it changes a table and its rows.
+const nextStep = "ALTER TABLE fn ADD COLUMN fresh VARCHAR DEFAULT ''; UPDATE fn SET fresh = name || '!'"
 
-// withProfiles makes a store one of schema 9, but for its number.
-const withProfiles = "DELETE FROM meta WHERE key = 'views'; ALTER TABLE profile DROP COLUMN slot; ALTER TABLE profile DROP COLUMN divisor; ALTER TABLE call_path ADD COLUMN recd INTEGER; " +
-	"DROP TABLE verdict; DROP TABLE fn_sample; CREATE TABLE fn_sample(bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT); "
+// addStep makes this the program of the next version.
+func addStep(step string) { schema.Steps = append(slices.Clip(schema.Steps), step) }
 
-// TestMigrate opens a file of a made-up older version.
-func TestMigrate(t *testing.T) {
-	if len(migrations) != schemaVersion-1 {
-		t.Fatalf("schema %d needs %d migrations, not %d", schemaVersion, schemaVersion-1, len(migrations))
-	}
+// TestNextStep opens a file of today with a program that has one step more.
+func TestNextStep(t *testing.T) {
+	steps := schema.Steps
+	t.Cleanup(func() { schema.Steps = steps })
+	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
 	path := filledFile(t)
-	edit(t, path, fmt.Sprintf("ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion-1))
-	if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) ||
-		!strings.Contains(err.Error(), "dendro compact") {
+	s := mustOpen(t, path, Options{})
+	want := fmt.Sprint(dump(t, s))
+	s.Close()
+
+	addStep("ALTER TABLE fn ADD COLUMN nothing VARCHAR; SELECT nonsense")
+	if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "schema 2") {
+		t.Errorf("a step that fails: %v", err)
+	}
+	schema.Steps = steps
+	addStep(nextStep)
+	_, err := Open(t.Context(), path, Options{ReadOnly: true})
+	if !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "dendro compact") {
 		t.Errorf("reading an older file: %v", err)
 	}
-	steps := make([]func(context.Context, *driver.Conn) error, schemaVersion-1)
-	steps[schemaVersion-2] = statements("ALTER TABLE fn ADD COLUMN nothing VARCHAR; SELECT nonsense")
-	if err := migrate(t.Context(), path, driver.Options{}, steps); err == nil {
-		t.Error("a migration that fails passes")
-	}
-	steps[schemaVersion-2] = statements(`ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`)
-	for range 2 { // the second time there is nothing to do
-		if err := migrate(t.Context(), path, driver.Options{}, steps); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := mustOpen(t, path, Options{})
-	err := s.file.With(func(c *driver.Conn) error {
-		v, err := readVersion(t.Context(), c, path)
-		if v != schemaVersion {
-			t.Errorf("version %d", v)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	s.Close()
-
-	// The real ones: from the first schema to this one.
-	const vectors = "SELECT profile, 99 AS mode, dendro_self(paths) FROM tree UNION ALL SELECT profile, mode, dendro_self(paths) FROM tree_mode ORDER BY ALL"
-	s = mustOpen(t, path, Options{})
-	modes := storetest.NewImporter().File("m", "modes", "r1", profile.CPUSamples, "×7  ×300\nX  X\n·  Y")
-	rec := modes.Records[0]
-	for i := range rec.Self.Nodes {
-		rec.Modes = append(rec.Modes, store.ModeVector{Mode: profile.FrameType(i + 1),
-			Vector: calltree.Vector{Nodes: rec.Self.Nodes[i : i+1], Self: rec.Self.Self[i : i+1]}})
-	}
-	if out, err := s.Put(t.Context(), []*store.File{modes}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
-		t.Fatal(err, out)
-	}
-	want, err := ask(t, s, vectors)
-	if n := strings.Count(want, "\n"); err != nil || n != 7 {
-		t.Fatalf("%d vectors, %v:\n%s", n, err, want)
-	}
-	s.Close()
-	edit(t, path, asVarints(t, path)+`ALTER TABLE profile DROP COLUMN parts; ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
-		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; DROP TABLE accepted; `+dropWindows+`; UPDATE meta SET value = '1' WHERE key = 'schema'`)
-	s = mustOpen(t, path, Options{})
-	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
 	fresh, err := ask(t, mustOpen(t, filepath.Join(t.TempDir(), "fresh"), Options{}), columns)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || !strings.Contains(fresh, "fresh") || strings.Contains(fresh, "nothing") {
+		t.Fatal(fresh, err)
 	}
-	if migrated, err := ask(t, s, columns); err != nil || migrated != fresh {
-		t.Errorf("the migrated tables are others than those of a new store: %v\n%s", err, cmp.Diff(fresh, migrated))
+	for range 2 { // the second time there is nothing to do
+		s := mustOpen(t, path, Options{})
+		if stepped, err := ask(t, s, columns); err != nil || stepped != fresh {
+			t.Errorf("the tables are others than those of a new store: %v\n%s", err, cmp.Diff(fresh, stepped))
+		}
+		if n, err := ask(t, s, "SELECT count(*) FROM fn WHERE fresh <> name || '!'"); err != nil || n != "0\n" {
+			t.Error(n, err)
+		}
+		if got := fmt.Sprint(dump(t, s)); got != want {
+			t.Error("other content:", cmp.Diff(want, got))
+		}
+		s.Close()
 	}
-	if list, err := s.Profiles(t.Context(), store.Query{}); err != nil || len(list) == 0 || list[0].Parts != nil {
-		t.Errorf("profiles after the migration: %+v, %v", list, err)
-	}
-	if migrated, err := ask(t, s, vectors); err != nil || migrated != want {
-		t.Errorf("the vectors are others after the migration: %v\n%s", err, cmp.Diff(want, migrated))
+	schema.Steps = steps
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("a newer file: %v", err)
 	}
 }
 
-// TestKilledMigration kills processes that migrate a file; whoever opens it next
+// TestKilledStep kills processes that bring a file up to date; whoever opens it next
 // finds all of it. Two that open it at once do not get in each other's way.
-func TestKilledMigration(t *testing.T) {
-	const vectors = "SELECT profile, dendro_self(paths) FROM tree ORDER BY ALL"
+func TestKilledStep(t *testing.T) {
 	old := filledFile(t)
 	s := mustOpen(t, old, Options{})
-	want, err := ask(t, s, vectors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := fmt.Sprint(dump(t, s))
 	s.Close()
-	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; ALTER TABLE segment DROP COLUMN arrived; DROP TABLE accepted; "+dropWindows+"; UPDATE meta SET value = '3' WHERE key = 'schema'")
+	steps := schema.Steps
+	t.Cleanup(func() { schema.Steps = steps })
+	addStep(nextStep)
 	for try := range 20 {
 		path := filepath.Join(t.TempDir(), "store.duckdb")
 		if err := copyFile(old, path); err != nil {
 			t.Fatal(err)
 		}
-		first, _ := startChild(t, "migrate", path)
+		first, _ := startChild(t, "step", path)
 		if try%4 == 3 {
-			second, _ := startChild(t, "migrate", path)
+			second, _ := startChild(t, "step", path)
 			second.Wait()
 		} else {
 			time.Sleep(time.Duration(try) * 2 * time.Millisecond)
@@ -464,57 +465,11 @@ func TestKilledMigration(t *testing.T) {
 		first.Process.Kill()
 		first.Wait()
 		s := mustOpen(t, path, Options{})
-		if got, err := ask(t, s, vectors); err != nil || got != want {
-			t.Errorf("try %d: %v\n%s", try, err, cmp.Diff(want, got))
+		if got := fmt.Sprint(dump(t, s)); got != want {
+			t.Errorf("try %d: %s", try, cmp.Diff(want, got))
 		}
 		s.Close()
 	}
-}
-
-// asVarints returns the statements that write the vectors of a store as schema 3 has
-// them.
-func asVarints(t *testing.T, path string) (sql string) {
-	s := mustOpen(t, path, Options{})
-	defer s.Close()
-	rows, err := ask(t, s, `SELECT name, profile, mode, n.path, n.self FROM (
-		SELECT 'tree' AS name, profile, 0 AS mode, unnest(dendro_self(paths)) AS n FROM tree UNION ALL
-		SELECT 'tree_mode', profile, mode, unnest(dendro_self(paths)) FROM tree_mode) ORDER BY ALL`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type row struct {
-		table         string
-		profile, mode int
-	}
-	vectors := map[row]calltree.Vector{}
-	for line := range strings.Lines(rows) {
-		var r row
-		var path int32
-		var self int64
-		if _, err := fmt.Sscan(line, &r.table, &r.profile, &r.mode, &path, &self); err != nil {
-			t.Fatal(line, err)
-		}
-		v := vectors[r]
-		vectors[r] = calltree.Vector{Nodes: append(v.Nodes, path), Self: append(v.Self, self)}
-	}
-	for r, v := range vectors {
-		old := binary.AppendUvarint(nil, uint64(len(v.Nodes)))
-		old = binary.AppendUvarint(old, 1)
-		last := int32(-1)
-		for _, p := range v.Nodes {
-			old = binary.AppendUvarint(old, uint64(p-last-1))
-			last = p
-		}
-		for _, x := range v.Self {
-			old = binary.AppendVarint(old, x)
-		}
-		sql += fmt.Sprintf("UPDATE %s SET paths = from_hex('%x') WHERE profile = %d", r.table, old, r.profile)
-		if r.table == "tree_mode" {
-			sql += fmt.Sprintf(" AND mode = %d", r.mode)
-		}
-		sql += ";\n"
-	}
-	return sql
 }
 
 func filledFile(t *testing.T) string {

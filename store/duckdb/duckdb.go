@@ -6,8 +6,9 @@
 //
 // Package profiles below internal keeps benchmarks, runs and profiles, package traces
 // the data of trace profiling, package windows the windows of continuous profiles, each in
-// separate tables; package driver is what all know of DuckDB. This package opens and migrates the file and serves what concerns
-// all of it. store/duckdb/FORMAT.md documents the tables.
+// separate tables; package driver is what all know of DuckDB, package schema has the tables.
+// This package opens the file, brings it up to date and serves what concerns all of it.
+// store/duckdb/FORMAT.md documents the tables.
 package duckdb
 
 import (
@@ -19,6 +20,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
@@ -65,9 +67,9 @@ var (
 	_ continuous.Store = (*Store)(nil)
 )
 
-// Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,
+// Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer, ErrOlder,
 // ErrNotStore, ErrCorrupt, ErrReadOnly, ErrNoSpace or, when a store to be read is
-// missing, fs.ErrNotExist. The context ends a migration and the reading of what is kept in
+// missing, fs.ErrNotExist. The context ends the reading of what is kept in
 // memory. The caller closes the store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	file, err := driver.NewFile(path, driver.Options(opts))
@@ -116,25 +118,19 @@ func (s *Store) closing() {
 }
 
 // checkFile reads the schema version of an existing file before it is opened for
-// writing, which would already write back its log: a file that is not a store stays
-// as it is, and an older store is migrated.
+// writing, which would already write back its log: a file that is not a store of this program
+// stays as it is.
 func checkFile(ctx context.Context, path string, opts driver.Options) error {
-	readOnly := opts
-	readOnly.ReadOnly = true
-	db, err := driver.OpenDB(path, readOnly, session)
+	opts.ReadOnly = true
+	db, err := driver.OpenDB(path, opts, session)
 	if err != nil {
 		return err
 	}
-	version := 0
-	err = db.Use(func(c *driver.Conn) error {
-		version, err = readVersion(ctx, c, path)
+	defer db.Close()
+	return db.Use(func(c *driver.Conn) error {
+		_, err := readVersion(ctx, c, path)
 		return err
 	})
-	db.Close()
-	if err == nil && version > 0 && version < schemaVersion {
-		return migrate(ctx, path, opts, migrations)
-	}
-	return err
 }
 
 // Aggregates implements store.Aggregator.
@@ -150,7 +146,7 @@ func (s *Store) Close() error { return s.file.Close() }
 // Info implements store.Reader. Until Compact, Functions and Paths include those of
 // deleted profiles.
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
-	info := store.Info{Slow: store.Slow(s), Engine: "duckdb", Location: s.file.Path, Schema: schemaVersion}
+	info := store.Info{Slow: store.Slow(s), Engine: "duckdb", Location: s.file.Path, Schema: len(schema.Steps)}
 	err := s.file.Look(ctx, func(c *driver.Conn) error {
 		var errs [4]error
 		info.Functions, errs[0] = c.Number(ctx, "SELECT count(*) FROM fn")

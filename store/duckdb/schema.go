@@ -11,53 +11,46 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
 	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 )
 
-// schemaVersion is the version of the tables and blobs that this program writes.
-// docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 11
-
 // The keys of table meta.
 const (
-	metaVersion = "schema"
+	metaVersion = "version" // of the schema
 	metaProgram = "program"
 	metaViews   = "views" // a hash of the stored views
 )
 
-// tables lists the tables in the order in which they are created and exported.
-var tables = slices.Concat([]driver.Table{{Name: "meta", Columns: "key VARCHAR, value VARCHAR"}}, profiles.Tables, traces.Tables,
-	windows.Tables)
-
 // views lists what users' SQL sees besides the tables.
 var views = slices.Concat(profiles.Views, traces.Views, windows.Views)
 
-// prepareSchema checks that the database is a store of this version. It creates the
-// tables in an empty one. checkFile has migrated older ones.
+// prepareSchema makes the database a store of the newest schema, in one transaction: if the
+// process dies, the file has one version or the other. DuckDB's lock on the file keeps other
+// processes out.
 func prepareSchema(ctx context.Context, c *driver.Conn, path string, readOnly bool) error {
 	version, err := readVersion(ctx, c, path)
-	if err != nil || version == schemaVersion {
+	switch {
+	case err != nil || version == len(schema.Steps):
 		return err
-	}
-	if version > 0 {
-		return fmt.Errorf("%s: %w: its schema is %d, this program's is %d: `dendro compact` brings it up to date", path, store.ErrOlder, version, schemaVersion)
-	}
-	if readOnly {
+	case readOnly && version == 0:
 		return driver.NoStore(path) // whoever created it was killed
+	case readOnly:
+		return fmt.Errorf("%s: %w: its schema is %d, this program's is %d: `dendro compact` brings it up to date",
+			path, store.ErrOlder, version, len(schema.Steps))
 	}
-	return createTables(c, "")
-}
-
-// createTables creates the tables of an empty store in one transaction. The catalog is
-// empty or ends in a dot.
-func createTables(c *driver.Conn, catalog string) error {
-	sql := "BEGIN TRANSACTION;"
-	for _, t := range tables {
-		sql += fmt.Sprintf("CREATE TABLE %s%s(%s);", catalog, t.Name, t.Columns)
+	err = c.WriteTx(func() error {
+		return c.Exec(schema.After(version) + fmt.Sprintf("; DELETE FROM meta WHERE key IN ('%s', '%s'); INSERT INTO meta VALUES ('%[1]s', '%[3]d'), ('%[2]s', 'dendro')",
+			metaVersion, metaProgram, len(schema.Steps)))
+	})
+	if err != nil {
+		return fmt.Errorf("make the tables of schema %d: %w", len(schema.Steps), err)
 	}
-	sql += fmt.Sprintf("INSERT INTO %smeta VALUES ('%s', '%d'), ('%s', 'dendro'); COMMIT;", catalog, metaVersion, schemaVersion, metaProgram)
-	return c.Exec(sql)
+	if version == 0 {
+		return nil
+	}
+	return c.Exec("CHECKPOINT")
 }
 
 // storeViews puts the views into the file that need no function of this program, for
@@ -85,7 +78,7 @@ func storeViews(ctx context.Context, c *driver.Conn) error {
 }
 
 // readVersion returns the schema version of the database: 0 if it is empty, an error
-// if it is not a store or newer than this program.
+// if it is not a store, or one that this program cannot read.
 func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) {
 	meta := map[string]string{}
 	unread := c.Query(ctx, "SELECT key::VARCHAR, value::VARCHAR FROM meta", nil, func(ch driver.Chunk) error {
@@ -95,12 +88,8 @@ func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) 
 		}
 		return nil
 	})
-	version, bad := strconv.Atoi(meta[metaVersion])
-	if unread == nil && meta[metaProgram] == "dendro" && bad == nil && version >= 1 {
-		if version > schemaVersion {
-			return 0, fmt.Errorf("%s: %w: its schema is %d, this program knows %d; use a newer dendro", path, store.ErrNewer, version, schemaVersion)
-		}
-		return version, nil
+	if unread == nil && meta[metaProgram] == "dendro" {
+		return checkVersion(meta[metaVersion], path)
 	}
 	// The list of tables takes ten times as long as the version.
 	count, ours := int64(0), false
@@ -116,4 +105,20 @@ func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) 
 		return 0, driver.NotStore(path, "its table meta is not ours")
 	}
 	return 0, driver.NotStore(path, "it is a DuckDB database with other tables")
+}
+
+// checkVersion parses the version of a store. Before the first release, stores had none
+// of this name.
+func checkVersion(text, path string) (int, error) {
+	version, err := strconv.Atoi(text)
+	switch {
+	case text == "":
+		return 0, fmt.Errorf("%s: %w: one before v0.1.0, whose tables no release reads; import the profiles into a new file (the dendro that wrote this one has `export` for profiles without another copy)",
+			path, store.ErrOlder)
+	case err != nil || version < 1:
+		return 0, fmt.Errorf("%s: %w: its schema is %q, which no version of Dendro wrote", path, store.ErrCorrupt, text)
+	case version > len(schema.Steps):
+		return 0, fmt.Errorf("%s: %w: its schema is %d, this program knows %d; use a newer dendro", path, store.ErrNewer, version, len(schema.Steps))
+	}
+	return version, nil
 }

@@ -73,7 +73,7 @@ func newCompact(e *env) *cobra.Command {
 		Long: `Delete the call paths and functions that no profile uses, write the rows of functions that
 follow from call trees, and rewrite the store in the order that queries read fastest.
 Results do not change. A file of an older version of
-Dendro is migrated first.`,
+Dendro is brought up to date first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return e.compact(c.Context(), e.out) },

@@ -198,9 +198,6 @@ func List(ids []int32) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
 }
 
-// Table is a table of the schema: its name and its columns as SQL declares them.
-type Table struct{ Name, Columns string }
-
 // View is a view for users' SQL. Stored views need no function of this program; the file
 // has them for other programs.
 type View struct {

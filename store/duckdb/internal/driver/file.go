@@ -17,7 +17,7 @@ import (
 // Hooks are called when the file is opened and closed.
 type Hooks struct {
 	Session string                             // SQL that every new connection runs
-	Check   func(context.Context) error        // before an existing file is opened for writing; it may migrate it
+	Check   func(context.Context) error        // before an existing file is opened for writing
 	Load    func(context.Context, *Conn) error // after the database was opened, also when it was reopened
 	Closing func()                             // before the database is closed
 }

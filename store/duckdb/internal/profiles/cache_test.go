@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -24,11 +25,7 @@ func open(t testing.TB) *Store {
 	s := New(file)
 	err = file.Open(t.Context(), driver.Hooks{Session: Session, Closing: func() { Unload(s) },
 		Load: func(ctx context.Context, c *driver.Conn) error {
-			sql := "CREATE TABLE IF NOT EXISTS meta(key VARCHAR, value VARCHAR);"
-			for _, table := range Tables {
-				sql += "CREATE TABLE IF NOT EXISTS " + table.Name + "(" + table.Columns + ");"
-			}
-			if err := c.Exec(sql); err != nil {
+			if err := c.Exec(strings.ReplaceAll(schema.After(0), "CREATE TABLE", "CREATE TABLE IF NOT EXISTS")); err != nil {
 				return err
 			}
 			return Load(ctx, s, c)

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -105,10 +106,7 @@ func TestCopiedRows(t *testing.T) {
 		small(t, &manyNodes, 20)
 		small(t, &sortedNodes, 10)
 		err := s.file.With(func(c *driver.Conn) error {
-			sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh;"
-			for _, table := range Tables {
-				sql += "CREATE TABLE fresh." + table.Name + "(" + table.Columns + ");"
-			}
+			sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh; USE fresh;" + schema.After(0) + "; USE store"
 			if err := c.Exec(sql); err != nil {
 				return err
 			}

@@ -12,46 +12,6 @@ const metaRules = "rules"
 // metaCode is the key of table meta for store.Verdicts.Code.
 const metaCode = "code"
 
-// Tables are the tables of this package.
-var Tables = []driver.Table{
-	{Name: "fn", Columns: `id INTEGER, name VARCHAR, kind UTINYINT, module VARCHAR, file VARCHAR, start_line INTEGER,
-		start_column INTEGER, language VARCHAR, system_name VARCHAR`},
-	{Name: "benchmark", Columns: `id INTEGER, grp VARCHAR, name VARCHAR, base VARCHAR, params MAP(VARCHAR, VARCHAR)`},
-	{Name: "run", Columns: `id INTEGER, key VARCHAR, date TIMESTAMP_NS, commit_id VARCHAR, branch VARCHAR, repository VARCHAR,
-		machine VARCHAR, attributes MAP(VARCHAR, VARCHAR)`},
-	{Name: "metric", Columns: `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN, samples VARCHAR, error DOUBLE`},
-	{Name: "profile", Columns: `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
-		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
-		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR, is_default BOOLEAN,
-		slot INTEGER, divisor BIGINT`},
-	{Name: "call_path", Columns: `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER`},
-	{Name: "tree", Columns: `profile INTEGER, paths BLOB`},
-	{Name: "tree_mode", Columns: `profile INTEGER, mode UTINYINT, paths BLOB`},
-	{Name: "fn_sample", Columns: rowColumns},
-	{Name: "raw_name", Columns: `grp VARCHAR, fn INTEGER, name VARCHAR`},
-	{Name: "source", Columns: `id INTEGER, data BLOB`},
-	{Name: "verdict", Columns: verdictColumns},
-	{Name: "accepted", Columns: `finding VARCHAR, benchmark VARCHAR, by_whom VARCHAR, accepted_at BIGINT, until BIGINT, up_to DOUBLE, reason VARCHAR`},
-}
-
-// rowColumns are the columns of fn_sample: the profile is that of a slot of the benchmark,
-// the values are divided by its divisor, and the total is that of the callees and self.
-// So numbers are small, and many are zero.
-const rowColumns = `bench INTEGER, slot INTEGER, fn INTEGER, self BIGINT, callees BIGINT`
-
-// verdictColumns are the columns of verdict: what an analysis derived from the runs of a
-// benchmark.
-const verdictColumns = `bench INTEGER, key VARCHAR, stamp VARCHAR, document BLOB`
-
-// CreateVerdicts is the SQL that brings the tables of schema 10 to schema 11.
-const CreateVerdicts = "CREATE TABLE verdict(" + verdictColumns + ")"
-
-// DropDerived is the SQL that brings the tables of schema 9 to schema 10: distances are
-// differences of depths; the rows of functions are derived too, and Compact writes them again. DuckDB cannot add a column to a table
-// that the same transaction updated.
-const DropDerived = `CREATE TABLE with_slots AS SELECT *, -1::INTEGER AS slot, 1::BIGINT AS divisor FROM profile; DROP TABLE profile;
-	ALTER TABLE with_slots RENAME TO profile; ALTER TABLE call_path DROP COLUMN recd; DROP TABLE fn_sample; CREATE TABLE fn_sample(` + rowColumns + `)`
-
 // storedRows has the rows of functions that are in the file.
 const storedRows = `SELECT p.uid, p.id AS profile, p.sum AS whole, s.fn, s.self * p.divisor AS self, (s.self + s.callees) * p.divisor AS total
 	FROM fn_sample s JOIN profile p ON p.bench = s.bench AND p.slot = s.slot`
@@ -94,7 +54,7 @@ const timed = `SELECT *, sum / pow(10, scale) * CASE WHEN unit = 'count' THEN pe
 			WHEN 'nanoseconds' THEN 1 WHEN 'microseconds' THEN 1e3 WHEN 'milliseconds' THEN 1e6 WHEN 'seconds' THEN 1e9 END AS ns
 	FROM profile`
 
-// Views are the views for users' SQL over Tables, each after those it is made of. Those
+// Views are the views for users' SQL, each after those it is made of. Those
 // that are not stored exist in a session only, because their decoders do.
 var Views = []driver.View{
 	{Name: "profiles", Stored: true, SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,

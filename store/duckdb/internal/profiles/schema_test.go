@@ -12,10 +12,15 @@ import (
 
 // The columns that are written have the names and the order of the table's.
 func TestProfileColumns(t *testing.T) {
-	i := slices.IndexFunc(Tables, func(t driver.Table) bool { return t.Name == "profile" })
 	var want, got []string
-	for column := range strings.SplitSeq(Tables[i].Columns, ",") {
-		want = append(want, strings.Fields(column)[0])
+	err := open(t).file.With(func(c *driver.Conn) error {
+		return c.Query(t.Context(), "SELECT column_name FROM duckdb_columns() WHERE table_name = 'profile' ORDER BY column_index", nil, func(ch driver.Chunk) error {
+			want = append(want, ch.Texts(0)...)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, column := range profileColumns {
 		got = append(got, column.name)

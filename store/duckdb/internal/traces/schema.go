@@ -2,22 +2,7 @@ package traces
 
 import "github.com/dendroprof/dendro/store/duckdb/internal/driver"
 
-// Tables are the tables of this package.
-var Tables = []driver.Table{
-	{Name: "task", Columns: `id VARCHAR, kind VARCHAR, service VARCHAR, service_id VARCHAR, created BIGINT, start BIGINT, duration BIGINT,
-		stopped BIGINT, endpoint VARCHAR, min_duration BIGINT, period BIGINT, max_segments BIGINT, instances VARCHAR, events VARCHAR, arguments VARCHAR`},
-	{Name: "task_log", Columns: `task VARCHAR, instance VARCHAR, event VARCHAR, time BIGINT, text VARCHAR`},
-	{Name: "instance", Columns: `service VARCHAR, name VARCHAR, layer VARCHAR, language VARCHAR, properties VARCHAR,
-		first_seen BIGINT, last_seen BIGINT, polled BIGINT, skew BIGINT`},
-	{Name: "segment", Columns: `seq BIGINT, key BIGINT, id VARCHAR, trace_key BIGINT, trace VARCHAR, service VARCHAR, instance VARCHAR, endpoint VARCHAR,
-		operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB, arrived BIGINT`},
-	{Name: "sampled_task", Columns: `id INTEGER, key BIGINT, name VARCHAR`},
-	{Name: "stack_signature", Columns: `task INTEGER, id INTEGER, name VARCHAR`},
-	{Name: "stack_path", Columns: `task INTEGER, id INTEGER, parent INTEGER, signature INTEGER`},
-	{Name: "snapshot", Columns: `task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB`},
-}
-
-// Views are the views for users' SQL over Tables, each after those it is made of. Those
+// Views are the views for users' SQL, each after those it is made of. Those
 // that are not stored exist in a session only, because their decoders do.
 var Views = []driver.View{
 	{Name: "sampled_segment", Stored: true, SQL: `SELECT t.name AS task, s.segment, min(s.seq) AS first_row, count(*) AS row_count, sum(s.n) AS received, max(s.newest) AS newest, sum(s.size) AS bytes

@@ -19,6 +19,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
@@ -32,7 +33,7 @@ func open(t testing.TB) *Store {
 	}
 	s := New(file)
 	err = file.Open(t.Context(), driver.Hooks{Session: Session, Closing: func() {}, Load: func(ctx context.Context, c *driver.Conn) error {
-		if err := c.Exec(creation("")); err != nil {
+		if err := c.Exec(schema.After(0)); err != nil {
 			return err
 		}
 		return Load(ctx, s, c)
@@ -42,14 +43,6 @@ func open(t testing.TB) *Store {
 	}
 	t.Cleanup(func() { file.Close() })
 	return s
-}
-
-// creation returns the statements that create the tables in a catalog.
-func creation(catalog string) (sql string) {
-	for _, table := range Tables {
-		sql += "CREATE TABLE " + catalog + table.Name + "(" + table.Columns + ");"
-	}
-	return sql
 }
 
 func number(t testing.TB, s *Store, sql string) (n int64) {
@@ -105,7 +98,7 @@ func TestColdStacks(t *testing.T) {
 		t.Errorf("%d dictionaries of four tasks, want several for each", n)
 	}
 	err := s.file.With(func(c *driver.Conn) error {
-		if err := c.Exec("ATTACH ':memory:' AS fresh; " + creation("fresh.")); err != nil {
+		if err := c.Exec("ATTACH ':memory:' AS fresh; USE fresh; " + schema.After(0) + "; USE store"); err != nil {
 			return err
 		}
 		return errors.Join(Copy(t.Context(), s, c, "fresh"), func() error { c.DropAppenders(); return nil }())

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
+	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -191,12 +191,7 @@ func openTables(t testing.TB) continuous.Store {
 	err = file.Open(t.Context(), driver.Hooks{
 		Session: profiles.Session + ";" + Session,
 		Load: func(ctx context.Context, c *driver.Conn) error {
-			var sql strings.Builder
-			sql.WriteString("CREATE TABLE meta(key VARCHAR, value VARCHAR);")
-			for _, table := range profiles.Tables {
-				fmt.Fprintf(&sql, "CREATE TABLE %s(%s);", table.Name, table.Columns)
-			}
-			if err := c.Exec(sql.String() + Create); err != nil {
+			if err := c.Exec(schema.After(0)); err != nil {
 				return err
 			}
 			return profiles.Load(ctx, base, c)
