@@ -5,7 +5,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Function describes a function in a result in columns.

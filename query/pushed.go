@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/param"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Pushed selects pushed profiles in place of those of runs. The time and the type are those

@@ -5,7 +5,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Result is an answer to a query. It describes its table, of which text, Markdown, TSV and

@@ -13,9 +13,9 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/testrun"
 )
 

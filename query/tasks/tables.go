@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

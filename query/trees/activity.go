@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
-	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/table"
 )
 
 // ActivityResult says when the threads of a profile had samples, those with most first.

@@ -13,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Table has a row per call node, callees below callers.

@@ -22,8 +22,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/table"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/testrun"
 )
 

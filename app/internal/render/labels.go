@@ -7,7 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/query/table"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Labels writes the labels that an import gives to files.

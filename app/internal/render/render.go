@@ -16,9 +16,9 @@ import (
 
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Output is where and how a result is written.

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/table"
 )
 
 // CreatedTask writes the id of a task, which other commands take, and describes the task

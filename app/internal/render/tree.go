@@ -12,8 +12,8 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/table"
 )
 
 // indent draws the depth; beyond what fits on a line it is written as a number.

@@ -12,10 +12,10 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/test/viewtest"
 )
 

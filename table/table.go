@@ -1,14 +1,14 @@
-// Package table describes results of queries as tables, and writes tables: aligned text,
-// Markdown, TSV and CSV. A table knows its columns (name, unit, alignment and how to write
-// a value for people), so that every format comes from one description.
+// Package table describes tables and writes them: aligned text, Markdown, TSV and CSV. A table
+// knows its columns (name, unit, alignment and how to write a value for people), so that every
+// format comes from one description.
 //
-//	query result ──Table──▶ Table ──Write──▶ stdout; what was omitted ──▶ stderr
+//	query result, report ──▶ Table ──Write──▶ stdout; what was omitted ──▶ stderr
 //
 // Every name in a table comes from a program that nobody checked: it is made safe to
 // print (words.Clean) before it reaches a terminal, and escaped in Markdown. Numbers for
 // people are formatted by package words; TSV and CSV have them exactly.
 //
-// The package knows no query.
+// The package knows no query and no report.
 package table
 
 import (
