@@ -140,15 +140,6 @@ type ReportRequest struct {
 	Files bool `json:"-"`
 }
 
-// Attach asks for the diffs that a page shows beside the report.
-func (r *ReportRequest) Attach(wanted bool) { r.Page = wanted }
-
-// Attaches reports whether they are asked for.
-func (r *ReportRequest) Attaches() bool { return r.Page }
-
-// Details returns how much text and Markdown show.
-func (r *ReportRequest) Details() Detail { return r.Detail }
-
 // Detail bounds reports in text and Markdown; other formats have everything.
 type Detail struct {
 	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`

@@ -49,9 +49,6 @@ type TreeRequest struct {
 	RowsOnly bool `json:"-"`
 }
 
-// OnlyRows says that the result is not written in columns.
-func (r *TreeRequest) OnlyRows() { r.RowsOnly = true }
-
 // TopRequest is a TreeRequest for a list of functions.
 type TopRequest struct {
 	TreeRequest `default:"view=functions" page:"min-percent=0 rows=25"`

@@ -13,7 +13,10 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/testrun"
@@ -87,7 +90,7 @@ func TestAll(t *testing.T) {
 		switch {
 		case q.Changes || slices.Contains(unanswered, q.ID):
 			continue
-		case q.IsFile():
+		case q.Form == FormFile:
 			f, err := l.File(t.Context(), q)
 			if err != nil {
 				t.Errorf("%s: %v", q.ID, err)
@@ -129,5 +132,41 @@ func TestAll(t *testing.T) {
 		if !ids[id] {
 			t.Errorf("no endpoint is named %s", id)
 		}
+	}
+}
+
+// TestForms: an endpoint says what it answers with, and only that.
+func TestForms(t *testing.T) {
+	for _, e := range All {
+		q := e.Blank()
+		if got := [...]bool{q.Form == FormRows, q.Form == FormReport, q.Form == FormFile}; got !=
+			[...]bool{len(q.Results) > 0, q.Report != nil, len(q.Types) > 0} {
+			t.Errorf("%s answers with %s: results %v, files %v, report %v", q.ID, q.Form, q.Results, q.Types, q.Report)
+		}
+		if (q.Created != nil) != (q.ID == "createTask") {
+			t.Errorf("%s: what does it create?", q.ID)
+		}
+	}
+	var created tasks.CreatedTask
+	if created.ID = "a/b"; CreateTask.Created(&created) != "/api/v1/tasks/a%2Fb" {
+		t.Error(CreateTask.Created(&created))
+	}
+}
+
+// TestPrepare: what a store is asked for is in the requests that it answers.
+func TestPrepare(t *testing.T) {
+	l := full(t)
+	l.Limits.Depth, l.Version, l.RowsOnly, l.Page = 7, "v1", true, true
+	var flame FlameRequest
+	var check judge.CheckRequest
+	var page PageRequest[trees.DiffRequest]
+	for _, q := range []Question{Flame.Of(&flame), Check.Of(&check), DiffPage.Of(&page)} {
+		_, _ = q.answer(t.Context(), l) // some lack a selection
+	}
+	if flame.Limits.Depth != 7 || !flame.RowsOnly || page.Page.Limits.Depth != 7 {
+		t.Errorf("%+v, %+v", flame, page)
+	}
+	if check.Version != "v1" || !check.Page {
+		t.Errorf("%+v", check)
 	}
 }

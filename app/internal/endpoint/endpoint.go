@@ -22,9 +22,22 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Form is what an endpoint answers with.
+type Form string
+
+// The forms of answers.
+const (
+	FormRows   Form = "rows"   // a result: a document, or a table of its rows
+	FormReport Form = "report" // a report.Report, in one of several formats
+	FormFile   Form = "file"
 )
 
 // About describes an endpoint.
@@ -32,19 +45,31 @@ type About struct {
 	ID, Tag, Summary string
 	Method, Path     string // "GET", "/api/v1/tasks/{task}"
 	Changes          bool   // the store
-	Results          []any  // possible results; none: a file
+	Form             Form
+	Results          []any                   // possible results of FormRows
+	Types            []string                // possible media types of FormFile
+	Created          func(result any) string // path of what was created; nil: nothing is
 }
 
 // Endpoint is an address and the query that answers it.
 type Endpoint[Request any] struct {
 	About
-	view func(*Request) query.View[Request]
-	// traces answers from trace profiling, in place of view.
-	traces func(*Request) query.ViewIn[traceprof.Store, Request]
-	// file answers with a file, in place of view.
-	file func(ctx context.Context, l *Local, r *Request) (*File, error)
-	// ready completes a request, before it is answered.
-	ready func(l *Local, r *Request)
+	answer func(ctx context.Context, l *Local, r *Request) (any, error)
+	empty  func(r *Request) any // a result to decode into; nil: the answer is a *File
+	// Prepare completes a request before it is answered; nil: it is complete.
+	Prepare func(l *Local, r *Request)
+	// Complete adds to a result what the repository of the code has; nil: it has nothing.
+	Complete func(ctx context.Context, code Code, r *Request, result any) error
+	// report is what is asked for in a request of FormReport.
+	report func(*Request) *judge.ReportRequest
+}
+
+// Code is a repository of the profiled code.
+type Code interface {
+	// Locate adds to the changes of a report the commits and lines that may be their causes.
+	Locate(ctx context.Context, doc *report.Report) error
+	// AddSource adds the text of lines.
+	AddSource(ctx context.Context, lines *trees.LinesResult) error
 }
 
 // Any is an Endpoint of any request.
@@ -63,50 +88,31 @@ func (e *Endpoint[Request]) Blank() Question { return e.Of(new(Request)) }
 // Question is a request to be answered.
 type Question struct {
 	*About
-	Request any // a pointer to a struct with parameters (package param)
+	Request any                  // a pointer to a struct with parameters (package param)
+	Report  *judge.ReportRequest // the part of the request that asks for a report; nil: none does
 
 	answer func(ctx context.Context, l *Local) (any, error)
-	empty  func() any // a result to decode into
-	file   func(ctx context.Context, l *Local) (*File, error)
+	empty  func() any
 }
 
 // Of returns a question.
 func (e *Endpoint[Request]) Of(r *Request) Question {
-	q := Question{About: &e.About, Request: r}
-	ready := func(l *Local) {
-		if e.ready != nil {
-			e.ready(l, r)
-		}
+	q := Question{About: &e.About, Request: r, empty: func() any { return e.empty(r) }}
+	if e.report != nil {
+		q.Report = e.report(r)
 	}
-	switch {
-	case e.file != nil:
-		q.file = func(ctx context.Context, l *Local) (*File, error) {
-			ready(l)
-			return e.file(ctx, l, r)
+	q.answer = func(ctx context.Context, l *Local) (any, error) {
+		if e.Prepare != nil {
+			e.Prepare(l, r)
 		}
-	case e.traces != nil:
-		q.answer = func(ctx context.Context, l *Local) (any, error) {
-			if l.Traces == nil {
-				return nil, ErrNoTraces
-			}
-			return e.traces(r).Answer(ctx, l.Traces, r)
+		result, err := e.answer(ctx, l, r)
+		if err == nil && l.Code != nil && e.Complete != nil {
+			err = e.Complete(ctx, l.Code, r, result)
 		}
-		q.empty = func() any { return e.traces(r).New() }
-	default:
-		q.answer = func(ctx context.Context, l *Local) (any, error) {
-			ready(l)
-			return e.view(r).Answer(ctx, l.Store, r)
-		}
-		q.empty = func() any { return e.view(r).New() }
+		return result, err
 	}
 	return q
 }
-
-// IsFile reports whether the answer is a file.
-func (q *Question) IsFile() bool { return q.file != nil }
-
-// IsReport reports whether the answer is a report, of which there are several formats.
-func (q *Question) IsReport() bool { return q.file == nil && q.Tag == "analyses" && q.Results == nil }
 
 // ErrNoTraces: the store keeps no trace profiling.
 var ErrNoTraces = errors.New("this store keeps no trace profiling")
@@ -138,6 +144,10 @@ type Local struct {
 	Windows continuous.Store // nil: the store keeps none
 	Limits  profile.Limits   // of original files that are decoded
 	Version string           // of the program, for documents
+	Code    Code             // of what is profiled; nil: unknown
+
+	RowsOnly bool // results are read by their rows, not in columns, which know more
+	Page     bool // reports are written as pages, which have diffs
 }
 
 // NewLocal returns an open store with its traces and windows.
@@ -181,7 +191,7 @@ func SheetOf(name string, result query.Result, format string) *File {
 }
 
 // File answers from the store.
-func (l *Local) File(ctx context.Context, q Question) (*File, error) { return q.file(ctx, l) }
+func (l *Local) File(ctx context.Context, q Question) (*File, error) { return Answer[File](ctx, l, q) }
 
 // Answer asks for a result of a known type.
 func Answer[Result any](ctx context.Context, a Asker, q Question) (*Result, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/words"
@@ -50,19 +51,20 @@ var (
 	Tree    = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
 	Flame   = tree("flame", "/api/v1/flame", "The flame graph of the selection.",
 		func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
-	Diff = &Endpoint[trees.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
-		view: trees.DiffView, ready: func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits }}
-	Find = &Endpoint[trees.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
-		view: trees.FindView, ready: func(l *Local, r *trees.FindRequest) { r.Limits = l.Limits }}
+	Diff = viewed(about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
+		ofStore, trees.DiffView, func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits })
+	Find = viewed(about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
+		ofStore, trees.FindView, func(l *Local, r *trees.FindRequest) { r.Limits = l.Limits })
 	Lines       = lines()
 	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", judge.Bottlenecks)
-	Regressions = &Endpoint[judge.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions",
-		"What became slower, where, since when, by how much.",
-		judge.RegressionsResult{}, judge.ScoresResult{}, judge.CorrelationsResult{}, judge.HotellingResult{}), view: judge.MethodView}
+	Regressions = viewed(about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",
+		judge.RegressionsResult{}, judge.ScoresResult{}, judge.CorrelationsResult{}, judge.HotellingResult{}), ofStore, judge.MethodView, nil)
 	Report = reporting("report", "/api/v1/report", "What changed and the evidence for it, as a document.", judge.Report,
-		func(r *judge.ReportRequest) *judge.ReportRequest { return r })
+		func(r *judge.ReportRequest) *judge.ReportRequest { return r },
+		func(r *judge.ReportRequest) bool { return !r.Changed || r.Candidates > 0 }) // not for a list of what changed
 	Check = reporting("check", "/api/v1/check", "A report with the verdict of a gate.", judge.Check,
-		func(r *judge.CheckRequest) *judge.ReportRequest { return &r.ReportRequest })
+		func(r *judge.CheckRequest) *judge.ReportRequest { return &r.ReportRequest },
+		func(*judge.CheckRequest) bool { return true })
 )
 
 // Changes of the store.
@@ -84,7 +86,7 @@ var (
 // Queries of trace profiling.
 var (
 	Tasks           = traced("tasks", "/api/v1/tasks", "List tasks of trace profiling, newest start first.", tasks.Tasks)
-	CreateTask      = change(traced("createTask", "/api/v1/tasks", "Create a task of trace profiling; agents receive it with their next poll.", tasks.CreateTask))
+	CreateTask      = createTask()
 	Task            = traced("task", "/api/v1/tasks/{task}", "Describe a task: its state, the coverage of what it sampled, and what kept it from more.", tasks.DescribeTask)
 	StopTask        = change(traced("stopTask", "/api/v1/tasks/{task}/stop", "Stop a task now. Agents that have received it continue for its duration.", tasks.StopTask))
 	TaskLog         = traced("taskLogs", "/api/v1/tasks/{task}/logs", "List what happened to a task at its instances, newest first.", tasks.TaskLog)
@@ -103,16 +105,25 @@ var (
 // Files.
 var (
 	TreePage = page("treePage", "/api/v1/page/tree", "The call tree of the selection as an offline page, or its flame graph as a picture.", trees.TreePage, trees.Graph,
-		func(l *Local, r *trees.TreeRequest) { r.Limits = l.Limits })
+		func(l *Local, r *PageRequest[trees.TreeRequest]) { r.Page.Limits = l.Limits })
 	DiffPage = page("diffPage", "/api/v1/page/diff", "How two parts of the store differ, as an offline page or a picture.", trees.DiffPage, trees.DiffGraph,
-		func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits })
+		func(l *Local, r *PageRequest[trees.DiffRequest]) { r.Page.Limits = l.Limits })
 	BottlenecksPage = page("bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", judge.BottlenecksPage, nil, nil)
-	Export          = &Endpoint[ExportRequest]{About: about("export", "queries", "/api/v1/export",
-		"The sum of the selection as a file that other tools read."), file: export}
-	Original     = &Endpoint[OriginalRequest]{About: about("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it."), file: original}
-	TraceArchive = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "traces", "/api/v1/tasks/{task}/archive",
-		"A trace as SkyWalking's profile exporter writes it (tar.gz)."), file: traceArchive}
-	TraceProfile = &Endpoint[TraceProfileRequest]{About: about("traceProfile", "traces", "/api/v1/trace-profile", "Snapshots as a profile with times, for all tools that show profiles. Select a task, a trace or a segment."), file: traceProfile}
+	Export          = file("export", "queries", "/api/v1/export", "The sum of the selection as a file that other tools read.", export,
+		func(l *Local, r *ExportRequest) { r.Limits = l.Limits }, pageTypes...)
+	Original = file("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it.",
+		original, nil, pageTypes...)
+	TraceArchive = file("traceArchive", "traces", "/api/v1/tasks/{task}/archive", "A trace as SkyWalking's profile exporter writes it (tar.gz).",
+		traceArchive, nil, traceTypes...)
+	TraceProfile = file("traceProfile", "traces", "/api/v1/trace-profile",
+		"Snapshots as a profile with times, for all tools that show profiles. Select a task, a trace or a segment.",
+		traceProfile, nil, traceTypes...)
+)
+
+// The media types of files: of the store, and of trace profiling.
+var (
+	pageTypes  = []string{"text/html", "application/octet-stream"}
+	traceTypes = []string{"application/octet-stream", "application/gzip"}
 )
 
 // All lists the endpoints.
@@ -123,41 +134,72 @@ var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, PushedSer
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
 
 func about(id, tag, path, summary string, results ...any) About {
-	return About{ID: id, Tag: tag, Method: "GET", Path: path, Summary: summary, Results: results}
+	return About{ID: id, Tag: tag, Method: "GET", Path: path, Summary: summary, Form: FormRows, Results: results}
+}
+
+// viewed is an endpoint of a request that chooses a view of the store, or of its traces.
+func viewed[Store, Request any](about About, of func(*Local) (Store, error), view func(*Request) query.ViewIn[Store, Request],
+	prepare func(*Local, *Request)) *Endpoint[Request] {
+	return &Endpoint[Request]{About: about, Prepare: prepare, empty: func(r *Request) any { return view(r).New() },
+		answer: func(ctx context.Context, l *Local, r *Request) (any, error) {
+			st, err := of(l)
+			if err != nil {
+				return nil, err
+			}
+			return view(r).Answer(ctx, st, r)
+		}}
+}
+
+func ofStore(l *Local) (store.Store, error) { return l.Store, nil }
+
+func ofTraces(l *Local) (traceprof.Store, error) {
+	if l.Traces == nil {
+		return nil, ErrNoTraces
+	}
+	return l.Traces, nil
 }
 
 // one is an endpoint of a query with one result.
 func one[Request, Result any](id, tag, path, summary string,
 	answer func(context.Context, store.Store, *Request) (*Result, error)) *Endpoint[Request] {
-	return &Endpoint[Request]{About: about(id, tag, path, summary, *new(Result)), view: func(*Request) query.View[Request] {
-		return query.ViewOf(answer)
-	}}
+	return viewed(about(id, tag, path, summary, *new(Result)), ofStore,
+		func(*Request) query.View[Request] { return query.ViewOf(answer) }, nil)
 }
 
 // tree is an endpoint of a request that contains a TreeRequest.
 func tree[Request any](id, path, summary string, part func(*Request) *trees.TreeRequest) *Endpoint[Request] {
 	return &Endpoint[Request]{About: about(id, "queries", path, summary, Trees...),
-		ready: func(l *Local, r *Request) { part(r).Limits = l.Limits },
-		view: func(r *Request) query.View[Request] {
-			inner := trees.TreeView(part(r))
-			return query.View[Request]{New: inner.New, Answer: func(ctx context.Context, st store.Store, r *Request) (any, error) {
-				return inner.Answer(ctx, st, part(r))
-			}}
+		Prepare: func(l *Local, r *Request) {
+			part(r).Limits, part(r).RowsOnly = l.Limits, part(r).RowsOnly || l.RowsOnly
+		},
+		empty: func(r *Request) any { return trees.TreeView(part(r)).New() },
+		answer: func(ctx context.Context, l *Local, r *Request) (any, error) {
+			return trees.TreeView(part(r)).Answer(ctx, l.Store, part(r))
 		}}
 }
 
 func lines() *Endpoint[trees.LinesRequest] {
 	e := one("lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", trees.Lines)
-	e.ready = func(l *Local, r *trees.LinesRequest) { r.Limits = l.Limits }
+	e.Prepare = func(l *Local, r *trees.LinesRequest) { r.Limits = l.Limits }
+	e.Complete = func(ctx context.Context, code Code, _ *trees.LinesRequest, result any) error {
+		return code.AddSource(ctx, result.(*trees.LinesResult))
+	}
 	return e
 }
 
-// reporting is an endpoint of a query that is answered with a report.
+// reporting is an endpoint of a query that is answered with a report; located: with the code of
+// its changes.
 func reporting[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*report.Report, error),
-	part func(*Request) *judge.ReportRequest) *Endpoint[Request] {
+	part func(*Request) *judge.ReportRequest, located func(*Request) bool) *Endpoint[Request] {
 	e := one(id, "analyses", path, summary, answer)
-	e.Results = nil // a document of several formats
-	e.ready = func(l *Local, r *Request) { part(r).Version = l.Version }
+	e.Form, e.Results, e.report = FormReport, nil, part
+	e.Prepare = func(l *Local, r *Request) { part(r).Version, part(r).Page = l.Version, part(r).Page || l.Page }
+	e.Complete = func(ctx context.Context, code Code, r *Request, result any) error {
+		if !located(r) {
+			return nil
+		}
+		return code.Locate(ctx, result.(*report.Report))
+	}
 	return e
 }
 
@@ -169,19 +211,25 @@ func change[Request any](e *Endpoint[Request]) *Endpoint[Request] {
 // traced is an endpoint of trace profiling.
 func traced[Request, Result any](id, path, summary string,
 	answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
-	return &Endpoint[Request]{About: about(id, "traces", path, summary, *new(Result)),
-		traces: func(*Request) query.ViewIn[traceprof.Store, Request] { return query.ViewOf(answer) }}
+	return viewed(about(id, "traces", path, summary, *new(Result)), ofTraces,
+		func(*Request) query.ViewIn[traceprof.Store, Request] { return query.ViewOf(answer) }, nil)
+}
+
+func createTask() *Endpoint[tasks.CreateTaskRequest] {
+	e := change(traced("createTask", "/api/v1/tasks", "Create a task of trace profiling; agents receive it with their next poll.", tasks.CreateTask))
+	e.Created = func(result any) string { return "/api/v1/tasks/" + url.PathEscape(result.(*tasks.CreatedTask).ID) }
+	return e
 }
 
 func taskSegments() *Endpoint[tasks.TaskSegmentsRequest] {
-	return &Endpoint[tasks.TaskSegmentsRequest]{About: about("taskSegments", "traces", "/api/v1/tasks/{task}/segments", "List the segments that a task sampled, newest first, with their coverage, or with their spans.",
-		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}),
-		traces: func(r *tasks.TaskSegmentsRequest) query.ViewIn[traceprof.Store, tasks.TaskSegmentsRequest] {
+	return viewed(about("taskSegments", "traces", "/api/v1/tasks/{task}/segments", "List the segments that a task sampled, newest first, with their coverage, or with their spans.",
+		tasks.TaskSegmentsResult{}, tasks.TaskSpansResult{}), ofTraces,
+		func(r *tasks.TaskSegmentsRequest) query.ViewIn[traceprof.Store, tasks.TaskSegmentsRequest] {
 			if r.Spans {
 				return query.ViewOf(tasks.TaskSpans)
 			}
 			return query.ViewOf(tasks.TaskSegments)
-		}}
+		}, nil)
 }
 
 // PageRequest is a request with the format of the page.
@@ -190,28 +238,31 @@ type PageRequest[Request any] struct {
 	Picture bool    `param:"picture" help:"an SVG picture of the flame graph or stack chart" group:"Output"`
 }
 
+// file is an endpoint that answers with a file.
+func file[Request any](id, tag, path, summary string, answer func(context.Context, *Local, *Request) (*File, error),
+	prepare func(*Local, *Request), types ...string) *Endpoint[Request] {
+	return &Endpoint[Request]{About: About{ID: id, Tag: tag, Method: "GET", Path: path, Summary: summary, Form: FormFile, Types: types},
+		Prepare: prepare, answer: func(ctx context.Context, l *Local, r *Request) (any, error) { return answer(ctx, l, r) }}
+}
+
 // page is an endpoint that answers with an offline page, or with a picture of it.
 func page[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*web.Report, error),
 	draw func(context.Context, store.Store, *Request) (*flame.Graph, error),
-	ready func(*Local, *Request)) *Endpoint[PageRequest[Request]] {
-	return &Endpoint[PageRequest[Request]]{About: about(id, "queries", path, summary),
-		file: func(ctx context.Context, l *Local, r *PageRequest[Request]) (*File, error) {
-			if ready != nil {
-				ready(l, &r.Page)
-			}
-			if r.Picture && draw != nil {
-				g, err := draw(ctx, l.Store, &r.Page)
-				if err != nil {
-					return nil, err
-				}
-				return Picture(g), nil
-			}
-			p, err := answer(ctx, l.Store, &r.Page)
+	prepare func(*Local, *PageRequest[Request])) *Endpoint[PageRequest[Request]] {
+	return file(id, "queries", path, summary, func(ctx context.Context, l *Local, r *PageRequest[Request]) (*File, error) {
+		if r.Picture && draw != nil {
+			g, err := draw(ctx, l.Store, &r.Page)
 			if err != nil {
 				return nil, err
 			}
-			return &File{Name: "dendro.html", Type: "text/html; charset=utf-8", Write: p.Write}, nil
-		}}
+			return Picture(g), nil
+		}
+		p, err := answer(ctx, l.Store, &r.Page)
+		if err != nil {
+			return nil, err
+		}
+		return &File{Name: "dendro.html", Type: "text/html; charset=utf-8", Write: p.Write}, nil
+	}, prepare, pageTypes...)
 }
 
 // pictureBoxes is the maximum number of boxes in a picture.
@@ -238,7 +289,6 @@ type FileFormat struct {
 }
 
 func export(ctx context.Context, l *Local, r *ExportRequest) (*File, error) {
-	r.Limits = l.Limits
 	f, err := r.encoding("dendro")
 	if err != nil {
 		return nil, err
@@ -297,10 +347,11 @@ func (e encoding) of(p *profile.Profile, table int) *File {
 }
 
 func traceArchive(ctx context.Context, l *Local, r *tasks.TraceArchiveRequest) (*File, error) {
-	if l.Traces == nil {
-		return nil, ErrNoTraces
+	traces, err := ofTraces(l)
+	if err != nil {
+		return nil, err
 	}
-	a, err := tasks.ArchiveTrace(ctx, l.Traces, r)
+	a, err := tasks.ArchiveTrace(ctx, traces, r)
 	if err != nil {
 		return nil, err
 	}
@@ -314,14 +365,15 @@ type TraceProfileRequest struct {
 }
 
 func traceProfile(ctx context.Context, l *Local, r *TraceProfileRequest) (*File, error) {
-	if l.Traces == nil {
-		return nil, ErrNoTraces
+	traces, err := ofTraces(l)
+	if err != nil {
+		return nil, err
 	}
 	f, err := (&FileFormat{Format: r.Format}).encoding("trace")
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := tasks.SnapshotProfile(ctx, l.Traces, &r.SnapshotProfileRequest)
+	p, _, err := tasks.SnapshotProfile(ctx, traces, &r.SnapshotProfileRequest)
 	if err != nil {
 		return nil, err
 	}

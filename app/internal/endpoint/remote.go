@@ -20,19 +20,19 @@ import (
 // Remote is a server.
 type Remote struct{ Client *client.Client }
 
-// Form is how a result is encoded; every query has its parameters.
-type Form struct {
+// RowsForm is how a result is encoded; every query of FormRows has its parameters.
+type RowsForm struct {
 	Form   string `param:"form" arg:"what" choices:"rows,columns,compact,tsv,csv" help:"rows of objects, columns (an array per field; compact: without those that follow from others), or the table as tsv or csv" group:"Output"`
 	Client bool   `param:"client" help:"add the fields with which the command line prints the result" group:"Output"`
 }
 
 // IsSheet reports whether the form is a table for programs.
-func (f *Form) IsSheet() bool { return f.Form == "tsv" || f.Form == "csv" }
+func (f *RowsForm) IsSheet() bool { return f.Form == "tsv" || f.Form == "csv" }
 
 // Ask sends the question, and reads the document as the result that the server wrote.
 func (r Remote) Ask(ctx context.Context, q Question) (any, error) {
 	form := url.Values{"client": {"true"}}
-	if x, ok := q.Request.(interface{ Attaches() bool }); ok && x.Attaches() {
+	if q.Report != nil && q.Report.Page {
 		form.Set("attach", "true")
 	}
 	body, err := r.send(ctx, q, form)

@@ -25,12 +25,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query/trees"
-	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -50,7 +49,7 @@ type Options struct {
 
 	// Code is the repository of the profiled code, for requests that may change the store;
 	// nil: nobody sees code.
-	Code Code
+	Code endpoint.Code
 
 	SQL        bool // users' own SQL is allowed
 	Limits     profile.Limits
@@ -59,16 +58,8 @@ type Options struct {
 	PutBytes   int64                 // of all uploads by other Dendros, which are held in memory; 0: 1 GiB
 }
 
-// Code is a repository of the profiled code on the machine of the server.
-type Code interface {
-	// Locate adds to the changes of a report the commits and lines that may be their causes.
-	Locate(ctx context.Context, doc *report.Report) error
-	// AddSource adds the text of lines.
-	AddSource(ctx context.Context, lines *trees.LinesResult) error
-}
-
 // code returns the repository for a request; nil: it sees none.
-func (a *api) code(ctx context.Context) Code {
+func (a *api) code(ctx context.Context) endpoint.Code {
 	if a.Code == nil || !server.MayChange(ctx) {
 		return nil
 	}

@@ -44,7 +44,7 @@ func (a *api) description() ([]byte, error) {
 	for _, e := range endpoint.All {
 		about, q := e.Describe(), e.Blank()
 		described := operation(schemas, &q)
-		if about == &endpoint.CreateTask.About {
+		if about.Created != nil {
 			described["requestBody"] = map[string]any{"description": "The task, if it is not in the address.",
 				"content": map[string]any{"application/json": map[string]any{"schema": schemas.of(reflect.TypeOf(q.Request))}}}
 			responses := described["responses"].(map[string]any)
@@ -101,26 +101,23 @@ func described(id, tag, summary string, parameters []*param.Parameter, content m
 // operation describes an endpoint.
 func operation(s *schemas, q *endpoint.Question) map[string]any {
 	content := map[string]any{}
-	switch {
-	case q.IsReport():
+	text := map[string]any{"schema": map[string]any{"type": "string"}}
+	switch q.Form {
+	case endpoint.FormReport:
 		for name, mediaType := range mediaTypes {
-			schema := map[string]any{"type": "string"}
-			if name == "json" || name == "sarif" {
-				schema = map[string]any{"type": "object"}
+			if content[mediaType] = text; name == "json" || name == "sarif" {
+				content[mediaType] = map[string]any{"schema": map[string]any{"type": "object"}}
 			}
-			content[mediaType] = map[string]any{"schema": schema}
 		}
-	case q.IsFile() && q.Tag == "traces":
-		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
-		content["application/gzip"] = content["application/octet-stream"]
-	case q.IsFile():
-		content["text/html"] = map[string]any{"schema": map[string]any{"type": "string"}}
-		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
+	case endpoint.FormFile:
+		for _, mediaType := range q.Types {
+			if content[mediaType] = text; !strings.HasPrefix(mediaType, "text/") {
+				content[mediaType] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
+			}
+		}
 	default:
 		content["application/json"] = map[string]any{"schema": s.anyOf(q.Results)}
-		for _, sheet := range []string{"text/tab-separated-values", "text/csv"} {
-			content[sheet] = map[string]any{"schema": map[string]any{"type": "string"}}
-		}
+		content["text/tab-separated-values"], content["text/csv"] = text, text
 	}
 	op := described(q.ID, q.Tag, q.Summary, append(param.Of(q.Request), param.Of(formOf(q))...), content)
 	for _, p := range op["parameters"].([]any) {
@@ -133,7 +130,7 @@ func operation(s *schemas, q *endpoint.Question) map[string]any {
 
 // uploaded describes an address that answers a question about what is uploaded.
 func uploaded(s *schemas, id, summary string, request any, results []any, body string, schema map[string]any) map[string]any {
-	op := described(id, "queries", summary, append(param.Of(request), param.Of(&endpoint.Form{})...), map[string]any{
+	op := described(id, "queries", summary, append(param.Of(request), param.Of(&endpoint.RowsForm{})...), map[string]any{
 		"application/json": map[string]any{"schema": s.anyOf(results)}, "text/html": map[string]any{"schema": map[string]any{"type": "string"}},
 		"application/octet-stream": map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}})
 	op["requestBody"] = map[string]any{"required": true, "content": map[string]any{body: map[string]any{"schema": schema}}}

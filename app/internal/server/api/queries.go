@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/web"
 )
@@ -49,13 +46,13 @@ func (a *api) local() *endpoint.Local {
 
 // formOf returns the parameters of an answer's form.
 func formOf(q *endpoint.Question) any {
-	switch {
-	case q.IsFile():
+	switch q.Form {
+	case endpoint.FormFile:
 		return &struct{}{}
-	case q.IsReport():
+	case endpoint.FormReport:
 		return &reportFormat{}
 	}
-	return &endpoint.Form{}
+	return &endpoint.RowsForm{}
 }
 
 // answer answers a question whose request is in the address and the body.
@@ -64,49 +61,43 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, q endpoint.Question
 	if err := readWith(r, q.Request, form); err != nil {
 		return err
 	}
-	if q.IsFile() {
-		f, err := a.local().File(r.Context(), q)
-		if err != nil {
-			return err
-		}
-		return respondFile(w, f)
-	}
-	if f, ok := form.(*endpoint.Form); ok {
-		if tree, ok := q.Request.(interface{ OnlyRows() }); ok && (f.IsSheet() || f.Client && f.Form == "rows") {
-			tree.OnlyRows()
-		}
-		if f.IsSheet() {
-			sheet, err := a.local().Sheet(r.Context(), q, f.Form)
-			if err != nil {
-				return err
-			}
-			return respondFile(w, sheet)
-		}
-	}
-	f, isReport := form.(*reportFormat)
-	if isReport {
-		q.Request.(interface{ Attach(bool) }).Attach(f.Attach || f.Format == "html")
-	}
-	if isReport {
+	switch f := form.(type) {
+	case *endpoint.RowsForm:
+		return a.answerRows(w, r, q, f)
+	case *reportFormat:
 		return a.answerReport(w, r, q, f)
 	}
-	result, err := a.local().Ask(r.Context(), q)
+	f, err := a.local().File(r.Context(), q)
 	if err != nil {
 		return err
 	}
-	if lines, ok := result.(*trees.LinesResult); ok && !form.(*endpoint.Form).Client {
-		if code := a.code(r.Context()); code != nil {
-			if err := code.AddSource(r.Context(), lines); err != nil {
-				return err
-			}
+	return respondFile(w, f)
+}
+
+// answerRows writes a result.
+func (a *api) answerRows(w http.ResponseWriter, r *http.Request, q endpoint.Question, f *endpoint.RowsForm) error {
+	l := a.local()
+	l.RowsOnly = f.IsSheet() || f.Client && f.Form == "rows"
+	if f.IsSheet() {
+		sheet, err := l.Sheet(r.Context(), q, f.Form)
+		if err != nil {
+			return err
 		}
+		return respondFile(w, sheet)
 	}
-	if t, ok := result.(*tasks.CreatedTask); ok {
-		w.Header().Set("Location", "/api/v1/tasks/"+url.PathEscape(t.ID))
+	if !f.Client {
+		l.Code = a.code(r.Context())
+	}
+	result, err := l.Ask(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if q.Created != nil {
+		w.Header().Set("Location", q.Created(result))
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 	}
-	return respond(w, form.(*endpoint.Form), "", result)
+	return respond(w, f, "", result)
 }
 
 // reportFormat is how a report is encoded.
@@ -133,17 +124,15 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 		body, found = a.kept.get(key, version)
 	}
 	if !found {
-		result, err := a.local().Ask(r.Context(), q)
+		l := a.local()
+		if l.Page = f.Attach || f.Format == "html"; !f.Client {
+			l.Code = code
+		}
+		doc, err := endpoint.Answer[report.Report](r.Context(), l, q)
 		if err != nil {
 			return err
 		}
-		doc := result.(*report.Report)
-		if code != nil && !f.Client && !isBrief(q.Request) {
-			if err := code.Locate(r.Context(), doc); err != nil {
-				return err
-			}
-		}
-		if body, err = encodeReport(f, doc, q.Request.(interface{ Details() judge.Detail }).Details()); err != nil {
+		if body, err = encodeReport(f, doc, q.Report.Detail); err != nil {
 			return err
 		}
 		if keeps {
@@ -155,12 +144,6 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 	}
 	_, _ = w.Write(body)
 	return nil
-}
-
-// isBrief reports whether a request is for the list of what changed, without evidence.
-func isBrief(request any) bool {
-	r, ok := request.(*judge.ReportRequest)
-	return ok && r.Changed && r.Candidates == 0
 }
 
 // encodeReport returns a report in its format.

@@ -69,7 +69,7 @@ func readAddress(r *http.Request, request, form any) error {
 }
 
 // respond writes a result, in a file of the name if it is a table.
-func respond(w http.ResponseWriter, f *endpoint.Form, name string, result any) error {
+func respond(w http.ResponseWriter, f *endpoint.RowsForm, name string, result any) error {
 	if f.IsSheet() {
 		return respondFile(w, endpoint.SheetOf(name, result.(query.Result), f.Form)) // every answer about a file has a table
 	}

@@ -24,7 +24,7 @@ type viewRequest struct {
 // viewUpload answers a TreeRequest of the file or archive in the body, and stores nothing.
 func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	var request viewRequest
-	var f endpoint.Form
+	var f endpoint.RowsForm
 	err := readAddress(r, &request, &f)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ type viewDiffRequest struct {
 // side is of the store.
 func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	var request viewDiffRequest
-	var f endpoint.Form
+	var f endpoint.RowsForm
 	if err := readAddress(r, &request, &f); err != nil {
 		return err
 	}
