@@ -45,8 +45,8 @@ type marks struct {
 func newMarks(s *profile.Symbols) marks {
 	column := func(n int) []int32 { return make([]int32, n) }
 	return marks{
-		column(s.Stacks.Len()), column(len(s.Frames)), column(len(s.Functions)),
-		column(s.Stacks.Len()), column(len(s.Frames)), column(len(s.Functions)),
+		stacks: column(s.Stacks.Len()), frames: column(len(s.Frames)), functions: column(len(s.Functions)),
+		stackOf: column(s.Stacks.Len()), frameOf: column(len(s.Frames)), functionOf: column(len(s.Functions)),
 	}
 }
 

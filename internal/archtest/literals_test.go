@@ -11,7 +11,7 @@ import (
 )
 
 // maxUnnamed is how many fields a literal of a struct may set by position.
-const maxUnnamed = 6
+const maxUnnamed = 5
 
 // TestNamedFields finds literals of structs of their own package that set more fields by
 // position than a reader can count.
@@ -53,17 +53,28 @@ func unnamed(files []*ast.File) (list []token.Pos) {
 			return true
 		})
 	}
+	look := func(c *ast.CompositeLit, typ ast.Expr) {
+		if len(c.Elts) <= maxUnnamed {
+			return
+		}
+		_, named := c.Elts[0].(*ast.KeyValueExpr)
+		if name, ok := typ.(*ast.Ident); ok && structs[name.Name] && !named {
+			list = append(list, c.Pos())
+		}
+	}
 	for _, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			c, ok := n.(*ast.CompositeLit)
-			if !ok || len(c.Elts) <= maxUnnamed {
+			if !ok {
 				return true
 			}
-			if _, named := c.Elts[0].(*ast.KeyValueExpr); named {
-				return true
-			}
-			if name, ok := c.Type.(*ast.Ident); ok && structs[name.Name] {
-				list = append(list, c.Pos())
+			look(c, c.Type)
+			if of, ok := c.Type.(*ast.ArrayType); ok {
+				for _, e := range c.Elts { // whose type is not repeated
+					if e, ok := e.(*ast.CompositeLit); ok && e.Type == nil {
+						look(e, of.Elt)
+					}
+				}
 			}
 			return true
 		})
@@ -73,13 +84,14 @@ func unnamed(files []*ast.File) (list []token.Pos) {
 
 func TestUnnamed(t *testing.T) {
 	const text = `package p
-type seven struct{ a, b, c, d, e, f, g int }
 type six struct{ a, b, c, d, e, f int }
+type five struct{ a, b, c, d, e int }
 type numbers []int
 var (
-	_ = seven{1, 2, 3, 4, 5, 6, 7}
-	_ = seven{a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7}
 	_ = six{1, 2, 3, 4, 5, 6}
+	_ = six{a: 1, b: 2, c: 3, d: 4, e: 5, f: 6}
+	_ = five{1, 2, 3, 4, 5}
+	_ = []six{{1, 2, 3, 4, 5, 6}, {a: 1}}
 	_ = numbers{1, 2, 3, 4, 5, 6, 7}
 )
 `
@@ -88,7 +100,7 @@ var (
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list := unnamed([]*ast.File{file}); len(list) != 1 || files.Position(list[0]).Line != 6 {
+	if list := unnamed([]*ast.File{file}); len(list) != 2 || files.Position(list[0]).Line != 6 || files.Position(list[1]).Line != 9 {
 		t.Errorf("%v", list)
 	}
 }

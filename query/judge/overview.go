@@ -131,7 +131,8 @@ func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *Ov
 	for i := range c.lines {
 		if s := &c.lines[i]; s.Service {
 			outcome := of[s.Benchmark]
-			o.Releases = append(o.Releases, ReleaseOverview{s.Benchmark.Group, s.Benchmark.Name, s.Type.Name, len(s.Profiles), *newest(s), &outcome})
+			o.Releases = append(o.Releases, ReleaseOverview{Service: s.Benchmark.Group, Name: s.Benchmark.Name, Type: s.Type.Name,
+				Releases: len(s.Profiles), Last: *newest(s), Outcome: &outcome})
 		}
 	}
 	for i := range o.Benchmarks {

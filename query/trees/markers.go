@@ -42,8 +42,8 @@ func (s *scope) markers() (*MarkersResult, error) {
 	out := &MarkersResult{Head: s.head(s.tree.RootTotal(), query.Omitted{Rows: len(all) - len(list)}), Rows: make([]MarkerRow, len(list))}
 	for i := range list {
 		m := &list[i]
-		out.Rows[i] = MarkerRow{float64(m.Start) / 1e6, float64(m.End) / 1e6, m.Name, s.samples.Category(m.Category).Name,
-			s.samples.Thread(m.Thread).Name, markerFields(m)}
+		out.Rows[i] = MarkerRow{Start: float64(m.Start) / 1e6, End: float64(m.End) / 1e6, Name: m.Name,
+			Category: s.samples.Category(m.Category).Name, Thread: s.samples.Thread(m.Thread).Name, Fields: markerFields(m)}
 	}
 	return out, nil
 }

@@ -49,7 +49,8 @@ func (k *decodedFiles) key(source *ingest.Source, in *fileFlags) (decodedKey, bo
 	if err != nil || statErr != nil {
 		return decodedKey{}, false
 	}
-	return decodedKey{name, info.ModTime(), info.Size(), in.names(), in.limits, in.symbols.String()}, true
+	return decodedKey{name: name, mtime: info.ModTime(), size: info.Size(), names: in.names(), limits: in.limits,
+		symbols: in.symbols.String()}, true
 }
 
 func (k *decodedFiles) get(key decodedKey) ([]trees.Input, bool) {

@@ -236,7 +236,8 @@ func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segmen
 			n, languages, data := driver.Column[int32](ch, 3), driver.Column[uint8](ch, 4), driver.Column[driver.Text](ch, 5)
 			for i := range names {
 				if segment, ok := wanted[string(names[i].Bytes())]; ok {
-					found = append(found, snapshotPart{stacks[i], segment, seq[i], n[i], traceprof.Language(languages[i]), slices.Clone(data[i].Bytes())})
+					found = append(found, snapshotPart{stacks: stacks[i], segment: segment, seq: seq[i], n: n[i],
+						language: traceprof.Language(languages[i]), data: slices.Clone(data[i].Bytes())})
 				}
 			}
 			return nil

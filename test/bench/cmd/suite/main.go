@@ -70,7 +70,8 @@ func run() error {
 		name := m.Run + "/" + m.Group + "/" + m.Benchmark + ".folded"
 		if *labels {
 			name += ".gz"
-			manifest = append(manifest, entry{name, m.Run, m.Group, m.Benchmark, m.Date, metric{"time", m.MetricMean, m.MetricUnit, "lower"}})
+			manifest = append(manifest, entry{File: name, Run: m.Run, Group: m.Group, Benchmark: m.Benchmark, Date: m.Date,
+				Metric: metric{"time", m.MetricMean, m.MetricUnit, "lower"}})
 			text = compress(text)
 		}
 		if err := put(name, text); err != nil {
