@@ -53,8 +53,8 @@ func (p *Pushed) Query(s *Selection, more ...string) (q continuous.Query, err er
 }
 
 // WindowsOf returns the windows of a store.
-func WindowsOf(st store.Store) (continuous.Store, error) {
-	if w, ok := st.(continuous.Store); ok {
+func WindowsOf(st store.Reader) (continuous.Store, error) {
+	if w, ok := store.As[continuous.Store](st); ok {
 		return w, nil
 	}
 	return nil, fmt.Errorf("this store keeps no pushed profiles: use a DuckDB file")

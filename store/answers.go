@@ -115,7 +115,7 @@ type Versioned interface {
 
 // aggregates returns what an engine computes itself.
 func aggregates(s Reader) Aggregates {
-	if a, ok := s.(Aggregator); ok {
+	if a, ok := As[Aggregator](s); ok {
 		return a.Aggregates()
 	}
 	return Aggregates{}

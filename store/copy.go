@@ -65,6 +65,8 @@ func Here(r Reader) Origin { return here{r} }
 
 type here struct{ Reader }
 
+func (h here) Unwrap() Reader { return h.Reader }
+
 func (h here) Near(context.Context, []ProfileID) (Reader, error) { return h.Reader, nil }
 
 // Bounds of a batch: the profiles that Copy holds in memory and puts in one call.

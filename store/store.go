@@ -81,7 +81,7 @@ type RowWriter interface {
 
 // WriteRows writes all rows of functions, if an engine can.
 func WriteRows(ctx context.Context, engine any) error {
-	writer, ok := engine.(RowWriter)
+	writer, ok := As[RowWriter](engine)
 	for ok {
 		more, err := writer.WriteRows(ctx)
 		if err != nil || !more {

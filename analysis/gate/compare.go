@@ -211,6 +211,10 @@ type ordered struct {
 	profiles []store.Profile
 }
 
+// Unwrap returns the store: what it computes itself it computes of trees and rows, which the view
+// has as they are.
+func (o *ordered) Unwrap() store.Reader { return o.Reader }
+
 // Profiles lists the profiles of the view.
 func (o *ordered) Profiles(_ context.Context, q store.Query) ([]store.Profile, error) {
 	return q.Filter(slices.Clone(o.profiles)), nil

@@ -336,6 +336,42 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// preloading is an engine that reads many trees in one statement.
+type preloading struct {
+	store.Store
+	profiles int
+}
+
+func (p *preloading) Aggregates() store.Aggregates {
+	return store.Aggregates{Preload: func(_ context.Context, list []store.ProfileID) (func(), error) {
+		p.profiles += len(list)
+		return func() {}, nil
+	}}
+}
+
+// TestCompareIsFast: a comparison reads its runs as fast as the engine can, though it gives them
+// another order.
+func TestCompareIsFast(t *testing.T) {
+	st := &preloading{Store: mem.New()}
+	for i := range 8 {
+		branch, day := "main", time.Date(2026, 3, 10+i, 0, 0, 0, 0, time.UTC)
+		if i > 5 {
+			branch = "topic"
+		}
+		put(t, st, "b", testrun.Run{Key: fmt.Sprint("r", i), Date: day, Branch: branch}, 800+int64(i%3), 900)
+	}
+	var sides [2][]store.Profile
+	for i, branch := range []string{"main", "topic"} {
+		var err error
+		if sides[i], err = st.Profiles(t.Context(), store.Query{Branches: []string{branch}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Compare(t.Context(), st, Sides{Base: sides[0], Head: sides[1]}, regression.Request{}); err != nil || st.profiles < 8 {
+		t.Errorf("%d profiles were announced: %v", st.profiles, err)
+	}
+}
+
 // TestCompareSuites: of each benchmark the runs are tested that its head has, and none
 // of its base; a flagged run is on no side.
 func TestCompareSuites(t *testing.T) {

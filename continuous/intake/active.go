@@ -55,10 +55,8 @@ type bucket struct {
 	at   time.Time
 }
 
-func (a *activeSeries) init(o *Options, st continuous.Store) {
-	if limited, ok := st.(continuous.Limited); ok {
-		a.room = limited.HasRoom
-	}
+func (a *activeSeries) init(o *Options) {
+	a.room = o.HasRoom
 	a.max, a.rate = o.MaxSeries, o.MaxRate
 	a.share, a.half = max(1, int(o.part(int64(o.MaxSeries)))), (o.MaxSeries+1)/2
 	a.series, a.bare = map[continuous.Key]*active{}, map[continuous.Key]*active{}

@@ -52,6 +52,9 @@ type Options struct {
 	MaxRate        int64 // bytes per second of a service, over ten seconds; 8 MiB
 	MaxShare       int   // of one service, of series, paths, texts and windows that wait, in percent; 20
 
+	// HasRoom is that of a store with limits (continuous.Limited); nil: there is room.
+	HasRoom func(k continuous.Key, service string, bytes int64) bool
+
 	MaxAge time.Duration // of a window, from its end; older ones are refused; 0: no limit
 
 	Workers  int           // profiles being decoded; one per core
@@ -143,7 +146,7 @@ func New(st continuous.Store, o Options) *Intake {
 		w.reset()
 		in.workers <- w
 	}
-	in.series.init(&o, st)
+	in.series.init(&o)
 	in.writer = groupcommit.New(in.due)
 	return in
 }

@@ -185,20 +185,10 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
-// full is a store that has room for some bytes of labels of a service.
-type full struct {
-	continuous.Store
-	continuous.Limited
-	room int64
-}
-
-func (f *full) HasRoom(_ continuous.Key, _ string, bytes int64) bool { return bytes <= f.room }
-
 // TestSeriesWithoutRoom: series for which the store has no room are added to that of the request,
 // those of one push before any of them is stored.
 func TestSeriesWithoutRoom(t *testing.T) {
-	st := &full{Store: mem.New(), room: 3000}
-	in := open(t, st, intake.Options{})
+	in := open(t, mem.New(), intake.Options{HasRoom: func(_ continuous.Key, _ string, bytes int64) bool { return bytes <= 3000 }})
 	var text strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&text, "f 1 id=%d%s\n", i, strings.Repeat("x", 900))

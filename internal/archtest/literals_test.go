@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,6 +17,18 @@ const maxUnnamed = 5
 // TestNamedFields finds literals of structs of their own package that set more fields by
 // position than a reader can count.
 func TestNamedFields(t *testing.T) {
+	err := eachPackage(func(_ string, files *token.FileSet, list []*ast.File) {
+		for _, at := range unnamed(list) {
+			t.Errorf("%s: more than %d fields without names", files.Position(at), maxUnnamed)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachPackage calls do with the files of each package of the project, without tests.
+func eachPackage(do func(dir string, files *token.FileSet, list []*ast.File)) error {
 	packages := map[string][]*ast.File{}
 	files := token.NewFileSet()
 	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
@@ -33,13 +46,12 @@ func TestNamedFields(t *testing.T) {
 		return err
 	})
 	if err != nil || len(packages) < 50 {
-		t.Fatalf("%d packages: %v", len(packages), err)
+		return fmt.Errorf("%d packages: %w", len(packages), err)
 	}
-	for _, list := range packages {
-		for _, at := range unnamed(list) {
-			t.Errorf("%s: more than %d fields without names", files.Position(at), maxUnnamed)
-		}
+	for dir, list := range packages {
+		do(dir, files, list)
 	}
+	return nil
 }
 
 // unnamed returns the literals of a package that set too many fields by position.

@@ -43,7 +43,7 @@ var errNotKept = errors.New("this store keeps no accepted changes: write the ent
 
 // Accept answers an AcceptRequest with all accepted changes.
 func Accept(ctx context.Context, st store.Store, r *AcceptRequest) (*AcceptedResult, error) {
-	s, ok := st.(store.Accepter)
+	s, ok := store.As[store.Accepter](st)
 	if !ok {
 		return nil, errNotKept
 	}
@@ -67,7 +67,7 @@ func Accept(ctx context.Context, st store.Store, r *AcceptRequest) (*AcceptedRes
 
 // Withdraw answers a WithdrawRequest with the accepted changes that are left.
 func Withdraw(ctx context.Context, st store.Store, r *WithdrawRequest) (*AcceptedResult, error) {
-	s, ok := st.(store.Accepter)
+	s, ok := store.As[store.Accepter](st)
 	if !ok {
 		return nil, errNotKept
 	}
@@ -83,7 +83,7 @@ func Withdraw(ctx context.Context, st store.Store, r *WithdrawRequest) (*Accepte
 // Accepted answers an AcceptedRequest; a store that keeps none has none.
 func Accepted(ctx context.Context, st store.Store, _ *AcceptedRequest) (*AcceptedResult, error) {
 	out := &AcceptedResult{}
-	if s, ok := st.(store.Accepter); ok {
+	if s, ok := store.As[store.Accepter](st); ok {
 		var err error
 		if out.Rows, err = s.Accepted(ctx); err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func Accepted(ctx context.Context, st store.Store, _ *AcceptedRequest) (*Accepte
 
 // acknowledged returns the changes that the client accepts, then those that the store does.
 func acknowledged(ctx context.Context, st store.Reader, f *facts.Facts) (facts.Acknowledgements, error) {
-	s, ok := st.(store.Accepter)
+	s, ok := store.As[store.Accepter](st)
 	if !ok {
 		return f.Acknowledged, nil
 	}

@@ -56,7 +56,7 @@ func openLedger(ctx context.Context, st store.Reader, q store.Query, o change.Op
 // Follow judges the benchmarks of profiles, all of the store if none is named, and keeps what a
 // store keeps of it, so that queries need not: after an import those that it touched.
 func Follow(ctx context.Context, st store.Reader, touched []store.ProfileID, own []string) error {
-	if _, ok := st.(store.VerdictKeeper); !ok {
+	if _, ok := store.As[store.VerdictKeeper](st); !ok {
 		return nil
 	}
 	all, err := st.Profiles(ctx, store.Query{})
@@ -103,7 +103,7 @@ func (l *ledger) begin(ctx context.Context, of []testrun.Benchmark) (err error) 
 		key := store.KeyOf([]byte(strings.Join(o.Own, "\x00")))
 		l.variant = fmt.Sprintf("%x", key[:4])
 	}
-	if keeper, ok := l.st.(store.VerdictKeeper); ok && !tried(o) { // what somebody tries others do not ask for
+	if keeper, ok := store.As[store.VerdictKeeper](l.st); ok && !tried(o) { // what somebody tries others do not ask for
 		l.keeper = keeper
 		l.stored, err = keeper.Verdicts(ctx, of)
 	}

@@ -104,7 +104,7 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 			return nil, err
 		}
 	}
-	traces, ok := st.(traceprof.Store)
+	traces, ok := store.As[traceprof.Store](st)
 	if !ok {
 		return out, nil
 	}

@@ -166,13 +166,9 @@ type serviceReleases struct {
 func readReleases(ctx context.Context, st store.Reader, q store.Query, o change.Options) (*serviceReleases, error) {
 	r := &serviceReleases{ledger: &ledger{st: st, options: o}, of: map[*releases.Plan]*judgedRelease{}}
 	runs := store.Query{Branches: q.Branches, Machines: q.Machines, Params: q.Params}
-	whole, ok := st.(store.Store)
-	if !ok || runs.String() != (&store.Query{}).String() {
-		return r, nil
-	}
-	windows, err := query.WindowsOf(whole)
-	if err != nil { // of an engine without
-		return r, nil
+	windows, err := query.WindowsOf(st)
+	if err != nil || runs.String() != (&store.Query{}).String() {
+		return r, nil // of an engine without, or on what no release is
 	}
 	groups := store.Query{Groups: q.Groups}
 	fits := func(service string) bool {

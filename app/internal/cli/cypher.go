@@ -93,7 +93,7 @@ func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	speaker, ok := st.(store.CypherSpeaker)
+	speaker, ok := store.As[store.CypherSpeaker](st)
 	if !ok {
 		return fmt.Errorf("cypher: the store is not in Neo4j: use --store neo4j://user@host:7687")
 	}

@@ -93,7 +93,7 @@ func (o *sqlOptions) ask(ctx context.Context, e *env, query string) (answer *sto
 	if err != nil {
 		return nil, nil, err
 	}
-	speaker, ok := st.(store.SQLSpeaker)
+	speaker, ok := store.As[store.SQLSpeaker](st)
 	if !ok {
 		return nil, nil, errors.Join(errors.New("this store does not speak SQL"), st.Close())
 	}

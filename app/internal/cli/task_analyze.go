@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -92,7 +93,7 @@ func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
 	if err != nil {
 		return err
 	}
-	traces := st.(traceprof.Store) // the engine in memory keeps everything
+	traces, _ := store.As[traceprof.Store](st) // the engine in memory keeps everything
 	if o.Task, err = tasks.LoadArchive(ctx, traces, bufio.NewReader(f), o.limits); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", f.Name(), err), st.Close())
 	}

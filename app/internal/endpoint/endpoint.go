@@ -152,8 +152,8 @@ type Local struct {
 
 // NewLocal returns an open store with its traces and windows.
 func NewLocal(st store.Store, limits profile.Limits) *Local {
-	traces, _ := st.(traceprof.Store)
-	windows, _ := st.(continuous.Store)
+	traces, _ := store.As[traceprof.Store](st)
+	windows, _ := store.As[continuous.Store](st)
 	return &Local{Store: st, Traces: traces, Windows: windows, Limits: limits}
 }
 

@@ -58,7 +58,7 @@ type SQL func(ctx context.Context, query string, rows int) (*store.SQLAnswer, er
 
 // Of returns the SQL of a store; nil: it speaks none.
 func Of(st store.Store) SQL {
-	speaker, ok := st.(store.SQLSpeaker)
+	speaker, ok := store.As[store.SQLSpeaker](st)
 	if !ok {
 		return nil
 	}

@@ -91,7 +91,7 @@ func newAPI(o Options) *api {
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
 	}
-	if traces, ok := o.Store.(traceprof.Store); ok && o.Dispatcher == nil {
+	if traces, ok := store.As[traceprof.Store](o.Store); ok && o.Dispatcher == nil {
 		o.Dispatcher = traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{})
 	}
 	return &api{Options: o, puts: server.NewBudget("bytes of uploads", o.PutBytes, o.PutBytes),
@@ -151,7 +151,7 @@ func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info.Location = server.Shown(r.Context(), info.Location)
-	_, speaks := a.Store.(store.SQLSpeaker)
+	_, speaks := store.As[store.SQLSpeaker](a.Store)
 	return writeJSON(w, infoAnswer{Product: "dendro", Version: a.Version, API: Version, Transfer: transfer.Version, SQL: speaks && a.SQL,
 		Traces: a.Dispatcher != nil, Store: info})
 }

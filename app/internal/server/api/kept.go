@@ -26,13 +26,13 @@ type kept struct {
 // keyOf returns the key of a request whose answer may be kept; false: it may not. What
 // depends on the time of day or on facts of the client is computed anew.
 func keyOf(r *http.Request, st store.Store) (key string, version uint64, ok bool) {
-	v, is := st.(store.Versioned)
+	v, is := store.As[store.Versioned](st)
 	q := r.URL.Query()
 	if !is || r.Method != http.MethodGet || q.Has("since") || q.Has("until") {
 		return "", 0, false
 	}
 	key = r.URL.Path + "?" + q.Encode()
-	if s, is := st.(store.Accepter); is {
+	if s, is := store.As[store.Accepter](st); is {
 		list, err := s.Accepted(r.Context())
 		if err != nil {
 			return "", 0, false

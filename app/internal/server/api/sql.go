@@ -22,7 +22,7 @@ func (a *api) speaker() (store.SQLSpeaker, error) {
 	if !a.SQL {
 		return nil, notHere("this server answers no SQL (it was started with --sql=false)")
 	}
-	s, ok := a.Store.(store.SQLSpeaker)
+	s, ok := store.As[store.SQLSpeaker](a.Store)
 	if !ok {
 		return nil, notHere("this store does not speak SQL")
 	}

@@ -31,12 +31,13 @@ type collector struct {
 	text    *prometheus.Desc
 	folded  *prometheus.Desc
 	st      continuous.Store
+	forest  continuous.Limited // nil: the engine has no limits
 }
 
 // metrics returns the metrics of the reception.
-func metrics(in *intake.Intake, st continuous.Store) []prometheus.Collector {
+func metrics(in *intake.Intake, st continuous.Store, forest continuous.Limited) []prometheus.Collector {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
-	return []prometheus.Collector{&collector{in: in, st: st,
+	return []prometheus.Collector{&collector{in: in, st: st, forest: forest,
 		refused: prometheus.NewDesc("dendro_continuous_refused_total",
 			"Pushes that were refused, by reason: invalid, size, labels, label-bytes, series-bytes, series, age, rate, queue, token, unavailable, canceled.", []string{"reason"}, nil),
 		windows: prometheus.NewDesc("dendro_continuous_windows", "Windows in the store, by level: raw, hour, day.", []string{"level"}, nil),
@@ -91,8 +92,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range m.Refused {
 		to <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(n), reason)
 	}
-	if limited, ok := c.st.(continuous.Limited); ok {
-		forest, err := limited.Forest(context.Background())
+	if c.forest != nil {
+		forest, err := c.forest.Forest(context.Background())
 		if err != nil {
 			to <- prometheus.NewInvalidMetric(c.paths, err)
 			return

@@ -45,20 +45,26 @@ var ErrNoWindows = errors.New("this store keeps no continuous profiles: serve a 
 
 // New connects the parts. It fails if the store does not support windows.
 func New(st store.Store, o Options) (*Pushes, error) {
-	windows, ok := st.(continuous.Store)
+	windows, ok := store.As[continuous.Store](st)
 	if !ok {
 		return nil, ErrNoWindows
 	}
+	limited, ok := store.As[continuous.Limited](st)
+	if ok {
+		o.Intake.HasRoom = limited.HasRoom
+	}
 	p := &Pushes{in: intake.New(windows, o.Intake)}
-	if limited, ok := st.(continuous.Limited); ok {
+	if ok {
 		o.Room = continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: p.in.Share()}
 		limited.Limit(o.Room)
 	}
 	p.Parts = []server.Part{
-		{Name: "pushes", Metrics: metrics(p.in, windows), Ready: func(context.Context) error { return p.in.Err() }},
+		{Name: "pushes", Metrics: metrics(p.in, windows, limited), Ready: func(context.Context) error { return p.in.Err() }},
 		pyroscope.New(p.in).Part(),
 		otlp.New(p.in, o.OTLP).Part(),
-		{Name: "rollup", Run: func(ctx context.Context) error { return o.rollUp(ctx, st, windows, rollUpEvery) }},
+		{Name: "rollup", Run: func(ctx context.Context) error {
+			return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery)
+		}},
 	}
 	return p, nil
 }
@@ -79,8 +85,7 @@ const (
 )
 
 // rollUp makes the sums of hours and days and removes old windows, until the context ends.
-func (o *Options) rollUp(ctx context.Context, whole store.Writer, st continuous.Store, every time.Duration) error {
-	r := newReclaimer(whole, st)
+func (o *Options) rollUp(ctx context.Context, st continuous.Store, r *reclaimer, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -25,11 +25,6 @@ type reclaimer struct {
 	looked  time.Time
 }
 
-func newReclaimer(st store.Writer, windows continuous.Store) *reclaimer {
-	forest, _ := windows.(continuous.Limited)
-	return &reclaimer{st: st, forest: forest, least: reclaimLeast}
-}
-
 // reclaim removes call paths if that is worth it, and returns how many.
 func (r *reclaimer) reclaim(ctx context.Context, now time.Time) (paths int64, err error) {
 	if r.forest == nil || r.expired == 0 || now.Sub(r.looked) < reclaimEvery {

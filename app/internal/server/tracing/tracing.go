@@ -48,7 +48,7 @@ type Tracing struct {
 
 // New connects the parts. It returns nil if the store does not support traces.
 func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
-	traces, ok := st.(traceprof.Store)
+	traces, ok := store.As[traceprof.Store](st)
 	if !ok {
 		return nil, nil
 	}

@@ -23,8 +23,8 @@ const Quiet = 10 * time.Second
 // Part returns the part of the server that writes what queries would compute from call
 // trees, and whether the store has such a thing.
 func Part(st store.Store, log *slog.Logger, quiet time.Duration) (server.Part, bool) {
-	writer, ok := st.(store.RowWriter)
-	content, versioned := st.(store.Versioned)
+	writer, ok := store.As[store.RowWriter](st)
+	content, versioned := store.As[store.Versioned](st)
 	return server.Part{Name: "rows", Run: func(ctx context.Context) error {
 		writeRows(ctx, writer, content, log, quiet)
 		return nil
@@ -41,8 +41,8 @@ const mostShare = 0.1
 // Following returns the part of the server that calls follow whenever the content did not change
 // for some time, and whether the store knows that.
 func Following(st store.Store, log *slog.Logger, quiet time.Duration, follow func(context.Context) error) (server.Part, bool) {
-	content, versioned := st.(store.Versioned)
-	_, keeps := st.(store.VerdictKeeper)
+	content, versioned := store.As[store.Versioned](st)
+	_, keeps := store.As[store.VerdictKeeper](st)
 	return server.Part{Name: "changes", Run: func(ctx context.Context) error {
 		var next time.Time
 		failing, done := false, uint64(0)

@@ -1,0 +1,25 @@
+package store
+
+// Wrapper is a store that changes some answers of another one, and has its optional interfaces.
+type Wrapper interface {
+	// Unwrap returns the other store.
+	Unwrap() Reader
+}
+
+// As returns a store as T, an interface that not every engine implements: Aggregator, Versioned,
+// RowWriter, Accepter, VerdictKeeper, SQLSpeaker or CypherSpeaker of this package, or a contract
+// of traceprof or continuous. A wrapper has what it wraps. Nobody asserts a store's type, so that
+// no wrapper loses one: a test of internal/archtest demands both.
+func As[T any](s any) (T, bool) {
+	for {
+		if t, ok := s.(T); ok {
+			return t, true
+		}
+		w, ok := s.(Wrapper)
+		if !ok {
+			var none T
+			return none, false
+		}
+		s = w.Unwrap()
+	}
+}
