@@ -79,8 +79,8 @@ func TestStreamErrors(t *testing.T) {
 		"SumFunctions":    func() error { _, err := store.SumFunctions(ctx, s, store.Query{}); return err },
 		"FunctionMoments": func() error { _, err := store.FunctionMoments(ctx, s, store.Query{}, store.Measure{}); return err },
 		"MergeTrees":      func() error { _, _, err := store.MergeTrees(ctx, s, store.Query{}); return err },
-		"Find A":          func() error { _, err := store.Find(ctx, s, store.Query{}, "A"); return err },
-		"Find main;A":     func() error { _, err := store.Find(ctx, s, store.Query{}, "main;A"); return err },
+		"Find A":          func() error { _, err := store.Find(ctx, s, store.Query{}, pattern("A"), false); return err },
+		"Find main;A":     func() error { _, err := store.Find(ctx, s, store.Query{}, pattern("main;A"), false); return err },
 	} {
 		if err := ask(); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v, want the stream's error", name, err)

@@ -12,6 +12,7 @@ import (
 type Finds struct {
 	Profiles []Profile // the whole selection
 	Rows     []FindRow // in the order of Profiles
+	Names    []string  // of the store's functions; nil if the pattern did not need them
 }
 
 // FindRow describes what a function, or a call path, took in one profile.
@@ -22,22 +23,20 @@ type FindRow struct {
 	Total    int64
 }
 
-// Find looks for a call path pattern (callpath.Pattern) in every selected
-// profile and gives a row per profile: a sample counts once, however many of its
-// frames match. With callees only call nodes match that call all of them directly
-// (callpath.Pattern.Calling). The value types of the selection must have one name.
-func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
-	p, err := parsePattern(ctx, pattern, callees)
-	if err != nil {
-		return nil, err
-	}
+// Find looks for a pattern of call paths in every selected profile and gives a row per profile: a
+// sample counts once, however many of its frames match. With each there is a row for each function
+// and profile, if the pattern is of a single function. The value types of the selection must have
+// one name. The pattern stops with the context.
+func Find(ctx context.Context, s Reader, q Query, p *callpath.Pattern, each bool) (*Finds, error) {
+	p.StopWhen(func() bool { return ctx.Err() != nil })
+	f := &Finds{}
 	if p.Single() {
-		profiles, names, err := matching(ctx, s, q, p)
-		if err != nil || len(names) == 0 {
-			return &Finds{Profiles: profiles}, err
+		matches, err := f.match(ctx, s, q, p)
+		if err != nil || len(matches) == 0 {
+			return f, err
 		}
-		if len(names) == 1 {
-			return functionRows(ctx, s, q, names)
+		if each || len(matches) == 1 {
+			return f, f.addFunctions(ctx, s, q, matches)
 		}
 	}
 	set, err := s.Trees(ctx, q, TreeOptions{})
@@ -47,7 +46,7 @@ func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...str
 	if err := OneName(set.Profiles, q); err != nil {
 		return nil, err
 	}
-	f := &Finds{Profiles: set.Profiles}
+	f.Profiles = set.Profiles
 	spans := p.Spans(set.Table)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -57,78 +56,48 @@ func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...str
 			return nil, err
 		}
 		if self, total := spans.Sum(v.Vector); self != 0 || total != 0 {
-			f.Rows = append(f.Rows, FindRow{int32(v.Profile), pattern, self, total})
+			f.Rows = append(f.Rows, FindRow{int32(v.Profile), p.String(), self, total})
 		}
 	}
 	return f, nil
 }
 
-// FindFunctions is Find with a row for each function that the pattern matches
-// and profile; a pattern of several pieces is one row per profile all the same.
-func FindFunctions(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
-	p, err := parsePattern(ctx, pattern, callees)
+// match resolves a pattern of a single function against the functions of the store, so that
+// they can be requested by name.
+func (f *Finds) match(ctx context.Context, s Reader, q Query, p *callpath.Pattern) (matches []string, err error) {
+	if f.Profiles, err = s.Profiles(ctx, q); err == nil {
+		err = OneName(f.Profiles, q)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !p.Single() {
-		return Find(ctx, s, q, pattern, callees...)
-	}
-	profiles, names, err := matching(ctx, s, q, p)
-	if err != nil || len(names) == 0 {
-		return &Finds{Profiles: profiles}, err
-	}
-	return functionRows(ctx, s, q, names)
-}
-
-// parsePattern parses a pattern, whose matching ends with the context.
-func parsePattern(ctx context.Context, pattern string, callees []string) (*callpath.Pattern, error) {
-	p, err := callpath.Parse(pattern)
-	if err != nil {
-		return nil, err
-	}
-	p.StopWhen(func() bool { return ctx.Err() != nil })
-	return p, p.Calling(callees...)
-}
-
-// matching resolves a pattern of one piece against the distinct functions, so
-// that they can be requested by name.
-func matching(ctx context.Context, s Reader, q Query, p *callpath.Pattern) ([]Profile, []string, error) {
-	profiles, err := s.Profiles(ctx, q)
-	if err == nil {
-		err = OneName(profiles, q)
-	}
-	if err != nil {
-		return nil, nil, err
 	}
 	functions, err := s.FunctionNames(ctx)
 	if err != nil {
-		return nil, nil, err
-	}
-	all := make([]string, len(functions))
-	for i := range functions {
-		all[i] = functions[i].Name
-	}
-	var names []string
-	for i, ok := range p.Functions(all)[0] {
-		if ok {
-			names = append(names, all[i])
-		}
-	}
-	return profiles, names, ctx.Err()
-}
-
-// functionRows queries functions by name and orders the rows by profile, then
-// name.
-func functionRows(ctx context.Context, s Reader, q Query, names []string) (*Finds, error) {
-	set, err := s.Functions(ctx, q, names)
-	if err != nil {
 		return nil, err
 	}
-	f := &Finds{Profiles: set.Profiles}
+	f.Names = make([]string, len(functions))
+	for i := range functions {
+		f.Names[i] = functions[i].Name
+	}
+	for i, ok := range p.Functions(f.Names)[0] {
+		if ok {
+			matches = append(matches, f.Names[i])
+		}
+	}
+	return matches, ctx.Err()
+}
+
+// addFunctions queries functions by name and orders the rows by profile, then name.
+func (f *Finds) addFunctions(ctx context.Context, s Reader, q Query, names []string) error {
+	set, err := s.Functions(ctx, q, names)
+	if err != nil {
+		return err
+	}
+	f.Profiles = set.Profiles
 	perProfile := make([][]FindRow, len(set.Profiles))
 	for rows, err := range set.Rows {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, at := range rows.Profile {
 			perProfile[at] = append(perProfile[at], FindRow{at, set.Functions[rows.Function[i]].Name, rows.Self[i], rows.Total[i]})
@@ -138,5 +107,5 @@ func functionRows(ctx context.Context, s Reader, q Query, names []string) (*Find
 		slices.SortFunc(rows, func(a, b FindRow) int { return strings.Compare(a.Function, b.Function) })
 		f.Rows = append(f.Rows, rows...)
 	}
-	return f, nil
+	return nil
 }

@@ -8,11 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
+
+// pattern parses a pattern of a test.
+func pattern(text string) *callpath.Pattern {
+	p, err := callpath.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
 
 // TestFind looks for functions and call paths in the store of stocked.
 func TestFind(t *testing.T) {
@@ -32,7 +42,7 @@ func TestFind(t *testing.T) {
 		{"^;A", "b r1: ^;A 5/5, b r2: ^;A 7/7"},
 		{"main;B;$", "a r1: main;B;$ 3/3, a r2: main;B;$ 1/1"},
 	} {
-		found, err := store.FindFunctions(ctx, s, store.Query{}, test.pattern)
+		found, err := store.Find(ctx, s, store.Query{}, pattern(test.pattern), true)
 		if err != nil {
 			t.Errorf("%s: %v", test.pattern, err)
 			continue
@@ -57,19 +67,16 @@ func TestFind(t *testing.T) {
 
 func TestFindErrors(t *testing.T) {
 	s := stocked(t)
-	if _, err := store.Find(ctx, s, store.Query{}, ";;"); err == nil {
-		t.Error("no error for a pattern without pieces")
-	}
-	for _, pattern := range []string{"A", "A;B"} {
-		if _, err := store.Find(ctx, s, store.Query{Groups: []string{"none"}}, pattern); !errors.Is(err, store.ErrNothing) {
-			t.Errorf("Find %s in nothing: %v", pattern, err)
+	for _, text := range []string{"A", "A;B"} {
+		if _, err := store.Find(ctx, s, store.Query{Groups: []string{"none"}}, pattern(text), false); !errors.Is(err, store.ErrNothing) {
+			t.Errorf("Find %s in nothing: %v", text, err)
 		}
 	}
 	put(t, s, storetest.File("g", "a", "r1", profile.Alloc, "A"))
 	var several *store.SeveralTypesError
-	for _, pattern := range []string{"A", "A;B"} {
-		if _, err := store.Find(ctx, s, store.Query{}, pattern); !errors.As(err, &several) {
-			t.Errorf("Find %s in several types: %v", pattern, err)
+	for _, text := range []string{"A", "A;B"} {
+		if _, err := store.Find(ctx, s, store.Query{}, pattern(text), false); !errors.As(err, &several) {
+			t.Errorf("Find %s in several types: %v", text, err)
 		}
 	}
 }
@@ -85,12 +92,12 @@ func TestFindCountsASampleOnce(t *testing.T) {
 		store.PutOptions{Rules: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	once, err := store.Find(ctx, s, store.Query{}, "re.*")
+	once, err := store.Find(ctx, s, store.Query{}, pattern("re.*"), false)
 	if err != nil || len(once.Rows) != 1 || once.Rows[0].Total != 1 || once.Rows[0].Self != 1 {
 		t.Errorf("Find: %+v, %v", once.Rows, err)
 	}
-	each, err := store.FindFunctions(ctx, s, store.Query{}, "re.*")
+	each, err := store.Find(ctx, s, store.Query{}, pattern("re.*"), true)
 	if err != nil || len(each.Rows) != 2 {
-		t.Errorf("FindFunctions: %+v, %v", each.Rows, err)
+		t.Errorf("each: %+v, %v", each.Rows, err)
 	}
 }

@@ -40,6 +40,7 @@ const (
 // character). `/re/` is a regular expression that may match any part of the name. `\;`
 // and `\\` stand for `;` and `\` in names.
 type Pattern struct {
+	text       string
 	pieces     []piece
 	start, end bool // anchored at the outermost, at the innermost frame
 	gap        uint64
@@ -57,7 +58,7 @@ type piece struct {
 
 // Parse parses the text form of a pattern.
 func Parse(text string) (*Pattern, error) {
-	p := &Pattern{}
+	p := &Pattern{text: text}
 	if err := p.lengthen(text); err != nil {
 		return nil, err
 	}
@@ -90,6 +91,9 @@ func Parse(text string) (*Pattern, error) {
 	}
 	return p, nil
 }
+
+// String returns the text form, without callees.
+func (p *Pattern) String() string { return p.text }
 
 // Calling restricts the pattern to call nodes that call a function of each piece directly,
 // in the same profile.

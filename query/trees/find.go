@@ -145,21 +145,18 @@ func (r *FindRequest) find(ctx context.Context, st store.Store, functions bool) 
 		return nil, err
 	}
 	var finds *store.Finds
-	switch {
-	case r.LabelFilter.flag() != "":
+	if r.LabelFilter.flag() != "" {
 		var more []string
 		finds, more, err = r.inOriginals(ctx, st, q, p, functions)
 		notes = append(notes, more...)
-	case functions:
-		finds, err = store.FindFunctions(ctx, st, q, r.Pattern, r.Callees...)
-	default:
-		finds, err = store.Find(ctx, st, q, r.Pattern, r.Callees...)
+	} else {
+		finds, err = store.Find(ctx, st, q, p, functions)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(finds.Rows) == 0 {
-		if err := r.unknown(ctx, st, p); err != nil {
+		if err := unknown(ctx, st, p, finds.Names); err != nil {
 			return nil, err
 		}
 	}
@@ -223,27 +220,23 @@ func (r *FindRequest) inOriginals(ctx context.Context, st store.Store, q store.Q
 	return out, v.notes, ctx.Err()
 }
 
-// unknown returns an error if the pattern is of a function that no profile in the store has.
-func (r *FindRequest) unknown(ctx context.Context, st store.Reader, p *callpath.Pattern) error {
-	functions, err := st.FunctionNames(ctx)
-	if err != nil {
-		return err
-	}
-	names := query.NamesOf(functions)
-	if !p.Single() {
-		for step, of := range p.Functions(names) {
-			if !slices.Contains(of, true) {
-				return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(p.Name(step)),
-					words.DidYouMean(p.Name(step), names))
-			}
+// unknown returns an error if the pattern has a function that no profile in the store has. Nil
+// names are read.
+func unknown(ctx context.Context, st store.Reader, p *callpath.Pattern, names []string) error {
+	if names == nil {
+		functions, err := st.FunctionNames(ctx)
+		if err != nil {
+			return err
 		}
-		return nil
+		names = query.NamesOf(functions)
 	}
-	if slices.Contains(p.Functions(names)[0], true) {
-		return nil
+	for step, of := range p.Functions(names) {
+		if !slices.Contains(of, true) {
+			return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(p.Name(step)),
+				words.DidYouMean(p.Name(step), names))
+		}
 	}
-	return fmt.Errorf("%w: no function in the store matches %s%s", store.ErrNothing, words.Clean(r.Pattern),
-		words.DidYouMean(r.Pattern, names))
+	return nil
 }
 
 // head describes what was searched, and says why no row is listed.

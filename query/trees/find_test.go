@@ -1,12 +1,15 @@
 package trees
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
@@ -77,5 +80,37 @@ func TestFindSums(t *testing.T) {
 	param.Of(&r)
 	if _, err := Find(t.Context(), st, &r); err == nil || !strings.Contains(err.Error(), "--in-any-run needs --by") {
 		t.Errorf("--in-any-run by profile: %v", err)
+	}
+}
+
+// countingNames counts how often the names of a store are read.
+type countingNames struct {
+	store.Store
+	names int
+}
+
+func (r *countingNames) FunctionNames(ctx context.Context) ([]profile.Function, error) {
+	r.names++
+	return r.Store.FunctionNames(ctx)
+}
+
+// TestFindReadsNamesOnce: also where the error names what is alike.
+func TestFindReadsNamesOnce(t *testing.T) {
+	of := runtest.Store(t, runtest.Run{Benchmark: "b", Stacks: "main;parse 5, main 95"})
+	for _, test := range []struct {
+		pattern, err string
+		reads        int
+	}{
+		{"parse", "", 1},
+		{"p*|main", "", 1},
+		{"main;parse", "", 0},
+		{"parze", "no function in the store matches parze; did you mean parse?", 1},
+		{"main;parze", "no function in the store matches parze; did you mean parse?", 1},
+	} {
+		st := &countingNames{Store: of}
+		_, err := Find(t.Context(), st, &FindRequest{Pattern: test.pattern, By: "profile"})
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) || st.names != test.reads {
+			t.Errorf("%s: %d reads: %v", test.pattern, st.names, err)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -48,7 +49,13 @@ func TestTablesRead(t *testing.T) {
 	}
 	s.Close()
 	total := func() error { _, err := store.TotalFunctions(t.Context(), s, store.Query{}); return err }
-	find := func() error { _, err := store.Find(t.Context(), s, store.Query{}, "B"); return err }
+	find := func() error {
+		p, err := callpath.Parse("B")
+		if err == nil {
+			_, err = store.Find(t.Context(), s, store.Query{}, p, false)
+		}
+		return err
+	}
 	for _, c := range []struct {
 		name string
 		do   func() error

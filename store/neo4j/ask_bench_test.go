@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -66,12 +67,9 @@ func BenchmarkAsk(b *testing.B) {
 		name string
 		ask  func(s store.Store) error
 	}{
-		{"function by name, everything", func(s store.Store) error { _, err := store.FindFunctions(ctx, s, all, name); return err }},
-		{"function by pattern, everything", func(s store.Store) error {
-			_, err := store.FindFunctions(ctx, s, all, "org.example.common.pkg1.*")
-			return err
-		}},
-		{"series of a function", func(s store.Store) error { _, err := store.FindFunctions(ctx, s, one, name); return err }},
+		{"function by name, everything", finding(all, name)},
+		{"function by pattern, everything", finding(all, "org.example.common.pkg1.*")},
+		{"series of a function", finding(one, name)},
 		{"tree of one profile", func(s store.Store) error { _, _, err := store.MergeTrees(ctx, s, run); return err }},
 		{"potential of one benchmark", func(s store.Store) error { _, err := store.SumFunctions(ctx, s, one); return err }},
 		{"potential of everything", func(s store.Store) error { _, err := store.SumFunctions(ctx, s, all); return err }},
@@ -117,4 +115,15 @@ func took(f func()) time.Duration {
 func median(times []time.Duration) float64 {
 	slices.Sort(times)
 	return times[len(times)/2].Seconds() * 1000
+}
+
+// finding asks for the functions that a pattern matches.
+func finding(q store.Query, text string) func(store.Store) error {
+	return func(s store.Store) error {
+		p, err := callpath.Parse(text)
+		if err == nil {
+			_, err = store.Find(context.Background(), s, q, p, true)
+		}
+		return err
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -36,7 +37,11 @@ func testFind(l *lab) {
 		{last, "parse", "g/even: 2 of 2, 45 of 200; g/odd: 1 of 2, 20 of 400; h/none: 0 of 1, 0 of 9"},
 		{store.Query{Types: []string{profile.Alloc}}, "parse", "g/even: 1 of 1, 64 of 64"},
 	} {
-		found, err := store.Find(l.t.Context(), l.s, test.q, test.pattern)
+		p, err := callpath.Parse(test.pattern)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		found, err := store.Find(l.t.Context(), l.s, test.q, p, false)
 		if err != nil {
 			l.t.Fatalf("%s: %v", test.pattern, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/test/bench"
@@ -258,7 +259,11 @@ func (e *engine) series(ctx context.Context, q bench.Question) (bench.Answer, er
 		}
 		text += quoted.Replace(names(f))
 	}
-	found, err := store.Find(ctx, e.st, e.query(q), text)
+	p, err := callpath.Parse(text)
+	if err != nil {
+		return bench.Answer{}, err
+	}
+	found, err := store.Find(ctx, e.st, e.query(q), p, false)
 	if err != nil {
 		return bench.Answer{}, err
 	}
