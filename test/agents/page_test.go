@@ -2,12 +2,12 @@ package agents
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/test/program"
 	"github.com/dendroprof/dendro/test/session"
 )
 
@@ -27,14 +27,7 @@ func TestStartPage(t *testing.T) {
 	}
 	var addresses []string
 	for _, usual := range []string{"127.0.0.1:12800", "127.0.0.1:11800", "127.0.0.1:8000"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, usual, l.Addr().String())
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		addresses = append(addresses, usual, program.FreeAddress(t))
 	}
 	session.Run(t, "../../docs/start/skywalking.md", session.Options{
 		Tags:    []string{"agent"},

@@ -2,11 +2,11 @@ package docs
 
 import (
 	"flag"
-	"net"
 	"path"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/test/program"
 	"github.com/dendroprof/dendro/test/session"
 )
 
@@ -34,15 +34,6 @@ func TestSessions(t *testing.T) {
 // installation of the program by nothing.
 func replacements(t *testing.T) *strings.Replacer {
 	t.Helper()
-	var free []string
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		free = append(free, l.Addr().String())
-	}
-	return strings.NewReplacer("go install github.com/dendroprof/dendro/cmd/dendro@latest", "dendro version", "127.0.0.1:12800", free[0],
-		"127.0.0.1:11800", free[1])
+	return strings.NewReplacer("go install github.com/dendroprof/dendro/cmd/dendro@latest", "dendro version",
+		"127.0.0.1:12800", program.FreeAddress(t), "127.0.0.1:11800", program.FreeAddress(t))
 }

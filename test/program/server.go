@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -53,15 +55,24 @@ func start(memory int64, dir string, args []string) (*Server, error) {
 	return s, nil
 }
 
-// FreeAddress returns an address of loopback at which nothing listens just now.
+// nextPort counts the ports that FreeAddress returned.
+var nextPort atomic.Int32
+
+// FreeAddress returns an address of loopback at which nothing listens, for a program that
+// is started later. Its port is below those that systems choose themselves, so that neither
+// a connection nor a listener of another test takes it meanwhile.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, ports = 20_000, 10_000
+	for range ports {
+		address := fmt.Sprint("127.0.0.1:", first+(os.Getpid()*16+int(nextPort.Add(1)))%ports)
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // Kill ends the server without a warning.

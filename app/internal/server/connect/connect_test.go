@@ -3,7 +3,6 @@ package connect
 import (
 	"bytes"
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -117,12 +116,7 @@ func (raw) Unmarshal(data []byte, v any) error { *v.(*[]byte) = bytes.Clone(data
 func (raw) Name() string { return "proto" }
 
 func TestGRPC(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	s := newServer(t, server.Options{GRPCListen: l.Addr().String()})
+	s := newServer(t, server.Options{GRPCListen: "127.0.0.1:0"})
 	if err := s.Listen(); err != nil {
 		t.Fatal(err)
 	}

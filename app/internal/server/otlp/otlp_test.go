@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -40,14 +39,10 @@ func newWorld(t *testing.T, o intake.Options) *world {
 	w := &world{T: t, st: mem.New()}
 	w.in = intake.New(w.st, o)
 	t.Cleanup(func() { w.in.Close(context.Background()) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
 	w.o = New(w.in, Options{})
 	w.o.now = func() time.Time { return time.Unix(1795622700, 0) }
-	if w.s, err = server.New(server.Options{GRPCListen: l.Addr().String(), AgentToken: "agents-of-this-test"}, w.o.Part()); err != nil {
+	var err error
+	if w.s, err = server.New(server.Options{GRPCListen: "127.0.0.1:0", AgentToken: "agents-of-this-test"}, w.o.Part()); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
@@ -45,12 +44,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.pushes.Close() })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	if w.server, err = server.New(server.Options{GRPCListen: l.Addr().String(), HTTPListen: "127.0.0.1:0"}, w.pushes.Parts...); err != nil {
+	if w.server, err = server.New(server.Options{GRPCListen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0"}, w.pushes.Parts...); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.server.Listen(); err != nil {
