@@ -207,7 +207,7 @@ func args(t *testing.T, c *commonv3.Commands) (name string, list [][2]string) {
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 3000 {
 		if holds() {
 			return
 		}
