@@ -6,41 +6,65 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/table"
 )
 
-// Brief is a report in a few lines.
-type Brief struct {
-	Headline string
-	Failed   bool
-	Passed   bool // neither is set if nothing was tested
-	Selected string
-	Notes    []string
-	Changes  []BriefChange
-	More     int      // changes that are not listed
-	Bumped   []string // packages of the changes that have another version
-	Metrics  string   // how many changed; empty if no metric has enough values
-	// MetricRows are those that changed significantly, by the columns MetricHeads.
-	MetricRows  [][]string
-	MoreMetrics int
-	Silent      []string // a line for each benchmark without a verdict, or with a metric or samples that no finding explains
-}
-
-// BriefChange is a change in one line. Its texts are safe to print.
-type BriefChange struct {
-	Cost, Change, Benchmark, Since, Label string
-}
-
-// Brief returns the report in a few lines, with at most so many changes; 0: all.
-func (r *Report) Brief(changes int) *Brief {
-	b := &Brief{Headline: r.Headline(), Selected: r.selected(), Notes: words.CleanAll(slices.Concat(r.verdictNotes(), r.Notes))}
-	if r.Verdict != nil {
-		b.Failed, b.Passed = r.Verdict.Failed, r.Verdict.Tested && !r.Verdict.Failed
-	}
+// Brief returns the report in a few lines, with at most so many changes (0: all): the headline, a
+// row for each change, and a line for each benchmark without a verdict, or with a metric or
+// samples that no finding explains.
+func (r *Report) Brief(changes int) *table.Page {
 	shown, left := r.shown(changes)
-	b.More = left
+	t := &text{}
+	t.head(r, r.hidden(shown)...)
+	if len(shown) > 0 {
+		rows := &table.Table{Columns: []table.Column{number("cost"), {Name: "change", Whole: true}, {Name: "benchmark"}, {Name: "since"},
+			{Name: "function"}}}
+		for _, c := range shown {
+			in, more := c.where()
+			if more > 0 {
+				in = fmt.Sprintf("%s and %d more", in, more)
+			}
+			what := table.Tinted{Text: c.fail() + c.what()}
+			if c.Fails {
+				what.Tint = table.Red
+			}
+			rows.Add(Amount(&c.Finding), what, in, c.since(), c.label())
+		}
+		t.Table(rows)
+	}
+	if left > 0 {
+		t.Line("%d more %s (--rows)", left, words.Plural(left, "change"))
+	}
+	var bumped []string
+	for _, c := range shown {
+		for _, line := range c.dependencies() {
+			if !slices.Contains(bumped, line) {
+				bumped = append(bumped, line)
+				t.Line("bumped: %s", line)
+			}
+		}
+	}
+	t.metrics(r)
+	var silent []string
+	for i := range r.Benchmarks {
+		if one := &r.Benchmarks[i]; one.Reason != "" || unplaced(one.Benchmark) || uncounted(one.Benchmark) != "" {
+			silent = append(silent, r.name(one)+": "+r.summary(one))
+		}
+	}
+	for _, line := range words.First(silent, fewBenchmarks) {
+		t.Line("%s", line)
+	}
+	if n := len(silent) - fewBenchmarks; n > 0 {
+		t.Line("%d more %s without a verdict", n, words.Plural(n, "benchmark"))
+	}
+	return &t.Page
+}
+
+// hidden notes what a few lines do not show, and which sizes they show are uncertain.
+func (r *Report) hidden(shown []*Change) (notes []string) {
 	all, _ := r.shown(0)
 	if n := len(r.Changes) - len(all); n > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("%d moved or transient %s not shown (-o json)", n, words.Plural(n, "change")))
+		notes = append(notes, fmt.Sprintf("%d moved or transient %s not shown (-o json)", n, words.Plural(n, "change")))
 	}
 	unsized := 0
 	for _, c := range shown {
@@ -49,34 +73,9 @@ func (r *Report) Brief(changes int) *Brief {
 		}
 	}
 	if unsized > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("the interval of %d %s includes 0: it costs more by the shares of functions, how much is uncertain (--full)", unsized, words.Plural(unsized, "change")))
+		notes = append(notes, fmt.Sprintf("the interval of %d %s includes 0: it costs more by the shares of functions, how much is uncertain (--full)", unsized, words.Plural(unsized, "change")))
 	}
-	for _, c := range shown {
-		in, more := c.where()
-		if more > 0 {
-			in = fmt.Sprintf("%s and %d more", in, more)
-		}
-		b.Changes = append(b.Changes, BriefChange{Amount(&c.Finding), c.fail() + c.what(), in, c.since(), c.label()})
-	}
-	for _, c := range shown {
-		for _, line := range c.dependencies() {
-			if !slices.Contains(b.Bumped, line) {
-				b.Bumped = append(b.Bumped, line)
-			}
-		}
-	}
-	r.metricsBrief(b)
-	var silent []string
-	for i := range r.Benchmarks {
-		if one := &r.Benchmarks[i]; one.Reason != "" || unplaced(one.Benchmark) || uncounted(one.Benchmark) != "" {
-			silent = append(silent, r.name(one)+": "+r.summary(one))
-		}
-	}
-	b.Silent = words.First(silent, fewBenchmarks)
-	if n := len(silent) - fewBenchmarks; n > 0 {
-		b.Silent = append(b.Silent, fmt.Sprintf("%d more %s without a verdict", n, words.Plural(n, "benchmark")))
-	}
-	return b
+	return notes
 }
 
 // selected says what was selected, in one line; empty if the report does not know.
@@ -89,21 +88,20 @@ func (r *Report) selected() string {
 	return ""
 }
 
-// head writes headline, selection and notes.
-func (t *text) head(r *Report) {
-	t.line("", "%s", r.Headline())
+// head adds headline, selection and notes.
+func (t *text) head(r *Report, notes ...string) {
+	tint := table.Plain
+	if v := r.Verdict; v != nil && (v.Failed || v.Tested) {
+		if tint = table.Green; v.Failed {
+			tint = table.Red
+		}
+	}
+	t.TintedLine(tint, "%s", r.Headline())
 	if s := r.selected(); s != "" {
-		t.line("", "selected %s", s)
+		t.Line("selected %s", s)
 	}
-	for _, n := range slices.Concat(r.verdictNotes(), r.Notes) {
-		t.line("", "note: %s", words.Clean(n))
-	}
-}
-
-// left writes the number of omitted changes.
-func (t *text) left(n int) {
-	if n > 0 {
-		t.line("", "\n%d more %s not shown", n, words.Plural(n, "change"))
+	for _, n := range slices.Concat(r.verdictNotes(), r.Notes, notes) {
+		t.Line("note: %s", words.Clean(n))
 	}
 }
 

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -12,21 +10,33 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/table"
 )
 
-// Finding writes one finding as the text report does, without its place in the code. Only with
+// Finding returns one finding as the text report has it, without its place in the code. Only with
 // full it has the evidence of what was ruled out; otherwise it names that.
-func Finding(w io.Writer, f *regression.Finding, full bool) error {
-	t := &text{bufio.NewWriter(w), full}
+func Finding(f *regression.Finding, full bool) *table.Page {
+	t := &text{full: full}
 	c := &Change{Change: gate.Change{Finding: *f}}
 	where, _ := c.where()
-	t.line("", "%s  %s  %s  %s", c.what(), where, short(f), c.label())
+	t.TintedLine(tintOf(f), "%s  %s  %s  %s", c.what(), where, short(f), c.label())
 	t.details(c)
-	return t.Flush()
+	return &t.Page
+}
+
+// tintOf colours a finding: what costs and is certain red, what is faster green.
+func tintOf(f *regression.Finding) table.Tint {
+	switch {
+	case f.Kind == regression.Improvement:
+		return table.Green
+	case f.Kind.Costs() && f.Status == regression.Confirmed && f.Acknowledged == nil:
+		return table.Red
+	}
+	return table.Bold
 }
 
 func (t *text) change(c *Change) {
-	t.line("", "\n%s%s  %s  %s", c.fail(), c.what(), short(&c.Finding), c.label())
+	t.Line("\n%s%s  %s  %s", c.fail(), c.what(), short(&c.Finding), c.label())
 	if list := c.benchmarks(); len(list) > 1 {
 		t.field("in", "%d benchmarks: %s", len(list), strings.Join(words.First(list, 8), ", "))
 	} else {
@@ -52,7 +62,7 @@ func (t *text) field(name, format string, args ...any) {
 	rest := fmt.Sprintf(format, args...)
 	for head := name; ; head = "" {
 		line, more := breakLine(rest, lineWidth-indent)
-		t.line("    ", "%-10s %s", head, line)
+		t.Line("    %-10s %s", head, line)
 		if more == "" {
 			return
 		}
@@ -115,7 +125,7 @@ func (t *text) details(c *Change) {
 		t.field("commit", "%s", line)
 	}
 	for _, line := range c.codeLines() {
-		t.line("               ", "%s", line)
+		t.Line("               %s", line)
 	}
 	if c.named() != "" && c.Note != "" {
 		t.field("note", "%s", words.Clean(c.Note))

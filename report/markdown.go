@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Maximum sizes in bytes: GitHub accepts comments of 65,536 characters, and people read
@@ -88,18 +89,18 @@ func (r *Report) changeTable(d Detail) string {
 	if len(shown) == 0 {
 		return ""
 	}
-	var rows [][]string
+	t := &table.Table{Columns: []table.Column{markup(""), number("cost"), markup("function"), markup("benchmark"), markup("since")}}
 	for _, c := range shown {
-		rows = append(rows, c.cells())
+		t.Add(c.cells()...)
 	}
-	text := markdownTable([]string{"", "cost", "function", "benchmark", "since"}, []bool{false, true, false, false, false}, rows)
+	text := inMarkdown(t)
 	if left > 0 {
 		text += fmt.Sprintf("\n%d more %s.\n", left, words.Plural(left, "change"))
 	}
 	return text
 }
 
-func (c *Change) cells() []string {
+func (c *Change) cells() []any {
 	what := escapeText(c.what())
 	if c.Fails {
 		what = "**" + what + "**"
@@ -113,7 +114,7 @@ func (c *Change) cells() []string {
 	if more > 0 {
 		in += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{what, Amount(&c.Finding), name, in, escapeText(c.since())}
+	return []any{what, Amount(&c.Finding), name, in, escapeText(c.since())}
 }
 
 // markdown writes the details of a cost, folded.
@@ -209,7 +210,7 @@ func indented(depth int, text string) string {
 
 // benchmarkTable lists the benchmarks with their metric over the runs.
 func (r *Report) benchmarkTable() string {
-	var rows [][]string
+	t := &table.Table{Columns: []table.Column{markup("benchmark"), markup("metric"), markup("runs"), markup("verdict"), markup("power")}}
 	for i := range words.First(r.Benchmarks, mostRows) {
 		b := &r.Benchmarks[i]
 		metric, line := "", ""
@@ -223,13 +224,13 @@ func (r *Report) benchmarkTable() string {
 		for _, note := range b.moved() {
 			verdict += "<br>" + escapeText(note)
 		}
-		rows = append(rows, []string{code(r.name(b)), metric, line, verdict, escapeText(b.detectable())})
+		t.Add(code(r.name(b)), metric, line, verdict, escapeText(b.detectable()))
 	}
-	if rows == nil {
+	if t.Len() == 0 {
 		return ""
 	}
-	text := markdownTable([]string{"benchmark", "metric", "runs", "verdict", "power"}, make([]bool, 5), rows)
-	if left := len(r.Benchmarks) - len(rows); left > 0 {
+	text := inMarkdown(t)
+	if left := len(r.Benchmarks) - t.Len(); left > 0 {
 		text += fmt.Sprintf("\n%d more benchmarks.\n", left)
 	}
 	return text
@@ -245,13 +246,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	if lines := b.metricPlot(); lines != nil {
 		t.WriteString("\n" + escapeText(words.Clean(b.Evidence.Metric.Name)) + "\n" + fence(lines) + "\n")
 	}
-	var rows [][]string
-	for i := range b.Evidence.Candidates {
-		cells := b.candidateCells(&b.Evidence.Candidates[i])
-		cells[len(cells)-1] = code(shorten(candidateName(&b.Evidence.Candidates[i])))
-		rows = append(rows, cells)
-	}
-	t.WriteString(markdownTable(candidateHeads, []bool{true, true, true, true, false, false}, rows))
+	t.WriteString(inMarkdown(b.candidateTable()))
 	for i := range b.Evidence.Candidates {
 		t.WriteString(candidateMarkdown(b, &b.Evidence.Candidates[i], d))
 	}
@@ -264,8 +259,8 @@ func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 		return ""
 	}
 	lines := b.candidatePlot(c)
-	for _, table := range b.contexts(c, d, shorten) {
-		lines = append(append(lines, ""), table...)
+	for _, context := range b.contexts(c, d, "", shorten) {
+		lines = append(lines, "", strings.TrimSuffix(context.String(), "\n"))
 	}
 	if lines == nil {
 		return ""

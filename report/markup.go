@@ -1,35 +1,33 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/table"
 )
 
-// markdownTable writes a table; the cells are Markdown.
-func markdownTable(heads []string, right []bool, rows [][]string) string {
+// number is a column of numbers, which have no markup.
+func number(name string) table.Column {
+	c := markup(name)
+	c.Right, c.Whole = true, true
+	return c
+}
+
+// markup is a column of cells that are Markdown.
+func markup(name string) table.Column {
+	return table.Column{Name: name, Markup: func(v any) string { return fmt.Sprint(v) }}
+}
+
+// escaped formats a cell as Markdown without markup.
+func escaped(v any) string { return escapeText(fmt.Sprint(v)) }
+
+// inMarkdown writes a table.
+func inMarkdown(t *table.Table) string {
 	var b strings.Builder
-	line := func(cells []string) {
-		b.WriteString("|")
-		for _, c := range cells {
-			b.WriteString(" " + strings.ReplaceAll(c, "|", `\|`) + " |")
-		}
-		b.WriteString("\n")
-	}
-	line(heads)
-	b.WriteString("|")
-	for _, r := range right {
-		if r {
-			b.WriteString("---:|")
-		} else {
-			b.WriteString("---|")
-		}
-	}
-	b.WriteString("\n")
-	for _, row := range rows {
-		line(row)
-	}
+	_ = t.Write(&table.Output{W: &b, Format: "md"}) // a builder does not fail
 	return b.String()
 }
 

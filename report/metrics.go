@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -85,17 +86,30 @@ func (r *Report) levels() string {
 // geometricMean names a row of means.
 const geometricMean = "geometric mean"
 
-// metricHeads are the columns of metrics; all but the first are numbers.
-func metricHeads(name string) []string { return []string{name, "base", "head", "change", "p", "n"} }
+// metricColumns are the columns of what metricCells returns.
+func metricColumns() []table.Column {
+	list := []table.Column{number("base"), number("head"), number("change"), number("p"), number("n")}
+	for i := range list {
+		list[i].Markup = escaped
+	}
+	return list
+}
 
-// metricCells formats a row; name is its first cell.
-func metricCells(row *metrics.Row, name string) []string {
+// metricCells formats a row.
+func metricCells(row *metrics.Row) []any {
 	n := fmt.Sprint(row.Base.Values)
 	if row.Head.Values != row.Base.Values {
 		n += fmt.Sprintf("+%d", row.Head.Values)
 	}
-	return []string{name, side(&row.Base, row.Unit), side(&row.Head, row.Unit), metricChange(row), fmt.Sprintf("%.3f", row.P), n}
+	change := table.Tinted{Text: metricChange(row)}
+	if row.Significant && row.Fails {
+		change = table.Tinted{Text: "FAIL " + change.Text, Tint: table.Red}
+	}
+	return []any{side(&row.Base, row.Unit), side(&row.Head, row.Unit), change, fmt.Sprintf("%.3f", row.P), n}
 }
+
+// nameOf formats a name as Markdown.
+func nameOf(v any) string { return code(v.(string)) }
 
 // side formats a median with the larger half of its interval.
 func side(s *metrics.Side, unit string) string {
@@ -112,34 +126,40 @@ func side(s *metrics.Side, unit string) string {
 
 // metricChange formats a change: ~ if it is within noise.
 func metricChange(row *metrics.Row) string {
-	if !row.Significant {
+	switch {
+	case !row.Significant:
 		return "~"
+	case row.Base.Median == 0:
+		return "from 0"
 	}
-	text := words.SignedPercent(row.Change)
-	if row.Base.Median == 0 {
-		text = "from 0"
-	}
-	if row.Fails {
-		text = "FAIL " + text
-	}
-	return text
+	return words.SignedPercent(row.Change)
 }
 
-// metricGrids are the metrics as tables, one per metric.
-func (r *Report) metricGrids() (list []*grid) {
+// metricTables are the metrics as tables, one per metric.
+func (r *Report) metricTables() (list []*table.Table) {
 	rows := r.Metrics.Rows
 	for from := 0; from < len(rows); {
 		first := &rows[from]
-		g := &grid{heads: metricHeads("metric " + shorten(words.Clean(first.Metric))), right: -1}
+		t := &table.Table{Indent: "    ", Columns: append([]table.Column{{Name: "metric " + shorten(words.Clean(first.Metric)),
+			Markup: func(v any) string {
+				if v == geometricMean {
+					return geometricMean
+				}
+				return nameOf(v)
+			}}}, metricColumns()...)}
 		for ; from < len(rows) && rows[from].Metric == first.Metric && rows[from].Unit == first.Unit; from++ {
-			g.add(metricCells(&rows[from], shorten(metricBenchmark(&rows[from])))...)
+			t.Add(append([]any{shorten(metricBenchmark(&rows[from]))}, metricCells(&rows[from])...)...)
 		}
 		for _, m := range r.Metrics.Means {
 			if m.Metric == first.Metric && m.Unit == first.Unit {
-				g.add(meanCells(&m)...)
+				base, head := "", ""
+				if m.Base > 0 {
+					base, head = words.Metric(m.Base, m.Unit), words.Metric(m.Head, m.Unit)
+				}
+				t.Add(geometricMean, base, head, words.SignedPercent(m.Change), "", "")
 			}
 		}
-		list = append(list, g)
+		list = append(list, t)
 	}
 	return list
 }
@@ -148,25 +168,20 @@ func metricBenchmark(row *metrics.Row) string {
 	return words.Clean(testrun.Benchmark{Group: row.Group, Name: row.Benchmark}.String())
 }
 
-func meanCells(m *metrics.Mean) []string {
-	cells := []string{geometricMean, "", "", words.SignedPercent(m.Change), "", ""}
-	if m.Base > 0 {
-		cells[1], cells[2] = words.Metric(m.Base, m.Unit), words.Metric(m.Head, m.Unit)
-	}
-	return cells
-}
-
-// metricsBrief sets the metrics of b: those that changed significantly, and of benchmarks
-// with changes the one that judges them.
-func (r *Report) metricsBrief(b *Brief) {
+// metrics adds those that changed significantly, and of benchmarks with changes the one that
+// judges them.
+func (t *text) metrics(r *Report) {
 	if len(r.Metrics.Rows) == 0 {
 		return
 	}
+	t.Line("metrics: %s", r.metricsSummary())
 	list := r.significant()
-	b.Metrics, b.MoreMetrics = r.metricsSummary(), max(0, len(list)-fewMetrics)
-	list = append(list, r.judging(list)...)
-	for _, row := range words.First(list, fewMetrics) {
-		b.MetricRows = append(b.MetricRows, significantCells(row))
+	left := len(list) - fewMetrics
+	if list = append(list, r.judging(list)...); len(list) > 0 {
+		t.Table(significantTable(list))
+	}
+	if left > 0 {
+		t.Line("%d more significant %s (--full)", left, words.Plural(left, "metric"))
 	}
 }
 
@@ -190,12 +205,14 @@ func (r *Report) judging(listed []*metrics.Row) (rows []*metrics.Row) {
 	return rows
 }
 
-// MetricHeads are the columns of metrics that changed significantly; the first five are
-// numbers.
-var MetricHeads = []string{"base", "head", "change", "p", "n", "metric", "benchmark"}
-
-func significantCells(row *metrics.Row) []string {
-	return append(metricCells(row, "")[1:], shorten(words.Clean(row.Metric)), shorten(metricBenchmark(row)))
+// significantTable lists the first metrics that changed significantly.
+func significantTable(list []*metrics.Row) *table.Table {
+	t := &table.Table{Columns: append(metricColumns(), table.Column{Name: "metric", Markup: nameOf},
+		table.Column{Name: "benchmark", Markup: nameOf})}
+	for _, row := range words.First(list, fewMetrics) {
+		t.Add(append(metricCells(row), shorten(words.Clean(row.Metric)), shorten(metricBenchmark(row)))...)
+	}
+	return t
 }
 
 // worstMetrics lists the metrics that changed significantly as Markdown.
@@ -204,28 +221,11 @@ func (r *Report) worstMetrics() string {
 	if len(list) == 0 {
 		return ""
 	}
-	var rows [][]string
-	for _, row := range words.First(list, fewMetrics) {
-		cells := significantCells(row)
-		escapeCells(cells, 5, 6)
-		rows = append(rows, cells)
-	}
-	text := markdownTable(MetricHeads, []bool{true, true, true, true, true, false, false}, rows)
+	text := inMarkdown(significantTable(list))
 	if n := len(list) - fewMetrics; n > 0 {
 		text += fmt.Sprintf("\n%d more significant %s.\n", n, words.Plural(n, "metric"))
 	}
 	return text
-}
-
-// escapeCells escapes cells of Markdown, and formats some, which are names, as code.
-func escapeCells(cells []string, names ...int) {
-	for i := range cells {
-		if slices.Contains(names, i) {
-			cells[i] = code(cells[i])
-		} else {
-			cells[i] = escapeText(cells[i])
-		}
-	}
 }
 
 // metricsMarkdown is the table of all metrics, folded.
@@ -235,20 +235,12 @@ func (r *Report) metricsMarkdown() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<details><summary>Metrics: %s</summary>\n", html.EscapeString(r.metricsSummary()))
-	for _, g := range r.metricGrids() {
-		left := len(g.rows) - mostRows
-		g.rows = words.First(g.rows, mostRows)
-		escapeCells(g.heads)
-		for _, row := range g.rows {
-			if row[0] == geometricMean {
-				escapeCells(row)
-			} else {
-				escapeCells(row, 0)
-			}
-		}
-		b.WriteString("\n" + markdownTable(g.heads, []bool{false, true, true, true, true, true}, g.rows))
-		if left > 0 {
-			fmt.Fprintf(&b, "\n%d more benchmarks.\n", left)
+	for _, t := range r.metricTables() {
+		t.Limit(mostRows)
+		t.Columns[0].Name = escapeText(t.Columns[0].Name)
+		b.WriteString("\n" + inMarkdown(t))
+		if t.Omitted > 0 {
+			fmt.Fprintf(&b, "\n%d more benchmarks.\n", t.Omitted)
 		}
 	}
 	b.WriteString("\n</details>\n")
@@ -267,7 +259,7 @@ func (r *Report) FailingMetrics() (lines []string) {
 }
 
 func metricSentence(row *metrics.Row) string {
-	cells := metricCells(row, "")
-	return fmt.Sprintf("%s of %s is worse: %s → %s (%s, p=%s, n=%s)", words.Clean(row.Metric), metricBenchmark(row), cells[1], cells[2],
-		strings.TrimPrefix(cells[3], "FAIL "), cells[4], cells[5])
+	cells := metricCells(row)
+	return fmt.Sprintf("%s of %s is worse: %s → %s (%s, p=%s, n=%s)", words.Clean(row.Metric), metricBenchmark(row), cells[0], cells[1],
+		metricChange(row), cells[3], cells[4])
 }

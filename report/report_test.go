@@ -22,6 +22,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -135,7 +136,7 @@ func sample() *Report {
 // formats are the documents by the name of their golden file.
 func formats(r *Report) map[string]func(w *bytes.Buffer) error {
 	return map[string]func(w *bytes.Buffer) error{
-		"report.txt":   func(w *bytes.Buffer) error { return r.Text(w, Detail{Traces: 1}) },
+		"report.txt":   func(w *bytes.Buffer) error { return r.Text(Detail{Traces: 1}).Print(&table.Output{W: w}) },
 		"report.md":    func(w *bytes.Buffer) error { return r.Markdown(w, Detail{Traces: 1}, CommentLimit) },
 		"report.json":  func(w *bytes.Buffer) error { return r.JSON(w) },
 		"report.sarif": func(w *bytes.Buffer) error { return r.SARIF(w) },
@@ -434,11 +435,66 @@ func TestBriefHidden(t *testing.T) {
 	r := sample()
 	moved := r.Changes[0]
 	moved.Kind = regression.Moved
-	before := len(r.Brief(0).Notes)
-	r.Changes = append(r.Changes, moved)
-	if notes := r.Brief(0).Notes; len(notes) > 0 && !strings.Contains(notes[len(notes)-1], "moved or transient") || len(notes) == 0 ||
-		before > len(notes) {
-		t.Errorf("%d notes, then %q", before, notes)
+	r.Changes = append(r.Changes, moved, moved)
+	before, after := sample().Brief(0).String(), r.Brief(0).String()
+	const note = "not shown (-o json)\n"
+	if !strings.Contains(before, "note: 2 moved or transient changes "+note) ||
+		!strings.Contains(after, "note: 4 moved or transient changes "+note) {
+		t.Errorf("%s\nthen\n%s", before, after)
+	}
+}
+
+// TestBriefColours: a failed check is red on a terminal, one that passed green, and a table fits.
+func TestBriefColours(t *testing.T) {
+	print := func(r *Report) string {
+		var b strings.Builder
+		if err := r.Brief(0).Print(&table.Output{W: &b, Colour: true, Width: 126}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	r := sample()
+	r.Changes, r.Metrics.Rows = r.Changes[:1], nil
+	r.Changes[0].Fails, r.Changes[0].Since.Run = true, "FAIL "
+	r.Changes[0].Headline = &regression.Headline{Function: "a/package.of.many.parts.(*Type).method", Calls: "another.Function.of.a.long.name"}
+	r.Verdict = &gate.Verdict{Failed: true}
+	text := print(r)
+	if strings.Count(text, "\x1b[31m") != 2 || !strings.HasPrefix(text, "\x1b[31mfailed") ||
+		!strings.Contains(text, "\x1b[31mFAIL confirmed") {
+		t.Errorf("%q", text)
+	}
+	_, row, _ := strings.Cut(strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(text), "function\n")
+	if row, _, _ = strings.Cut(row, "\n"); utf8.RuneCountInString(row) != 126 || !strings.Contains(row, "…") {
+		t.Errorf("%d columns: %s", utf8.RuneCountInString(row), row)
+	}
+	r.Verdict = &gate.Verdict{Tested: true}
+	if text := print(r); !strings.HasPrefix(text, "\x1b[32mpassed") {
+		t.Errorf("%q", text)
+	}
+	if text := r.Brief(0).String(); strings.Contains(text, "\x1b") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestFindingColours: a terminal sees how bad a finding is.
+func TestFindingColours(t *testing.T) {
+	for _, c := range []struct {
+		f    regression.Finding
+		want table.Tint
+	}{
+		{regression.Finding{Status: regression.Confirmed, Kind: regression.Regression}, table.Red},
+		{regression.Finding{Status: regression.Confirmed, Kind: regression.Regression, Acknowledged: &regression.Excuse{}}, table.Bold},
+		{regression.Finding{Status: regression.Suspect, Kind: regression.Regression}, table.Bold},
+		{regression.Finding{Status: regression.Confirmed, Kind: regression.Improvement}, table.Green},
+	} {
+		var b strings.Builder
+		if err := Finding(&c.f, false).Print(&table.Output{W: &b, Colour: true}); err != nil {
+			t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(b.String(), "\n")
+		if !strings.HasPrefix(head, "\x1b["+string(c.want)+"m") || !strings.HasSuffix(head, "\x1b[0m") || strings.Contains(rest, "\x1b") {
+			t.Errorf("%v: %q", c.want, b.String())
+		}
 	}
 }
 

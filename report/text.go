@@ -1,20 +1,17 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Detail limits documents for people.
@@ -28,20 +25,22 @@ type Detail struct {
 // with findings or warnings are listed.
 const fewBenchmarks = 8
 
-// Text writes the report for a terminal.
-func (r *Report) Text(w io.Writer, d Detail) error {
-	t := &text{bufio.NewWriter(w), true}
+// Text returns the report for a terminal.
+func (r *Report) Text(d Detail) *table.Page {
+	t := &text{full: true}
 	t.head(r)
 	shown, left := r.shown(d.Changes)
 	for _, c := range shown {
 		t.change(c)
 	}
-	t.left(left)
+	if left > 0 {
+		t.Line("\n%d more %s not shown", left, words.Plural(left, "change"))
+	}
 	if len(r.Metrics.Rows) > 0 {
-		t.line("", "\nmetrics: %s", r.metricsSummary())
-		for _, g := range r.metricGrids() {
-			t.line("", "")
-			t.lines("    ", g.aligned())
+		t.Line("\nmetrics: %s", r.metricsSummary())
+		for _, m := range r.metricTables() {
+			t.Line("")
+			t.Table(m)
 		}
 	}
 	quiet := 0
@@ -54,23 +53,19 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 		t.benchmark(r, b, d)
 	}
 	if quiet > 0 {
-		t.line("", "\n%d more %s without findings", quiet, words.Plural(quiet, "benchmark"))
+		t.Line("\n%d more %s without findings", quiet, words.Plural(quiet, "benchmark"))
 	}
-	t.line("", "\nparameters")
+	t.Line("\nparameters")
 	for _, p := range r.Parameters {
-		t.line("  ", "%-12s %s", p.Name, words.Clean(p.Value))
+		t.Line("  %-12s %s", p.Name, words.Clean(p.Value))
 	}
-	return t.Flush()
+	return &t.Page
 }
 
-// text writes lines; Flush returns errors.
+// text is a page about changes.
 type text struct {
-	*bufio.Writer
+	table.Page
 	full bool // with the evidence of what was ruled out
-}
-
-func (t *text) line(indent, format string, args ...any) {
-	fmt.Fprintf(t, indent+format+"\n", args...)
 }
 
 // shown reports whether text lists the candidates of the benchmark: those of findings, and
@@ -82,25 +77,20 @@ func (b *Benchmark) shown(d Detail) bool {
 }
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
-	t.line("", "\n%s: %s", r.name(b), r.summary(b))
+	t.Line("\n%s: %s", r.name(b), r.summary(b))
 	for _, w := range slices.Concat(b.moved(), b.remarks()) {
-		t.line("    - ", "%s", w)
+		t.Line("    - %s", w)
 	}
 	if !b.shown(d) {
 		return
 	}
 	if m := b.Evidence.Metric; m != nil {
-		t.line("    ", "%s", words.Clean(m.Name))
-		t.lines("    ", b.metricPlot())
+		t.Line("    %s", words.Clean(m.Name))
+		t.Lines("    ", b.metricPlot())
 	}
-	candidates := b.Evidence.Candidates
-	tb := grid{heads: candidateHeads, right: 4}
-	for i := range candidates {
-		tb.add(b.candidateCells(&candidates[i])...)
-	}
-	t.lines("    ", tb.aligned())
-	for i := range candidates {
-		t.candidate(b, &candidates[i], d)
+	t.Table(b.candidateTable())
+	for i := range b.Evidence.Candidates {
+		t.candidate(b, &b.Evidence.Candidates[i], d)
 	}
 }
 
@@ -109,17 +99,18 @@ func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
 	if c.Self && c.Method == "" && !d.All {
 		return
 	}
-	t.line("", "\n    candidate %s", candidateName(c))
-	t.lines("    ", b.candidatePlot(c))
-	for _, table := range b.contexts(c, d, func(name string) string { return name }) {
-		t.lines("    ", table)
+	t.Line("\n    candidate %s", candidateName(c))
+	t.Lines("    ", b.candidatePlot(c))
+	for _, context := range b.contexts(c, d, "    ", func(name string) string { return name }) {
+		t.Page.Page(context)
 	}
 }
 
-// contexts formats the traces of a candidate, one table of lines each. The number of
-// omitted traces follows the last table of a direction. Name formats the names of
-// functions.
-func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, name func(string) string) (tables [][]string) {
+// contexts returns the traces of a candidate, one page each, in reading order: a child trace
+// from the deepest callee up to the candidate, a parent trace from the candidate up to its
+// outermost caller. The number of omitted traces follows the last one of a direction. Name
+// formats the names of functions.
+func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, indent string, name func(string) string) (pages []*table.Page) {
 	if c.Contexts == nil {
 		return nil
 	}
@@ -130,38 +121,36 @@ func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, name func(string) 
 	}{{"child trace", c.Contexts.Children, true}, {"parent trace", c.Contexts.Parents, false}} {
 		shown := words.First(side.traces, d.Traces)
 		for i, trace := range shown {
-			g := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
-			for _, row := range traceRows(c, trace, side.down, b.Type) {
-				row[0] = name(row[0])
-				g.add(row...)
+			t := &table.Table{Indent: indent + "│ ", Columns: []table.Column{{Name: side.title, Whole: true}, number("diff"),
+				number("candidate diff"), number("candidate score"), number("")}}
+			if trace = slices.Clone(trace); side.down {
+				slices.Reverse(trace)
 			}
-			var lines []string
-			for _, l := range g.aligned() {
-				lines = append(lines, "│ "+l)
+			for _, s := range trace {
+				t.Add(name(words.Clean(s.Function)), words.Difference(s.Diff, b.Type.Unit, b.Type.Scale),
+					words.Difference(s.CandidateDiff, b.Type.Unit, b.Type.Scale), scoreOf(c, s.CandidateScore), s.Status)
 			}
+			p := &table.Page{}
+			p.Table(t)
 			if left := len(side.traces) - len(shown); left > 0 && i == len(shown)-1 {
-				lines = append(lines, fmt.Sprintf("%d more %s", left, words.Plural(left, side.title)))
+				p.Line("%s%d more %s", indent, left, words.Plural(left, side.title))
 			}
-			tables = append(tables, lines)
+			pages = append(pages, p)
 		}
 	}
-	return tables
+	return pages
 }
 
-func (t *text) lines(indent string, lines []string) {
-	for _, l := range lines {
-		t.line("", "%s", strings.TrimRight(indent+l, " "))
+// candidateTable lists the candidates of a benchmark.
+func (b *Benchmark) candidateTable() *table.Table {
+	t := &table.Table{Indent: "    ", Columns: []table.Column{number("expected"), number("actual"), number("diff"), number("score"),
+		markup(""), {Name: "code path", Whole: true, Markup: func(v any) string { return code(shorten(v.(string))) }}}}
+	for i := range b.Evidence.Candidates {
+		c := &b.Evidence.Candidates[i]
+		level, difference := b.levels(c)
+		t.Add(level(c.Expected), level(c.Actual), difference(c.Diff), scoreOf(c, c.Score), c.Status, candidateName(c))
 	}
-}
-
-var (
-	candidateHeads = []string{"expected", "actual", "diff", "score", "", "code path"}
-	traceHeads     = []string{"diff", "candidate diff", "candidate score", ""}
-)
-
-func (b *Benchmark) candidateCells(c *evidence.Candidate) []string {
-	level, difference := b.levels(c)
-	return []string{level(c.Expected), level(c.Actual), difference(c.Diff), scoreOf(c, c.Score), c.Status, candidateName(c)}
+	return t
 }
 
 // candidateName returns the name of a candidate and whether its shares are of self.
@@ -170,21 +159,6 @@ func candidateName(c *evidence.Candidate) string {
 		return words.Clean(c.Function) + " (self)"
 	}
 	return words.Clean(c.Function)
-}
-
-// traceRows lists a trace in reading order: a child trace from the deepest callee up to
-// the candidate, a parent trace from the candidate up to its outermost caller.
-func traceRows(c *evidence.Candidate, trace expansion.Trace, down bool, typ profile.ValueType) [][]string {
-	rows := make([][]string, len(trace))
-	for i, s := range trace {
-		at := i
-		if down {
-			at = len(trace) - 1 - i
-		}
-		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ.Unit, typ.Scale),
-			words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), scoreOf(c, s.CandidateScore), s.Status}
-	}
-	return rows
 }
 
 // summary returns the result of a benchmark in one line.
@@ -345,38 +319,4 @@ func (c *Compared) Remarks() []string {
 		list = append(list, fmt.Sprintf("%d of %d comparisons within its history have findings: the threshold is raised to a score of %s", a.Noisy, a.Blocks, score(a.Threshold)))
 	}
 	return list
-}
-
-// grid is a table of aligned columns.
-type grid struct {
-	heads []string
-	right int // the first n columns are numbers; -1: all but the first
-	rows  [][]string
-}
-
-func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
-
-// isRight reports whether a column is aligned to the right.
-func (g *grid) isRight(c int) bool { return c < g.right || g.right < 0 && c > 0 }
-
-func (g *grid) aligned() []string {
-	width := make([]int, len(g.heads))
-	all := append([][]string{g.heads}, g.rows...)
-	for _, row := range all {
-		for c, s := range row {
-			width[c] = max(width[c], utf8.RuneCountInString(s))
-		}
-	}
-	lines := make([]string, 0, len(all))
-	for _, row := range all {
-		cells := make([]string, len(row))
-		for c, s := range row {
-			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
-			if cells[c] = s + pad; g.isRight(c) {
-				cells[c] = pad + s
-			}
-		}
-		lines = append(lines, strings.TrimRight(strings.Join(cells, "  "), " "))
-	}
-	return lines
 }

@@ -40,9 +40,9 @@ func TestMetricBeyondHistory(t *testing.T) {
 		if o.Status != c.want || (o.Reason != "") != (c.want == Unknown) {
 			t.Errorf("%s: %+v", c.name, o)
 		}
-		brief := New(res, nil, gate.Group(res.Findings), nil).Brief(0)
-		if said := strings.Contains(strings.Join(brief.Silent, "\n"), "beyond its history"); said != (c.want == Unknown) {
-			t.Errorf("%s: %q", c.name, brief.Silent)
+		brief := New(res, nil, gate.Group(res.Findings), nil).Brief(0).String()
+		if said := strings.Contains(brief, "beyond its history"); said != (c.want == Unknown) {
+			t.Errorf("%s: %q", c.name, brief)
 		}
 	}
 }

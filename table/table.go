@@ -43,6 +43,14 @@ type Output struct {
 // is omitted unless the request limits it.
 func (o *Output) Exact() bool { return o.Format != "text" && o.Format != "md" }
 
+// Paint returns a text in a colour if the output shows colours.
+func (o *Output) Paint(c Tint, s string) string {
+	if !o.Colour || c == Plain {
+		return s
+	}
+	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
+}
+
 // Notes prints what a reader of the numbers has to know.
 func (o *Output) Notes(list []string) {
 	for _, w := range list {
@@ -61,6 +69,7 @@ func (o *Output) Omitted(n int, what string) {
 type Table struct {
 	Notes   []string // what a reader of the numbers has to know
 	Title   string   // a line above the table; in text only
+	Indent  string   // before each line of aligned text
 	Columns []Column
 	// Rows are made when they are written, after those that were added: a million of them
 	// as TSV or CSV are never in memory. The other formats keep them.
@@ -86,7 +95,9 @@ type Column struct {
 	Whole bool   // never shortened
 	// Text formats a value for people; nil: fmt.Sprint.
 	Text func(v any) string
-	// Tint colours a value on a terminal; nil: never.
+	// Markup formats a value as Markdown; nil: as its text, in which no markup works.
+	Markup func(v any) string
+	// Tint colours a value on a terminal; nil: only one that is Tinted.
 	Tint func(v any) Tint
 }
 
@@ -100,14 +111,6 @@ const (
 	Green Tint = "32" // faster
 	Bold  Tint = "1"  // large values
 )
-
-// Paint returns a text in the colour.
-func (c Tint) Paint(s string) string {
-	if c == Plain {
-		return s
-	}
-	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
-}
 
 // Worse colours a difference of shares: Red grew, Green shrank.
 func Worse(v any) Tint {
@@ -288,8 +291,16 @@ func fit(columns []Column, width []int, terminal int) []int {
 	return limits
 }
 
+// tint is the colour of a cell.
+func (t *Table) tint(row []any, c int) Tint {
+	if f := t.Columns[c].Tint; f != nil {
+		return f(row[c])
+	}
+	cell, _ := row[c].(Tinted)
+	return cell.Tint
+}
+
 func (t *Table) aligned(o *Output) error {
-	w, colour := o.W, o.Colour
 	if t.width == nil {
 		t.width = make([]int, len(t.Columns))
 	}
@@ -300,9 +311,10 @@ func (t *Table) aligned(o *Output) error {
 			width[c] = max(width[c], utf8.RuneCountInString(t.indented(r, c)))
 		}
 	}
-	limits := fit(t.Columns, width, o.Width)
-	line := func(cell func(c int) string, tints func(c int) Tint) error {
+	limits := fit(t.Columns, width, o.Width-utf8.RuneCountInString(t.Indent))
+	line := func(cell func(c int) string, tint func(c int) Tint) error {
 		var b strings.Builder
+		b.WriteString(t.Indent)
 		for c := range t.Columns {
 			s, width := words.Shorten(cell(c), limits[c]), width[c]
 			if limits[c] > 0 {
@@ -312,14 +324,14 @@ func (t *Table) aligned(o *Output) error {
 			if c > 0 {
 				b.WriteString("  ")
 			}
-			s = tints(c).Paint(s)
+			s = o.Paint(tint(c), s)
 			if t.Columns[c].Right {
 				b.WriteString(pad + s)
 			} else {
 				b.WriteString(s + pad)
 			}
 		}
-		_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		_, err := fmt.Fprintln(o.W, strings.TrimRight(b.String(), " "))
 		return err
 	}
 	if !t.headed {
@@ -328,13 +340,7 @@ func (t *Table) aligned(o *Output) error {
 		}
 	}
 	for _, r := range t.rows {
-		tints := func(c int) Tint {
-			if t.Columns[c].Tint == nil || !colour {
-				return Plain
-			}
-			return t.Columns[c].Tint(r[c])
-		}
-		if err := line(func(c int) string { return t.indented(r, c) }, tints); err != nil {
+		if err := line(func(c int) string { return t.indented(r, c) }, func(c int) Tint { return t.tint(r, c) }); err != nil {
 			return err
 		}
 	}
@@ -350,7 +356,7 @@ func (t *Table) markdown(w io.Writer) error {
 	var b strings.Builder
 	if !t.headed {
 		for _, c := range t.Columns {
-			b.WriteString("| " + strings.TrimSpace(c.Name) + " ")
+			b.WriteString("| " + strings.ReplaceAll(strings.TrimSpace(c.Name), "|", `\|`) + " ")
 		}
 		b.WriteString("|\n")
 		for _, c := range t.Columns {
@@ -364,7 +370,11 @@ func (t *Table) markdown(w io.Writer) error {
 	}
 	for _, r := range t.rows {
 		for c := range t.Columns {
-			b.WriteString("| " + Markdown(t.text(r, c)) + " ")
+			cell := Markdown(t.text(r, c))
+			if f := t.Columns[c].Markup; f != nil {
+				cell = strings.ReplaceAll(f(r[c]), "|", `\|`)
+			}
+			b.WriteString("| " + cell + " ")
 		}
 		b.WriteString("|\n")
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/web"
 )
 
@@ -546,5 +547,5 @@ func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error
 	case "junit":
 		return doc.JUnit(w)
 	}
-	return doc.Text(w, detail)
+	return doc.Text(detail).Print(&table.Output{W: w})
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
-	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/judge"
@@ -174,7 +173,7 @@ func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
 	if !brief {
 		return o.output.write(e, func(e *env) error { return judge.WriteReport(e.out, doc, string(o.output.format), o.r.Detail) })
 	}
-	if err := render.Brief(e.rendering("text"), doc.Brief(o.r.Changes)); err != nil {
+	if err := doc.Brief(o.r.Changes).Print(e.rendering("text")); err != nil {
 		return err
 	}
 	where := "--full, or --write report.md"

@@ -107,17 +107,14 @@ func line(o *Output, w *bufio.Writer, r *trees.DiffRow, unit string) (noise bool
 	if r.BaseName != "" {
 		text += " (was " + words.Clean(r.BaseName) + ")"
 	}
-	if o.Colour {
-		tint := table.Green
-		switch delta := r.Total.Delta.Value(); {
-		case noise || delta == 0:
-			tint = table.Faint
-		case delta > 0:
-			tint = table.Red
-		}
-		text = tint.Paint(text)
+	tint := table.Green
+	switch delta := r.Total.Delta.Value(); {
+	case noise || delta == 0:
+		tint = table.Faint
+	case delta > 0:
+		tint = table.Red
 	}
-	fmt.Fprintln(w, text)
+	fmt.Fprintln(w, o.Paint(tint, text))
 	return noise
 }
 

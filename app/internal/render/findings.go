@@ -45,15 +45,7 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 		case rows > 0 && printed == rows:
 			omitted++
 		default:
-			var text strings.Builder
-			if err := report.Finding(&text, f, full); err != nil {
-				return err
-			}
-			head, rest, _ := strings.Cut(text.String(), "\n")
-			if o.Colour {
-				head = tintOf(f).Paint(head)
-			}
-			if _, err := fmt.Fprintf(o.W, "%s\n%s", head, rest); err != nil {
+			if err := report.Finding(f, full).Print(o); err != nil {
 				return err
 			}
 			printed++
@@ -132,100 +124,6 @@ func states(o *Output, r *judge.RegressionsResult, all bool) error {
 		fmt.Fprintf(o.W, "%d more %s unchanged (--all)\n", quiet, words.Plural(quiet, "benchmark"))
 	}
 	return nil
-}
-
-// Brief writes a report in a few lines: the headline, a row for each change, and the
-// benchmarks without a verdict.
-func Brief(o *Output, b *report.Brief) error {
-	paint := func(c table.Tint, s string) string {
-		if !o.Colour {
-			return s
-		}
-		return c.Paint(s)
-	}
-	switch {
-	case b.Failed:
-		fmt.Fprintln(o.W, paint(table.Red, b.Headline))
-	case b.Passed:
-		fmt.Fprintln(o.W, paint(table.Green, b.Headline))
-	default:
-		fmt.Fprintln(o.W, b.Headline)
-	}
-	if b.Selected != "" {
-		fmt.Fprintln(o.W, "selected", b.Selected)
-	}
-	for _, n := range b.Notes {
-		fmt.Fprintln(o.W, "note:", n)
-	}
-	if len(b.Changes) > 0 {
-		t := &Table{Columns: []Column{{Name: "cost", Right: true},
-			{Name: "change", Whole: true, Tint: failing}, {Name: "benchmark"}, {Name: "since"}, {Name: "function"}}}
-		for _, c := range b.Changes {
-			t.Add(c.Cost, c.Change, c.Benchmark, c.Since, c.Label)
-		}
-		if err := t.Write(o); err != nil {
-			return err
-		}
-	}
-	if b.More > 0 {
-		fmt.Fprintf(o.W, "%d more %s (--rows)\n", b.More, words.Plural(b.More, "change"))
-	}
-	for _, line := range b.Bumped {
-		fmt.Fprintln(o.W, "bumped:", line)
-	}
-	if err := briefMetrics(o, b); err != nil {
-		return err
-	}
-	for _, line := range b.Silent {
-		fmt.Fprintln(o.W, line)
-	}
-	return nil
-}
-
-func briefMetrics(o *Output, b *report.Brief) error {
-	if b.Metrics != "" {
-		fmt.Fprintln(o.W, "metrics:", b.Metrics)
-	}
-	if len(b.MetricRows) == 0 {
-		return nil
-	}
-	t := &Table{}
-	for i, name := range report.MetricHeads {
-		t.Columns = append(t.Columns, Column{Name: name, Right: i < 5, Whole: i < 5, Tint: failing})
-	}
-	for _, row := range b.MetricRows {
-		cells := make([]any, len(row))
-		for i := range row {
-			cells[i] = row[i]
-		}
-		t.Add(cells...)
-	}
-	if err := t.Write(o); err != nil {
-		return err
-	}
-	if b.MoreMetrics > 0 {
-		fmt.Fprintf(o.W, "%d more significant %s (--full)\n", b.MoreMetrics, words.Plural(b.MoreMetrics, "metric"))
-	}
-	return nil
-}
-
-// failing colours the kind of a change that fails a check.
-func failing(v any) table.Tint {
-	if strings.HasPrefix(fmt.Sprint(v), "FAIL ") {
-		return table.Red
-	}
-	return table.Plain
-}
-
-// tintOf colours a finding: what costs and is certain red, what is faster green.
-func tintOf(f *regression.Finding) table.Tint {
-	switch {
-	case f.Kind == regression.Improvement:
-		return table.Green
-	case f.Kind.Costs() && f.Status == regression.Confirmed && f.Acknowledged == nil:
-		return table.Red
-	}
-	return table.Bold
 }
 
 // compared writes what was compared of each benchmark, and how small a change would have

@@ -3,12 +3,10 @@ package render
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/report"
 )
 
 func TestAmount(t *testing.T) {
@@ -24,29 +22,6 @@ func TestAmount(t *testing.T) {
 		if got := document.Whole(tt.v, tt.scale).Amount(tt.unit); got != tt.want {
 			t.Errorf("%d %s: %q, want %q", tt.v, tt.unit, got, tt.want)
 		}
-	}
-}
-
-// TestBrief: a failed check is red on a terminal, and its table fits.
-func TestBrief(t *testing.T) {
-	failed := &report.Brief{Headline: "failed: 1 regression", Failed: true, Changes: []report.BriefChange{{Change: "FAIL confirmed regression",
-		Benchmark: "shop/checkout", Since: "run-1", Label: "a/package/of/many/parts.(*Type).method → another/package.Function"}}}
-	var b, passed strings.Builder
-	if err := Brief(&Output{W: &b, Format: "text", Colour: true, Width: 100}, failed); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	if strings.Count(text, "\x1b[31m") != 2 || !strings.HasPrefix(text, "\x1b[31mfailed") || !strings.Contains(text, "Function\n") {
-		t.Errorf("%q", text)
-	}
-	for line := range strings.Lines(strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(text)) {
-		if n := utf8.RuneCountInString(line); n > 101 {
-			t.Errorf("%d columns: %s", n-1, line)
-		}
-	}
-	if err := Brief(&Output{W: &passed, Format: "text"}, &report.Brief{Headline: "passed: no change", Passed: true}); err != nil ||
-		passed.String() != "passed: no change\n" {
-		t.Errorf("%q, %v", passed.String(), err)
 	}
 }
 

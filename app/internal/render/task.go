@@ -38,10 +38,11 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	fmt.Fprintf(w, "%9s %9s %6s  %s\n", "total ms", "self ms", "dumps", "function")
 	for row := range r.Rows.All() {
 		line := stackLine(o, &row)
-		if o.Colour && r.RootTotal > 0 {
-			line = table.Heavy(float64(row.Total) / float64(r.RootTotal)).Paint(line)
+		tint := table.Plain
+		if r.RootTotal > 0 {
+			tint = table.Heavy(float64(row.Total) / float64(r.RootTotal))
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, o.Paint(tint, line))
 		for _, line := range dumpLines(r.Dumps, row.Dumps) {
 			fmt.Fprintln(w, line)
 		}

@@ -94,10 +94,7 @@ func Tree(o *Output, r *trees.TreeResult) error {
 			name += " [" + n.Category + "]"
 		}
 		line += nameOn(o, name, utf8.RuneCountInString(line))
-		if o.Colour {
-			line = table.Heavy(math.Abs(total)).Paint(line)
-		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, o.Paint(table.Heavy(math.Abs(total)), line))
 	}
 	subtrees(w, r.Omitted)
 	return w.Flush()

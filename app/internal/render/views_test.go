@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -44,7 +43,7 @@ func bottlenecks(ctx context.Context, st store.Store, r *judge.BottlenecksReques
 
 func check(ctx context.Context, st store.Store, r *judge.CheckRequest) (*printed, error) {
 	doc, err := judge.Check(ctx, st, r)
-	p := printed(func(o *Output) error { return Brief(o, doc.Brief(0)) })
+	p := printed(func(o *Output) error { return doc.Brief(0).Print(o) })
 	return &p, err
 }
 
@@ -81,16 +80,6 @@ func analysis(context.Context, store.Store, *struct{}) (*tasks.AnalysisResult, e
 	}
 	r.Rows = document.RowsOf(len(rows), func(i int) tasks.StackRow { return rows[i] })
 	return r, nil
-}
-
-// TestColours: a terminal sees what is heavy, and how bad a finding is.
-func TestColours(t *testing.T) {
-	for status, want := range map[regression.Status]bool{regression.Confirmed: true, regression.Suspect: true} {
-		f := &regression.Finding{Status: status, Kind: regression.Regression}
-		if painted := tintOf(f).Paint("x") != "x"; painted != want {
-			t.Errorf("%s is painted: %v", status, painted)
-		}
-	}
 }
 
 // TestPrinted: how results are printed; a file for each kind.

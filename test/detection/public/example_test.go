@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/table"
 )
 
 var update = flag.Bool("update", false, "write the report in docs/method/example.md")
@@ -34,7 +35,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := doc.Text(&text, report.Detail{}); err != nil {
+	if err := doc.Text(report.Detail{}).Print(&table.Output{W: &text}); err != nil {
 		t.Fatal(err)
 	}
 	page := filepath.Join("..", "..", "..", "docs", "method", "example.md")

@@ -21,6 +21,7 @@ import (
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -109,7 +110,7 @@ func TestOneVerdict(t *testing.T) {
 func consistent(t *testing.T, name string, doc *report.Report) {
 	t.Helper()
 	var text, data bytes.Buffer
-	if err := doc.Text(&text, report.Detail{All: true}); err != nil {
+	if err := doc.Text(report.Detail{All: true}).Print(&table.Output{W: &text}); err != nil {
 		t.Fatal(err)
 	}
 	if err := doc.JSON(&data); err != nil {
