@@ -92,6 +92,8 @@ func (t ValueType) String() string { return t.Name + " (" + t.Unit + ")" }
 const (
 	CPU          = "cpu"
 	CPUSamples   = "cpu-samples"
+	Runnable     = "runnable" // time in which threads run or want to run
+	Unclocked    = "samples"  // whose clock the format does not name
 	Wall         = "wall"
 	WallSamples  = "wall-samples"
 	Alloc        = "alloc"
@@ -133,12 +135,12 @@ func (t ValueType) Momentary() bool {
 }
 
 // NamedType returns the value type of a name whose unit goes without saying:
-// nanoseconds for cpu, wall and lock, bytes for alloc, live, malloc and peak,
+// nanoseconds for cpu, runnable, wall and lock, bytes for alloc, live, malloc and peak,
 // milliseconds for trace, and counts for everything else.
 func NamedType(name string) ValueType {
 	unit := "count"
 	switch name {
-	case CPU, Wall, Lock:
+	case CPU, Runnable, Wall, Lock:
 		unit = "nanoseconds"
 	case Alloc, Live, Malloc, Peak:
 		unit = "bytes"

@@ -22,7 +22,7 @@ import (
 func (p *Profile) Measure(stored []testrun.Metric) {
 	p.Metrics = stored
 	n, _ := p.Operations()
-	ns, timed := p.cpuTime()
+	ns, timed := p.time()
 	derives := p.isCPU() && timed && n > 0
 	if derives || !p.isCPU() && slices.ContainsFunc(stored, isDerived) {
 		p.Metrics = slices.DeleteFunc(slices.Clone(stored), isDerived)
@@ -44,6 +44,39 @@ func (p *Profile) Operations() (n float64, estimated bool) {
 		return 0, false
 	}
 	return testrun.Operations(p.Metrics)
+}
+
+// Covered returns the number of operations that the values of the profile stand for: the
+// denominator of what is per operation. That is Operations, but where the sampler counts waits
+// for a processor too, and the CPU time of the operations was measured: then it is as many as take
+// the time of all samples. A value per operation is then a share of the measured CPU time.
+func (p *Profile) Covered() (n float64, estimated bool) {
+	n, estimated = p.Operations()
+	if n > 0 && p.countsWaits() {
+		sampled, known := p.time()
+		if !known {
+			sampled = float64(p.Sum) * usualPeriod
+		}
+		if measured := testrun.CPUTime(p.Metrics, n); measured > 0 && sampled > 0 {
+			n *= sampled / measured
+		}
+	}
+	return n, estimated
+}
+
+// usualPeriod stands for the unknown period of samples, in nanoseconds: it is V8's.
+const usualPeriod = 1e6
+
+// countsWaits reports whether the samples are of threads that run or want to run: on a busy
+// machine they are many times the CPU time.
+func (p *Profile) countsWaits() bool {
+	switch p.Type.Name {
+	case profile.Runnable:
+		return true
+	case profile.Unclocked, profile.Wall, profile.WallSamples: // these sample the thread that runs the program, whatever it does
+		return slices.Contains([]string{"V8", "rbspy", "phpspy", "pyinstrument"}, p.Profiler)
+	}
+	return false
 }
 
 func isDerived(m testrun.Metric) bool { return m.Name == testrun.CPUMetric }
@@ -68,9 +101,9 @@ func (p *Profile) isCPU() bool {
 	return p.Type.Name == profile.CPU || p.Type.Name == profile.CPUSamples
 }
 
-// cpuTime returns the CPU time of all samples in nanoseconds; false if the value of a
-// sample is unknown.
-func (p *Profile) cpuTime() (ns float64, ok bool) {
+// time returns the time of all samples in nanoseconds; false if the value of a sample is
+// unknown.
+func (p *Profile) time() (ns float64, ok bool) {
 	unit, value := p.Type.Unit, float64(p.Sum)*math.Pow10(-p.Type.Scale)
 	if unit == "count" {
 		unit, value = p.Type.PeriodUnit, value*float64(p.Type.Period)

@@ -49,3 +49,35 @@ func TestMeasure(t *testing.T) {
 		}
 	}
 }
+
+// TestCovered: the samples of a sampler that counts waits for a processor stand for as many operations
+// as would take their time, so that a value per operation is a share of the measured CPU time.
+func TestCovered(t *testing.T) {
+	operations := testrun.NewOperations(10, false)
+	process := testrun.Metric{Name: testrun.ProcessTimeMetric, Mean: 2, Unit: "s"}
+	perOp := testrun.Metric{Name: testrun.CPUTimeMetric, Mean: 0.2e9, Unit: "ns/op"}
+	ns := func(name string) profile.ValueType { return profile.NamedType(name) }
+	for name, tt := range map[string]struct {
+		of       profile.ValueType
+		profiler string
+		sum      int64
+		metrics  []testrun.Metric
+		want     float64
+	}{
+		"waits":            {ns(profile.Runnable), "py-spy", 12e9, []testrun.Metric{process, operations}, 60},
+		"by the benchmark": {ns(profile.Runnable), "py-spy", 12e9, []testrun.Metric{perOp, operations}, 60},
+		"no CPU time":      {ns(profile.Runnable), "py-spy", 12e9, []testrun.Metric{operations}, 10},
+		"no operations":    {ns(profile.Runnable), "py-spy", 12e9, []testrun.Metric{process}, 0},
+		"V8":               {ns(profile.Unclocked), "V8", 3000, []testrun.Metric{process, operations}, 15},
+		"a count with a period": {profile.ValueType{Name: profile.WallSamples, Unit: "count", Period: 10, PeriodUnit: "milliseconds"},
+			"phpspy", 400, []testrun.Metric{process, operations}, 20},
+		"wall of one thread":     {ns(profile.Wall), "pyinstrument", 4e9, []testrun.Metric{process, operations}, 20},
+		"wall of all threads":    {ns(profile.Wall), "async-profiler", 4e9, []testrun.Metric{process, operations}, 10},
+		"a clock of the process": {ns(profile.CPU), "pprof", 4e9, []testrun.Metric{process, operations}, 10},
+	} {
+		p := store.Profile{Type: tt.of, Profiler: tt.profiler, Sum: tt.sum, Metrics: tt.metrics}
+		if n, _ := p.Covered(); n != tt.want {
+			t.Errorf("%s: %v operations, want %v", name, n, tt.want)
+		}
+	}
+}

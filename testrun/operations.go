@@ -20,6 +20,24 @@ const CPUMetric = "cpu/op"
 // itself: cpu-ns/op in the text of Go's benchmarks.
 const CPUTimeMetric = "cpu-time/op"
 
+// ProcessTimeMetric is the name of the metric CPU time of the process, user's and system's, in
+// seconds, that ran the operations of a profile and nothing else.
+const ProcessTimeMetric = "CPU time"
+
+// CPUTime returns the CPU time of n operations among metrics, in nanoseconds, as it was measured
+// and not sampled; 0 if it is unknown.
+func CPUTime(list []Metric, n float64) float64 {
+	for i := range list {
+		switch m := &list[i]; {
+		case m.Name == CPUTimeMetric && m.Unit == "ns/op":
+			return m.Mean * n
+		case m.Name == ProcessTimeMetric && m.Unit == "s":
+			return m.Mean * 1e9
+		}
+	}
+	return 0
+}
+
 // NewOperations returns the metric that n operations were counted, or estimated.
 func NewOperations(n float64, estimated bool) Metric {
 	m := Metric{Name: OperationsMetric, Mean: n, Unit: OperationsCounted, Better: Higher}

@@ -182,6 +182,7 @@ func waits(name string) bool {
 		"sun.nio.ch.Net.poll",
 		"java.lang.ProcessHandleImpl.waitForProcessExit0", "java.lang.ref.Reference.waitForReferencePendingList",
 		"runtime.gopark", "runtime.notesleep", "runtime.notetsleepg", "runtime.usleep",
+		"(idle)", // of V8
 		"epoll_wait", "__epoll_wait", "poll", "__poll", "select", "nanosleep", "pthread_cond_wait", "pthread_cond_timedwait":
 		return true
 	}

@@ -55,7 +55,7 @@ type Key struct {
 // KeyOf returns the key of the series of a profile.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
 
-// besides is the profiles with a period, in another unit than count, by benchmark and run.
+// besides is the profiles by benchmark and run.
 type besides map[file][]*store.Profile
 
 type file struct {
@@ -65,18 +65,16 @@ type file struct {
 
 func newBesides(list []store.Profile) besides {
 	b := besides{}
-	for i, p := range list {
-		if p.Type.Unit != "count" && p.Type.Period > 0 {
-			at := file{p.Benchmark, p.Run.Key}
-			b[at] = append(b[at], &list[i])
-		}
+	for i := range list {
+		at := file{list[i].Benchmark, list[i].Run.Key}
+		b[at] = append(b[at], &list[i])
 	}
 	return b
 }
 
-// has reports whether a profile of numbers has one with a property beside it.
+// has reports whether a profile has one with a property beside it.
 func (b besides) has(p *store.Profile, is func(q *store.Profile) bool) bool {
-	return p.Type.Unit == "count" && slices.ContainsFunc(b[file{p.Benchmark, p.Run.Key}], is)
+	return slices.ContainsFunc(b[file{p.Benchmark, p.Run.Key}], is)
 }
 
 // Estimated returns the series of numbers of objects that are estimated from sampled sizes,
@@ -86,8 +84,8 @@ func Estimated(list []store.Profile) map[Key]bool {
 	beside, estimated := newBesides(list), map[Key]bool{} // in any run: a history has no gaps
 	for i := range list {
 		p := &list[i]
-		if beside.has(p, func(q *store.Profile) bool {
-			return q.Type.Unit == "bytes" && p.Type.Name == q.Type.Name+"-samples" && p.Sum/2 > q.Sum/q.Type.Period
+		if p.Type.Unit == "count" && beside.has(p, func(q *store.Profile) bool {
+			return q.Type.Unit == "bytes" && q.Type.Period > 0 && p.Type.Name == q.Type.Name+"-samples" && p.Sum/2 > q.Sum/q.Type.Period
 		}) {
 			estimated[KeyOf(p)] = true
 		}
@@ -97,14 +95,18 @@ func Estimated(list []store.Profile) map[Key]bool {
 
 // Distinct drops the profiles that add nothing to another one of their benchmark and run:
 // the number of samples of a profile whose values are samples times the period, as in
-// pprof's profiles of the processor; and estimated numbers.
+// pprof's profiles of the processor; the time between the samples of V8's profiler, where
+// one that the machine delayed weighs as much as hundreds; and estimated numbers.
 func Distinct(list []store.Profile) []store.Profile {
 	beside, estimated := newBesides(list), Estimated(list)
 	kept := make([]store.Profile, 0, len(list))
 	for i := range list {
 		p := &list[i]
 		if !estimated[KeyOf(p)] && !beside.has(p, func(q *store.Profile) bool {
-			return p.Sum > 0 && q.Sum/p.Sum == q.Type.Period && q.Sum%p.Sum == 0
+			if p.Type.Unit != "count" {
+				return p.Type.Name == profile.Wall && p.Type.Period == 0 && q.Type.Name == profile.Unclocked
+			}
+			return q.Type.Unit != "count" && q.Type.Period > 0 && p.Sum > 0 && q.Sum/p.Sum == q.Type.Period && q.Sum%p.Sum == 0
 		}) {
 			kept = append(kept, *p)
 		}
@@ -240,8 +242,8 @@ type Run struct {
 	// Environment is the samples outside of the program: collector, JIT compiler,
 	// scheduler, kernel threads. Idle samples of a wall-clock profile count nowhere.
 	Environment float64
-	// Operations is the number of operations that the profile covers, 0 if unknown:
-	// Total/Operations is the samples per operation. Estimated: it was not counted.
+	// Operations is the number of operations that the samples stand for (store.Profile.Covered),
+	// 0 if unknown: Total/Operations is the samples per operation. Estimated: it was not counted.
 	Operations float64
 	Estimated  bool
 	// Metric is that of Metric, or the inverse of a rate, so that less is better;

@@ -203,12 +203,15 @@ func TestDistinct(t *testing.T) {
 		of("r4", profile.Live, "bytes", 512, 1*512),
 		of("r5", profile.LiveSamples, "count", 0, 1),
 		of("r5", profile.Live, "bytes", 512, 1*512),
+		of("r6", profile.Unclocked, "count", 0, 30), // of V8
+		of("r6", profile.Wall, "nanoseconds", 0, 30e7),
+		of("r7", profile.Wall, "nanoseconds", 0, 30e7), // alone
 	}
 	var got []string
 	for _, p := range Distinct(list) {
 		got = append(got, p.Run.Key+" "+p.Type.Name)
 	}
-	want := []string{"r1 cpu", "r2 cpu-samples", "r3 alloc-samples", "r3 alloc", "r4 live", "r5 live"}
+	want := []string{"r1 cpu", "r2 cpu-samples", "r3 alloc-samples", "r3 alloc", "r4 live", "r5 live", "r6 samples", "r7 wall"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -86,7 +86,8 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 	for i, v := range vectors {
 		r := &m.Runs[i]
 		r.Profile, r.Metric = &profiles[i], metricOf(&profiles[i])
-		r.Operations, r.Estimated = profiles[i].Operations()
+		r.Operations, r.Estimated = profiles[i].Covered()
+		slept := 0.0
 		for j, n := range v.Nodes {
 			if v.Self[j] <= 0 {
 				continue
@@ -94,6 +95,7 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 			x := float64(v.Self[j]) / unit
 			switch p := f.own[n]; p {
 			case idle:
+				slept += x
 			case environment:
 				r.Environment += x
 			default:
@@ -103,6 +105,9 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 		}
 		all.Unite(present)
 		r.take(counts, present)
+		if told, _ := profiles[i].Operations(); slept > 0 && told != r.Operations { // the CPU time is that of the other samples
+			r.Operations *= sum(r.Count, r.Environment) / sum(r.Count, r.Environment+slept)
+		}
 	}
 	cut := f.forest.Cut(all.Members())
 	m.Table = cut.Table
@@ -114,9 +119,7 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 			present.Add(n)
 		}
 		r.take(counts, present)
-		for _, x := range r.Count {
-			r.Total += x
-		}
+		r.Total = sum(r.Count, 0)
 	}
 	return m
 }
@@ -145,8 +148,17 @@ func (r *Run) take(counts []float64, present bitset.Set) {
 	clear(present)
 }
 
+// sum adds up values, in their order, and what is beside them.
+func sum(values []float64, beside float64) (s float64) {
+	for _, x := range values {
+		s += x
+	}
+	return s + beside
+}
+
+// isWall reports whether samples are taken by the clock, whatever a thread does.
 func isWall(profiles []store.Profile) bool {
-	return len(profiles) > 0 && strings.HasPrefix(profiles[0].Type.Name, profile.Wall)
+	return len(profiles) > 0 && (strings.HasPrefix(profiles[0].Type.Name, profile.Wall) || profiles[0].Type.Name == profile.Unclocked)
 }
 
 // unitOf returns the value of one sample of the profiles, and whether it is only the

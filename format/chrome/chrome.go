@@ -32,11 +32,8 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "chrome"
 
-// Names of value types.
-const (
-	typeSamples = "samples" // samples of V8's profiler
-	typeEvents  = "events"  // time in duration events, in nanoseconds
-)
+// typeEvents is the name of the value type time in duration events, in nanoseconds.
+const typeEvents = "events"
 
 // NewDecoder returns a decoder.
 func NewDecoder() profile.Decoder {

@@ -261,7 +261,7 @@ type v8Tables struct {
 
 func newV8Tables() *v8Tables {
 	return &v8Tables{
-		samples: profile.Samples{Type: profile.ValueType{Name: typeSamples, Unit: "count", Original: "hitCount"}},
+		samples: profile.Samples{Type: profile.ValueType{Name: profile.Unclocked, Unit: "count", Original: "hitCount"}},
 		wall:    profile.Samples{Type: profile.ValueType{Name: profile.Wall, Unit: "nanoseconds", Original: "timeDeltas"}},
 	}
 }

@@ -17,7 +17,7 @@ var units = map[string]struct {
 	valueType profile.ValueType
 	decimals  int
 }{
-	"none":         {profile.ValueType{Name: "samples", Unit: "count"}, notTime},
+	"none":         {profile.ValueType{Name: profile.Unclocked, Unit: "count"}, notTime},
 	"bytes":        {profile.ValueType{Name: "bytes", Unit: "bytes"}, notTime},
 	"nanoseconds":  {timeType, 0},
 	"microseconds": {timeType, 3},
@@ -37,6 +37,10 @@ func timeUnit(unit string) (decimals int, ok bool) {
 // timeType is the type of weights in a unit of time. The format does not say
 // whether that is CPU or wall time.
 var timeType = profile.ValueType{Name: "time", Unit: "nanoseconds"}
+
+// times are the names of timeType of profilers that are known: py-spy leaves out threads that
+// wait, but not those that wait for a processor.
+var times = map[string]string{"py-spy": profile.Runnable, "rbspy": profile.Wall}
 
 // linker makes a profile of a file.
 type linker struct {
@@ -234,6 +238,9 @@ func (k *linker) profile(p *oneProfile) error {
 		return p.malformed("a second unit")
 	case p.weighed && len(p.weights)+len(p.times) != len(p.nodes):
 		return p.malformed("%d samples with %d weights", len(p.nodes), len(p.weights)+len(p.times))
+	}
+	if name := times[k.p.Profiler]; name != "" && unit.decimals != notTime {
+		unit.valueType.Name = name
 	}
 	t := k.table(unit.valueType)
 	thread := k.thread(p)

@@ -302,7 +302,7 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 			values[i], x.Share = amount, &part
 			continue
 		case perOperation:
-			n, _ := p.Operations()
+			n, _ := p.Covered()
 			cost = amount / n
 		case !measured && in:
 			cost = amount
@@ -339,7 +339,7 @@ func (s *HistorySeries) ofProgram(compared map[string]*store.Profile) []float64 
 		p := compared[s.Runs[i].Key]
 		values[i] = float64(p.Sum) / math.Pow10(t.Scale)
 		if perOperation {
-			n, _ := p.Operations()
+			n, _ := p.Covered()
 			values[i] /= n
 		}
 	}

@@ -398,7 +398,7 @@ func (c *comparison) noteOperations(sides [2][]Input) {
 	estimated := ""
 	for i, list := range sides {
 		for k := range list {
-			n[i] += list[k].operations
+			n[i] += list[k].told
 			if list[k].estimated {
 				estimated = ", some of them estimated"
 			}

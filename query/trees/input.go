@@ -36,6 +36,7 @@ type Input struct {
 	metrics  map[string]float64
 	// operations of all profiles, 0 if unknown for one of them; estimated: of one at least.
 	operations float64
+	told       float64 // operations, as the benchmarks say: operations is what the samples stand for
 	estimated  bool
 	rates      []float64 // samples per operation of each profile whose operations are known
 	sum        float64   // of their samples
@@ -161,9 +162,10 @@ func (in *Input) measure(profiles []store.Profile) {
 	for i := range profiles {
 		p := &profiles[i]
 		in.benchmarks[p.Benchmark] = true
-		if n, estimated := p.Operations(); n > 0 {
+		if n, estimated := p.Covered(); n > 0 {
 			counted++
-			in.operations += n
+			told, _ := p.Operations()
+			in.operations, in.told = in.operations+n, in.told+told
 			in.rates, in.sum = append(in.rates, float64(p.Sum)/n), in.sum+float64(p.Sum)
 			in.estimated = in.estimated || estimated
 		}

@@ -134,8 +134,6 @@ func (s *Session) Record(ctx context.Context, b *Benchmark, dir string) (Recorde
 		return r, err
 	}
 	switch s.profiler.(type) {
-	case pySpy:
-		r.Label.Type = profile.CPU // it leaves out threads that wait
 	case jfr, async: // a recording has waits, locks, native calls, …, of the harness and the JVM too
 		r.Types = []string{profile.CPU, profile.CPUSamples}
 		if s.Memory {
