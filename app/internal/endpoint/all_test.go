@@ -37,6 +37,22 @@ var needs = map[string][]string{
 // unanswered are questions to which this store has no answer.
 var unanswered = []string{"pushedSeries"}
 
+// prepared returns a question with what it needs, or one that changes something or has no answer.
+func prepared(t *testing.T, e Any) Question {
+	t.Helper()
+	q := e.Blank()
+	for _, p := range param.Of(q.Request) {
+		for _, need := range needs[q.ID] {
+			if name, value, _ := strings.Cut(need, "="); name == p.Name {
+				if err := p.Set(value); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return q
+}
+
 func full(t *testing.T) *Local {
 	t.Helper()
 	st := mem.New()
@@ -73,24 +89,15 @@ func TestAll(t *testing.T) {
 	l := full(t)
 	ids := map[string]bool{}
 	for _, e := range All {
-		q := e.Blank()
+		q := prepared(t, e)
 		if ids[q.ID] {
 			t.Errorf("two endpoints are named %s", q.ID)
 		}
 		ids[q.ID] = true
-		for _, p := range param.Of(q.Request) {
-			for _, need := range needs[q.ID] {
-				if name, value, _ := strings.Cut(need, "="); name == p.Name {
-					if err := p.Set(value); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		}
-		switch {
-		case q.Changes || slices.Contains(unanswered, q.ID):
+		if q.Changes || slices.Contains(unanswered, q.ID) {
 			continue
-		case q.Form == FormFile:
+		}
+		if q.Form == FormFile {
 			f, err := l.File(t.Context(), q)
 			if err != nil {
 				t.Errorf("%s: %v", q.ID, err)
