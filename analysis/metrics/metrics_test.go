@@ -3,8 +3,10 @@ package metrics_test
 import (
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,8 +21,8 @@ import (
 func TestBenchstat(t *testing.T) {
 	base, head := readBench(t, "testdata/old.txt"), readBench(t, "testdata/new.txt")
 	var runs []metrics.Runs
-	for name, m := range base {
-		runs = append(runs, metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: []store.Profile{{Metrics: m}},
+	for _, name := range slices.Sorted(maps.Keys(base)) {
+		runs = append(runs, metrics.Runs{Benchmark: testrun.Benchmark{Name: name}, Base: []store.Profile{{Metrics: base[name]}},
 			Head: []store.Profile{{Metrics: head[name]}}})
 	}
 	table := metrics.Compare(runs)

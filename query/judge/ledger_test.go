@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"path/filepath"
@@ -26,13 +27,13 @@ import (
 func night(benchmark string, i int, salt byte, edit func(*store.File)) *store.File {
 	forest := &calltree.Forest{}
 	r := rand.New(rand.NewPCG(uint64(i), uint64(len(benchmark))+uint64(salt)))
-	self := map[string]int64{}
-	for path, n := range map[string]int64{"main;load;parse": 300, "main;load;read": 250, "main;query;scan": 520,
-		"main;query;scan;filter": 310, "main;query;join": 330, "main;write;encode": 260, "main;log": 60} {
+	self := map[string]int64{"main;load;parse": 300, "main;load;read": 250, "main;query;scan": 520,
+		"main;query;scan;filter": 310, "main;query;join": 330, "main;write;encode": 260, "main;log": 60}
+	for _, path := range slices.Sorted(maps.Keys(self)) { // in one order: the noise is drawn path by path
 		if path == "main;query;scan;filter" && benchmark == "a" && i >= 8 && i < 13 {
-			n *= 2
+			self[path] *= 2
 		}
-		self[path] = n + r.Int64N(n/20+1)
+		self[path] += r.Int64N(self[path]/20 + 1)
 	}
 	f := &store.File{Name: benchmark, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark},
 		Run: testrun.Run{Key: fmt.Sprintf("n%02d", i), Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
@@ -80,9 +81,10 @@ func TestKeptVerdictsChangeNothing(t *testing.T) {
 			return st
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			changed := 0
-			for seed := range uint64(3) {
+		for _, seed := range []uint64{1, 2, 4} { // histories with a change that is listed
+			t.Run(fmt.Sprint(name, "/", seed), func(t *testing.T) {
+				t.Parallel()
+				changed := 0
 				st, r := open(t), rand.New(rand.NewPCG(seed, 1))
 				order := r.Perm(2 * 16) // runs of two benchmarks
 				var f facts.Facts
@@ -121,7 +123,7 @@ func TestKeptVerdictsChangeNothing(t *testing.T) {
 					}
 					got, want := saysOf(t, st, f), saysOf(t, fresh{st}, f)
 					if got != want {
-						t.Fatalf("seed %d, step %d: night %d of %s\n%s\nfrom nothing\n%s", seed, step, i, b, got, want)
+						t.Fatalf("step %d: night %d of %s\n%s\nfrom nothing\n%s", step, i, b, got, want)
 					}
 					if res, err := Regressions(t.Context(), st, &RegressionsRequest{}); err == nil && len(res.Findings) > 0 {
 						changed++
@@ -131,11 +133,11 @@ func TestKeptVerdictsChangeNothing(t *testing.T) {
 						}
 					}
 				}
-			}
-			if changed == 0 {
-				t.Error("no step had a change")
-			}
-		})
+				if changed == 0 {
+					t.Error("no step had a change")
+				}
+			})
+		}
 	}
 }
 
