@@ -1,12 +1,11 @@
 package render
 
 import (
-	"bufio"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
@@ -15,10 +14,7 @@ import (
 	"github.com/dendroprof/dendro/table"
 )
 
-const (
-	diffHead = "%10s %10s %10s %9s %10s  %s"
-	noiseKey = "~: within sampling noise"
-)
+const noiseKey = "~: within sampling noise"
 
 // value writes a number of a diff.
 func value(n document.Number, unit string) string {
@@ -58,7 +54,7 @@ func relative(c trees.Change, p calltree.Presence) string {
 }
 
 // summary writes what is compared.
-func summary(w *bufio.Writer, h *trees.DiffHead) {
+func summary(w io.Writer, h *trees.DiffHead) {
 	profiles := ""
 	if h.Profiles != (trees.Counts{Base: 1, New: 1}) {
 		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.New)
@@ -83,12 +79,15 @@ func summary(w *bufio.Writer, h *trees.DiffHead) {
 	}
 }
 
-func heading(w *bufio.Writer) {
-	fmt.Fprintf(w, diffHead+"\n", "base", "new", "delta", "relative", "self", "function")
+// diffList begins a list of nodes or functions.
+func diffList(o *Output) *table.List { return table.NewList(o, 10, 10, 10, 9, 10) }
+
+func heading(w *table.List) {
+	w.Row(table.Plain, []string{"base", "new", "delta", "relative", "self"}, "", "function", "")
 }
 
 // line writes one node or function and reports whether its change is within noise.
-func line(o *Output, w *bufio.Writer, r *trees.DiffRow, unit string) (noise bool) {
+func line(w *table.List, r *trees.DiffRow, unit string) (noise bool) {
 	change, deltaSelf := relative(r.Total, r.Presence), ""
 	if noise = r.WithinNoise(); noise {
 		change = "~" + change
@@ -102,10 +101,9 @@ func line(o *Output, w *bufio.Writer, r *trees.DiffRow, unit string) (noise bool
 		}
 		return value(n, unit)
 	}
-	text := fmt.Sprintf(diffHead, side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf, indent(r.Depth))
-	text += nameOn(o, r.Function, utf8.RuneCountInString(text))
+	renamed := ""
 	if r.BaseName != "" {
-		text += " (was " + words.Clean(r.BaseName) + ")"
+		renamed = " (was " + words.Clean(r.BaseName) + ")"
 	}
 	tint := table.Green
 	switch delta := r.Total.Delta.Value(); {
@@ -114,18 +112,19 @@ func line(o *Output, w *bufio.Writer, r *trees.DiffRow, unit string) (noise bool
 	case delta > 0:
 		tint = table.Red
 	}
-	fmt.Fprintln(w, o.Paint(tint, text))
+	w.Row(tint, []string{side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf},
+		indent(r.Depth), r.Function, renamed)
 	return noise
 }
 
 // Diff writes the union of two trees.
 func Diff(o *Output, r *trees.DiffResult) error {
-	w := bufio.NewWriter(o.W)
+	w := diffList(o)
 	summary(w, &r.DiffHead)
 	heading(w)
 	some := false
 	for n := range r.Rows.All() {
-		some = line(o, w, &n, r.Unit) || some
+		some = line(w, &n, r.Unit) || some
 	}
 	if some {
 		fmt.Fprintln(w, noiseKey)
@@ -137,7 +136,7 @@ func Diff(o *Output, r *trees.DiffResult) error {
 // DiffFunctions writes the functions that increased and those that decreased.
 func DiffFunctions(o *Output, r *trees.DiffFunctionsResult) error {
 	rows := slices.Collect(r.Rows.All())
-	w := bufio.NewWriter(o.W)
+	w := diffList(o)
 	summary(w, &r.DiffHead)
 	some := false
 	for i, part := range []struct {
@@ -151,7 +150,7 @@ func DiffFunctions(o *Output, r *trees.DiffFunctionsResult) error {
 			heading(w)
 		}
 		for k := range shown {
-			some = line(o, w, &shown[k], r.Unit) || some
+			some = line(w, &shown[k], r.Unit) || some
 		}
 		if n := part.all - len(shown); n > 0 {
 			fmt.Fprintf(w, "omitted: %s %s (--min-percent, --rows)\n", words.Count(n), words.Plural(n, "function"))
@@ -173,12 +172,12 @@ func Band(o *Output, r *trees.BandResult, limit int) error {
 
 // DiffNode writes one call node of a diff.
 func DiffNode(o *Output, r *trees.DiffNodeResult) error {
-	w := bufio.NewWriter(o.W)
+	w := diffList(o)
 	summary(w, &r.Head)
 	heading(w)
 	row := r.DiffRow
 	row.Depth = 0
-	line(o, w, &row, r.Unit)
+	line(w, &row, r.Unit)
 	return w.Flush()
 }
 

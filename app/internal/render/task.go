@@ -1,11 +1,9 @@
 package render
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/tasks"
@@ -23,7 +21,7 @@ func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 
 // Analysis writes the trees of snapshots.
 func Analysis(o *Output, r *tasks.AnalysisResult) error {
-	w := bufio.NewWriter(o.W)
+	w := table.NewList(o, 9, 9, 6)
 	times := "between them"
 	if r.CPU {
 		times = "of CPU time"
@@ -35,14 +33,21 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, "note: "+note)
 	}
-	fmt.Fprintf(w, "%9s %9s %6s  %s\n", "total ms", "self ms", "dumps", "function")
+	w.Row(table.Plain, []string{"total ms", "self ms", "dumps"}, "", "function", "")
 	for row := range r.Rows.All() {
-		line := stackLine(o, &row)
 		tint := table.Plain
 		if r.RootTotal > 0 {
 			tint = table.Heavy(float64(row.Total) / float64(r.RootTotal))
 		}
-		fmt.Fprintln(w, o.Paint(tint, line))
+		self := ""
+		if row.Self != 0 {
+			self = words.Count(row.Self)
+		}
+		indent := strings.Repeat("· ", int(min(row.Branches, 20)))
+		if row.Only {
+			indent += "↳ "
+		}
+		w.Row(tint, []string{words.Count(row.Total), self, words.Count(row.Count)}, indent, row.Function, "")
 		for _, line := range dumpLines(r.Dumps, row.Dumps) {
 			fmt.Fprintln(w, line)
 		}
@@ -74,18 +79,4 @@ func dumpLines(all []tasks.Dump, of []int32) (lines []string) {
 		of = of[n:]
 	}
 	return lines
-}
-
-// stackLine formats an element.
-func stackLine(o *Output, r *tasks.StackRow) string {
-	self := ""
-	if r.Self != 0 {
-		self = words.Count(r.Self)
-	}
-	indent := strings.Repeat("· ", int(min(r.Branches, 20)))
-	if r.Only {
-		indent += "↳ "
-	}
-	line := fmt.Sprintf("%9s %9s %6s  %s", words.Count(r.Total), self, words.Count(r.Count), indent)
-	return line + nameOn(o, r.Function, utf8.RuneCountInString(line))
 }

@@ -3,10 +3,10 @@ package render
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
@@ -52,49 +52,37 @@ func amountsOf(h *trees.Head) []amount {
 	return list
 }
 
-// name returns the name of a function that stands behind some columns, shortened to fit.
-func nameOn(o *Output, function string, columns int) string {
-	if o.Width <= 0 {
-		return words.Shorten(words.Clean(function), table.MostName)
-	}
-	return words.Shorten(words.Clean(function), max(table.LeastName, o.Width-columns))
-}
-
 // Tree writes a tree: one node a line, callees below callers.
 func Tree(o *Output, r *trees.TreeResult) error {
 	o.Notes(r.Notes)
 	// The numbers stand in front, so that names may be as long as they are.
-	w := bufio.NewWriter(o.W)
-	fmt.Fprintln(w, r.Sum())
 	amounts := amountsOf(&r.Head)
-	fmt.Fprintf(w, "%8s %8s", "total", "self")
+	heads, widths := []string{"total", "self"}, []int{8, 8}
 	for _, a := range amounts {
-		fmt.Fprintf(w, " %9s %9s", a.name, "self")
+		heads, widths = append(heads, a.name, "self"), append(widths, 9, 9)
 	}
-	fmt.Fprintf(w, "  %s\n", "function")
+	w := table.NewList(o, widths...)
+	fmt.Fprintln(w, r.Sum())
+	w.Row(table.Plain, heads, "", "function", "")
 	var categories []string // of the nodes from the root
 	for n := range r.Rows.All() {
-		self := ""
-		if n.Self.Value() != 0 {
-			self = words.Percent(n.Self.Of(r.RootTotal))
+		ifAny := func(text string) string {
+			if n.Self.Value() == 0 {
+				return ""
+			}
+			return text
 		}
 		total := n.Total.Of(r.RootTotal)
-		line := fmt.Sprintf("%8s %8s", words.Percent(total), self)
+		cells := []string{words.Percent(total), ifAny(words.Percent(n.Self.Of(r.RootTotal)))}
 		for _, a := range amounts {
-			self := ""
-			if n.Self.Value() != 0 {
-				self = a.text(n.Self)
-			}
-			line += fmt.Sprintf(" %9s %9s", a.text(n.Total), self)
+			cells = append(cells, a.text(n.Total), ifAny(a.text(n.Self)))
 		}
-		line += "  " + indent(n.Depth)
 		name := n.Name()
 		categories = append(categories[:min(int(n.Depth), len(categories))], n.Category)
 		if at := len(categories) - 1; n.Category != "" && n.Category != noCategory && (at == 0 || categories[at-1] != n.Category) {
 			name += " [" + n.Category + "]"
 		}
-		line += nameOn(o, name, utf8.RuneCountInString(line))
-		fmt.Fprintln(w, o.Paint(table.Heavy(math.Abs(total)), line))
+		w.Row(table.Heavy(math.Abs(total)), cells, indent(n.Depth), name, "")
 	}
 	subtrees(w, r.Omitted)
 	return w.Flush()
@@ -104,7 +92,7 @@ func Tree(o *Output, r *trees.TreeResult) error {
 const noCategory = "Other"
 
 // subtrees prints what a tree does not show.
-func subtrees(w *bufio.Writer, omitted query.Omitted) {
+func subtrees(w io.Writer, omitted query.Omitted) {
 	if omitted.Rows > 0 {
 		fmt.Fprintf(w, "omitted: %s %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Count(omitted.Rows), words.Plural(omitted.Rows, "subtree"), words.Percent(omitted.Share))
 	}
