@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )

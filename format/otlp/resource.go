@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )

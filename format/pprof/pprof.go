@@ -29,7 +29,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -3,7 +3,7 @@ package pprof
 import (
 	"math"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )

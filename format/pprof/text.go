@@ -7,7 +7,7 @@ import (
 
 	googlepprof "github.com/google/pprof/profile"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 

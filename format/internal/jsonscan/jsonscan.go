@@ -51,6 +51,8 @@ const (
 
 // Scanner reads one JSON text. Use New. It belongs to one goroutine.
 type Scanner struct {
+	KeepNUL bool // NUL stays NUL; otherwise it becomes U+FFFD
+
 	window
 	limits profile.Limits
 	err    error

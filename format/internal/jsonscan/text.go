@@ -188,9 +188,12 @@ func (s *Scanner) unquote(raw []byte, at int64) []byte {
 				s.fail(at+int64(i), errEscape)
 				return nil
 			}
+			if r == 0 && !s.KeepNUL {
+				r = utf8.RuneError
+			}
 			out = utf8.AppendRune(out, r)
 			i += n
-		case c == 0:
+		case c == 0 && !s.KeepNUL:
 			out = utf8.AppendRune(out, utf8.RuneError)
 			i++
 		case c < utf8.RuneSelf:
@@ -227,8 +230,6 @@ func escaped(raw []byte) (r rune, n int) {
 		switch {
 		case !ok:
 			return 0, 0
-		case r == 0:
-			return utf8.RuneError, 6
 		case !utf16.IsSurrogate(r):
 			return r, 6
 		case len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u':

@@ -45,6 +45,9 @@ func AppendText(b []byte, text string) []byte {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', c)
 			i++
+		case c >= '\b' && c <= '\r' && c != '\v':
+			b = append(b, '\\', "btn_fr"[c-'\b'])
+			i++
 		case c < ' ' || c == 0x7f:
 			b = append(b, `\u00`...)
 			b = append(b, hex[c>>4], hex[c&15])

@@ -1,10 +1,10 @@
 // Package connect serves unary methods of protobuf services over the Connect protocol
 // (https://connectrpc.com/docs/protocol) and over gRPC, from one description.
 //
-// A Method handles encoded messages: it reads and writes the wire format, with package
-// wire. Over HTTP, clients send `application/proto` or `application/json`; JSON is
-// converted by the service's Schema, so that handlers know one encoding only. Errors are
-// gRPC statuses: over HTTP they become a status and `{"code": …, "message": …}`.
+// Messages are structs that package protobuf describes. Over HTTP, clients send
+// `application/proto` or `application/json`; JSON is translated, so that methods know one
+// encoding only. Errors are gRPC statuses: over HTTP they become a status and
+// `{"code": …, "message": …}`.
 //
 // Streams, GET requests and gRPC-Web are not supported.
 package connect
@@ -25,12 +25,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/format/protobuf"
 )
 
 // Service is a protobuf service with unary methods.
 type Service struct {
-	Name    string // with its package: push.v1.PusherService
-	Schema  *Schema
+	Name    string       // with its package: push.v1.PusherService
 	Needs   server.Needs // of HTTP routes
 	Agents  bool         // the agents' token is enough
 	Methods []Method
@@ -39,12 +39,34 @@ type Service struct {
 // Method is a unary method.
 type Method struct {
 	Name              string
-	Request, Response string // names of messages in the schema
+	Request, Response *protobuf.Message
 
-	// Handle answers a message with a message, both in protobuf's wire format. The request
-	// may not be retained. Errors are gRPC statuses; others are converted with
-	// server.StatusOf.
+	// Handle answers an encoded message with an encoded message. The request may not be
+	// retained. Errors are gRPC statuses; others are converted with server.StatusOf.
 	Handle func(ctx context.Context, request []byte) ([]byte, error)
+}
+
+// maxRequest bounds what a request of Unary takes in memory, beyond its bytes.
+const maxRequest = 1 << 20
+
+// Unary returns a method that answers a struct.
+func Unary[Q, A any](name string, answer func(context.Context, *Q) (protobuf.Encoded[A], error)) Method {
+	request := protobuf.Of[Q]()
+	return Method{Name: name, Request: request.Message, Response: protobuf.Of[A]().Message,
+		Handle: func(ctx context.Context, msg []byte) ([]byte, error) {
+			left := int64(maxRequest)
+			d := protobuf.Decoder{Expand: func(bytes int64) error {
+				if left -= bytes; left < 0 {
+					return fmt.Errorf("it takes more than %d bytes of memory", maxRequest)
+				}
+				return nil
+			}}
+			var q Q
+			if err := request.Decode(&d, &q, msg); err != nil {
+				return nil, status.Errorf(codes.InvalidArgument, "the message %s is damaged or too large: %v", request, err)
+			}
+			return answer(ctx, &q)
+		}}
 }
 
 // Routes returns the HTTP routes of the service.
@@ -54,7 +76,7 @@ func (s *Service) Routes() []server.Route {
 		m := &s.Methods[i]
 		routes = append(routes, server.Route{
 			Pattern: "POST /" + s.Name + "/" + m.Name,
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, m) }),
+			Handler: http.HandlerFunc(m.answer),
 			Needs:   s.Needs,
 			Agents:  s.Agents,
 			Problem: WriteProblem,
@@ -70,7 +92,7 @@ const (
 )
 
 // answer answers a request over HTTP.
-func (s *Service) answer(w http.ResponseWriter, r *http.Request, m *Method) {
+func (m *Method) answer(w http.ResponseWriter, r *http.Request) {
 	encoding, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || encoding != protoType && encoding != jsonType {
 		w.Header().Set("Accept-Post", protoType+", "+jsonType)
@@ -94,7 +116,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, m *Method) {
 		WriteBodyError(w, r, err)
 		return
 	}
-	answer, err := s.call(context.WithValue(ctx, headerKey{}, r.Header), m, request, encoding == jsonType)
+	answer, err := m.call(context.WithValue(ctx, headerKey{}, r.Header), request, encoding == jsonType)
 	if err != nil {
 		WriteError(w, r, err)
 		return
@@ -104,11 +126,11 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, m *Method) {
 	w.Write(answer)
 }
 
-// call calls a method with a message as protobuf or JSON, and returns the answer in kind.
-func (s *Service) call(ctx context.Context, m *Method, request []byte, asJSON bool) ([]byte, error) {
+// call calls the method with a message as protobuf or JSON, and returns the answer in kind.
+func (m *Method) call(ctx context.Context, request []byte, asJSON bool) ([]byte, error) {
 	if asJSON {
 		var err error
-		if request, err = s.Schema.FromJSON(m.Request, request); err != nil {
+		if request, err = m.Request.FromJSON(request); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: %v", m.Request, err)
 		}
 	}
@@ -116,7 +138,7 @@ func (s *Service) call(ctx context.Context, m *Method, request []byte, asJSON bo
 	if err != nil || !asJSON {
 		return answer, err
 	}
-	return s.Schema.ToJSON(m.Response, answer)
+	return m.Response.JSON(answer)
 }
 
 // deadline returns the context of a request with the client's time limit.

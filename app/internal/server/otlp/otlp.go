@@ -32,7 +32,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/format/otlp"
-	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -70,7 +70,7 @@ func (o *OTLP) Part() server.Part {
 func (o *OTLP) register(r grpc.ServiceRegistrar) {
 	handle := func(ctx context.Context, request []byte) ([]byte, error) {
 		rejected, err := o.export(ctx, request, o.opts.Service)
-		return response(rejected), err
+		return protobuf.Encode(rejected.answer()), err
 	}
 	r.RegisterService(&grpc.ServiceDesc{ServiceName: service, Metadata: service,
 		Methods: []grpc.MethodDesc{{MethodName: "Export", Handler: connect.Handler("/"+service+"/Export", handle)}}}, nil)
@@ -82,11 +82,20 @@ const (
 	jsonType  = "application/json"
 )
 
-// schema has the answers, for their JSON form.
-var schema = connect.MustSchema(`
-message Response { PartialSuccess partial_success = 1; }
-message PartialSuccess { int64 rejected_profiles = 1; string error_message = 2; }
-message Status { int32 code = 1; string message = 2; }`)
+// The answers: an ExportProfilesServiceResponse, and a google.rpc.Status.
+type (
+	answer struct {
+		Partial *partialSuccess `pb:"1 partial_success"`
+	}
+	partialSuccess struct {
+		Rejected int64  `pb:"1 rejected_profiles"`
+		Message  string `pb:"2 error_message"`
+	}
+	rpcStatus struct {
+		Code    int32  `pb:"1 code"`
+		Message string `pb:"2 message"`
+	}
+)
 
 // kind returns the content type in which a request is answered: its own.
 func kind(r *http.Request) string {
@@ -123,7 +132,7 @@ func (o *OTLP) post(w http.ResponseWriter, r *http.Request) {
 	if rejected.profiles > 0 {
 		server.Explain(r.Context(), rejected.text())
 	}
-	write(w, r, http.StatusOK, "Response", response(rejected))
+	write(w, r, http.StatusOK, rejected.answer())
 }
 
 // rejection is what of a request was not stored.
@@ -135,13 +144,12 @@ type rejection struct {
 // maxErrors is how many errors of one request are told.
 const maxErrors = 5
 
-// response returns an ExportProfilesServiceResponse; that of a full success is empty.
-func response(r rejection) []byte {
+// answer returns the answer to a request; that of a full success is empty.
+func (r rejection) answer() *answer {
 	if r.profiles == 0 {
-		return nil
+		return &answer{}
 	}
-	partial := wire.AppendInt(nil, 1, uint64(r.profiles))
-	return wire.AppendBytes(nil, 1, wire.AppendBytes(partial, 2, r.text()))
+	return &answer{&partialSuccess{int64(r.profiles), r.text()}}
 }
 
 // text returns why something was not stored.
@@ -250,18 +258,15 @@ func codeOf(status int) codes.Code {
 // writeStatus answers with a google.rpc.Status.
 func writeStatus(w http.ResponseWriter, r *http.Request, httpStatus int, code codes.Code, message string) {
 	server.Explain(r.Context(), message)
-	msg := wire.AppendInt(nil, 1, uint64(code))
-	write(w, r, httpStatus, "Status", wire.AppendBytes(msg, 2, server.Shown(r.Context(), message)))
+	write(w, r, httpStatus, &rpcStatus{int32(code), server.Shown(r.Context(), message)})
 }
 
 // write answers with a message in the encoding of the request.
-func write(w http.ResponseWriter, r *http.Request, httpStatus int, name string, msg []byte) {
-	contentType := protoType
+func write[T any](w http.ResponseWriter, r *http.Request, httpStatus int, v *T) {
+	contentType, msg := protoType, []byte(protobuf.Encode(v))
 	if kind(r) == jsonType {
 		contentType = jsonType
-		if text, err := schema.ToJSON(name, msg); err == nil {
-			msg = text
-		}
+		msg, _ = protobuf.Of[T]().JSON(msg) // it is not damaged
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(httpStatus)

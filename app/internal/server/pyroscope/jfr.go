@@ -2,15 +2,12 @@ package pyroscope
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"fmt"
 
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/format/jfr"
-	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -119,68 +116,48 @@ func (in *push) sampleNanos() int64 {
 	return max(1, 1e9/in.rate)
 }
 
-// The fields of a LabelsSnapshot: contexts and strings are maps, whose entries have key and
-// value; a context has labels, a map of numbers of strings.
-var (
-	snapshotShape = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes}
-	contextEntry  = wire.Shape{1: wire.AsVarint, 2: wire.AsBytes}
-	contextShape  = wire.Shape{1: wire.AsBytes}
-	labelEntry    = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint}
+// labelsSnapshot has the labels of contexts; keys and values of labels are numbers of strings.
+type (
+	labelsSnapshot struct {
+		Contexts []contextEntry `pb:"1 contexts"`
+		Strings  []stringEntry  `pb:"2 strings"`
+	}
+	contextEntry struct {
+		Key   int64 `pb:"1 key"`
+		Value struct {
+			Labels []labelEntry `pb:"1 labels"`
+		} `pb:"2 value"`
+	}
+	labelEntry struct {
+		Key   int64 `pb:"1 key"`
+		Value int64 `pb:"2 value"`
+	}
+	stringEntry struct {
+		Key   int64  `pb:"1 key"`
+		Value string `pb:"2 value"`
+	}
 )
 
 // readContexts reads the labels of contexts. What they expand to is counted.
 func readContexts(msg []byte, expand func(bytes int64) error) (map[int64][]profile.Label, error) {
-	texts := map[int64]string{}
-	var entries [][]byte
-	err := each(&snapshotShape, msg, func(field int, entry []byte) error {
-		if err := expand(fieldBytes + int64(len(entry))); err != nil {
-			return err
-		}
-		if field == 1 {
-			entries = append(entries, entry)
-			return nil
-		}
-		key, text, err := keyed(entry)
-		texts[key] = string(text)
-		return err
-	})
+	snapshot, err := decode[labelsSnapshot](expand, msg)
 	if err != nil {
 		return nil, err
 	}
-	contexts := make(map[int64][]profile.Label, len(entries))
-	for _, entry := range entries {
-		id, context, err := keyed(entry)
-		if err != nil {
+	texts := make(map[int64]string, len(snapshot.Strings))
+	for _, s := range snapshot.Strings {
+		texts[s.Key] = s.Value
+	}
+	contexts := make(map[int64][]profile.Label, len(snapshot.Contexts))
+	for _, c := range snapshot.Contexts {
+		if err := expand(int64(len(c.Value.Labels)) * fieldBytes); err != nil {
 			return nil, err
 		}
-		var labels []profile.Label
-		err = each(&contextShape, context, func(_ int, pair []byte) error {
-			v, err := labelEntry.Ints(pair, 0, len(pair))
-			labels = append(labels, profile.Label{Key: texts[int64(v[1])], Text: texts[int64(v[2])]})
-			return cmp.Or(err, expand(fieldBytes))
-		})
-		if err != nil {
-			return nil, err
+		labels := make([]profile.Label, len(c.Value.Labels))
+		for i, l := range c.Value.Labels {
+			labels[i] = profile.Label{Key: texts[l.Key], Text: texts[l.Value]}
 		}
-		contexts[id] = labels
+		contexts[c.Key] = labels
 	}
 	return contexts, nil
-}
-
-// keyed reads an entry of a map from numbers to bytes.
-func keyed(entry []byte) (key int64, value []byte, err error) {
-	var v wire.Numbers
-	for pos := 0; pos < len(entry); {
-		f, err := contextEntry.Next(entry, pos, len(entry))
-		if err != nil {
-			return 0, nil, fmt.Errorf("an entry of a map is damaged: %w", err)
-		}
-		if f.Num == 2 {
-			value = entry[f.Lo:f.Hi]
-		} else {
-			v.Set(f)
-		}
-		pos = f.Hi
-	}
-	return int64(v[1]), value, nil
 }

@@ -14,28 +14,35 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 )
 
-// pushSchema has the messages of push.v1, of which annotations are dropped.
-var pushSchema = connect.MustSchema(`
-message PushRequest { repeated RawProfileSeries series = 1; }
-message RawProfileSeries { repeated LabelPair labels = 1; repeated RawSample samples = 2; }
-message LabelPair { string name = 1; string value = 2; }
-message RawSample { bytes raw_profile = 1; string ID = 2; }
-message PushResponse {}`)
+// The messages of push.v1, of which annotations are dropped.
+type (
+	pushRequest struct {
+		Series []protobuf.Encoded[rawProfileSeries] `pb:"1 series"`
+	}
+	rawProfileSeries struct {
+		Labels  []labelPair `pb:"1 labels"`
+		Samples []rawSample `pb:"2 samples"`
+	}
+	labelPair struct {
+		Name  string `pb:"1 name"`
+		Value string `pb:"2 value"`
+	}
+	rawSample struct {
+		RawProfile []byte `pb:"1 raw_profile"`
+		ID         string `pb:"2 ID"`
+	}
+	pushResponse struct{}
+)
 
 // pusher returns push.v1.PusherService.
 func (p *Pyroscope) pusher() *connect.Service {
-	return &connect.Service{Name: "push.v1.PusherService", Schema: pushSchema, Agents: true,
-		Methods: []connect.Method{{Name: "Push", Request: "PushRequest", Response: "PushResponse", Handle: p.push}}}
+	return &connect.Service{Name: "push.v1.PusherService", Agents: true, Methods: []connect.Method{{Name: "Push",
+		Request: protobuf.Of[pushRequest]().Message, Response: protobuf.Of[pushResponse]().Message, Handle: p.push}}}
 }
-
-// The fields of the messages, all of which are bytes.
-var (
-	requestShape = wire.Shape{1: wire.AsBytes}
-	pairShape    = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes}
-)
 
 // push stores the series of a request. Series that can be stored are, also if others make
 // the call fail; the error says which.
@@ -43,12 +50,15 @@ func (p *Pyroscope) push(ctx context.Context, request []byte) ([]byte, error) {
 	var refused []error
 	profiles := 0
 	err := p.in.Push(ctx, server.Client(ctx), func(w *intake.Worker) error {
-		return each(&requestShape, request, func(_ int, series []byte) error {
-			n, errs, err := p.series(w, series)
+		all, err := decode[pushRequest](w.Expand, request)
+		for i := 0; i < len(all.Series) && err == nil; i++ {
+			var n int
+			var errs []error
+			n, errs, err = p.series(w, all.Series[i])
 			profiles += n
 			refused = append(refused, errs...)
-			return err
-		})
+		}
+		return err
 	})
 	switch {
 	case err != nil:
@@ -76,40 +86,40 @@ func joined(errs []error, of int) error {
 	return errors.Join(append([]error{text}, errs[:min(len(errs), maxErrors)]...)...)
 }
 
-// fieldBytes is about what a field of a series takes while the series is read, besides its text.
+// fieldBytes is about what a label takes, besides its text.
 const fieldBytes = 64
+
+// decode reads a message. What it takes in memory is counted.
+func decode[T any](expand func(bytes int64) error, msg []byte) (v T, err error) {
+	var damaged *wire.Error
+	err = protobuf.Of[T]().Decode(&protobuf.Decoder{Expand: expand}, &v, msg)
+	if errors.As(err, &damaged) {
+		err = fmt.Errorf("the message is damaged at byte %d: %w", damaged.At, err)
+	}
+	return v, err
+}
 
 // series adds the profiles of a series. Refused are those of errs; err is a damaged message.
 func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []error, err error) {
-	var labels []continuous.Label
-	var samples [][]byte
-	err = each(&pairShape, msg, func(field int, content []byte) error {
-		if err := w.Expand(fieldBytes); err != nil {
-			return err
-		}
-		if field == 2 {
-			samples = append(samples, content)
-			return nil
-		}
-		name, value, err := pair(content)
-		labels = append(labels, continuous.Label{Name: string(name), Value: string(value)})
-		return err
-	})
+	series, err := decode[rawProfileSeries](w.Expand, msg)
+	if err == nil {
+		err = w.Expand(int64(len(series.Labels)) * fieldBytes)
+	}
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, sample := range samples {
-		raw, id, err := pair(sample)
-		if err != nil {
-			return profiles, errs, err
-		}
-		profiles++
-		if err := p.sample(w, intake.Labels(labels), raw, string(id)); err != nil {
+	labels := make([]continuous.Label, len(series.Labels))
+	for i, l := range series.Labels {
+		labels[i] = continuous.Label(l)
+	}
+	for i := range series.Samples {
+		s := &series.Samples[i]
+		if err := p.sample(w, intake.Labels(labels), s.RawProfile, s.ID); err != nil {
 			service := intake.Labels(labels).Get(continuous.ServiceLabel)
 			errs = append(errs, intake.Of(cmp.Or(service, unknownService), err))
 		}
 	}
-	return profiles, errs, nil
+	return len(series.Samples), errs, nil
 }
 
 // sample adds one pprof profile of a series.
@@ -127,34 +137,4 @@ func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content [
 		Bytes: int64(len(content))}
 	receiver.SetWindow(out, decoded.Start, decoded.Start.Add(decoded.Duration), p.now())
 	return w.Add(out)
-}
-
-// each calls take with the number and the bytes of every field that a shape knows.
-func each(shape *wire.Shape, msg []byte, take func(field int, content []byte) error) error {
-	for pos := 0; pos < len(msg); {
-		f, err := shape.Next(msg, pos, len(msg))
-		if err != nil {
-			return fmt.Errorf("the message is damaged at byte %d: %w", pos, err)
-		}
-		if shape.Known(f.Num) {
-			if err := take(f.Num, msg[f.Lo:f.Hi]); err != nil {
-				return err
-			}
-		}
-		pos = f.Hi
-	}
-	return nil
-}
-
-// pair returns the fields 1 and 2 of a message, which are parts of it.
-func pair(msg []byte) (first, second []byte, err error) {
-	err = each(&pairShape, msg, func(field int, content []byte) error {
-		if field == 1 {
-			first = content
-		} else {
-			second = content
-		}
-		return nil
-	})
-	return first, second, err
 }

@@ -127,30 +127,39 @@ func (f *folded) end(n int32) int32 {
 	return f.End[n]
 }
 
-// flameGraph is a flame graph as the clients know it. Each level is a list of bars, from
-// left to right. A bar has for each side an offset, its total and its self; then the number
-// of its name. The offset counts from the end of the bar before.
+// flameGraph is a flame graph as the clients know it, the message FlameGraph or FlameGraphDiff.
+// Each level is a list of bars, from left to right. A bar has for each side an offset, its total
+// and its self; then the number of its name. The offset counts from the end of the bar before.
 type flameGraph struct {
-	names   []string
-	levels  [][]int64
-	total   int64   // over all sides
-	maxSelf int64   // of one side
-	ticks   []int64 // by side
+	Names   []string `pb:"1 names"`
+	Levels  []level  `pb:"2 levels"`
+	Total   int64    `pb:"3 total"`    // over all sides
+	MaxSelf int64    `pb:"4 max_self"` // of one side
+	Left    int64    `pb:"5 leftTicks"`
+	Right   int64    `pb:"6 rightTicks"`
+}
+
+type level struct {
+	Values []int64 `pb:"1 values"`
 }
 
 // newFlameGraph returns the flame graph of a tree; nil if it has no values. The bar of the
 // root is named total, and a bar's own part is left of its callees.
 func newFlameGraph(f *folded) *flameGraph {
-	g := &flameGraph{ticks: make([]int64, len(f.sides))}
+	g := &flameGraph{}
+	ticks := make([]int64, len(f.sides))
 	for i := range f.sides {
-		g.ticks[i] = f.sides[i].root(f.Table)
-		g.total += g.ticks[i]
+		ticks[i] = f.sides[i].root(f.Table)
+		g.Total += ticks[i]
 	}
-	if g.total == 0 {
+	if g.Total == 0 {
 		return nil
 	}
+	if len(ticks) == 2 {
+		g.Left, g.Right = ticks[0], ticks[1]
+	}
 	b := barWriter{g: g, sides: len(f.sides), number: map[string]int64{}}
-	b.bar(0, "total", make([]int64, len(f.sides)), g.ticks)
+	b.bar(0, "total", make([]int64, len(f.sides)), ticks)
 	f.walk(func(n int32, depth int, self, total []int64) {
 		name := otherName
 		if n >= 0 {
@@ -184,19 +193,19 @@ type barWriter struct {
 }
 
 func (b *barWriter) bar(depth int, name string, self, total []int64) {
-	for depth >= len(b.g.levels) {
-		b.g.levels = append(b.g.levels, nil)
+	for depth >= len(b.g.Levels) {
+		b.g.Levels = append(b.g.Levels, level{})
 		b.next, b.end = append(b.next, make([]int64, b.sides)), append(b.end, make([]int64, b.sides))
 	}
 	id, ok := b.number[name]
 	if !ok || depth == 0 {
-		id = int64(len(b.g.names))
-		b.g.names = append(b.g.names, name)
+		id = int64(len(b.g.Names))
+		b.g.Names = append(b.g.Names, name)
 		if depth > 0 {
 			b.number[name] = id
 		}
 	}
-	values := b.g.levels[depth]
+	values := b.g.Levels[depth].Values
 	for i := range b.sides {
 		x := int64(0)
 		if depth > 0 {
@@ -205,9 +214,9 @@ func (b *barWriter) bar(depth int, name string, self, total []int64) {
 		}
 		values = append(values, x-b.end[depth][i], total[i], self[i])
 		b.end[depth][i], b.next[depth][i] = x+total[i], x+self[i]
-		b.g.maxSelf = max(b.g.maxSelf, self[i])
+		b.g.MaxSelf = max(b.g.MaxSelf, self[i])
 	}
-	b.g.levels[depth] = append(values, id)
+	b.g.Levels[depth].Values = append(values, id)
 }
 
 // treeBytes returns a tree of one side in Pyroscope's binary form: every node in depth-first

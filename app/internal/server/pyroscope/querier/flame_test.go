@@ -3,7 +3,6 @@ package querier
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,6 +21,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/normalize"
@@ -31,7 +31,7 @@ import (
 
 // decodeFlame reads bars as Grafana does: each lies in the range of one bar of the level
 // above. It returns the self values of one side by path, and fails if a bar has no parent.
-func decodeFlame(names []string, levels [][]int64, sides, side int) (map[string]int64, error) {
+func decodeFlame(names []string, levels []level, sides, side int) (map[string]int64, error) {
 	type bar struct {
 		path       string
 		start, end int64
@@ -39,7 +39,8 @@ func decodeFlame(names []string, levels [][]int64, sides, side int) (map[string]
 	values := map[string]int64{}
 	var above []bar
 	step := 3*sides + 1
-	for depth, level := range levels {
+	for depth := range levels {
+		level := levels[depth].Values
 		var row []bar
 		x := int64(0)
 		parent := 0
@@ -123,9 +124,9 @@ func TestFlameGraphOfRandomTrees(t *testing.T) {
 			}
 			continue
 		}
-		got, err := decodeFlame(g.names, g.levels, 1, 0)
+		got, err := decodeFlame(g.Names, g.Levels, 1, 0)
 		if err != nil {
-			t.Fatalf("seed %d: %v: %v", seed, err, g.levels)
+			t.Fatalf("seed %d: %v: %v", seed, err, g.Levels)
 		}
 		again, err := decodeTree(treeBytes(f))
 		if err != nil || !maps.Equal(got, again) {
@@ -139,8 +140,8 @@ func TestFlameGraphOfRandomTrees(t *testing.T) {
 		for _, v := range got {
 			sum += v
 		}
-		if sum != tree.RootTotal() || g.total != sum {
-			t.Fatalf("seed %d: total %d, bars %d, tree %d", seed, g.total, sum, tree.RootTotal())
+		if sum != tree.RootTotal() || g.Total != sum {
+			t.Fatalf("seed %d: total %d, bars %d, tree %d", seed, g.Total, sum, tree.RootTotal())
 		}
 		if want := valuesByPath(tree.Table, tree.Self); most == 0 && !maps.Equal(got, want) {
 			t.Fatalf("seed %d: %v, want %v", seed, got, want)
@@ -166,8 +167,8 @@ func TestDiffOfRandomTrees(t *testing.T) {
 			continue
 		}
 		for i, tree := range sides {
-			got, err := decodeFlame(g.names, g.levels, 2, i)
-			if want := valuesByPath(tree.Table, tree.Self); err != nil || !maps.Equal(got, want) || g.ticks[i] != tree.RootTotal() {
+			got, err := decodeFlame(g.Names, g.Levels, 2, i)
+			if want := valuesByPath(tree.Table, tree.Self); err != nil || !maps.Equal(got, want) || []int64{g.Left, g.Right}[i] != tree.RootTotal() {
 				t.Fatalf("seed %d, side %d: %v, want %v (%v)", seed, i, got, want, err)
 			}
 		}
@@ -190,7 +191,7 @@ func TestFoldsSmallNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newFlameGraph(f)
-		if got, err := decodeFlame(g.names, g.levels, 1, 0); err != nil || !maps.Equal(got, want) {
+		if got, err := decodeFlame(g.Names, g.Levels, 1, 0); err != nil || !maps.Equal(got, want) {
 			t.Errorf("%d nodes: %v, want %v (%v)", most, got, want, err)
 		}
 	}
@@ -218,7 +219,7 @@ func TestFoldsEqualNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newFlameGraph(f)
-		if got, err := decodeFlame(g.names, g.levels, 1, 0); err != nil || !maps.Equal(got, want) {
+		if got, err := decodeFlame(g.Names, g.Levels, 1, 0); err != nil || !maps.Equal(got, want) {
 			t.Errorf("%d nodes: %v, want %v (%v)", most, got, want, err)
 		}
 	}
@@ -277,24 +278,19 @@ func TestEqualsGooglePprof(t *testing.T) {
 	if len(want) < 50 {
 		t.Fatalf("%d stacks", len(want))
 	}
-	ask := func(format int) *fields {
+	ask := func(format int) (answer selectMergeStacktracesResponse) {
 		body := wire.AppendInt(wire.AppendInt(wire.AppendBytes(nil, 1, cpuType.String()), 5, maxNodes), 6, uint64(format))
 		r, w := httptest.NewRequest("POST", "http://localhost/querier.v1.QuerierService/SelectMergeStacktraces", bytes.NewReader(body)), httptest.NewRecorder()
 		r.Header.Set("Content-Type", "application/proto")
 		if s.Handler().ServeHTTP(w, r); w.Code != http.StatusOK {
 			t.Fatal(w.Code, w.Body)
 		}
-		answer, err := read(&wire.Shape{1: text, 2: text, 5: text}, w.Body.String())
-		if err != nil {
+		if err := protobuf.Of[selectMergeStacktracesResponse]().Decode(new(protobuf.Decoder), &answer, w.Body.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		return answer
 	}
-	message, err := read(&wire.Shape{1: text}, ask(formatPprof).text(5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := oracle.ParseData([]byte(message.text(1)))
+	again, err := oracle.ParseData(ask(int(formatPprof)).Pprof.Profile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,35 +301,13 @@ func TestEqualsGooglePprof(t *testing.T) {
 	if got := oracleValues(again); !maps.Equal(got, want) {
 		t.Errorf("the pprof message has %d stacks, google/pprof %d", len(got), len(want))
 	}
-	if got, err := decodeTree([]byte(ask(formatTree).text(2))); err != nil || !maps.Equal(got, want) {
+	if got, err := decodeTree(ask(int(formatTree)).Tree); err != nil || !maps.Equal(got, want) {
 		t.Errorf("the tree has %d stacks, google/pprof %d (%v)", len(got), len(want), err)
 	}
-	names, levels := decodeMessage(t, ask(formatFlame).text(1))
-	if got, err := decodeFlame(names, levels, 1, 0); err != nil || !maps.Equal(got, want) {
+	graph := ask(int(formatFlame)).Flamegraph
+	if got, err := decodeFlame(graph.Names, graph.Levels, 1, 0); err != nil || !maps.Equal(got, want) {
 		t.Errorf("the flame graph has %d stacks, google/pprof %d (%v)", len(got), len(want), err)
 	}
-}
-
-// decodeMessage returns the names and levels of a FlameGraph.
-func decodeMessage(t *testing.T, msg string) (names []string, levels [][]int64) {
-	t.Helper()
-	graph, err := read(&wire.Shape{1: text, 2: text}, msg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, level := range graph.list[2] {
-		bars, err := read(&wire.Shape{1: text}, level)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var values []int64
-		for b := []byte(bars.text(1)); len(b) > 0; {
-			v, n := binary.Uvarint(b)
-			values, b = append(values, int64(v)), b[n:]
-		}
-		levels = append(levels, values)
-	}
-	return graph.list[1], levels
 }
 
 // oracleValues returns the values of the last type by stack, of functions as Dendro calls them.
@@ -360,7 +334,7 @@ func BenchmarkFlameGraph(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if len(newFlameGraph(f).message()) == 0 {
+		if len(protobuf.Encode(newFlameGraph(f))) == 0 {
 			b.Fatal("empty")
 		}
 	}

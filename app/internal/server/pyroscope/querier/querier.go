@@ -27,7 +27,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
 	"github.com/dendroprof/dendro/continuous"
-	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/format/protobuf"
 )
 
 // Querier answers queries. It is safe for concurrent use.
@@ -66,34 +66,29 @@ func ready(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (q *Querier) service() *connect.Service {
-	s := &connect.Service{Name: "querier.v1.QuerierService", Schema: schema, Needs: server.Reading}
-	add := func(name, request, response string, shape wire.Shape, answer func(context.Context, *fields) ([]byte, error)) {
-		s.Methods = append(s.Methods, connect.Method{Name: name, Request: request, Response: response,
-			Handle: func(ctx context.Context, msg []byte) ([]byte, error) {
-				f, err := read(&shape, string(msg))
-				if err != nil {
-					return nil, err
-				}
-				ctx, stop := context.WithTimeout(ctx, q.timeout)
-				defer stop()
-				reply, err := answer(ctx, f)
-				return reply, q.failure(err)
-			}})
-	}
-	add("ProfileTypes", "ProfileTypesRequest", "ProfileTypesResponse", wire.Shape{1: number, 2: number}, q.profileTypes)
-	add("LabelNames", "LabelNamesRequest", "NamesResponse", wire.Shape{1: text, 2: number, 3: number}, q.labelNames)
-	add("LabelValues", "LabelValuesRequest", "NamesResponse", wire.Shape{1: text, 2: text, 3: number, 4: number}, q.labelValues)
-	add("Series", "SeriesRequest", "SeriesResponse", wire.Shape{1: text, 2: text, 3: number, 4: number}, q.series)
-	add("SelectSeries", "SelectSeriesRequest", "SelectSeriesResponse", selectSeriesShape, q.selectSeries)
-	add("SelectMergeStacktraces", "SelectMergeStacktracesRequest", "SelectMergeStacktracesResponse", stacktracesShape,
-		q.selectMergeStacktraces)
-	add("SelectMergeProfile", "SelectMergeProfileRequest", "PProfile", mergeProfileShape, q.selectMergeProfile)
-	add("SelectMergeSpanProfile", "SelectMergeSpanProfileRequest", "SelectMergeSpanProfileResponse", spanProfileShape,
-		q.selectMergeSpanProfile)
-	add("Diff", "DiffRequest", "DiffResponse", wire.Shape{1: text, 2: text}, q.diff)
-	add("GetProfileStats", "Empty", "GetProfileStatsResponse", wire.Shape{}, q.profileStats)
-	add("AnalyzeQuery", "AnalyzeQueryRequest", "AnalyzeQueryResponse", wire.Shape{2: number, 3: number, 4: text}, q.analyzeQuery)
-	return s
+	return &connect.Service{Name: "querier.v1.QuerierService", Needs: server.Reading, Methods: []connect.Method{
+		method(q, "ProfileTypes", q.profileTypes),
+		method(q, "LabelNames", q.labelNames),
+		method(q, "LabelValues", q.labelValues),
+		method(q, "Series", q.series),
+		method(q, "SelectSeries", q.selectSeries),
+		method(q, "SelectMergeStacktraces", q.selectMergeStacktraces),
+		method(q, "SelectMergeProfile", q.selectMergeProfile),
+		method(q, "SelectMergeSpanProfile", q.selectMergeSpanProfile),
+		method(q, "Diff", q.diff),
+		method(q, "GetProfileStats", q.profileStats),
+		method(q, "AnalyzeQuery", q.analyzeQuery),
+	}}
+}
+
+// method returns a method whose answer takes at most the querier's time.
+func method[Q, A any](q *Querier, name string, answer func(context.Context, *Q) (protobuf.Encoded[A], error)) connect.Method {
+	return connect.Unary(name, func(ctx context.Context, r *Q) (protobuf.Encoded[A], error) {
+		ctx, stop := context.WithTimeout(ctx, q.timeout)
+		defer stop()
+		reply, err := answer(ctx, r)
+		return reply, q.failure(err)
+	})
 }
 
 // failure returns an error as a status for the client.
@@ -141,6 +136,11 @@ func selection(typ string, selectors []string, start, end int64) (query continuo
 	return query, err
 }
 
+// query returns the query of what a request selects.
+func (s selected) query() (continuous.Query, error) {
+	return selection(s.Type, []string{s.Selector}, s.Start, s.End)
+}
+
 // find returns the series of selectors and a time.
 func (q *Querier) find(ctx context.Context, selectors []string, start, end int64) ([]continuous.Series, error) {
 	query, err := selection("", selectors, start, end)
@@ -150,21 +150,17 @@ func (q *Querier) find(ctx context.Context, selectors []string, start, end int64
 	return q.store.Series(ctx, query)
 }
 
-func (q *Querier) profileTypes(ctx context.Context, f *fields) ([]byte, error) {
-	list, err := q.find(ctx, nil, f.int(1), f.int(2))
+func (q *Querier) profileTypes(ctx context.Context, r *profileTypesRequest) (protobuf.Encoded[profileTypesResponse], error) {
+	list, err := q.find(ctx, nil, r.Start, r.End)
 	if err != nil {
 		return nil, err
 	}
-	var b []byte
+	var answer profileTypesResponse
 	for _, t := range typesOf(list) {
-		var m []byte
-		m = wire.AppendBytes(wire.AppendBytes(m, 1, t.String()), 2, t.Name)
-		for i, s := range []string{t.SampleType, t.SampleUnit, t.PeriodType, t.PeriodUnit} {
-			m = wire.AppendBytes(m, 4+i, s)
-		}
-		b = wire.AppendBytes(b, 1, m)
+		answer.Types = append(answer.Types, profileType{ID: t.String(), Name: t.Name, SampleType: t.SampleType, SampleUnit: t.SampleUnit,
+			PeriodType: t.PeriodType, PeriodUnit: t.PeriodUnit})
 	}
-	return b, nil
+	return protobuf.Encode(&answer), nil
 }
 
 // typesOf returns the types of series, by their text.
@@ -223,8 +219,8 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
-func (q *Querier) labelNames(ctx context.Context, f *fields) ([]byte, error) {
-	list, err := q.find(ctx, f.list[1], f.int(2), f.int(3))
+func (q *Querier) labelNames(ctx context.Context, r *labelNamesRequest) (protobuf.Encoded[namesResponse], error) {
+	list, err := q.find(ctx, r.Matchers, r.Start, r.End)
 	if err != nil {
 		return nil, err
 	}
@@ -233,18 +229,18 @@ func (q *Querier) labelNames(ctx context.Context, f *fields) ([]byte, error) {
 	for i := range list {
 		names = append(names, namesOf(&list[i], all)...)
 	}
-	return appendTexts(nil, 1, sorted(names)), nil
+	return protobuf.Encode(&namesResponse{sorted(names)}), nil
 }
 
-func (q *Querier) labelValues(ctx context.Context, f *fields) ([]byte, error) {
-	if f.text(1) == "" {
+func (q *Querier) labelValues(ctx context.Context, r *labelValuesRequest) (protobuf.Encoded[namesResponse], error) {
+	if r.Name == "" {
 		return nil, invalid("name: the name of a label is missing")
 	}
-	list, err := q.find(ctx, f.list[2], f.int(3), f.int(4))
+	list, err := q.find(ctx, r.Matchers, r.Start, r.End)
 	if err != nil {
 		return nil, err
 	}
-	return appendTexts(nil, 1, valuesOf(list, f.text(1))), nil
+	return protobuf.Encode(&namesResponse{valuesOf(list, r.Name)}), nil
 }
 
 // valuesOf returns the values of a label.
@@ -258,33 +254,33 @@ func valuesOf(list []continuous.Series, name string) []string {
 	return sorted(values)
 }
 
-func (q *Querier) series(ctx context.Context, f *fields) ([]byte, error) {
-	list, err := q.find(ctx, f.list[1], f.int(3), f.int(4))
+func (q *Querier) series(ctx context.Context, r *seriesRequest) (protobuf.Encoded[seriesResponse], error) {
+	list, err := q.find(ctx, r.Matchers, r.Start, r.End)
 	if err != nil {
 		return nil, err
 	}
-	wanted, all := distinct(f.list[2]), takesUTF8(ctx)
+	wanted, all := distinct(r.LabelNames), takesUTF8(ctx)
 	var sets []string
 	for i := range list {
 		names := wanted
 		if len(names) == 0 {
 			names = sorted(namesOf(&list[i], all))
 		}
-		var labels continuous.Labels // in the order of the request, which Explore Profiles relies on
+		var set labels // in the order of the request, which Explore Profiles relies on
 		for _, name := range names {
 			if v := list[i].Label(name); v != "" {
-				labels = append(labels, continuous.Label{Name: name, Value: v})
+				set.Labels = append(set.Labels, labelPair{name, v})
 			}
 		}
-		if len(labels) > 0 {
-			sets = append(sets, string(appendLabels(nil, labels)))
+		if len(set.Labels) > 0 {
+			sets = append(sets, string(protobuf.Encode(&set)))
 		}
 	}
-	var b []byte
+	var answer seriesResponse
 	for _, set := range distinct(sets) { // the store's order: by service and type
-		b = wire.AppendBytes(b, 2, set)
+		answer.Sets = append(answer.Sets, protobuf.Encoded[labels](set))
 	}
-	return b, nil
+	return protobuf.Encode(&answer), nil
 }
 
 // distinct returns each text of a list once, in the order in which they first occur.
@@ -297,31 +293,21 @@ func distinct(list []string) []string {
 	})
 }
 
-// appendLabels appends labels as field 1.
-func appendLabels(b []byte, labels continuous.Labels) []byte {
-	for _, l := range labels {
-		b = wire.AppendBytes(b, 1, wire.AppendBytes(wire.AppendBytes(nil, 1, l.Name), 2, l.Value))
-	}
-	return b
-}
-
-func (q *Querier) profileStats(ctx context.Context, _ *fields) ([]byte, error) {
+func (q *Querier) profileStats(ctx context.Context, _ *empty) (protobuf.Encoded[statsResponse], error) {
 	stats, err := q.store.WindowStats(ctx)
 	if err != nil || stats.First.IsZero() {
 		return nil, err
 	}
-	b := wire.AppendBool(nil, 1, true)
-	b = wire.AppendInt(b, 2, uint64(stats.First.UnixMilli()))
-	return wire.AppendInt(b, 3, uint64(stats.Last.UnixMilli())), nil
+	return protobuf.Encode(&statsResponse{true, stats.First.UnixMilli(), stats.Last.UnixMilli()}), nil
 }
 
 // analyzeQuery says how many series a query reads.
-func (q *Querier) analyzeQuery(ctx context.Context, f *fields) ([]byte, error) {
-	typ, selector, err := splitQuery(f.text(4))
+func (q *Querier) analyzeQuery(ctx context.Context, r *analyzeQueryRequest) (protobuf.Encoded[analyzeQueryResponse], error) {
+	typ, selector, err := splitQuery(r.Query)
 	if err != nil {
 		return nil, err
 	}
-	query, err := selection(typ, []string{selector}, f.int(2), f.int(3))
+	query, err := selected{typ, selector, r.Start, r.End}.query()
 	if err != nil {
 		return nil, err
 	}
@@ -330,8 +316,7 @@ func (q *Querier) analyzeQuery(ctx context.Context, f *fields) ([]byte, error) {
 		return nil, err
 	}
 	n := uint64(len(list))
-	b := wire.AppendBytes(nil, 1, wire.AppendInt(wire.AppendInt(wire.AppendBytes(nil, 1, "store"), 2, 1), 4, n))
-	return wire.AppendBytes(b, 2, wire.AppendInt(nil, 3, n)), nil
+	return protobuf.Encode(&analyzeQueryResponse{[]queryScope{{"store", 1, n}}, queryImpact{Series: n}}), nil
 }
 
 // splitQuery splits `TYPE{selector}`. The type may be empty.

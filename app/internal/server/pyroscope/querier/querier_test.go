@@ -22,6 +22,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
 )
@@ -145,7 +146,7 @@ func shown(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) string {
 	if w.Header().Get("Content-Type") == "application/proto" {
 		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 		var err error
-		if body, err = schema.ToJSON(responseOf(name), body); err != nil {
+		if body, err = responseOf(name).JSON(body); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,13 +162,13 @@ func shown(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-func responseOf(method string) string {
+func responseOf(method string) *protobuf.Message {
 	for _, m := range new(Querier).service().Methods {
 		if m.Name == method {
 			return m.Response
 		}
 	}
-	return ""
+	return nil
 }
 
 // TestRequests answers what clients really send.
@@ -344,7 +345,7 @@ func FuzzRequests(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := schema.ToJSON(m.Response, answer); err != nil {
+		if _, err := m.Response.JSON(answer); err != nil {
 			t.Fatalf("%s %x: the answer %x: %v", m.Name, msg, answer, err)
 		}
 	})

@@ -63,10 +63,11 @@ func document(g *flameGraph, t continuous.Type, format string) *flamebearer {
 	if g == nil {
 		return d
 	}
-	d.Flamebearer = bars{g.names, g.levels, g.total, g.maxSelf}
-	if len(g.ticks) == 2 {
-		d.LeftTicks, d.RightTicks = g.ticks[0], g.ticks[1]
+	d.Flamebearer = bars{g.Names, nil, g.Total, g.MaxSelf}
+	for _, l := range g.Levels {
+		d.Flamebearer.Levels = append(d.Flamebearer.Levels, l.Values)
 	}
+	d.LeftTicks, d.RightTicks = g.Left, g.Right
 	return d
 }
 

@@ -3,14 +3,13 @@ package querier
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"math"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/format/pprof"
-	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -20,14 +19,6 @@ const (
 	maxNodes     = 1 << 20
 )
 
-// Shapes of requests that select windows of one type.
-var (
-	selectSeriesShape = wire.Shape{1: text, 2: text, 3: number, 4: number, 5: text, 6: double, 7: number, 8: text, 9: number}
-	stacktracesShape  = wire.Shape{1: text, 2: text, 3: number, 4: number, 5: number, 6: number, 7: text, 8: text, 10: text, 11: text}
-	mergeProfileShape = wire.Shape{1: text, 2: text, 3: number, 4: number, 5: number, 6: text, 7: text, 8: text}
-	spanProfileShape  = wire.Shape{1: text, 2: text, 3: text, 4: number, 5: number, 6: number, 7: number}
-)
-
 // treeRequest selects windows of one type whose trees are added up.
 type treeRequest struct {
 	query    continuous.Query
@@ -35,39 +26,30 @@ type treeRequest struct {
 	callSite []string // only stacks that begin with these functions
 }
 
-// treeRequest reads what the requests for trees have in common; stack is the number of the
-// field of a StackTraceSelector.
-func (f *fields) treeRequest(stack int) (*treeRequest, error) {
-	r := &treeRequest{nodes: f.int(5)}
-	if f.text(1) == "" {
+// treeRequest returns what a request for a tree selects.
+func (s selected) treeRequest(nodes int64, below *stackTraceSelector) (*treeRequest, error) {
+	r := &treeRequest{nodes: nodes}
+	if s.Type == "" {
 		return nil, invalid("profile_typeID is missing: ProfileTypes lists them")
 	}
 	if r.nodes < 0 || r.nodes > maxNodes {
 		return nil, invalid("max_nodes %d: expected 1 to %d, or 0 for the default", r.nodes, maxNodes)
 	}
 	var err error
-	if r.callSite, err = callSite(f.text(stack)); err != nil {
+	if r.callSite, err = below.names(); err != nil {
 		return nil, err
 	}
-	r.query, err = selection(f.text(1), []string{f.text(2)}, f.int(3), f.int(4))
+	r.query, err = s.query()
 	return r, err
 }
 
-// callSite reads a StackTraceSelector.
-func callSite(msg string) (names []string, err error) {
-	f, err := read(&wire.Shape{1: text, 2: text}, msg)
-	if err != nil {
-		return nil, err
-	}
-	if len(f.list[2]) > 0 {
+// names returns the functions of a call site.
+func (s *stackTraceSelector) names() (names []string, err error) {
+	if s.GoPGO != nil {
 		return nil, unsupported("go_pgo: optimisation by profile needs lines, and windows keep functions; use the profiles that the program writes itself")
 	}
-	for _, site := range f.list[1] {
-		place, err := read(&wire.Shape{1: text}, site)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, place.text(1))
+	for _, site := range s.CallSite {
+		names = append(names, site.Name)
 	}
 	return names, nil
 }
@@ -126,53 +108,42 @@ func below(t *calltree.Tree, names []string) *calltree.Tree {
 	return calltree.NewTree(t.Table, t.Type, self)
 }
 
-// mergeFields is treeRequest and merge.
-func (q *Querier) mergeFields(ctx context.Context, f *fields, stack int) (*merged, error) {
-	r, err := f.treeRequest(stack)
-	if err != nil {
-		return nil, err
-	}
-	return q.merge(ctx, r)
-}
-
-// Formats of SelectMergeStacktraces.
-const (
-	formatDefault = iota
-	formatFlame
-	formatTree
-	formatDot
-	formatPprof
-)
-
-func (q *Querier) selectMergeStacktraces(ctx context.Context, f *fields) ([]byte, error) {
-	for num, what := range map[int]string{8: "profile ids", 10: "trace ids", 11: "span ids"} {
-		if len(f.list[num]) > 0 {
-			return nil, unsupported("windows have no %s: select by labels and time", what)
+func (q *Querier) selectMergeStacktraces(ctx context.Context,
+	r *selectMergeStacktracesRequest) (protobuf.Encoded[selectMergeStacktracesResponse], error) {
+	for _, ids := range []struct {
+		what string
+		list []string
+	}{{"profile ids", r.ProfileIDs}, {"trace ids", r.TraceIDs}, {"span ids", r.SpanIDs}} {
+		if len(ids.list) > 0 {
+			return nil, unsupported("windows have no %s: select by labels and time", ids.what)
 		}
 	}
-	m, err := q.mergeFields(ctx, f, 7)
+	request, err := r.treeRequest(r.MaxNodes, &r.Stack)
 	if err != nil {
 		return nil, err
 	}
-	switch f.int(6) {
+	m, err := q.merge(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	var answer selectMergeStacktracesResponse
+	switch r.Format {
 	case formatDefault, formatFlame:
-		return flameAnswer(ctx, m)
+		answer.Flamegraph, err = m.flame(ctx)
 	case formatTree:
-		tree, err := m.fold()
-		if err != nil {
-			return nil, err
+		var tree *folded
+		if tree, err = m.fold(); err == nil {
+			answer.Tree = treeBytes(tree)
 		}
-		return wire.AppendBytes(nil, 2, treeBytes(tree)), nil
 	case formatDot:
-		return wire.AppendBytes(nil, 3, dotGraph(m.tree, nodesOr(m.nodes, dotNodes))), nil
+		answer.Dot = dotGraph(m.tree, nodesOr(m.nodes, dotNodes))
 	case formatPprof:
-		p, err := m.pprof()
-		if err != nil {
-			return nil, err
-		}
-		return wire.AppendBytes(nil, 5, wire.AppendBytes(nil, 1, p)), nil
+		answer.Pprof = new(pprofProfile)
+		answer.Pprof.Profile, err = m.pprof()
+	default:
+		err = invalid("format %d: expected 1 (flame graph), 2 (tree), 3 (dot) or 4 (pprof)", r.Format)
 	}
-	return nil, invalid("format %d: expected 1 (flame graph), 2 (tree), 3 (dot) or 4 (pprof)", f.int(6))
+	return protobuf.Encode(&answer), err
 }
 
 // nodesOr returns a limit of nodes, or the default if there is none.
@@ -181,11 +152,6 @@ func nodesOr(n, def int64) int64 {
 		return def
 	}
 	return n
-}
-
-func flameAnswer(ctx context.Context, m *merged) ([]byte, error) {
-	g, err := m.flame(ctx)
-	return g.field(), err
 }
 
 // flame returns the flame graph.
@@ -198,35 +164,9 @@ func (m *merged) flame(ctx context.Context) (*flameGraph, error) {
 	return graph(ctx, tree)
 }
 
-// field returns the graph as the first field of an answer, which is missing if there is no
-// graph: Grafana draws an empty panel then.
-func (g *flameGraph) field() []byte {
-	if g == nil {
-		return nil
-	}
-	return wire.AppendBytes(nil, 1, g.message())
-}
-
-// message returns the graph as a FlameGraph or FlameGraphDiff.
-func (g *flameGraph) message() []byte {
-	b := appendTexts(nil, 1, g.names)
-	for _, level := range g.levels {
-		var values []byte
-		for _, v := range level {
-			values = binary.AppendUvarint(values, uint64(v))
-		}
-		b = wire.AppendBytes(b, 2, wire.AppendBytes(nil, 1, values))
-	}
-	b = wire.AppendInt(wire.AppendInt(b, 3, uint64(g.total)), 4, uint64(g.maxSelf))
-	if len(g.ticks) == 2 {
-		b = wire.AppendInt(wire.AppendInt(b, 5, uint64(g.ticks[0])), 6, uint64(g.ticks[1]))
-	}
-	return b
-}
-
 // pprof returns the tree as pprof's message, not compressed. A limit of nodes folds the
 // rest into `other`.
-func (m *merged) pprof() ([]byte, error) {
+func (m *merged) pprof() (protobuf.Encoded[pprof.Message], error) {
 	tree := m.tree
 	if m.nodes > 0 && m.nodes < int64(tree.Len()) {
 		f, err := m.fold()
@@ -270,11 +210,15 @@ func (f *folded) tree(typ profile.ValueType) *calltree.Tree {
 	return forest.Tree(typ, values)
 }
 
-func (q *Querier) selectMergeProfile(ctx context.Context, f *fields) ([]byte, error) {
-	if len(f.list[7]) > 0 || len(f.list[8]) > 0 {
+func (q *Querier) selectMergeProfile(ctx context.Context, r *selectMergeProfileRequest) (protobuf.Encoded[pprof.Message], error) {
+	if len(r.ProfileIDs) > 0 || len(r.TraceIDs) > 0 {
 		return nil, unsupported("windows have no profile ids and no trace ids: select by labels and time")
 	}
-	m, err := q.mergeFields(ctx, f, 6)
+	request, err := r.treeRequest(r.MaxNodes, &r.Stack)
+	if err != nil {
+		return nil, err
+	}
+	m, err := q.merge(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -283,23 +227,20 @@ func (q *Querier) selectMergeProfile(ctx context.Context, f *fields) ([]byte, er
 
 // selectMergeSpanProfile answers that windows have no spans; an empty flame graph would look
 // as if the span used no time.
-func (q *Querier) selectMergeSpanProfile(context.Context, *fields) ([]byte, error) {
+func (q *Querier) selectMergeSpanProfile(context.Context, *empty) (protobuf.Encoded[flameResponse], error) {
 	return nil, unsupported("Dendro keeps no profiles of spans: select by labels and time")
 }
 
-func (q *Querier) diff(ctx context.Context, f *fields) ([]byte, error) {
+func (q *Querier) diff(ctx context.Context, r *diffRequest) (protobuf.Encoded[flameResponse], error) {
 	var requests [2]*treeRequest
-	for i := range requests {
-		side, err := read(&stacktracesShape, f.text(i+1))
-		if err != nil {
-			return nil, err
-		}
-		if requests[i], err = side.treeRequest(7); err != nil {
+	for i, side := range []*selectMergeStacktracesRequest{&r.Left, &r.Right} {
+		var err error
+		if requests[i], err = side.treeRequest(side.MaxNodes, &side.Stack); err != nil {
 			return nil, err
 		}
 	}
 	g, err := q.compare(ctx, requests)
-	return g.field(), err
+	return protobuf.Encode(&flameResponse{g}), err
 }
 
 // compare returns the flame graph of two sides.
@@ -332,46 +273,47 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 	return graph(ctx, tree)
 }
 
-func (q *Querier) selectSeries(ctx context.Context, f *fields) ([]byte, error) {
-	step := math.Float64frombits(f.numbers[6])
-	c := &continuous.Chart{By: f.list[5], Limit: int(min(f.int(9), math.MaxInt32)), Mean: f.int(7) == 1}
-	sites, err := callSite(f.text(8))
+func (q *Querier) selectSeries(ctx context.Context, r *selectSeriesRequest) (protobuf.Encoded[selectSeriesResponse], error) {
+	c := &continuous.Chart{By: r.By, Limit: int(min(r.Limit, math.MaxInt32)), Mean: r.Aggregation == average}
+	sites, err := r.Stack.names()
 	switch {
 	case err != nil:
 		return nil, err
-	case f.text(1) == "":
+	case r.Type == "":
 		return nil, invalid("profile_typeID is missing: ProfileTypes lists them")
 	case len(sites) > 0:
 		return nil, unsupported("the series of a call path is not supported: SelectMergeStacktraces has its value in any time")
-	case !(step >= 0.001 && step <= 1e9):
-		return nil, invalid("step %v: expected seconds, at least 0.001", step)
-	case f.int(9) < 0:
-		return nil, invalid("limit %d is negative", f.int(9))
+	case !(r.Step >= 0.001 && r.Step <= 1e9):
+		return nil, invalid("step %v: expected seconds, at least 0.001", r.Step)
+	case r.Limit < 0:
+		return nil, invalid("limit %d is negative", r.Limit)
 	}
-	c.Step = time.Duration(math.Round(step*1000)) * time.Millisecond
-	lines, err := q.lines(ctx, c, f.text(1), f.text(2), f.int(3), f.int(4))
+	c.Step = time.Duration(math.Round(r.Step*1000)) * time.Millisecond
+	query, err := r.query()
 	if err != nil {
 		return nil, err
 	}
-	var b []byte
-	for _, l := range lines {
-		m := appendLabels(nil, l.Labels)
-		for _, p := range l.Points {
-			value := wire.AppendFixed64(nil, 1, math.Float64bits(p.Value))
-			m = wire.AppendBytes(m, 2, wire.AppendInt(value, 2, uint64(p.Time.UnixMilli())))
-		}
-		b = wire.AppendBytes(b, 1, m)
+	lines, err := q.lines(ctx, c, query)
+	if err != nil {
+		return nil, err
 	}
-	return b, nil
+	var answer selectSeriesResponse
+	for _, l := range lines {
+		var s series
+		for _, label := range l.Labels {
+			s.Labels = append(s.Labels, labelPair(label))
+		}
+		for _, p := range l.Points {
+			s.Points = append(s.Points, point{p.Value, p.Time.UnixMilli()})
+		}
+		answer.Series = append(answer.Series, s)
+	}
+	return protobuf.Encode(&answer), nil
 }
 
 // lines returns the lines of a chart of a selection. Without a time the chart begins with
 // the first window, and ends now.
-func (q *Querier) lines(ctx context.Context, c *continuous.Chart, typ, selector string, start, end int64) ([]continuous.Line, error) {
-	query, err := selection(typ, []string{selector}, start, end)
-	if err != nil {
-		return nil, err
-	}
+func (q *Querier) lines(ctx context.Context, c *continuous.Chart, query continuous.Query) ([]continuous.Line, error) {
 	if query.From.IsZero() {
 		list, err := q.store.Series(ctx, query)
 		if err != nil || len(list) == 0 {

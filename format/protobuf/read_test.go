@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/dendroprof/dendro/format/internal/protobuf"
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
