@@ -14,7 +14,6 @@ type able struct {
 	store.Store
 	store.Aggregator
 	store.Versioned
-	store.RowWriter
 	store.Accepter
 	store.VerdictKeeper
 	store.SQLSpeaker
@@ -37,7 +36,6 @@ func TestAs(t *testing.T) {
 	for _, s := range []any{engine, outer{engine}, outer{outer{engine}}, store.Here(outer{engine})} {
 		found[store.Aggregator](t, s, engine)
 		found[store.Versioned](t, s, engine)
-		found[store.RowWriter](t, s, engine)
 		found[store.Accepter](t, s, engine)
 		found[store.VerdictKeeper](t, s, engine)
 		found[store.SQLSpeaker](t, s, engine)

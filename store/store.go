@@ -72,25 +72,6 @@ type Store interface {
 	io.Closer
 }
 
-// RowWriter is implemented by engines that can write what they compute from the vectors of
-// profiles: rows of functions, which Compact writes too. Queries give the same answers before.
-type RowWriter interface {
-	// WriteRows does a part of the work, about a second, and reports whether there is more.
-	WriteRows(ctx context.Context) (more bool, err error)
-}
-
-// WriteRows writes all rows of functions, if an engine can.
-func WriteRows(ctx context.Context, engine any) error {
-	writer, ok := As[RowWriter](engine)
-	for ok {
-		more, err := writer.WriteRows(ctx)
-		if err != nil || !more {
-			return err
-		}
-	}
-	return nil
-}
-
 // Reader runs queries.
 type Reader interface {
 	// Info describes the store and counts its content.

@@ -68,11 +68,6 @@ func child(role, path string) error {
 	}
 	im := storetest.NewImporter()
 	for i := 0; role != "hold"; i++ {
-		if role == "rows" && i%2 == 1 {
-			if _, err := s.WriteRows(context.Background()); err != nil {
-				return err
-			}
-		}
 		if role == "compact" && i%3 == 2 {
 			if err := s.Compact(context.Background()); err != nil {
 				return err
@@ -139,10 +134,10 @@ func startChild(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, lines
 }
 
-// TestKill kills a process while it puts, or puts and writes rows or compacts, at some moment
+// TestKill kills a process while it puts, or puts and compacts, at some moment
 // later each time, and requires all that was acknowledged and nothing by halves.
 func TestKill(t *testing.T) {
-	for _, role := range []string{"put", "rows", "compact"} {
+	for _, role := range []string{"put", "compact"} {
 		t.Run(role, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.duckdb")
 			for round := range 12 {

@@ -61,7 +61,6 @@ var (
 
 	_ store.VerdictKeeper = (*Store)(nil)
 
-	_ store.RowWriter = (*Store)(nil)
 	_ traceprof.Store = (*Store)(nil)
 
 	_ continuous.Store = (*Store)(nil)

@@ -83,19 +83,16 @@ func (h *history) step() string {
 		return h.metrics()
 	case n < 72:
 		return h.delete()
-	case n < 77:
+	case n < 80:
 		h.each((*lab).compact)
 		return "compact"
-	case n < 82:
+	case n < 85:
 		h.each((*lab).reopen)
 		return "reopen"
-	case n < 85:
+	case n < 90:
 		i := h.r.IntN(len(h.importers))
 		h.importers[i] = historyImporter()
 		return fmt.Sprintf("importer %d starts anew", i)
-	case n < 90:
-		h.each((*lab).writeRows)
-		return "write rows"
 	default:
 		q := h.query()
 		h.each(func(l *lab) { l.checkSelection(q, l.profiles(store.Query{})) })

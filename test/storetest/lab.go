@@ -96,16 +96,6 @@ func (l *lab) compact() {
 	l.m.leftovers = false
 }
 
-// writeRows has the engine write what it derives, if it does.
-func (l *lab) writeRows() {
-	l.t.Helper()
-	if w, ok := l.s.(store.RowWriter); ok {
-		if _, err := w.WriteRows(l.ctx); err != nil {
-			l.t.Fatalf("WriteRows: %v", err)
-		}
-	}
-}
-
 // reopen closes and opens the store, if the engine can.
 func (l *lab) reopen() {
 	l.t.Helper()

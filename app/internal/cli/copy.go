@@ -41,7 +41,8 @@ Profiles that the target already has are skipped. Repeat the command to continue
 interrupted copy, or to copy new profiles later. A profile that exists with different
 content is reported and skipped, or replaced with --replace. Without a selection,
 metrics that have no profile yet are copied too. Windows of continuous profiles are
-not copied. A copy in a DuckDB file has the rows of functions that other programs read.`,
+not copied. A new DuckDB file is compacted at the end, so that other programs find
+the rows of functions.`,
 		Example: `  dendro copy --from dendro.duckdb --to neo4j+s://neo4j@graph.example:7687
   dendro copy --to archive.duckdb --until 90d
   dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
@@ -203,6 +204,10 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 	began := time.Now()
 	p := newCopyProgress(e, o.progress)
 	stored, unchanged, failed := 0, 0, 0
+	before, err := dst.Info(ctx)
+	if err != nil {
+		return err
+	}
 	opts.Report = func(c store.Copied) {
 		if mark != "" && stored == 0 {
 			_ = os.WriteFile(mark, nil, 0o600) // it is a help, and no condition of the copy
@@ -220,9 +225,9 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 		p.report(r)
 		p.copied(c)
 	}
-	err := store.CopyFrom(ctx, dst, src, opts)
-	if err == nil { // a copy of a served store is often there for other programs, which need them
-		err = store.WriteRows(ctx, dst)
+	err = store.CopyFrom(ctx, dst, src, opts)
+	if st, ok := store.As[store.Writer](dst); ok && err == nil && mark != "" && before.Profiles == 0 {
+		err = st.Compact(ctx) // a copy of a served store is often there for other programs, which read rows of functions
 	}
 	p.end()
 	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {

@@ -341,10 +341,7 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	if answers.Windows != nil {
 		parts = append(parts, querier.Part(answers.Windows))
 	}
-	if rows, ok := upkeep.Part(st, o.Log, upkeep.Quiet); ok {
-		parts = append(parts, rows)
-	}
-	if changes, ok := upkeep.Following(st, o.Log, upkeep.FollowQuiet,
+	if changes, ok := upkeep.Part(st, o.Log, upkeep.Quiet,
 		func(ctx context.Context) error { return judge.Follow(ctx, st, nil, nil) }); ok {
 		parts = append(parts, changes)
 	}

@@ -4,60 +4,73 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/duckdb"
-	"github.com/dendroprof/dendro/test/storetest"
+	"github.com/dendroprof/dendro/store/mem"
 )
 
-// TestRows: some time after an import, the server writes the rows of functions. Answers that
-// clients have cached stay valid, so the version of the store does not change.
-func TestRows(t *testing.T) {
-	st, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "store.duckdb"), duckdb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	part, ok := Part(st, slog.New(slog.DiscardHandler), time.Millisecond)
-	if !ok {
-		t.Fatal("the store writes no rows")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- part.Run(ctx) }()
-	f := storetest.File("g", "b", "r", profile.CPUSamples, "×2  ×1\nA  A\nB  C")
-	if _, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil {
-		t.Fatal(err)
-	}
-	version := st.Version()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		answer, err := st.SQL(t.Context(), "SELECT count(*) FROM fn_sample")
-		if err != nil {
-			t.Fatal(err)
+// content is a store whose version the test sets.
+type content struct {
+	*mem.Store
+	version uint64
+}
+
+func (c *content) Version() uint64 { return c.version }
+
+// TestPart: what was imported is judged once the store is quiet, once for each content, and never
+// for more than a tenth of the time; a failure is logged once and repeated.
+func TestPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &content{Store: mem.New(), version: 1}
+		var log strings.Builder
+		var calls []time.Duration
+		begin, takes, failure := time.Now(), time.Duration(0), error(nil)
+		part, ok := Part(st, slog.New(slog.NewTextHandler(&log, nil)), time.Second, func(context.Context) error {
+			calls = append(calls, time.Since(begin))
+			time.Sleep(takes)
+			return failure
+		})
+		if !ok {
+			t.Fatal("the store judges nothing")
 		}
-		count := int64(0)
-		for row, err := range answer.Rows {
-			if err != nil {
-				t.Fatal(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- part.Run(ctx) }()
+		pass := func(seconds int, want ...int) {
+			t.Helper()
+			calls = nil
+			time.Sleep(time.Duration(seconds) * time.Second)
+			synctest.Wait()
+			if len(calls) != len(want) {
+				t.Fatalf("judged at %v, want %v", calls, want)
 			}
-			count = row[0].(int64)
+			for i := range want {
+				if calls[i].Round(time.Second) != time.Duration(want[i])*time.Second {
+					t.Fatalf("judged at %v, want %v", calls, want)
+				}
+			}
 		}
-		if count == 3 {
-			break
+		time.Sleep(time.Second / 2) // the test looks between the ticks
+		pass(5, 2)
+		for range 4 { // an import: it changes all the time
+			st.version++
+			pass(1)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d rows", count)
+		failure = errors.New("disk full")
+		pass(3, 10, 11, 12)
+		if n := strings.Count(log.String(), "disk full"); n != 1 {
+			t.Errorf("logged %d times", n)
 		}
-	}
-	if st.Version() != version {
-		t.Error("the rows made answers old")
-	}
-	cancel()
-	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+		failure, takes = nil, 3*time.Second
+		pass(4, 13)
+		st.version++
+		pass(30, 43)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }

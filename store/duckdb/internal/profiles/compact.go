@@ -208,7 +208,7 @@ func (r *rewriter) writePaths(context.Context) error {
 // writeRows writes the rows of functions of all profiles through c, and then the profiles,
 // which have the keys of the rows.
 func (r *rewriter) writeRows(ctx context.Context, c *driver.Conn) error {
-	list := r.s.catalog.byBenchmark(func(*entry) bool { return true })
+	list := r.s.catalog.byBenchmark()
 	w := rowWriter{c: c, catalog: r.catalog, v: r.v, fn: r.fn, next: map[int32]int32{}}
 	for rest := list; len(rest) > 0; {
 		part := someNodes(rest, manyNodes/2)

@@ -35,36 +35,26 @@ func (s *Store) commitDelete(ctx context.Context, c *driver.Conn, gone map[store
 	for _, e := range gone {
 		list, ids = append(list, e), append(ids, e.id())
 	}
-	err := s.commitAlone(c, func() { s.catalog.change(func() { s.catalog.remove(gone) }) },
-		func() error { return removeUnused(ctx, c, ids) },
-		func() error { return removeRows(ctx, c, &s.catalog, list) })
-	if err != nil {
-		return fmt.Errorf("delete: %w", err)
-	}
-	return nil
-}
-
-// commitAlone runs steps in one transaction, and commits and applies them to memory while no
-// query reads: one that began before would find other rows than its catalog says.
-func (s *Store) commitAlone(c *driver.Conn, apply func(), steps ...func() error) error {
 	alone := false
 	err := c.WriteTx(func() error {
-		for _, step := range steps {
-			if err := step(); err != nil {
-				return err
-			}
+		if err := removeUnused(ctx, c, ids); err != nil {
+			return err
 		}
-		s.removal.Lock()
+		if err := removeRows(ctx, c, &s.catalog, list); err != nil {
+			return err
+		}
+		s.removal.Lock() // a query that began before would find other rows than its catalog says
 		alone = true
 		return nil
 	})
 	if alone {
 		defer s.removal.Unlock()
 	}
-	if err == nil {
-		apply()
+	if err != nil {
+		return fmt.Errorf("delete: %w", err)
 	}
-	return err
+	s.catalog.change(func() { s.catalog.remove(gone) })
+	return nil
 }
 
 // removeUnused removes the metrics, benchmarks with their verdicts, and runs that only the profiles of the

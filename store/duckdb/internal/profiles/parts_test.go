@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,8 +29,8 @@ func small[T any](t *testing.T, limit *T, value T) {
 func several(t *testing.T, written int) *Store {
 	s, im := open(t), storetest.NewImporter()
 	for i := range 12 {
-		if written == 1 && i == 7 || written == 2 && i > 0 {
-			writeRows(t, s)
+		if written == 1 && i == 7 {
+			compact(t, s)
 		}
 		f := im.File("g", fmt.Sprint("b", i%3), fmt.Sprint("r", i), profile.CPUSamples, fmt.Sprintf("×%d  ×2  ×3\nA  A  f%d\nB  C  D", i+1, i))
 		if out, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: storetest.Rules}); err != nil || out[0].Err != nil {
@@ -37,18 +38,36 @@ func several(t *testing.T, written int) *Store {
 		}
 	}
 	if written == 2 {
-		writeRows(t, s)
+		compact(t, s)
 	}
 	s.cache.reset(0)
 	return s
 }
 
-// writeRows writes all rows of functions.
-func writeRows(t *testing.T, s *Store) {
+// compact replaces the store by a copy, which has all rows of functions.
+func compact(t *testing.T, s *Store) {
 	t.Helper()
-	if err := store.WriteRows(t.Context(), s); err != nil {
+	err := s.file.With(func(c *driver.Conn) error {
+		if err := copyFresh(t.Context(), s, c); err != nil {
+			return err
+		}
+		return c.Exec("DETACH fresh")
+	})
+	if err == nil {
+		err = s.file.Replace(t.Context(), func() error { return os.Rename(driver.Spare(s.file.Path), s.file.Path) })
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// copyFresh copies the store to the file beside it, which it attaches as fresh.
+func copyFresh(ctx context.Context, s *Store, c *driver.Conn) error {
+	sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh; USE fresh;" + schema.After(0) + "; USE store"
+	if err := c.Exec(sql); err != nil {
+		return err
+	}
+	return Copy(ctx, s, c, "fresh", noVectors{})
 }
 
 // TestParts reads a selection in many parts, with rows of functions in the file for none,
@@ -106,11 +125,7 @@ func TestCopiedRows(t *testing.T) {
 		small(t, &manyNodes, 20)
 		small(t, &sortedNodes, 10)
 		err := s.file.With(func(c *driver.Conn) error {
-			sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh; USE fresh;" + schema.After(0) + "; USE store"
-			if err := c.Exec(sql); err != nil {
-				return err
-			}
-			if err := Copy(t.Context(), s, c, "fresh", noVectors{}); err != nil {
+			if err := copyFresh(t.Context(), s, c); err != nil {
 				return err
 			}
 			if err := ShowForest(t.Context(), s, c); err != nil {

@@ -2,7 +2,7 @@
 //
 // All profiles share one forest of call paths: a profile is a sparse vector of self
 // values over it, encoded as one blob (table tree). The self and total value of each
-// function in each profile are derived from it, and rows (table fn_sample) after Compact or WriteRows. There are no indexes and no
+// function in each profile are derived from it, and rows (table fn_sample) after Compact. There are no indexes and no
 // primary keys: this package keeps identities unique, and scans of columns were
 // faster than look-ups at every size measured. store/duckdb/FORMAT.md documents every
 // table and every byte.

@@ -12,9 +12,10 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// Rows of functions are derived data: Compact and WriteRows write them to fn_sample, and
-// those of other profiles are computed from their vectors by each query, or by one if the
-// cache has room.
+// Rows of functions are derived data, computed from the vectors of profiles. Compact writes
+// them to fn_sample, so that other programs find them and a process that answers one query
+// need not compute them. From the second query on the cache keeps those of all profiles if it
+// has room, wherever they come from.
 
 // columns are some rows of functions; profile is the position in the selection.
 type columns struct {
@@ -79,20 +80,13 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	}
 	epoch, keep := s.cache.admit(bytesPerNode * nodes)
 	stored, others := sel.split(missing)
+	if keep && wanted == nil { // DuckDB finds few rows faster than a vector is read
+		stored, others = nil, missing
+	}
 	if err := s.derive(ctx, c, sel, others, derivation{fns: fns, keep: keep, epoch: epoch}, f); err != nil || len(stored) == 0 {
 		return err
 	}
-	if !keep || wanted != nil { // DuckDB finds few rows faster than it reads all
-		return s.part(sel, stored).scan(ctx, c, fns, f)
-	}
-	for len(stored) > 0 {
-		part := s.part(sel, sel.someOf(stored))
-		stored = stored[len(part.profiles):]
-		if err := s.keepSamples(ctx, c, part, n, epoch, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.part(sel, stored).scan(ctx, c, fns, f)
 }
 
 // eachPacked calls f with rows that are in memory: all, or those of some functions.
@@ -114,26 +108,6 @@ func eachPacked(ctx context.Context, rows []*packedRows, places, fns []int32, f 
 		}
 	}
 	return err
-}
-
-// someOf returns the first of some positions, with so few call nodes that their rows may
-// be held in memory: all, or those of so few benchmarks that SQL selects these.
-func (sel *selection) someOf(places []int32) []int32 {
-	nodes, benches, fit := 0, 0, len(places)
-	for i, at := range places {
-		p := &sel.profiles[at]
-		nodes += p.Nodes
-		if i == 0 || p.Benchmark != sel.profiles[places[i-1]].Benchmark {
-			benches++
-		}
-		if i > 0 && i < fit && (nodes > manyNodes/8 || benches > maxBenches) {
-			fit = i
-		}
-	}
-	if nodes <= manyNodes/8 {
-		return places
-	}
-	return places[:fit]
 }
 
 // byBenchmark returns the positions of the profiles, those of a benchmark together.
@@ -245,64 +219,9 @@ func (v *view) deriveEach(ctx context.Context, vs *vectors, f func(w, i int, d *
 	})
 }
 
-// keepSamples is eachSample for profiles that are not in the cache, and adds them to it.
-func (s *Store) keepSamples(ctx context.Context, c *driver.Conn, sel *selection, n *names, epoch int,
-	f func(worker int, rows columns)) error {
-	read := make([][]columns, driver.Workers)
-	err := sel.scan(ctx, c, nil, func(w int, rows columns) {
-		f(w, rows)
-		read[w] = append(read[w], rows.clone())
-	})
-	if err != nil {
-		return err
-	}
-	list := byProfile(slices.Concat(read...), sel.places())
-	packers := make([]*rowPacker, driver.Workers)
-	return spread(len(list), perWorker, func(w, i int) error {
-		if packers[w] == nil {
-			packers[w] = newRowPacker(len(n.functions))
-		}
-		s.cache.addFunctions(epoch, int32(sel.profiles[i].Seq), packers[w].pack(list[i]))
-		return ctx.Err()
-	})
-}
-
 // bytesPerNode estimates the memory of a profile's rows or vector in the cache per call
 // node: there are fewer functions, and fewer nodes with a self value.
 const bytesPerNode = 1
-
-// byProfile sorts rows by profile. It returns those of each profile at some positions.
-func byProfile(list []columns, of []int32) []columns {
-	part := make([]int32, slices.Max(of)+1) // of each position
-	for i, p := range of {
-		part[p] = int32(i)
-	}
-	begin := make([]int, len(of)+1)
-	for _, rows := range list {
-		for _, p := range rows.profile {
-			begin[part[p]+1]++
-		}
-	}
-	for i := range of {
-		begin[i+1] += begin[i]
-	}
-	n := begin[len(of)]
-	all := columns{fn: make([]int32, n), self: make([]int64, n), total: make([]int64, n)}
-	next := slices.Clone(begin)
-	for _, rows := range list {
-		for i, p := range rows.profile {
-			k := next[part[p]]
-			all.fn[k], all.self[k], all.total[k] = rows.fn[i], rows.self[i], rows.total[i]
-			next[part[p]]++
-		}
-	}
-	parts := make([]columns, len(of))
-	for i := range of {
-		from, to := begin[i], begin[i+1]
-		parts[i] = columns{fn: all.fn[from:to:to], self: all.self[from:to:to], total: all.total[from:to:to]}
-	}
-	return parts
-}
 
 // keys returns how the rows of the profiles are stored, all of which are.
 func (sel *selection) keys() []rowKey {

@@ -3,85 +3,22 @@ package profiles
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// The numbers of call nodes whose rows one call of WriteRows writes, and that are in memory
-// at once, in 20 bytes for each row. Variables for tests.
-var (
-	writtenNodes = 1 << 23
-	sortedNodes  = 1 << 21
-)
+// sortedNodes is the number of call nodes whose rows are sorted in memory at once, in 20 bytes
+// for each row. A variable for tests.
+var sortedNodes = 1 << 21
 
-// WriteRows writes the rows of functions of profiles that have none in the file, as many as
-// take about a second, in one transaction. It reports whether others have none. Compact
-// writes all of them, in a better order.
-func (s *Store) WriteRows(ctx context.Context) (more bool, err error) {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if err := s.file.EnterToWrite(ctx); err != nil {
-		return false, err
-	}
-	defer s.file.Leave()
-	all := s.catalog.byBenchmark(func(e *entry) bool { return e.slot == noSlot })
-	list := someNodes(all, writtenNodes)
-	if len(list) == 0 {
-		return false, nil
-	}
-	if err := s.file.With(func(c *driver.Conn) error { return s.commitRows(ctx, c, list) }); err != nil {
-		return false, fmt.Errorf("function rows: %w", err)
-	}
-	return len(list) < len(all), nil
-}
-
-func (s *Store) commitRows(ctx context.Context, c *driver.Conn, list []*entry) error {
-	v, err := s.dict.reader(ctx, c)
-	if err != nil {
-		return err
-	}
-	vs, err := s.vectorsOf(ctx, c, v, list)
-	if err != nil {
-		return err
-	}
-	next := map[int32]int32{} // slot of each benchmark
-	for bench, slots := range s.catalog.listing().slots {
-		next[bench] = slots[len(slots)-1] + 1
-	}
-	w := rowWriter{c: c, v: v, next: next}
-	return s.commitAlone(c, func() { s.catalog.takeKeys(list, w.keys) },
-		func() error { return w.write(ctx, vs, list) },
-		w.flush,
-		func() error { return w.showKeys(list) },
-		func() error {
-			return c.Query(ctx, "UPDATE profile SET slot = k.slot, divisor = k.divisor FROM row_key k WHERE profile.id = k.id", nil, nil)
-		},
-		func() error { return c.Exec("DELETE FROM row_key") })
-}
-
-// takeKeys applies the commit of rows. Answers stay the same, and so does the version.
-func (cat *catalog) takeKeys(list []*entry, keys []rowKey) {
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	for i, e := range list {
-		with := *e
-		with.slot, with.divisor = keys[i].slot, keys[i].divisor
-		cat.profiles[e.p.ID] = &with
-	}
-	cat.made = nil
-}
-
-// byBenchmark lists profiles in the order of rows of functions: by benchmark, type and id.
-func (cat *catalog) byBenchmark(pick func(*entry) bool) (list []*entry) {
+// byBenchmark lists all profiles in the order of rows of functions: by benchmark, type and id.
+func (cat *catalog) byBenchmark() (list []*entry) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	for _, e := range cat.profiles {
-		if pick(e) {
-			list = append(list, e)
-		}
+		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.bench, b.bench), cmp.Compare(a.p.Type.Name, b.p.Type.Name), cmp.Compare(a.id(), b.id()))
