@@ -211,6 +211,9 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	h, at := r.headline(places, node)
 	fn := r.space.table.Func[at]
 	f.Headline = h
+	if slot := r.space.at(functionTotal, fn); r.rate.exact && !r.isMain(h, fn) && slot != noRow && r.isTested[slot] {
+		h.score = math.Min(h.score, math.Copysign(1, d)*r.score[slot])
+	}
 	if !r.measured(f, fn, d) {
 		cost, level := r.net(fn, d), r.levelOf(fn)
 		if slot := r.space.at(functionTotal, fn); slot != noRow && r.rate.exact {
@@ -241,7 +244,7 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 		return false
 	}
 	before, now := r.onSides(slot)
-	if r.whole(slot) { // the collector works for it
+	if r.isMain(f.Headline, fn) && r.whole(slot) {
 		before, now = r.rate.before, r.rate.now
 	}
 	net, se := now-before, r.rateError(before, now)
@@ -250,6 +253,33 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	}
 	f.Delta = r.delta(net, before, se)
 	return true
+}
+
+// isMain reports whether a headline is that of the main change.
+func (r *reporter) isMain(h *Headline, fn int32) bool { return r.main == call{fn, h.Calls} }
+
+// addUp takes from the main change, which has the change of the program, what other findings are of
+// it: costs and gains add up.
+func (r *reporter) addUp(list []Finding) {
+	others := 0.0
+	var main *Finding
+	for i := range list {
+		f := &list[i]
+		if h := f.Headline; main == nil && h != nil && r.main.fn != noRow && f.Delta.Before == 1 &&
+			h.Function == r.space.table.Functions[r.main.fn].Name && h.Calls == r.main.calls {
+			main = f
+		} else {
+			others += f.Delta.Samples
+		}
+	}
+	if main == nil || others == 0 {
+		return
+	}
+	if d := r.rate.now - r.rate.before - others; sameSign(d, main.Delta.Samples) {
+		gross := main.Delta.Gross
+		main.Delta = r.delta(d, r.rate.before, r.rateError(r.rate.before, r.rate.now))
+		main.Delta.Gross = gross
+	}
 }
 
 // onSides returns the samples of a row in a mean run of the history, and in as many operations

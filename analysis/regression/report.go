@@ -23,6 +23,15 @@ type reporter struct {
 	unit   string
 	// carriers counts the changes that a function of the user carries.
 	carriers map[int32]int
+	// main is the largest change whose function is nearly all of the program: what changed beside
+	// all findings is its, because the collector works for it.
+	main call
+}
+
+// call is a function of the user's and the callee that carries a change.
+type call struct {
+	fn    int32
+	calls string
 }
 
 func newReporter(v *verdict, s *history.Series) *reporter {
@@ -286,11 +295,17 @@ func (r *reporter) replaced(c *change) Finding {
 func (r *reporter) findings() []Finding {
 	var list []Finding
 	changes, gains := r.oneCarrier(r.changes), r.gains()
-	r.carriers = map[int32]int{}
+	r.carriers, r.main = map[int32]int{}, call{fn: noRow}
+	most := 0.0
 	for _, c := range slices.Concat(changes, gains) {
-		if !c.wide {
-			_, node := r.headline(c.places, c.node)
-			r.carriers[r.space.table.Func[node]]++
+		if c.wide {
+			continue
+		}
+		h, node := r.headline(c.places, c.node)
+		fn := r.space.table.Func[node]
+		r.carriers[fn]++
+		if d := math.Abs(c.d); d > most && r.wholeFunction(fn) {
+			r.main, most = call{fn, h.Calls}, d
 		}
 	}
 	for _, c := range changes {
@@ -303,10 +318,12 @@ func (r *reporter) findings() []Finding {
 	if r.shown != nil {
 		list = append(list, r.replaced(r.shown))
 	}
-	list = append(list, r.slowdown(list)...)
+	costs := len(list)
 	for _, c := range gains {
 		list = append(list, r.change(Improvement, c))
 	}
+	r.addUp(list)
+	list = slices.Insert(list, costs, r.slowdown(list[:costs])...)
 	list = append(list, r.faster(list)...)
 	for _, p := range r.moved {
 		if p.d > 0 {
