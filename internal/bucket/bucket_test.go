@@ -16,20 +16,15 @@ import (
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/dendroprof/dendro/internal/bucket"
+	"github.com/dendroprof/dendro/test/peer"
 )
 
 // serve starts an S3 server with an empty bucket "dendro".
 func serve(t *testing.T, start func(http.Handler) *httptest.Server, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
-	backend := s3mem.New()
-	if err := backend.CreateBucket("dendro"); err != nil {
-		t.Fatal(err)
-	}
-	s := start(wrap(gofakes3.New(backend).Server()))
+	s := start(wrap(peer.S3(t, "dendro")))
 	t.Cleanup(s.Close)
 	return s
 }

@@ -37,7 +37,7 @@ func TestMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.stop)
+	t.Cleanup(func() { b.Close() })
 	t.Run("directory", func(t *testing.T) { machines(t, p, "shared", "files", 4, nil) })
 	t.Run("bucket", func(t *testing.T) { machines(t, p, "bucket", "s3://dendro/team/lake", 2, b.env) })
 }

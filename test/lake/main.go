@@ -53,7 +53,7 @@ func run(ctx context.Context, command []string) error {
 	if err != nil {
 		return err
 	}
-	defer b.stop()
+	defer b.Close()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Env = append(append(os.Environ(), b.env...), "DENDRO_TEST_POSTGRES="+url)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr

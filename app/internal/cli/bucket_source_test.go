@@ -11,10 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
-
 	"github.com/dendroprof/dendro/internal/bucket"
+	"github.com/dendroprof/dendro/test/peer"
 )
 
 // objectServer is an S3 server that counts the requests for each object.
@@ -28,12 +26,8 @@ type objectServer struct {
 // serveObjects starts a server with the bucket "perf", which the environment then names.
 func serveObjects(t *testing.T) *objectServer {
 	t.Helper()
-	backend := s3mem.New()
-	if err := backend.CreateBucket("perf"); err != nil {
-		t.Fatal(err)
-	}
 	o := &objectServer{read: map[string]int{}}
-	next := gofakes3.New(backend).Server()
+	next := peer.S3(t, "perf")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		o.read[r.Method+" "+r.URL.Path]++

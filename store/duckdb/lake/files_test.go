@@ -3,7 +3,6 @@ package lake
 import (
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,15 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
-
+	"github.com/dendroprof/dendro/internal/bucket"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 	"github.com/dendroprof/dendro/store/iceberg"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/peer"
 	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -69,13 +67,8 @@ func twoYearsIn(t *testing.T, warehouse string) (*Store, *mem.Store) {
 // users' SQL downloads one file of tables that it does not mention, and that a rewrite
 // replaces objects.
 func TestBucket(t *testing.T) {
-	backend := s3mem.New()
-	if err := backend.CreateBucket("dendro"); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(gofakes3.New(backend).Server())
-	t.Cleanup(server.Close)
-	for _, v := range [][2]string{{"AWS_ENDPOINT_URL", server.URL}, {"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"},
+	server := peer.Start(t, "s3", "dendro").Ready
+	for _, v := range [][2]string{{"AWS_ENDPOINT_URL", server}, {"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"},
 		{"AWS_REGION", "us-east-1"}, {"XDG_CACHE_HOME", t.TempDir()}} {
 		t.Setenv(v[0], v[1])
 	}
@@ -179,14 +172,21 @@ func TestBucket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prefix := gofakes3.NewPrefix(ptr("team/lake/path_samples/data/"), nil)
-	list, err := backend.ListBucket("dendro", &prefix, gofakes3.ListBucketPage{})
-	if err != nil || len(list.Contents) != len(files) || len(files) != 48 {
-		t.Error(len(list.Contents), "objects,", len(files), "files", err)
+	b, prefix, err := bucket.Open(t.Context(), "s3://dendro/team/lake/path_samples/data/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := 0
+	for _, err := range b.List(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects++
+	}
+	if objects != len(files) || len(files) != 48 {
+		t.Error(objects, "objects,", len(files), "files")
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // TestFilesOfAMonth expects that queries of a month, and of a benchmark in it, read only
 // the files of that month, and of that benchmark's bucket.

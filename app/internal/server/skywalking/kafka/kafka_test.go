@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"google.golang.org/protobuf/proto"
@@ -28,6 +27,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/kafka"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/peer"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -53,17 +53,14 @@ func (f *faulty) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) 
 	return f.Store.PutSnapshots(ctx, list...)
 }
 
-func newCluster(t *testing.T) *cluster { return clusterOf(t, nil, kfake.DefaultNumPartitions(3)) }
+func newCluster(t *testing.T) *cluster { return clusterOf(t, nil) }
 
-// clusterOf starts a cluster to which the agents connect in a way.
-func clusterOf(t *testing.T, connect []kgo.Opt, opts ...kfake.Opt) *cluster {
+// clusterOf starts a cluster to which the agents connect in a way; topics are those of test/peers/kafka.
+func clusterOf(t *testing.T, connect []kgo.Opt, topics ...string) *cluster {
 	t.Helper()
-	fake, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(fake.Close)
-	c := &cluster{T: t, ctx: t.Context(), brokers: fake.ListenAddrs(), store: &faulty{Store: mem.New()}}
+	c := &cluster{T: t, ctx: t.Context(), store: &faulty{Store: mem.New()}}
+	c.brokers = strings.Split(peer.Start(t, "kafka", topics...).Ready, ",")
+	var err error
 	if c.client, err = kgo.NewClient(append(connect, kgo.SeedBrokers(c.brokers...))...); err != nil {
 		t.Fatal(err)
 	}
@@ -284,11 +281,7 @@ func TestTopics(t *testing.T) {
 
 // TestTopicsOfOthers: topics that are there are read by who may not create any.
 func TestTopicsOfOthers(t *testing.T) {
-	const topic, group, literal, read = 2, 3, 3, 3 // Kafka's numbers
-	c := clusterOf(t, []kgo.Opt{kgo.SASL(plain.Auth{User: "root", Pass: "secret"}.AsMechanism())},
-		kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("PLAIN", "root", "secret"), kfake.SeedTopics(1, allTopics("skywalking-")...),
-		kfake.User("PLAIN", "reader", "public", kfake.ACL{Resource: topic, Name: "*", Pattern: literal, Operation: read, Allow: true},
-			kfake.ACL{Resource: group, Name: "*", Pattern: literal, Operation: read, Allow: true}))
+	c := clusterOf(t, []kgo.Opt{kgo.SASL(plain.Auth{User: "root", Pass: "secret"}.AsMechanism())}, allTopics("skywalking-")...)
 	r := c.start(kafka.Options{User: "reader", Password: "public"})
 	c.produce("skywalking-profilings", c.snapshots("t", "s", 0, 3)...)
 	eventually(t, "the snapshots are stored", func() bool { return len(c.held("t", "s")) == 3 })
