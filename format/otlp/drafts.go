@@ -40,11 +40,12 @@ type draft struct {
 	sample  bool // samples are those of 1.8 or 1.9
 	profile bool // profiles are those of 1.8
 
-	decided    bool   // a sample shows of which draft they are
-	attributes int    // entries of the dictionary's table
-	doubtful   bool   // some samples have a field 2 that may be attributes or values
-	largest    uint64 // number in such a field
-	untimed    bool   // some such samples have no time: what they count must be values
+	decided      bool // a sample shows of which draft they are
+	dictionaries int
+	attributes   int    // entries of the dictionary's table
+	doubtful     bool   // some samples have a field 2 that may be attributes or values
+	largest      uint64 // number in such a field
+	untimed      bool   // some such samples have no time: what they count must be values
 }
 
 // anyShape has no rules: a draft is found out by the wire types of its fields.
@@ -60,6 +61,9 @@ func draftOf(msg []byte, pos, end int) (d draft, err error) {
 		case f.Num > 2:
 			return errOldDraft(int64(f.At)) // the tables of 1.6, which had no dictionary
 		case f.Num == 2:
+			if d.dictionaries++; d.dictionaries > 1 {
+				return protobuf.Malformed(f.At, "a second dictionary: are these several messages without lengths in front?").(*profile.ParseError)
+			}
 			return eachField(msg, f.Lo, f.Hi, func(g wire.Field) error {
 				if g.Type != wire.Bytes {
 					return errOldDraft(int64(g.At))
@@ -228,8 +232,8 @@ func (k *linker) protobuf(content []byte, pos, end int) error {
 
 // current reads a message that has the numbers of 1.10.
 func (k *linker) current(content []byte, pos, end int) error {
-	m := &message{}
-	if err := m.read(content, pos, end); err != nil {
+	m := &message{content: content}
+	if err := messageType.DecodeAt(&protobuf.Decoder{Repair: true}, m, content, wire.Field{Lo: pos, Hi: end}); err != nil {
 		return err
 	}
 	return k.add(m)

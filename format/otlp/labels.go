@@ -8,11 +8,11 @@ import (
 
 // who returns thread and labels of a sample.
 func (k *linker) who(s *sample) (who, error) {
-	if s.attributes.lo == s.attributes.hi && s.link == 0 && len(k.common) == 0 {
+	if len(s.Attributes) == 0 && s.Link == 0 && len(k.common) == 0 {
 		return who{}, nil
 	}
-	indices := k.m.indices[s.attributes.lo:s.attributes.hi]
-	short, isShort := shortKey(indices, s.link)
+	indices := s.Attributes
+	short, isShort := shortKey(indices, s.Link)
 	if isShort {
 		if w, ok := k.shortWhom[short]; ok {
 			return w, nil
@@ -21,7 +21,7 @@ func (k *linker) who(s *sample) (who, error) {
 		k.shortWhom[short] = w
 		return w, err
 	}
-	k.key = binary.AppendUvarint(k.key[:0], uint64(uint32(s.link)))
+	k.key = binary.AppendUvarint(k.key[:0], uint64(uint32(s.Link)))
 	for _, i := range indices {
 		k.key = binary.AppendUvarint(k.key, uint64(uint32(i)))
 	}
@@ -59,23 +59,24 @@ func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 		if !ok {
 			continue
 		}
-		l := k.label(k.m.text(a.key), k.m.text(a.unit), &a.value)
+		l := k.label(k.m.Tables.text(a.Key), k.m.Tables.text(a.Unit), &a.Value)
 		work += 1 + size([]profile.Label{l})
 		if !lift(&th, l) {
 			labels = append(labels, l)
 		}
 	}
-	if s.link > 0 && int(s.link) < len(k.m.links) {
-		for _, id := range []struct{ key, text string }{{keyTrace, k.m.links[s.link].trace}, {keySpan, k.m.links[s.link].span}} {
+	if s.Link > 0 && int(s.Link) < len(k.m.Tables.Links) {
+		l := &k.m.Tables.Links[s.Link]
+		for _, id := range []struct{ key, text string }{{keyTrace, hexID(l.Trace)}, {keySpan, hexID(l.Span)}} {
 			if id.text != "" {
 				labels = append(labels, profile.Label{Key: id.key, Text: id.text})
 			}
 		}
-	} else if s.link != 0 {
+	} else if s.Link != 0 {
 		k.notes.references++
 	}
 	labels = append(labels, k.common...)
-	if err := k.spend(len(indices)+work, s.at); err != nil {
+	if err := k.spend(len(indices)+work, int(s.At.At)); err != nil {
 		return who{}, err
 	}
 	return who{k.facts.Thread(th), k.facts.Labels(labels)}, nil

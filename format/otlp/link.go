@@ -109,11 +109,11 @@ func (n *notes) report(p *profile.Profile) {
 // add links one message.
 func (k *linker) add(m *message) error {
 	k.m = m
-	k.frameIDs, k.frames = nil, make([]part, len(m.locations))
-	k.stackIDs = make([]profile.StackID, len(m.stacks))
+	k.frameIDs, k.frames = nil, make([]part, len(m.Tables.Locations))
+	k.stackIDs = make([]profile.StackID, len(m.Tables.Stacks))
 	k.linkMappings()
-	for i := range m.resources {
-		r := &m.resources[i]
+	for i := range m.Resources {
+		r := &m.Resources[i]
 		k.whom, k.shortWhom, k.bytesWhom, k.last = map[string]who{}, map[uint64]who{}, map[uint64]who{}, lastWho{}
 		if k.each != nil {
 			k.apart(r)
@@ -129,8 +129,8 @@ func (k *linker) link(r *resource) error {
 	if err := k.describe(r); err != nil {
 		return err
 	}
-	for j := r.profiles.lo; j < r.profiles.hi; j++ {
-		if err := k.profile(&k.m.profiles[j]); err != nil {
+	for p := range r.profiles {
+		if err := k.profile(p); err != nil {
 			return err
 		}
 	}
@@ -141,16 +141,16 @@ func (k *linker) link(r *resource) error {
 // an exporter sends it, is one.
 func (k *linker) describe(r *resource) error {
 	if k.p.Profiler == "" {
-		k.p.Profiler, k.p.ProfilerVersion = r.scopeName, r.scopeVersion
+		k.p.Profiler, k.p.ProfilerVersion = r.scope()
 	}
-	own := make([]profile.Label, len(r.attributes))
-	for i := range r.attributes {
-		kv := &r.attributes[i]
-		key := kv.key
-		if kv.keyAt != 0 {
-			key = k.m.text(kv.keyAt)
+	own := make([]profile.Label, len(r.Resource.Attributes))
+	for i := range own {
+		kv := &r.Resource.Attributes[i]
+		key := kv.Key
+		if kv.KeyAt != 0 {
+			key = k.m.Tables.text(kv.KeyAt)
 		}
-		own[i] = k.label(key, "", &kv.value)
+		own[i] = k.label(key, "", &kv.Value)
 	}
 	switch {
 	case k.resource == nil:
@@ -212,32 +212,32 @@ func labelText(l profile.Label) string {
 }
 
 func (k *linker) label(key, unit string, v *value) profile.Label {
-	if v.isNumber {
-		return profile.Label{Key: key, Num: v.number, Unit: unit}
+	if v.isNumber() {
+		return profile.Label{Key: key, Num: v.Number, Unit: unit}
 	}
-	return profile.Label{Key: key, Text: k.m.textOf(v)}
+	return profile.Label{Key: key, Text: k.m.Tables.textOf(v)}
 }
 
 // attribute returns an attribute by its index, or false.
 func (k *linker) attribute(i int32) (*attribute, bool) {
-	if i <= 0 || int(i) >= len(k.m.attributes) {
+	if i <= 0 || int(i) >= len(k.m.Tables.Attributes) {
 		if i != 0 {
 			k.notes.references++
 		}
 		return nil, false
 	}
-	return &k.m.attributes[i], true
+	return &k.m.Tables.Attributes[i], true
 }
 
 // linkMappings interns the modules.
 func (k *linker) linkMappings() {
-	k.modules = make([]module, max(1, len(k.m.mappings)))
-	for i := range k.m.mappings {
-		x := &k.m.mappings[i]
-		mod := profile.Module{Path: k.m.text(x.file), Start: x.start, Limit: x.limit, Offset: x.offset}
-		for _, a := range k.m.indices[x.attributes.lo:x.attributes.hi] {
-			if at, ok := k.attribute(a); ok && mod.BuildID == "" && strings.HasPrefix(k.m.text(at.key), keyBuildID) {
-				mod.BuildID = k.m.textOf(&at.value)
+	k.modules = make([]module, max(1, len(k.m.Tables.Mappings)))
+	for i := range k.m.Tables.Mappings {
+		x := &k.m.Tables.Mappings[i]
+		mod := profile.Module{Path: k.m.Tables.text(x.File), Start: x.Start, Limit: x.Limit, Offset: x.Offset}
+		for _, a := range x.Attributes {
+			if at, ok := k.attribute(a); ok && mod.BuildID == "" && strings.HasPrefix(k.m.Tables.text(at.Key), keyBuildID) {
+				mod.BuildID = k.m.Tables.textOf(&at.Value)
 			}
 		}
 		name := mod.Path[strings.LastIndexAny(mod.Path, `/\`)+1:]
@@ -262,9 +262,9 @@ func kernelModule(name string) bool {
 
 // stack returns the stack of an index; 0 is none.
 func (k *linker) stack(i int32, at int) (profile.StackID, error) {
-	if i <= 0 || int(i) >= len(k.m.stacks) {
+	if i <= 0 || int(i) >= len(k.m.Tables.Stacks) {
 		if i != 0 {
-			return 0, protobuf.Malformed(at, "stack %d of %d", i, len(k.m.stacks))
+			return 0, protobuf.Malformed(at, "stack %d of %d", i, len(k.m.Tables.Stacks))
 		}
 		return profile.NoStack, nil
 	}
@@ -272,11 +272,11 @@ func (k *linker) stack(i int32, at int) (profile.StackID, error) {
 		return k.stackIDs[i] - 2, nil
 	}
 	st, depth := profile.NoStack, 0
-	locations := k.m.indices[k.m.stacks[i].lo:k.m.stacks[i].hi]
+	locations := k.m.Tables.Stacks[i].Locations
 	for n := len(locations) - 1; n >= 0; n-- {
 		loc := locations[n]
-		if loc < 0 || int(loc) >= len(k.m.locations) {
-			return 0, protobuf.Malformed(at, "location %d of %d in stack %d", loc, len(k.m.locations), i)
+		if loc < 0 || int(loc) >= len(k.m.Tables.Locations) {
+			return 0, protobuf.Malformed(at, "location %d of %d in stack %d", loc, len(k.m.Tables.Locations), i)
 		}
 		frames := k.location(loc)
 		if err := k.spend(len(frames)+1, at); err != nil {
@@ -298,32 +298,32 @@ func (k *linker) location(i int32) []profile.FrameID {
 	if f := k.frames[i]; f.hi > f.lo {
 		return k.frameIDs[f.lo:f.hi]
 	}
-	loc := &k.m.locations[i]
+	loc := &k.m.Tables.Locations[i]
 	var mod module
-	if loc.mapping > 0 && int(loc.mapping) < len(k.modules) {
-		mod = k.modules[loc.mapping]
-	} else if loc.mapping != 0 {
+	if loc.Mapping > 0 && int(loc.Mapping) < len(k.modules) {
+		mod = k.modules[loc.Mapping]
+	} else if loc.Mapping != 0 {
 		k.notes.references++
 	}
 	kind, typ := k.frameType(loc, mod)
-	fr := profile.Frame{Address: loc.address, Module: mod.id, Type: typ}
+	fr := profile.Frame{Address: loc.Address, Module: mod.id, Type: typ}
 	from := len(k.frameIDs)
-	lines := k.m.lines[loc.lines.lo:loc.lines.hi]
+	lines := loc.Lines
 	if len(lines) > math.MaxUint16 {
 		lines = lines[len(lines)-math.MaxUint16:]
 	}
 	if len(lines) == 0 {
-		fr.Function = k.symbols.Function(profile.Function{Name: "0x" + strconv.FormatUint(loc.address, 16), Module: mod.name, Kind: kind})
+		fr.Function = k.symbols.Function(profile.Function{Name: "0x" + strconv.FormatUint(loc.Address, 16), Module: mod.name, Kind: kind})
 		k.frameIDs = append(k.frameIDs, k.symbols.Frame(fr))
 	}
 	for n := len(lines) - 1; n >= 0; n-- {
 		ln := &lines[n]
 		fr.Type = typ
 		var suffix profile.FrameType
-		if fr.Function, suffix = k.function(ln.function, mod, kind); suffix != profile.FrameUnknown {
+		if fr.Function, suffix = k.function(ln.Function, mod, kind); suffix != profile.FrameUnknown {
 			fr.Type = suffix
 		}
-		fr.Line, fr.Column = k.number(ln.line), k.number(ln.column)
+		fr.Line, fr.Column = k.number(ln.Line), k.number(ln.Column)
 		if fr.InlineDepth = uint16(len(lines) - 1 - n); fr.InlineDepth > 0 {
 			fr.Type = profile.FrameInlined
 		}
@@ -336,13 +336,13 @@ func (k *linker) location(i int32) []profile.FrameID {
 // function returns a function, and the type that its name gives its frames.
 func (k *linker) function(i int32, mod module, kind profile.Kind) (profile.FunctionID, profile.FrameType) {
 	fn := profile.Function{Name: profile.NoName, Module: mod.name, Kind: kind}
-	if i < 0 || int(i) >= len(k.m.functions) {
+	if i < 0 || int(i) >= len(k.m.Tables.Functions) {
 		k.notes.references++
 		return k.symbols.Function(fn), profile.FrameUnknown
 	}
-	x := &k.m.functions[i]
-	fn.SystemName, fn.File, fn.StartLine = k.m.text(x.systemName), k.m.text(x.file), k.number(x.startLine)
-	name, suffix := cutSuffix(k.m.text(x.name))
+	x := &k.m.Tables.Functions[i]
+	fn.SystemName, fn.File, fn.StartLine = k.m.Tables.text(x.SystemName), k.m.Tables.text(x.File), k.number(x.StartLine)
+	name, suffix := cutSuffix(k.m.Tables.text(x.Name))
 	// Many functions may share a long text; each hashes it.
 	if k.work -= len(fn.SystemName) + len(fn.File) + len(fn.Module) + len(name); k.work < 0 {
 		return 0, profile.FrameUnknown // spend fails from now on
@@ -384,16 +384,16 @@ func (k *linker) number(n int64) int32 {
 // or else by its library.
 func (k *linker) frameType(loc *location, mod module) (profile.Kind, profile.FrameType) {
 	kind, typ, typed := profile.KindUnknown, profile.FrameUnknown, false
-	for _, i := range k.m.indices[loc.attributes.lo:loc.attributes.hi] {
+	for _, i := range loc.Attributes {
 		a, ok := k.attribute(i)
 		if !ok {
 			continue
 		}
-		switch k.m.text(a.key) {
+		switch k.m.Tables.text(a.Key) {
 		case keyFrameType:
-			kind = kindOf(k.m.textOf(&a.value))
+			kind = kindOf(k.m.Tables.textOf(&a.Value))
 		case keyMode:
-			typ, typed = modeOf(k.m.textOf(&a.value)), true
+			typ, typed = modeOf(k.m.Tables.textOf(&a.Value)), true
 		}
 	}
 	if kind == profile.KindUnknown && mod.kernel {

@@ -14,9 +14,8 @@
 // sample table, and those of equal value types are one. docs/format/otlp.md says
 // field by field what becomes of them.
 //
-// A message is read whole, at most Limits.Message bytes, first into tables
-// (message.go, protobuf.go; json.go translates JSON) and from there into Symbols
-// (link.go, samples.go). Memory is at most 512 bytes per byte of the content and
+// A message is read whole, at most Limits.Message bytes, first into structs (message.go;
+// JSON is translated) and from there into Symbols (link.go, samples.go). Memory is at most 512 bytes per byte of the content and
 // 32 MiB, and time is proportional to it, because what inlined calls expand to is
 // bounded.
 //

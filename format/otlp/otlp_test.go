@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -419,20 +418,6 @@ func TestLooksJSON(t *testing.T) {
 	} {
 		if got := looksJSON([]byte(text)); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
-func TestPlainNumber(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "007": 7, "9223372036854775807": math.MaxInt64,
-		"1763762666123456789": 1763762666123456789} {
-		if got, ok := plainNumber([]byte(text)); !ok || got != want {
-			t.Errorf("%q: %d, %v", text, got, ok)
-		}
-	}
-	for _, text := range []string{"", "-1", "1e3", "9223372036854775808", "99999999999999999999999", "1 "} {
-		if got, ok := plainNumber([]byte(text)); ok {
-			t.Errorf("%q: %d", text, got)
 		}
 	}
 }

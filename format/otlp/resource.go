@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"strings"
 
@@ -48,7 +49,10 @@ func (k *linker) apart(r *resource) {
 	fresh := newLinker(profile.New(k.symbols), k.limits, 0)
 	k.p, k.facts, k.tables, k.byKey, k.comments, k.notes = fresh.p, fresh.facts, nil, fresh.byKey, fresh.comments, notes{}
 	k.begin, k.end, k.resource, k.several, k.common = fresh.begin, fresh.end, nil, false, nil
-	out := Resource{Profiles: int(r.profiles.hi - r.profiles.lo)}
+	out := Resource{}
+	for range r.profiles {
+		out.Profiles++
+	}
 	if out.Err = k.link(r); out.Err == nil {
 		out.Profile = k.finish()
 		out.Profile.CountLost()
@@ -57,24 +61,44 @@ func (k *linker) apart(r *resource) {
 		out.Err = protobuf.Place(out.Err)
 	}
 	out.Attributes = k.resource
-	for _, l := range []profile.Label{{Key: KeyScopeName, Text: r.scopeName}, {Key: KeyScopeVersion, Text: r.scopeVersion}} {
+	name, version := r.scope()
+	for _, l := range []profile.Label{{Key: KeyScopeName, Text: name}, {Key: KeyScopeVersion, Text: version}} {
 		if l.Text != "" {
 			out.Attributes = append(out.Attributes, l)
 		}
 	}
-	out.IDs = k.m.ids(r)
+	out.IDs = r.ids()
 	k.each(out)
 }
 
+// profiles yields the profiles of all scopes.
+func (r *resource) profiles(yield func(p *profileMessage) bool) {
+	for i := range r.Scopes {
+		for j := range r.Scopes[i].Profiles {
+			if !yield(&r.Scopes[i].Profiles[j]) {
+				return
+			}
+		}
+	}
+}
+
+// scope returns name and version of the last scope that has them.
+func (r *resource) scope() (name, version string) {
+	for i := range r.Scopes {
+		s := &r.Scopes[i].Scope
+		name, version = cmp.Or(s.Name, name), cmp.Or(s.Version, version)
+	}
+	return name, version
+}
+
 // ids returns the ids of the profiles of a resource, joined; empty if one has none.
-func (m *message) ids(r *resource) string {
+func (r *resource) ids() string {
 	var all strings.Builder
-	for i := r.profiles.lo; i < r.profiles.hi; i++ {
-		id := m.profiles[i].id
-		if id == "" {
+	for p := range r.profiles {
+		if hexID(p.ID) == "" {
 			return ""
 		}
-		all.WriteString(id)
+		all.Write(p.ID)
 	}
 	return all.String()
 }

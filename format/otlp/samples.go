@@ -19,28 +19,28 @@ type table struct {
 
 // profile adds the samples of one Profile message to the table of its type.
 func (k *linker) profile(x *profileMessage) error {
-	if x.originalFormat != "" {
+	if x.OriginalFormat != "" {
 		k.notes.payloads++
 	}
-	t, err := k.table(k.valueType(x), x.at)
+	t, err := k.table(k.valueType(x), int(x.At.At))
 	if err != nil {
 		return err
 	}
-	if x.period > 0 && x.count > 0 && k.p.Interval == 0 && t.Type.PeriodUnit == "nanoseconds" {
-		k.p.Interval = time.Duration(x.period)
+	if x.Period > 0 && x.Samples > 0 && k.p.Interval == 0 && t.Type.PeriodUnit == "nanoseconds" {
+		k.p.Interval = time.Duration(x.Period)
 	}
-	if x.time != 0 && x.time <= math.MaxInt64 {
-		k.begin, k.end = min(k.begin, int64(x.time)), max(k.end, int64(x.time))
-		if x.duration <= math.MaxInt64-x.time {
-			k.end = max(k.end, int64(x.time+x.duration))
+	if x.Time != 0 && x.Time <= math.MaxInt64 {
+		k.begin, k.end = min(k.begin, int64(x.Time)), max(k.end, int64(x.Time))
+		if x.Duration <= math.MaxInt64-x.Time {
+			k.end = max(k.end, int64(x.Time+x.Duration))
 		}
-	} else if x.duration <= math.MaxInt64 {
-		k.p.Duration = max(k.p.Duration, time.Duration(x.duration))
+	} else if x.Duration <= math.MaxInt64 {
+		k.p.Duration = max(k.p.Duration, time.Duration(x.Duration))
 	}
 	if err := k.head(x); err != nil {
 		return err
 	}
-	t.Grow(x.count)
+	t.Grow(int(x.Samples))
 	return k.m.eachSample(x, func(at, pos, end int) (bool, error) { return k.plainSample(t, at, pos, end) },
 		func(s *sample) error { return k.sample(t, s) })
 }
@@ -62,6 +62,9 @@ func (k *linker) plainSample(t *table, at, pos, end int) (bool, error) {
 				return false, nil
 			}
 			continue
+		}
+		if tag&7 != wire.Bytes {
+			return false, nil // a link
 		}
 		lo, hi, err := wire.Payload(msg, pos, end)
 		if err != nil {
@@ -113,16 +116,10 @@ func (k *linker) whoAt(attributes part, at int) (who, error) {
 		k.last = lastWho{key, w}
 		return w, nil
 	}
-	s := sample{at: at}
-	first := len(k.m.indices)
-	var err error
-	k.m.indices, err = appendIndices(k.m.indices, k.m.content, wire.Field{Type: wire.Bytes, Lo: int(attributes.lo), Hi: int(attributes.hi)})
-	if err != nil {
+	if err := k.m.readIndices(attributes); err != nil {
 		return who{}, err
 	}
-	s.attributes = next(first, len(k.m.indices))
-	w, err := k.who(&s)
-	k.m.indices = k.m.indices[:first]
+	w, err := k.who(&sample{At: protobuf.Position{At: int32(at)}, Attributes: k.m.indices})
 	if short && err == nil {
 		k.bytesWhom[key] = w
 	}
@@ -138,31 +135,31 @@ type lastWho struct {
 // head takes over attributes of a profile that Profile has places for, as the
 // conventions for pprof name them; the others become comments.
 func (k *linker) head(x *profileMessage) error {
-	for _, i := range x.comments {
-		if text := k.m.text(i); text != "" {
-			if err := k.comment("", text, x.at); err != nil {
+	for _, i := range x.Comments {
+		if text := k.m.Tables.text(i); text != "" {
+			if err := k.comment("", text, int(x.At.At)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, i := range k.m.indices[x.attributes.lo:x.attributes.hi] {
+	for _, i := range x.Attributes {
 		a, ok := k.attribute(i)
 		if !ok {
 			continue
 		}
-		switch key, text := k.m.text(a.key), k.m.textOf(&a.value); {
+		switch key, text := k.m.Tables.text(a.Key), k.m.Tables.textOf(&a.Value); {
 		case key == keyDropFrames:
 			k.p.DropFrames = text
 		case key == keyKeepFrames:
 			k.p.KeepFrames = text
 		case key == keyComment:
-			for _, c := range a.value.list {
-				if err := k.comment("", c, x.at); err != nil {
+			for _, c := range a.Value.texts() {
+				if err := k.comment("", c, int(x.At.At)); err != nil {
 					return err
 				}
 			}
 		case text != "":
-			if err := k.comment(key+"=", text, x.at); err != nil {
+			if err := k.comment(key+"=", text, int(x.At.At)); err != nil {
 				return err
 			}
 		}
@@ -210,7 +207,7 @@ func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
 
 // sample adds one sample: a row per timestamp, or one without.
 func (k *linker) sample(t *table, s *sample) error {
-	stack, err := k.stack(s.stack, s.at)
+	stack, err := k.stack(s.Stack, int(s.At.At))
 	if err != nil {
 		return err
 	}
@@ -218,20 +215,20 @@ func (k *linker) sample(t *table, s *sample) error {
 	if err != nil {
 		return err
 	}
-	values, times := k.m.values[s.values.lo:s.values.hi], k.m.times[s.times.lo:s.times.hi]
+	values, times := s.Values, s.Times
 	switch {
 	case len(values) == 0 && len(times) == 0:
 		return nil
 	case len(values) == 0: // each is one event
 		for _, at := range times {
-			if err := k.row(t, stack, w, 1, at, s.at); err != nil {
+			if err := k.row(t, stack, w, 1, at, int(s.At.At)); err != nil {
 				return err
 			}
 		}
 		return nil
 	case len(values) == len(times):
 		for i, v := range values {
-			if err := k.row(t, stack, w, v, times[i], s.at); err != nil {
+			if err := k.row(t, stack, w, v, times[i], int(s.At.At)); err != nil {
 				return err
 			}
 		}
@@ -245,7 +242,7 @@ func (k *linker) sample(t *table, s *sample) error {
 		k.notes.shapes++
 	}
 	for _, v := range values {
-		if err := k.row(t, stack, w, v, at, s.at); err != nil {
+		if err := k.row(t, stack, w, v, at, int(s.At.At)); err != nil {
 			return err
 		}
 	}

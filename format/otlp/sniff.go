@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 )
 
@@ -30,13 +31,13 @@ func Sniff(prefix []byte) bool {
 	}
 	parts := 0
 	for pos < end {
-		f, isCut, ok := sniffed(dataSchema, prefix, pos, end, cut)
+		f, isCut, ok := sniffed(messageType.Message, prefix, pos, end, cut)
 		if !ok {
 			return false
 		}
-		shape := dictionarySchema
+		shape := protobuf.Of[tables]().Message
 		if f.Num == 1 {
-			shape = resourcesSchema
+			shape = protobuf.Of[resource]().Message
 		}
 		n, ok := fits(shape, prefix, f, isCut)
 		if !ok {
@@ -50,7 +51,7 @@ func Sniff(prefix []byte) bool {
 
 // sniffed reads a field that the schema must know. Where the prefix is cut, its
 // last field is: it then ends with the prefix.
-func sniffed(s *schema, msg []byte, pos, end int, cut bool) (f wire.Field, isCut, ok bool) {
+func sniffed(s *protobuf.Message, msg []byte, pos, end int, cut bool) (f wire.Field, isCut, ok bool) {
 	f, err := s.Next(msg, pos, end)
 	if err == nil {
 		return f, false, s.Known(f.Num)
@@ -66,7 +67,7 @@ func sniffed(s *schema, msg []byte, pos, end int, cut bool) (f wire.Field, isCut
 }
 
 // fits counts the fields of a message that the schema knows; any other is no fit.
-func fits(s *schema, msg []byte, f wire.Field, cut bool) (n int, ok bool) {
+func fits(s *protobuf.Message, msg []byte, f wire.Field, cut bool) (n int, ok bool) {
 	for pos := f.Lo; pos < f.Hi; n++ {
 		g, _, ok := sniffed(s, msg, pos, f.Hi, cut)
 		if !ok {

@@ -58,11 +58,11 @@ var typeNames = map[[2]string]string{
 // valueType returns the type of a Profile message. Its period is what one sample
 // stands for, also where samples are counted and the period is a time.
 func (k *linker) valueType(x *profileMessage) profile.ValueType {
-	name, unit := k.m.text(x.sampleType.name), unitName(k.m.text(x.sampleType.unit))
+	name, unit := k.m.Tables.text(x.SampleType.Name), unitName(k.m.Tables.text(x.SampleType.Unit))
 	if unit == "" {
 		unit = "count"
 	}
-	periodName, periodUnit := k.m.text(x.periodType.name), unitName(k.m.text(x.periodType.unit))
+	periodName, periodUnit := k.m.Tables.text(x.PeriodType.Name), unitName(k.m.Tables.text(x.PeriodType.Unit))
 	t := profile.ValueType{Name: name, Unit: unit, Original: name}
 	if known, ok := typeNames[[2]string{name, unit}]; ok {
 		t.Name = known
@@ -73,8 +73,8 @@ func (k *linker) valueType(x *profileMessage) profile.ValueType {
 	if t.Name == "" {
 		t.Name = profile.CPUSamples
 	}
-	if x.period > 0 {
-		t.Period, t.PeriodUnit, t.PeriodName = x.period, periodUnit, periodName
+	if x.Period > 0 {
+		t.Period, t.PeriodUnit, t.PeriodName = x.Period, periodUnit, periodName
 	}
 	return t
 }

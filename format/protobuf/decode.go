@@ -43,10 +43,10 @@ func (t Type[T]) Decode(d *Decoder, v *T, msg []byte) error {
 
 // DecodeAt reads the message that is the payload of a field of msg.
 func (t Type[T]) DecodeAt(d *Decoder, v *T, msg []byte, f Field) error {
-	return d.message(t.Message, unsafe.Pointer(v), msg, &f)
+	return d.message(t.Message, unsafe.Pointer(v), msg, f)
 }
 
-func (d *Decoder) message(m *Message, p unsafe.Pointer, msg []byte, at *wire.Field) error {
+func (d *Decoder) message(m *Message, p unsafe.Pointer, msg []byte, at wire.Field) error {
 	if m.place != nil {
 		*(*Position)(m.place.at(p)) = Position{int32(at.At), int32(at.Lo), int32(at.Hi)}
 	}
@@ -72,13 +72,13 @@ func (d *Decoder) message(m *Message, p unsafe.Pointer, msg []byte, at *wire.Fie
 			if m.which != nil {
 				*(*int)(m.which.at(p)) = x.num
 			}
-			err = d.value(x, x.at(p), msg, &f)
+			err = d.value(x, x.at(p), msg, f)
 		case f.Type == wire.Bytes && x.packed():
 			err = d.packed(x, (*slice)(x.at(p)), msg, f)
 		default:
 			var element unsafe.Pointer
 			if element, err = d.element(x, (*slice)(x.at(p))); err == nil {
-				err = d.value(x, element, msg, &f)
+				err = d.value(x, element, msg, f)
 			}
 		}
 		if err != nil {
@@ -92,7 +92,7 @@ func (d *Decoder) message(m *Message, p unsafe.Pointer, msg []byte, at *wire.Fie
 }
 
 // value reads one value to p.
-func (d *Decoder) value(x *field, p unsafe.Pointer, msg []byte, f *wire.Field) error {
+func (d *Decoder) value(x *field, p unsafe.Pointer, msg []byte, f wire.Field) error {
 	switch x.kind {
 	case int32s, uint32s, enums:
 		*(*int32)(p) = x.int32(f.Value)
@@ -144,7 +144,7 @@ func (d *Decoder) packed(x *field, list *slice, msg []byte, f wire.Field) error 
 		n := wire.Field{}
 		n.Value, pos, err = x.element(msg, pos, f.Hi)
 		if err == nil {
-			err = d.value(x, p, msg, &n)
+			err = d.value(x, p, msg, n)
 		}
 		if err != nil {
 			return err

@@ -24,21 +24,15 @@ import (
 // Translator translates JSON to the binary form, and keeps its buffers.
 type Translator struct {
 	Message *Message
-	Renamed map[string]string             // names that fields had before
-	Refuse  func(key []byte, k Kind) bool // what no message may have; nil: nothing
-	Refused func(at int64) *profile.ParseError
+	Renamed map[string]string                  // names that fields had before
+	Old     func(key []byte, list bool) bool   // whether a key makes it a message that is refused; or nil
+	Refuse  func(at int64) *profile.ParseError // the error of it
 
 	s      jsonscan.Scanner
 	out    []byte
 	wanted int   // a place in out, or -1
 	found  int64 // the place in the JSON text of the message at wanted
 }
-
-// Kind says what the JSON value of a field is.
-type Kind = jsonscan.Kind
-
-// Array is the Kind of lists.
-const Array = jsonscan.Array
 
 // FromJSON translates a message to the binary form; no text is the empty message.
 func (m *Message) FromJSON(text []byte) ([]byte, error) {
@@ -89,11 +83,11 @@ func (j *Translator) message(m *Message, at int) {
 		if !ok {
 			return
 		}
-		f := j.named(m, key)
+		f, kind := j.named(m, key), j.s.Kind()
 		switch {
-		case j.Refuse != nil && j.Refuse(key, j.s.Kind()):
-			j.s.Fail(j.Refused(j.s.Offset()))
-		case f == nil || j.s.Kind() == jsonscan.Null:
+		case j.Old != nil && j.Old(key, kind == jsonscan.Array):
+			j.s.Fail(j.Refuse(j.s.Offset()))
+		case f == nil || kind == jsonscan.Null:
 		case f.packed():
 			j.packed(f)
 		case f.list:
