@@ -32,7 +32,6 @@ const (
 	AsFixed64 = 1 << Fixed64
 	AsBytes   = 1 << Bytes
 	AsFixed32 = 1 << Fixed32
-	AsEither  = AsVarint | AsBytes
 )
 
 // Shape says which wire types the fields of a message may have: a bit set per

@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/wire"
 )
 
-var shape = wire.Shape{1: wire.AsVarint, 2: wire.AsBytes, 3: wire.AsFixed64, 4: wire.AsEither, 5: wire.AsFixed32}
+var shape = wire.Shape{1: wire.AsVarint, 2: wire.AsBytes, 3: wire.AsFixed64, 4: wire.AsVarint | wire.AsBytes, 5: wire.AsFixed32}
 
 // fields reads all fields of a message.
 func fields(msg []byte) (list []wire.Field, err error) {

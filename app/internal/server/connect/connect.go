@@ -1,5 +1,6 @@
 // Package connect serves unary methods of protobuf services over the Connect protocol
-// (https://connectrpc.com/docs/protocol) and over gRPC, from one description.
+// (https://connectrpc.com/docs/protocol) and over gRPC, from one description. SkyWalking's services,
+// whose streams it does not know, take its handler of encoded messages.
 //
 // Messages are structs that package protobuf describes. Over HTTP, clients send
 // `application/proto` or `application/json`; JSON is translated, so that methods know one
@@ -183,7 +184,7 @@ func Handler(full string, handle func(context.Context, []byte) ([]byte, error)) 
 		answer := func(ctx context.Context, _ any) (any, error) {
 			var reply []byte
 			var failed error
-			if err := receive(&message{read: func(msg []byte) { reply, failed = handle(ctx, msg) }}); err != nil {
+			if err := receive(Incoming(func(msg []byte) { reply, failed = handle(ctx, msg) })); err != nil {
 				return nil, err
 			}
 			if failed != nil {
@@ -198,6 +199,9 @@ func Handler(full string, handle func(context.Context, []byte) ([]byte, error)) 
 		return interceptor(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, answer)
 	}
 }
+
+// Incoming is a message to receive over gRPC: its bytes, which are invalid when read returns.
+func Incoming(read func(msg []byte)) any { return &message{read: read} }
 
 // message is an encoded message for gRPC's codec, without a copy. It implements the API of
 // Go's first protobuf version, whose Unmarshal and Marshal the codec calls.

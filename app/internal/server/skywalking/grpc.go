@@ -13,6 +13,7 @@ import (
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/connect"
 )
 
 // Register registers all services.
@@ -37,7 +38,14 @@ func (a *Agents) describe(s *service, name string, current bool) *grpc.ServiceDe
 		switch {
 		case m.current && !current:
 		case m.unary != nil:
-			d.Methods = append(d.Methods, grpc.MethodDesc{MethodName: m.name, Handler: a.unaryHandler(m, full)})
+			d.Methods = append(d.Methods, grpc.MethodDesc{MethodName: m.name,
+				Handler: connect.Handler(full, func(ctx context.Context, msg []byte) ([]byte, error) {
+					reply, err := m.unary(a, ctx, msg)
+					if err != nil {
+						return nil, a.status(full, err)
+					}
+					return proto.Marshal(reply)
+				})})
 		default:
 			d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: m.name, ClientStreams: true, ServerStreams: m.both,
 				Handler: func(_ any, ss grpc.ServerStream) error {
@@ -46,46 +54,6 @@ func (a *Agents) describe(s *service, name string, current bool) *grpc.ServiceDe
 		}
 	}
 	return d
-}
-
-// unaryHandler returns the handler of a method with one request.
-func (a *Agents) unaryHandler(m *method, full string) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any,
-	error) {
-	return func(_ any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-		var reply proto.Message
-		answer := func(ctx context.Context, _ any) (any, error) {
-			var failed error
-			if err := receive(&incoming{handle: func(msg []byte) { reply, failed = m.unary(a, ctx, msg) }}); err != nil {
-				return nil, err
-			}
-			return reply, a.status(full, failed)
-		}
-		if interceptor == nil {
-			return answer(ctx, nil)
-		}
-		// The message is read after the interceptors accept the call.
-		return interceptor(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, answer)
-	}
-}
-
-// incoming passes an encoded message to handle without a copy: the bytes belong to gRPC and
-// are invalid when handle returns. It implements the API of Go's first protobuf version,
-// whose Unmarshal gRPC's codec calls; a codec of our own would apply to the whole server.
-type incoming struct{ handle func(msg []byte) }
-
-// Reset does nothing: every message is handled once.
-func (*incoming) Reset() {}
-
-// String returns nothing; messages are not logged.
-func (*incoming) String() string { return "" }
-
-// ProtoMessage marks it as a message.
-func (*incoming) ProtoMessage() {}
-
-// Unmarshal passes on the bytes.
-func (m *incoming) Unmarshal(msg []byte) error {
-	m.handle(msg)
-	return nil
 }
 
 // call is one stream of a client.
@@ -98,7 +66,7 @@ type call struct {
 // first error of the stream or of handle.
 func (c *call) each(handle func(msg []byte) error) error {
 	var failed error
-	m := &incoming{handle: func(msg []byte) { failed = handle(msg) }}
+	m := connect.Incoming(func(msg []byte) { failed = handle(msg) })
 	for {
 		switch err := c.RecvMsg(m); {
 		case errors.Is(err, io.EOF):
