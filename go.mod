@@ -12,7 +12,7 @@ require (
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity v1.14.1
 	// See azcore.
 	github.com/Azure/azure-sdk-for-go/sdk/storage/azblob v1.8.0
-	// Arrow's IPC format (arrow/ipc), of dendro sql -o arrow. Its Parquet writer would add 29 MB.
+	// Arrow's IPC format (arrow/ipc), of dendro sql -o arrow. Its Parquet writer adds 14 of 128 MB, and writes no Go structs.
 	github.com/apache/arrow-go/v18 v18.8.0
 	// Manifests, schemas and partitions of Iceberg (root package; why not its tables: store/iceberg/DESIGN.md).
 	github.com/apache/iceberg-go v0.7.0

@@ -27,15 +27,26 @@ func (c *coder) fail(format string, args ...any) {
 	}
 }
 
-// finish returns the error, also if bytes are left.
-func (c *coder) finish() error {
-	if c.err == nil && len(c.b) > 0 {
-		c.fail("%d bytes too many", len(c.b))
+// part codes what fill codes, after its length: a reader skips the rest, which it does not know.
+func (c *coder) part(fill func()) {
+	if !c.reading {
+		before := c.b
+		c.b = nil
+		fill()
+		c.b = append(binary.AppendUvarint(before, uint64(len(c.b))), c.b...)
+		return
 	}
-	return c.err
+	n := c.count(0)
+	rest := c.b[n:]
+	c.b = c.b[:n]
+	fill()
+	c.b = rest
 }
 
-// code codes a value by its type: a struct as its exported fields in their order, a
+// appended are how many fields of a struct the first release did not know: it does not send them.
+var appended = map[reflect.Type]int{}
+
+// code codes a value by its type: a struct as a part with its exported fields in their order, a
 // slice as its length and elements, a pointer as a truth value and what it points to.
 // Empty slices and maps are decoded as nil, except []byte.
 func code[T any](c *coder, v *T) { c.value(reflect.ValueOf(v).Elem()) }
@@ -91,11 +102,16 @@ func (c *coder) composite(v reflect.Value) {
 	default:
 		switch v.Kind() {
 		case reflect.Struct:
-			for i := range v.NumField() {
-				if f := v.Field(i); f.CanSet() {
-					c.value(f)
+			c.part(func() {
+				for i := range v.NumField() {
+					if c.reading && len(c.b) == 0 && i >= v.NumField()-appended[v.Type()] {
+						return
+					}
+					if f := v.Field(i); f.CanSet() {
+						c.value(f)
+					}
 				}
-			}
+			})
 		case reflect.Array:
 			for i := range v.Len() {
 				c.value(v.Index(i))

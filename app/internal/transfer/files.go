@@ -40,8 +40,8 @@ func ReadFiles(r io.Reader) (files []*store.File, opts store.PutOptions, err err
 		default:
 			c.fail("frame of kind %d among files", kind)
 		}
-		if err := c.finish(); err != nil {
-			return nil, opts, err
+		if c.err != nil {
+			return nil, opts, c.err
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (c *coder) file(v *store.File, fs *forests) {
 		if c.reading {
 			*r = &store.Record{}
 		}
-		c.record(*r, fs)
+		c.part(func() { c.record(*r, fs) })
 	})
 }
 
@@ -93,8 +93,10 @@ func (c *coder) record(v *store.Record, fs *forests) {
 	f := fs.next(c, v.Forest)
 	f.vector(c, &v.Self)
 	list(c, &v.Modes, func(m *store.ModeVector) {
-		code(c, &m.Mode)
-		f.vector(c, &m.Vector)
+		c.part(func() {
+			code(c, &m.Mode)
+			f.vector(c, &m.Vector)
+		})
 	})
 	f.rawNames(c, &v.RawNames)
 	if c.reading {

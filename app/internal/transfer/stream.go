@@ -50,7 +50,7 @@ func chunks[T any](m *reader, in io.Closer, chunk func(*coder, *T)) iter.Seq2[T,
 				err = fmt.Errorf("%w: frame of kind %d in a stream", ErrMalformed, kind)
 			default:
 				chunk(c, &v)
-				err = c.finish()
+				err = c.err
 			}
 			if err != nil {
 				yield(zero, err)

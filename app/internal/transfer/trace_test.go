@@ -115,18 +115,22 @@ func TestStacksTravelOnce(t *testing.T) {
 	}
 }
 
-func FuzzReadSampled(f *testing.F) {
+// sampled is something of everything.
+func sampled() *Sampled {
 	forest := new(calltree.Forest)
 	a := forest.Path(calltree.NoNode, forest.Function(profile.Function{Name: "A"}))
 	b := forest.Path(a, forest.Function(profile.Function{Name: "B"}))
-	var seed bytes.Buffer
-	err := WriteSampled(&seed, noFlush, &Sampled{Tasks: []traceprof.Task{{ID: "t", Period: 10}},
+	return &Sampled{Tasks: []traceprof.Task{{ID: "t", Period: 10}},
 		Segments: []traceprof.Segment{{ID: "s", Raw: []byte("raw")}}, Snapshots: each([]traceprof.Snapshots{
 			{Task: "t", Segment: "s", Stacks: forest, Sequence: []int32{0, 1}, Time: []int64{5, 6}, Path: []int32{a, b}},
 			{Task: "t", Segment: "g", Language: traceprof.GoProfiles, Stacks: forest, Sequence: []int32{-1}, Time: []int64{5}, Path: []int32{-1},
 				Count: []int64{2}, Nanos: []int64{9}},
-		})})
-	if err != nil {
+		})}
+}
+
+func FuzzReadSampled(f *testing.F) {
+	var seed bytes.Buffer
+	if err := WriteSampled(&seed, noFlush, sampled()); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(seed.Bytes())

@@ -12,21 +12,18 @@
 // never taken for a short one, and a stream that fails has the error.
 // A frame has numbers as varints, texts after their length (any bytes: names need not
 // be UTF-8) and indexes as differences. Structs are coded by their Go types, field by
-// field (coder.go): a change of a type in the contract changes the format, and a test
-// demands another Version for it.
+// field, after their length (coder.go).
+//
+// Programs of several versions understand each other: fields are only appended to structs and
+// frames, and kinds of frames only added. A reader skips what it does not know; a field that the
+// writer did not know is zero. A test holds the types to a recorded list, and reads a recorded
+// message. Another Version is for what must not be skipped. (Package gob would do the same, but
+// takes a byte for a struct of any size: it is not made for input that is not trusted.)
 //
 // The input is not trusted: memory grows with the bytes received, every index is checked
 // against its table, and what does not fit is ErrMalformed.
 //
-// The package knows neither HTTP nor engines. Version history:
-//
-//	1  the first
-//	2  profiles and records say whether their value type is the default of the file
-//	3  metrics have their measurements and their error
-//	4  values coded by their types
-//	5  segments and snapshots have the time of their arrival
-//	6  only files, what became of them, and what was sampled
-//	7  a forest grows with the files that use it, as stacks do with their snapshots
+// The package knows neither HTTP nor engines.
 package transfer
 
 import (
@@ -41,7 +38,7 @@ import (
 )
 
 // Version is the version of the format that this package writes and reads.
-const Version = 7
+const Version = 1
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"
@@ -73,7 +70,7 @@ var (
 	// ErrMalformed: the bytes are not a message, or contradict themselves.
 	ErrMalformed = errors.New("malformed transfer")
 	// ErrVersion: the message is of another version.
-	ErrVersion = errors.New("client and server have different versions of the protocol: use the same version of dendro for both")
+	ErrVersion = errors.New("client and server have different versions of the protocol: update the older one")
 )
 
 const magic = "DNDR"
@@ -151,6 +148,14 @@ func (r *reader) next() (kind byte, c *coder, err error) {
 	if r.done {
 		return frameEnd, &coder{reading: true}, nil
 	}
+	for kind, c, err = r.frame(); err == nil && kind > frameFile; { // of a later version
+		kind, c, err = r.frame()
+	}
+	return kind, c, err
+}
+
+// frame returns the next frame of any kind.
+func (r *reader) frame() (kind byte, c *coder, err error) {
 	if !r.begun {
 		if err := r.begin(); err != nil {
 			return 0, nil, err
@@ -218,5 +223,5 @@ func (r *reader) expect(want byte, fill func(*coder)) error {
 		return fmt.Errorf("%w: frame of kind %d instead of %d", ErrMalformed, kind, want)
 	}
 	fill(c)
-	return c.finish()
+	return c.err
 }

@@ -2,13 +2,16 @@ package transfer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,12 +32,14 @@ func anyText(t *rapid.T) string {
 	return string(rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "text"))
 }
 
-var update = flag.Bool("update", false, "rewrite testdata/format.txt")
+var update = flag.Bool("update", false, "record the format and messages of this version in testdata")
 
-// TestFormat demands another Version when a type changes whose values are messages.
+// TestFormat lets types whose values are messages change by fields at the end only, which
+// appended counts: programs of the first release skip them, and do not send them.
 func TestFormat(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version %d\n", Version)
+	types := map[string]reflect.Type{}
 	seen := map[reflect.Type]bool{}
 	var describe func(reflect.Type)
 	describe = func(typ reflect.Type) {
@@ -46,6 +51,7 @@ func TestFormat(t *testing.T) {
 				return
 			}
 			seen[typ] = true
+			types[typ.String()] = typ
 			fmt.Fprintf(&b, "%s:", typ)
 			for i := range typ.NumField() {
 				fmt.Fprintf(&b, " %s %s;", typ.Field(i).Name, typ.Field(i).Type)
@@ -71,8 +77,144 @@ func TestFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("a type of the format changed: raise Version, describe it there, and run this test with -update\n%s", d)
+	now := map[string]string{}
+	for line := range strings.Lines(b.String()) {
+		typ, fields, _ := strings.Cut(strings.TrimSpace(line), ":")
+		now[typ] = fields
+	}
+	for line := range strings.Lines(string(want)) {
+		typ, fields, _ := strings.Cut(strings.TrimSpace(line), ":")
+		more, ok := strings.CutPrefix(now[typ], fields)
+		if n := strings.Count(more, ";"); !ok || types[typ] != nil && n != appended[types[typ]] {
+			t.Errorf("%s was%s and is%s: append fields only, and count them in the variable appended", typ, fields, now[typ])
+		}
+	}
+}
+
+// recorded returns a message of the first release.
+func recorded(t *testing.T, name string, write func(io.Writer) error) []byte {
+	t.Helper()
+	name = filepath.Join("testdata", name)
+	if *update {
+		var b bytes.Buffer
+		if err := errors.Join(write(&b), os.WriteFile(name, b.Bytes(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	message, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
+
+// later returns a message as a later version may write it: with more in every frame, and with
+// frames of another kind.
+func later(t *testing.T, message []byte) []byte {
+	t.Helper()
+	out := bytes.Clone(message[:len(magic)+1])
+	for rest := message[len(magic)+1:]; len(rest) > 0; {
+		kind := rest[0]
+		n, size := binary.Uvarint(rest[1:])
+		content := rest[1+size : 1+size+int(n)]
+		rest = rest[1+size+int(n):]
+		out = append(out, frameFile+5, 3, 'n', 'e', 'w', kind)
+		out = append(append(binary.AppendUvarint(out, n+6), content...), "future"...)
+	}
+	return out
+}
+
+// TestRecorded reads what the first release wrote, and what a later one may write.
+func TestRecorded(t *testing.T) {
+	sent := files()
+	message := recorded(t, "files.message", func(w io.Writer) error {
+		return WriteFiles(w, sent, store.PutOptions{Conflict: store.Add, Rules: "r"})
+	})
+	for what, message := range map[string][]byte{"the first release": message, "a later version": later(t, message)} {
+		got, opts, err := ReadFiles(bytes.NewReader(message))
+		if err != nil || opts != (store.PutOptions{Conflict: store.Add, Rules: "r"}) || len(got) != len(sent) {
+			t.Fatalf("%s: %d files, %+v, %v", what, len(got), opts, err)
+		}
+		for i := range sent {
+			if d := cmp.Diff(described(sent[i]), described(got[i])); d != "" {
+				t.Errorf("%s: file %d: %s", what, i, d)
+			}
+		}
+	}
+	outcomes := []store.Outcome{{Stored: 1, Unchanged: 2}, {Err: store.ErrNoSpace}}
+	message = recorded(t, "outcomes.message", func(w io.Writer) error { return WriteOutcomes(w, outcomes) })
+	for what, message := range map[string][]byte{"the first release": message, "a later version": later(t, message)} {
+		got, err := ReadOutcomes(bytes.NewReader(message))
+		if err != nil || len(got) != 2 || got[0] != outcomes[0] || !errors.Is(got[1].Err, store.ErrNoSpace) {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
+	samples := sampled()
+	message = recorded(t, "sampled.message", func(w io.Writer) error { return WriteSampled(w, noFlush, sampled()) })
+	for what, message := range map[string][]byte{"the first release": message, "a later version": later(t, message)} {
+		got, err := ReadSampled(io.NopCloser(bytes.NewReader(message)))
+		if err != nil {
+			t.Fatal(what, err)
+		}
+		if d := cmp.Diff(samples.Tasks, got.Tasks) + cmp.Diff(samples.Segments, got.Segments); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+		var was, is []string
+		for _, x := range []struct {
+			s    *Sampled
+			list *[]string
+		}{{samples, &was}, {got, &is}} {
+			for s, err := range x.s.Snapshots {
+				if err != nil {
+					t.Fatal(what, err)
+				}
+				*x.list = append(*x.list, draw(&s))
+			}
+		}
+		if !slices.Equal(was, is) {
+			t.Error(what, cmp.Diff(was, is))
+		}
+	}
+}
+
+// before and after are a struct and what a later version made of it.
+type (
+	before struct {
+		A int
+		B string
+	}
+	after struct {
+		A int
+		B string
+		C []string
+		D *before
+	}
+)
+
+// TestAppendedFields: a reader skips the fields that it does not know, also of elements of a list,
+// and those that the writer did not know are zero. What is cut is an error all the same.
+func TestAppendedFields(t *testing.T) {
+	appended[reflect.TypeFor[after]()] = 2
+	defer delete(appended, reflect.TypeFor[after]())
+	w := &coder{}
+	code(w, &[]after{{1, "a", []string{"x"}, &before{9, "z"}}, {2, "b", nil, nil}})
+	var old []before
+	r := &coder{reading: true, b: w.b}
+	if code(r, &old); r.err != nil || len(r.b) > 0 || !slices.Equal(old, []before{{1, "a"}, {2, "b"}}) {
+		t.Errorf("%+v, %v", old, r.err)
+	}
+	w = &coder{}
+	code(w, &old)
+	var current []after
+	r = &coder{reading: true, b: w.b}
+	if code(r, &current); r.err != nil || !reflect.DeepEqual(current, []after{{A: 1, B: "a"}, {A: 2, B: "b"}}) {
+		t.Errorf("%+v, %v", current, r.err)
+	}
+	for _, cut := range []string{"\x01\x00", "\x01\x01\x02", "\x01\x05\x02"} { // of one element, nothing, A, and less than it says
+		r := &coder{reading: true, b: []byte(cut)}
+		if code(r, &current); !errors.Is(r.err, ErrMalformed) {
+			t.Errorf("%q: %+v, %v", cut, current, r.err)
+		}
 	}
 }
 
