@@ -272,7 +272,9 @@ func Difference(v float64, unit string, scale int) string {
 // hold it: pricing.matchRule, SqlJoin$Dao.query.
 func ShortName(name string) string {
 	end := len(name)
-	if at := strings.IndexAny(name, "[("); at > 0 && name[at-1] != '.' {
+	if at := strings.Index(name, " ("); at > 0 {
+		end = at // the file of `(anonymous) (lib/cart.js)`
+	} else if at := strings.IndexAny(name, "[("); at > 0 && name[at-1] != '.' {
 		end = at // arguments and type parameters have packages too
 	}
 	if at := strings.LastIndexByte(name[:end], '/'); at >= 0 {

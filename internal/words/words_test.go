@@ -128,6 +128,8 @@ func TestShortName(t *testing.T) {
 		"main":                                   "main",
 		"main.(*Money).UnmarshalJSON":            "main.(*Money).UnmarshalJSON",
 		"operator new(unsigned long)":            "operator new(unsigned long)",
+		"(anonymous) (lib/stringify.js)":         "(anonymous) (lib/stringify.js)",
+		"value (node:internal/abort_controller)": "value (node:internal/abort_controller)",
 	} {
 		if got := ShortName(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -59,7 +59,10 @@ func TestRunnerOf(t *testing.T) {
 func TestCommandName(t *testing.T) {
 	for line, want := range map[string]string{"python3 -X dev bench/sort.py 10": "sort", "python -m shop.prices x": "shop.prices",
 		"./bin/compress big.txt": "compress",
-		"node --expose-gc b.mjs": "b", "java -cp x Main": "java", "sh run.sh": "run"} {
+		"node --expose-gc b.mjs": "b", "java -cp x Main": "Main", "sh run.sh": "run",
+		"java -Xmx1g -cp shop.jar com.acme.One 3 a.txt": "com.acme.One", "java -classpath shop.jar com.acme.Two": "com.acme.Two",
+		"java -jar target/shop.jar x": "shop", "java -p mods -m shop/com.acme.Main": "com.acme.Main", "java src/Shop.java 1": "Shop",
+		"java @options": "java"} {
 		if got := commandName(strings.Fields(line)); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
@@ -112,14 +115,16 @@ func TestBlocks(t *testing.T) {
 // named alike in every work tree.
 func TestPySpyKeeps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu")
-	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"/tmp/tree/bench/../a.py","line":1},{"name":"round","file":"/tmp/treeother/b.py"},{"name":"native"}]},
-		"profiles":[{"type":"sampled","unit":"seconds","startValue":0.0,"endValue":0.3,"samples":[[0],[0,1],[0],[0,1]],"weights":[1,2,3,4]}]}`})
-	got, _, err := pySpy{}.finish(t.Context(), &Session{root: "/tmp/tree"}, file, func(stack string) bool { return stack == "main (/tmp/tree/bench/../a.py);round (/tmp/treeother/b.py);" })
+	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"/tmp/tree/bench/../a.py","line":1},{"name":"round","file":"/tmp/treeother/b.py"},{"name":"native"},{"name":"_multicall","file":"/x/pluggy/_callers.py"},{"name":"runner","file":"/x/pytest_benchmark/fixture.py"}]},
+		"profiles":[{"type":"sampled","unit":"seconds","startValue":0.0,"endValue":0.3,"samples":[[0],[0,1],[0],[3,4,0,1]],"weights":[1,2,3,4]}]}`})
+	got, _, err := pySpy{}.finish(t.Context(), &Session{root: "/tmp/tree"}, file, func(stack string) bool {
+		return strings.HasSuffix(stack, "main (/tmp/tree/bench/../a.py);round (/tmp/treeother/b.py);")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	data, _ := os.ReadFile(got)
-	for _, want := range []string{`"samples":[[0,1],[0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"file":"a.py"`,
+	for _, want := range []string{`"samples":[[0,1],[4,0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"file":"a.py"`,
 		`"file":"/tmp/treeother/b.py"`, `{"name":"native"}`, `"endValue":0.3`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no %s in %s", want, data)

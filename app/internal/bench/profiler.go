@@ -259,7 +259,9 @@ func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(stri
 	return file, 0, err
 }
 
-// keepSamples leaves out the samples of a profile of speedscope that keep (nil: all) does not want.
+// keepSamples leaves out the samples of a profile of speedscope that keep (nil: all) does not want,
+// and of others the frames above the function that runs rounds: how pytest calls it is no work of
+// the benchmark's.
 func keepSamples(profile map[string]json.RawMessage, frames []string, keep func(stack string) bool) error {
 	if keep == nil {
 		return nil
@@ -275,13 +277,17 @@ func keepSamples(profile map[string]json.RawMessage, frames []string, keep func(
 	n := 0
 	for i, stack := range samples {
 		var text strings.Builder
-		for _, frame := range stack {
+		from := 0
+		for k, frame := range stack {
 			if frame >= 0 && frame < len(frames) {
 				text.WriteString(frames[frame])
+				if pytestRounds.MatchString(frames[frame]) {
+					from = k
+				}
 			}
 		}
 		if keep(text.String()) {
-			samples[n], weights[n] = stack, weights[i]
+			samples[n], weights[n] = stack[from:], weights[i]
 			n++
 		}
 	}

@@ -11,8 +11,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // pytest runs the tests that use pytest-benchmark, each in a process of its own. Its result
@@ -44,6 +47,13 @@ func pytestCommand(args []string) []string {
 var onePlugin []byte
 
 const onePluginName = "dendro_one_benchmark"
+
+// cpuTimer is the argument with which pytest-benchmark measures CPU time: on a busy machine other
+// programs take most of the wall time, and so of the number of rounds that it finds.
+const cpuTimer = "--benchmark-timer=time.process_time"
+
+// pytestRounds finds the frame, as text, of the function of pytest-benchmark that runs rounds.
+var pytestRounds = regexp.MustCompile(`runner \([^;]*pytest_benchmark[^;]*\);`)
 
 // pytestWith returns the command with more arguments and the plugin. In an environment of its own
 // (Place.Env), pytest is the one that this environment's Python has.
@@ -91,6 +101,7 @@ func preparePytest(ctx context.Context, s *Session) ([]Benchmark, error) {
 func recordPytest(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
 	results, file := filepath.Join(dir, "results.json"), filepath.Join(dir, "cpu")
 	p := s.pytestWith("--benchmark-json=" + results)
+	p.env = append(p.env, "PYTEST_ADDOPTS="+strings.TrimSpace(os.Getenv("PYTEST_ADDOPTS")+" "+cpuTimer)) // the user's arguments decide
 	var env []string
 	p.args, env = s.profiler.wrap(p.args, file)
 	p.env, p.out = append(append(p.env, env...), "DENDRO_NODE="+b.args[0]), s.Results
@@ -98,8 +109,7 @@ func recordPytest(ctx context.Context, s *Session, b *Benchmark, dir string) (r 
 		return r, err
 	}
 	file, _, err = s.profiler.finish(ctx, s, file, func(stack string) bool {
-		return strings.Contains(stack, "runner (") && strings.Contains(stack, "pytest_benchmark") &&
-			!strings.Contains(stack, "_calibrate_timer") ||
+		return pytestRounds.MatchString(stack) && !strings.Contains(stack, "_calibrate_timer") ||
 			strings.Contains(stack, "_bootstrap (") // another thread
 	})
 	if err != nil {
@@ -113,9 +123,12 @@ func recordPytest(ctx context.Context, s *Session, b *Benchmark, dir string) (r 
 	var doc struct {
 		Benchmarks []struct {
 			Fullname string
-			Options  struct{ Warmup any } // false, or the number of rounds
-			Stats    struct {
-				Median             float64
+			Options  struct {
+				Warmup any // false, or the number of rounds
+				Timer  string
+			}
+			Stats struct {
+				Median, Mean       float64
 				Rounds, Iterations int
 			}
 		}
@@ -127,7 +140,11 @@ func recordPytest(ctx context.Context, s *Session, b *Benchmark, dir string) (r 
 		if x.Fullname == b.args[0] && x.Stats.Rounds > 0 {
 			warm, _ := x.Options.Warmup.(float64)
 			n := float64(x.Stats.Rounds*max(1, x.Stats.Iterations)) + warm
-			r.Label = b.label(n, warm > 0, timePerOp(x.Stats.Median*1e9, x.Stats.Rounds))
+			m := timePerOp(x.Stats.Median*1e9, x.Stats.Rounds)
+			if strings.HasSuffix(cpuTimer, x.Options.Timer) {
+				m.Name, m.Mean = testrun.CPUTimeMetric, x.Stats.Mean*1e9 // of all rounds, which the profile has
+			}
+			r.Label = b.label(n, warm > 0, m)
 			return r, nil
 		}
 	}

@@ -34,9 +34,13 @@ var pythonName = regexp.MustCompile(`^(?:python|pypy)[\d.]*$`)
 
 func isPython(args []string) bool { return pythonName.MatchString(base(args)) }
 
-// commandName names a command by the script or JAR of an interpreter, or by its program.
+// commandName names a command by the script of an interpreter, by the main class or the JAR of
+// java, or by its program.
 func commandName(args []string) string {
-	interpreted := isPython(args) || base(args) == "node" || base(args) == "java" ||
+	if base(args) == "java" {
+		return javaName(args)
+	}
+	interpreted := isPython(args) || base(args) == "node" ||
 		slices.Contains(words("sh bash ruby perl php Rscript"), base(args))
 	for i, arg := range args[1:] {
 		if !interpreted {
@@ -47,6 +51,24 @@ func commandName(args []string) string {
 		}
 		if ext := filepath.Ext(arg); !strings.HasPrefix(arg, "-") && len(ext) > 1 {
 			return strings.TrimSuffix(filepath.Base(arg), ext)
+		}
+	}
+	return base(args)
+}
+
+// javaValues are the options of java whose value is the next argument.
+var javaValues = words("-cp -classpath --class-path -p --module-path --upgrade-module-path --add-modules --limit-modules " +
+	"--add-exports --add-opens --add-reads --enable-native-access --source")
+
+func javaName(args []string) string {
+	for i := 1; i < len(args); i++ {
+		switch arg := args[i]; {
+		case slices.Contains(javaValues, arg):
+			i++
+		case (arg == "-jar" || arg == "-m" || arg == "--module") && i+1 < len(args):
+			return strings.TrimSuffix(filepath.Base(args[i+1]), ".jar") // of a module its class, if it is named
+		case !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "@"):
+			return strings.TrimSuffix(strings.TrimSuffix(arg[strings.LastIndexByte(arg, '/')+1:], ".java"), ".class")
 		}
 	}
 	return base(args)
