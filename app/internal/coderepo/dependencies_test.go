@@ -29,6 +29,11 @@ func TestLockFiles(t *testing.T) {
 		{"yarn.lock", "a@^1.0.0:\n  version \"1.0.1\"\n\n\"@s/c@^3\", \"@s/c@^3.1\":\n  version \"3.2.0\"\n", "@s/c 3.2.0, a 1.0.1"},
 		{"pnpm-lock.yaml", "packages:\n\n  a@1.0.1:\n    resolution: {}\n\n  '@s/c@3.2.0(x@1)':\n    resolution: {}\n", "@s/c 3.2.0, a 1.0.1"},
 		{"requirements-dev.txt", "# all\nPyYAML==6.0.1  # yaml\nrequests[security] == 2.31.0 ; python_version > '3'\nnumpy>=1\n", "PyYAML 6.0.1, requests 2.31.0"},
+		{"pyproject.toml", "[project]\nversion = \"1.0\"\nrequires-python = \"==3.12\"\ndependencies = [\n  \"jsonschema==4.23.0\",\n" +
+			"  'requests[security] == 2.31.0 ; x', \"numpy>=1\",\n]\n[project.optional-dependencies]\ntest = [\"pytest==8.1\"]\n",
+			"jsonschema 4.23.0, pytest 8.1, requests 2.31.0"},
+		{"pyproject.toml", "[tool.poetry]\nversion = \"1.0\"\n[tool.poetry.dependencies]\npython = \"3.11\"\nattrs = \"23.1.0\"\nyarl = \"^1.9\"\n" +
+			"xmltodict = { version = \"==0.13.0\", optional = true }\n[tool.black]\nline-length = \"100\"\n", "attrs 23.1.0, xmltodict 0.13.0"},
 		{"poetry.lock", "[[package]]\nname = \"attrs\"\nversion = \"23.1.0\"\ndescription = \"x\"\n", "attrs 23.1.0"},
 		{"Cargo.lock", "version = 3\n\n[[package]]\nname = \"serde\"\nversion = \"1.0.1\"\n", "serde 1.0.1"},
 	} {

@@ -3,6 +3,7 @@ package coderepo
 import (
 	"encoding/json"
 	"encoding/xml"
+	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -49,9 +50,36 @@ var lockFiles = []lockFile{
 	{named("yarn.lock"), ofJS, lines(regexp.MustCompile(`(?m)^"?(@?[^@\s"]+)@[^\n]*:\n\s+version:? "?([\w.+-]+)"?`))},
 	{named("pnpm-lock.yaml"), ofJS, lines(regexp.MustCompile(`(?m)^\s+'?/?(@?[^@\s'/]+(?:/[^@\s'/]+)?)@(\d[\w.+-]*)[^\n]*:\s*$`))},
 	{named("requirements*.txt", "constraints*.txt"), ofPython,
-		lines(regexp.MustCompile(`(?m)^\s*([\w.-]+)(?:\[[^\]]*\])?\s*==\s*([\w.+!-]+)`))},
+		lines(regexp.MustCompile(`(?m)^\s*` + pinned))},
+	{named("pyproject.toml"), ofPython, parsePyproject},
 	{named("poetry.lock", "uv.lock", "pdm.lock"), ofPython, lines(tomlPackage)},
 	{named("Cargo.lock"), ofRust, lines(tomlPackage)},
+}
+
+// pinned is a requirement of pip for one version: `requests[security]==2.31.0`.
+const pinned = `([\w.-]+)(?:\[[^\]]*\])?\s*===?\s*([\w.+!-]+)`
+
+var (
+	quotedPin = lines(regexp.MustCompile(`["']` + pinned))                                                              // of [project]
+	poetryPin = lines(regexp.MustCompile(`(?m)^([\w.-]+)\s*=\s*(?:\{.*\bversion\s*=\s*)?["'](?:==)?(\d[\w.+!-]*)["']`)) // of Poetry
+	tomlTable = regexp.MustCompile(`(?m)^\[([^\[\]\n]+)\]`)
+)
+
+// parsePyproject reads the packages for which a pyproject.toml wants one version.
+func parsePyproject(data []byte) map[string]string {
+	versions := quotedPin(data)
+	tables := tomlTable.FindAllSubmatchIndex(data, -1)
+	for i, at := range tables {
+		end := len(data)
+		if i+1 < len(tables) {
+			end = tables[i+1][0]
+		}
+		if table := string(data[at[2]:at[3]]); strings.HasPrefix(table, "tool.poetry.") && strings.HasSuffix(table, "dependencies") {
+			maps.Copy(versions, poetryPin(data[at[1]:end]))
+		}
+	}
+	delete(versions, "python")
+	return versions
 }
 
 var tomlPackage = regexp.MustCompile(`(?m)^\[\[package\]\]\s*\nname = "([^"]+)"\s*\nversion = "([^"]+)"`)
