@@ -42,6 +42,8 @@ type Benchmark struct {
 
 	dir  string   // working directory; empty: the session's
 	args []string // that select it
+
+	settled bool // Operations stay
 }
 
 // Recorded are the profiles of one benchmark, or of several that only their files tell
@@ -146,6 +148,18 @@ func (s *Session) Record(ctx context.Context, b *Benchmark, dir string) (Recorde
 		}
 	}
 	return r, nil
+}
+
+// other returns the benchmark of the other side; nil: it has none.
+func (s *Session) other(b *Benchmark) *Benchmark {
+	if s.like == nil {
+		return nil
+	}
+	at := slices.IndexFunc(s.like.Benchmarks, func(x Benchmark) bool { return x.Group == b.Group && x.Name == b.Name })
+	if at < 0 {
+		return nil
+	}
+	return &s.like.Benchmarks[at]
 }
 
 // UsageError is a command that cannot be recorded as it is given, and why.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -124,6 +125,46 @@ func TestGoCalibrates(t *testing.T) {
 	again, err := Open(t.Context(), s.args, Place{Dir: dir, Scratch: t.TempDir(), Like: s}, s.Options)
 	if err != nil || again.Benchmarks[0].Operations != s.Benchmarks[0].Operations {
 		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// TestGoSettles: a benchmark that gets little CPU time, as on a busy machine, is recorded with more
+// operations from the first run on, and so is the other side.
+func TestGoSettles(t *testing.T) {
+	for n, want := range map[time.Duration]int64{time.Second: 100, 800 * time.Millisecond: 100, 500 * time.Millisecond: 200,
+		time.Millisecond: 400, 0: 400} {
+		if got := settle(100, time.Second, n); got != want {
+			t.Errorf("100 operations in %v: %d, want %d", n, got, want)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"go.mod":    "module example.com/m\n\ngo 1.26\n",
+		"a_test.go": "package a\n\nimport (\"testing\"; \"time\")\n\nfunc BenchmarkSleep(b *testing.B) { for b.Loop() { time.Sleep(10*time.Millisecond) } }\n",
+	})
+	var out bytes.Buffer
+	s, err := open(t, dir, "go test -benchtime 200ms .", Options{Results: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := Open(t.Context(), s.args, Place{Dir: dir, Scratch: t.TempDir(), Like: s}, s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Benchmarks[0].Operations
+	for range 2 {
+		for _, side := range []*Session{s, head} {
+			r, err := side.Record(t.Context(), &side.Benchmarks[0], t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, _ := testrun.Operations(r.Label.Metrics); n != float64(round(float64(mostLonger*before))) {
+				t.Errorf("%v operations, of %d by wall time", n, before)
+			}
+		}
+	}
+	if n := strings.Count(out.String(), "ns/op"); n != 4 {
+		t.Errorf("%d results of 4 runs", n)
 	}
 }
 
