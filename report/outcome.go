@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/metrics"
@@ -29,7 +31,7 @@ const (
 type Outcome struct {
 	Status Status `json:"status"`
 	Says   string `json:"says"`             // the status and what it rests on, as people read it
-	Reason string `json:"reason,omitempty"` // why there is no comparison
+	Reason string `json:"reason,omitempty"` // why there is no comparison, or what limits it
 	// Detectable is the smallest change that would have been seen in 80% of cases, as a share of
 	// the program, in a function of 5%; 0: nothing was compared.
 	Detectable float64 `json:"detectable,omitempty"`
@@ -91,6 +93,8 @@ func (j *judged) outcome() Outcome {
 		for _, b := range j.types {
 			if text := uncounted(b); text != "" {
 				o.Status, o.Reason = Unknown, text
+			} else if o.Status == Unchanged && len(b.Analyses) > 0 {
+				o.Reason = cmp.Or(o.Reason, differing(b.Analyses[0].Differ))
 			}
 		}
 	}
@@ -122,6 +126,14 @@ func sharesOnly(by, shifted float64) string {
 	return fmt.Sprintf("samples per run %s by %s; shares were compared: give --operations or a metric", how, words.Percent(by))
 }
 
+// differing says by which factor the runs differ that were compared with; empty: by none worth a word.
+func differing(factor float64) string {
+	if factor == 0 {
+		return ""
+	}
+	return fmt.Sprintf("runs of the base differ by a factor of %.1f per operation", factor)
+}
+
 // beyondHistory says that a metric changed and no finding does.
 const beyondHistory = "is beyond its history: no place is certain"
 
@@ -151,7 +163,7 @@ func (o *Outcome) says() string {
 		n := 1 + o.More
 		return fmt.Sprintf("%s (%d %s)", s, n, words.Plural(n, "change"))
 	case o.Status == Unchanged && o.Detectable > 0:
-		return s + ": would have seen " + words.Percent(o.Detectable)
+		return s + ": would have seen " + words.Percent(o.Detectable) + strings.TrimSuffix(", "+o.Reason, ", ")
 	case o.Reason != "":
 		return s + ": " + o.Reason
 	}
@@ -211,7 +223,10 @@ func (s *Standing) Outcome() Outcome {
 		}
 		o.Says = fmt.Sprintf("%s%s (%d open %s%s)", o.Status, suspect, n, words.Plural(n, "change"), s.pair())
 	case o.Status == Unchanged && o.Detectable > 0:
-		o.Says = string(o.Status) + ": would have seen " + words.Percent(o.Detectable)
+		for i := range s.Lines {
+			o.Reason = cmp.Or(o.Reason, differing(s.Lines[i].Differ))
+		}
+		o.Says = o.says()
 		if w := s.Worse; w != nil { // no place is certain, and no surface may say that nothing is worse
 			o.Says += fmt.Sprintf(", but %s %s, p %.2g", words.Clean(w.Metric), words.SignedPercent(w.Change), w.P)
 		}

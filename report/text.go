@@ -312,7 +312,7 @@ func (c *Compared) Remarks() []string {
 		list = append(list, fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
 	}
 	if len(c.Analyses) > 0 && c.Analyses[0].Differ > 0 {
-		list = append(list, fmt.Sprintf("runs of the base differ by a factor of %.1f per operation: smaller changes do not show", c.Analyses[0].Differ))
+		list = append(list, differing(c.Analyses[0].Differ)+": smaller changes do not show")
 	}
 	if len(c.Analyses) > 0 && c.Analyses[0].Noisy > 1 {
 		a := c.Analyses[0]

@@ -30,7 +30,7 @@ import (
 )
 
 // Method is the version of the method. A verdict of another version is computed again.
-const Method = 6
+const Method = 7
 
 // State is the stage of a change: stated once, sure, over, or accepted.
 type State string
@@ -163,7 +163,9 @@ type Verdict struct {
 	// that is a cost: Unchanged rests on shares (regression.Analysis).
 	Uncounted float64 `json:"uncounted,omitempty"`
 	// Shifted is the same of the shares of a program of two functions.
-	Shifted float64  `json:"shifted,omitempty"`
+	Shifted float64 `json:"shifted,omitempty"`
+	// Differ is the factor by which the runs differ that the newest ones were compared with.
+	Differ  float64  `json:"differ,omitempty"`
 	Weather *Weather `json:"weather,omitempty"` // of the newest run
 
 	// Changes are the open ones, newest onset first, then passing ones, then the ended ones.

@@ -82,9 +82,10 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 	return found, nil
 }
 
-// uncounted returns by how much the samples per run, and shares that tell nothing, changed in the
-// newest runs, as many of them as differ most from those of the level before. T is not yet in the level.
-func (w *walker) uncounted(t int) (by, shifted float64) {
+// limits returns by how much the samples per run, and shares that tell nothing, changed in the
+// newest runs, as many of them as differ most from those of the level before, and the factor by which
+// these differ. T is not yet in the level.
+func (w *walker) limits(t int) (by, shifted, differ float64) {
 	level := w.usable(append(slices.Clone(w.v.Walk.Level), t))
 	for k := 1; k <= min(oldestAge, len(level)-leastLevel); k++ {
 		tested := level[len(level)-k:]
@@ -96,8 +97,11 @@ func (w *walker) uncounted(t int) (by, shifted float64) {
 			by = change
 		}
 		shifted = max(shifted, w.now.Shifted(w.cols(base), w.cols(tested), w.o.Options))
+		if k == 1 {
+			differ = w.now.Differ(w.cols(base), w.o.Options)
+		}
 	}
-	return by, shifted
+	return by, shifted, differ
 }
 
 // The error probabilities, by one comparison, at which a change is confirmed: at once, and if it was

@@ -66,6 +66,7 @@ type Standing struct {
 	Detectable float64  `json:"detectable,omitempty"`
 	Uncounted  float64  `json:"uncounted,omitempty"` // of Unchanged, see Verdict
 	Shifted    float64  `json:"shifted,omitempty"`   // likewise
+	Differ     float64  `json:"differ,omitempty"`    // likewise
 	Last       *Run     `json:"last,omitempty"`      // the last run with it; of NotAtHead and Gone
 	Since      *Run     `json:"since,omitempty"`     // the first run without it; of Gone
 	Runs       int      `json:"runs,omitempty"`      // of TooFew
@@ -113,7 +114,7 @@ func (v *Verdict) Standing(runs []Run) Standing {
 	case Machine:
 		s.Weather = v.Now()
 	case Unchanged:
-		s.Detectable, s.Uncounted, s.Shifted = v.Detectable, v.Uncounted, v.Shifted
+		s.Detectable, s.Uncounted, s.Shifted, s.Differ = v.Detectable, v.Uncounted, v.Shifted, v.Differ
 	}
 	return s
 }

@@ -143,7 +143,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
 	a.known = v.known()
-	a.Uncounted, a.Shifted, a.Differ = r.Uncounted(hist, tested, o), r.Shifted(hist, tested, o), v.differ()
+	a.Uncounted, a.Shifted, a.Differ = r.Uncounted(hist, tested, o), r.Shifted(hist, tested, o), r.Differ(hist, o)
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)

@@ -119,6 +119,30 @@ func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
 	return most
 }
 
+// differingRuns is the least factor of Rows.Differ.
+const differingRuns = 2
+
+// Differ returns the factor by which runs of the history differ in samples per operation; 0 if
+// that is not worth a note, or operations are unknown.
+func (r *Rows) Differ(hist []int, o Options) float64 {
+	m := r.sp.matrix
+	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() {
+		return 0
+	}
+	least, most := math.Inf(1), 0.0
+	for _, t := range hist {
+		rate := m.Runs[t].Rate()
+		if m.Runs[t].Operations <= 0 {
+			rate = 0
+		}
+		least, most = math.Min(least, rate), math.Max(most, rate)
+	}
+	if !(least > 0) || most/least < differingRuns {
+		return 0
+	}
+	return most / least
+}
+
 // counted reports whether all runs have operations, or all a metric.
 func counted(m *history.Matrix, hist, tested []int) bool {
 	operations, metric := true, true

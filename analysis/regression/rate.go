@@ -67,25 +67,6 @@ func (f *fit) rates() (r rate) {
 	return r
 }
 
-// differingRuns is the least factor of Analysis.Differ.
-const differingRuns = 2
-
-// differ returns the factor by which runs of the history differ in samples per operation; 0 if
-// that is not worth a note.
-func (f *fit) differ() float64 {
-	if !f.rate.exact {
-		return 0
-	}
-	least, most := math.Inf(1), 0.0
-	for _, t := range f.base {
-		least, most = math.Min(least, f.run(t).Rate()), math.Max(most, f.run(t).Rate())
-	}
-	if !(least > 0) || most/least < differingRuns {
-		return 0
-	}
-	return most / least
-}
-
 // perOperation returns a value of a history run and of a tested one, of so many operations.
 func (f *fit) perOperation(operations float64, value func(t int) float64) (before, now float64) {
 	m := f.space.matrix

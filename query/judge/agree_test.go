@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
@@ -196,6 +197,51 @@ func TestStateSaysTheMetric(t *testing.T) {
 				len(doc.Benchmarks) > 0 && doc.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
 				t.Errorf("%s: the report says %q, %+v, %v", name, doc.Headline(), doc.Benchmarks, err)
 			}
+		}
+	}
+}
+
+// TestRunsThatDiffer: where runs of the base differ by a large factor per operation, every statement that
+// nothing changed says so: smaller changes do not show.
+func TestRunsThatDiffer(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var runs []runtest.Run
+	for i := range 12 {
+		level := []float64{0.5, 2.8, 1.2, 1}[i%4]
+		of := func(n float64) int { return int(n * level * (1 + 0.01*r.NormFloat64())) }
+		runs = append(runs, runtest.Run{Benchmark: "b", Operations: 100, Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(1500), of(1500), of(2000), of(1000), of(800), of(700))})
+	}
+	st := runtest.Store(t, runs...)
+	var said []string
+	list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+	if err != nil || len(list.Findings) > 0 {
+		t.Fatal(list, err)
+	}
+	said = append(said, list.Benchmarks[0].Outcome.Says)
+	overview, err := Overview(t.Context(), st, withDefaults[OverviewRequest](t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said = append(said, overview.Benchmarks[0].Outcome.Says)
+	for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0"}} {
+		doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, parameters))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, doc.Benchmarks[0].Outcome.Says)
+	}
+	check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var brief strings.Builder
+	if err := check.Text(&brief, report.Detail{}); err != nil {
+		t.Fatal(err)
+	}
+	said = append(said, check.Benchmarks[0].Outcome.Says, brief.String())
+	for i, text := range said {
+		if !strings.Contains(text, "runs of the base differ by a factor of 5.") || i < 5 && text != said[0] {
+			t.Errorf("statement %d: %s", i, text)
 		}
 	}
 }
