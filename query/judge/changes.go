@@ -441,15 +441,14 @@ func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
 		line[history.Key{Benchmark: c.lines[i].Benchmark, Type: c.lines[i].Type.Name}] = i
 	}
 	res.Findings = []regression.Finding{}
-	whole := c.result(c.open()).Benchmarks
+	c.insertPairs(res, policy)
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		at, ok := line[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]
 		switch {
+		case ok && c.verdicts[at].Key.Pair != "": // as it is
 		case policy != nil && ok:
 			b.Findings = c.brought(at, b.Findings, policy)
-		case policy == nil && ok && c.verdicts[at].Key.Pair != "": // it has no other runs
-			*b = whole[at]
 		case policy == nil:
 			b.Findings = []regression.Finding{}
 			if ok {

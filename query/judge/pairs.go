@@ -2,11 +2,15 @@ package judge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/change"
+	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -71,4 +75,42 @@ func (c *changes) addPairs(l *ledger, accept func(*change.Verdict) *change.Verdi
 		c.lines, c.verdicts, c.findings = append(c.lines, s), append(c.verdicts, accept(l.verdicts[i])), append(c.findings, nil)
 		add(len(c.lines)-1, of[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}])
 	}
+}
+
+// inHistories returns the selected profiles that were not recorded in turns, which are in no history,
+// and whether there are any; none: all are.
+func (c *changes) inHistories(q store.Query) (ids []store.ProfileID, some bool) {
+	paired := false
+	for i := range c.profiles {
+		if p := &c.profiles[i]; change.KeyOf(p).Pair == "" {
+			ids = append(ids, p.ID)
+		} else {
+			paired = true
+		}
+	}
+	if !paired {
+		return q.Profiles, true
+	}
+	return ids, len(ids) > 0
+}
+
+// insertPairs adds the benchmarks that have no runs but some recorded in turns: compared with each other,
+// or with a policy, which judges the newest runs by those before, untested.
+func (c *changes) insertPairs(res *regression.Result, policy *gate.Policy) {
+	whole := c.result(c.open()).Benchmarks
+	for i, v := range c.verdicts {
+		if v.Key.Pair == "" {
+			continue
+		}
+		b := whole[i]
+		if policy != nil {
+			b = regression.Benchmark{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles, Findings: []regression.Finding{},
+				Reason: fmt.Sprintf("it has %s only: --base %s=%[3]s-base --head %[2]s=%[3]s-head", pairText(&c.lines[i]),
+					"attr."+change.SideAttribute, v.Key.Pair)}
+		}
+		res.Benchmarks = append(res.Benchmarks, b)
+	}
+	slices.SortStableFunc(res.Benchmarks, func(a, b regression.Benchmark) int {
+		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
+	})
 }

@@ -96,6 +96,16 @@ func TestRecordedPairs(t *testing.T) {
 		if err != nil || plain.Verdict.Failed {
 			t.Errorf("nightly %t: %+v %v", nightly, plain, err)
 		}
+		// The newest runs are judged by those before: what was recorded in turns is neither.
+		if plain, err = Check(t.Context(), st, withDefaults[CheckRequest](t, nil)); err != nil || plain.Verdict.Failed ||
+			plain.Verdict.Tested != nightly || len(plain.Benchmarks) != 1 {
+			t.Fatalf("nightly %t: %+v %v", nightly, plain, err)
+		}
+		const ask = "it has topic against main, recorded in turns only: --base attr.side=pr-base --head attr.side=pr-head"
+		if b := &plain.Benchmarks[0]; !nightly && b.Reason != ask ||
+			nightly && strings.Contains(fmt.Sprint(b.Analyses[0].Tested, b.Analyses[0].History), "pr-") {
+			t.Errorf("nightly %t: %q %+v", nightly, b.Reason, b.Analyses)
+		}
 		recorded(t, st, "other", "another", false) // an older and another one stay beside it
 		if list, err = Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil)); err != nil || len(list.Findings) != 1 {
 			t.Errorf("nightly %t, beside another: %+v %v", nightly, list, err)

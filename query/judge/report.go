@@ -293,9 +293,12 @@ func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Quer
 	if light || len(c.profiles) == 0 {
 		return c.result(c.open()), nil // no evidence is shown, so that none is computed
 	}
-	res, err := find(ctx, st, q, ofFindings(req))
-	if err != nil {
-		return nil, err
+	res, some := &regression.Result{}, true
+	if q.Profiles, some = c.inHistories(q); some {
+		var err error
+		if res, err = find(ctx, st, q, ofFindings(req)); err != nil {
+			return nil, err
+		}
 	}
 	c.relabel(res, policy)
 	if policy == nil {
