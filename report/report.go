@@ -402,7 +402,10 @@ func Label(f *regression.Finding) string {
 func (c *Change) benchmarks() []string {
 	var list []string
 	for _, f := range c.All() {
-		list = append(list, words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String()))
+		name := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+		if !slices.Contains(list, name) { // of several value types
+			list = append(list, name)
+		}
 	}
 	return list
 }

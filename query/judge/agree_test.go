@@ -10,6 +10,8 @@ import (
 
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
@@ -209,7 +211,8 @@ func TestRunsThatDiffer(t *testing.T) {
 	for i := range 12 {
 		level := []float64{0.5, 2.8, 1.2, 1}[i%4]
 		of := func(n float64) int { return int(n * level * (1 + 0.01*r.NormFloat64())) }
-		runs = append(runs, runtest.Run{Benchmark: "b", Operations: 100, Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(1500), of(1500), of(2000), of(1000), of(800), of(700))})
+		runs = append(runs, runtest.Run{Benchmark: "b", Operations: 100,
+			Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(1500), of(1500), of(2000), of(1000), of(800), of(700))})
 	}
 	st := runtest.Store(t, runs...)
 	var said []string
@@ -235,7 +238,7 @@ func TestRunsThatDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var brief strings.Builder
-	if err := check.Text(&brief, report.Detail{}); err != nil {
+	if err := check.Text(report.Detail{}).Print(&table.Output{W: &brief}); err != nil {
 		t.Fatal(err)
 	}
 	said = append(said, check.Benchmarks[0].Outcome.Says, brief.String())
@@ -243,5 +246,33 @@ func TestRunsThatDiffer(t *testing.T) {
 		if !strings.Contains(text, "runs of the base differ by a factor of 5.") || i < 5 && text != said[0] {
 			t.Errorf("statement %d: %s", i, text)
 		}
+	}
+}
+
+// TestTwoTypesAreOneBenchmark: a change that two value types of a benchmark show is in one benchmark, and
+// the report begins with that of the list.
+func TestTwoTypesAreOneBenchmark(t *testing.T) {
+	st := mem.New()
+	for i := range 14 {
+		for typ, most := range map[string]int{"cpu-samples": 2, "wall": 3} {
+			plan := 200 + i%3
+			if i >= 10 {
+				plan *= most
+			}
+			runtest.PutRun(t, st, i+1, runtest.Run{Benchmark: "b", Type: typ, Operations: 100,
+				Stacks: fmt.Sprintf("main;load 1000, main;plan %d, main;join 700, main;sort 500", plan)})
+		}
+	}
+	list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+	if err != nil || len(list.Findings) != 2 || list.Findings[0].Type != "wall" {
+		t.Fatal(list, err)
+	}
+	doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, nil))
+	if err != nil || len(doc.Changes) != 1 || doc.Changes[0].ID != list.Findings[0].ID {
+		t.Fatal(doc, err)
+	}
+	var text strings.Builder
+	if err := doc.Text(report.Detail{}).Print(&table.Output{W: &text}); err != nil || strings.Contains(text.String(), "2 benchmarks") {
+		t.Errorf("%s %v", &text, err)
 	}
 }

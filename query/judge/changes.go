@@ -232,6 +232,12 @@ func (c *changes) list(fits func(f *regression.Finding) bool) (list []regression
 			}
 		}
 	}
+	slices.SortStableFunc(list, inOrder)
+	return list
+}
+
+// inOrder is the order of a list of changes.
+func inOrder(f, g regression.Finding) int {
 	rank := func(is bool) int {
 		if is {
 			return 1
@@ -244,13 +250,10 @@ func (c *changes) list(fits func(f *regression.Finding) bool) (list []regression
 		}
 		return &f.Change.Onset
 	}
-	slices.SortStableFunc(list, func(f, g regression.Finding) int {
-		return cmp.Or(cmp.Compare(rank(f.Acknowledged != nil), rank(g.Acknowledged != nil)), at(&g).Date.Compare(at(&f).Date),
-			cmp.Compare(at(&g).Run, at(&f).Run),
-			cmp.Compare(rank(!f.Kind.Costs()), rank(!g.Kind.Costs())), -cmp.Compare(math.Abs(f.Delta.Share), math.Abs(g.Delta.Share)),
-			cmp.Compare(f.ID, g.ID))
-	})
-	return list
+	return cmp.Or(cmp.Compare(rank(f.Acknowledged != nil), rank(g.Acknowledged != nil)), at(&g).Date.Compare(at(&f).Date),
+		cmp.Compare(at(&g).Run, at(&f).Run),
+		cmp.Compare(rank(!f.Kind.Costs()), rank(!g.Kind.Costs())), -cmp.Compare(math.Abs(f.Delta.Share), math.Abs(g.Delta.Share)),
+		cmp.Compare(f.ID, g.ID))
 }
 
 // since returns the changes of a list that were first stated by the newest n runs of their line, or
@@ -456,6 +459,9 @@ func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
 			}
 		}
 		res.Findings = append(res.Findings, b.Findings...)
+	}
+	if policy == nil {
+		slices.SortStableFunc(res.Findings, inOrder) // the first of a cause stands for the others
 	}
 }
 

@@ -2,10 +2,12 @@ package judge
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
@@ -70,6 +72,33 @@ func TestHistoryHasTheChanges(t *testing.T) {
 		last := &s.Runs[len(s.Runs)-1]
 		if function == "parse" && (!s.CostBand || *last.Value < 1.5**s.Runs[0].Value || math.Abs(*last.Cost/last.CostMean-1) > 0.01) {
 			t.Errorf("the share of parse grows, and its cost does not: %+v", last)
+		}
+	}
+}
+
+// The text of a history says of a change that one run shows that it is a suspect, as all surfaces do.
+func TestHistoryOfSuspects(t *testing.T) {
+	for _, slow := range []int{1, 3} {
+		var runs []runtest.Run
+		for i := range 14 {
+			plan := 200 + i%3
+			if i >= 14-slow {
+				plan *= 3
+			}
+			runs = append(runs, runtest.Run{Benchmark: "a", Operations: 100,
+				Stacks: fmt.Sprintf("main;load 1000, main;plan %d, main;join 700, main;sort 500", plan)})
+		}
+		res, err := History(t.Context(), runtest.Store(t, runs...), &HistoryRequest{Amount: true, Window: 10})
+		if err != nil || len(res.Series) != 1 {
+			t.Fatal(res, err)
+		}
+		var b strings.Builder
+		if err := res.Table(true).Print(&table.Output{W: &b, Err: io.Discard, Format: "tsv"}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[int]string{1: "\tslower, suspect\t", 3: "\tslower\t"}[slow]
+		if strings.Count(b.String(), "\tslower") != 1 || !strings.Contains(b.String(), want) {
+			t.Errorf("%d slow runs: no %q in\n%s", slow, want, &b)
 		}
 	}
 }

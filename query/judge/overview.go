@@ -259,12 +259,16 @@ func lastOf(values []float64) int {
 	return last
 }
 
-// directionOf says whether a program became slower or faster by a change.
+// directionOf says whether a program became slower or faster by a change, and if only a suspect says so.
 func directionOf(f *regression.Finding) string {
+	direction, suspect := report.Faster, ""
 	if f.Kind.Costs() {
-		return string(report.Slower)
+		direction = report.Slower
 	}
-	return string(report.Faster)
+	if f.Status == regression.Suspect {
+		suspect = ", suspect"
+	}
+	return string(direction) + suspect
 }
 
 // optional makes missing values nil.

@@ -309,7 +309,8 @@ func (c *goCommand) record(ctx context.Context, s *Session, b *Benchmark, dir st
 }
 
 // run runs a benchmark once, and returns its CPU time.
-func (c *goCommand) run(ctx context.Context, s *Session, b *Benchmark, dir string, out io.Writer) (r Recorded, cpu time.Duration, err error) {
+func (c *goCommand) run(ctx context.Context, s *Session, b *Benchmark, dir string, out io.Writer) (r Recorded, cpu time.Duration,
+	err error) {
 	r.Files = []string{filepath.Join(dir, "cpu.pb.gz")}
 	elements := strings.Split(b.args[0], "/")
 	for i := range elements {
