@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -23,22 +24,22 @@ type dictionary struct {
 	locations  interner // of messages
 	stacks     interner
 
-	stackIDs    map[profile.StackID]uint64
-	locationIDs map[string]uint64 // by the ids of the frames
-	functionIDs map[profile.FunctionID]uint64
+	stackIDs    map[profile.StackID]int32
+	locationIDs map[string]int32 // by the ids of the frames
+	functionIDs map[profile.FunctionID]int32
 	path        []profile.FrameID
 	key, msg    []byte
 }
 
 // interner numbers different messages in the order of their first appearance.
 type interner struct {
-	ids  map[string]uint64
+	ids  map[string]int32
 	list []string
 }
 
-func newInterner() interner { return interner{map[string]uint64{"": 0}, []string{""}} }
+func newInterner() interner { return interner{map[string]int32{"": 0}, []string{""}} }
 
-func (t *interner) id(msg []byte) uint64 {
+func (t *interner) id(msg []byte) int32 {
 	id, ok := t.ids[string(msg)]
 	if !ok {
 		id = t.add(string(msg))
@@ -46,8 +47,8 @@ func (t *interner) id(msg []byte) uint64 {
 	return id
 }
 
-func (t *interner) add(msg string) uint64 {
-	id := uint64(len(t.list))
+func (t *interner) add(msg string) int32 {
+	id := int32(len(t.list))
 	t.list = append(t.list, msg)
 	t.ids[msg] = id
 	return id
@@ -58,53 +59,40 @@ func newDictionary(s *profile.Symbols) *dictionary {
 		symbols: s,
 		strings: newInterner(), attributes: newInterner(), links: newInterner(), mappings: newInterner(),
 		functions: newInterner(), locations: newInterner(), stacks: newInterner(),
-		stackIDs:    map[profile.StackID]uint64{profile.NoStack: 0},
-		locationIDs: map[string]uint64{},
-		functionIDs: map[profile.FunctionID]uint64{},
+		stackIDs:    map[profile.StackID]int32{profile.NoStack: 0},
+		locationIDs: map[string]int32{},
+		functionIDs: map[profile.FunctionID]int32{},
 	}
 }
 
-func (d *dictionary) string(text string) uint64 { return d.strings.id([]byte(valid([]byte(text)))) }
+func (d *dictionary) string(text string) int32 { return d.strings.id([]byte(valid([]byte(text)))) }
 
 // attribute returns the index of a KeyValueAndUnit.
-func (d *dictionary) attribute(key string, value []byte, unit string) uint64 {
-	b := wire.AppendInt(d.msg[:0], 1, d.string(key))
-	b = wire.AppendBytes(b, 2, value)
-	b = wire.AppendInt(b, 3, d.string(unit))
-	d.msg = b
-	return d.attributes.id(b)
+func (d *dictionary) attribute(key string, v value, unit string) int32 {
+	d.msg = protobuf.Of[attribute]().Append(d.msg[:0], &attribute{d.string(key), v, d.string(unit)})
+	return d.attributes.id(d.msg)
 }
 
 func (d *dictionary) link(trace, span []byte) int32 {
-	var b []byte
-	if trace != nil {
-		b = wire.AppendBytes(b, 1, trace)
-	}
-	if span != nil {
-		b = wire.AppendBytes(b, 2, span)
-	}
-	return int32(d.links.id(b))
+	return d.links.id(protobuf.Encode(&link{trace, span}))
 }
 
 // stack returns the index of a stack.
-func (d *dictionary) stack(st profile.StackID) uint64 {
+func (d *dictionary) stack(st profile.StackID) int32 {
 	id, ok := d.stackIDs[st]
 	if ok {
 		return id
 	}
 	d.path = d.symbols.Path(st, d.path[:0])
 	path := d.path
-	var locations []uint64
+	var locations []int32 // outermost first
 	for len(path) > 0 {
 		n := d.inlinedInto(path)
 		locations = append(locations, d.location(path[:n]))
 		path = path[n:]
 	}
-	var packed []byte
-	for _, l := range slices.Backward(locations) {
-		packed = binary.AppendUvarint(packed, l)
-	}
-	id = d.stacks.id(wire.AppendBytes(nil, 1, packed))
+	slices.Reverse(locations)
+	id = d.stacks.id(protobuf.Encode(&stack{locations}))
 	d.stackIDs[st] = id
 	return id
 }
@@ -124,7 +112,7 @@ func (d *dictionary) inlinedInto(path []profile.FrameID) int {
 }
 
 // location returns the index of the location of frames, outermost first.
-func (d *dictionary) location(frames []profile.FrameID) uint64 {
+func (d *dictionary) location(frames []profile.FrameID) int32 {
 	d.key = d.key[:0]
 	for _, fr := range frames {
 		d.key = binary.AppendUvarint(d.key, uint64(fr))
@@ -135,28 +123,22 @@ func (d *dictionary) location(frames []profile.FrameID) uint64 {
 	key := string(d.key)
 	first := &d.symbols.Frames[frames[0]]
 	fn := &d.symbols.Functions[first.Function]
-	b := wire.AppendInt(nil, 1, d.mapping(first, fn))
-	b = wire.AppendInt(b, 2, first.Address)
+	x := location{Mapping: d.mapping(first, fn), Address: first.Address}
 	for _, id := range slices.Backward(frames) {
 		fr := &d.symbols.Frames[id]
-		line := wire.AppendInt(nil, 1, d.function(fr.Function))
-		line = wire.AppendInt(line, 2, uint64(fr.Line))
-		line = wire.AppendInt(line, 3, uint64(fr.Column))
-		b = wire.AppendBytes(b, 3, line)
+		x.Lines = append(x.Lines, line{d.function(fr.Function), int64(fr.Line), int64(fr.Column)})
 	}
-	if packed := d.frameType(first, fn); len(packed) > 0 {
-		b = wire.AppendBytes(b, 4, packed)
-	}
-	id := d.locations.add(string(b))
+	x.Attributes = d.frameType(first, fn)
+	id := d.locations.add(string(protobuf.Encode(&x)))
 	d.locationIDs[key] = id
 	return id
 }
 
 // frameType returns the attributes of a location: the kind of its functions, and
 // the mode of the frame unless the kind says it.
-func (d *dictionary) frameType(fr *profile.Frame, fn *profile.Function) (packed []byte) {
+func (d *dictionary) frameType(fr *profile.Frame, fn *profile.Function) (list []int32) {
 	if text := frameTypeOf(fn.Kind); text != "" {
-		packed = binary.AppendUvarint(packed, d.attribute(keyFrameType, textValue(text), ""))
+		list = append(list, d.attribute(keyFrameType, textValue(text), ""))
 	}
 	implied := profile.FrameUnknown
 	if fn.Kind == profile.KindKernel || kernelModule(d.mappingName(fr, fn)) {
@@ -167,9 +149,9 @@ func (d *dictionary) frameType(fr *profile.Frame, fn *profile.Function) (packed 
 		if mode == "" {
 			mode = noMode
 		}
-		packed = binary.AppendUvarint(packed, d.attribute(keyMode, textValue(mode), ""))
+		list = append(list, d.attribute(keyMode, textValue(mode), ""))
 	}
-	return packed
+	return list
 }
 
 func (d *dictionary) mappingName(fr *profile.Frame, fn *profile.Function) string {
@@ -182,30 +164,23 @@ func (d *dictionary) mappingName(fr *profile.Frame, fn *profile.Function) string
 
 // mapping returns the index of the mapping of a frame: its module, or else one
 // that says nothing but the name of its function's.
-func (d *dictionary) mapping(fr *profile.Frame, fn *profile.Function) uint64 {
+func (d *dictionary) mapping(fr *profile.Frame, fn *profile.Function) int32 {
 	m := profile.Module{Path: fn.Module}
 	if fr.Module != 0 {
 		m = d.symbols.Modules[fr.Module]
 	}
-	b := wire.AppendInt(nil, 1, m.Start)
-	b = wire.AppendInt(b, 2, m.Limit)
-	b = wire.AppendInt(b, 3, m.Offset)
-	b = wire.AppendInt(b, 4, d.string(m.Path))
+	x := mapping{Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: d.string(m.Path)}
 	if m.BuildID != "" {
-		b = wire.AppendBytes(b, 5, binary.AppendUvarint(nil, d.attribute(keyBuildID+".gnu", textValue(m.BuildID), "")))
+		x.Attributes = []int32{d.attribute(keyBuildID+".gnu", textValue(m.BuildID), "")}
 	}
-	return d.mappings.id(b)
+	return d.mappings.id(protobuf.Encode(&x))
 }
 
-func (d *dictionary) function(id profile.FunctionID) uint64 {
+func (d *dictionary) function(id profile.FunctionID) int32 {
 	index, ok := d.functionIDs[id]
 	if !ok {
 		fn := &d.symbols.Functions[id]
-		b := wire.AppendInt(nil, 1, d.string(fn.Name))
-		b = wire.AppendInt(b, 2, d.string(fn.SystemName))
-		b = wire.AppendInt(b, 3, d.string(fn.File))
-		b = wire.AppendInt(b, 4, uint64(fn.StartLine))
-		index = d.functions.id(b)
+		index = d.functions.id(protobuf.Encode(&function{d.string(fn.Name), d.string(fn.SystemName), d.string(fn.File), int64(fn.StartLine)}))
 		d.functionIDs[id] = index
 	}
 	return index

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -37,8 +38,8 @@ func Encode(w io.Writer, p *profile.Profile, table int) error {
 			}
 		}
 	}
-	var scope []byte
-	scope = wire.AppendBytes(scope, 1, e.scope())
+	by := scopeName{valid([]byte(p.Profiler)), valid([]byte(p.ProfilerVersion))}
+	scope := wire.AppendBytes(nil, 1, []byte(protobuf.Encode(&by)))
 	for n, i := range tables {
 		msg, err := e.profile(&p.Tables[i], n == 0)
 		if err != nil {
@@ -81,16 +82,6 @@ func (e *encoder) begin() int64 {
 	return e.p.Start.UnixNano()
 }
 
-func (e *encoder) scope() []byte {
-	var b []byte
-	for num, text := range []string{1: e.p.Profiler, 2: e.p.ProfilerVersion} {
-		if text != "" {
-			b = wire.AppendBytes(b, num, valid([]byte(text)))
-		}
-	}
-	return b
-}
-
 // profile returns the Profile message of a table; the first one of a file also
 // says what belongs to all.
 func (e *encoder) profile(t *profile.Samples, first bool) ([]byte, error) {
@@ -122,15 +113,15 @@ func (e *encoder) profile(t *profile.Samples, first bool) ([]byte, error) {
 func (e *encoder) appendHead(b []byte) []byte {
 	var list []byte
 	if len(e.p.Comments) > 0 {
-		var values []byte
+		v := value{Which: valueArray}
 		for _, c := range e.p.Comments {
-			values = wire.AppendBytes(values, 1, wire.AppendBytes(nil, 1, valid([]byte(c))))
+			v.Array.Values = append(v.Array.Values, element{valueText, valid([]byte(c))})
 		}
-		list = binary.AppendUvarint(list, e.attribute(keyComment, wire.AppendBytes(nil, 5, values), ""))
+		list = binary.AppendUvarint(list, uint64(e.attribute(keyComment, v, "")))
 	}
 	for _, a := range [][2]string{{keyDropFrames, e.p.DropFrames}, {keyKeepFrames, e.p.KeepFrames}} {
 		if a[1] != "" {
-			list = binary.AppendUvarint(list, e.attribute(a[0], textValue(a[1]), ""))
+			list = binary.AppendUvarint(list, uint64(e.attribute(a[0], textValue(a[1]), "")))
 		}
 	}
 	if len(list) > 0 {
@@ -155,13 +146,13 @@ func (e *encoder) fileName(t *profile.ValueType) string {
 }
 
 func (e *encoder) typeRef(name, unit string) []byte {
-	return wire.AppendInt(wire.AppendInt(nil, 1, e.string(name)), 2, e.string(unit))
+	return protobuf.Encode(&valueType{e.string(name), e.string(unit)})
 }
 
 // sample returns the message of one row. It is valid until the next call.
 func (e *encoder) sample(t *profile.Samples, i int, v int64) []byte {
 	tags := e.tagsOf(t.Tags(i))
-	b := wire.AppendInt(e.msg[:0], 1, e.stack(t.Stack[i]))
+	b := wire.AppendInt(e.msg[:0], 1, uint64(e.stack(t.Stack[i])))
 	if len(tags.attributes) > 0 {
 		b = wire.AppendBytes(b, 2, tags.attributes)
 	}
@@ -182,8 +173,8 @@ func (e *encoder) tagsOf(k profile.Tags) tags {
 		return t
 	}
 	var t tags
-	add := func(key string, value []byte, unit string) {
-		t.attributes = binary.AppendUvarint(t.attributes, e.attribute(key, value, unit))
+	add := func(key string, v value, unit string) {
+		t.attributes = binary.AppendUvarint(t.attributes, uint64(e.attribute(key, v, unit)))
 	}
 	th := e.p.Threads[k.Thread]
 	if th.Name != "" {
@@ -193,11 +184,11 @@ func (e *encoder) tagsOf(k profile.Tags) tags {
 		add(keyThreadID, numberOrText(th.ID), "")
 	}
 	if th.Process != "" {
-		key, value := keyProcess, textValue(th.Process)
+		key, v := keyProcess, textValue(th.Process)
 		if _, err := strconv.ParseInt(th.Process, 10, 64); err == nil {
-			key, value = keyPid, numberOrText(th.Process)
+			key, v = keyPid, numberOrText(th.Process)
 		}
-		add(key, value, "")
+		add(key, v, "")
 	}
 	labels := e.p.LabelSets[k.Labels]
 	if trace, span, n := linkOf(labels); n > 0 {
@@ -237,15 +228,12 @@ func linkOf(labels []profile.Label) (trace, span []byte, n int) {
 	return trace, span, n
 }
 
-// Values as messages AnyValue.
-func textValue(text string) []byte { return wire.AppendBytes(nil, 1, valid([]byte(text))) }
+func textValue(text string) value { return value{Which: valueText, Text: valid([]byte(text))} }
 
-func numberValue(n int64) []byte {
-	return binary.AppendUvarint([]byte{3<<3 | wire.Varint}, uint64(n)) // also if it is 0
-}
+func numberValue(n int64) value { return value{Which: valueNumber, Number: n} }
 
 // numberOrText returns the value of an id: a number if it is spelled like one.
-func numberOrText(text string) []byte {
+func numberOrText(text string) value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n != 0 && strconv.FormatInt(n, 10) == text {
 		return numberValue(n)
 	}

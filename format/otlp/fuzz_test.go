@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/test/readtest"
 )
@@ -84,7 +85,7 @@ func TestMemory(t *testing.T) {
 		{"comments", append(wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2,
 			wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 11, bytes.Repeat([]byte{1}, size))))),
 			dictionary(append(wire.AppendBytes(nil, 6, ""),
-				wire.AppendBytes(nil, 6, wire.AppendBytes(nil, 2, textValue(strings.Repeat("x", size))))...))...)},
+				wire.AppendBytes(nil, 6, []byte(protobuf.Encode(&attribute{Value: textValue(strings.Repeat("x", size))})))...))...)},
 		{"stacks", dictionary(fill(nil, 7, nil))},
 		{"strings", dictionary(fill(nil, 5, nil))},
 		{"locations", dictionary(fill(nil, 2, nil))},

@@ -29,12 +29,13 @@ type (
 		_      []byte  `pb:"3"` // schema_url
 	}
 	scope struct {
-		Scope struct {
-			Name    string `pb:"1 name"`
-			Version string `pb:"2 version"`
-		} `pb:"1 scope"`
+		Scope    scopeName        `pb:"1 scope"`
 		Profiles []profileMessage `pb:"2 profiles"`
 		_        []byte           `pb:"3"` // schema_url
+	}
+	scopeName struct {
+		Name    string `pb:"1 name"`
+		Version string `pb:"2 version"`
 	}
 	profileMessage struct {
 		At             protobuf.Position
@@ -126,10 +127,11 @@ type (
 		StringAt int32   `pb:"8 string_value_strindex"`
 	}
 	array struct {
-		Values []struct {
-			Which int    `pb:"which"`
-			Text  string `pb:"1 string_value"`
-		} `pb:"1 values"`
+		Values []element `pb:"1 values"`
+	}
+	element struct {
+		Which int    `pb:"which"`
+		Text  string `pb:"1 string_value"`
 	}
 	none struct{}
 )
@@ -140,13 +142,25 @@ var (
 	sampleType  = protobuf.Of[sample]()
 )
 
+// What value.Which may be.
+const (
+	valueText = iota + 1
+	valueBool
+	valueNumber
+	valueDouble
+	valueArray
+	valueMap
+	valueBytes
+	valueStringAt
+)
+
 // isNumber reports whether a value is a whole number.
-func (v *value) isNumber() bool { return v.Which == 3 }
+func (v *value) isNumber() bool { return v.Which == valueNumber }
 
 // texts returns the texts of a list.
 func (v *value) texts() (list []string) {
 	for i := range v.Array.Values {
-		if e := &v.Array.Values[i]; e.Which == 1 {
+		if e := &v.Array.Values[i]; e.Which == valueText {
 			list = append(list, e.Text)
 		}
 	}
@@ -156,22 +170,22 @@ func (v *value) texts() (list []string) {
 // textOf returns what a value other than a whole number says.
 func (t *tables) textOf(v *value) string {
 	switch v.Which {
-	case 1:
+	case valueText:
 		return v.Text
-	case 2:
+	case valueBool:
 		return strconv.FormatBool(v.Bool)
-	case 4:
+	case valueDouble:
 		return strconv.FormatFloat(v.Double, 'g', -1, 64)
-	case 5:
+	case valueArray:
 		if list := v.texts(); len(list) > 0 {
 			return strings.Join(list, ", ")
 		}
 		return "[…]"
-	case 6:
+	case valueMap:
 		return "{…}"
-	case 7:
+	case valueBytes:
 		return hex.EncodeToString(v.Bytes)
-	case 8:
+	case valueStringAt:
 		return t.text(v.StringAt)
 	}
 	return ""
