@@ -3,6 +3,7 @@ package table
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPage: lines and tables stand in the order in which they were added, in the colours and the
@@ -56,6 +57,37 @@ func TestList(t *testing.T) {
 		l.Row(Faint, []string{"wider", ""}, "", "f", "")
 		if err := l.Flush(); err != nil || b.String() != c.want+"\x1b[2mwider         f\x1b[0m\n" {
 			t.Errorf("%v: %q, want %q", err, b.String(), c.want)
+		}
+	}
+}
+
+// TestDrop: a column goes with its cells.
+func TestDrop(t *testing.T) {
+	table := &Table{Columns: []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	table.Add(1, 2, 3)
+	table.Add(4, 5, 6)
+	table.Drop("b")
+	var b strings.Builder
+	if err := table.Write(&Output{W: &b, Format: "csv"}); err != nil || b.String() != "a,c\n1,3\n4,6\n" {
+		t.Errorf("%q, %v", &b, err)
+	}
+}
+
+// TestCells: a cell of another type than its column's is empty.
+func TestCells(t *testing.T) {
+	for name, c := range map[string]struct {
+		format func(any) string
+		value  any
+		want   string
+	}{
+		"percent": {Percent, 0.125, "12.5%"}, "signed": {SignedPercent, 0.125, "+12.5%"}, "decimals": {Decimals, 0.125, "0.1250"},
+		"commit": {Commit, "579d7113d2aa0", "579d7113d2aa"}, "joined": {Joined, []string{"a", "b"}, "a b"},
+		"millis": {Millis, int64(1541), "1,541 ms"},
+		"instant": {Instant, int64(1000), "1970-01-01 00:00:01.000Z"}, "date": {Date, time.Unix(1, 0), "1970-01-01 00:00:01Z"},
+		"no date": {Date, time.Time{}, ""}, "grouped": {Grouped, 1541, "1,541"},
+	} {
+		if got := c.format(c.value); got != c.want || c.format(nil) != "" || name != "grouped" && c.format(struct{}{}) != "" {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -145,6 +145,15 @@ func (t *Table) Limit(n int) {
 	}
 }
 
+// Drop removes a column, and its cells of the rows that were added.
+func (t *Table) Drop(name string) {
+	c := slices.IndexFunc(t.Columns, func(x Column) bool { return x.Name == name })
+	t.Columns = slices.Delete(t.Columns, c, c+1)
+	for i := range t.rows {
+		t.rows[i] = slices.Delete(t.rows[i], c, c+1)
+	}
+}
+
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 

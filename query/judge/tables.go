@@ -77,15 +77,9 @@ func (r *HistoryResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Of: "run", Omitted: r.Omitted.Rows,
 		Columns: []table.Column{table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date},
 			{Name: "commit", Text: table.Commit}, table.CountColumn("value"),
-			table.CountColumn("mean"), table.CountColumn("deviation"), table.CountColumn("cost")}}
-	amounts := slices.ContainsFunc(r.Series, func(s HistorySeries) bool {
-		return slices.ContainsFunc(s.Runs, func(x HistoryRun) bool { return x.Share != nil })
-	})
-	if amounts {
-		t.Columns = append(t.Columns, table.CountColumn("share"))
-	}
-	t.Columns = append(t.Columns, table.Column{Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("status"),
-		table.TextColumn("function"))
+			table.CountColumn("mean"), table.CountColumn("deviation"), table.CountColumn("cost"), table.CountColumn("share"),
+			{Name: "change", Right: true, Text: table.SignedPercent}, table.TextColumn("status"), table.TextColumn("function")}}
+	shares := false
 	number := func(v *float64, unit string) any {
 		if v == nil {
 			return nil
@@ -111,6 +105,7 @@ func (r *HistoryResult) Table(bool) *table.Table {
 		}
 		for j := range s.Runs {
 			x := &s.Runs[j]
+			shares = shares || x.Share != nil
 			var change, status, function any
 			if f := at[x.Key]; f != nil {
 				change, status, function = f.Delta.Share, directionOf(f), report.Label(f)
@@ -118,14 +113,13 @@ func (r *HistoryResult) Table(bool) *table.Table {
 					change, status = nil, "ended"
 				}
 			}
-			row := []any{testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit),
-				number(&x.Mean, s.Unit),
-				number(&x.Deviation, s.Unit), number(x.Cost, s.CostUnit)}
-			if amounts {
-				row = append(row, number(x.Share, "share"))
-			}
-			t.Add(append(row, change, status, function)...)
+			t.Add(testrun.Benchmark{Group: s.Group, Name: s.Benchmark}.String(), x.Key, x.Date, x.Commit, number(x.Value, s.Unit),
+				number(&x.Mean, s.Unit), number(&x.Deviation, s.Unit), number(x.Cost, s.CostUnit), number(x.Share, "share"),
+				change, status, function)
 		}
+	}
+	if !shares {
+		t.Drop("share")
 	}
 	return t
 }

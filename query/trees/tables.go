@@ -74,21 +74,15 @@ func (h *Head) Sum() string {
 
 // Table lists functions.
 func (r *FunctionsResult) Table(bool) *table.Table {
-	const category = 4
-	categories := categorized(r.Rows)
 	t := &table.Table{Notes: r.Notes, Title: r.Sum(), Omitted: r.Omitted.Rows, Of: "function",
 		Columns: []table.Column{query.AmountColumn("self", query.Noun(r.Type, r.Unit)), table.ShareColumn("self%"),
 			query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.ShareColumn("total%"), table.TextColumn("category"),
 			table.TextColumn("function")}}
-	if !categories {
-		t.Columns = slices.Delete(t.Columns, category, category+1)
-	}
 	for f := range r.Rows.All() {
-		cells := []any{f.Self, f.Self.Of(r.RootTotal), f.Total, f.Total.Of(r.RootTotal), f.Category, f.Name()}
-		if !categories {
-			cells = slices.Delete(cells, category, category+1)
-		}
-		t.Add(cells...)
+		t.Add(f.Self, f.Self.Of(r.RootTotal), f.Total, f.Total.Of(r.RootTotal), f.Category, f.Name())
+	}
+	if !categorized(r.Rows) {
+		t.Drop("category")
 	}
 	return t
 }
@@ -267,17 +261,12 @@ func (r *FindResult) Table(exact bool) *table.Table {
 			query.AmountColumn("total", query.Noun(r.Type, r.Unit)), table.TextColumn("unit"),
 			table.TextColumn("group"), table.TextColumn("benchmark"), table.TextColumn("run"), {Name: "date", Text: table.Date},
 			{Name: "commit", Text: table.Commit}, table.TextColumn("profile"), table.TextColumn("function")}}
-	const unit = 3
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		cells := []any{x.Share, x.Self, x.Total, x.Unit, x.Group, x.Benchmark, x.Run, x.Date, x.Commit, x.Profile, x.Function}
-		if !exact {
-			cells = slices.Delete(cells, unit, unit+1)
-		}
-		t.Add(cells...)
+		t.Add(x.Share, x.Self, x.Total, x.Unit, x.Group, x.Benchmark, x.Run, x.Date, x.Commit, x.Profile, x.Function)
 	}
 	if !exact { // the values have it
-		t.Columns = slices.Delete(t.Columns, unit, unit+1)
+		t.Drop("unit")
 	}
 	return t
 }
@@ -288,18 +277,16 @@ func (r *FindSumsResult) Table(exact bool) *table.Table {
 		Columns: []table.Column{table.TextColumn(r.By), table.CountColumn("profiles"), table.CountColumn("of"), table.ShareColumn("share"),
 			table.ShareColumn("maxShare"), table.TextColumn("maxRun"),
 			query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit))}}
-	const of = 2
-	if !exact { // profiles 1 of 4
-		t.Columns = slices.Delete(t.Columns, of, of+1)
-	}
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		cells := []any{x.Name, x.Profiles, x.Of, x.Share, x.MaxShare, x.MaxRun, x.Self, x.Total}
+		var profiles any = x.Profiles
 		if !exact {
-			cells[of-1] = fmt.Sprintf("%s of %s", words.Count(x.Profiles), words.Count(x.Of))
-			cells = slices.Delete(cells, of, of+1)
+			profiles = fmt.Sprintf("%s of %s", words.Count(x.Profiles), words.Count(x.Of))
 		}
-		t.Add(cells...)
+		t.Add(x.Name, profiles, x.Of, x.Share, x.MaxShare, x.MaxRun, x.Self, x.Total)
+	}
+	if !exact { // profiles has it
+		t.Drop("of")
 	}
 	return t
 }

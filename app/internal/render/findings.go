@@ -93,27 +93,20 @@ const fewStates = 8
 // states writes what is known of each benchmark; of many, of those that are not unchanged.
 func states(o *Output, r *judge.RegressionsResult, all bool) error {
 	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "state"}}}
+	var list []*judge.Judged // one of each benchmark, whatever its value types
 	seen, quiet := map[testrun.Benchmark]bool{}, 0
-	several := 0
-	for i := range r.Benchmarks {
-		b := testrun.Benchmark{Group: r.Benchmarks[i].Group, Name: r.Benchmarks[i].Benchmark}
-		if !seen[b] {
-			several++
-		}
-		seen[b] = true
-	}
-	clear(seen)
 	for i := range r.Benchmarks {
 		x := &r.Benchmarks[i]
-		b := testrun.Benchmark{Group: x.Group, Name: x.Benchmark}
-		switch {
-		case seen[b]:
-		case x.Outcome.Status == report.Unchanged && several > fewStates && !all:
-			quiet++
-		default:
-			t.Add(words.Clean(b.String()), x.Outcome.Says)
+		if b := (testrun.Benchmark{Group: x.Group, Name: x.Benchmark}); !seen[b] {
+			seen[b], list = true, append(list, x)
 		}
-		seen[b] = true
+	}
+	for _, x := range list {
+		if x.Outcome.Status == report.Unchanged && len(list) > fewStates && !all {
+			quiet++
+		} else {
+			t.Add(testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Outcome.Says)
+		}
 	}
 	if t.Len() > 0 {
 		if err := t.Write(o); err != nil {
