@@ -82,7 +82,7 @@ func TestCells(t *testing.T) {
 	}{
 		"percent": {Percent, 0.125, "12.5%"}, "signed": {SignedPercent, 0.125, "+12.5%"}, "decimals": {Decimals, 0.125, "0.1250"},
 		"commit": {Commit, "579d7113d2aa0", "579d7113d2aa"}, "joined": {Joined, []string{"a", "b"}, "a b"},
-		"millis": {Millis, int64(1541), "1,541 ms"},
+		"millis":  {Millis, int64(1541), "1,541 ms"},
 		"instant": {Instant, int64(1000), "1970-01-01 00:00:01.000Z"}, "date": {Date, time.Unix(1, 0), "1970-01-01 00:00:01Z"},
 		"no date": {Date, time.Time{}, ""}, "grouped": {Grouped, 1541, "1,541"},
 	} {
