@@ -56,18 +56,20 @@ type Origin interface {
 	Info(ctx context.Context) (Info, error)
 	Profiles(ctx context.Context, q Query) ([]Profile, error)
 	Waiting(ctx context.Context) ([]Measurement, error)
-	// Near returns a reader that has the given profiles, and may have more.
-	Near(ctx context.Context, ids []ProfileID) (Reader, error)
+	// Files returns profiles as the files that they came from, with everything.
+	Files(ctx context.Context, ids []ProfileID) ([]*File, error)
 }
 
 // Here returns a store as an Origin.
-func Here(r Reader) Origin { return here{r} }
+func Here(r Reader) Origin { return &here{Reader: r} }
 
-type here struct{ Reader }
+// here is a store whose profiles are over one forest, which grows: engines translate it once.
+type here struct {
+	Reader
+	forest calltree.Forest
+}
 
-func (h here) Unwrap() Reader { return h.Reader }
-
-func (h here) Near(context.Context, []ProfileID) (Reader, error) { return h.Reader, nil }
+func (h *here) Unwrap() Reader { return h.Reader }
 
 // Bounds of a batch: the profiles that Copy holds in memory and puts in one call.
 const (
@@ -86,7 +88,7 @@ const (
 // conflicts with dst is left out; the error that joins all conflicts comes when
 // everything else is copied.
 func Copy(ctx context.Context, dst Destination, src Reader, opts CopyOptions) error {
-	return CopyFrom(ctx, dst, here{src}, opts)
+	return CopyFrom(ctx, dst, Here(src), opts)
 }
 
 // CopyFrom is Copy from an Origin.
@@ -113,21 +115,22 @@ func CopyFrom(ctx context.Context, dst Destination, src Origin, opts CopyOptions
 	if err != nil {
 		return err
 	}
-	c := &copier{dst: dst, src: src, opts: opts, all: len(selected), there: map[ProfileID]*Profile{}}
+	c := &copier{dst: dst, src: src, opts: opts, all: len(selected), there: map[ProfileID]*Profile{}, was: map[int32]string{}}
 	for i := range there {
 		c.there[there[i].ID] = &there[i]
 	}
 	slices.SortStableFunc(selected, func(a, b Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	var batch []copyFile
-	profiles, nodes := 0, 0
-	for f := range c.files(selected) {
-		if len(batch) > 0 && (profiles+len(f.profiles) > copyProfiles || nodes+f.nodes > copyNodes) {
+	n, nodes := 0, 0
+	for profiles := range sourceFiles(selected) {
+		f := c.planned(profiles)
+		if len(batch) > 0 && (n+len(f.profiles) > copyProfiles || nodes+f.nodes > copyNodes) {
 			if err := c.put(ctx, batch); err != nil {
 				return err
 			}
-			batch, profiles, nodes = batch[:0], 0, 0
+			batch, n, nodes = batch[:0], 0, 0
 		}
-		batch, profiles, nodes = append(batch, f), profiles+len(f.profiles), nodes+f.nodes
+		batch, n, nodes = append(batch, f), n+len(f.profiles), nodes+f.nodes
 	}
 	if err := c.put(ctx, batch); err != nil {
 		return err
@@ -169,10 +172,14 @@ type copier struct {
 	dst       Destination
 	src       Origin
 	opts      CopyOptions
-	forest    calltree.Forest
 	there     map[ProfileID]*Profile // of the destination
 	conflicts []error
 	done, all int
+
+	// Of functions with other names:
+	calltree.Forest
+	translations calltree.Translations
+	was          map[int32]string // an old name of each function whose name changed
 }
 
 // copyFile is the profiles of one source file that follow each other in the
@@ -183,51 +190,65 @@ type copyFile struct {
 	nodes    int  // to be read
 }
 
-// FilesOf returns profiles as the files that they came from, with everything: what Copy puts.
-func FilesOf(ctx context.Context, src Reader, ids []ProfileID) ([]*File, error) {
-	list, err := src.Profiles(ctx, Query{Profiles: ids})
+// Files implements Origin.
+func (h *here) Files(ctx context.Context, ids []ProfileID) ([]*File, error) {
+	list, err := h.Profiles(ctx, Query{Profiles: ids})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(list, func(a, b Profile) int { return cmp.Compare(a.Seq, b.Seq) })
-	c := &copier{src: here{src}}
-	records, err := c.records(ctx, src, IDs(list))
+	records, err := h.records(ctx, IDs(list))
 	if err != nil {
 		return nil, err
 	}
 	var files []*File
-	for f := range c.files(list) {
-		file, err := c.file(ctx, src, f, records)
-		if err != nil {
-			return nil, err
+	for profiles := range sourceFiles(list) {
+		f := &File{Name: profiles[0].File, Benchmark: profiles[0].Benchmark, Run: profiles[0].Run, Metrics: profiles[0].Metrics}
+		for i := range profiles {
+			p := &profiles[i]
+			if p.HasSource && f.Source == nil {
+				if f.Source, err = h.Source(ctx, p.ID); err != nil && !errors.Is(err, ErrNoSource) {
+					return nil, err
+				}
+			}
+			r := records[p.ID]
+			if r == nil {
+				return nil, fmt.Errorf("%w: profile %s has no tree", ErrCorrupt, p.ID)
+			}
+			f.Records = append(f.Records, r)
 		}
-		files = append(files, file)
+		files = append(files, f)
 	}
 	return files, nil
 }
 
-// files cuts a list into the files that the profiles came from.
-func (c *copier) files(list []Profile) iter.Seq[copyFile] {
-	return func(yield func(copyFile) bool) {
+// sourceFiles cuts a list into the files that the profiles came from.
+func sourceFiles(list []Profile) iter.Seq[[]Profile] {
+	return func(yield func([]Profile) bool) {
 		for len(list) > 0 {
 			first, n := &list[0], 1
 			for n < len(list) && list[n].Benchmark == first.Benchmark && list[n].Run.Key == first.Run.Key && list[n].File == first.File {
 				n++
 			}
-			f := copyFile{profiles: list[:n], there: true}
-			for i := range f.profiles {
-				f.there = f.there && c.has(&f.profiles[i])
-				f.nodes += f.profiles[i].Nodes
-			}
-			if f.there {
-				f.nodes = 0
-			}
-			if !yield(f) {
+			if !yield(list[:n]) {
 				return
 			}
 			list = list[n:]
 		}
 	}
+}
+
+// planned returns what is to be read of a file.
+func (c *copier) planned(profiles []Profile) copyFile {
+	f := copyFile{profiles: profiles, there: true}
+	for i := range profiles {
+		f.there = f.there && c.has(&profiles[i])
+		f.nodes += profiles[i].Nodes
+	}
+	if f.there {
+		f.nodes = 0
+	}
+	return f
 }
 
 // has reports whether the destination has the content of a profile.
@@ -257,11 +278,7 @@ func (c *copier) put(ctx context.Context, batch []copyFile) error {
 			}
 		}
 	}
-	near, err := c.src.Near(ctx, ids)
-	if err != nil {
-		return err
-	}
-	records, err := c.records(ctx, near, ids)
+	read, err := c.read(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -273,7 +290,7 @@ func (c *copier) put(ctx context.Context, batch []copyFile) error {
 		if f.there && c.knows(&f.profiles[0]) {
 			continue
 		}
-		file, err := c.file(ctx, near, f, records)
+		file, err := c.file(f, read)
 		if err != nil {
 			return err
 		}
@@ -312,17 +329,91 @@ func (c *copier) report(profiles []Profile, o Outcome) {
 	c.opts.Report(r)
 }
 
+// single is a profile and the file that it came from.
+type single struct {
+	*Record
+	source []byte
+}
+
+// read reads profiles as they are put.
+func (c *copier) read(ctx context.Context, ids []ProfileID) (map[ProfileID]single, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	files, err := c.src.Files(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	if c.opts.Rename != nil {
+		c.rename(files)
+	}
+	read := map[ProfileID]single{}
+	for _, f := range files {
+		for _, r := range f.Records {
+			read[IDOf(f.Benchmark, f.Run.Key, r.Type.Name)] = single{r, f.Source}
+		}
+	}
+	return read, nil
+}
+
+// Function adds a function under its other name.
+func (c *copier) Function(f profile.Function) int32 {
+	renamed := c.opts.Rename(f)
+	id := c.Forest.Function(renamed)
+	if renamed.Name != f.Name && c.was[id] == "" {
+		c.was[id] = f.Name
+	}
+	return id
+}
+
+// rename gives the functions of files other names, and merges call nodes that become equal. A
+// function that only now changes its name gives its old one as the example of a raw name.
+func (c *copier) rename(files []*File) {
+	rawNames := map[string]map[int32]string{} // by group
+	for _, f := range files {
+		for _, r := range f.Records {
+			t := c.translations.Of(r.Forest, c)
+			r.Self = calltree.AddVectors(t.Vector(r.Forest, r.Self))
+			for i := range r.Modes {
+				r.Modes[i].Vector = calltree.AddVectors(t.Vector(r.Forest, r.Modes[i].Vector))
+			}
+			raw := rawNames[f.Benchmark.Group]
+			if raw == nil {
+				raw = map[int32]string{}
+				rawNames[f.Benchmark.Group] = raw
+			}
+			for _, fn := range slices.Sorted(maps.Keys(r.RawNames)) {
+				if id, ok := t.Function(fn); ok {
+					raw[id] = r.RawNames[fn]
+				}
+			}
+		}
+	}
+	forest := c.Snapshot()
+	for _, f := range files {
+		raw := rawNames[f.Benchmark.Group]
+		for fn, name := range c.was {
+			if raw[fn] == "" {
+				raw[fn] = name
+			}
+		}
+		for _, r := range f.Records {
+			r.Forest, r.RawNames = forest, raw
+		}
+	}
+}
+
 // records reads profiles as they are put.
-func (c *copier) records(ctx context.Context, src Reader, ids []ProfileID) (map[ProfileID]*Record, error) {
+func (h *here) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*Record, error) {
 	records := map[ProfileID]*Record{}
 	if len(ids) == 0 {
 		return records, nil
 	}
-	set, err := src.Trees(ctx, Query{Profiles: ids}, TreeOptions{Modes: true})
+	set, err := h.Trees(ctx, Query{Profiles: ids}, TreeOptions{Modes: true})
 	if err != nil {
 		return nil, err
 	}
-	paths, rawOf := c.intern(set.Table)
+	paths, functions := h.intern(set.Table)
 	rawNames := map[string]map[int32]string{} // by group
 	for v, err := range set.Vectors {
 		if err != nil {
@@ -339,13 +430,18 @@ func (c *copier) records(ctx context.Context, src Reader, ids []ProfileID) (map[
 		}
 		records[p.ID] = r
 	}
-	forest := c.forest.Snapshot()
+	forest := h.forest.Snapshot()
 	for i := range set.Profiles {
 		p := &set.Profiles[i]
 		group := p.Benchmark.Group
 		if rawNames[group] == nil {
-			if rawNames[group], err = c.rawNames(ctx, src, group, rawOf); err != nil {
+			known, err := h.RawNames(ctx, group, slices.Sorted(maps.Keys(functions)))
+			if err != nil {
 				return nil, err
+			}
+			rawNames[group] = map[int32]string{}
+			for name, example := range known {
+				rawNames[group][functions[name]] = example
 			}
 		}
 		if r := records[p.ID]; r != nil {
@@ -355,18 +451,13 @@ func (c *copier) records(ctx context.Context, src Reader, ids []ProfileID) (map[
 	return records, nil
 }
 
-// intern adds a table to the forest and returns the path of each node, and for
-// each raw name the function that had it.
-func (c *copier) intern(t *calltree.Table) (paths []int32, rawOf map[string]int32) {
+// intern adds a table to the forest and returns the path of each node, and each function by name.
+func (h *here) intern(t *calltree.Table) (paths []int32, functions map[string]int32) {
 	fn := make([]int32, len(t.Functions))
-	rawOf = map[string]int32{}
+	functions = map[string]int32{}
 	for i, f := range t.Functions {
-		name := f.Name
-		if c.opts.Rename != nil {
-			f = c.opts.Rename(f)
-		}
-		fn[i] = c.forest.Function(f)
-		rawOf[name] = fn[i]
+		fn[i] = h.forest.Function(f)
+		functions[f.Name] = fn[i]
 	}
 	paths = make([]int32, t.Len())
 	for n, up := range t.Parent {
@@ -374,30 +465,9 @@ func (c *copier) intern(t *calltree.Table) (paths []int32, rawOf map[string]int3
 		if up != calltree.NoNode {
 			parent = paths[up]
 		}
-		paths[n] = c.forest.Path(parent, fn[t.Func[n]])
+		paths[n] = h.forest.Path(parent, fn[t.Func[n]])
 	}
-	return paths, rawOf
-}
-
-// rawNames returns the examples of the group for the forest's functions. A
-// function that only now changes its name gives its old one.
-func (c *copier) rawNames(ctx context.Context, src Reader, group string, rawOf map[string]int32) (map[int32]string, error) {
-	names := slices.Sorted(maps.Keys(rawOf))
-	known, err := src.RawNames(ctx, group, names)
-	if err != nil {
-		return nil, err
-	}
-	raw := map[int32]string{}
-	for _, name := range names {
-		fn := rawOf[name]
-		switch example, ok := known[name]; {
-		case ok:
-			raw[fn] = example
-		case raw[fn] == "" && c.forest.Functions[fn].Name != name:
-			raw[fn] = name
-		}
-	}
-	return raw, nil
+	return paths, functions
 }
 
 // mapped translates a vector from table nodes to paths.
@@ -411,7 +481,7 @@ func mapped(v calltree.Vector, paths []int32) calltree.Vector {
 
 // file returns what a file brings: everything, or the facts alone where the
 // destination has its profiles.
-func (c *copier) file(ctx context.Context, src Reader, from copyFile, records map[ProfileID]*Record) (*File, error) {
+func (c *copier) file(from copyFile, read map[ProfileID]single) (*File, error) {
 	first := &from.profiles[0]
 	f := &File{Name: first.File, Benchmark: first.Benchmark, Run: first.Run, Metrics: first.Metrics}
 	if from.there {
@@ -419,17 +489,14 @@ func (c *copier) file(ctx context.Context, src Reader, from copyFile, records ma
 	}
 	for i := range from.profiles {
 		p := &from.profiles[i]
+		one, ok := read[p.ID]
+		if !ok {
+			return nil, fmt.Errorf("%w: profile %s of the list did not come", ErrCorrupt, p.ID)
+		}
 		if p.HasSource && f.Source == nil {
-			var err error
-			if f.Source, err = src.Source(ctx, p.ID); err != nil && !errors.Is(err, ErrNoSource) {
-				return nil, err
-			}
+			f.Source = one.source
 		}
-		r := records[p.ID]
-		if r == nil {
-			return nil, fmt.Errorf("%w: profile %s has no tree", ErrCorrupt, p.ID)
-		}
-		f.Records = append(f.Records, r)
+		f.Records = append(f.Records, one.Record)
 	}
 	return f, nil
 }

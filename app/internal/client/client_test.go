@@ -201,7 +201,7 @@ func TestBrokenAnswers(t *testing.T) {
 	} {
 		st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, test.body) })
 		f.faults.Store(100)
-		if _, err := st.Near(t.Context(), []store.ProfileID{"0123456789abcdef"}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := st.Files(t.Context(), []store.ProfileID{"0123456789abcdef"}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 		file := storetest.File("g", "b", "r", profile.CPUSamples, "A")
@@ -287,6 +287,31 @@ func TestProfilesTravel(t *testing.T) {
 	}
 	if want, got := describe(here), describe(back); want != got {
 		t.Errorf("from\n%scame\n%s", want, got)
+	}
+	// Under other names: B and C become one function, whose call nodes are merged.
+	rename := store.CopyOptions{Rules: "s", Rename: func(f profile.Function) profile.Function {
+		if f.Name == "C" {
+			f.Name = "B"
+		}
+		return f
+	}}
+	var renamed [2]*mem.Store
+	for i, from := range []store.Origin{store.Here(here), st} {
+		renamed[i] = mem.New()
+		if err := store.CopyFrom(t.Context(), renamed[i], from, rename); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := renamed[i].RawNames(t.Context(), "g", []string{"A", "B"})
+		if err != nil || raw["A"] != "A$1" || raw["B"] != "C" {
+			t.Errorf("raw names %q, %v", raw, err)
+		}
+		tree, _, err := store.MergeTrees(t.Context(), renamed[i], store.Query{Types: []string{profile.CPUSamples}})
+		if err != nil || tree.Len() != 2 || tree.RootTotal() != 7 {
+			t.Errorf("%d call nodes, %d, %v", tree.Len(), tree.RootTotal(), err)
+		}
+	}
+	if want, got := describe(renamed[0]), describe(renamed[1]); want != got {
+		t.Errorf("renamed here\n%srenamed there\n%s", want, got)
 	}
 }
 

@@ -40,26 +40,14 @@ func (c *Client) Profiles(ctx context.Context, q store.Query) ([]store.Profile, 
 	return result.Rows, nil
 }
 
-// Near downloads profiles into memory.
-func (c *Client) Near(ctx context.Context, ids []store.ProfileID) (store.Reader, error) {
-	if len(ids) == 0 {
-		return mem.New(), nil
-	}
-	files, opts, err := c.files(ctx, transfer.Wanted{Profiles: ids})
-	if err != nil {
-		return nil, err
-	}
-	near := mem.New()
-	outcomes, err := near.Put(ctx, files, store.PutOptions{Rules: opts.Rules})
-	for _, o := range outcomes {
-		err = errors.Join(err, o.Err)
-	}
-	return near, err
+// Files downloads profiles as the files that they came from.
+func (c *Client) Files(ctx context.Context, ids []store.ProfileID) ([]*store.File, error) {
+	return c.files(ctx, transfer.Wanted{Profiles: ids})
 }
 
 // Waiting lists the metrics that wait for a profile.
 func (c *Client) Waiting(ctx context.Context) ([]store.Measurement, error) {
-	files, _, err := c.files(ctx, transfer.Wanted{Waiting: true})
+	files, err := c.files(ctx, transfer.Wanted{Waiting: true})
 	list := make([]store.Measurement, len(files))
 	for i, f := range files {
 		list[i] = store.Measurement{Benchmark: f.Benchmark, Run: f.Run, Metrics: f.Metrics}
@@ -68,14 +56,14 @@ func (c *Client) Waiting(ctx context.Context) ([]store.Measurement, error) {
 }
 
 // files downloads files.
-func (c *Client) files(ctx context.Context, wanted transfer.Wanted) ([]*store.File, store.PutOptions, error) {
+func (c *Client) files(ctx context.Context, wanted transfer.Wanted) ([]*store.File, error) {
 	body, err := c.download(ctx, wanted)
 	if err != nil {
-		return nil, store.PutOptions{}, err
+		return nil, err
 	}
 	defer body.Close()
-	files, opts, err := transfer.ReadFiles(body)
-	return files, opts, c.misread(err)
+	files, _, err := transfer.ReadFiles(body)
+	return files, c.misread(err)
 }
 
 func (c *Client) download(ctx context.Context, wanted transfer.Wanted) (*Answer, error) {

@@ -56,7 +56,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 			files = append(files, &store.File{Benchmark: m.Benchmark, Run: m.Run, Metrics: m.Metrics})
 		}
 	} else {
-		files, err = store.FilesOf(r.Context(), a.Store, wanted.Profiles)
+		files, err = store.Here(a.Store).Files(r.Context(), wanted.Profiles)
 	}
 	if err != nil {
 		return err
