@@ -44,6 +44,7 @@ type Benchmark struct {
 	args []string // that select it
 
 	settled bool // Operations stay
+	table   bool // the last recording printed a table of tinybench
 }
 
 // Recorded are the profiles of one benchmark, or of several that only their files tell

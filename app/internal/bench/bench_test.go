@@ -93,6 +93,64 @@ func TestTinybench(t *testing.T) {
 	}
 }
 
+// TestCutStart: what a program does before tinybench runs is not in the profile, and its time is
+// not in the time of the first sample.
+func TestCutStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.cpuprofile")
+	const nodes = `"nodes":[{"id":1,"callFrame":{"functionName":"(root)","url":""},"children":[2,3]},` +
+		`{"id":2,"callFrame":{"functionName":"","url":"node_modules/tinybench/dist/index.js"}},` +
+		`{"id":3,"callFrame":{"functionName":"run","url":"node_modules/tinybench/dist/index.js"},"children":[4]},` +
+		`{"id":4,"callFrame":{"functionName":"work","url":"b.mjs"}}]`
+	for before, want := range map[string]string{
+		`"samples":[2,1,4,1],"startTime":100,"timeDeltas":[5,6,7,8]`: `"samples":[4,1],"startTime":111,"timeDeltas":[7,8]`,
+		`"samples":[2,1,1],"startTime":100,"timeDeltas":[5,6,7]`:     `"samples":[2,1,1],"startTime":100,"timeDeltas":[5,6,7]`,
+	} {
+		write(t, filepath.Dir(file), map[string]string{"x.cpuprofile": "{" + nodes + "," + before + "}"})
+		if err := cutStart(file); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != "{"+nodes+","+want+"}" {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	write(t, filepath.Dir(file), map[string]string{"x.cpuprofile": "{" + nodes + `,"samples":[1],"timeDeltas":[],"startTime":1}`})
+	if err := cutStart(file); err == nil {
+		t.Error("samples without times")
+	}
+}
+
+// TestTableOfOneSide: a side without the table of the other one counts other operations.
+func TestTableOfOneSide(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"b.mjs": "console.log(`│ (index) │ Task name │ Latency med (ns) │ Samples │\n│ 0 │ 'a' │ '15 ± 7' │ 70 │`)\n"})
+	base, err := open(t, dir, "node b.mjs", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := Open(t.Context(), base.args, Place{Dir: dir, Scratch: t.TempDir(), Like: base}, base.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		side *Session
+		want float64
+	}{{base, 70}, {head, 70}, {head, 0}} {
+		if i == 2 {
+			write(t, dir, map[string]string{"b.mjs": "console.log('no table')\n"})
+		}
+		r, err := tt.side.Record(t.Context(), &tt.side.Benchmarks[0], t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := testrun.Operations(r.Label.Metrics); n != tt.want || tt.want == 0 && len(r.Label.Metrics) > 0 {
+			t.Errorf("%d: %+v", i, r.Label.Metrics)
+		}
+	}
+}
+
 // TestBlocks: samples of perf's text are whole whatever the pieces in which it comes.
 func TestBlocks(t *testing.T) {
 	const text = "a 1 cpu-clock:\n\tf\n\tmain\n\nb 2 cpu-clock:\n\twarm_up\n\n\nc 3 cpu-clock:\n\tg\n"

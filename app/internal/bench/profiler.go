@@ -40,7 +40,9 @@ var tools = []tool{
 	{"perf", "apt install linux-perf (Debian), apt install linux-tools-$(uname -r) (Ubuntu), dnf install perf (Fedora)", openPerf},
 	{"py-spy", "pip install py-spy", openPySpy},
 	{"cpu-prof", "node has it from version 12 on", func(context.Context, *Session, string) (profiler, error) { return cpuProf{}, nil }},
-	{"async-profiler", "download it from https://github.com/async-profiler/async-profiler/releases, and name its library: --profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so", openAsync},
+	{"async-profiler", "download it from https://github.com/async-profiler/async-profiler/releases, " +
+		"or unzip tools.profiler:async-profiler of Maven Central, and name its library: " +
+		"--profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so", openAsync},
 	{"jfr", "a JDK has it", func(context.Context, *Session, string) (profiler, error) { return jfr{}, nil }},
 }
 
@@ -330,6 +332,56 @@ func fromTree(dir, from, to string) error {
 		text = bytes.ReplaceAll(text, []byte(`"url":"`+before+filepath.ToSlash(dir)+"/"), []byte(`"url":"`))
 	}
 	return os.WriteFile(to, text, 0o600)
+}
+
+// cutStart leaves out the samples of a profile of V8 before the first function of tinybench: the
+// start of the program is no cost per operation. Without such a function all stay.
+func cutStart(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var doc map[string]json.RawMessage
+	var nodes []struct {
+		ID        int
+		CallFrame struct{ FunctionName, URL string }
+		Children  []int
+	}
+	var samples []int
+	var deltas []int64
+	var start int64
+	if err = json.Unmarshal(text, &doc); err == nil {
+		err = errors.Join(json.Unmarshal(doc["nodes"], &nodes), json.Unmarshal(doc["samples"], &samples),
+			json.Unmarshal(doc["timeDeltas"], &deltas), json.Unmarshal(doc["startTime"], &start))
+	}
+	if err == nil && len(samples) != len(deltas) {
+		err = fmt.Errorf("%d samples with %d times", len(samples), len(deltas))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: not what node --cpu-prof writes: %w", file, err)
+	}
+	runs := map[int]bool{}
+	for _, n := range nodes { // callers come first
+		runs[n.ID] = runs[n.ID] || n.CallFrame.FunctionName != "" && strings.Contains(n.CallFrame.URL, "node_modules/tinybench/")
+		for _, c := range n.Children {
+			runs[c] = runs[c] || runs[n.ID]
+		}
+	}
+	from := slices.IndexFunc(samples, func(id int) bool { return runs[id] })
+	if from <= 0 {
+		return nil
+	}
+	for _, d := range deltas[:from] {
+		start += d
+	}
+	// What was decoded can be encoded.
+	doc["samples"], _ = json.Marshal(samples[from:])
+	doc["timeDeltas"], _ = json.Marshal(deltas[from:])
+	doc["startTime"], _ = json.Marshal(start)
+	if text, err = json.Marshal(doc); err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	return err
 }
 
 // jfr is the profiler of a JDK, async the one of async-profiler in the same format.

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"regexp"
@@ -88,12 +89,22 @@ func recordPlain(ctx context.Context, s *Session, b *Benchmark, dir string) (r R
 		return r, err
 	}
 	r.Files = []string{file}
-	if tasks, rounds := tinybench(out.String()); len(tasks) > 0 {
+	tasks, rounds := tinybench(out.String())
+	b.table = len(tasks) > 0
+	if other := s.other(b); other != nil && other.table != b.table {
+		fmt.Fprintf(s.Talk, "note: only one side prints a table of tinybench: the numbers of operations do not compare\n")
+		r.Label = b.label(0, false)
+		return r, nil
+	}
+	if b.table {
 		if len(tasks) > 1 {
 			rounds = 0 // the profile is of all of them
 		}
 		r.Label = b.label(rounds, false, tasks...)
-		return r, nil
+		if _, ok := s.profiler.(cpuProf); ok {
+			err = cutStart(file)
+		}
+		return r, err
 	}
 	r.Label = b.label(1, false,
 		testrun.Metric{Name: "CPU time", Mean: took.cpu.Seconds(), Unit: "s", Better: testrun.Lower},
