@@ -140,7 +140,7 @@ bench-readers: ## every reader against a named alternative (JFRCONV=jfr-converte
 	$(GO) test ./format/... -run '^$$' -bench Decode -benchtime 3x -benchmem
 
 bench-views: ## views, transforms and diffs of a million samples
-	$(GO) test ./calltree -run '^$$' -bench 'View|Transform|Invert|Lists|ThreadDumps|Compare' -benchtime 3x -benchmem
+	$(GO) test ./calltree ./calltree/diff -run '^$$' -bench 'View|Transform|Invert|Lists|ThreadDumps|Compare' -benchtime 3x -benchmem
 
 bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 	$(GO) test ./traceprof -run '^$$' -bench . -benchtime 20x

@@ -10,12 +10,13 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 func BenchmarkFromProfile(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("stacks=%d", n), func(b *testing.B) {
-			p := wide(n, 1)
+			p := proftest.Wide(n, 1)
 			b.ReportAllocs()
 			for b.Loop() {
 				calltree.FromProfile(p, 0)
@@ -30,7 +31,7 @@ func BenchmarkMerge(b *testing.B) {
 	trees := make([]*calltree.Tree, 1000)
 	nodes := 0
 	for i := range trees {
-		trees[i] = calltree.FromProfile(wide(5000, uint64(i%20)), 0)
+		trees[i] = calltree.FromProfile(proftest.Wide(5000, uint64(i%20)), 0)
 		nodes += trees[i].Len()
 	}
 	b.Run("trees=1000", func(b *testing.B) {
@@ -45,7 +46,7 @@ func BenchmarkMerge(b *testing.B) {
 }
 
 func BenchmarkFunctionRows(b *testing.B) {
-	tree := calltree.FromProfile(wide(1_000_000, 1), 0)
+	tree := calltree.FromProfile(proftest.Wide(1_000_000, 1), 0)
 	b.ReportAllocs()
 	for b.Loop() {
 		tree.FunctionRows()
@@ -54,7 +55,7 @@ func BenchmarkFunctionRows(b *testing.B) {
 }
 
 func BenchmarkPattern(b *testing.B) {
-	tree := calltree.FromProfile(wide(1_000_000, 1), 0)
+	tree := calltree.FromProfile(proftest.Wide(1_000_000, 1), 0)
 	for _, text := range []string{"*.a;**;*.b", "com.acme.shop.module*;*;*.c", "/Class.*[0-4]/;**;*.d;$"} {
 		b.Run("pattern="+text, func(b *testing.B) {
 			p, err := callpath.Parse(text)
@@ -71,7 +72,7 @@ func BenchmarkPattern(b *testing.B) {
 }
 
 func BenchmarkProjection(b *testing.B) {
-	p := wide(100_000, 1)
+	p := proftest.Wide(100_000, 1)
 	for _, warm := range []bool{false, true} {
 		b.Run(fmt.Sprintf("warm=%v", warm), func(b *testing.B) {
 			var f calltree.Forest
@@ -91,7 +92,7 @@ func BenchmarkProjection(b *testing.B) {
 }
 
 func BenchmarkCut(b *testing.B) {
-	p := wide(1_000_000, 1)
+	p := proftest.Wide(1_000_000, 1)
 	var f calltree.Forest
 	v := calltree.NewProjection(p.Symbols, &f, calltree.NoNode, nil).Vector(&p.Tables[0], nil)
 	snap := f.Snapshot()

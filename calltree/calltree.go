@@ -18,7 +18,8 @@
 //     resulting Tree with the samples behind it, for stack charts.
 //   - Inverted is a Tree upside down, expanded on demand. Callers, Callees,
 //     FunctionRows and Flame are other views of a Tree.
-//   - Pattern finds call paths (`A;**;B`).
+//
+// Package diff compares trees, package callpath finds call paths (`A;**;B`).
 //
 // Everything is a pure value: no context, no I/O, no logging, and no recursion on
 // the depth of a stack. All passes are linear in the number of nodes. Functions
@@ -32,6 +33,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -124,20 +126,20 @@ func NewTree(t *Table, typ profile.ValueType, self []int64) *Tree {
 // the next part.
 func totals(t *Table, self []int64) []int64 {
 	total := make([]int64, len(self)) // at first: the sum of the part's self values before each node
-	list := parts(len(self))
+	list := ranges.Parts(len(self))
 	sums := make([]int64, len(list)) // of the parts
-	each(list, func(i int, p part) {
+	ranges.Each(list, func(i int, p ranges.Part) {
 		var sum int64
-		for n := p.lo; n < p.hi; n++ {
+		for n := p.Lo; n < p.Hi; n++ {
 			total[n] = sum
 			sum += self[n]
 		}
 		sums[i] = sum
 	})
 	crossing := t.crossing(list, total, sums)
-	each(list, func(i int, p part) {
-		for n := p.lo; n < p.hi; n++ {
-			if end := int(t.End[n]); end < p.hi {
+	ranges.Each(list, func(i int, p ranges.Part) {
+		for n := p.Lo; n < p.Hi; n++ {
+			if end := int(t.End[n]); end < p.Hi {
 				total[n] = total[end] - total[n] // end is not processed yet
 			} else {
 				total[n] = sums[i] - total[n] // wrong if it crosses
@@ -151,7 +153,7 @@ func totals(t *Table, self []int64) []int64 {
 }
 
 // crossing returns the totals of the nodes whose subtree ends after their part.
-func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
+func (t *Table) crossing(list []ranges.Part, before, sums []int64) map[int32]int64 {
 	if len(list) == 1 {
 		return nil
 	}
@@ -161,7 +163,7 @@ func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
 	}
 	at := func(n int32) int64 { // the sum of all self values before n
 		i := len(list)
-		for ; i > 0 && int(n) < list[i-1].hi; i-- {
+		for ; i > 0 && int(n) < list[i-1].Hi; i-- {
 		}
 		if i == len(list) {
 			return start[i]
@@ -170,7 +172,7 @@ func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
 	}
 	totals := map[int32]int64{}
 	for _, p := range list[1:] {
-		for _, n := range t.ancestors(int32(p.lo)) {
+		for _, n := range t.ancestors(int32(p.Lo)) {
 			totals[n] = at(t.End[n]) - at(n)
 		}
 	}
@@ -193,11 +195,11 @@ func (t *Tree) RootTotal() int64 {
 // Shown reports for every node whether a tree view lists it: its total is not
 // zero, or a child is shown.
 func (t *Tree) Shown() []bool {
-	return t.withCallers(func(n int32) bool { return t.Total[n] != 0 })
+	return t.WithCallers(func(n int32) bool { return t.Total[n] != 0 })
 }
 
-// withCallers marks the nodes for which is returns true, and all their callers.
-func (t *Table) withCallers(is func(n int32) bool) []bool {
+// WithCallers marks the nodes for which is returns true, and all their callers.
+func (t *Table) WithCallers(is func(n int32) bool) []bool {
 	marked := make([]bool, t.Len())
 	for n := int32(t.Len()) - 1; n >= 0; n-- {
 		marked[n] = marked[n] || is(n)
@@ -208,8 +210,8 @@ func (t *Table) withCallers(is func(n int32) bool) []bool {
 	return marked
 }
 
-// children yields the children of n (NoNode: the roots) by function.
-func (t *Table) children(n int32) iter.Seq[int32] {
+// ByFunction yields the children of n (NoNode: the roots) by function.
+func (t *Table) ByFunction(n int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		end := int32(t.Len())
 		if n != NoNode {
@@ -224,7 +226,7 @@ func (t *Table) children(n int32) iter.Seq[int32] {
 // order: by absolute total descending, ties by function.
 func (t *Tree) Children(n int32, buf []int32) []int32 {
 	from := len(buf)
-	buf = slices.AppendSeq(buf, t.children(n))
+	buf = slices.AppendSeq(buf, t.ByFunction(n))
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return cmp.Compare(abs(t.Total[b]), abs(t.Total[a])) })
 	return buf
 }
@@ -249,12 +251,12 @@ func (t *Tree) Row(n int32) Row {
 // skip the descendants of a node.
 func (t *Tree) Walk(visit func(n int32) bool) {
 	shown := t.Shown()
-	walk(t.Children, func(n int32) bool { return shown[n] && visit(n) })
+	Walk(t.Children, func(n int32) bool { return shown[n] && visit(n) })
 }
 
-// walk visits nodes depth first, the first child first; visit returns false to skip
+// Walk visits nodes depth first, the first child first; visit returns false to skip
 // the descendants of a node.
-func walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
+func Walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
 	var pending []int32
 	push := func(n int32) {
 		from := len(pending)

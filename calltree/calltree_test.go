@@ -106,7 +106,7 @@ func TestPictures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tree := proftest.Tree(c.samples)
-			check(t, tree)
+			proftest.CheckTree(t, tree)
 			if diff := cmp.Diff(trim(c.tree), proftest.Draw(tree)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -120,23 +120,6 @@ func trim(drawing string) string {
 		return s
 	}
 	return ""
-}
-
-// check verifies the invariants of a tree.
-func check(t interface{ Fatalf(string, ...any) }, tree *calltree.Tree) {
-	if err := tree.Check(); err != nil {
-		t.Fatalf("%v", err)
-	}
-	var self, roots int64
-	for n, v := range tree.Self {
-		self += v
-		if tree.Parent[n] == calltree.NoNode {
-			roots += tree.Total[n]
-		}
-	}
-	if self != roots || len(tree.Self) != tree.Len() || len(tree.Total) != tree.Len() {
-		t.Fatalf("self values add to %d, totals of the roots to %d; %d nodes, %d, %d values", self, roots, tree.Len(), len(tree.Self), len(tree.Total))
-	}
 }
 
 func TestFunctionsOfOneNameStayApartWithinAFile(t *testing.T) {
@@ -155,7 +138,7 @@ func TestFunctionsOfOneNameStayApartWithinAFile(t *testing.T) {
 		p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, fr), int64(i+1))
 	}
 	tree := calltree.FromProfile(p, 0)
-	check(t, tree)
+	proftest.CheckTree(t, tree)
 	want := "- f (total: 3, self: 3)\n- f (total: 3, self: 3)\n"
 	if diff := cmp.Diff(want, proftest.Draw(tree)); diff != "" {
 		t.Error(diff)

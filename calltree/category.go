@@ -2,20 +2,20 @@ package calltree
 
 import "github.com/dendroprof/dendro/profile"
 
-// categories are the categories of a Symbols: the group of each, and the one for
+// Categories are the categories of a Symbols: the group of each, and the one for
 // "unknown or mixed".
-type categories struct {
+type Categories struct {
 	list     []profile.Category
 	group    []profile.CategoryID // of each category: the category of its group
 	fallback profile.CategoryID   // the first grey group; 0 when none is grey
 }
 
-// newCategories returns nil when the symbols have no categories.
-func newCategories(list []profile.Category) *categories {
+// NewCategories returns nil when the symbols have no categories.
+func NewCategories(list []profile.Category) *Categories {
 	if len(list) <= 1 {
 		return nil
 	}
-	c := &categories{list: list, group: make([]profile.CategoryID, len(list))}
+	c := &Categories{list: list, group: make([]profile.CategoryID, len(list))}
 	first := map[profile.Category]profile.CategoryID{}
 	for i, cat := range list {
 		key := profile.Category{Name: cat.Name, Color: cat.Color}
@@ -35,7 +35,7 @@ func newCategories(list []profile.Category) *categories {
 // resolve returns the category of every stack: of its frame, else of its caller, else
 // the fallback. It runs before any transform, so that a removed frame passes its
 // category to its callees.
-func (c *categories) resolve(sym *profile.Symbols) []profile.CategoryID {
+func (c *Categories) resolve(sym *profile.Symbols) []profile.CategoryID {
 	of := make([]profile.CategoryID, sym.Stacks.Len())
 	for st := range of {
 		own := sym.Frames[sym.Stacks.Item[st]].Category
@@ -51,8 +51,8 @@ func (c *categories) resolve(sym *profile.Symbols) []profile.CategoryID {
 	return of
 }
 
-// unite returns the category of a node whose stacks have categories a and b.
-func (c *categories) unite(a, b profile.CategoryID) profile.CategoryID {
+// Unite returns the category of a node whose stacks have categories a and b.
+func (c *Categories) Unite(a, b profile.CategoryID) profile.CategoryID {
 	switch {
 	case a == b:
 		return a
@@ -75,7 +75,7 @@ func (s *stacks) nodeCategories() []profile.CategoryID {
 		case of[n] < 0:
 			of[n] = s.category[st]
 		default:
-			of[n] = s.kinds.unite(of[n], s.category[st])
+			of[n] = s.kinds.Unite(of[n], s.category[st])
 		}
 	}
 	return of

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // TestDeepViews shows a stack of a million frames in every way: nothing may
 // recurse on its depth or take time in its square.
 func TestDeepViews(t *testing.T) {
 	const depth = 1_000_000
-	p := deep(depth)
+	p := proftest.Deep(depth)
 	p.Tables[0].Time = []int64{0}
 	p.Interval = 1
 	v := calltree.NewViewer(p)
@@ -19,7 +20,7 @@ func TestDeepViews(t *testing.T) {
 		"collapse-recursion:*",
 		"filter:stack-prefix:A;B", "filter:stack-suffix:A", "filter:function-include:C"} {
 		s := mustShow(t, v, calltree.View{Transforms: transforms(text)})
-		check(t, s.Tree)
+		proftest.CheckTree(t, s.Tree)
 		if s.RootTotal() != 1 {
 			t.Errorf("%s: root total %d", text, s.RootTotal())
 		}

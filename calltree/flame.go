@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -28,7 +29,7 @@ func (t *Tree) Flame(minWidth float64) []Box {
 	shown, rank := t.Shown(), nameRank(t.Functions)
 	f := flame{root: t.RootTotal(), minWidth: minWidth}
 	f.draw(func(n int32, buf []flameNode) []flameNode {
-		for c := range t.children(n) {
+		for c := range t.ByFunction(n) {
 			if shown[c] {
 				buf = append(buf, flameNode{node: c, fn: t.Func[c], rank: rank[t.Func[c]], depth: t.Depth[c], total: t.Total[c], self: t.Self[c]})
 			}
@@ -124,7 +125,7 @@ func byDepth(boxes []Box) []Box {
 
 // nameRank returns the rank of every function by name; equal names have equal ranks.
 func nameRank(functions []profile.Function) []int32 {
-	ids := numbers(len(functions))
+	ids := ranges.Numbers(len(functions))
 	slices.SortFunc(ids, func(a, b int32) int { return compareUTF16(functions[a].Name, functions[b].Name) })
 	rank := make([]int32, len(functions))
 	for i, id := range ids {

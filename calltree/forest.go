@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
@@ -155,7 +156,7 @@ func (f *Forest) names() *nameOrder {
 	f.order.Lock()
 	defer f.order.Unlock()
 	if f.byName == nil || len(f.byName.sorted) != len(f.Functions) {
-		ids := numbers(len(f.Functions))
+		ids := ranges.Numbers(len(f.Functions))
 		slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(f.Functions[a].Name, f.Functions[b].Name) })
 		rank := make([]int32, len(ids))
 		for r, id := range ids {
@@ -194,7 +195,7 @@ type Cut struct {
 }
 
 // Whole returns the Table of all paths.
-func (f *Forest) Whole() *Cut { return f.Cut(numbers(f.Paths.Len())) }
+func (f *Forest) Whole() *Cut { return f.Cut(ranges.Numbers(f.Paths.Len())) }
 
 // Cut returns the Table of the given distinct paths and all their ancestors, functions
 // and siblings in byte order of names. It costs time proportional to the result, plus
@@ -229,7 +230,7 @@ func (f *Forest) Sum(typ profile.ValueType, used []uint64, values []int64) *Tree
 
 // eachWord calls work concurrently for parts of a set, which begin at member from.
 func eachWord(set bitset.Set, work func(from int32, words bitset.Set)) {
-	each(parts(64*len(set)), func(_ int, p part) { work(int32(p.lo&^63), set[p.lo/64:p.hi/64]) })
+	ranges.Each(ranges.Parts(64*len(set)), func(_ int, p ranges.Part) { work(int32(p.Lo&^63), set[p.Lo/64:p.Hi/64]) })
 }
 
 // cut returns the table of a set of paths and all their ancestors, which it adds to the
@@ -368,9 +369,9 @@ func (f *Forest) cutAlong(l *layout, used bitset.Set) (*Table, []int32) {
 		functions = append(functions, l.functions[fn])
 	}
 	t.Functions = f.list(functions)
-	each(parts(n), func(_ int, p part) {
-		for k, fn := range t.Func[p.lo:p.hi] {
-			t.Func[p.lo+k] = newID[fn]
+	ranges.Each(ranges.Parts(n), func(_ int, p ranges.Part) {
+		for k, fn := range t.Func[p.Lo:p.Hi] {
+			t.Func[p.Lo+k] = newID[fn]
 		}
 	})
 	return t, node

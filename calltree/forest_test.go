@@ -17,8 +17,8 @@ import (
 )
 
 // grow adds the stacks of samples to a forest and returns their vector.
-func grow(f *calltree.Forest, list []sample) calltree.Vector {
-	p := toProfile(nil, "x", list)
+func grow(f *calltree.Forest, list []proftest.Sample) calltree.Vector {
+	p := proftest.ToProfile(nil, "x", list)
 	return calltree.NewProjection(p.Symbols, f, calltree.NoNode, nil).Vector(&p.Tables[0], nil)
 }
 
@@ -63,25 +63,26 @@ func TestForestNames(t *testing.T) {
 
 func TestForestLoad(t *testing.T) {
 	var f, g calltree.Forest
-	v := grow(&f, []sample{{[]string{"B", "A"}, 1}, {[]string{"B", "C"}, 2}})
+	v := grow(&f, []proftest.Sample{{Stack: []string{"B", "A"}, Value: 1}, {Stack: []string{"B", "C"}, Value: 2}})
 	g.Function(profile.Function{Name: "what was there before"})
 	g.Load(slices.Clone(f.Functions), slices.Clone(f.Paths.Parent), slices.Clone(f.Paths.Item))
 	if diff := cmp.Diff(f.Tree(profile.ValueType{}, dense(&f, v)), g.Tree(profile.ValueType{}, dense(&g, v))); diff != "" {
 		t.Error(diff)
 	}
 	// It goes on growing where it was.
-	if more := grow(&g, []sample{{[]string{"B", "A"}, 5}, {[]string{"B", "A", "D"}, 7}}); !slices.Equal(more.Nodes, []int32{1, 3}) {
+	more := grow(&g, []proftest.Sample{{Stack: []string{"B", "A"}, Value: 5}, {Stack: []string{"B", "A", "D"}, Value: 7}})
+	if !slices.Equal(more.Nodes, []int32{1, 3}) {
 		t.Errorf("%+v", more)
 	}
 }
 
 func TestCutPicture(t *testing.T) {
 	var f calltree.Forest
-	v := grow(&f, []sample{
-		{[]string{"main", "parse"}, 3},
-		{[]string{"main", "sort", "swap"}, 2},
-		{[]string{"idle"}, 9},
-		{[]string{"main", "alloc"}, 4},
+	v := grow(&f, []proftest.Sample{
+		{Stack: []string{"main", "parse"}, Value: 3},
+		{Stack: []string{"main", "sort", "swap"}, Value: 2},
+		{Stack: []string{"idle"}, Value: 9},
+		{Stack: []string{"main", "alloc"}, Value: 4},
 	})
 	// Of the forest's paths, in order of appearance: main, main;parse,
 	// main;sort, main;sort;swap, idle, main;alloc.
@@ -106,7 +107,7 @@ func TestCutPicture(t *testing.T) {
 	if _, ok := cut.Node(4); ok {
 		t.Error("the cut has idle, which nobody asked for")
 	}
-	grow(&f, []sample{{[]string{"main", "late"}, 1}})
+	grow(&f, []proftest.Sample{{Stack: []string{"main", "late"}, Value: 1}})
 	if _, ok := cut.Node(int32(f.Paths.Len() - 1)); ok {
 		t.Error("the cut has a path that came after it")
 	}
@@ -121,8 +122,8 @@ func TestCutPicture(t *testing.T) {
 func TestCutOfAllIsTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f calltree.Forest
-		grow(&f, samples(1).Draw(t, "first"))
-		v := grow(&f, samples(-6).Draw(t, "second"))
+		grow(&f, proftest.Samples(1).Draw(t, "first"))
+		v := grow(&f, proftest.Samples(-6).Draw(t, "second"))
 		all := make([]int32, f.Paths.Len())
 		for i := range all {
 			all[i] = int32(i)
@@ -132,7 +133,7 @@ func TestCutOfAllIsTree(t *testing.T) {
 			t.Fatal(err)
 		}
 		tree := f.Tree(profile.ValueType{}, dense(&f, v))
-		check(t, tree)
+		proftest.CheckTree(t, tree)
 		if diff := cmp.Diff(tree, calltree.NewTree(cut.Table, profile.ValueType{}, cut.Self(v))); diff != "" {
 			t.Fatalf("tree (-) and cut (+):\n%s", diff)
 		}
@@ -142,7 +143,7 @@ func TestCutOfAllIsTree(t *testing.T) {
 func TestCutHasExactlyTheClosure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f calltree.Forest
-		grow(&f, samples(1).Draw(t, "samples"))
+		grow(&f, proftest.Samples(1).Draw(t, "samples"))
 		n := int32(f.Paths.Len())
 		if n == 0 {
 			t.Skip("no paths")
@@ -186,7 +187,7 @@ func TestCutHasExactlyTheClosure(t *testing.T) {
 
 func TestCutOfManyPaths(t *testing.T) {
 	// More than the few that are sorted by comparing.
-	p := wide(20_000, 1)
+	p := proftest.Wide(20_000, 1)
 	var f calltree.Forest
 	v := calltree.NewProjection(p.Symbols, &f, calltree.NoNode, nil).Vector(&p.Tables[0], nil)
 	cut := f.Cut(v.Nodes)
@@ -205,7 +206,7 @@ func TestCutOfManyPaths(t *testing.T) {
 
 func TestSnapshotStaysWhileTheForestGrows(t *testing.T) {
 	var f calltree.Forest
-	v := grow(&f, []sample{{[]string{"B", "A"}, 1}, {[]string{"B"}, 2}})
+	v := grow(&f, []proftest.Sample{{Stack: []string{"B", "A"}, Value: 1}, {Stack: []string{"B"}, Value: 2}})
 	snap := f.Snapshot()
 	again := snap.Snapshot()
 	want := proftest.Draw(f.Tree(profile.ValueType{}, dense(&f, v)))
@@ -225,7 +226,7 @@ func TestSnapshotStaysWhileTheForestGrows(t *testing.T) {
 		})
 	}
 	for i := range 2000 {
-		grow(&f, []sample{{[]string{"B", strings.Repeat("x", i%50), "C"}, 1}})
+		grow(&f, []proftest.Sample{{Stack: []string{"B", strings.Repeat("x", i%50), "C"}, Value: 1}})
 	}
 	wg.Wait()
 

@@ -3,6 +3,8 @@ package calltree
 import (
 	"cmp"
 	"slices"
+
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 )
 
 // FunctionRow is one line of a function list.
@@ -18,9 +20,9 @@ type FunctionRow struct {
 // if one of its outermost nodes has a total; a function whose nodes all cancel is not,
 // whatever its self values.
 func (t *Tree) FunctionRows() []FunctionRow {
-	list := parts(t.Len())
+	list := ranges.Parts(t.Len())
 	sums := make([]functionSums, len(list))
-	each(list, func(i int, p part) { sums[i] = t.sumFunctions(int32(p.lo), int32(p.hi)) })
+	ranges.Each(list, func(i int, p ranges.Part) { sums[i] = t.sumFunctions(int32(p.Lo), int32(p.Hi)) })
 	var rows []FunctionRow
 	for fn := range t.Functions {
 		row := FunctionRow{Func: int32(fn)}
@@ -58,16 +60,16 @@ func (t *Tree) sumFunctions(lo, hi int32) functionSums {
 	if lo == hi {
 		return s
 	}
-	outermost := newOutermost(len(t.Functions))
+	outermost := NewOutermost(len(t.Functions))
 	above := t.ancestors(lo)
 	for _, n := range above {
-		outermost.enter(n, t.Func[n], t.End[n])
+		outermost.Enter(n, t.Func[n], t.End[n])
 	}
 	for n := lo; n < hi; n++ {
 		fn := t.Func[n]
 		row := &s.rows[fn]
 		row.Self += t.Self[n]
-		if outermost.enter(n, fn, t.End[n]) && t.Total[n] != 0 {
+		if outermost.Enter(n, fn, t.End[n]) && t.Total[n] != 0 {
 			row.Total += t.Total[n]
 			s.listed[fn] = true
 		}
@@ -84,14 +86,15 @@ func (t *Table) ancestors(n int32) []int32 {
 	return list
 }
 
-// outermost finds, in one pass over the rows of a Table, the nodes without an ancestor
+// Outermost finds, in one pass over the rows of a Table, the nodes without an ancestor
 // of the same key: it stores where the current subtree of each key ends.
-type outermost []int32
+type Outermost []int32
 
-func newOutermost(keys int) outermost { return make(outermost, keys) }
+// NewOutermost returns one for keys below a number, before the first row.
+func NewOutermost(keys int) Outermost { return make(Outermost, keys) }
 
-// enter visits node n, whose subtree ends at end, and reports whether it is outermost.
-func (o outermost) enter(n, key, end int32) bool {
+// Enter visits node n, whose subtree ends at end, and reports whether it is outermost.
+func (o Outermost) Enter(n, key, end int32) bool {
 	if n < o[key] {
 		return false
 	}

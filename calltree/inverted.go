@@ -25,7 +25,7 @@ type Inverted struct {
 
 	count []int32 // scratch of expand: call nodes per function, zero between calls
 
-	kinds    *categories          // nil without categories, like the columns of functions
+	kinds    *Categories          // nil without categories, like the columns of functions
 	category []profile.CategoryID // of a function's root
 	uniform  []bool               // all call nodes of the function have one category
 }
@@ -44,7 +44,7 @@ type invertedNode struct {
 
 // Invert returns the tree upside down.
 func (t *Tree) Invert() *Inverted {
-	v := &Inverted{tree: t, count: make([]int32, len(t.Functions)), kinds: newCategories(t.Categories)}
+	v := &Inverted{tree: t, count: make([]int32, len(t.Functions)), kinds: NewCategories(t.Categories)}
 	mixed := v.categorize()
 	rows := make([]invertedNode, len(t.Functions)) // of each function its root
 	isRoot := make([]bool, len(t.Functions))
@@ -118,7 +118,7 @@ func (v *Inverted) categorize() []bool {
 		case v.category[fn] < 0:
 			v.category[fn] = c
 		case v.category[fn] != c:
-			v.category[fn] = v.kinds.unite(v.category[fn], c)
+			v.category[fn] = v.kinds.Unite(v.category[fn], c)
 			v.uniform[fn], any = false, true
 		}
 	}
@@ -147,7 +147,7 @@ func (v *Inverted) add(parent, fn, depth, from, to int32, deep []int32) {
 		node.category = t.Category[deep[0]]
 		if !v.uniform[fn] {
 			for _, d := range deep[1:] {
-				node.category = v.kinds.unite(node.category, t.Category[d])
+				node.category = v.kinds.Unite(node.category, t.Category[d])
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (v *Inverted) Children(h int32, buf []int32) []int32 { return append(buf, v
 // Walk visits and expands the nodes in display order, depth first. Visit returns false
 // to skip the descendants of a node.
 func (v *Inverted) Walk(visit func(h int32) bool) {
-	walk(v.Children, visit)
+	Walk(v.Children, visit)
 }
 
 // Row returns the line of a node.

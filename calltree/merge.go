@@ -17,7 +17,7 @@ import (
 //
 // Large inputs are merged on several cores, with the same result.
 func Merge(trees ...*Tree) (*Tree, error) {
-	if err := addable(trees); err != nil {
+	if err := Addable(trees); err != nil {
 		return nil, err
 	}
 	workers := min(runtime.GOMAXPROCS(0), len(trees)/2)
@@ -33,8 +33,8 @@ func Merge(trees ...*Tree) (*Tree, error) {
 	return mergeAll(parts), nil
 }
 
-// addable returns an error unless the trees have one value type and a sum that fits.
-func addable(trees []*Tree) error {
+// Addable returns an error unless the trees have one value type and a sum that fits.
+func Addable(trees []*Tree) error {
 	var sum uint64
 	for _, t := range trees {
 		if a, b := trees[0].Type.AddKey(), t.Type.AddKey(); a != b {
@@ -106,5 +106,16 @@ func MergeTypes(a, b profile.ValueType) profile.ValueType {
 // Tree returns the whole forest as a tree; self has one value per path.
 func (f *Forest) Tree(typ profile.ValueType, self []int64) *Tree {
 	t, paths := f.build(f.allPaths(), f.Paths.Parent)
-	return NewTree(t, typ, gather(self, paths))
+	return NewTree(t, typ, Gather(self, paths))
+}
+
+// Gather returns the values of rows, 0 for NoNode.
+func Gather(values []int64, rows []int32) []int64 {
+	out := make([]int64, len(rows))
+	for i, n := range rows {
+		if n != NoNode {
+			out[i] = values[n]
+		}
+	}
+	return out
 }

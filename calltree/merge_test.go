@@ -68,7 +68,7 @@ func TestMergePictures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			merged := merge(t, proftest.Tree(c.a), proftest.Tree(c.b))
-			check(t, merged)
+			proftest.CheckTree(t, merged)
 			if diff := cmp.Diff(trim(c.tree), proftest.Draw(merged)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -85,11 +85,11 @@ func TestMergeOfNothing(t *testing.T) {
 func TestMergeDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := rapid.Permutation([]string{"", "b.go", "cc.go"}).Draw(t, "files")
-		a := toTree(files[0], samples(-6).Draw(t, "a"))
-		b := toTree(files[1], samples(-6).Draw(t, "b"))
-		c := toTree(files[2], samples(-6).Draw(t, "c"))
+		a := proftest.ToTree(files[0], proftest.Samples(-6).Draw(t, "a"))
+		b := proftest.ToTree(files[1], proftest.Samples(-6).Draw(t, "b"))
+		c := proftest.ToTree(files[2], proftest.Samples(-6).Draw(t, "c"))
 		all := merge(t, a, b, c)
-		check(t, all)
+		proftest.CheckTree(t, all)
 		for name, other := range map[string]*calltree.Tree{
 			"c, b, a":   merge(t, c, b, a),
 			"(a, b), c": merge(t, merge(t, a, b), c),
@@ -105,13 +105,13 @@ func TestMergeDoesNotDependOnOrder(t *testing.T) {
 
 func TestMergeOfTreesIsTreeOfAllSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := samples(-6).Draw(t, "a"), samples(-6).Draw(t, "b")
-		both := append(append([]sample{}, a...), b...)
-		merged := merge(t, toTree("x", a), toTree("x", b))
-		if diff := cmp.Diff(merge(t, toTree("x", both)), merged); diff != "" {
+		a, b := proftest.Samples(-6).Draw(t, "a"), proftest.Samples(-6).Draw(t, "b")
+		both := append(append([]proftest.Sample{}, a...), b...)
+		merged := merge(t, proftest.ToTree("x", a), proftest.ToTree("x", b))
+		if diff := cmp.Diff(merge(t, proftest.ToTree("x", both)), merged); diff != "" {
 			t.Fatalf("tree of all (-) and merge (+):\n%s", diff)
 		}
-		if diff := cmp.Diff(naive(both...), numbersOf(merged)); diff != "" {
+		if diff := cmp.Diff(proftest.Naive(both...), proftest.NumbersOf(merged)); diff != "" {
 			t.Fatalf("definition (-) and merge (+):\n%s", diff)
 		}
 	})
@@ -119,28 +119,28 @@ func TestMergeOfTreesIsTreeOfAllSamples(t *testing.T) {
 
 func TestFromProfileMatchesDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		list := samples(-6).Draw(t, "samples")
-		tree := toTree("x", list)
-		check(t, tree)
-		if diff := cmp.Diff(naive(list...), numbersOf(tree)); diff != "" {
+		list := proftest.Samples(-6).Draw(t, "samples")
+		tree := proftest.ToTree("x", list)
+		proftest.CheckTree(t, tree)
+		if diff := cmp.Diff(proftest.Naive(list...), proftest.NumbersOf(tree)); diff != "" {
 			t.Fatal(diff)
 		}
 		// The function list, from its definition: a stack counts once for each
 		// function in it. Without negative values nothing cancels.
 		want := map[string]int64{}
 		for i, x := range list {
-			x.value = max(x.value, -x.value)
+			x.Value = max(x.Value, -x.Value)
 			list[i] = x
 			seen := map[string]bool{}
-			for _, f := range x.stack {
+			for _, f := range x.Stack {
 				if !seen[f] {
-					want[f] += x.value
+					want[f] += x.Value
 				}
 				seen[f] = true
 			}
 		}
 		got := map[string]int64{}
-		positive := toTree("x", list)
+		positive := proftest.ToTree("x", list)
 		for _, r := range positive.FunctionRows() {
 			got[positive.Functions[r.Func].Name] = r.Total
 		}
@@ -154,7 +154,7 @@ func TestMergeOnSeveralCoresGivesTheSame(t *testing.T) {
 	trees := make([]*calltree.Tree, 9)
 	total := 0
 	for i := range trees {
-		trees[i] = calltree.FromProfile(wide(9000, uint64(i)), 0)
+		trees[i] = calltree.FromProfile(proftest.Wide(9000, uint64(i)), 0)
 		total += trees[i].Len()
 	}
 	if total < 1<<16 {
@@ -165,7 +165,7 @@ func TestMergeOnSeveralCoresGivesTheSame(t *testing.T) {
 	alone := merge(t, trees...)
 	for _, cores := range []int{2, 3, 4, 64} {
 		runtime.GOMAXPROCS(cores)
-		if !same(alone, merge(t, trees...)) {
+		if !proftest.Same(alone, merge(t, trees...)) {
 			t.Errorf("%d cores give another tree than one", cores)
 		}
 	}

@@ -63,7 +63,7 @@ func (t *Table) descend(steps int, selects func(step int, fn int32) bool) (int32
 	n := NoNode
 descent:
 	for i := range steps {
-		for c := range t.children(n) {
+		for c := range t.ByFunction(n) {
 			if selects(i, t.Func[c]) {
 				n = c
 				continue descent

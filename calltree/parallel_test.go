@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // TestParallel compares what one core computes with what several do, and the
 // totals with the sum from the leaves.
 func TestParallel(t *testing.T) {
-	p := wide(400_000, 7)
+	p := proftest.Wide(400_000, 7)
 	for i := range p.Tables[0].Value {
 		p.Tables[0].Value[i] -= 4 // some cancel
 		p.Tables[0].Time = append(p.Tables[0].Time, int64(i))
@@ -30,7 +30,7 @@ func TestParallel(t *testing.T) {
 			rows := s.FunctionRows()
 			runtime.GOMAXPROCS(before)
 			if cores == 1 {
-				check(t, s.Tree)
+				proftest.CheckTree(t, s.Tree)
 				want, functions = s, rows
 				total := slices.Clone(s.Self)
 				for n := s.Len() - 1; n >= 0; n-- {
@@ -42,7 +42,7 @@ func TestParallel(t *testing.T) {
 					t.Errorf("%+v: totals are not the sums of self values", view)
 				}
 			}
-			if !same(want.Tree, s.Tree) || !slices.Equal(functions, rows) {
+			if !proftest.Same(want.Tree, s.Tree) || !slices.Equal(functions, rows) {
 				t.Errorf("%+v: %d cores disagree with one", view, cores)
 			}
 		}
@@ -52,7 +52,7 @@ func TestParallel(t *testing.T) {
 // TestStepsAreKept goes back and forth in a list of transforms: the shape is made
 // again only where the list differs.
 func TestStepsAreKept(t *testing.T) {
-	v := calltree.NewViewer(wide(5000, 3))
+	v := calltree.NewViewer(proftest.Wide(5000, 3))
 	name := func(i int) string { return mustShow(t, v, calltree.View{}).Functions[i].Name }
 	a, b := "merge-function:"+name(1), "focus-function:"+name(2)
 	none := mustShow(t, v, calltree.View{})
@@ -69,46 +69,8 @@ func TestStepsAreKept(t *testing.T) {
 	if drop.Table != none.Table {
 		t.Error("dropping samples lays the table out again")
 	}
-	again := mustShow(t, calltree.NewViewer(wide(5000, 3)), calltree.View{Transforms: transforms(a, b)})
-	if !same(again.Tree, mustShow(t, v, calltree.View{Transforms: transforms(a, b)}).Tree) {
+	again := mustShow(t, calltree.NewViewer(proftest.Wide(5000, 3)), calltree.View{Transforms: transforms(a, b)})
+	if !proftest.Same(again.Tree, mustShow(t, v, calltree.View{Transforms: transforms(a, b)}).Tree) {
 		t.Error("a viewer with a past shows something else")
-	}
-}
-
-// TestParallelCompare diffs large trees, and two of which one is a single deep
-// stack for the most part, on several cores.
-func TestParallelCompare(t *testing.T) {
-	deep := func(seed uint64) *calltree.Tree {
-		p := wide(100_000, seed)
-		st := profile.NoStack
-		for i := range 150_000 {
-			st = p.Symbols.Stack(st, profile.FrameID(i%50))
-		}
-		p.Tables[0].Add(st, 5)
-		return calltree.FromProfile(p, 0)
-	}
-	one, two := calltree.FromProfile(wide(200_000, 1), 0), calltree.FromProfile(wide(200_000, 2), 0)
-	empty := calltree.NewTree(&calltree.Table{}, one.Type, nil)
-	for i, sides := range [][2]*calltree.Tree{{one, two}, {one, one}, {deep(3), deep(4)}, {deep(3), one}, {empty, one}, {one, empty}} {
-		var want *calltree.Diff
-		for _, cores := range []int{1, 2, 3, 7} {
-			before := runtime.GOMAXPROCS(cores)
-			d, err := calltree.Compare(sides[:1], sides[1:])
-			runtime.GOMAXPROCS(before)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if cores == 1 {
-				want = d
-			}
-			for s, side := range []calltree.Side{d.Base, d.New} {
-				tree := &calltree.Tree{Table: d.Table, Type: d.Type, Self: side.Self, Total: side.Total}
-				check(t, tree)
-				if w := []calltree.Side{want.Base, want.New}[s]; !same(tree,
-					&calltree.Tree{Table: want.Table, Type: want.Type, Self: w.Self, Total: w.Total}) {
-					t.Errorf("case %d, side %d: %d cores disagree with one", i, s, cores)
-				}
-			}
-		}
 	}
 }

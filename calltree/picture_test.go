@@ -118,7 +118,7 @@ func TestSandwich(t *testing.T) {
 		  - h (total: 4, self: 4)
 	`)
 	callees := tree.Callees(f)
-	check(t, callees)
+	proftest.CheckTree(t, callees)
 	if diff := cmp.Diff(want, proftest.Draw(callees)); diff != "" {
 		t.Errorf("callees: -want +got:\n%s", diff)
 	}

@@ -24,13 +24,13 @@ func TestProjectionOfWarmSymbols(t *testing.T) {
 		var f calltree.Forest
 		pr := calltree.NewProjection(symbols, &f, calltree.NoNode, nil)
 		for range 4 {
-			list := samples(1).Draw(t, "samples")
-			p := toProfile(symbols, "x", list)
+			list := proftest.Samples(1).Draw(t, "samples")
+			p := proftest.ToProfile(symbols, "x", list)
 			v := pr.Vector(&p.Tables[0], nil)
 			cut := f.Cut(v.Nodes)
 			warm := calltree.NewTree(cut.Table, p.Tables[0].Type, cut.Self(v))
-			check(t, warm)
-			if diff := cmp.Diff(merge(t, toTree("x", list)), warm); diff != "" {
+			proftest.CheckTree(t, warm)
+			if diff := cmp.Diff(merge(t, proftest.ToTree("x", list)), warm); diff != "" {
 				t.Fatalf("alone (-) and warm (+):\n%s", diff)
 			}
 			if !slices.IsSorted(v.Nodes) {
@@ -104,9 +104,9 @@ func TestVectorSumsAndKeeps(t *testing.T) {
 func TestDeepStacks(t *testing.T) {
 	const depth = 1_000_000
 	start := readtest.CPUTime()
-	p := deep(depth)
+	p := proftest.Deep(depth)
 	tree := calltree.FromProfile(p, 0)
-	check(t, tree)
+	proftest.CheckTree(t, tree)
 	merged := merge(t, tree, tree)
 	if merged.Len() != depth || merged.Total[0] != 2 || merged.Self[depth-1] != 2 {
 		t.Errorf("%d nodes, total %d", merged.Len(), merged.Total[0])
@@ -135,22 +135,22 @@ func TestTreeRename(t *testing.T) {
 		return f
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		list := samples(-6).Draw(t, "samples")
-		tree := toTree("x", list)
-		before := numbersOf(tree)
+		list := proftest.Samples(-6).Draw(t, "samples")
+		tree := proftest.ToTree("x", list)
+		before := proftest.NumbersOf(tree)
 		renamed := tree.Rename(rename)
-		check(t, renamed)
+		proftest.CheckTree(t, renamed)
 		for i := range list {
-			stack := slices.Clone(list[i].stack)
+			stack := slices.Clone(list[i].Stack)
 			for k := range stack {
 				stack[k] = rename(profile.Function{Name: stack[k]}).Name
 			}
-			list[i].stack = stack
+			list[i].Stack = stack
 		}
-		if diff := cmp.Diff(merge(t, toTree("x", list)), renamed); diff != "" {
+		if diff := cmp.Diff(merge(t, proftest.ToTree("x", list)), renamed); diff != "" {
 			t.Fatalf("samples renamed (-) and tree renamed (+):\n%s", diff)
 		}
-		if diff := cmp.Diff(before, numbersOf(tree)); diff != "" {
+		if diff := cmp.Diff(before, proftest.NumbersOf(tree)); diff != "" {
 			t.Fatalf("the tree itself changed: %s", diff)
 		}
 	})
@@ -158,7 +158,7 @@ func TestTreeRename(t *testing.T) {
 
 func TestTreeProfileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tree := toTree("x", samples(1).Draw(t, "samples"))
+		tree := proftest.ToTree("x", proftest.Samples(1).Draw(t, "samples"))
 		p := tree.Profile()
 		if err := p.Check(); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // drawView draws a view and what the naive rules make of it.
@@ -73,7 +74,7 @@ func TestViewsAreTheRulesForEachSample(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(t, s.Tree)
+			proftest.CheckTree(t, s.Tree)
 			want := naiveTree(samples)
 			var rows []naiveRow
 			s.Walk(func(n int32) bool {
@@ -146,7 +147,7 @@ func TestCallersAndCallees(t *testing.T) {
 			below = append(below, naiveSample{x.stack[i:], x.value})
 		}
 		callees := s.Callees([]int32{fn})
-		check(t, callees)
+		proftest.CheckTree(t, callees)
 		var rows []naiveRow
 		callees.Walk(func(n int32) bool {
 			rows = append(rows, naiveRow{int(callees.Depth[n]), callees.Func[n], callees.Total[n], callees.Self[n]})

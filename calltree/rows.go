@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -72,7 +73,7 @@ func (r *rows) sortByTime() {
 			continue
 		}
 		if r.order == nil {
-			r.order = numbers(r.n)
+			r.order = ranges.Numbers(r.n)
 		}
 		slices.SortFunc(r.order, func(a, b int32) int { return cmp.Or(cmp.Compare(r.Time[a], r.Time[b]), cmp.Compare(a, b)) })
 		return
@@ -126,8 +127,8 @@ func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 	s.matched, found = table.search(searchWords(s.View.Search))
 	drop := s.dropped()
 	nodes := make([]int32, s.rows.n)
-	each(parts(s.rows.n), func(_ int, p part) {
-		for i := p.lo; i < p.hi; i++ {
+	ranges.Each(ranges.Parts(s.rows.n), func(_ int, p ranges.Part) {
+		for i := p.Lo; i < p.Hi; i++ {
 			nodes[i] = NoNode
 			row := s.rows.row(i)
 			st := int32(s.rows.Stack[row])

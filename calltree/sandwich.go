@@ -6,9 +6,9 @@ package calltree
 func (t *Tree) Callers(functions []int32) *Inverted {
 	wanted := t.set(functions)
 	self := make([]int64, t.Len())
-	outermost := newOutermost(len(t.Functions))
+	outermost := NewOutermost(len(t.Functions))
 	for n, fn := range t.Func {
-		if wanted[fn] && outermost.enter(int32(n), fn, t.End[n]) {
+		if wanted[fn] && outermost.Enter(int32(n), fn, t.End[n]) {
 			self[n] = t.Total[n]
 		}
 	}
@@ -46,7 +46,7 @@ func (t *Table) stacks() *stacks {
 		s.function[fn] = int32(fn)
 	}
 	if t.Category != nil {
-		s.category, s.kinds = t.Category, newCategories(t.Categories)
+		s.category, s.kinds = t.Category, NewCategories(t.Categories)
 	}
 	return s
 }

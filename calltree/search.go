@@ -3,6 +3,7 @@ package calltree
 import (
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -61,17 +62,17 @@ func (t *Table) search(words []string) (functions functionSet, found []bool) {
 func (t *Table) withAll(mask []uint8, all uint8, among []bool) []bool {
 	has := make([]uint8, t.Len())
 	found := make([]bool, t.Len())
-	each(parts(t.Len()), func(_ int, p part) {
-		if p.lo == p.hi {
+	ranges.Each(ranges.Parts(t.Len()), func(_ int, p ranges.Part) {
+		if p.Lo == p.Hi {
 			return
 		}
-		lo := int32(p.lo)
+		lo := int32(p.Lo)
 		above := t.ancestors(lo) // callers outside of the part
 		bits := make([]uint8, len(above)+1)
 		for d, n := range above {
 			bits[d+1] = bits[d] | mask[t.Func[n]]
 		}
-		for n := lo; n < int32(p.hi); n++ {
+		for n := lo; n < int32(p.Hi); n++ {
 			b := mask[t.Func[n]]
 			if up := t.Parent[n]; up >= lo {
 				b |= has[up]

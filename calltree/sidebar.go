@@ -145,7 +145,7 @@ func (s *Shown) SelfByCategory() [][]int64 {
 
 // byCategory sums values by category.
 type byCategory struct {
-	kinds *categories // nil without categories
+	kinds *Categories // nil without categories
 	sum   []int64
 	seen  []bool
 }

@@ -18,7 +18,7 @@ type stacks struct {
 	frame    []int32              // of each stack
 	function []int32              // of each frame
 	category []profile.CategoryID // of each stack; nil without categories
-	kinds    *categories          // what the categories mean; nil without
+	kinds    *Categories          // what the categories mean; nil without
 
 	functions []profile.Function
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -72,7 +73,7 @@ func TestNetOfCollapsedModule(t *testing.T) {
 	view := calltree.View{Transforms: collapse("libxul.so")}
 	base := show(t, withFunctions("main;libxul.so!a 3"), view)
 	new := show(t, withFunctions("main;libxul.so!mozilla::b 2", "fresh 1"), view)
-	net, err := calltree.Net(base.Tree, new.Tree)
+	net, err := diff.Net(base.Tree, new.Tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestCollapsedModulesInTies(t *testing.T) {
 	if diff := cmp.Diff([]string{"0 h 1", "0 z.so 1", "0 a.so 1"}, displayed(tree)); diff != "" {
 		t.Error(diff)
 	}
-	net, err := calltree.Net(tree, show(t, withFunctions("fresh 1"), view).Tree)
+	net, err := diff.Net(tree, show(t, withFunctions("fresh 1"), view).Tree)
 	if err != nil {
 		t.Fatal(err)
 	}

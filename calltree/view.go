@@ -73,7 +73,7 @@ func ParseRange(text string) (Range, error) {
 // must not change.
 type Viewer struct {
 	profile    *profile.Profile
-	categories *categories
+	categories *Categories
 	modules    []string // in the order of their functions, which follow those of the profile
 	first      *step
 	rows       rows // of the last table and threads
@@ -108,7 +108,7 @@ type Shown struct {
 
 // NewViewer returns a viewer of p.
 func NewViewer(p *profile.Profile) *Viewer {
-	v := &Viewer{profile: p, categories: newCategories(p.Symbols.Categories)}
+	v := &Viewer{profile: p, categories: NewCategories(p.Symbols.Categories)}
 	s := &stacks{
 		parent:    p.Symbols.Stacks.Parent,
 		frame:     p.Symbols.Stacks.Item,

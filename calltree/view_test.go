@@ -26,7 +26,7 @@ func (c picture) check(t *testing.T, draw func(s *calltree.Shown) string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, s.Tree)
+		proftest.CheckTree(t, s.Tree)
 		if s.Unknown != nil {
 			t.Errorf("unknown: %q", s.Unknown)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -142,8 +143,8 @@ func (s *Shown) allocate(self []int64) {
 // the nodes is filled in its own pass over the samples, because random access to all
 // nodes costs more.
 func (s *Shown) add(self []int64) {
-	each(parts(len(self)), func(_ int, p part) {
-		lo, hi := int32(p.lo), int32(p.hi)
+	ranges.Each(ranges.Parts(len(self)), func(_ int, p ranges.Part) {
+		lo, hi := int32(p.Lo), int32(p.Hi)
 		for i, node := range s.nodes[s.lo:s.hi] {
 			if lo <= node && node < hi {
 				self[node] += s.value(s.lo + i)

@@ -280,7 +280,7 @@ func (c *Comparison) judge() {
 }
 
 // NoisePerValue returns the factors of the sampling noise of a change from the history to
-// the run, as calltree.Diff.NoisePerValue.
+// the run, as diff.Diff.NoisePerValue.
 func (c *Comparison) NoisePerValue() [2]float64 {
 	k := stat.Interval95 * stat.Interval95 * c.Band.unit
 	return [2]float64{k / float64(len(c.Runs)), k / float64(len(c.Band.Profiles))}

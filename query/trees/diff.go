@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -111,16 +112,16 @@ type FunctionCounts struct {
 
 // DiffRow is a call node or function of a diff.
 type DiffRow struct {
-	Depth    int32             `json:"depth"`
-	Function string            `json:"function"`
-	File     string            `json:"file"`
-	Module   string            `json:"module"`
-	Total    Change            `json:"total"`
-	Self     Change            `json:"self"`
-	Category string            `json:"category"`
-	Presence calltree.Presence `json:"presence"`           // new, vanished or empty
-	Noise    float64           `json:"noise"`              // the delta of Total that chance explains (95%)
-	BaseName string            `json:"baseName,omitempty"` // of a renamed function: its name on the base side
+	Depth    int32         `json:"depth"`
+	Function string        `json:"function"`
+	File     string        `json:"file"`
+	Module   string        `json:"module"`
+	Total    Change        `json:"total"`
+	Self     Change        `json:"self"`
+	Category string        `json:"category"`
+	Presence diff.Presence `json:"presence"`           // new, vanished or empty
+	Noise    float64       `json:"noise"`              // the delta of Total that chance explains (95%)
+	BaseName string        `json:"baseName,omitempty"` // of a renamed function: its name on the base side
 }
 
 // WithinNoise reports whether chance explains the change of the total.
@@ -137,13 +138,13 @@ type DiffFlameResult struct {
 
 // DiffFlameRow is a box; Start and End are fractions of the whole width.
 type DiffFlameRow struct {
-	Depth    int32             `json:"depth"`
-	Function string            `json:"function"`
-	Start    float64           `json:"start"`
-	End      float64           `json:"end"`
-	Self     Change            `json:"self"`
-	Total    Change            `json:"total"`
-	Presence calltree.Presence `json:"presence"`
+	Depth    int32         `json:"depth"`
+	Function string        `json:"function"`
+	Start    float64       `json:"start"`
+	End      float64       `json:"end"`
+	Self     Change        `json:"self"`
+	Total    Change        `json:"total"`
+	Presence diff.Presence `json:"presence"`
 }
 
 // DiffNodeResult is one call node of a diff.
@@ -235,7 +236,7 @@ func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (*flame.Grap
 
 // comparison is a diff with what its numbers are called.
 type comparison struct {
-	*calltree.Diff
+	*diff.Diff
 	*viewer
 	r     *DiffRequest
 	by    string // what values are divided by
@@ -327,7 +328,7 @@ func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison,
 
 // compare computes the diff of both sides.
 func (c *comparison) compare(trees [2][]*calltree.Tree, sides [2][]Input) (err error) {
-	if c.Diff, err = calltree.Compare(trees[0], trees[1]); err != nil {
+	if c.Diff, err = diff.Compare(trees[0], trees[1]); err != nil {
 		return err
 	}
 	return c.divide(sides)
@@ -348,7 +349,7 @@ func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
 			}
 		}
 	}
-	net, err := calltree.Net(side[0], side[1])
+	net, err := diff.Net(side[0], side[1])
 	if err != nil {
 		return nil, err
 	}
@@ -498,7 +499,7 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 }
 
 // changeOf returns the values that are compared: whole and exact if nothing divides them.
-func (c *comparison) changeOf(p calltree.Pair) Change {
+func (c *comparison) changeOf(p diff.Pair) Change {
 	var x Change
 	if c.Exact() {
 		x = Change{Base: document.Whole(p.Base, c.scale), New: document.Whole(p.New, c.scale), Delta: document.Whole(p.New-p.Base, c.scale)}
@@ -512,14 +513,14 @@ func (c *comparison) changeOf(p calltree.Pair) Change {
 	return x
 }
 
-func (c *comparison) head(root calltree.Pair, omitted query.Omitted) DiffHead {
+func (c *comparison) head(root diff.Pair, omitted query.Omitted) DiffHead {
 	by := math.Pow10(c.Type.Scale)
 	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.by, RootTotal: c.changeOf(root),
 		Notes:   c.notes,
 		Omitted: omitted, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
 }
 
-func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category string) DiffRow {
+func (c *comparison) row(fn, depth int32, total, self diff.Pair, category string) DiffRow {
 	f := &c.Functions[fn]
 	return DiffRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: c.changeOf(total), Self: c.changeOf(self),
 		Category: category, Presence: total.Presence(), Noise: c.Noise(total) / math.Pow10(c.scale), BaseName: c.renamed[f.Name]}
@@ -527,9 +528,9 @@ func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category st
 
 // diffNodes is a diff, upright or inverted.
 type diffNodes interface {
-	Nodes[calltree.DiffRow]
+	Nodes[diff.Row]
 	CategoryName(n int32) string
-	RootTotal() calltree.Pair
+	RootTotal() diff.Pair
 	Flame(minWidth float64) []calltree.Box
 }
 
@@ -544,7 +545,7 @@ func (c *comparison) nodes() diffNodes {
 }
 
 // both adds the sides, for the share of what is omitted.
-func (c *comparison) both(p calltree.Pair) float64 {
+func (c *comparison) both(p diff.Pair) float64 {
 	base, new := c.Values(p)
 	return math.Abs(base) + math.Abs(new)
 }
@@ -554,7 +555,7 @@ func (c *comparison) both(p calltree.Pair) float64 {
 func (c *comparison) rows() (*DiffResult, error) {
 	v := c.nodes()
 	root := v.RootTotal()
-	list := cut[calltree.DiffRow](&c.r.Cut, v, c.Larger(root), c.both(root), func(r calltree.DiffRow) (int32, float64, float64) {
+	list := cut[diff.Row](&c.r.Cut, v, c.Larger(root), c.both(root), func(r diff.Row) (int32, float64, float64) {
 		return r.Depth, c.Larger(r.Total), c.both(r.Total)
 	})
 	rows := document.RowsOf(len(list.rows), func(i int) DiffRow {
@@ -566,7 +567,7 @@ func (c *comparison) rows() (*DiffResult, error) {
 		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		functions.tell(c.Table, c.Base.Self, c.New.Self)
 		functions.renamed = c.renamed
-		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
+		at := func(i int) *diff.Row { return &list.rows[i] }
 		w.Derived("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
 		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(at(i).Depth), 0) })
 		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(at(i).Func), 0) })
@@ -587,8 +588,8 @@ func (c *comparison) rows() (*DiffResult, error) {
 
 // programFirst moves the functions of the program whose change is beyond sampling noise
 // before those of the runtime and the kernel, and those within noise.
-func (c *comparison) programFirst(list []calltree.FunctionChange) []calltree.FunctionChange {
-	var own, others []calltree.FunctionChange
+func (c *comparison) programFirst(list []diff.FunctionChange) []diff.FunctionChange {
+	var own, others []diff.FunctionChange
 	for _, f := range list {
 		switch c.Functions[f.Func].Kind {
 		case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime:
@@ -607,9 +608,9 @@ func (c *comparison) programFirst(list []calltree.FunctionChange) []calltree.Fun
 // functions returns the list of functions: those that increased, then those that
 // decreased, then the others.
 func (c *comparison) functions() (*DiffFunctionsResult, error) {
-	number := func(r calltree.FunctionChange) calltree.Pair { return r.Total }
+	number := func(r diff.FunctionChange) diff.Pair { return r.Total }
 	if c.r.Sort == "self" {
-		number = func(r calltree.FunctionChange) calltree.Pair { return r.Self }
+		number = func(r diff.FunctionChange) diff.Pair { return r.Self }
 	}
 	more, less, same := c.MoreAndLess(c.FunctionRows(), number)
 	if c.r.Sort == "" {
@@ -617,8 +618,8 @@ func (c *comparison) functions() (*DiffFunctionsResult, error) {
 	}
 	counts, shown := FunctionCounts{len(more), len(less), len(same)}, [3]int{}
 	root := c.Larger(c.RootTotal())
-	var list []calltree.FunctionChange
-	for i, part := range [][]calltree.FunctionChange{more, less, same} {
+	var list []diff.FunctionChange
+	for i, part := range [][]diff.FunctionChange{more, less, same} {
 		for _, f := range part {
 			if c.Larger(number(f))*100 >= c.r.MinPercent*root && (c.r.Cut.Rows == 0 || shown[i] < c.r.Cut.Rows) {
 				list = append(list, f)
@@ -664,7 +665,7 @@ func (c *comparison) node() (*DiffNodeResult, error) {
 // graph returns the picture of the diff.
 func (c *comparison) graph() (*flame.Graph, error) {
 	v := c.nodes()
-	value := func(p calltree.Pair) flame.Value {
+	value := func(p diff.Pair) flame.Value {
 		base, new := c.Values(p)
 		return flame.Value{Base: base, New: new}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -17,7 +18,7 @@ const mostSiblings = 400
 // siblings compares all benchmarks of the two sides together, or returns nil where the
 // comparison has them all, or they are too many. One benchmark alone may have too few samples
 // to show what changed its functions' names.
-func (c *comparison) siblings(ctx context.Context, st store.Store) (*calltree.Diff, error) {
+func (c *comparison) siblings(ctx context.Context, st store.Store) (*diff.Diff, error) {
 	r := c.r
 	if r.inputs() || r.Against != "" || len(r.Benchmarks)+len(r.Params) == 0 || !r.Base.chosen() || !r.New.chosen() {
 		return nil, nil
@@ -41,7 +42,7 @@ func (c *comparison) siblings(ctx context.Context, st store.Store) (*calltree.Di
 		}
 		side[i] = []*calltree.Tree{t}
 	}
-	wide, err := calltree.Compare(side[0], side[1])
+	wide, err := diff.Compare(side[0], side[1])
 	if err == nil {
 		wide.PerUnit(float64(count[0]), float64(count[1]))
 	}
@@ -68,13 +69,13 @@ func (c *comparison) rename(ctx context.Context, st store.Store, trees [2][]*cal
 
 // renames returns the functions that were renamed: those that the comparison shows, and those
 // that all benchmarks together show.
-func (c *comparison) renames(wide *calltree.Diff) []calltree.Rename {
+func (c *comparison) renames(wide *diff.Diff) []diff.Rename {
 	own := c.Renames()
 	if wide == nil {
 		return own
 	}
 	for _, x := range wide.Renames() {
-		if c.onlyOn(x) && !slices.ContainsFunc(own, func(k calltree.Rename) bool {
+		if c.onlyOn(x) && !slices.ContainsFunc(own, func(k diff.Rename) bool {
 			return k.Base.Name == x.Base.Name || k.New.Name == x.New.Name
 		}) {
 			own = append(own, x)
@@ -85,7 +86,7 @@ func (c *comparison) renames(wide *calltree.Diff) []calltree.Rename {
 
 // noteInlined notes the functions that were inlined: their rows have vanished, and the rise
 // of their callers' own time is no cost.
-func (c *comparison) noteInlined(wide *calltree.Diff) {
+func (c *comparison) noteInlined(wide *diff.Diff) {
 	own := c.Inlined()
 	if wide != nil {
 		for _, x := range wide.Inlined() {
@@ -114,13 +115,13 @@ func first(names []string) string {
 
 // onlyOn reports whether the comparison has the old name of a function on the base side only,
 // and the new one on the new side only.
-func (c *comparison) onlyOn(x calltree.Rename) bool {
+func (c *comparison) onlyOn(x diff.Rename) bool {
 	return c.only(x.Base.Name, true) && c.only(x.New.Name, false)
 }
 
 // only reports whether the base side alone, or the new side alone, has a function.
 func (c *comparison) only(name string, base bool) bool {
-	var sum calltree.Pair
+	var sum diff.Pair
 	for n := range int32(c.Len()) {
 		if c.Name(n) == name {
 			p := c.Total(n)
@@ -131,8 +132,8 @@ func (c *comparison) only(name string, base bool) bool {
 }
 
 // applyRenames compares the sides under the new names of functions, and notes them.
-func (c *comparison) applyRenames(trees [2][]*calltree.Tree, sides [2][]Input, renames []calltree.Rename) error {
-	trees[0] = calltree.WithNames(trees[0], renames)
+func (c *comparison) applyRenames(trees [2][]*calltree.Tree, sides [2][]Input, renames []diff.Rename) error {
+	trees[0] = diff.WithNames(trees[0], renames)
 	if err := c.compare(trees, sides); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/trees"
@@ -40,9 +40,9 @@ func signedValue(n document.Number, unit string) string {
 }
 
 // relative writes a relative change, or on which side the value is alone.
-func relative(c trees.Change, p calltree.Presence) string {
+func relative(c trees.Change, p diff.Presence) string {
 	switch {
-	case p != calltree.OnBoth:
+	case p != diff.OnBoth:
 		return string(p)
 	case c.Relative == nil || *c.Relative == 0:
 		return ""
@@ -68,7 +68,7 @@ func summary(w io.Writer, h *trees.DiffHead) {
 			per = " " + words.Clean(text)
 		}
 		t, change := h.RootTotal, ""
-		if text := relative(t, calltree.OnBoth); text != "" {
+		if text := relative(t, diff.OnBoth); text != "" {
 			change = " (" + text + ")"
 		}
 		fmt.Fprintf(w, "base %s, new %s: %s%s%s%s\n", value(t.Base, h.Unit), value(t.New, h.Unit), signedValue(t.Delta, h.Unit), change, per,

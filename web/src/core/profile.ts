@@ -93,7 +93,7 @@ export class Tree {
     return this.#widths;
   }
 
-  /** The largest delta that the counting of samples alone causes in 95% of cases, as calltree.Diff.Noise. */
+  /** The largest delta that the counting of samples alone causes in 95% of cases, as diff.Diff.Noise. */
   noise(base: number, now: number): number {
     const [k0, k1] = this.noisePerValue;
     return (k0 + k1) / (2 * 1.96 ** 2) + Math.sqrt(k0 * Math.abs(base) + k1 * Math.abs(now));

@@ -20,6 +20,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/cost"
@@ -154,7 +155,7 @@ func TestDiffOfRandomTrees(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		sides := []*calltree.Tree{randomTree(rnd, rnd.IntN(40)), randomTree(rnd, rnd.IntN(40))}
-		d, err := calltree.Compare(sides[:1], sides[1:])
+		d, err := diff.Compare(sides[:1], sides[1:])
 		if err != nil {
 			t.Fatal(err)
 		}

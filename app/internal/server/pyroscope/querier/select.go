@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/format/protobuf"
@@ -261,7 +262,7 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 			t.Type = sides[1-i].Type
 		}
 	}
-	d, err := calltree.Compare(sides[:1], sides[1:])
+	d, err := diff.Compare(sides[:1], sides[1:])
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
-package calltree
+package diff
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -91,7 +92,7 @@ func sideOf(functions []profile.Function) matchSide {
 
 // order returns the functions by name, then by module, file and line.
 func (s *matchSide) order() []int32 {
-	order := numbers(len(s.functions))
+	order := ranges.Numbers(len(s.functions))
 	slices.SortStableFunc(order, func(i, j int32) int {
 		if c := strings.Compare(s.name[i], s.name[j]); c != 0 {
 			return c
@@ -289,7 +290,7 @@ func newer(a, b profile.Function) profile.Function {
 
 // byIdentity returns the indices of functions in the order of their identities.
 func byIdentity(functions []profile.Function) []int32 {
-	order := numbers(len(functions))
+	order := ranges.Numbers(len(functions))
 	slices.SortStableFunc(order, func(i, j int32) int {
 		x, y := &functions[i], &functions[j]
 		if c := strings.Compare(x.Name, y.Name); c != 0 {
@@ -358,13 +359,4 @@ func identicalFunctions(a, b []profile.Function) (functions []profile.Function, 
 // puts in place of a module's.
 func standsForModule(f *profile.Function) bool {
 	return f.Name == f.Module && *f == profile.Function{Name: f.Name, Module: f.Module, Kind: f.Kind}
-}
-
-// numbers returns 0, 1, … n-1.
-func numbers(n int) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = int32(i)
-	}
-	return s
 }

@@ -1,6 +1,11 @@
-package calltree
+package diff
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/internal/ranges"
+)
 
 // A chunk is a unit of parallel work on an overlay: a whole subtree or, if it is
 // split, one node whose children are chunks.
@@ -51,8 +56,8 @@ func (l *overlayer) divide(list []*chunk, up *chunk, most int) []*chunk {
 
 // under returns the children of a chunk, or the roots, as whole subtrees.
 func (l *overlayer) under(up *chunk) []*chunk {
-	at, depth := overlaid{node: [2]int32{NoNode, NoNode}, parent: NoNode}, int32(0)
-	row := NoNode
+	at, depth := overlaid{node: [2]int32{calltree.NoNode, calltree.NoNode}, parent: calltree.NoNode}, int32(0)
+	row := calltree.NoNode
 	if up != nil {
 		at, depth, row = up.overlaid, up.depth+1, 0
 	}
@@ -62,7 +67,7 @@ func (l *overlayer) under(up *chunk) []*chunk {
 	for _, o := range slices.Backward(l.open) {
 		p := &chunk{overlaid: o, up: up}
 		for s, n := range o.node {
-			if n != NoNode {
+			if n != calltree.NoNode {
 				p.bound += l.side[s].End[n] - n
 			}
 		}
@@ -72,19 +77,19 @@ func (l *overlayer) under(up *chunk) []*chunk {
 }
 
 // assign divides the chunks among cores by their maximum number of rows.
-func assign(list []*chunk, cores int) []part {
+func assign(list []*chunk, cores int) []ranges.Part {
 	total := int32(0)
 	for _, p := range list {
 		total += p.bound
 	}
-	shares := make([]part, cores)
+	shares := make([]ranges.Part, cores)
 	at := 0
 	for i := range shares {
-		shares[i].lo = at
+		shares[i].Lo = at
 		for at < len(list) && int(list[at].room) < (i+1)*int(total)/cores {
 			at++
 		}
-		shares[i].hi = at
+		shares[i].Hi = at
 	}
 	return shares
 }
@@ -100,7 +105,7 @@ func (l *overlayer) layAll(list []*chunk) {
 	for _, p := range list {
 		p.row = l.n
 		o := p.overlaid
-		o.parent = NoNode // set by join
+		o.parent = calltree.NoNode // set by join
 		if p.split {
 			l.put(o)
 			continue
@@ -117,13 +122,13 @@ func (l *overlayer) layAll(list []*chunk) {
 
 // join moves the rows of all cores together, connects the chunks, and returns the
 // number of rows.
-func (l *overlayer) join(list []*chunk, shares []part) int32 {
+func (l *overlayer) join(list []*chunk, shares []ranges.Part) int32 {
 	n := int32(0)
 	for _, share := range shares {
-		if share.lo == share.hi {
+		if share.Lo == share.Hi {
 			continue
 		}
-		mine := list[share.lo:share.hi]
+		mine := list[share.Lo:share.Hi]
 		last := mine[len(mine)-1]
 		from, to := mine[0].room, l.t.End[last.row] // a split chunk has one row so far
 		l.moveDown(from, to, from-n)
@@ -157,7 +162,7 @@ func (l *overlayer) moveDown(from, to, gap int32) {
 	}
 	for n := from; n < to; n++ {
 		up := l.t.Parent[n]
-		if up != NoNode {
+		if up != calltree.NoNode {
 			up -= gap
 		}
 		l.t.Parent[n-gap], l.t.End[n-gap] = up, l.t.End[n]-gap

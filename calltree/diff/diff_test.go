@@ -1,4 +1,4 @@
-package calltree_test
+package diff_test
 
 import (
 	"fmt"
@@ -10,14 +10,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/test/proftest"
 )
 
 type trees = []*calltree.Tree
 
-func compare(t interface{ Fatalf(string, ...any) }, base, new trees) *calltree.Diff {
-	d, err := calltree.Compare(base, new)
+func compare(t interface{ Fatalf(string, ...any) }, base, new trees) *diff.Diff {
+	d, err := diff.Compare(base, new)
 	if err != nil {
 		t.Fatalf("Compare: %v", err)
 	}
@@ -29,13 +30,13 @@ func compare(t interface{ Fatalf(string, ...any) }, base, new trees) *calltree.D
 
 // drawDiff draws the shown nodes of a diff in display order, total and self as
 // base→new.
-func drawDiff(d *calltree.Diff) string {
+func drawDiff(d *diff.Diff) string {
 	var b strings.Builder
 	d.Walk(func(n int32) bool {
 		total, self := d.Total(n), d.Self(n)
 		fmt.Fprintf(&b, "%s- %s (total: %d→%d, self: %d→%d)", strings.Repeat("  ", int(d.Depth[n])), d.Name(n), total.Base, total.New, self.Base,
 			self.New)
-		if p := total.Presence(); p != calltree.OnBoth {
+		if p := total.Presence(); p != diff.OnBoth {
 			fmt.Fprintf(&b, " %s", p)
 		}
 		b.WriteByte('\n')
@@ -78,7 +79,7 @@ func TestWeak1BaseNewDeltaAndRelative(t *testing.T) {
 	if d.Delta(r) != 1 || !ok || math.Abs(rel-1.0/3) > 1e-12 {
 		t.Errorf("R: delta %v, relative %v %v", d.Delta(r), rel, ok)
 	}
-	if _, ok := d.Relative(calltree.Pair{New: 2}); ok {
+	if _, ok := d.Relative(diff.Pair{New: 2}); ok {
 		t.Error("something new has a relative change")
 	}
 }
@@ -110,13 +111,13 @@ func TestWeak3SharesAndUnitsOfWork(t *testing.T) {
 
 func TestWeak4MoreAndLessApart(t *testing.T) {
 	d := compare(t, trees{proftest.Tree("×9 ×1 ×5 ×2\nA  B  C  D")}, trees{proftest.Tree("×1 ×5 ×5 ×5\nA  B  C  D")})
-	names := func(rows []calltree.FunctionChange) (s string) {
+	names := func(rows []diff.FunctionChange) (s string) {
 		for _, r := range rows {
 			s += d.Functions[r.Func].Name
 		}
 		return s
 	}
-	more, less, same := d.MoreAndLess(d.FunctionRows(), func(r calltree.FunctionChange) calltree.Pair { return r.Total })
+	more, less, same := d.MoreAndLess(d.FunctionRows(), func(r diff.FunctionChange) diff.Pair { return r.Total })
 	if names(more) != "BD" || names(less) != "A" || names(same) != "C" {
 		t.Errorf("more %s, less %s, same %s", names(more), names(less), names(same))
 	}
@@ -140,7 +141,7 @@ func TestWeak6FunctionsThatCancelAreListed(t *testing.T) {
 	d := compare(t, trees{proftest.Tree(weakBase)}, trees{proftest.Tree(weakNew)})
 	for _, r := range d.FunctionRows() {
 		if d.Functions[r.Func].Name == "A" {
-			if r.Total != (calltree.Pair{Base: 2, New: 2}) {
+			if r.Total != (diff.Pair{Base: 2, New: 2}) {
 				t.Errorf("A: %v", r.Total)
 			}
 			return
@@ -163,7 +164,7 @@ func TestWeak7AnyValueTypeIsCompared(t *testing.T) {
 	if rel, _ := d.Relative(d.Total(1)); rel != -1 {
 		t.Errorf("twice as much freed is %v", rel)
 	}
-	if _, err := calltree.Compare(trees{base}, trees{proftest.Tree("A")}); err == nil {
+	if _, err := diff.Compare(trees{base}, trees{proftest.Tree("A")}); err == nil {
 		t.Error("bytes were compared with samples")
 	}
 }
@@ -196,7 +197,7 @@ func TestNodesKeepTheirCategories(t *testing.T) {
 	if c := compare(t, trees{with("A", "Layout")}, trees{with("A", "Layout")}).CategoryName(0); c != "Layout" {
 		t.Errorf("of both sides %q", c)
 	}
-	net, err := calltree.Net(with("A", "Layout"), with("B", "Graphics"))
+	net, err := diff.Net(with("A", "Layout"), with("B", "Graphics"))
 	if err != nil || net.CategoryName(0) != "Layout" || net.CategoryName(1) != "Graphics" {
 		t.Errorf("net: %q and %q, %v", net.CategoryName(0), net.CategoryName(1), err)
 	}
@@ -208,15 +209,15 @@ func TestNodesKeepTheirCategories(t *testing.T) {
 func TestCompareFollowsItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// One, two or three profiles on each side.
-		side := func(name string) (trees, numbers) {
+		side := func(name string) (trees, proftest.Numbers) {
 			var ts trees
-			var all []sample
+			var all []proftest.Sample
 			for range rapid.IntRange(1, 3).Draw(t, name) {
-				list := samples(-3).Draw(t, "samples")
-				ts = append(ts, toTree("", list))
+				list := proftest.Samples(-3).Draw(t, "samples")
+				ts = append(ts, proftest.ToTree("", list))
 				all = append(all, list...)
 			}
-			return ts, naive(all...)
+			return ts, proftest.Naive(all...)
 		}
 		base, wantBase := side("base")
 		new, wantNew := side("new")
@@ -229,12 +230,12 @@ func TestCompareFollowsItsDefinition(t *testing.T) {
 			}
 			seen[path] = true
 			b, w := wantBase[path], wantNew[path]
-			if self, total := d.Self(n), d.Total(n); self != (calltree.Pair{Base: b[0], New: w[0]}) ||
-				total != (calltree.Pair{Base: b[1], New: w[1]}) {
+			if self, total := d.Self(n), d.Total(n); self != (diff.Pair{Base: b[0], New: w[0]}) ||
+				total != (diff.Pair{Base: b[1], New: w[1]}) {
 				t.Fatalf("%s: self %v, total %v; want %v and %v", path, self, total, b, w)
 			}
 		}
-		for _, want := range []numbers{wantBase, wantNew} {
+		for _, want := range []proftest.Numbers{wantBase, wantNew} {
 			for path := range want {
 				if !seen[path] {
 					t.Fatalf("%s is missing", path)
@@ -246,12 +247,12 @@ func TestCompareFollowsItsDefinition(t *testing.T) {
 
 func TestCompareIsAntisymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := toTree("", samples(-3).Draw(t, "a")), toTree("", samples(-3).Draw(t, "b"))
+		a, b := proftest.ToTree("", proftest.Samples(-3).Draw(t, "a")), proftest.ToTree("", proftest.Samples(-3).Draw(t, "b"))
 		ab, ba := compare(t, trees{a}, trees{b}), compare(t, trees{b}, trees{a})
-		for _, choose := range []func(d *calltree.Diff, x, y float64){
-			func(d *calltree.Diff, _, _ float64) { d.ByValue() },
-			func(d *calltree.Diff, _, _ float64) { d.ByShare() },
-			func(d *calltree.Diff, x, y float64) { d.PerUnit(x, y) },
+		for _, choose := range []func(d *diff.Diff, x, y float64){
+			func(d *diff.Diff, _, _ float64) { d.ByValue() },
+			func(d *diff.Diff, _, _ float64) { d.ByShare() },
+			func(d *diff.Diff, x, y float64) { d.PerUnit(x, y) },
 		} {
 			choose(ab, 3, 7)
 			choose(ba, 7, 3)
@@ -290,7 +291,7 @@ func mirror(drawing string) string {
 
 func TestDiffWithItselfIsZero(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := toTree("a.js", samples(-3).Draw(t, "a"))
+		a := proftest.ToTree("a.js", proftest.Samples(-3).Draw(t, "a"))
 		d := compare(t, trees{a}, trees{a})
 		if d.Len() != a.Len() || len(d.Functions) > len(a.Functions) {
 			t.Fatalf("%d nodes and %d functions became %d and %d", a.Len(), len(a.Functions), d.Len(), len(d.Functions))
@@ -300,7 +301,7 @@ func TestDiffWithItselfIsZero(t *testing.T) {
 				t.Fatalf("%s: %v, %v", d.Functions[r.Func].Name, r.Self, r.Total)
 			}
 		}
-		net, err := calltree.Net(a, a)
+		net, err := diff.Net(a, a)
 		if err != nil || net.RootTotal() != 0 || slices.Contains(net.Shown(), true) {
 			t.Fatalf("net of a profile and itself: %d, %v", net.RootTotal(), err)
 		}
@@ -309,7 +310,8 @@ func TestDiffWithItselfIsZero(t *testing.T) {
 
 func TestFlameGraphOfADiff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := compare(t, trees{toTree("", samples(1).Draw(t, "a"))}, trees{toTree("", samples(1).Draw(t, "b"))})
+		drawn := func(label string) trees { return trees{proftest.ToTree("", proftest.Samples(1).Draw(t, label))} }
+		d := compare(t, drawn("a"), drawn("b"))
 		if rapid.Bool().Draw(t, "share") {
 			d.ByShare()
 		}
@@ -328,7 +330,7 @@ func TestFlameGraphOfADiff(t *testing.T) {
 			seen[b.Node] = b
 		}
 		for n := range int32(d.Len()) {
-			if _, ok := seen[n]; ok != (d.Total(n) != calltree.Pair{}) {
+			if _, ok := seen[n]; ok != (d.Total(n) != diff.Pair{}) {
 				t.Fatalf("node %d with total %v: box %v", n, d.Total(n), ok)
 			}
 			if d.Exact() && float64(widths.Total[n]) < d.Larger(d.Total(n)) {
@@ -340,26 +342,26 @@ func TestFlameGraphOfADiff(t *testing.T) {
 
 func TestInvertedDiff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		base, new := samples(-3).Draw(t, "base"), samples(-3).Draw(t, "new")
-		d := compare(t, trees{toTree("", base)}, trees{toTree("", new)})
-		reversed := func(list []sample) []sample {
+		base, new := proftest.Samples(-3).Draw(t, "base"), proftest.Samples(-3).Draw(t, "new")
+		d := compare(t, trees{proftest.ToTree("", base)}, trees{proftest.ToTree("", new)})
+		reversed := func(list []proftest.Sample) []proftest.Sample {
 			out := slices.Clone(list)
 			for i := range out {
-				out[i].stack = slices.Clone(out[i].stack)
-				slices.Reverse(out[i].stack)
+				out[i].Stack = slices.Clone(out[i].Stack)
+				slices.Reverse(out[i].Stack)
 			}
 			return out
 		}
 		// Self values that cancel within a call node are gone before the tree is
 		// turned, so the reference is made of what the tree says.
-		want := [2]numbers{naive(reversed(selfSamples(base))...), naive(reversed(selfSamples(new))...)}
+		want := [2]proftest.Numbers{proftest.Naive(reversed(selfSamples(base))...), proftest.Naive(reversed(selfSamples(new))...)}
 		v := d.Invert()
 		var path []string
 		v.Walk(func(n int32) bool {
 			r := v.Row(n)
 			path = append(path[:r.Depth], d.Functions[r.Func].Name)
 			key := strings.Join(path, ";")
-			if r.Total != (calltree.Pair{Base: want[0][key][1], New: want[1][key][1]}) {
+			if r.Total != (diff.Pair{Base: want[0][key][1], New: want[1][key][1]}) {
 				t.Fatalf("%s: %v, want %d→%d", key, r.Total, want[0][key][1], want[1][key][1])
 			}
 			delete(want[0], key)
@@ -380,10 +382,10 @@ func TestInvertedDiff(t *testing.T) {
 }
 
 // selfSamples returns one sample per call node with a self value.
-func selfSamples(list []sample) (out []sample) {
-	for path, v := range naive(list...) {
+func selfSamples(list []proftest.Sample) (out []proftest.Sample) {
+	for path, v := range proftest.Naive(list...) {
 		if v[0] != 0 {
-			out = append(out, sample{strings.Split(path, ";"), v[0]})
+			out = append(out, proftest.Sample{Stack: strings.Split(path, ";"), Value: v[0]})
 		}
 	}
 	return out
@@ -404,8 +406,8 @@ func TestCallersInADiff(t *testing.T) {
 }
 
 func TestDiffOfDeepStacks(t *testing.T) {
-	a := calltree.FromProfile(deep(1_000_000), 0)
-	b := calltree.FromProfile(deep(999_999), 0)
+	a := calltree.FromProfile(proftest.Deep(1_000_000), 0)
+	b := calltree.FromProfile(proftest.Deep(999_999), 0)
 	d := compare(t, trees{a}, trees{b})
 	if d.Len() != 1_000_000 || d.Delta(d.Total(0)) != 0 || d.Delta(d.Total(999_999)) != -1 {
 		t.Errorf("%d nodes, delta %v at the end", d.Len(), d.Delta(d.Total(999_999)))
@@ -431,11 +433,11 @@ func TestPeriods(t *testing.T) {
 	if d := compare(t, trees{slow}, trees{at(0, "A")}); len(d.Notes) != 1 || !d.Exact() {
 		t.Errorf("one period unknown: %q", d.Notes)
 	}
-	net, err := calltree.Net(slow, fast)
+	net, err := diff.Net(slow, fast)
 	if err != nil || net.Type.Scale != 1 || net.Self[0] != 75 {
 		t.Errorf("net: %v, scale %d, %v", net.Self, net.Type.Scale, err)
 	}
-	third, err := calltree.Net(at(3, "A"), at(10, "A"))
+	third, err := diff.Net(at(3, "A"), at(10, "A"))
 	if err != nil || third.Type.Scale != 9 || third.Self[0] != 2_333_333_333 {
 		t.Errorf("a third: %v, scale %d, %v", third.Self, third.Type.Scale, err)
 	}
@@ -456,13 +458,13 @@ func TestTimesOfSamples(t *testing.T) {
 		}
 	}
 	s.Type.Period = 0
-	if _, err := calltree.Compare(trees{c}, trees{s}); err == nil {
+	if _, err := diff.Compare(trees{c}, trees{s}); err == nil {
 		t.Error("samples are compared with times of an unknown period")
 	}
 }
 
 func TestNet(t *testing.T) {
-	net, err := calltree.Net(proftest.Tree(weakBase), proftest.Tree(weakNew))
+	net, err := diff.Net(proftest.Tree(weakBase), proftest.Tree(weakNew))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -498,14 +500,14 @@ func TestNoise(t *testing.T) {
 
 func TestCompareErrors(t *testing.T) {
 	a := proftest.Tree("A")
-	if _, err := calltree.Compare(nil, trees{a}); err == nil {
+	if _, err := diff.Compare(nil, trees{a}); err == nil {
 		t.Error("a diff without a base")
 	}
 	big := proftest.Tree("×9000000000000000000\nA")
-	if _, err := calltree.Compare(trees{big}, trees{big}); err == nil {
+	if _, err := diff.Compare(trees{big}, trees{big}); err == nil {
 		t.Error("a delta may not fit")
 	}
-	if _, err := calltree.Net(big, big); err == nil {
+	if _, err := diff.Net(big, big); err == nil {
 		t.Error("a net value may not fit")
 	}
 }
@@ -519,7 +521,7 @@ func ExampleCompare() {
 		×6     ×7
 		main   main
 		parse  render`)
-	d, err := calltree.Compare(trees{before}, trees{after})
+	d, err := diff.Compare(trees{before}, trees{after})
 	if err != nil {
 		fmt.Println(err)
 		return

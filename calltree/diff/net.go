@@ -1,9 +1,10 @@
-package calltree
+package diff
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -15,7 +16,7 @@ import (
 // as fit.
 //
 // A zero total in the result means equal sums, not absence; Compare shows more.
-func Net(base, new *Tree) (*Tree, error) {
+func Net(base, new *calltree.Tree) (*calltree.Tree, error) {
 	var d Diff
 	d.Type = new.Type
 	if err := d.commensurable(base, new); err != nil {
@@ -28,15 +29,15 @@ func Net(base, new *Tree) (*Tree, error) {
 	d.Type.Scale += digits
 	functions, fb, fn := identicalFunctions(base.Functions, new.Functions)
 	table, rb, rn := overlay(base.Table, new.Table, fb, fn, functions)
-	self := gather(new.Self, rn)
+	self := calltree.Gather(new.Self, rn)
 	for i, n := range rb {
 		self[i] *= wn
-		if n != NoNode {
+		if n != calltree.NoNode {
 			self[i] -= base.Self[n] * wb
 		}
 	}
-	table = withCategories(table, [2]*Table{base.Table, new.Table}, [2][]int32{rb, rn})
-	return NewTree(table, d.Type, self), nil
+	table = withCategories(table, [2]*calltree.Table{base.Table, new.Table}, [2][]int32{rb, rn})
+	return calltree.NewTree(table, d.Type, self), nil
 }
 
 // netWeights returns two factors as integers times 10^-digits.

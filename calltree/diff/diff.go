@@ -1,4 +1,11 @@
-package calltree
+// Package diff compares two sides of call trees: which functions of the two are the same
+// (match, rename, inline), the union of their call paths with the values of both (Diff), and
+// views of that: nodes, functions, flame graph, callers, net values.
+//
+// A side is a list of trees that add up. The package does not know where they come from, how
+// many runs stand behind a side, or whether a difference means anything: that is the business
+// of the packages below analysis. Like package calltree it is pure.
+package diff
 
 import (
 	"cmp"
@@ -8,6 +15,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -22,10 +30,10 @@ import (
 //
 // A Diff is safe for concurrent use once its divisors are set.
 type Diff struct {
-	*Table // functions in byte order of names, then of module, file, line
-	Type   profile.ValueType
-	Base   Side
-	New    Side
+	*calltree.Table // functions in byte order of names, then of module, file, line
+	Type            profile.ValueType
+	Base            Side
+	New             Side
 	// Notes are sentences for people about what the numbers do not show.
 	Notes []string
 
@@ -49,12 +57,12 @@ type Pair struct{ Base, New int64 }
 //
 // Counts of samples taken at different periods are scaled to the shorter period; Notes
 // says so. Times and bytes mean the same at any period and are not scaled.
-func Compare(base, new []*Tree) (*Diff, error) {
+func Compare(base, new []*calltree.Tree) (*Diff, error) {
 	if len(base) == 0 || len(new) == 0 {
 		return nil, errors.New("a diff needs a profile on each side")
 	}
-	for _, side := range [][]*Tree{base, new} {
-		if err := addable(side); err != nil {
+	for _, side := range [][]*calltree.Tree{base, new} {
+		if err := calltree.Addable(side); err != nil {
 			return nil, err
 		}
 	}
@@ -65,10 +73,10 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	}
 	functions, fb, fn, seen := matchFunctions(b.Functions, n.Functions)
 	table, rb, rn := overlay(b.Table, n.Table, fb, fn, functions)
-	d.Table = withCategories(table, [2]*Table{b.Table, n.Table}, [2][]int32{rb, rn})
+	d.Table = withCategories(table, [2]*calltree.Table{b.Table, n.Table}, [2][]int32{rb, rn})
 	var wg sync.WaitGroup // one side each: its two columns read the same rows
-	wg.Go(func() { d.Base = Side{Self: gather(b.Self, rb), Total: gather(b.Total, rb)} })
-	wg.Go(func() { d.New = Side{Self: gather(n.Self, rn), Total: gather(n.Total, rn)} })
+	wg.Go(func() { d.Base = Side{Self: calltree.Gather(b.Self, rb), Total: calltree.Gather(b.Total, rb)} })
+	wg.Go(func() { d.New = Side{Self: calltree.Gather(n.Self, rn), Total: calltree.Gather(n.Total, rn)} })
 	wg.Wait()
 	d.ByValue()
 	d.noteNames("versions differ", seen.bumps)
@@ -78,7 +86,7 @@ func Compare(base, new []*Tree) (*Diff, error) {
 
 // commensurable sets the type of the comparison and the factors from the types of the
 // sides to it.
-func (d *Diff) commensurable(b, n *Tree) error {
+func (d *Diff) commensurable(b, n *calltree.Tree) error {
 	x, y := b.Type, n.Type
 	counted, timed := 0, 1
 	if x.Unit != "count" {
@@ -124,18 +132,7 @@ func timesOfSamples(time, samples profile.ValueType) bool {
 			(samples.Name == profile.CPUSamples || samples.Name == profile.WallSamples))
 }
 
-func sumAbs(t *Tree) uint64 { return uint64(t.RootTotal()) }
-
-// gather returns the values of rows, 0 for NoNode.
-func gather(values []int64, rows []int32) []int64 {
-	out := make([]int64, len(rows))
-	for i, n := range rows {
-		if n != NoNode {
-			out[i] = values[n]
-		}
-	}
-	return out
-}
+func sumAbs(t *calltree.Tree) uint64 { return uint64(t.RootTotal()) }
 
 // ByValue compares the values as measured.
 func (d *Diff) ByValue() { d.PerUnit(1, 1) }
@@ -256,7 +253,7 @@ func sampleWeight(t profile.ValueType) float64 {
 // Shown reports for every node whether a view lists it: it has a total on either side,
 // or a child is shown.
 func (d *Diff) Shown() []bool {
-	return d.withCallers(func(n int32) bool { return d.Total(n) != Pair{} })
+	return d.WithCallers(func(n int32) bool { return d.Total(n) != Pair{} })
 }
 
 // Order compares two numbers for display: by |delta| descending, then by the larger of
@@ -275,7 +272,7 @@ func (d *Diff) Larger(p Pair) float64 {
 // order: Order of their totals, ties by function.
 func (d *Diff) Children(n int32, buf []int32) []int32 {
 	from := len(buf)
-	buf = slices.AppendSeq(buf, d.children(n))
+	buf = slices.AppendSeq(buf, d.ByFunction(n))
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return d.Order(d.Total(a), d.Total(b)) })
 	return buf
 }
@@ -284,18 +281,18 @@ func (d *Diff) Children(n int32, buf []int32) []int32 {
 // skip the descendants of a node.
 func (d *Diff) Walk(visit func(n int32) bool) {
 	shown := d.Shown()
-	walk(d.Children, func(n int32) bool { return shown[n] && visit(n) })
+	calltree.Walk(d.Children, func(n int32) bool { return shown[n] && visit(n) })
 }
 
-// DiffRow is one line of a tree view of a diff.
-type DiffRow struct {
+// Row is one line of a tree view of a diff.
+type Row struct {
 	Node, Depth, Func int32
 	Self, Total       Pair
 }
 
 // Row returns the line of node n.
-func (d *Diff) Row(n int32) DiffRow {
-	return DiffRow{Node: n, Depth: d.Depth[n], Func: d.Func[n], Self: d.Self(n), Total: d.Total(n)}
+func (d *Diff) Row(n int32) Row {
+	return Row{Node: n, Depth: d.Depth[n], Func: d.Func[n], Self: d.Self(n), Total: d.Total(n)}
 }
 
 // FunctionChange is one line of the function list of a diff.
@@ -310,9 +307,9 @@ type FunctionChange struct {
 func (d *Diff) FunctionRows() []FunctionChange {
 	rows := make([]FunctionChange, len(d.Functions))
 	listed := make([]bool, len(d.Functions))
-	outermost := newOutermost(len(d.Functions))
+	outermost := calltree.NewOutermost(len(d.Functions))
 	for n, fn := range d.Func {
-		out := outermost.enter(int32(n), fn, d.End[n])
+		out := outermost.Enter(int32(n), fn, d.End[n])
 		total := d.Total(int32(n))
 		if total == (Pair{}) {
 			continue
@@ -367,7 +364,7 @@ func (d *Diff) MoreAndLess(rows []FunctionChange, by func(FunctionChange) Pair) 
 // is the larger self value of the two, as compared. So children always fit into their
 // parent, and new, vanished and cancelled nodes have a place. Fractions are scaled up,
 // to 2^52 in total; the unit has no meaning.
-func (d *Diff) Widths() *Tree {
+func (d *Diff) Widths() *calltree.Tree {
 	self := make([]int64, d.Len())
 	scale := 1.0
 	if !d.Exact() {
@@ -386,9 +383,9 @@ func (d *Diff) Widths() *Tree {
 			self[n] = 1 // invisible, but present
 		}
 	}
-	return NewTree(d.Table, profile.ValueType{}, self)
+	return calltree.NewTree(d.Table, profile.ValueType{}, self)
 }
 
 // Flame returns the boxes of a flame graph of both sides, by the rules of Tree.Flame
 // with Widths as totals. Start and End are shares of the sum of all widths.
-func (d *Diff) Flame(minWidth float64) []Box { return d.Widths().Flame(minWidth) }
+func (d *Diff) Flame(minWidth float64) []calltree.Box { return d.Widths().Flame(minWidth) }

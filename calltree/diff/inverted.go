@@ -1,18 +1,20 @@
-package calltree
+package diff
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
 )
 
-// InvertedDiff is a diff upside down: roots are the functions in which samples of
+// Inverted is a diff upside down: roots are the functions in which samples of
 // either side end, children are their callers. It combines three inverted trees over
 // the table of the diff: of base, of new, and of the larger of the two, which has a row
 // wherever one of them has. Like Inverted it is expanded on demand, its nodes are
 // handles, and it is not safe for concurrent use.
-type InvertedDiff struct {
+type Inverted struct {
 	d     *Diff
-	tree  [3]*Inverted // base, new, larger
+	tree  [3]*calltree.Inverted // base, new, larger
 	nodes []invertedPair
 	roots []int32
 	at    map[int32]int32 // of each expanded row of larger: its node here
@@ -25,34 +27,37 @@ type invertedPair struct {
 }
 
 // Invert returns the diff upside down.
-func (d *Diff) Invert() *InvertedDiff {
-	side := func(s *Side) *Inverted { return (&Tree{d.Table, d.Type, s.Self, s.Total}).Invert() }
-	return d.invertedDiff(side(&d.Base), side(&d.New), d.Widths().Invert())
+func (d *Diff) Invert() *Inverted {
+	return d.invertedDiff(d.tree(&d.Base).Invert(), d.tree(&d.New).Invert(), d.Widths().Invert())
 }
 
 // Callers returns the callers of the functions on both sides, see Tree.Callers.
-func (d *Diff) Callers(functions []int32) *InvertedDiff {
-	side := func(s *Side) *Inverted { return (&Tree{d.Table, d.Type, s.Self, s.Total}).Callers(functions) }
-	return d.invertedDiff(side(&d.Base), side(&d.New), d.Widths().Callers(functions))
+func (d *Diff) Callers(functions []int32) *Inverted {
+	return d.invertedDiff(d.tree(&d.Base).Callers(functions), d.tree(&d.New).Callers(functions), d.Widths().Callers(functions))
 }
 
-func (d *Diff) invertedDiff(base, new, larger *Inverted) *InvertedDiff {
-	v := &InvertedDiff{d: d, tree: [3]*Inverted{base, new, larger}, at: map[int32]int32{}}
-	v.roots = v.pairs([3]int32{NoNode, NoNode, NoNode}, true)
+// tree is a side alone, over the rows of both.
+func (d *Diff) tree(s *Side) *calltree.Tree {
+	return &calltree.Tree{Table: d.Table, Type: d.Type, Self: s.Self, Total: s.Total}
+}
+
+func (d *Diff) invertedDiff(base, new, larger *calltree.Inverted) *Inverted {
+	v := &Inverted{d: d, tree: [3]*calltree.Inverted{base, new, larger}, at: map[int32]int32{}}
+	v.roots = v.pairs([3]int32{calltree.NoNode, calltree.NoNode, calltree.NoNode}, true)
 	return v
 }
 
 // pairs matches the children of a row of each tree by function.
-func (v *InvertedDiff) pairs(parent [3]int32, roots bool) []int32 {
+func (v *Inverted) pairs(parent [3]int32, roots bool) []int32 {
 	byFunc := map[int32]*[3]int32{}
 	for i, t := range v.tree {
-		if parent[i] == NoNode && !roots {
+		if parent[i] == calltree.NoNode && !roots {
 			continue
 		}
 		for _, c := range t.Children(parent[i], nil) {
 			p := byFunc[t.Func(c)]
 			if p == nil {
-				p = &[3]int32{NoNode, NoNode, NoNode}
+				p = &[3]int32{calltree.NoNode, calltree.NoNode, calltree.NoNode}
 				byFunc[t.Func(c)] = p
 			}
 			p[i] = c
@@ -62,7 +67,7 @@ func (v *InvertedDiff) pairs(parent [3]int32, roots bool) []int32 {
 	for _, row := range byFunc {
 		n := int32(len(v.nodes))
 		v.nodes = append(v.nodes, invertedPair{row: *row})
-		if row[2] != NoNode {
+		if row[2] != calltree.NoNode {
 			v.at[row[2]] = n
 		}
 		children = append(children, n)
@@ -76,8 +81,8 @@ func (v *InvertedDiff) pairs(parent [3]int32, roots bool) []int32 {
 
 // Children appends the children of a node (NoNode: the roots) to buf in display
 // order: Diff.Order of their totals, ties by function.
-func (v *InvertedDiff) Children(n int32, buf []int32) []int32 {
-	if n == NoNode {
+func (v *Inverted) Children(n int32, buf []int32) []int32 {
+	if n == calltree.NoNode {
 		return append(buf, v.roots...)
 	}
 	if !v.nodes[n].expanded {
@@ -88,11 +93,11 @@ func (v *InvertedDiff) Children(n int32, buf []int32) []int32 {
 }
 
 // Row returns the line of a node.
-func (v *InvertedDiff) Row(n int32) DiffRow {
-	r := DiffRow{Node: n}
+func (v *Inverted) Row(n int32) Row {
+	r := Row{Node: n}
 	value := func(i int) (self, total int64) {
 		h := v.nodes[n].row[i]
-		if h == NoNode {
+		if h == calltree.NoNode {
 			return 0, 0
 		}
 		t := v.tree[i]
@@ -106,9 +111,9 @@ func (v *InvertedDiff) Row(n int32) DiffRow {
 }
 
 // CategoryName returns the name of the node's category.
-func (v *InvertedDiff) CategoryName(n int32) string {
+func (v *Inverted) CategoryName(n int32) string {
 	for i := len(v.tree) - 1; i >= 0; i-- {
-		if h := v.nodes[n].row[i]; h != NoNode {
+		if h := v.nodes[n].row[i]; h != calltree.NoNode {
 			return v.tree[i].CategoryName(h)
 		}
 	}
@@ -116,16 +121,16 @@ func (v *InvertedDiff) CategoryName(n int32) string {
 }
 
 // RootTotal returns 100% of each side.
-func (v *InvertedDiff) RootTotal() Pair { return Pair{v.tree[0].RootTotal(), v.tree[1].RootTotal()} }
+func (v *Inverted) RootTotal() Pair { return Pair{v.tree[0].RootTotal(), v.tree[1].RootTotal()} }
 
 // Walk visits and expands the nodes in display order, depth first. Visit returns false
 // to skip the descendants of a node.
-func (v *InvertedDiff) Walk(visit func(n int32) bool) {
-	walk(v.Children, visit)
+func (v *Inverted) Walk(visit func(n int32) bool) {
+	calltree.Walk(v.Children, visit)
 }
 
 // Flame returns the boxes of the flame graph, by the rules of Diff.Flame.
-func (v *InvertedDiff) Flame(minWidth float64) []Box {
+func (v *Inverted) Flame(minWidth float64) []calltree.Box {
 	boxes := v.tree[2].Flame(minWidth)
 	for i := range boxes { // callees before callers, so the parent's node is known
 		h := boxes[i].Node

@@ -1,11 +1,11 @@
-package calltree_test
+package diff_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/test/proftest"
 )
 
@@ -48,7 +48,7 @@ func TestWithNames(t *testing.T) {
 	base, new := proftest.Tree("×90  ×60\nmain  main\nload  idle\njson"), proftest.Tree("×95  ×60\nmain  main\nread  idle\njson")
 	before := proftest.Draw(base)
 	d := compare(t, trees{base}, trees{new})
-	d = compare(t, calltree.WithNames(trees{base}, d.Renames()), trees{new})
+	d = compare(t, diff.WithNames(trees{base}, d.Renames()), trees{new})
 	want := proftest.Trim(`
 		- main (total: 150→155, self: 0→0)
 		  - read (total: 90→95, self: 0→0)

@@ -1,4 +1,4 @@
-package calltree_test
+package diff_test
 
 import (
 	"strings"

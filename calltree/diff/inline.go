@@ -1,9 +1,10 @@
-package calltree
+package diff
 
 import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -30,10 +31,10 @@ func (d *Diff) Inlined() []Inline {
 			continue
 		}
 		at := d.Parent[n]
-		for at != NoNode && m.gone[d.Func[at]] {
+		for at != calltree.NoNode && m.gone[d.Func[at]] {
 			at = d.Parent[at]
 		}
-		if at == NoNode || d.New.Total[at] == 0 {
+		if at == calltree.NoNode || d.New.Total[at] == 0 {
 			continue
 		}
 		c := callers[d.Func[at]]

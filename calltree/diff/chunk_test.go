@@ -1,4 +1,4 @@
-package calltree
+package diff
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // broadAndDeep returns a table of so many roots, the last of which is one deep stack.
-func broadAndDeep(roots, depth int) *Table {
-	t := &Table{}
+func broadAndDeep(roots, depth int) *calltree.Table {
+	t := &calltree.Table{}
 	add := func(parent, fn, level, end int) {
 		t.Parent, t.Func = append(t.Parent, int32(parent)), append(t.Func, int32(fn))
 		t.Depth, t.End = append(t.Depth, int32(level)), append(t.End, int32(end))

@@ -1,4 +1,4 @@
-package calltree_test
+package diff_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -49,11 +50,11 @@ func parseFunctions(list string) (functions []profile.Function) {
 
 // drawMatch lists the functions of a diff: `=` on both sides, `-` on the base
 // only, `+` on the new side only.
-func drawMatch(d *calltree.Diff) string {
+func drawMatch(d *diff.Diff) string {
 	var lines []string
 	for n := range int32(d.Len()) {
 		f := d.Functions[d.Func[n]]
-		mark := map[calltree.Presence]string{calltree.OnBoth: "=", calltree.Vanished: "-", calltree.OnlyNew: "+"}[d.Total(n).Presence()]
+		mark := map[diff.Presence]string{diff.OnBoth: "=", diff.Vanished: "-", diff.OnlyNew: "+"}[d.Total(n).Presence()]
 		line := fmt.Sprintf("%s%s %s", mark, f.Name, f.File)
 		if f.StartLine != 0 {
 			line += fmt.Sprintf(":%d", f.StartLine)
@@ -124,7 +125,7 @@ func TestNotesOfMatching(t *testing.T) {
 
 // The net view follows Firefox Profiler: a line is identity there.
 func TestNetTakesAMovedFunctionForTwo(t *testing.T) {
-	net, err := calltree.Net(ofFunctions(parseFunctions("f a.c:10")), ofFunctions(parseFunctions("f a.c:14")))
+	net, err := diff.Net(ofFunctions(parseFunctions("f a.c:10")), ofFunctions(parseFunctions("f a.c:14")))
 	if err != nil || net.Len() != 2 {
 		t.Errorf("%d nodes, %v", net.Len(), err)
 	}
@@ -143,8 +144,8 @@ func TestMatchingIsSymmetricAndOneToOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := ofFunctions(functions.Draw(t, "a")), ofFunctions(functions.Draw(t, "b"))
 		ab, ba := compare(t, trees{a}, trees{b}), compare(t, trees{b}, trees{a})
-		count := func(d *calltree.Diff) map[calltree.Presence]int {
-			c := map[calltree.Presence]int{}
+		count := func(d *diff.Diff) map[diff.Presence]int {
+			c := map[diff.Presence]int{}
 			for n := range int32(d.Len()) {
 				p := d.Total(n)
 				if p.Base > 1 || p.New > 1 {
@@ -155,8 +156,8 @@ func TestMatchingIsSymmetricAndOneToOne(t *testing.T) {
 			return c
 		}
 		x, y := count(ab), count(ba)
-		if x[calltree.OnBoth] != y[calltree.OnBoth] || x[calltree.OnlyNew] != y[calltree.Vanished] ||
-			x[calltree.Vanished] != y[calltree.OnlyNew] {
+		if x[diff.OnBoth] != y[diff.OnBoth] || x[diff.OnlyNew] != y[diff.Vanished] ||
+			x[diff.Vanished] != y[diff.OnlyNew] {
 			t.Fatalf("%s and the other way %s", drawMatch(ab), drawMatch(ba))
 		}
 	})

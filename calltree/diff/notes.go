@@ -1,4 +1,4 @@
-package calltree
+package diff
 
 import (
 	"cmp"
@@ -97,3 +97,5 @@ func packageVersion(f *profile.Function) (name, version string) {
 	name, version, _ = profile.JARVersion(moduleName(f.Module))
 	return name, version
 }
+
+func abs(v int64) int64 { return max(v, -v) }

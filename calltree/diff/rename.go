@@ -1,10 +1,11 @@
-package calltree
+package diff
 
 import (
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -32,7 +33,7 @@ func (d *Diff) Renames() []Rename {
 	if !slices.Contains(m.gone, true) || !slices.Contains(m.fresh, true) {
 		return nil
 	}
-	m.callees(NoNode, NoNode)
+	m.callees(calltree.NoNode, calltree.NoNode)
 	for n := range int32(d.Len()) {
 		if p := d.Total(n); p.Base != 0 && p.New != 0 {
 			m.callees(n, n)
@@ -71,12 +72,12 @@ type renamer struct {
 // callees compares the callees of one caller: node x of the base and y of the new side.
 func (m *renamer) callees(x, y int32) {
 	var gone, fresh []int32
-	for c := range m.children(x) {
+	for c := range m.ByFunction(x) {
 		if m.gone[m.Func[c]] {
 			gone = append(gone, c)
 		}
 	}
-	for c := range m.children(y) {
+	for c := range m.ByFunction(y) {
 		if m.fresh[m.Func[c]] {
 			fresh = append(fresh, c)
 		}
@@ -88,7 +89,7 @@ func (m *renamer) callees(x, y int32) {
 		return
 	}
 	for _, a := range gone {
-		if b := m.only(a, fresh, m.fits); b != NoNode && m.only(b, gone, func(b, a int32) bool { return m.fits(a, b) }) == a {
+		if b := m.only(a, fresh, m.fits); b != calltree.NoNode && m.only(b, gone, func(b, a int32) bool { return m.fits(a, b) }) == a {
 			m.vote(m.Func[a], m.Func[b])
 			m.open = append(m.open, [2]int32{a, b})
 		}
@@ -98,10 +99,10 @@ func (m *renamer) callees(x, y int32) {
 // shared continues with the callees that x and y have in common.
 func (m *renamer) shared(x, y int32) {
 	at := map[int32]int32{}
-	for c := range m.children(y) {
+	for c := range m.ByFunction(y) {
 		at[m.Func[c]] = c
 	}
-	for c := range m.children(x) {
+	for c := range m.ByFunction(x) {
 		if other, ok := at[m.Func[c]]; ok {
 			m.open = append(m.open, [2]int32{c, other})
 		}
@@ -125,7 +126,7 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 	case len(found) == 1:
 		return found[0]
 	}
-	return NoNode
+	return calltree.NoNode
 }
 
 // fits reports whether node b of the new side is about as large as node a of the base.
@@ -157,7 +158,7 @@ func (m *renamer) enough(p Pair) bool {
 func (m *renamer) vote(a, b int32) {
 	for _, f := range [2][2]int32{{a, b}, {b, a}} {
 		if other, ok := m.partner[f[0]]; ok && other != f[1] {
-			m.partner[f[0]] = NoNode
+			m.partner[f[0]] = calltree.NoNode
 		} else {
 			m.partner[f[0]] = f[1]
 		}
@@ -168,7 +169,7 @@ func (m *renamer) vote(a, b int32) {
 func (m *renamer) renames() []Rename {
 	var list []Rename
 	for fn := range int32(len(m.Functions)) {
-		if b, ok := m.partner[fn]; ok && m.gone[fn] && b != NoNode && m.partner[b] == fn {
+		if b, ok := m.partner[fn]; ok && m.gone[fn] && b != calltree.NoNode && m.partner[b] == fn {
 			list = append(list, Rename{Base: m.Functions[fn], New: m.Functions[b]})
 		}
 	}
@@ -180,14 +181,14 @@ func shortName(name string) string { return name[strings.LastIndexAny(name, "./:
 
 // WithNames returns trees of the base with the names of the new side, so that Compare
 // sees one function where there are two names. It shares everything else with the trees.
-func WithNames(trees []*Tree, renames []Rename) []*Tree {
+func WithNames(trees []*calltree.Tree, renames []Rename) []*calltree.Tree {
 	type identity struct{ name, module, file string }
 	of := func(f *profile.Function) identity { return identity{f.Name, f.Module, f.File} }
 	to := make(map[identity]*profile.Function, len(renames))
 	for i := range renames {
 		to[of(&renames[i].Base)] = &renames[i].New
 	}
-	list := make([]*Tree, len(trees))
+	list := make([]*calltree.Tree, len(trees))
 	for i, t := range trees {
 		table := *t.Table
 		table.Functions = slices.Clone(t.Functions)
@@ -196,7 +197,7 @@ func WithNames(trees []*Tree, renames []Rename) []*Tree {
 				table.Functions[k] = *f
 			}
 		}
-		list[i] = &Tree{Table: &table, Type: t.Type, Self: t.Self, Total: t.Total}
+		list[i] = &calltree.Tree{Table: &table, Type: t.Type, Self: t.Self, Total: t.Total}
 	}
 	return list
 }
