@@ -1,0 +1,64 @@
+package archtest
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maxPackage is the maximum number of lines of a package, without its tests: more is not read
+// in a day.
+const maxPackage = 5000
+
+// largePackages are those that have more, with what they may have until they are divided. Bulk
+// files of store/neo4j and diffs of query/trees would export forty names and more: no seams.
+var largePackages = map[string]int{
+	"analysis/regression":            6200,
+	"app/internal/cli":               7500,
+	"query/trees":                    6000,
+	"store/duckdb/internal/profiles": 5350,
+	"store/neo4j":                    5450,
+}
+
+// TestPackageSize counts the lines of packages, but for those of tests.
+func TestPackageSize(t *testing.T) {
+	lines := map[string]int{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if base := d.Name(); d.IsDir() && (base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && base != "..") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil || bytes.Contains(src[:min(len(src), 300)], []byte("// Code generated ")) {
+			return err
+		}
+		place, err := filepath.Rel(root, filepath.Dir(name))
+		if strings.HasPrefix(place, "test"+string(filepath.Separator)) {
+			return err // suites
+		}
+		lines[place] += bytes.Count(src, []byte("\n"))
+		return err
+	})
+	if err != nil || len(lines) < 100 {
+		t.Fatalf("%d packages, %v", len(lines), err)
+	}
+	for place, n := range lines {
+		limit := max(maxPackage, largePackages[place])
+		if n > limit {
+			t.Errorf("%s: %d lines, more than %d: divide it where few names cross", place, n, limit)
+		}
+	}
+	for place := range largePackages {
+		if lines[place] <= maxPackage {
+			t.Errorf("%s: %d lines; it is no large package any more, delete its line", place, lines[place])
+		}
+	}
+}
