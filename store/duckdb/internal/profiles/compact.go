@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // Vectors are those of other tables over the forest, for Copy.
@@ -122,7 +123,7 @@ func (r *rewriter) number(ctx context.Context) error {
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
 	mark := func(col []driver.Text) error {
 		return spread(len(col), perWorker, func(w, i int) (err error) {
-			bufs[w], err = decodeVector(col[i].Bytes(), len(r.v.rec), bufs[w])
+			bufs[w], err = encoding.Decode(col[i].Bytes(), len(r.v.rec), bufs[w])
 			used.add(w, bufs[w])
 			return err
 		})
@@ -253,18 +254,18 @@ func (r *rewriter) copyRawNames(ctx context.Context) error {
 // recoder translates encoded vectors to the new ids.
 func (r *rewriter) recoder() func(col []driver.Text) ([][]byte, error) {
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
-	encoders := make([]vectorEncoder, driver.Workers)
+	encoders := make([]encoding.Encoder, driver.Workers)
 	var list [][]byte
 	return func(col []driver.Text) ([][]byte, error) {
 		list = sized(list, len(col))
 		return list, spread(len(col), perWorker, func(w, i int) (err error) {
-			if bufs[w], err = decodeVector(col[i].Bytes(), len(r.path), bufs[w]); err != nil {
+			if bufs[w], err = encoding.Decode(col[i].Bytes(), len(r.path), bufs[w]); err != nil {
 				return err
 			}
 			for k, p := range bufs[w].Nodes {
 				bufs[w].Nodes[k] = r.path[p]
 			}
-			list[i] = encoders[w].encode(bufs[w].Nodes, bufs[w].Self)
+			list[i] = encoders[w].Encode(bufs[w].Nodes, bufs[w].Self)
 			return nil
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // The cache keeps ascending numbers (paths, functions) as the gaps between them, a byte
@@ -63,10 +64,10 @@ type packedColumn struct {
 // packColumn returns the values of ascending keys in few bytes.
 func packColumn(keys []int32, values []int64) packedColumn {
 	var c packedColumn
-	c.divisor, _ = divisor(values)
+	c.divisor, _ = encoding.Divisor(values)
 	var beyond1, beyond2 int
 	for _, v := range values {
-		if q := uint64(quotient(v, c.divisor)); q > math.MaxUint8 {
+		if q := uint64(encoding.Quotient(v, c.divisor)); q > math.MaxUint8 {
 			beyond1++
 			if q > math.MaxUint16 {
 				beyond2++
@@ -86,19 +87,10 @@ func packColumn(keys []int32, values []int64) packedColumn {
 	return c
 }
 
-// quotient returns v ÷ divisor, which is 1 in most columns: a division takes ten times as
-// long as the rest of packing.
-func quotient(v, divisor int64) int64 {
-	if divisor == 1 {
-		return v
-	}
-	return v / divisor
-}
-
 func packValues[T uint8 | uint16 | uint32](keys []int32, values []int64, divisor int64) (low []T, rest calltree.Vector) {
 	low = make([]T, len(values))
 	for i, v := range values {
-		low[i] = T(quotient(v, divisor))
+		low[i] = T(encoding.Quotient(v, divisor))
 		if missing := v - int64(low[i])*divisor; missing != 0 {
 			rest.Nodes, rest.Self = append(rest.Nodes, keys[i]), append(rest.Self, missing)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // Store keeps profiles in a file. It is safe for concurrent use: one Put or Delete
@@ -35,7 +36,7 @@ type Store struct {
 	// write is held by the one call that changes something, before it enters the file.
 	write   sync.Mutex
 	sweeper sweeper
-	vectors vectorEncoder
+	vectors encoding.Encoder
 	rows    rows
 
 	// removal is held shared while a query reads rows of the profiles that it
@@ -151,7 +152,7 @@ func RegisterDecoders(s *Store, c *driver.Conn) error {
 					continue
 				}
 				var err error
-				if vector, err = decodeVector(blobs[row].Bytes(), len(v.rec), vector); err != nil {
+				if vector, err = encoding.Decode(blobs[row].Bytes(), len(v.rec), vector); err != nil {
 					return err
 				}
 				d.fill(v, &sw, vector, func(n int) *driver.Lists {

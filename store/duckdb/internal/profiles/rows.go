@@ -418,3 +418,7 @@ func (sel *selection) sumStored(ctx context.Context, c *driver.Conn, all []store
 	}
 	return c.ReadTx(func() error { return selectRows(c, keys) }, read)
 }
+
+// sized returns a slice of length n, in the memory of s if it is large enough. The
+// values are arbitrary.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // sortedNodes is the number of call nodes whose rows are sorted in memory at once, in 20 bytes
@@ -93,7 +94,7 @@ func (w *rowWriter) write(ctx context.Context, vs *vectors, list []*entry) error
 		part := someNodes(list[from:], sortedNodes)
 		rows, divisors := make([]columns, len(part)), make([]int64, len(part))
 		err := w.v.deriveEach(ctx, vs.part(from, from+len(part)), func(_, i int, d *deriver) {
-			divisors[i], _ = divisor(d.buf.Self)
+			divisors[i], _ = encoding.Divisor(d.buf.Self)
 			d.of(w.v, d.buf, 0)
 			rows[i] = d.rows.clone()
 		})
@@ -117,7 +118,7 @@ func (w *rowWriter) write(ctx context.Context, vs *vectors, list []*entry) error
 
 // group appends the rows of profiles of one benchmark and type, in order of their slots.
 func (w *rowWriter) group(bench int32, rows []columns, divisors []int64) error {
-	g, _ := divisor(divisors)
+	g, _ := encoding.Divisor(divisors)
 	if w.series == nil {
 		w.series = make([]rowSeries, rowKinds*len(w.v.functions))
 	}
@@ -140,7 +141,7 @@ func (w *rowWriter) group(bench int32, rows []columns, divisors []int64) error {
 		w.next[bench]++
 		w.keys = append(w.keys, rowKey{bench, slot, g})
 		for k, fn := range rows[i].fn {
-			self, callees := quotient(rows[i].self[k], g), quotient(rows[i].total[k]-rows[i].self[k], g)
+			self, callees := encoding.Quotient(rows[i].self[k], g), encoding.Quotient(rows[i].total[k]-rows[i].self[k], g)
 			s := &w.series[seriesOf(fn, self, callees)]
 			o.bench[s.at], o.slot[s.at], o.fn[s.at] = bench, slot, w.idOf(fn)
 			o.self[s.at], o.callees[s.at] = self, callees
@@ -175,7 +176,7 @@ func (w *rowWriter) count(rows *columns) {
 		if id%rowKinds == selfOnly {
 			value = self
 		}
-		s.largest = max(s.largest, magnitude(value))
+		s.largest = max(s.largest, encoding.Magnitude(value))
 	}
 }
 

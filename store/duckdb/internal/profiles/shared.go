@@ -8,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // What follows shares the forest, its one writer and the encoding of vectors with package
@@ -82,7 +83,7 @@ func (g *Growth) Paths() int { return g.w.paths.Len() }
 // function other; folded is their number.
 func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector, room Room, other string) (blob []byte, folded int) {
 	if v.Len() == 0 {
-		return g.s.vectors.encode(nil, nil), 0
+		return g.s.vectors.Encode(nil, nil), 0
 	}
 	g.w.room = room
 	paths := g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
@@ -102,14 +103,14 @@ func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector, room Room, oth
 	sw.growVector(g.w.paths.Len())
 	sw.add(calltree.Vector{Nodes: paths, Self: v.Self})
 	sw.takeVector()
-	return g.s.vectors.encode(sw.nodes, sw.values), folded
+	return g.s.vectors.Encode(sw.nodes, sw.values), folded
 }
 
 // VectorSum adds encoded vectors over a forest. It needs no lock, and memory for the whole
 // forest.
 type VectorSum struct {
 	sw    sweeper
-	enc   vectorEncoder
+	enc   encoding.Encoder
 	paths int
 }
 
@@ -126,7 +127,7 @@ func NewVectorSum(ctx context.Context, c *driver.Conn) (*VectorSum, error) {
 
 // Add adds a vector to the sum that Take returns.
 func (x *VectorSum) Add(blob []byte) error {
-	v, err := decodeVector(blob, x.paths, calltree.Vector{Nodes: x.sw.nodes, Self: x.sw.values})
+	v, err := encoding.Decode(blob, x.paths, calltree.Vector{Nodes: x.sw.nodes, Self: x.sw.values})
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (x *VectorSum) Add(blob []byte) error {
 // Take returns the encoded sum of what was added since the last call.
 func (x *VectorSum) Take() []byte {
 	x.sw.takeVector()
-	return x.enc.encode(x.sw.nodes, x.sw.values)
+	return x.enc.Encode(x.sw.nodes, x.sw.values)
 }
 
 // Snapshot runs begin, which starts a transaction, while nobody commits.
@@ -235,7 +236,7 @@ func (s *FunctionSum) Add(ctx context.Context, blobs [][]byte, f func(i int, sel
 			worker.below = make([]uint8, len(s.v.rec))
 		}
 		var err error
-		if worker.buf, err = decodeVector(blobs[i], len(s.v.rec), worker.buf); err != nil {
+		if worker.buf, err = encoding.Decode(blobs[i], len(s.v.rec), worker.buf); err != nil {
 			return err
 		}
 		self, total := int64(0), int64(0)

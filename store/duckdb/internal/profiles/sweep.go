@@ -6,6 +6,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // sweeper sums vectors over the forest and computes the rows of functions. Its arrays
@@ -76,7 +77,7 @@ func (s *sweeper) finish(parent []int32) {
 	for _, p := range s.touched {
 		if v := s.self[p]; v != 0 {
 			s.nodes, s.values = append(s.nodes, p), append(s.values, v)
-			s.sum += magnitude(v)
+			s.sum += encoding.Magnitude(v)
 		}
 	}
 }

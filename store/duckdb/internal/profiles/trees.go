@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // vectors are those of the selected profiles, by position: cached, or encoded and
@@ -145,7 +146,7 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 		return vs.ready[i].vector(buf), nil
 	}
 	var err error
-	if *buf, err = decodeVector(vs.blob[i], vs.limit, *buf); err != nil {
+	if *buf, err = encoding.Decode(vs.blob[i], vs.limit, *buf); err != nil {
 		return calltree.Vector{}, fmt.Errorf("call tree %d: %w", i, err)
 	}
 	if vs.keep != nil {
@@ -294,7 +295,7 @@ func (v *view) union(b *vectors) ([]int32, error) {
 		seen.add(w, self)
 		for _, m := range b.modes[i] {
 			if err == nil {
-				*buf, err = decodeVector(m.blob, b.limit, *buf)
+				*buf, err = encoding.Decode(m.blob, b.limit, *buf)
 				seen.add(w, *buf)
 			}
 		}
@@ -359,7 +360,7 @@ func streamVectors(ctx context.Context, v *view, b *vectors, cut *calltree.Cut) 
 func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVector, error) {
 	var modes []store.ModeVector
 	for _, m := range list {
-		vector, err := decodeVector(m.blob, len(v.rec), calltree.Vector{})
+		vector, err := encoding.Decode(m.blob, len(v.rec), calltree.Vector{})
 		if err != nil {
 			return nil, err
 		}

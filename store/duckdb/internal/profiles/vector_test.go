@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // TestVector encodes and packs vectors and decodes them again; the first is the example of
@@ -50,10 +51,10 @@ func TestVector(t *testing.T) {
 		}
 		list = append(list, v)
 	}
-	var enc vectorEncoder
+	var enc encoding.Encoder
 	var buf, kept calltree.Vector
 	for _, v := range list {
-		blob := enc.encode(v.paths, v.self)
+		blob := enc.Encode(v.paths, v.self)
 		if v.want != "" && hex.EncodeToString(blob) != v.want {
 			t.Errorf("%v %v is encoded as %x, want %s", v.paths, v.self, blob, v.want)
 		}
@@ -62,7 +63,7 @@ func TestVector(t *testing.T) {
 			limit = int(v.paths[len(v.paths)-1]) + 1
 		}
 		var err error
-		if buf, err = decodeVector(blob, limit, buf); err != nil || !slices.Equal(buf.Nodes, v.paths) || !slices.Equal(buf.Self, v.self) {
+		if buf, err = encoding.Decode(blob, limit, buf); err != nil || !slices.Equal(buf.Nodes, v.paths) || !slices.Equal(buf.Self, v.self) {
 			t.Fatalf("%v %v\nis decoded as\n%v %v, %v", v.paths, v.self, buf.Nodes, buf.Self, err)
 		}
 		p := packed(buf)
@@ -70,16 +71,16 @@ func TestVector(t *testing.T) {
 			t.Fatalf("%v %v\nis kept as\n%v %v", v.paths, v.self, got.Nodes, got.Self)
 		}
 		if limit > 0 {
-			if _, err := decodeVector(blob, limit-1, calltree.Vector{}); err == nil {
+			if _, err := encoding.Decode(blob, limit-1, calltree.Vector{}); err == nil {
 				t.Errorf("%v: a path beyond the forest passes", v.paths)
 			}
 		}
 		for cut := range blob {
-			if _, err := decodeVector(blob[:cut], limit, calltree.Vector{}); err == nil {
+			if _, err := encoding.Decode(blob[:cut], limit, calltree.Vector{}); err == nil {
 				t.Fatalf("%x: the first %d of %d bytes pass", blob, cut, len(blob))
 			}
 		}
-		if _, err := decodeVector(append(blob, 0), limit, calltree.Vector{}); err == nil {
+		if _, err := encoding.Decode(append(blob, 0), limit, calltree.Vector{}); err == nil {
 			t.Errorf("%x: a byte too many passes", blob)
 		}
 	}
@@ -123,71 +124,4 @@ func TestPackedRows(t *testing.T) {
 			t.Fatalf("functions %v of\n%v\nare\n%v", fns, want, picked)
 		}
 	}
-}
-
-// FuzzVector decodes anything, within memory in proportion to it.
-func FuzzVector(f *testing.F) {
-	f.Add(new(vectorEncoder).encode([]int32{0, 2, 7}, []int64{20, 30, -10}))
-	f.Add(new(vectorEncoder).encode([]int32{1 << 30}, []int64{math.MinInt64}))
-	f.Add([]byte{0})
-	f.Fuzz(func(t *testing.T, blob []byte) {
-		v, err := decodeVector(blob, 1<<20, calltree.Vector{})
-		if err != nil {
-			return
-		}
-		if cap(v.Nodes) > 6*len(blob) {
-			t.Errorf("room for %d entries of %d bytes", cap(v.Nodes), len(blob))
-		}
-		for i, p := range v.Nodes {
-			if p < 0 || p >= 1<<20 || i > 0 && p <= v.Nodes[i-1] {
-				t.Fatalf("paths %v", v.Nodes)
-			}
-		}
-		if slices.Contains(v.Self, 0) {
-			return // a product beyond 64 bits, which nobody writes
-		}
-		again, err := decodeVector(new(vectorEncoder).encode(v.Nodes, v.Self), 1<<20, calltree.Vector{})
-		if err != nil || !slices.Equal(again.Nodes, v.Nodes) || !slices.Equal(again.Self, v.Self) {
-			t.Fatalf("%v becomes %v, %v", v, again, err)
-		}
-	})
-}
-
-// suiteVector looks like one of the large suite: dense paths, values as of samples.
-func suiteVector(n int) calltree.Vector {
-	r := rand.New(rand.NewPCG(3, 4))
-	v := calltree.Vector{}
-	p := int32(-1)
-	for range n {
-		p++
-		if r.IntN(5) > 1 {
-			p += int32(r.ExpFloat64() * 5)
-		}
-		v.Nodes, v.Self = append(v.Nodes, p), append(v.Self, 1+int64(math.Exp(3+1.8*r.NormFloat64())))
-	}
-	return v
-}
-
-// BenchmarkVector encodes and decodes a vector of 5,000 entries.
-func BenchmarkVector(b *testing.B) {
-	v := suiteVector(5000)
-	var enc vectorEncoder
-	blob := new(vectorEncoder).encode(v.Nodes, v.Self)
-	b.Run("encode", func(b *testing.B) {
-		for b.Loop() {
-			blob = enc.encode(v.Nodes, v.Self)
-		}
-		b.ReportMetric(float64(len(blob))/float64(len(v.Nodes)), "B/entry")
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(v.Nodes)), "ns/entry")
-	})
-	b.Run("decode", func(b *testing.B) {
-		var buf calltree.Vector
-		for b.Loop() {
-			var err error
-			if buf, err = decodeVector(blob, math.MaxInt32, buf); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(v.Nodes)), "ns/entry")
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
 // rows are the columns that a Put appends. They belong to the holder of Store.write
@@ -130,7 +131,7 @@ func (s *Store) encode(ctx context.Context, c *driver.Conn, w *writer, p *pendin
 	})
 	id := p.id()
 	r.tree.profile = append(r.tree.profile, id)
-	r.tree.blob = append(r.tree.blob, s.vectors.encode(sw.nodes, sw.values))
+	r.tree.blob = append(r.tree.blob, s.vectors.Encode(sw.nodes, sw.values))
 	p.p.Sum, p.p.Nodes = int64(sw.sum), len(sw.touched)
 	for mode := range profile.FrameType(profile.FrameTypes) {
 		if !modes[mode] {
@@ -149,7 +150,7 @@ func (s *Store) encode(ctx context.Context, c *driver.Conn, w *writer, p *pendin
 			continue
 		}
 		r.mode.profile, r.mode.mode = append(r.mode.profile, id), append(r.mode.mode, uint8(mode))
-		r.mode.blob = append(r.mode.blob, s.vectors.encode(sw.nodes, sw.values))
+		r.mode.blob = append(r.mode.blob, s.vectors.Encode(sw.nodes, sw.values))
 	}
 	return nil
 }
@@ -175,7 +176,7 @@ func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pic
 func readOld(ctx context.Context, c *driver.Conn, id int32, limit int) (self calltree.Vector, modes map[profile.FrameType]calltree.Vector,
 	err error) {
 	err = c.Query(ctx, fmt.Sprint("SELECT paths FROM tree WHERE profile = ", id), nil, func(ch driver.Chunk) error {
-		self, err = decodeVector(driver.Column[driver.Text](ch, 0)[0].Bytes(), limit, calltree.Vector{})
+		self, err = encoding.Decode(driver.Column[driver.Text](ch, 0)[0].Bytes(), limit, calltree.Vector{})
 		return err
 	})
 	if err != nil {
@@ -185,7 +186,7 @@ func readOld(ctx context.Context, c *driver.Conn, id int32, limit int) (self cal
 	err = c.Query(ctx, fmt.Sprint("SELECT mode, paths FROM tree_mode WHERE profile = ", id), nil, func(ch driver.Chunk) error {
 		blobs := driver.Column[driver.Text](ch, 1)
 		for i, mode := range driver.Column[uint8](ch, 0) {
-			v, err := decodeVector(blobs[i].Bytes(), limit, calltree.Vector{})
+			v, err := encoding.Decode(blobs[i].Bytes(), limit, calltree.Vector{})
 			if err != nil {
 				return err
 			}

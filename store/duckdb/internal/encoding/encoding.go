@@ -1,4 +1,10 @@
-package profiles
+// Package encoding is how a vector, the self values of a profile over the paths of a forest, is
+// written into a blob of the file: the byte form that store/duckdb/FORMAT.md describes.
+//
+// A decoder believes nothing that it reads: paths are below the size of the forest, and memory
+// is in proportion to the blob. The package knows no table and no forest; how decoded rows and
+// vectors are kept in memory is the business of package profiles.
+package encoding
 
 import (
 	"encoding/binary"
@@ -34,14 +40,14 @@ const (
 	maxOrder = 40 // so that a code without its zeros is less than a word
 )
 
-// vectorEncoder encodes vectors. It reuses its memory; the zero value is ready.
-type vectorEncoder struct {
+// Encoder encodes vectors. It reuses its memory; the zero value is ready.
+type Encoder struct {
 	gaps, values []uint64
 	buf          []byte
 }
 
-// encode returns ascending paths and their values, none of them 0, as a vector.
-func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
+// Encode returns ascending paths and their values, none of them 0, as a vector.
+func (e *Encoder) Encode(paths []int32, self []int64) []byte {
 	n := len(paths)
 	e.gaps, e.values = sized(e.gaps, n), sized(e.values, n)
 	prev := int32(-1)
@@ -49,7 +55,7 @@ func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
 		e.gaps[i] = uint64(uint32(p - prev - 1))
 		prev = p
 	}
-	g, sign := divisor(self)
+	g, sign := Divisor(self)
 	for i, v := range self {
 		if g > 1 {
 			v /= g
@@ -65,7 +71,7 @@ func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
 	}
 	blob := append([]byte(nil), e.buf[:at]...)
 	if n > maxKept {
-		*e = vectorEncoder{}
+		*e = Encoder{}
 	}
 	return blob
 }
@@ -74,15 +80,15 @@ func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
 // each.
 const maxKept = 1 << 18
 
-// divisor returns the greatest common divisor of values other than 0, at least 1,
+// Divisor returns the greatest common divisor of values other than 0, at least 1,
 // and whether some are negative, as 0 or 1.
-func divisor(values []int64) (g int64, sign uint) {
+func Divisor(values []int64) (g int64, sign uint) {
 	d := uint64(0)
 	for _, v := range values {
 		if v < 0 {
 			sign = 1
 		}
-		for a := magnitude(v); a != 0 && d != 1; {
+		for a := Magnitude(v); a != 0 && d != 1; {
 			d, a = a, d%a
 		}
 	}
@@ -92,7 +98,8 @@ func divisor(values []int64) (g int64, sign uint) {
 	return int64(d), sign
 }
 
-func magnitude(v int64) uint64 {
+// Magnitude returns the absolute value, also of the smallest int64.
+func Magnitude(v int64) uint64 {
 	if v < 0 {
 		return -uint64(v)
 	}
@@ -147,9 +154,9 @@ func bestOrder(numbers []uint64) uint {
 	return uint(min(max((2*sum+n)/(2*n)-1, 0), maxOrder))
 }
 
-// decodeVector decodes a vector into the memory of buf. Paths must be below
+// Decode decodes a vector into the memory of buf. Paths must be below
 // limit, the size of the forest.
-func decodeVector(blob []byte, limit int, buf calltree.Vector) (calltree.Vector, error) {
+func Decode(blob []byte, limit int, buf calltree.Vector) (calltree.Vector, error) {
 	n, i := binary.Uvarint(blob)
 	if i > 0 && n == 0 && i == len(blob) {
 		return calltree.Vector{Nodes: buf.Nodes[:0], Self: buf.Self[:0]}, nil
@@ -181,9 +188,14 @@ func decodeVector(blob []byte, limit int, buf calltree.Vector) (calltree.Vector,
 	return v, nil
 }
 
-// sized returns a slice of length n, in the memory of s if it is large enough. The
-// values are arbitrary.
-func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+// Quotient returns v ÷ divisor, which is 1 in most columns: a division takes ten times as
+// long as the rest of packing.
+func Quotient(v, divisor int64) int64 {
+	if divisor == 1 {
+		return v
+	}
+	return v / divisor
+}
 
 // decodeSums decodes len(dst) numbers, none above maximum, and adds each and 1 to sum:
 // dst has the sums. It returns the last one and the rest of b.
@@ -292,3 +304,6 @@ func bitsAt(b []byte, at uint) uint64 {
 	}
 	return binary.BigEndian.Uint64(word[:]) << (at & 7)
 }
+
+// sized returns a slice of length n, in the memory of s if it is large enough.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
