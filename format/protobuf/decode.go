@@ -121,7 +121,10 @@ func (d *Decoder) value(x *field, p unsafe.Pointer, msg []byte, f wire.Field) er
 		}
 		return d.message(x.of, p, msg, f)
 	default:
-		*(*[]byte)(p) = msg[f.Lo:f.Hi:f.Hi]
+		*(*[]byte)(p) = nil
+		if f.Hi > f.Lo || x.kind == encoded { // whose presence counts
+			*(*[]byte)(p) = msg[f.Lo:f.Hi:f.Hi]
+		}
 	}
 	return nil
 }

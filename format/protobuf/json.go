@@ -285,9 +285,6 @@ func (m *Message) appendJSON(b, msg []byte, pos, end int) ([]byte, error) {
 			if w.Num != f.num {
 				continue
 			}
-			if w.At > p.first.At {
-				b = append(b, ',')
-			}
 			if b, err = f.appendJSON(b, msg, w); err != nil {
 				return nil, err
 			}
@@ -301,6 +298,17 @@ func (m *Message) appendJSON(b, msg []byte, pos, end int) ([]byte, error) {
 
 func (f *field) appendJSON(b, msg []byte, w wire.Field) ([]byte, error) {
 	data := msg[w.Lo:w.Hi]
+	if w.Type == wire.Bytes && f.packed() { // none or many
+		for pos := w.Lo; pos < w.Hi; {
+			v, next, err := f.element(msg, pos, w.Hi)
+			if err != nil {
+				return nil, err
+			}
+			b, pos = f.appendNumber(f.comma(b), v), next
+		}
+		return b, nil
+	}
+	b = f.comma(b)
 	switch {
 	case f.of != nil:
 		return f.of.appendJSON(b, msg, w.Lo, w.Hi)
@@ -310,20 +318,16 @@ func (f *field) appendJSON(b, msg []byte, w wire.Field) ([]byte, error) {
 		return jsonscan.AppendText(b, hex.EncodeToString(data)), nil
 	case f.kind == bytes64:
 		return append(base64.StdEncoding.AppendEncode(append(b, '"'), data), '"'), nil
-	case w.Type != wire.Bytes:
-		return f.appendNumber(b, w.Value), nil
 	}
-	for i := 0; i < len(data); {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		v, next, err := f.element(msg, w.Lo+i, w.Hi)
-		if err != nil {
-			return nil, err
-		}
-		b, i = f.appendNumber(b, v), next-w.Lo
+	return f.appendNumber(b, w.Value), nil
+}
+
+// comma separates the elements of a list.
+func (f *field) comma(b []byte) []byte {
+	if f.list && b[len(b)-1] != '[' {
+		return append(b, ',')
 	}
-	return b, nil
+	return b
 }
 
 func (f *field) appendNumber(b []byte, v uint64) []byte {

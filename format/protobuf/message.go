@@ -36,7 +36,8 @@
 // counted by Decoder.Expand before it is taken. Elements of repeated fields lie in large pieces
 // that many lists share. Readers of profiles that
 // still cannot afford a struct per sample read those messages in place, with package wire, by
-// the Shape of the same description.
+// the Shape of the same description. The messages of SkyWalking's agents are not described: its
+// project publishes them as generated types.
 package protobuf
 
 import (
