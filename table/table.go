@@ -1,6 +1,7 @@
 // Package table describes tables and writes them: aligned text, Markdown, TSV and CSV. A table
 // knows its columns (name, unit, alignment and how to write a value for people), so that every
-// format comes from one description.
+// format comes from one description. A Page is lines and tables for people, a List rows that
+// are printed while they are made. Width, colours and alignment are computed here alone.
 //
 //	query result, report ──▶ Table ──Write──▶ stdout; what was omitted ──▶ stderr
 //

@@ -4,8 +4,8 @@
 //
 //	query result ──Result(out, result)──▶ stdout; what was omitted ──▶ stderr
 //
-// A result describes its table (package table); trees, listings and findings have a text
-// of their own here. Every name in a result comes from a program that nobody checked: it
+// A result describes its table (package table), and a report its pages; trees, listings and
+// contexts have a text of their own here. Every name in a result comes from a program that nobody checked: it
 // is made safe to print (words.Clean) before it reaches a terminal.
 //
 // The package computes nothing, parses no flags and opens nothing.
