@@ -76,6 +76,22 @@ func (f *Forest) FindFunction(name string) (int32, bool) {
 // Path interns the path that calls function fn from parent (NoNode: a root).
 func (f *Forest) Path(parent, fn int32) int32 { return f.Paths.Child(parent, fn) }
 
+// Add adds the nodes of a table and returns their paths, and the functions of the table.
+func (f *Forest) Add(t *Table) (paths, functions []int32) {
+	paths, functions = make([]int32, t.Len()), make([]int32, len(t.Functions))
+	for i, fn := range t.Functions {
+		functions[i] = f.Function(fn)
+	}
+	for n, up := range t.Parent {
+		parent := NoNode
+		if up != NoNode {
+			parent = paths[up]
+		}
+		paths[n] = f.Path(parent, functions[t.Func[n]])
+	}
+	return paths, functions
+}
+
 // Load replaces the content by stored columns; the forest owns the slices. Names must
 // be distinct and parents come before children.
 func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {

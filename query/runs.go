@@ -173,10 +173,7 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 	}
 	match := make([]bool, len(list))
 	if pattern != nil {
-		names := make([]string, len(list))
-		for i := range list {
-			names[i] = list[i].Name
-		}
+		names := NamesOf(list)
 		pattern.StopWhen(func() bool { return ctx.Err() != nil })
 		if match = pattern.Functions(names)[0]; ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -123,7 +123,14 @@ func CopyFrom(ctx context.Context, dst Destination, src Origin, opts CopyOptions
 	var batch []copyFile
 	n, nodes := 0, 0
 	for profiles := range sourceFiles(selected) {
-		f := c.planned(profiles)
+		f := copyFile{profiles: profiles, there: true}
+		for i := range profiles {
+			f.there = f.there && c.has(&profiles[i])
+			f.nodes += profiles[i].Nodes
+		}
+		if f.there {
+			f.nodes = 0
+		}
 		if len(batch) > 0 && (n+len(f.profiles) > copyProfiles || nodes+f.nodes > copyNodes) {
 			if err := c.put(ctx, batch); err != nil {
 				return err
@@ -236,19 +243,6 @@ func sourceFiles(list []Profile) iter.Seq[[]Profile] {
 			list = list[n:]
 		}
 	}
-}
-
-// planned returns what is to be read of a file.
-func (c *copier) planned(profiles []Profile) copyFile {
-	f := copyFile{profiles: profiles, there: true}
-	for i := range profiles {
-		f.there = f.there && c.has(&profiles[i])
-		f.nodes += profiles[i].Nodes
-	}
-	if f.there {
-		f.nodes = 0
-	}
-	return f
 }
 
 // has reports whether the destination has the content of a profile.
@@ -369,37 +363,26 @@ func (c *copier) Function(f profile.Function) int32 {
 // rename gives the functions of files other names, and merges call nodes that become equal. A
 // function that only now changes its name gives its old one as the example of a raw name.
 func (c *copier) rename(files []*File) {
-	rawNames := map[string]map[int32]string{} // by group
+	var records []*Record
 	for _, f := range files {
-		for _, r := range f.Records {
-			t := c.translations.Of(r.Forest, c)
-			r.Self = calltree.AddVectors(t.Vector(r.Forest, r.Self))
-			for i := range r.Modes {
-				r.Modes[i].Vector = calltree.AddVectors(t.Vector(r.Forest, r.Modes[i].Vector))
-			}
-			raw := rawNames[f.Benchmark.Group]
-			if raw == nil {
-				raw = map[int32]string{}
-				rawNames[f.Benchmark.Group] = raw
-			}
-			for _, fn := range slices.Sorted(maps.Keys(r.RawNames)) {
-				if id, ok := t.Function(fn); ok {
-					raw[id] = r.RawNames[fn]
-				}
-			}
+		records = append(records, f.Records...)
+	}
+	for _, r := range records {
+		t := c.translations.Of(r.Forest, c)
+		r.Self = calltree.AddVectors(t.Vector(r.Forest, r.Self))
+		for i := range r.Modes {
+			r.Modes[i].Vector = calltree.AddVectors(t.Vector(r.Forest, r.Modes[i].Vector))
 		}
 	}
 	forest := c.Snapshot()
-	for _, f := range files {
-		raw := rawNames[f.Benchmark.Group]
-		for fn, name := range c.was {
-			if raw[fn] == "" {
-				raw[fn] = name
+	for _, r := range records {
+		raw, t := maps.Clone(c.was), c.translations.Of(r.Forest, c)
+		for _, fn := range slices.Sorted(maps.Keys(r.RawNames)) {
+			if id, ok := t.Function(fn); ok {
+				raw[id] = r.RawNames[fn]
 			}
 		}
-		for _, r := range f.Records {
-			r.Forest, r.RawNames = forest, raw
-		}
+		r.Forest, r.RawNames = forest, raw
 	}
 }
 
@@ -413,7 +396,11 @@ func (h *here) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*Rec
 	if err != nil {
 		return nil, err
 	}
-	paths, functions := h.intern(set.Table)
+	paths, functions := h.forest.Add(set.Table)
+	names, byName := make([]string, len(functions)), map[string]int32{}
+	for i, f := range set.Table.Functions {
+		names[i], byName[f.Name] = f.Name, functions[i]
+	}
 	rawNames := map[string]map[int32]string{} // by group
 	for v, err := range set.Vectors {
 		if err != nil {
@@ -435,13 +422,13 @@ func (h *here) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*Rec
 		p := &set.Profiles[i]
 		group := p.Benchmark.Group
 		if rawNames[group] == nil {
-			known, err := h.RawNames(ctx, group, slices.Sorted(maps.Keys(functions)))
+			known, err := h.RawNames(ctx, group, names)
 			if err != nil {
 				return nil, err
 			}
 			rawNames[group] = map[int32]string{}
 			for name, example := range known {
-				rawNames[group][functions[name]] = example
+				rawNames[group][byName[name]] = example
 			}
 		}
 		if r := records[p.ID]; r != nil {
@@ -449,25 +436,6 @@ func (h *here) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*Rec
 		}
 	}
 	return records, nil
-}
-
-// intern adds a table to the forest and returns the path of each node, and each function by name.
-func (h *here) intern(t *calltree.Table) (paths []int32, functions map[string]int32) {
-	fn := make([]int32, len(t.Functions))
-	functions = map[string]int32{}
-	for i, f := range t.Functions {
-		fn[i] = h.forest.Function(f)
-		functions[f.Name] = fn[i]
-	}
-	paths = make([]int32, t.Len())
-	for n, up := range t.Parent {
-		parent := calltree.NoNode
-		if up != calltree.NoNode {
-			parent = paths[up]
-		}
-		paths[n] = h.forest.Path(parent, fn[t.Func[n]])
-	}
-	return paths, functions
 }
 
 // mapped translates a vector from table nodes to paths.

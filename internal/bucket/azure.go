@@ -15,6 +15,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -109,15 +110,9 @@ func (b *azure) Create(ctx context.Context, key string, content []byte) error {
 	none := azcore.ETagAny
 	once := &blob.ModifiedAccessConditions{IfNoneMatch: &none}
 	o := &blockblob.UploadOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: once}}
-	_, err := b.NewBlockBlobClient(key).Upload(ctx, readSeekCloser{bytes.NewReader(content)}, o)
+	_, err := b.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(content)), o)
 	return b.error(key, err)
 }
-
-// readSeekCloser is content that can be sent again.
-type readSeekCloser struct{ *bytes.Reader }
-
-// Close implements io.Closer.
-func (readSeekCloser) Close() error { return nil }
 
 // Delete implements Bucket.
 func (b *azure) Delete(ctx context.Context, key string) error {

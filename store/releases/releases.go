@@ -559,18 +559,10 @@ func (b *builder) store(ctx context.Context, c *Compared) error {
 
 // vector returns the self values of a tree over the builder's forest.
 func (b *builder) vector(t *calltree.Tree) (v calltree.Vector) {
-	paths, functions := make([]int32, t.Len()), make([]int32, len(t.Functions))
-	for i, fn := range t.Functions {
-		functions[i] = b.forest.Function(fn)
-	}
-	for n := range t.Len() {
-		parent := calltree.NoNode
-		if t.Parent[n] != calltree.NoNode {
-			parent = paths[t.Parent[n]]
-		}
-		paths[n] = b.forest.Path(parent, functions[t.Func[n]])
-		if t.Self[n] != 0 {
-			v.Nodes, v.Self = append(v.Nodes, paths[n]), append(v.Self, t.Self[n])
+	paths, _ := b.forest.Add(t.Table)
+	for n, x := range t.Self {
+		if x != 0 {
+			v.Nodes, v.Self = append(v.Nodes, paths[n]), append(v.Self, x)
 		}
 	}
 	return calltree.AddVectors(v) // in order of paths

@@ -18,9 +18,6 @@ type coder struct {
 	err     error
 }
 
-// coded is implemented by types that are more than the sum of their fields.
-type coded interface{ code(c *coder) }
-
 func (c *coder) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
@@ -85,8 +82,6 @@ func (c *coder) value(v reflect.Value) {
 
 func (c *coder) composite(v reflect.Value) {
 	switch x := v.Addr().Interface().(type) {
-	case coded:
-		x.code(c)
 	case *time.Time:
 		c.time(x)
 	case *error:

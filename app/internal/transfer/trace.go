@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -15,34 +17,62 @@ type Sampled struct {
 	Snapshots iter.Seq2[traceprof.Snapshots, error] // of Read: can be read once
 }
 
-// WriteSampled writes tasks and segments, and snapshots as they come.
-func WriteSampled(w io.Writer, flush Flusher, s *Sampled) error {
+// WriteSampled writes tasks and segments, and snapshots as they come; flush sends what was written
+// before the first ones, which may take long.
+func WriteSampled(w io.Writer, flush func() error, s *Sampled) error {
 	m := newWriter(w)
-	err := m.frame(frameHead, func(c *coder) {
-		code(c, &s.Tasks)
-		code(c, &s.Segments)
-	})
-	if err != nil {
+	if err := m.frame(frameHead, s.head); err != nil {
+		return err
+	}
+	if err := errors.Join(m.w.Flush(), flush()); err != nil {
 		return err
 	}
 	var fs forests
-	return stream(m, flush, s.Snapshots, fs.snapshots)
+	for v, err := range s.Snapshots {
+		if err == nil {
+			err = m.frame(frameChunk, func(c *coder) { fs.snapshots(c, &v) })
+		}
+		if err != nil {
+			return m.end(err)
+		}
+	}
+	return m.end(nil)
 }
 
-// ReadSampled reads tasks and segments; the snapshots are read from r as they come, which
+func (s *Sampled) head(c *coder) {
+	code(c, &s.Tasks)
+	code(c, &s.Segments)
+}
+
+// ReadSampled reads tasks and segments; the snapshots are read from r as they come, once, which
 // closes it.
 func ReadSampled(r io.ReadCloser) (*Sampled, error) {
 	m := newReader(r)
 	s := &Sampled{}
-	err := m.expect(frameHead, func(c *coder) {
-		code(c, &s.Tasks)
-		code(c, &s.Segments)
-	})
-	if err != nil {
+	if err := m.expect(frameHead, s.head); err != nil {
 		return nil, err
 	}
 	var fs forests
-	s.Snapshots = chunks(m, r, fs.snapshots)
+	s.Snapshots = func(yield func(traceprof.Snapshots, error) bool) {
+		defer r.Close()
+		for {
+			var v traceprof.Snapshots
+			kind, c, err := m.next()
+			switch {
+			case err != nil:
+			case kind == frameEnd:
+				return
+			case kind != frameChunk:
+				err = fmt.Errorf("%w: frame of kind %d in a stream", ErrMalformed, kind)
+			default:
+				fs.snapshots(c, &v)
+				err = c.err
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
 	return s, nil
 }
 
