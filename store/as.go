@@ -10,15 +10,14 @@ type Wrapper interface {
 // Accepter, VerdictKeeper, SQLSpeaker or CypherSpeaker of this package, or a contract of
 // traceprof or continuous. A wrapper has what it wraps. Nobody asserts a store's type, so that
 // no wrapper loses one: a test of internal/archtest demands both.
-func As[T any](s any) (T, bool) {
+func As[T any](s any) (t T, ok bool) {
 	for {
-		if t, ok := s.(T); ok {
+		if t, ok = s.(T); ok {
 			return t, true
 		}
-		w, ok := s.(Wrapper)
-		if !ok {
-			var none T
-			return none, false
+		w, wraps := s.(Wrapper)
+		if !wraps {
+			return t, false
 		}
 		s = w.Unwrap()
 	}
