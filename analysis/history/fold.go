@@ -109,7 +109,7 @@ const (
 // formats only guess kinds.
 func roleOf(fn *profile.Function, lang Language, wall bool) role {
 	switch {
-	case wall && waits(fn.Name):
+	case wall && waits(fn.Name), fn.Name == "(idle)" && fn.Kind == profile.KindVM: // of V8
 		return parked
 	case fn.Name == profile.NoName:
 		return glue
@@ -182,7 +182,6 @@ func waits(name string) bool {
 		"sun.nio.ch.Net.poll",
 		"java.lang.ProcessHandleImpl.waitForProcessExit0", "java.lang.ref.Reference.waitForReferencePendingList",
 		"runtime.gopark", "runtime.notesleep", "runtime.notetsleepg", "runtime.usleep",
-		"(idle)", // of V8
 		"epoll_wait", "__epoll_wait", "poll", "__poll", "select", "nanosleep", "pthread_cond_wait", "pthread_cond_timedwait":
 		return true
 	}

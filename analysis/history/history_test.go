@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +121,20 @@ environment 15`},
 		if got := text(matrix(c.typ, c.in, c.name == "service")); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
+	}
+}
+
+// TestIdle: the measured CPU time is that of the samples in which the program does not sleep.
+func TestIdle(t *testing.T) {
+	table := &calltree.Forest{}
+	work := table.Path(calltree.NoNode, table.Function(profile.Function{Name: "work", Kind: profile.KindJS}))
+	idle := table.Path(calltree.NoNode, table.Function(profile.Function{Name: "(idle)", Kind: profile.KindVM}))
+	cut := table.Cut([]int32{work, idle})
+	p := store.Profile{Type: profile.ValueType{Name: profile.Unclocked, Unit: "count"}, Profiler: "V8", Sum: 400, Metrics: []testrun.Metric{
+		{Name: testrun.ProcessTimeMetric, Mean: 0.2, Unit: "s"}, testrun.NewOperations(10, false)}}
+	m := NewMatrix(cut.Table, []store.Profile{p}, []calltree.Vector{{Nodes: []int32{0, 1}, Self: []int64{100, 300}}})
+	if r := &m.Runs[0]; r.Total != 300 || math.Abs(r.Rate()-20) > 1e-9 {
+		t.Errorf("%v samples per operation in ms of CPU time, want 20: %+v", r.Rate(), r)
 	}
 }
 

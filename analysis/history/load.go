@@ -156,9 +156,8 @@ func sum(values []float64, beside float64) (s float64) {
 	return s + beside
 }
 
-// isWall reports whether samples are taken by the clock, whatever a thread does.
 func isWall(profiles []store.Profile) bool {
-	return len(profiles) > 0 && (strings.HasPrefix(profiles[0].Type.Name, profile.Wall) || profiles[0].Type.Name == profile.Unclocked)
+	return len(profiles) > 0 && strings.HasPrefix(profiles[0].Type.Name, profile.Wall)
 }
 
 // unitOf returns the value of one sample of the profiles, and whether it is only the
