@@ -81,6 +81,8 @@ type Band struct {
 	Self     []Spread // of each node
 	Total    []Spread
 	Warnings []string // for readers of the numbers
+	// Operations is the number of which the band and the run have the values; 0: it is not known of all.
+	Operations float64
 
 	weight store.Weight
 	sizes  map[store.ProfileID]float64 // by which the values of each profile are divided; nil: weight decides

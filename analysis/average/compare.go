@@ -49,7 +49,8 @@ const leastSamples = 5
 // ByShare scales every run to the same sum: a longer run is no change, but if one
 // function uses more, all others seem to use less. An empty weight corrects for that:
 // every run is divided by its size, as findings have it (regression.Sizes), or, where that is
-// unknown, the run is scaled once more, so that most of its functions are unchanged (align).
+// unknown, the run is scaled once more, so that most of its functions are unchanged (align). Where operations
+// are known, the amounts are then per operation (level).
 func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight store.Weight) (*Comparison, error) {
 	runs, err := store.Select(ctx, st, run)
 	if err != nil {
@@ -127,8 +128,9 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	n := len(b.Profiles)
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
 	b.unit = history.SampleUnit(b.Type, l.common)
+	aligned := 1.0
 	if unchanged && b.sizes == nil {
-		c.align()
+		aligned = c.align()
 	}
 	c.Warnings = b.Warnings
 	switch {
@@ -139,13 +141,45 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	default:
 		c.judge()
 	}
+	if unchanged && b.sizes == nil && !b.Type.Momentary() {
+		c.level(aligned)
+	}
 	return c, nil
+}
+
+// level gives both sides, which were scaled to one sum and aligned, the samples per operation of their
+// median runs, as findings and a plain diff have them, where the operations of all runs are known.
+func (c *Comparison) level(aligned float64) {
+	var rates [2]float64
+	for side, list := range [][]store.Profile{c.Band.Profiles, c.Runs} {
+		var of []float64
+		for i := range list {
+			n, _ := list[i].Operations()
+			if n <= 0 || list[i].Benchmark != c.Runs[0].Benchmark {
+				return
+			}
+			of = append(of, float64(list[i].Sum)/n)
+		}
+		rates[side] = stat.Median(of)
+	}
+	if rates[0] <= 0 || rates[1] <= 0 {
+		return
+	}
+	c.Band.Operations = c.Band.whole / rates[0]
+	c.scale(aligned * rates[1] / rates[0])
+}
+
+// scale multiplies the values of the run.
+func (c *Comparison) scale(by float64) {
+	for n := range c.Changes {
+		c.Changes[n].Self *= by
+		c.Changes[n].Total *= by
+	}
 }
 
 // sizes returns the size of each run, by which its values are divided: that of findings on these
 // runs (regression.Sizes), so that a comparison has their amounts; nil if they are of several
-// benchmarks, show one moment, or are too few, and where operations are known: amounts per operation
-// need no band to compare.
+// benchmarks, show one moment, or are too few, and where operations are known (level).
 func sizes(ctx context.Context, st store.Reader, before, runs []store.Profile) (map[store.ProfileID]float64, error) {
 	all := slices.Concat(before, runs)
 	s := &history.Series{Benchmark: all[0].Benchmark, Type: all[0].Type, Profiles: all}
@@ -200,8 +234,9 @@ const (
 
 // align scales the run by the weighted median of the ratios of functions' self values,
 // so that half of the program, weighted by the history, uses more than before and half
-// less. This restores the shares that a growing function takes from the others.
-func (c *Comparison) align() {
+// less. This restores the shares that a growing function takes from the others. It returns by what it
+// divided the values.
+func (c *Comparison) align() float64 {
 	b := c.Band
 	now, mean := make([]float64, len(b.Functions)), make([]float64, len(b.Functions))
 	for n, f := range b.Func {
@@ -215,14 +250,14 @@ func (c *Comparison) align() {
 		}
 	}
 	if len(ratios) < alignFunctions {
-		return
+		return 1
 	}
-	if by := stat.WeightedMedian(ratios); by > 0 {
-		for n := range c.Changes {
-			c.Changes[n].Self /= by
-			c.Changes[n].Total /= by
-		}
+	by := stat.WeightedMedian(ratios)
+	if !(by > 0) {
+		return 1
 	}
+	c.scale(1 / by)
+	return by
 }
 
 // judge scores the totals: a t-test of new observations, in samples, with the variances

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -52,7 +53,7 @@ func (r *DiffRequest) checkAgainst() error {
 		return param.Errorf("--against history compares runs in one value type: give --type in place of --base-type and --head-type")
 	}
 	if r.Net || r.By != "" && r.By != byProfile {
-		return param.Errorf("--against history scales the run like the history: leave out --net and --by")
+		return param.Errorf("--against history scales the run like the history, per operation where operations are known: leave out --net and --by")
 	}
 	return nil
 }
@@ -122,8 +123,8 @@ func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer)
 	}
 	v.tell(notes)
 	base, run := c.Trees(r.statistic())
-	sides[0] = []Input{{tree: base, profiles: 1}}
-	sides[1] = []Input{{tree: run, profiles: 1}}
+	sides[0] = []Input{{tree: base, profiles: 1, operations: c.Band.Operations}}
+	sides[1] = []Input{{tree: run, profiles: 1, operations: c.Band.Operations}}
 	return sides, nil
 }
 
@@ -137,9 +138,16 @@ func Band(ctx context.Context, st store.Store, r *DiffRequest) (_ *BandResult, e
 	return bandResult(c, r.statistic(), notes), nil
 }
 
+// atMedianLevel is the note on amounts where operations are known.
+const atMedianLevel = "compared per operation, at the level of the median run of each side"
+
 // bandResult returns a comparison as a document.
 func bandResult(c *average.Comparison, what average.Statistic, notes []string) *BandResult {
-	by := math.Pow10(c.Band.Type.Scale)
+	operations := cmp.Or(c.Band.Operations, 1)
+	if c.Band.Operations > 0 {
+		notes = append(notes, atMedianLevel)
+	}
+	by := math.Pow10(c.Band.Type.Scale) * operations
 	scaled := func(s average.Spread) average.Spread {
 		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by,
 			Runs: s.Runs}
@@ -149,7 +157,7 @@ func bandResult(c *average.Comparison, what average.Statistic, notes []string) *
 		return BandRow{Depth: c.Band.Depth[n], Function: c.Band.Name(int32(n)), Now: ch.Total / by, SelfNow: ch.Self / by,
 			Total: scaled(c.Band.Total[n]), Self: scaled(c.Band.Self[n]), Score: ch.Score, Significant: ch.Significant}
 	})
-	rows.Columns = func(w *document.Writer) { bandColumns(w, c, what, by) }
+	rows.Columns = func(w *document.Writer) { bandColumns(w, c, what, operations) }
 	before := c.Band.Profiles
 	commits := query.Distinct(c.Runs, func(p *store.Profile) string { return p.Run.Commit })
 	return &BandResult{Runs: query.RunKeys(c.Runs), Commits: query.Filled(commits), History: len(before), HistoryFrom: before[0].Run.Key,
@@ -159,7 +167,7 @@ func bandResult(c *average.Comparison, what average.Statistic, notes []string) *
 
 // bandColumns writes a comparison with the columns of a diff, and of every node whether it
 // is outside of its band.
-func bandColumns(w *document.Writer, c *average.Comparison, what average.Statistic, by float64) {
+func bandColumns(w *document.Writer, c *average.Comparison, what average.Statistic, operations float64) {
 	base, run := c.Trees(what)
 	t, n := base.Table, base.Len()
 	functions := tableOf(t.Functions, n, func(i int) int32 { return t.Func[i] })
@@ -177,13 +185,13 @@ func bandColumns(w *document.Writer, c *average.Comparison, what average.Statist
 		return 0
 	})
 	values := func(of []int64) func(i int) document.Number {
-		return func(i int) document.Number { return document.Whole(of[i], base.Type.Scale) }
+		return func(i int) document.Number { return document.Fraction(float64(of[i])/operations, base.Type.Scale) }
 	}
 	w.Derived("baseTotal", n, values(base.Total))
 	w.Derived("newTotal", n, values(run.Total))
 	w.Numbers("baseSelf", n, values(base.Self))
 	w.Numbers("newSelf", n, values(run.Self))
 	noise := c.NoisePerValue()
-	w.Array("noisePerValue", 2, func(side int) any { return noise[side] / by })
+	w.Array("noisePerValue", 2, func(side int) any { return noise[side] / math.Pow10(c.Band.Type.Scale) / operations })
 	functions.write(w)
 }

@@ -395,6 +395,10 @@ func (c *comparison) byDefault(sides [2][]Input) string {
 
 // noteOperations says how many operations the sides have.
 func (c *comparison) noteOperations(sides [2][]Input) {
+	if c.r.Against != "" { // averages, of no number
+		c.note(atMedianLevel)
+		return
+	}
 	var n [2]float64
 	estimated := ""
 	for i, list := range sides {
