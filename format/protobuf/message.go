@@ -124,9 +124,6 @@ const (
 	counted  // messages that are counted
 )
 
-// message reports whether values are messages in both forms.
-func (k kind) message() bool { return k >= nested }
-
 // packed reports whether the values of a list lie in one field of bytes.
 func (f *field) packed() bool { return f.list && f.kind < texts }
 

@@ -39,7 +39,7 @@ type all struct {
 	Part   *part    `pb:"11 part"`
 	Mood   mood     `pb:"12 mood"`
 	Floats []float64
-	own    int                    // not of the message
+	_      int                    // not of the message
 	Later  protobuf.Encoded[part] `pb:"13 later"`
 	Inline part                   `pb:"14 inline"`
 	Texts  []string               `pb:"15 texts"`
