@@ -83,7 +83,7 @@ func TestNetOfCollapsedModule(t *testing.T) {
 }
 
 // TestCollapsedModulesInTies shows collapsed modules behind all functions, also those
-// that only the new side has, and in the order of the resources.
+// that only the head side has, and in the order of the resources.
 func TestCollapsedModulesInTies(t *testing.T) {
 	view := calltree.View{Transforms: collapse("a.so", "z.so")}
 	p := withFunctions("a.so!f 1", "z.so!g 1", "h 1")

@@ -330,7 +330,7 @@ func All() []Format {
 			Single: true,
 		},
 		{
-			Name: "folded-diff", Title: "differential folded stacks (two counts a line: base and new)",
+			Name: "folded-diff", Title: "differential folded stacks (two counts a line: base and head)",
 			Extensions: []string{".diff.folded"}, Encode: folded.EncodeDifferential,
 		},
 	}

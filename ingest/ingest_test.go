@@ -238,9 +238,9 @@ func TestTypes(t *testing.T) {
 	}{
 		{"folded", "a;b 1\n", nil, "cpu-samples/count"},
 		{"folded as alloc", "a;b 1\n", []string{"alloc"}, "alloc/bytes"},
-		{"differential", diff, nil, "select one with --type base or --type new"},
-		{"differential, one", diff, []string{"new"}, "new/count"},
-		{"a type it has not", diff, []string{"wall"}, "value type wall not found; the file has base, new"},
+		{"differential", diff, nil, "select one with --type base or --type head"},
+		{"differential, one", diff, []string{"head"}, "head/count"},
+		{"a type it has not", diff, []string{"wall"}, "value type wall not found; the file has base, head"},
 	} {
 		st := mem.New()
 		got := run(t, st, Options{Types: tt.types, Defaults: Label{Run: testrun.Run{Key: "r"}}}, text("x.folded", tt.content))

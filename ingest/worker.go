@@ -243,7 +243,7 @@ func (w *worker) tables(p *profile.Profile, labelled string) ([]int, error) {
 		}
 	}
 	if len(want) == 0 && p.Difference() {
-		return nil, errors.New("a differential file has two columns: select one with --type base or --type new")
+		return nil, errors.New("a differential file has two columns: select one with --type base or --type head")
 	}
 	if len(tables) == 0 {
 		return nil, fmt.Errorf("value type %[2]s not found; the file has %[1]s", strings.Join(have, ", "), strings.Join(want, ", "))

@@ -109,7 +109,7 @@ const (
 	Threads      = "threads" // of a thread dump
 	Trace        = "trace"
 	Base         = "base" // the first column of a differential folded file
-	NewValue     = "new"  // the second column of a differential folded file
+	Head         = "head" // the second column of a differential folded file
 )
 
 // Pow10 returns 10^scale for the scales that fit an int64 (0 to 18).

@@ -171,7 +171,7 @@ func (c *Change) amounts() string {
 	}
 	text := strings.Join(parts, ", ")
 	if c.Delta.Samples != 0 && c.named() != "" {
-		text += fmt.Sprintf("; before, the function used %s of the program", words.Percent(c.Delta.Before))
+		text += fmt.Sprintf("; before, the function used %s of the program", words.Percent(c.Delta.Base))
 	}
 	return text
 }

@@ -46,7 +46,7 @@ type Outcome struct {
 	More      int                  `json:"more,omitempty"` // further costs of the benchmark; of faster ones, further improvements
 	Branch    string               `json:"branch,omitempty"`
 	Tested    int                  `json:"tested,omitempty"`     // runs
-	Before    int                  `json:"before,omitempty"`     // runs that they were compared with
+	BaseRuns  int                  `json:"baseRuns,omitempty"`   // runs that they were compared with
 	Base      string               `json:"baseBranch,omitempty"` // branch of the newest of those
 }
 
@@ -69,7 +69,7 @@ func (j *judged) outcome() Outcome {
 			continue
 		}
 		if o.Status == Unknown {
-			o = Outcome{Status: Unchanged, Tested: b.Tested, Before: len(b.Profiles) - b.Tested}
+			o = Outcome{Status: Unchanged, Tested: b.Tested, BaseRuns: len(b.Profiles) - b.Tested}
 		}
 		for _, a := range b.Analyses {
 			if len(a.Detectable.Changes) > 1 && (o.Detectable == 0 || a.Detectable.Changes[1].Change < o.Detectable) {
@@ -148,7 +148,7 @@ func unplaced(b *regression.Benchmark) bool {
 		return false
 	}
 	a := b.Analyses[0]
-	return a.Program == nil && a.Metric != nil && a.Metric.Before > 0 && math.Abs(a.Metric.Now/a.Metric.Before-1) >= LeastWorse &&
+	return a.Program == nil && a.Metric != nil && a.Metric.Base > 0 && math.Abs(a.Metric.Head/a.Metric.Base-1) >= LeastWorse &&
 		math.Abs(a.Metric.Score) >= a.Threshold
 }
 

@@ -66,7 +66,7 @@ func sample() *Report {
 			Group: "shop", Benchmark: benchmark, Type: "cpu", Function: function,
 			Path: []string{"main.main", "pricing.rule", function}, Paths: []regression.Path{}, Parts: []regression.Part{},
 			RuledOut: []regression.RuledOut{},
-			Delta:    regression.Delta{Samples: 300 * share, Share: share, Before: 0.02}, Score: score,
+			Delta:    regression.Delta{Samples: 300 * share, Share: share, Base: 0.02}, Score: score,
 			Since: regression.Since{Run: "run-9", Commit: "579d7113d2aa", LastGood: "run-8"}}
 	}
 	big := find("checkout", regression.Regression, regression.Confirmed, "regexp.MustCompile", 0.265, 19.5)

@@ -266,7 +266,7 @@ func Explained(a *regression.Analysis) string {
 		return ""
 	}
 	m := a.Metric
-	return fmt.Sprintf("%s of %s", words.SignedMetric(m.Found, m.Unit), words.SignedMetric(m.Now-m.Before, m.Unit))
+	return fmt.Sprintf("%s of %s", words.SignedMetric(m.Found, m.Unit), words.SignedMetric(m.Head-m.Base, m.Unit))
 }
 
 // detectable returns the runs of both sides, and the smallest change that would have been

@@ -333,11 +333,11 @@ func (c *Comparison) Trees(what Statistic) (band, run *calltree.Tree) {
 	return band, calltree.NewTree(c.Band.Table, band.Type, self)
 }
 
-// Profile returns both sides as one profile with the value types base and new, for
+// Profile returns both sides as one profile with the value types base and head, for
 // encoders of differential formats.
 func (c *Comparison) Profile(what Statistic) *profile.Profile {
 	base, run := c.Trees(what)
-	for name, t := range map[string]*calltree.Tree{profile.Base: base, profile.NewValue: run} {
+	for name, t := range map[string]*calltree.Tree{profile.Base: base, profile.Head: run} {
 		t.Type = profile.ValueType{Name: name, Unit: t.Type.Unit, Scale: t.Type.Scale}
 	}
 	return base.Profile(run)

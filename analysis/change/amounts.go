@@ -38,7 +38,7 @@ func shareOf(f *regression.Finding) *regression.Estimate {
 func (w *walker) drift(f *stated) bool {
 	for i := range w.v.Changes {
 		if c := &w.v.Changes[i]; c.State == Confirmed && c.Drifts {
-			c.Finding.Delta, c.Finding.Score, c.Finding.Chance, c.Program, c.Runs = f.Delta, f.Score, f.Chance, f.program, len(c.After)
+			c.Finding.Delta, c.Finding.Score, c.Finding.Chance, c.Program, c.Runs = f.Delta, f.Score, f.Chance, f.program, len(c.Head)
 			return true
 		}
 	}
@@ -49,7 +49,7 @@ func (w *walker) drift(f *stated) bool {
 func (w *walker) fallen(c *Change) int {
 	newest := w.v.Walk.Level[len(w.v.Walk.Level)-1]
 	t := c.Finding.Delta.Time
-	if t == nil || c.Finding.Delta.Share <= 0 || newest == c.After[0] {
+	if t == nil || c.Finding.Delta.Share <= 0 || newest == c.Head[0] {
 		return -1
 	}
 	if before := t.Value / c.Finding.Delta.Share; w.now.Amount(w.at[newest]) < before+t.Value/2 {

@@ -30,7 +30,7 @@ import (
 )
 
 // Method is the version of the method. A verdict of another version is computed again.
-const Method = 7
+const Method = 1
 
 // State is the stage of a change: stated once, sure, over, or accepted.
 type State string
@@ -94,11 +94,11 @@ type Change struct {
 	// Drifts: the amount grows from run to run since the onset, as that of a leak.
 	Drifts bool `json:"drifts,omitempty"`
 
-	// Rows, Before and After continue the verdict: the sums of samples that changed, and the runs
+	// Rows, Base and Head continue the verdict: the sums of samples that changed, and the runs
 	// of the level before and of the change, as indexes of the line's runs.
-	Rows   []regression.Row `json:"rows,omitempty"`
-	Before []int            `json:"before"`
-	After  []int            `json:"after"`
+	Rows []regression.Row `json:"rows,omitempty"`
+	Base []int            `json:"base"`
+	Head []int            `json:"head"`
 }
 
 // Costs reports whether the program became slower by a change.

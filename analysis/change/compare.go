@@ -49,7 +49,7 @@ func (w *walker) compare(t int) (found []stated, err error) {
 func (w *walker) oldestSuspect(t int) int {
 	for i := range w.v.Changes {
 		if c := &w.v.Changes[i]; c.State.pending() {
-			t = min(t, c.After[0])
+			t = min(t, c.Head[0])
 		}
 	}
 	return t
@@ -125,7 +125,7 @@ func (w *walker) sure(f *regression.Finding, tested []int, weather bool) bool {
 
 // suspected reports whether a finding is a suspect that began with a run.
 func (w *walker) suspected(f *regression.Finding, first int) bool {
-	return slices.ContainsFunc(w.v.Changes, func(c Change) bool { return c.State.pending() && c.After[0] == first && f.SameAs(c.Finding) })
+	return slices.ContainsFunc(w.v.Changes, func(c Change) bool { return c.State.pending() && c.Head[0] == first && f.SameAs(c.Finding) })
 }
 
 // ages lists the numbers of newest runs that are tested together, the smallest first: one, two,
@@ -135,7 +135,7 @@ func (w *walker) ages(level []int) []int {
 	for i := range w.v.Changes {
 		if c := &w.v.Changes[i]; c.State.pending() {
 			n := 0
-			for n < len(level) && level[len(level)-1-n] >= c.After[0] {
+			for n < len(level) && level[len(level)-1-n] >= c.Head[0] {
 				n++
 			}
 			ages = append(ages, n)
@@ -159,8 +159,8 @@ func isWeather(f *regression.Finding, a *regression.Analysis) bool {
 
 // programOf returns the change of the whole program.
 func programOf(a *regression.Analysis) *regression.Estimate {
-	if a.Program != nil || a.Metric == nil || a.Metric.Before <= 0 {
+	if a.Program != nil || a.Metric == nil || a.Metric.Base <= 0 {
 		return a.Program
 	}
-	return &regression.Estimate{Value: a.Metric.Now/a.Metric.Before - 1, Unit: "share"}
+	return &regression.Estimate{Value: a.Metric.Head/a.Metric.Base - 1, Unit: "share"}
 }

@@ -192,7 +192,7 @@ func (v *Verdict) clone() *Verdict {
 	c.Changes = slices.Clone(v.Changes)
 	for i := range c.Changes {
 		x := &c.Changes[i]
-		x.Before, x.After = slices.Clone(x.Before), slices.Clone(x.After)
+		x.Base, x.Head = slices.Clone(x.Base), slices.Clone(x.Head)
 	}
 	return &c
 }

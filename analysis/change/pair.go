@@ -86,7 +86,7 @@ func (w *walker) judgePair() error {
 func (w *walker) pair(f *stated, base, head []int) {
 	good := runOf(&w.series.Profiles[base[len(base)-1]].Run)
 	c := Of(f.Finding, runOf(&w.series.Profiles[head[0]].Run), &good, len(head))
-	c.Seen, c.Rows, c.Program, c.Before, c.After = w.v.Newest, f.Rows, f.program, base, head
+	c.Seen, c.Rows, c.Program, c.Base, c.Head = w.v.Newest, f.Rows, f.program, base, head
 	if f.weather {
 		c.State = Passing
 	}

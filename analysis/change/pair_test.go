@@ -38,7 +38,7 @@ func TestPairsOfRuns(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	if c := v.Changes[0]; c.State != Confirmed || c.Finding.Function != "filter" || c.Onset.Run.Run != "n008" ||
-		c.Onset.LastGood.Run != "n003" || fmt.Sprint(c.Before, c.After) != "[0 1 2 3] [4 5 6 7]" {
+		c.Onset.LastGood.Run != "n003" || fmt.Sprint(c.Base, c.Head) != "[0 1 2 3] [4 5 6 7]" {
 		t.Errorf("%+v", c)
 	}
 	before := judgeAll(t, put(pair, 0, 1, 2, 8, 9), nil)

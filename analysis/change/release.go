@@ -71,5 +71,5 @@ func Of(f regression.Finding, onset Run, before *Run, runs int) Change {
 		state = Suspect
 	}
 	return Change{ID: idOf(&f, onset.Run), State: state, Onset: Onset{Run: onset, LastGood: before}, Seen: onset, Finding: f, Runs: runs,
-		Before: []int{}, After: []int{}}
+		Base: []int{}, Head: []int{}}
 }

@@ -30,7 +30,7 @@ func (w *walker) take(found []stated) {
 			c.continues(suspect)
 		}
 		if f.sure && !f.drifts {
-			level = max(level, c.After[0])
+			level = max(level, c.Head[0])
 		}
 		kept = append(kept, c)
 	}
@@ -63,7 +63,7 @@ func suspectOf(suspects []Change, f *stated) *Change {
 // decides reports whether a finding says what becomes of a suspect. One of fewer runs does not, unless
 // it is sure, if there is one of all runs since the suspect's onset.
 func decides(f *stated, suspect *Change, found []stated) bool {
-	first := suspect.After[0]
+	first := suspect.Head[0]
 	return f.sure || f.first <= first || !slices.ContainsFunc(found, func(g stated) bool { return g.first <= first && g.SameAs(f.Finding) })
 }
 
@@ -126,12 +126,12 @@ func (w *walker) newChange(f *stated) Change {
 	c.Onset.Run = runOf(&w.series.Profiles[first].Run)
 	for _, run := range w.v.Walk.Level {
 		if run >= first {
-			c.After = append(c.After, run)
+			c.Head = append(c.Head, run)
 		}
 	}
-	c.Before, _ = w.base(first)
-	if len(c.Before) > 0 {
-		last := c.Before[len(c.Before)-1]
+	c.Base, _ = w.base(first)
+	if len(c.Base) > 0 {
+		last := c.Base[len(c.Base)-1]
 		for _, run := range w.v.Walk.Level {
 			if run < first {
 				last = run
@@ -140,7 +140,7 @@ func (w *walker) newChange(f *stated) Change {
 		good := runOf(&w.series.Profiles[last].Run)
 		c.Onset.LastGood = &good
 	}
-	c.Runs = len(c.After)
+	c.Runs = len(c.Head)
 	c.ID = idOf(&c.Finding, c.Onset.Run.Run)
 	c.explain()
 	return c
@@ -161,8 +161,8 @@ func (f *stated) state() State {
 // were as long as the new change was a suspect.
 func (w *walker) raise(first int) {
 	for i := range w.v.Changes {
-		if c := &w.v.Changes[i]; c.State == Confirmed && !c.Drifts && c.After[0] < first {
-			c.After = slices.DeleteFunc(c.After, func(run int) bool { return run >= first })
+		if c := &w.v.Changes[i]; c.State == Confirmed && !c.Drifts && c.Head[0] < first {
+			c.Head = slices.DeleteFunc(c.Head, func(run int) bool { return run >= first })
 		}
 	}
 	walk := &w.v.Walk

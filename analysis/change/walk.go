@@ -48,7 +48,7 @@ type walker struct {
 func (v *Verdict) horizon() []int {
 	runs := slices.Concat(v.Walk.Level, v.Walk.Old)
 	for _, c := range v.Open() {
-		runs = slices.Concat(runs, c.Before, c.After)
+		runs = slices.Concat(runs, c.Base, c.Head)
 	}
 	slices.Sort(runs)
 	return slices.Compact(runs)
@@ -78,8 +78,8 @@ func (w *walker) step(t int) error {
 	v.Walk.Judged++
 	v.Walk.Level = append(v.Walk.Level, t)
 	for i := range v.Changes {
-		if c := &v.Changes[i]; c.State == Confirmed && len(c.After) < mostAfter && w.isNewest(c) {
-			c.After = append(c.After, t)
+		if c := &v.Changes[i]; c.State == Confirmed && len(c.Head) < mostAfter && w.isNewest(c) {
+			c.Head = append(c.Head, t)
 		}
 	}
 	w.end()
@@ -130,7 +130,7 @@ func (w *walker) base(before int) (runs []int, old bool) {
 // isNewest reports whether no other change has begun since.
 func (w *walker) isNewest(c *Change) bool {
 	for i := range w.v.Changes {
-		if o := &w.v.Changes[i]; o.State == Confirmed && o.After[0] > c.After[0] {
+		if o := &w.v.Changes[i]; o.State == Confirmed && o.Head[0] > c.Head[0] {
 			return false
 		}
 	}
@@ -193,20 +193,20 @@ func (w *walker) end() {
 		run := runOf(&w.series.Profiles[first].Run)
 		c.State, c.End = Ended, &run
 		w.over[c.ID] = first
-		c.After = slices.DeleteFunc(c.After, func(run int) bool { return run >= first })
+		c.Head = slices.DeleteFunc(c.Head, func(run int) bool { return run >= first })
 		walk := &v.Walk
 		top := true
 		if c.Drifts {
 			continue // it began no level
 		}
 		for j := range v.Changes {
-			if o := &v.Changes[j]; o.State == Confirmed && o.After[0] >= c.After[0] {
+			if o := &v.Changes[j]; o.State == Confirmed && o.Head[0] >= c.Head[0] {
 				top = false
 			}
 		}
 		since := slices.DeleteFunc(slices.Clone(walk.Level), func(run int) bool { return run < first })
 		if top {
-			walk.Level, walk.Old = append(slices.Clone(c.Before), since...), nil
+			walk.Level, walk.Old = append(slices.Clone(c.Base), since...), nil
 		} else {
 			walk.Old = slices.DeleteFunc(walk.Level, func(run int) bool { return run >= first })
 			walk.Level = since
@@ -216,19 +216,19 @@ func (w *walker) end() {
 
 // back returns the first run back at the level before a change, or -1.
 func (w *walker) back(c *Change) int {
-	if len(c.Before) < leastLevel {
+	if len(c.Base) < leastLevel {
 		return -1
 	}
-	recent := slices.DeleteFunc(slices.Clone(w.v.Walk.Level), func(run int) bool { return run <= c.After[0] })
+	recent := slices.DeleteFunc(slices.Clone(w.v.Walk.Level), func(run int) bool { return run <= c.Head[0] })
 	recent = recent[max(0, len(recent)-mostBack):]
-	runs := slices.Concat(c.After, recent)
+	runs := slices.Concat(c.Head, recent)
 	slices.Sort(runs)
 	runs = slices.Compact(runs)
-	scores := w.now.Trace(w.cols(c.Before), w.cols(runs), &regression.Finding{Rows: c.Rows}, w.o.Options)
+	scores := w.now.Trace(w.cols(c.Base), w.cols(runs), &regression.Finding{Rows: c.Rows}, w.o.Options)
 	if scores == nil {
 		return -1
 	}
-	scores = scores[len(c.Before):]
+	scores = scores[len(c.Base):]
 	for i := len(runs) - 2; i > 0 && runs[i] >= recent[0]; i-- { // runs[i:] may be back
 		level, n := 0.0, 0.0
 		for _, s := range scores[:i] {
@@ -259,21 +259,21 @@ func (w *walker) measure() error {
 	done := map[[2]int]*regression.Analysis{}
 	for i := range w.v.Changes {
 		c := &w.v.Changes[i]
-		if c.State != Confirmed || c.Runs == len(c.After) || len(c.Before) < leastLevel {
+		if c.State != Confirmed || c.Runs == len(c.Head) || len(c.Base) < leastLevel {
 			continue
 		}
 		if w.series.Type.Momentary() {
-			if f := w.now.Grown(w.cols(c.Before), w.cols(c.After), w.o.Options); f != nil && !c.Drifts {
-				c.Finding.Delta, c.Finding.Score, c.Finding.Chance, c.Program, c.Runs = f.Delta, f.Score, f.Chance, shareOf(f), len(c.After)
+			if f := w.now.Grown(w.cols(c.Base), w.cols(c.Head), w.o.Options); f != nil && !c.Drifts {
+				c.Finding.Delta, c.Finding.Score, c.Finding.Chance, c.Program, c.Runs = f.Delta, f.Score, f.Chance, shareOf(f), len(c.Head)
 			}
 			continue
 		}
-		at := [2]int{c.After[0], c.Before[len(c.Before)-1]}
+		at := [2]int{c.Head[0], c.Base[len(c.Base)-1]}
 		a := done[at]
 		if a == nil {
 			o := w.o.Options
 			o.SkipOwnHistory = true
-			before, after := w.usable(c.Before), w.usable(c.After)
+			before, after := w.usable(c.Base), w.usable(c.Head)
 			if len(before) < leastLevel || len(after) == 0 {
 				continue
 			}
@@ -290,7 +290,7 @@ func (w *walker) measure() error {
 			}
 			c.Finding.Delta, c.Finding.Score, c.Finding.Chance = f.Delta, f.Score, f.Chance
 			c.Finding.RuledOut, c.Finding.Note = f.RuledOut, f.Note
-			c.Program, c.Runs = programOf(a), len(c.After)
+			c.Program, c.Runs = programOf(a), len(c.Head)
 			c.explain()
 		}
 	}
@@ -319,7 +319,7 @@ func (c *Change) of(list []regression.Finding) *regression.Finding {
 // sort orders the changes.
 func (v *Verdict) sort() {
 	slices.SortStableFunc(v.Changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), -cmp.Compare(a.After[0], b.After[0]),
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), -cmp.Compare(a.Head[0], b.Head[0]),
 			-cmp.Compare(btoi(a.Costs()), btoi(b.Costs())),
 			-cmp.Compare(a.Finding.Delta.Share, b.Finding.Delta.Share), cmp.Compare(a.ID, b.ID))
 	})

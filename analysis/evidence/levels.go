@@ -81,9 +81,9 @@ func (g *gatherer) split(c *Candidate) (before, after []int) {
 		s := g.b.Findings[at].Sides
 		for t := range g.profiles {
 			switch key := g.profiles[t].Run.Key; {
-			case slices.Contains(s.Before, key):
+			case slices.Contains(s.Base, key):
 				before = append(before, t)
-			case slices.Contains(s.After, key):
+			case slices.Contains(s.Head, key):
 				after = append(after, t)
 			}
 		}

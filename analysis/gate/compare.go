@@ -124,7 +124,7 @@ func openCosts(ctx context.Context, st store.Reader, base []store.Profile, req r
 	var list []regression.Finding
 	for i, v := range verdicts {
 		for k := range v.Changes {
-			if x := &v.Changes[k]; x.Costs() && (x.State.Open() || x.State == change.Passing) && 2*len(x.After) <= len(lines[i].Profiles) {
+			if x := &v.Changes[k]; x.Costs() && (x.State.Open() || x.State == change.Passing) && 2*len(x.Head) <= len(lines[i].Profiles) {
 				list = append(list, x.Finding)
 			}
 		}

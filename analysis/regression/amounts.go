@@ -296,7 +296,7 @@ func (g *growth) place(f *Finding, m *history.Matrix, o *Options) {
 	h.Function, h.File, h.Line = fn.Name, fn.File, int(fn.StartLine)
 	h.New = level[node] == 0
 	f.Headline = h
-	f.Delta.Before = level[node] / g.before
+	f.Delta.Base = level[node] / g.before
 	if level[at] == 0 {
 		f.Presence = New
 	}

@@ -104,11 +104,11 @@ type Analysis struct {
 // Change is the change of the benchmark's metric as a time, and what the findings explain
 // of it.
 type Change struct {
-	Before float64 `json:"before"` // of the history
-	Now    float64 `json:"now"`
-	Found  float64 `json:"found"` // sum of the costs and improvements
-	Unit   string  `json:"unit"`
-	Score  float64 `json:"score"` // of the change of the metric alone
+	Base  float64 `json:"base"` // of the history
+	Head  float64 `json:"head"`
+	Found float64 `json:"found"` // sum of the costs and improvements
+	Unit  string  `json:"unit"`
+	Score float64 `json:"score"` // of the change of the metric alone
 }
 
 // Candidate is a line of the ranked list.

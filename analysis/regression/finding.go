@@ -105,8 +105,8 @@ type Finding struct {
 // Sides are the runs of both sides of a finding by key, oldest first, and how a diff of them
 // shows the finding's numbers.
 type Sides struct {
-	Before []string `json:"before"`
-	After  []string `json:"after"`
+	Base []string `json:"base"`
+	Head []string `json:"head"`
 	// Against is the parameter of that diff: empty where amounts were compared, per operation or
 	// of one moment; AgainstHistory where shares of samples were.
 	Against string `json:"against,omitempty"`
@@ -122,7 +122,7 @@ const AgainstHistory = "history"
 
 // NewSides returns the sides of a finding that compares these runs.
 func NewSides(before, after []*store.Profile) *Sides {
-	s := &Sides{Before: []string{}, After: []string{}}
+	s := &Sides{Base: []string{}, Head: []string{}}
 	amounts := true
 	add := func(list []*store.Profile, to *[]string) {
 		for _, p := range list {
@@ -131,8 +131,8 @@ func NewSides(before, after []*store.Profile) *Sides {
 			*to = append(*to, p.Run.Key)
 		}
 	}
-	add(before, &s.Before)
-	add(after, &s.After)
+	add(before, &s.Base)
+	add(after, &s.Head)
 	if !amounts && len(before) >= leastHistory {
 		s.Against = AgainstHistory
 	}
@@ -187,7 +187,7 @@ type Part struct {
 type Delta struct {
 	Samples float64   `json:"samples"` // per run of mean length
 	Share   float64   `json:"share"`   // of the program before
-	Before  float64   `json:"before"`  // share of the program before
+	Base    float64   `json:"base"`    // share of the program on the base side
 	Gross   float64   `json:"gross"`   // what changed at the places alone, as a share
 	Time    *Estimate `json:"time,omitempty"`
 }

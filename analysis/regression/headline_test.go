@@ -62,7 +62,7 @@ func TestHeadline(t *testing.T) {
 			continue
 		}
 		h, d := list[0].Headline, list[0].Delta
-		if h.Function != c.function || h.Calls != c.calls || h.New != c.isNew || h.Own == c.isNew || math.Abs(d.Before-c.before) > 0.02 ||
+		if h.Function != c.function || h.Calls != c.calls || h.New != c.isNew || h.Own == c.isNew || math.Abs(d.Base-c.before) > 0.02 ||
 			math.Abs(d.Share-160.0/1480) > 0.02 {
 			t.Errorf("%s: %+v, %+v", c.name, h, d)
 		}

@@ -82,9 +82,9 @@ func (r *reporter) explained(findings []Finding) *Change {
 	if r.time <= 0 {
 		return nil
 	}
-	c := &Change{Before: r.time, Unit: r.unit}
+	c := &Change{Base: r.time, Unit: r.unit}
 	_, c.Score = r.metricChange()
-	c.Now = r.metricLevel(r.head)
+	c.Head = r.metricLevel(r.head)
 	for i := range findings {
 		if f := &findings[i]; f.Delta.Time != nil && (f.Kind.Costs() || f.Kind == Improvement) {
 			c.Found += f.Delta.Time.Value
@@ -98,7 +98,7 @@ func (r *reporter) delta(d, mu, se float64) Delta {
 	out := Delta{Samples: d}
 	if r.all > 0 {
 		out.Share = d / r.all
-		out.Before = mu / r.all
+		out.Base = mu / r.all
 	}
 	if r.time > 0 && r.all > 0 {
 		per := r.time / r.all
@@ -479,7 +479,7 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 	if !r.everyMetricShows(math.Log(g)) {
 		f.Status = Suspect
 	}
-	f.Delta = Delta{Share: g - 1, Before: 1}
+	f.Delta = Delta{Share: g - 1, Base: 1}
 	if r.time > 0 {
 		f.Delta.Time = &Estimate{Value: (g - 1) * r.time, Low: (g*math.Exp(-stat.Interval95*math.Log(g)/z) - 1) * r.time,
 			High: (g*math.Exp(stat.Interval95*math.Log(g)/z) - 1) * r.time, Unit: r.unit}
@@ -671,7 +671,7 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 		f.Status = Suspect
 	}
 	se := ratio / z
-	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Before: r.level[slot] / r.all}
+	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Base: r.level[slot] / r.all}
 	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time,
 		High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
 	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
@@ -742,7 +742,7 @@ func (r *reporter) environment() []Finding {
 	}
 	f := r.finding(Environment)
 	f.Score = z
-	f.Delta = Delta{Share: now - before, Before: before}
+	f.Delta = Delta{Share: now - before, Base: before}
 	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel): %.0f%% → %.0f%%", 100*before, 100*now)
 	f.setID()
 	return []Finding{f}

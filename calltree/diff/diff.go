@@ -19,7 +19,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Diff compares two sides, base and new: one Table, the union of the call node paths of
+// Diff compares two sides, base and head: one Table, the union of the call node paths of
 // both, with two columns of values. It keeps every path of either side, including paths
 // that are equal on both, cancel, or exist on one side only.
 //
@@ -33,7 +33,7 @@ type Diff struct {
 	*calltree.Table // functions in byte order of names, then of module, file, line
 	Type            profile.ValueType
 	Base            Side
-	New             Side
+	Head            Side
 	// Notes are sentences for people about what the numbers do not show.
 	Notes []string
 
@@ -49,7 +49,7 @@ type Side struct {
 }
 
 // Pair is one number on both sides, as measured.
-type Pair struct{ Base, New int64 }
+type Pair struct{ Base, Head int64 }
 
 // Compare returns the diff of two sets of trees, of any size; the values of a side are
 // the sum over its trees. The value types of all trees must have one name and unit,
@@ -57,16 +57,16 @@ type Pair struct{ Base, New int64 }
 //
 // Counts of samples taken at different periods are scaled to the shorter period; Notes
 // says so. Times and bytes mean the same at any period and are not scaled.
-func Compare(base, new []*calltree.Tree) (*Diff, error) {
-	if len(base) == 0 || len(new) == 0 {
+func Compare(base, head []*calltree.Tree) (*Diff, error) {
+	if len(base) == 0 || len(head) == 0 {
 		return nil, errors.New("a diff needs a profile on each side")
 	}
-	for _, side := range [][]*calltree.Tree{base, new} {
+	for _, side := range [][]*calltree.Tree{base, head} {
 		if err := calltree.Addable(side); err != nil {
 			return nil, err
 		}
 	}
-	b, n := overlayAll(base), overlayAll(new)
+	b, n := overlayAll(base), overlayAll(head)
 	d := &Diff{Type: n.Type}
 	if err := d.commensurable(b, n); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func Compare(base, new []*calltree.Tree) (*Diff, error) {
 	d.Table = withCategories(table, [2]*calltree.Table{b.Table, n.Table}, [2][]int32{rb, rn})
 	var wg sync.WaitGroup // one side each: its two columns read the same rows
 	wg.Go(func() { d.Base = Side{Self: calltree.Gather(b.Self, rb), Total: calltree.Gather(b.Total, rb)} })
-	wg.Go(func() { d.New = Side{Self: calltree.Gather(n.Self, rn), Total: calltree.Gather(n.Total, rn)} })
+	wg.Go(func() { d.Head = Side{Self: calltree.Gather(n.Self, rn), Total: calltree.Gather(n.Total, rn)} })
 	wg.Wait()
 	d.ByValue()
 	d.noteNames("versions differ", seen.bumps)
@@ -140,24 +140,24 @@ func (d *Diff) ByValue() { d.PerUnit(1, 1) }
 // ByShare compares shares of each side's own RootTotal.
 func (d *Diff) ByShare() {
 	r := d.RootTotal()
-	d.Base.Divisor, d.New.Divisor = float64(max(r.Base, 1)), float64(max(r.New, 1))
+	d.Base.Divisor, d.Head.Divisor = float64(max(r.Base, 1)), float64(max(r.Head, 1))
 }
 
-// PerUnit compares values per unit of work: base and new are the amounts of work of the
+// PerUnit compares values per unit of work: base and head are the amounts of work of the
 // sides (profiles, seconds, requests), and must be positive.
-func (d *Diff) PerUnit(base, new float64) {
-	d.Base.Divisor, d.New.Divisor = base/d.common[0], new/d.common[1]
+func (d *Diff) PerUnit(base, head float64) {
+	d.Base.Divisor, d.Head.Divisor = base/d.common[0], head/d.common[1]
 }
 
 // Exact reports whether values are compared unchanged, so that all numbers of the diff
 // are whole.
-func (d *Diff) Exact() bool { return d.Base.Divisor == 1 && d.New.Divisor == 1 }
+func (d *Diff) Exact() bool { return d.Base.Divisor == 1 && d.Head.Divisor == 1 }
 
 // Self returns the self values of node n.
-func (d *Diff) Self(n int32) Pair { return Pair{d.Base.Self[n], d.New.Self[n]} }
+func (d *Diff) Self(n int32) Pair { return Pair{d.Base.Self[n], d.Head.Self[n]} }
 
 // Total returns the totals of node n.
-func (d *Diff) Total(n int32) Pair { return Pair{d.Base.Total[n], d.New.Total[n]} }
+func (d *Diff) Total(n int32) Pair { return Pair{d.Base.Total[n], d.Head.Total[n]} }
 
 // RootTotal returns the sums of absolute self values: 100% of each side. It is the same
 // in every diff of that side.
@@ -165,23 +165,23 @@ func (d *Diff) RootTotal() Pair {
 	var p Pair
 	for n := range d.Parent {
 		p.Base += abs(d.Base.Self[n])
-		p.New += abs(d.New.Self[n])
+		p.Head += abs(d.Head.Self[n])
 	}
 	return p
 }
 
 // Values returns the two numbers as compared.
-func (d *Diff) Values(p Pair) (base, new float64) {
-	return float64(p.Base) / d.Base.Divisor, float64(p.New) / d.New.Divisor
+func (d *Diff) Values(p Pair) (base, head float64) {
+	return float64(p.Base) / d.Base.Divisor, float64(p.Head) / d.Head.Divisor
 }
 
-// Delta returns new minus base, as compared.
+// Delta returns head minus base, as compared.
 func (d *Diff) Delta(p Pair) float64 {
 	if d.Exact() {
-		return float64(p.New - p.Base)
+		return float64(p.Head - p.Base)
 	}
-	base, new := d.Values(p)
-	return new - base
+	base, head := d.Values(p)
+	return head - base
 }
 
 // Relative returns the delta divided by the base; false if the base is 0.
@@ -199,16 +199,16 @@ type Presence string
 // The presences. OnBoth includes no value on either side.
 const (
 	OnBoth   Presence = ""
-	OnlyNew  Presence = "new"
+	OnlyHead Presence = "new"
 	Vanished Presence = "vanished"
 )
 
 // Presence tells which sides have something with these totals.
 func (p Pair) Presence() Presence {
 	switch {
-	case p.Base == 0 && p.New != 0:
-		return OnlyNew
-	case p.New == 0 && p.Base != 0:
+	case p.Base == 0 && p.Head != 0:
+		return OnlyHead
+	case p.Head == 0 && p.Base != 0:
 		return Vanished
 	}
 	return OnBoth
@@ -222,21 +222,21 @@ func (p Pair) Presence() Presence {
 // runs (see package regression) come on top; a delta within the noise means nothing. It
 // is 0 if the value of a sample is unknown.
 func (d *Diff) Noise(p Pair) float64 {
-	base, new := d.Values(p)
+	base, head := d.Values(p)
 	k := d.NoisePerValue()
-	return (k[0]+k[1])/(2*z95*z95) + math.Sqrt(k[0]*math.Abs(base)+k[1]*math.Abs(new))
+	return (k[0]+k[1])/(2*z95*z95) + math.Sqrt(k[0]*math.Abs(base)+k[1]*math.Abs(head))
 }
 
 const z95 = 1.96 // half the width of a 95% interval, in standard errors
 
 // NoisePerValue returns the factors of Noise for values as compared:
-// (k₀+k₁) ÷ (2·1.96²) + √(k₀·|base| + k₁·|new|).
+// (k₀+k₁) ÷ (2·1.96²) + √(k₀·|base| + k₁·|head|).
 func (d *Diff) NoisePerValue() [2]float64 {
 	if d.sample[0] == 0 || d.sample[1] == 0 {
 		return [2]float64{}
 	}
-	// Of variances a·v and b·v, the mean v weighted by 1/a and 1/b has (a+b)·v = b·base + a·new.
-	return [2]float64{z95 * z95 * d.sample[1] / d.New.Divisor, z95 * z95 * d.sample[0] / d.Base.Divisor}
+	// Of variances a·v and b·v, the mean v weighted by 1/a and 1/b has (a+b)·v = b·base + a·head.
+	return [2]float64{z95 * z95 * d.sample[1] / d.Head.Divisor, z95 * z95 * d.sample[0] / d.Base.Divisor}
 }
 
 // sampleWeight returns the value of one sample of the type, or 0 if it is unknown.
@@ -264,8 +264,8 @@ func (d *Diff) Order(a, b Pair) int {
 
 // Larger returns the larger absolute value of the two sides, as compared.
 func (d *Diff) Larger(p Pair) float64 {
-	base, new := d.Values(p)
-	return max(math.Abs(base), math.Abs(new))
+	base, head := d.Values(p)
+	return max(math.Abs(base), math.Abs(head))
 }
 
 // Children appends the children of n (NoNode: the roots) to buf in display
@@ -317,10 +317,10 @@ func (d *Diff) FunctionRows() []FunctionChange {
 		listed[fn] = true
 		r := &rows[fn]
 		r.Self.Base += d.Base.Self[n]
-		r.Self.New += d.New.Self[n]
+		r.Self.Head += d.Head.Self[n]
 		if out {
 			r.Total.Base += total.Base
-			r.Total.New += total.New
+			r.Total.Head += total.Head
 		}
 	}
 	list := rows[:0]
@@ -342,7 +342,7 @@ func (d *Diff) sortChanges(rows []FunctionChange, by func(FunctionChange) Pair) 
 	})
 }
 
-// MoreAndLess splits function rows into those that use more on the new side, less, or
+// MoreAndLess splits function rows into those that use more on the head side, less, or
 // the same, each in Order of the number that by returns, ties by function. It reorders
 // rows.
 func (d *Diff) MoreAndLess(rows []FunctionChange, by func(FunctionChange) Pair) (more, less, same []FunctionChange) {

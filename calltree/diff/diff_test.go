@@ -17,8 +17,8 @@ import (
 
 type trees = []*calltree.Tree
 
-func compare(t interface{ Fatalf(string, ...any) }, base, new trees) *diff.Diff {
-	d, err := diff.Compare(base, new)
+func compare(t interface{ Fatalf(string, ...any) }, base, head trees) *diff.Diff {
+	d, err := diff.Compare(base, head)
 	if err != nil {
 		t.Fatalf("Compare: %v", err)
 	}
@@ -29,13 +29,13 @@ func compare(t interface{ Fatalf(string, ...any) }, base, new trees) *diff.Diff 
 }
 
 // drawDiff draws the shown nodes of a diff in display order, total and self as
-// base→new.
+// base→head.
 func drawDiff(d *diff.Diff) string {
 	var b strings.Builder
 	d.Walk(func(n int32) bool {
 		total, self := d.Total(n), d.Self(n)
-		fmt.Fprintf(&b, "%s- %s (total: %d→%d, self: %d→%d)", strings.Repeat("  ", int(d.Depth[n])), d.Name(n), total.Base, total.New, self.Base,
-			self.New)
+		fmt.Fprintf(&b, "%s- %s (total: %d→%d, self: %d→%d)", strings.Repeat("  ", int(d.Depth[n])), d.Name(n), total.Base, total.Head, self.Base,
+			self.Head)
 		if p := total.Presence(); p != diff.OnBoth {
 			fmt.Fprintf(&b, " %s", p)
 		}
@@ -79,15 +79,15 @@ func TestWeak1BaseNewDeltaAndRelative(t *testing.T) {
 	if d.Delta(r) != 1 || !ok || math.Abs(rel-1.0/3) > 1e-12 {
 		t.Errorf("R: delta %v, relative %v %v", d.Delta(r), rel, ok)
 	}
-	if _, ok := d.Relative(diff.Pair{New: 2}); ok {
+	if _, ok := d.Relative(diff.Pair{Head: 2}); ok {
 		t.Error("something new has a relative change")
 	}
 }
 
 func TestWeak2HundredPercentIsTheSideItself(t *testing.T) {
 	base, other := proftest.Tree(weakBase), proftest.Tree(weakNew)
-	for _, new := range []*calltree.Tree{other, base} {
-		if got := compare(t, trees{base}, trees{new}).RootTotal(); got.Base != 3 || got.New != new.RootTotal() {
+	for _, head := range []*calltree.Tree{other, base} {
+		if got := compare(t, trees{base}, trees{head}).RootTotal(); got.Base != 3 || got.Head != head.RootTotal() {
 			t.Errorf("root total %v", got)
 		}
 	}
@@ -141,7 +141,7 @@ func TestWeak6FunctionsThatCancelAreListed(t *testing.T) {
 	d := compare(t, trees{proftest.Tree(weakBase)}, trees{proftest.Tree(weakNew)})
 	for _, r := range d.FunctionRows() {
 		if d.Functions[r.Func].Name == "A" {
-			if r.Total != (diff.Pair{Base: 2, New: 2}) {
+			if r.Total != (diff.Pair{Base: 2, Head: 2}) {
 				t.Errorf("A: %v", r.Total)
 			}
 			return
@@ -156,8 +156,8 @@ func TestWeak7AnyValueTypeIsCompared(t *testing.T) {
 		p.Tables[0].Type = profile.NamedType(profile.Live)
 		return calltree.FromProfile(p, 0)
 	}
-	base, new := heap("×4096 ×-1024\nA     B"), heap("×8192 ×-2048\nA     B")
-	d := compare(t, trees{base}, trees{new})
+	base, head := heap("×4096 ×-1024\nA     B"), heap("×8192 ×-2048\nA     B")
+	d := compare(t, trees{base}, trees{head})
 	if d.Type.Unit != "bytes" || d.Delta(d.Total(0)) != 4096 || d.Delta(d.Total(1)) != -1024 {
 		t.Errorf("%s: %v, %v", d.Type, d.Delta(d.Total(0)), d.Delta(d.Total(1)))
 	}
@@ -220,8 +220,8 @@ func TestCompareFollowsItsDefinition(t *testing.T) {
 			return ts, proftest.Naive(all...)
 		}
 		base, wantBase := side("base")
-		new, wantNew := side("new")
-		d := compare(t, base, new)
+		head, wantHead := side("head")
+		d := compare(t, base, head)
 		seen := map[string]bool{}
 		for n := range int32(d.Len()) {
 			path := strings.Join(d.Path(n), ";")
@@ -229,13 +229,13 @@ func TestCompareFollowsItsDefinition(t *testing.T) {
 				t.Fatalf("%s is there twice", path)
 			}
 			seen[path] = true
-			b, w := wantBase[path], wantNew[path]
-			if self, total := d.Self(n), d.Total(n); self != (diff.Pair{Base: b[0], New: w[0]}) ||
-				total != (diff.Pair{Base: b[1], New: w[1]}) {
+			b, w := wantBase[path], wantHead[path]
+			if self, total := d.Self(n), d.Total(n); self != (diff.Pair{Base: b[0], Head: w[0]}) ||
+				total != (diff.Pair{Base: b[1], Head: w[1]}) {
 				t.Fatalf("%s: self %v, total %v; want %v and %v", path, self, total, b, w)
 			}
 		}
-		for _, want := range []proftest.Numbers{wantBase, wantNew} {
+		for _, want := range []proftest.Numbers{wantBase, wantHead} {
 			for path := range want {
 				if !seen[path] {
 					t.Fatalf("%s is missing", path)
@@ -342,8 +342,8 @@ func TestFlameGraphOfADiff(t *testing.T) {
 
 func TestInvertedDiff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		base, new := proftest.Samples(-3).Draw(t, "base"), proftest.Samples(-3).Draw(t, "new")
-		d := compare(t, trees{proftest.ToTree("", base)}, trees{proftest.ToTree("", new)})
+		base, head := proftest.Samples(-3).Draw(t, "base"), proftest.Samples(-3).Draw(t, "head")
+		d := compare(t, trees{proftest.ToTree("", base)}, trees{proftest.ToTree("", head)})
 		reversed := func(list []proftest.Sample) []proftest.Sample {
 			out := slices.Clone(list)
 			for i := range out {
@@ -354,14 +354,14 @@ func TestInvertedDiff(t *testing.T) {
 		}
 		// Self values that cancel within a call node are gone before the tree is
 		// turned, so the reference is made of what the tree says.
-		want := [2]proftest.Numbers{proftest.Naive(reversed(selfSamples(base))...), proftest.Naive(reversed(selfSamples(new))...)}
+		want := [2]proftest.Numbers{proftest.Naive(reversed(selfSamples(base))...), proftest.Naive(reversed(selfSamples(head))...)}
 		v := d.Invert()
 		var path []string
 		v.Walk(func(n int32) bool {
 			r := v.Row(n)
 			path = append(path[:r.Depth], d.Functions[r.Func].Name)
 			key := strings.Join(path, ";")
-			if r.Total != (diff.Pair{Base: want[0][key][1], New: want[1][key][1]}) {
+			if r.Total != (diff.Pair{Base: want[0][key][1], Head: want[1][key][1]}) {
 				t.Fatalf("%s: %v, want %d→%d", key, r.Total, want[0][key][1], want[1][key][1])
 			}
 			delete(want[0], key)
@@ -397,7 +397,7 @@ func TestCallersInADiff(t *testing.T) {
 	got := ""
 	v.Walk(func(n int32) bool {
 		r := v.Row(n)
-		got += fmt.Sprintf("%s%s %d→%d\n", strings.Repeat(" ", int(r.Depth)), d.Functions[r.Func].Name, r.Total.Base, r.Total.New)
+		got += fmt.Sprintf("%s%s %d→%d\n", strings.Repeat(" ", int(r.Depth)), d.Functions[r.Func].Name, r.Total.Base, r.Total.Head)
 		return true
 	})
 	if want := "F 3→6\n A 2→5\n B 1→0\n C 0→1\n"; got != want {
@@ -529,7 +529,7 @@ func ExampleCompare() {
 	d.Walk(func(n int32) bool {
 		total := d.Total(n)
 		relative, _ := d.Relative(total)
-		fmt.Printf("%s: %d → %d, %+.0f%%\n", d.Name(n), total.Base, total.New, relative*100)
+		fmt.Printf("%s: %d → %d, %+.0f%%\n", d.Name(n), total.Base, total.Head, relative*100)
 		return true
 	})
 	// Output:

@@ -12,7 +12,7 @@ import (
 type Inline struct{ Callee, Caller profile.Function }
 
 // Inlined finds functions that a compiler inlined, as the values are compared: they have no
-// samples on the new side, and the self value of the caller rose by theirs, within 30% of it
+// samples on the head side, and the self value of the caller rose by theirs, within 30% of it
 // or the sampling noise. What vanished functions call among themselves is their caller's. A
 // profiler that records inlined frames has no such functions.
 //
@@ -34,7 +34,7 @@ func (d *Diff) Inlined() []Inline {
 		for at != calltree.NoNode && m.gone[d.Func[at]] {
 			at = d.Parent[at]
 		}
-		if at == calltree.NoNode || d.New.Total[at] == 0 {
+		if at == calltree.NoNode || d.Head.Total[at] == 0 {
 			continue
 		}
 		c := callers[d.Func[at]]
@@ -49,7 +49,7 @@ func (d *Diff) Inlined() []Inline {
 		if !c.nodes[at] {
 			c.nodes[at] = true
 			c.self.Base += d.Base.Self[at]
-			c.self.New += d.New.Self[at]
+			c.self.Head += d.Head.Self[at]
 		}
 	}
 	var list []Inline
@@ -58,7 +58,7 @@ func (d *Diff) Inlined() []Inline {
 		if c == nil || c.callee == 0 || !m.enough(Pair{Base: c.callee}) || d.Delta(c.self) <= d.Noise(c.self) {
 			continue
 		}
-		both := Pair{c.self.Base + c.callee, c.self.New}
+		both := Pair{c.self.Base + c.callee, c.self.Head}
 		if math.Abs(d.Delta(both)) > max(renameChange*d.Larger(Pair{Base: c.callee}), d.Noise(both)) {
 			continue
 		}

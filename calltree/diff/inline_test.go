@@ -8,7 +8,7 @@ import (
 )
 
 func TestInlined(t *testing.T) {
-	for _, c := range []struct{ name, base, new, want string }{
+	for _, c := range []struct{ name, base, head, want string }{
 		{"leaf", "×90 ×60\nmain main\nload idle\nscan", "×92 ×60\nmain main\nload idle", "scan into load"},
 		{"with a callee of its own", "×90 ×60\nmain main\nload\nscan\nread", "×150\nmain\nload", ""},
 		{"two, one in the other", "×50 ×60\nmain main\nload load\nscan scan\nread", "×110\nmain\nload", "scan into load, read into load"},
@@ -18,7 +18,7 @@ func TestInlined(t *testing.T) {
 		{"not gone", "×90 ×60 \nmain main\nload idle\nscan", "×90 ×60 ×1\nmain main main\nload idle idle\n  scan", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := compare(t, trees{proftest.Tree(columns(c.base))}, trees{proftest.Tree(columns(c.new))})
+			d := compare(t, trees{proftest.Tree(columns(c.base))}, trees{proftest.Tree(columns(c.head))})
 			var got []string
 			for _, x := range d.Inlined() {
 				got = append(got, x.Callee.Name+" into "+x.Caller.Name)

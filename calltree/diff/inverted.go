@@ -9,12 +9,12 @@ import (
 
 // Inverted is a diff upside down: roots are the functions in which samples of
 // either side end, children are their callers. It combines three inverted trees over
-// the table of the diff: of base, of new, and of the larger of the two, which has a row
+// the table of the diff: of base, of head, and of the larger of the two, which has a row
 // wherever one of them has. Like Inverted it is expanded on demand, its nodes are
 // handles, and it is not safe for concurrent use.
 type Inverted struct {
 	d     *Diff
-	tree  [3]*calltree.Inverted // base, new, larger
+	tree  [3]*calltree.Inverted // base, head, larger
 	nodes []invertedPair
 	roots []int32
 	at    map[int32]int32 // of each expanded row of larger: its node here
@@ -28,12 +28,12 @@ type invertedPair struct {
 
 // Invert returns the diff upside down.
 func (d *Diff) Invert() *Inverted {
-	return d.invertedDiff(d.tree(&d.Base).Invert(), d.tree(&d.New).Invert(), d.Widths().Invert())
+	return d.invertedDiff(d.tree(&d.Base).Invert(), d.tree(&d.Head).Invert(), d.Widths().Invert())
 }
 
 // Callers returns the callers of the functions on both sides, see Tree.Callers.
 func (d *Diff) Callers(functions []int32) *Inverted {
-	return d.invertedDiff(d.tree(&d.Base).Callers(functions), d.tree(&d.New).Callers(functions), d.Widths().Callers(functions))
+	return d.invertedDiff(d.tree(&d.Base).Callers(functions), d.tree(&d.Head).Callers(functions), d.Widths().Callers(functions))
 }
 
 // tree is a side alone, over the rows of both.
@@ -41,8 +41,8 @@ func (d *Diff) tree(s *Side) *calltree.Tree {
 	return &calltree.Tree{Table: d.Table, Type: d.Type, Self: s.Self, Total: s.Total}
 }
 
-func (d *Diff) invertedDiff(base, new, larger *calltree.Inverted) *Inverted {
-	v := &Inverted{d: d, tree: [3]*calltree.Inverted{base, new, larger}, at: map[int32]int32{}}
+func (d *Diff) invertedDiff(base, head, larger *calltree.Inverted) *Inverted {
+	v := &Inverted{d: d, tree: [3]*calltree.Inverted{base, head, larger}, at: map[int32]int32{}}
 	v.roots = v.pairs([3]int32{calltree.NoNode, calltree.NoNode, calltree.NoNode}, true)
 	return v
 }
@@ -106,7 +106,7 @@ func (v *Inverted) Row(n int32) Row {
 	}
 	value(2)
 	r.Self.Base, r.Total.Base = value(0)
-	r.Self.New, r.Total.New = value(1)
+	r.Self.Head, r.Total.Head = value(1)
 	return r
 }
 

@@ -49,12 +49,12 @@ func parseFunctions(list string) (functions []profile.Function) {
 }
 
 // drawMatch lists the functions of a diff: `=` on both sides, `-` on the base
-// only, `+` on the new side only.
+// only, `+` on the head side only.
 func drawMatch(d *diff.Diff) string {
 	var lines []string
 	for n := range int32(d.Len()) {
 		f := d.Functions[d.Func[n]]
-		mark := map[diff.Presence]string{diff.OnBoth: "=", diff.Vanished: "-", diff.OnlyNew: "+"}[d.Total(n).Presence()]
+		mark := map[diff.Presence]string{diff.OnBoth: "=", diff.Vanished: "-", diff.OnlyHead: "+"}[d.Total(n).Presence()]
 		line := fmt.Sprintf("%s%s %s", mark, f.Name, f.File)
 		if f.StartLine != 0 {
 			line += fmt.Sprintf(":%d", f.StartLine)
@@ -65,7 +65,7 @@ func drawMatch(d *diff.Diff) string {
 }
 
 func TestMatching(t *testing.T) {
-	for _, x := range []struct{ why, base, new, want string }{
+	for _, x := range []struct{ why, base, head, want string }{
 		{"a function that moved within its file is one", "f a.c:10", "f a.c:14", "=f a.c:14"},
 		{"one name in two files is two", "f a.c:10", "f b.c:10", "-f a.c:10, +f b.c:10"},
 		{"one name in two modules is two", "f liba.so!x.c", "f libb.so!x.c", "-f x.c, +f x.c"},
@@ -98,8 +98,8 @@ func TestMatching(t *testing.T) {
 		{"two names", "f a.c:10", "g a.c:10", "-f a.c:10, +g a.c:10"},
 	} {
 		t.Run(x.why, func(t *testing.T) {
-			base, new := ofFunctions(parseFunctions(x.base)), ofFunctions(parseFunctions(x.new))
-			if got := drawMatch(compare(t, trees{base}, trees{new})); got != x.want {
+			base, head := ofFunctions(parseFunctions(x.base)), ofFunctions(parseFunctions(x.head))
+			if got := drawMatch(compare(t, trees{base}, trees{head})); got != x.want {
 				t.Errorf("got  %s\nwant %s", got, x.want)
 			}
 		})
@@ -108,7 +108,7 @@ func TestMatching(t *testing.T) {
 
 // Namesakes that stay apart are noted, and packages whose version differs.
 func TestNotesOfMatching(t *testing.T) {
-	for _, x := range []struct{ base, new, want string }{
+	for _, x := range []struct{ base, head, want string }{
 		{"f a.c:1, g x.c", "f b.c:1, g x.c", "functions of one name in different files or modules of the two sides are compared apart: f (a.c and b.c)"},
 		{"f liba.so!x.c", "f libb.so!x.c", "functions of one name in different files or modules of the two sides are compared apart: f (liba.so and libb.so)"},
 		{"f a.c:1", "f a.c:1, f b.c:1", ""},
@@ -116,9 +116,9 @@ func TestNotesOfMatching(t *testing.T) {
 		{"x.org/bar.f /go/pkg/mod/x.org/bar@v1.2.3/a.go:1, x.org/bar.g x.org/bar@v1.2.3/b.go:1", "x.org/bar.f x.org/bar@v1.3.0/a.go:1, x.org/bar.g x.org/bar@v1.3.0/b.go:1", "versions differ: x.org/bar v1.2.3 → v1.3.0"},
 		{"f g-1.jar!, g g-1.jar!, h g-1.jar!", "f g-2.jar!, g g-2.jar!, h g-2.jar!", "versions differ: g 1 → 2"},
 	} {
-		d := compare(t, trees{ofFunctions(parseFunctions(x.base))}, trees{ofFunctions(parseFunctions(x.new))})
+		d := compare(t, trees{ofFunctions(parseFunctions(x.base))}, trees{ofFunctions(parseFunctions(x.head))})
 		if got := strings.Join(d.Notes, "\n"); got != x.want {
-			t.Errorf("%s against %s:\n%s\nwant %s", x.base, x.new, got, x.want)
+			t.Errorf("%s against %s:\n%s\nwant %s", x.base, x.head, got, x.want)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestMatchingIsSymmetricAndOneToOne(t *testing.T) {
 			c := map[diff.Presence]int{}
 			for n := range int32(d.Len()) {
 				p := d.Total(n)
-				if p.Base > 1 || p.New > 1 {
+				if p.Base > 1 || p.Head > 1 {
 					t.Fatalf("two functions of one side became one: %s", drawMatch(d))
 				}
 				c[p.Presence()]++
@@ -156,8 +156,8 @@ func TestMatchingIsSymmetricAndOneToOne(t *testing.T) {
 			return c
 		}
 		x, y := count(ab), count(ba)
-		if x[diff.OnBoth] != y[diff.OnBoth] || x[diff.OnlyNew] != y[diff.Vanished] ||
-			x[diff.Vanished] != y[diff.OnlyNew] {
+		if x[diff.OnBoth] != y[diff.OnBoth] || x[diff.OnlyHead] != y[diff.Vanished] ||
+			x[diff.Vanished] != y[diff.OnlyHead] {
 			t.Fatalf("%s and the other way %s", drawMatch(ab), drawMatch(ba))
 		}
 	})

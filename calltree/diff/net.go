@@ -12,39 +12,39 @@ import (
 // Functions are the same only if all attributes agree, including the line. Samples of
 // the base count negative, and samples of the side with the longer period count as
 // several of the other's. Functions keep the order of the base's table, followed by
-// those of new. If the ratio of the periods is a fraction, values keep as many decimals
+// those of head. If the ratio of the periods is a fraction, values keep as many decimals
 // as fit.
 //
 // A zero total in the result means equal sums, not absence; Compare shows more.
-func Net(base, new *calltree.Tree) (*calltree.Tree, error) {
+func Net(base, head *calltree.Tree) (*calltree.Tree, error) {
 	var d Diff
-	d.Type = new.Type
-	if err := d.commensurable(base, new); err != nil {
+	d.Type = head.Type
+	if err := d.commensurable(base, head); err != nil {
 		return nil, err
 	}
-	wb, wn, digits, err := netWeights(d.common, sumAbs(base), sumAbs(new))
+	wb, wn, digits, err := netWeights(d.common, sumAbs(base), sumAbs(head))
 	if err != nil {
 		return nil, err
 	}
 	d.Type.Scale += digits
-	functions, fb, fn := identicalFunctions(base.Functions, new.Functions)
-	table, rb, rn := overlay(base.Table, new.Table, fb, fn, functions)
-	self := calltree.Gather(new.Self, rn)
+	functions, fb, fn := identicalFunctions(base.Functions, head.Functions)
+	table, rb, rn := overlay(base.Table, head.Table, fb, fn, functions)
+	self := calltree.Gather(head.Self, rn)
 	for i, n := range rb {
 		self[i] *= wn
 		if n != calltree.NoNode {
 			self[i] -= base.Self[n] * wb
 		}
 	}
-	table = withCategories(table, [2]*calltree.Table{base.Table, new.Table}, [2][]int32{rb, rn})
+	table = withCategories(table, [2]*calltree.Table{base.Table, head.Table}, [2][]int32{rb, rn})
 	return calltree.NewTree(table, d.Type, self), nil
 }
 
 // netWeights returns two factors as integers times 10^-digits.
-func netWeights(factor [2]float64, base, new uint64) (wb, wn int64, digits int, err error) {
+func netWeights(factor [2]float64, base, head uint64) (wb, wn int64, digits int, err error) {
 	fits := func(digits int) bool {
 		p := math.Pow10(digits)
-		return (float64(base)*factor[0]+float64(new)*factor[1])*p < math.MaxInt64/2
+		return (float64(base)*factor[0]+float64(head)*factor[1])*p < math.MaxInt64/2
 	}
 	whole := func(f float64) bool { return math.Abs(f-math.Round(f)) < 1e-9*f }
 	for digits = 0; ; digits++ {

@@ -26,7 +26,7 @@ func (d *Diff) noteApart(pairs [][2]int32) {
 	for n, fn := range d.Func {
 		p := d.Total(int32(n))
 		largest[fn] = largest[fn] || float64(abs(p.Base)) >= notedShare*float64(max(root.Base, 1)) ||
-			float64(abs(p.New)) >= notedShare*float64(max(root.New, 1))
+			float64(abs(p.Head)) >= notedShare*float64(max(root.Head, 1))
 	}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int32) bool { return !largest[p[0]] && !largest[p[1]] })
 	names := make([]string, len(pairs))

@@ -36,10 +36,10 @@ func TestParallelCompare(t *testing.T) {
 			if cores == 1 {
 				want = d
 			}
-			for s, side := range []diff.Side{d.Base, d.New} {
+			for s, side := range []diff.Side{d.Base, d.Head} {
 				tree := &calltree.Tree{Table: d.Table, Type: d.Type, Self: side.Self, Total: side.Total}
 				proftest.CheckTree(t, tree)
-				if w := []diff.Side{want.Base, want.New}[s]; !proftest.Same(tree,
+				if w := []diff.Side{want.Base, want.Head}[s]; !proftest.Same(tree,
 					&calltree.Tree{Table: want.Table, Type: want.Type, Self: w.Self, Total: w.Total}) {
 					t.Errorf("case %d, side %d: %d cores disagree with one", i, s, cores)
 				}

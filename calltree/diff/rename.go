@@ -9,8 +9,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Rename is a function with one name on the base side and another on the new side.
-type Rename struct{ Base, New profile.Function }
+// Rename is a function with one name on the base side and another on the head side.
+type Rename struct{ Base, Head profile.Function }
 
 // The limits within which two functions are one that was renamed.
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // Renames finds functions that were renamed, as the values are compared: one has no
-// samples on the new side, the other none on the base; the same callers call them; self
+// samples on the head side, the other none on the base; the same callers call them; self
 // and total of each call node changed by at most 30% or the sampling noise; package or
 // class, or the name without them, is the same; and no other function fits. A caller that
 // was renamed itself is the same caller. Of several functions that fit, the one with the same
@@ -35,7 +35,7 @@ func (d *Diff) Renames() []Rename {
 	}
 	m.callees(calltree.NoNode, calltree.NoNode)
 	for n := range int32(d.Len()) {
-		if p := d.Total(n); p.Base != 0 && p.New != 0 {
+		if p := d.Total(n); p.Base != 0 && p.Head != 0 {
 			m.callees(n, n)
 		}
 	}
@@ -53,7 +53,7 @@ func (d *Diff) newRenamer() *renamer {
 		partner: make(map[int32]int32)}
 	for n, fn := range d.Func {
 		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
-		m.fresh[fn] = m.fresh[fn] || d.New.Total[n] != 0
+		m.fresh[fn] = m.fresh[fn] || d.Head.Total[n] != 0
 	}
 	for fn := range m.gone {
 		m.gone[fn], m.fresh[fn] = m.gone[fn] && !m.fresh[fn], m.fresh[fn] && !m.gone[fn]
@@ -64,12 +64,12 @@ func (d *Diff) newRenamer() *renamer {
 type renamer struct {
 	*Diff
 	root        Pair
-	gone, fresh []bool          // of each function: only the base has it, only the new side
+	gone, fresh []bool          // of each function: only the base has it, only the head side
 	partner     map[int32]int32 // of each function: its other name, or NoNode if several fit
 	open        [][2]int32      // nodes of renamed functions, whose callees are still to be compared
 }
 
-// callees compares the callees of one caller: node x of the base and y of the new side.
+// callees compares the callees of one caller: node x of the base and y of the head side.
 func (m *renamer) callees(x, y int32) {
 	var gone, fresh []int32
 	for c := range m.ByFunction(x) {
@@ -129,16 +129,16 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 	return calltree.NoNode
 }
 
-// fits reports whether node b of the new side is about as large as node a of the base.
+// fits reports whether node b of the head side is about as large as node a of the base.
 func (m *renamer) fits(a, b int32) bool {
-	total := Pair{m.Base.Total[a], m.New.Total[b]}
+	total := Pair{m.Base.Total[a], m.Head.Total[b]}
 	f, g := &m.Functions[m.Func[a]], &m.Functions[m.Func[b]]
-	if total.Base == 0 || total.New == 0 || f.Kind != g.Kind || f.Package() != g.Package() && shortName(f.Name) != shortName(g.Name) ||
+	if total.Base == 0 || total.Head == 0 || f.Kind != g.Kind || f.Package() != g.Package() && shortName(f.Name) != shortName(g.Name) ||
 		!m.enough(total) {
 		return false
 	}
 	limit := max(renameChange*m.Larger(total), m.Noise(total))
-	return math.Abs(m.Delta(total)) <= limit && math.Abs(m.Delta(Pair{m.Base.Self[a], m.New.Self[b]})) <= limit
+	return math.Abs(m.Delta(total)) <= limit && math.Abs(m.Delta(Pair{m.Base.Self[a], m.Head.Self[b]})) <= limit
 }
 
 // enough reports whether it is no chance that each side misses the other's function; a value
@@ -148,10 +148,10 @@ func (m *renamer) enough(p Pair) bool {
 		large := func(value, root int64) bool {
 			return value == 0 || math.Abs(float64(value))*100 >= renameShare*float64(root)
 		}
-		return large(p.Base, m.root.Base) && large(p.New, m.root.New)
+		return large(p.Base, m.root.Base) && large(p.Head, m.root.Head)
 	}
-	base, new := m.Values(p)
-	missed := math.Abs(base)*m.New.Divisor/m.sample[1] + math.Abs(new)*m.Base.Divisor/m.sample[0]
+	base, head := m.Values(p)
+	missed := math.Abs(base)*m.Head.Divisor/m.sample[1] + math.Abs(head)*m.Base.Divisor/m.sample[0]
 	return missed >= renameSamples
 }
 
@@ -170,7 +170,7 @@ func (m *renamer) renames() []Rename {
 	var list []Rename
 	for fn := range int32(len(m.Functions)) {
 		if b, ok := m.partner[fn]; ok && m.gone[fn] && b != calltree.NoNode && m.partner[b] == fn {
-			list = append(list, Rename{Base: m.Functions[fn], New: m.Functions[b]})
+			list = append(list, Rename{Base: m.Functions[fn], Head: m.Functions[b]})
 		}
 	}
 	return list
@@ -179,14 +179,14 @@ func (m *renamer) renames() []Rename {
 // shortName returns a function's name without package, class and receiver.
 func shortName(name string) string { return name[strings.LastIndexAny(name, "./:")+1:] }
 
-// WithNames returns trees of the base with the names of the new side, so that Compare
+// WithNames returns trees of the base with the names of the head side, so that Compare
 // sees one function where there are two names. It shares everything else with the trees.
 func WithNames(trees []*calltree.Tree, renames []Rename) []*calltree.Tree {
 	type identity struct{ name, module, file string }
 	of := func(f *profile.Function) identity { return identity{f.Name, f.Module, f.File} }
 	to := make(map[identity]*profile.Function, len(renames))
 	for i := range renames {
-		to[of(&renames[i].Base)] = &renames[i].New
+		to[of(&renames[i].Base)] = &renames[i].Head
 	}
 	list := make([]*calltree.Tree, len(trees))
 	for i, t := range trees {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRenames(t *testing.T) {
-	for _, c := range []struct{ name, base, new, want string }{
+	for _, c := range []struct{ name, base, head, want string }{
 		{"leaf", "×90 ×60\nmain main\nload idle", "×90 ×60\nmain main\nread idle", "load→read"},
 		{"with its callees, one of them renamed too", "×90 ×60\nmain main\nload idle\njson\nscan", "×90 ×60\nmain main\nread idle\njson\nlex",
 			"load→read scan→lex"},
@@ -26,10 +26,10 @@ func TestRenames(t *testing.T) {
 		{"not gone", "×90 ×60\nmain main\nload idle", "×90 ×60 ×1\nmain main load\nread idle", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := compare(t, trees{proftest.Tree(columns(c.base))}, trees{proftest.Tree(columns(c.new))})
+			d := compare(t, trees{proftest.Tree(columns(c.base))}, trees{proftest.Tree(columns(c.head))})
 			var got []string
 			for _, r := range d.Renames() {
-				got = append(got, r.Base.Name+"→"+r.New.Name)
+				got = append(got, r.Base.Name+"→"+r.Head.Name)
 			}
 			slices.Sort(got)
 			if text := strings.Join(got, " "); text != c.want {
@@ -42,13 +42,13 @@ func TestRenames(t *testing.T) {
 // columns puts two spaces between the cells of a drawing.
 func columns(drawing string) string { return strings.ReplaceAll(drawing, " ", "  ") }
 
-// With the names of the new side, a renamed function and its callees are one on both
+// With the names of the head side, a renamed function and its callees are one on both
 // sides, and nothing else changes.
 func TestWithNames(t *testing.T) {
-	base, new := proftest.Tree("×90  ×60\nmain  main\nload  idle\njson"), proftest.Tree("×95  ×60\nmain  main\nread  idle\njson")
+	base, head := proftest.Tree("×90  ×60\nmain  main\nload  idle\njson"), proftest.Tree("×95  ×60\nmain  main\nread  idle\njson")
 	before := proftest.Draw(base)
-	d := compare(t, trees{base}, trees{new})
-	d = compare(t, diff.WithNames(trees{base}, d.Renames()), trees{new})
+	d := compare(t, trees{base}, trees{head})
+	d = compare(t, diff.WithNames(trees{base}, d.Renames()), trees{head})
 	want := proftest.Trim(`
 		- main (total: 150→155, self: 0→0)
 		  - read (total: 90→95, self: 0→0)

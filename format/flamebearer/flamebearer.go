@@ -158,7 +158,7 @@ func (f *file) link(p *profile.Profile) error {
 	width := 4
 	if f.format == "double" {
 		width = 7
-		p.Tables, p.Default = []profile.Samples{{Type: f.sideType(profile.Base)}, {Type: f.sideType(profile.NewValue)}}, 1
+		p.Tables, p.Default = []profile.Samples{{Type: f.sideType(profile.Base)}, {Type: f.sideType(profile.Head)}}, 1
 	} else {
 		p.Tables = []profile.Samples{{Type: f.valueType()}}
 	}

@@ -25,7 +25,7 @@ const double = `{"flamebearer":{"names":["total","a","b"],"levels":[[0,3,0,0,7,0
 func TestDecode(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"single", single, "== cpu-samples count scale 0 period 10000000 nanoseconds default\n1 a\n4 d\n2 a > b\n3 a > c\n"},
-		{"double", double, "== base bytes scale 0\n3 a\n== new bytes scale 0 default\n2 a\n5 a > b\n"},
+		{"double", double, "== base bytes scale 0\n3 a\n== head bytes scale 0 default\n2 a\n5 a > b\n"},
 		{"nanoseconds", strings.Replace(single, `"sampleRate":100`, `"sampleRate":1000000000`, 1), "== cpu nanoseconds scale 0 default\n1 a\n4 d\n2 a > b\n3 a > c\n"},
 		{"side by side", `{"flamebearer":{"names":["total","a","b","c"],"levels":[[0,4,0,0],[0,2,1,1,0,2,1,2],[1,1,1,3,0,1,1,3]]}}`,
 			"== cpu-samples count scale 0 default\n1 a\n1 b\n1 a > c\n1 b > c\n"},

@@ -138,7 +138,7 @@ func TestConverter(t *testing.T) {
 // with the text of both. The page lacks what only the base has.
 func TestDifferential(t *testing.T) {
 	p := mustDecode(t, readtest.File(t, "differential.html.gz"))
-	if len(p.Tables) != 2 || p.Tables[0].Type.Name != profile.Base || p.Tables[1].Type.Name != profile.NewValue || p.Default != 1 {
+	if len(p.Tables) != 2 || p.Tables[0].Type.Name != profile.Base || p.Tables[1].Type.Name != profile.Head || p.Default != 1 {
 		t.Fatalf("%+v", p.Tables)
 	}
 	base, updated := collapsed(p, 0, nil), collapsed(p, 1, nil)

@@ -58,7 +58,7 @@ func TestSmallPages(t *testing.T) {
 		{"units and title", "<!DOCTYPE html>\n<h1>Allocation profile</h1>\n<script>\nconst units = 'bytes';\nconst cpool = [\n'all',\n' byte[]'\n];\nn(3,4096)\nu(10)\n",
 			"alloc bytes\n  byte[]~inlined 4096\n"},
 		{"differential", head + "const maxdiff = 3;\nconst cpool = [\n'all',\n' a',\n' b',\n' d',\n' e'\n];\nunpack(cpool);\nn(3,6)\nu(11)\nd=-3\nu(19,2)\nd=U\nn(27,4)\nu(35)\n",
-			"base count\n  a~native;b~native 5\nnew count\n  a~native;b~native 2\n  a~native;d~native;e~native 4\nwarning a differential page does not show stacks that only the base has; `base` is without them\n"},
+			"base count\n  a~native;b~native 5\nhead count\n  a~native;b~native 2\n  a~native;d~native;e~native 4\nwarning a differential page does not show stacks that only the base has; `base` is without them\n"},
 		{"tree", "<!DOCTYPE html>\n<title>Tree view</title>\n<div>Call tree view, total samples: 1,010 </div>\n<ul class='tree'>\n<li><div>[0] 90.00% 1,000 self: 0.10% 1</div><span class=\"t1\"> a/A.&lt;init&gt;</span>\n<ul>\n<li><div>[1] 90.00% 999 self: 0.10% 999</div><span class=\"t5\"> do_sys</span>\n</ul>\n",
 			"cpu-samples count\n  (no stack) 10\n  a/A.<init>~jit 1\n  a/A.<init>~jit;do_sys~kernel 999\nwarning 10 count are in frames too narrow for the page; they count as (no stack)\n"},
 		{"SVG", svg(`<g class="func_g"><title>all (1,000 samples, 100%)</title><rect x="10.0" y="100" width="1180.0" height="15.0" /></g>

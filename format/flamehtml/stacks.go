@@ -46,7 +46,7 @@ func (g *graph) fill(p *profile.Profile) error {
 	if g.differential {
 		base := g.typ
 		base.Name = profile.Base
-		p.Tables[0].Type.Name = profile.NewValue
+		p.Tables[0].Type.Name = profile.Head
 		p.Tables = append([]profile.Samples{{Type: base}}, p.Tables...)
 		p.Default = 1
 		p.Warnf("a differential page does not show stacks that only the base has; `%s` is without them", profile.Base)

@@ -46,7 +46,7 @@ func (r *run) slowCount(line []byte) ([]byte, *lineError) {
 		case errNotNumber:
 			return nil, &lineError{
 				what: "one number at the end of the line, where the first lines have two", at: at,
-				hint: "the file was taken as differential: base and new counts",
+				hint: "the file was taken as differential: base and head counts",
 			}
 		default:
 			return nil, &lineError{what: "the first count", at: at, err: bad}

@@ -21,7 +21,7 @@ type run struct {
 	in     window
 
 	by   strategy
-	pair bool // two numbers a line: base and new
+	pair bool // two numbers a line: base and head
 	line int  // number of the line in work; 1 is the first
 
 	// What the line in work shares with the one above. above is the stack of

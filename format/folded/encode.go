@@ -18,7 +18,7 @@ import (
 // neither a stack nor a thread are left out.
 //
 // With table -1 it writes the default table, except that a profile of the two
-// tables `base` and `new` becomes differential text with two counts a line.
+// tables `base` and `head` becomes differential text with two counts a line.
 //
 // Lines are in depth-first order of the tree, siblings in byte order of their
 // text, so equal profiles give equal text and neighbours share long prefixes.
@@ -43,12 +43,12 @@ func Encode(w io.Writer, p *profile.Profile, table int) error {
 	return nil
 }
 
-// EncodeDifferential writes the tables `base` and `new` of p as differential
+// EncodeDifferential writes the tables `base` and `head` of p as differential
 // text: two counts a line, base first. Table must be -1: a difference has two
 // sides.
 func EncodeDifferential(w io.Writer, p *profile.Profile, table int) error {
 	if table != -1 || !p.Difference() {
-		return fmt.Errorf("writing differential folded text: it takes the value types %q and %q, and this profile is no difference", profile.Base, profile.NewValue)
+		return fmt.Errorf("writing differential folded text: it takes the value types %q and %q, and this profile is no difference", profile.Base, profile.Head)
 	}
 	return Encode(w, p, -1)
 }

@@ -306,13 +306,13 @@ func TestDecodeCounts(t *testing.T) {
 			base/count
 				<a> > <b> > 3
 				<a> > 1
-			new/count
+			head/count
 				<a> > <b> > 5
 				<a> > <c> > 2`},
 		{"differential with threads, fractions and a comment", "# base new\n[t tid=1];a 1.5 2\n[t tid=1] 0 7\n", `
 			base/counte-1
 				{t|1|} <a> > 15
-			new/counte-1
+			head/counte-1
 				{t|1|} <a> > 20
 				{t|1|} <(no stack) label> > 70`},
 		{"one line with one number: a name ends in a number", "a;b 3 5\na;c 2\n", `

@@ -51,7 +51,7 @@ func (r *run) plan(text []byte) {
 func (r *run) makeTables() {
 	types := []string{profile.CPUSamples}
 	if r.pair {
-		types = []string{profile.Base, profile.NewValue}
+		types = []string{profile.Base, profile.Head}
 		r.p.Default = 1
 	}
 	r.p.Tables = make([]profile.Samples, len(types))

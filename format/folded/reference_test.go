@@ -34,7 +34,7 @@ func reference(text string, l profile.Limits) (*profile.Profile, error) {
 	}
 	names := []string{profile.CPUSamples}
 	if r.pair {
-		names = []string{profile.Base, profile.NewValue}
+		names = []string{profile.Base, profile.Head}
 		r.p.Default = 1
 	}
 	for _, name := range names {

@@ -86,17 +86,17 @@ class Store:
         """`dendro diff`: a row per call node, or with view="functions" per function.
 
         Sides are base= and head=, or parameters that begin with base_ and head_, or last=n. Columns are
-        base_total, new_total, base_self, new_self, delta_total, delta_self, and noise: the
+        base_total, head_total, base_self, head_self, delta_total, delta_self, and noise: the
         delta of total within sampling noise.
         """
         frame = _columns(self.query("diff", columns=True, **parameters))
-        frame = frame.rename(columns={"baseTotal": "base_total", "newTotal": "new_total", "baseSelf": "base_self", "newSelf": "new_self"})
+        frame = frame.rename(columns={"baseTotal": "base_total", "headTotal": "head_total", "baseSelf": "base_self", "headSelf": "head_self"})
         for what in ("total", "self"):
-            if what in frame:  # a list of functions: {base, new, delta, relative}
+            if what in frame:  # a list of functions: {base, head, delta, relative}
                 numbers = frame.pop(what)
-                for side in ("base", "new"):
+                for side in ("base", "head"):
                     frame[f"{side}_{what}"] = [n[side] for n in numbers]
-            frame[f"delta_{what}"] = frame[f"new_{what}"] - frame[f"base_{what}"]
+            frame[f"delta_{what}"] = frame[f"head_{what}"] - frame[f"base_{what}"]
         return frame
 
     def find(self, pattern: str, **parameters: Any) -> pd.DataFrame:

@@ -140,7 +140,7 @@ func dated(ctx context.Context, st store.Reader, q store.Query, req regression.R
 			}
 			since := 0
 			for at := range runs {
-				if at >= c.After[0] && at < len(runs)-newest && !tested[runs[at].ID] {
+				if at >= c.Head[0] && at < len(runs)-newest && !tested[runs[at].ID] {
 					since++
 				}
 			}

@@ -88,12 +88,12 @@ func TestDiffOfEachChange(t *testing.T) {
 	}
 	for i, f := range list.Findings { // newest first
 		s := f.Sides
-		if s == nil || s.Against != "" || s.After[0] != f.Change.Onset.Run || slices.Contains(s.Before, s.After[0]) || len(s.After) != 8 ||
-			i == 0 && s.Before[0] != list.Findings[1].Change.Onset.Run {
+		if s == nil || s.Against != "" || s.Head[0] != f.Change.Onset.Run || slices.Contains(s.Base, s.Head[0]) || len(s.Head) != 8 ||
+			i == 0 && s.Base[0] != list.Findings[1].Change.Onset.Run {
 			t.Fatalf("%+v", s)
 		}
 		diff, err := trees.DiffFunctions(t.Context(), runtest.Store(t, runs...),
-			&trees.DiffRequest{Base: trees.Side{Runs: s.Before}, New: trees.Side{Runs: s.After}})
+			&trees.DiffRequest{Base: trees.Side{Runs: s.Base}, Head: trees.Side{Runs: s.Head}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -185,7 +185,7 @@ func listed(c *change.Change, s *history.Series) regression.Finding {
 	}
 	if !s.Service { // whose findings have them
 		k = change.KeyOf(&s.Profiles[0])
-		f.Sides = regression.NewSides(profiles(c.Before), profiles(c.After))
+		f.Sides = regression.NewSides(profiles(c.Base), profiles(c.Head))
 	}
 	moment := func(r *change.Run) *regression.Moment {
 		if r == nil {

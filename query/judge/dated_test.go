@@ -46,13 +46,13 @@ func TestAcceptedStepBeginsAHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 			costs := slices.DeleteFunc(slices.Clone(res.Findings), func(f regression.Finding) bool { return !f.Stands(true) })
-			if len(costs) != 1 || costs[0].Function != "join" || costs[0].Sides.Before[0] != from {
+			if len(costs) != 1 || costs[0].Function != "join" || costs[0].Sides.Base[0] != from {
 				t.Errorf("%s, %d runs since: %+v, want join against runs from %s", branch, since, res.Findings, from)
 			}
 			for _, no := range []regression.Acknowledgement{{Function: "token"}, {Function: "parse", Benchmark: "other"},
 				{Function: "parse", UpTo: 0.01}} {
 				q.Acknowledged = facts.Acknowledgements{no}
-				if res, err = Regressions(t.Context(), st, q); err != nil || len(res.Findings) > 0 && res.Findings[0].Sides.Before[0] != "01" {
+				if res, err = Regressions(t.Context(), st, q); err != nil || len(res.Findings) > 0 && res.Findings[0].Sides.Base[0] != "01" {
 					t.Errorf("%s, %d runs since: %+v begins a history: %+v, %v", branch, since, no, res, err)
 				}
 			}

@@ -240,7 +240,7 @@ func TestPageHasTheDiffOfEachChange(t *testing.T) {
 		t.Fatalf("%d changes, %d diffs", len(doc.Changes), len(doc.Attached))
 	}
 	q, err := url.ParseQuery(doc.Attached[0].Query)
-	if err != nil || !slices.Equal(q["new-run"], []string{"n08", "n09", "n10", "n11", "n12"}) {
+	if err != nil || !slices.Equal(q["head-run"], []string{"n08", "n09", "n10", "n11", "n12"}) {
 		t.Errorf("%v %v", q, err)
 	}
 }

@@ -65,7 +65,7 @@ func TestRecordedPairs(t *testing.T) {
 			if f.Function != want.Function || f.Delta.Share != want.Delta.Share || !strings.HasPrefix(f.ID, want.ID) || f.Since != want.Since ||
 				f.Status != want.Status ||
 				f.Change.Pair != "topic against main, recorded in turns" || !strings.HasSuffix(f.Note, f.Change.Pair) || f.Change.Branch != "" ||
-				len(f.Sides.Before) != 4 || len(f.Sides.After) != 4 {
+				len(f.Sides.Base) != 4 || len(f.Sides.Head) != 4 {
 				t.Errorf("%s, nightly %t: %+v %+v, check has %+v", surface, nightly, f, f.Change, want)
 			}
 		}

@@ -101,7 +101,7 @@ func baseOf(c *releases.Compared) *change.Run {
 
 func sidesOfReleases(c *releases.Compared, f *regression.Finding) *regression.Sides {
 	pushed := c.Pushed[[2]string{f.Benchmark, f.Type}]
-	return &regression.Sides{Before: c.Base, After: []string{c.Head}, Service: f.Group, Label: c.Label, Pushed: pushed.String()}
+	return &regression.Sides{Base: c.Base, Head: []string{c.Head}, Service: f.Group, Label: c.Label, Pushed: pushed.String()}
 }
 
 // judgedRelease is what the comparison of a release with those before found, as it is kept.

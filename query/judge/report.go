@@ -62,12 +62,12 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 				address.Set("group", group)
 			}
 			var ids [2][]store.ProfileID
-			for side, keys := range [][]string{f.Sides.Before, f.Sides.After} {
+			for side, keys := range [][]string{f.Sides.Base, f.Sides.Head} {
 				for _, key := range keys {
 					if at, ok := id[key]; ok {
 						ids[side] = append(ids[side], at)
 						if side == 1 {
-							address.Add("new-run", key)
+							address.Add("head-run", key)
 						}
 					}
 				}
@@ -487,7 +487,7 @@ func addCalls(ctx context.Context, st store.Store, findings []*regression.Findin
 		for k := len(profiles) - 1; k >= 0; k-- { // the newest first
 			p := &profiles[k]
 			if p.HasSource && p.Benchmark.Group == f.Group && p.Benchmark.Name == f.Benchmark && p.Type.Name == f.Type &&
-				slices.Contains(f.Sides.After, p.Run.Key) {
+				slices.Contains(f.Sides.Head, p.Run.Key) {
 				h := *f.Headline
 				if h.Call, err = trees.CallLine(ctx, st, p, h.Function, h.Calls); err != nil && ctx.Err() != nil {
 					return ctx.Err()

@@ -67,7 +67,6 @@ type Parameter struct {
 	Choices []string // accepted words; empty: any
 	Default string   // as text
 	Page    string   // default of pages of text; empty: Default
-	Hidden  bool     // an earlier name, which help and descriptions leave out
 
 	arg   string
 	min   float64
@@ -95,12 +94,6 @@ func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 				inner := fields(v.Field(i), in, prefix+before)
 				override(inner, f.Tag)
 				list = append(list, inner...)
-				if was, ok := f.Tag.Lookup("was"); ok {
-					for _, p := range fields(v.Field(i), in, prefix+was) {
-						p.Hidden = true
-						list = append(list, p)
-					}
-				}
 			}
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 func Values(request any) map[string][]string {
 	v := reflect.ValueOf(request).Elem()
 	fresh := reflect.New(v.Type())
-	defaults := slices.DeleteFunc(Of(fresh.Interface()), func(p *Parameter) bool { return p.Hidden }) // earlier names have the same fields
+	defaults := Of(fresh.Interface())
 	values := map[string][]string{}
 	i := 0
 	walk(v, func(f reflect.Value) {

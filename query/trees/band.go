@@ -46,7 +46,7 @@ func (r *DiffRequest) checkAgainst() error {
 	if r.inputs() {
 		return param.Errorf("--against history compares runs of a store: leave out files")
 	}
-	if r.Base.chosen() != r.New.chosen() {
+	if r.Base.chosen() != r.Head.chosen() {
 		return param.Errorf("--against history needs both sides (--base-… and --head-…) or neither")
 	}
 	if r.twoTypes() {
@@ -75,9 +75,9 @@ func (r *DiffRequest) compareBand(ctx context.Context, st store.Reader) (*averag
 		return nil, nil, err
 	}
 	var c *average.Comparison
-	if r.New.chosen() {
+	if r.Head.chosen() {
 		q.Last = 0
-		if c, err = average.Compare(ctx, st, r.New.narrow(q), r.Base.narrow(q), store.Weight(r.Weight)); err == nil {
+		if c, err = average.Compare(ctx, st, r.Head.narrow(q), r.Base.narrow(q), store.Weight(r.Weight)); err == nil {
 			for _, p := range c.Band.Profiles {
 				if first := c.Runs[0].Benchmark; p.Benchmark != first {
 					return nil, nil, param.Errorf("--against history compares runs of one benchmark, not of %s and %s (--benchmark)", first, p.Benchmark)

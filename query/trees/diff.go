@@ -31,7 +31,7 @@ type DiffRequest struct {
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Sides           Named  `prefix:"" group:"Side" json:"sides,omitzero"`
 	Base            Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
-	New             Side   `prefix:"head-" was:"new-" group:"Side" json:"new,omitzero"`
+	Head            Side   `prefix:"head-" group:"Side" json:"head,omitzero"`
 	By              string `param:"by" group:"View" arg:"what" help:"compare by value, share, profile, operation, second, work, or the name of a metric (default: by operation if every profile has operations, otherwise by profile)" json:"by,omitempty"`
 	Against         string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare with the average and the band of runs: history (default sides: the newest run of one benchmark, and the runs before it)" json:"against,omitempty"`
 	Net             bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
@@ -44,7 +44,7 @@ type DiffRequest struct {
 	facts.Facts     `json:"facts,omitzero"`
 
 	only   *[2]store.Query // the sides, already chosen; nil: choose them
-	Inputs [2][]Input      `json:"-"` // base and new, in place of the store; of one side, the other is of the store
+	Inputs [2][]Input      `json:"-"` // base and head, in place of the store; of one side, the other is of the store
 	Limits profile.Limits  `json:"-"` // of original files that are decoded
 }
 
@@ -77,13 +77,13 @@ func (h *DiffHead) Per() string {
 // Counts are numbers of the two sides.
 type Counts struct {
 	Base int `json:"base"`
-	New  int `json:"new"`
+	Head int `json:"head"`
 }
 
 // Change is a value on both sides.
 type Change struct {
 	Base     document.Number `json:"base"`
-	New      document.Number `json:"new"`
+	Head     document.Number `json:"head"`
 	Delta    document.Number `json:"delta"`
 	Relative *float64        `json:"relative"` // delta ÷ |base|; nil without a base
 }
@@ -152,7 +152,7 @@ type DiffNodeResult struct {
 	Path []string `json:"path"`
 	Unit string   `json:"unit"`
 	DiffRow
-	Head DiffHead `json:"head" client:"heading"`
+	Heading DiffHead `json:"heading" client:"heading"`
 }
 
 // Diff answers a DiffRequest with the union of both trees.
@@ -449,7 +449,7 @@ func (c *comparison) divide(sides [2][]Input) error {
 		}
 	}
 	if by == "work" {
-		work = [2]float64{c.r.Base.Work, c.r.New.Work}
+		work = [2]float64{c.r.Base.Work, c.r.Head.Work}
 	}
 	c.PerUnit(work[0], work[1])
 	return nil
@@ -487,7 +487,7 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 		}
 		return in.duration.Seconds(), nil
 	case "work":
-		if w := [2]float64{c.r.Base.Work, c.r.New.Work}[side]; w > 0 {
+		if w := [2]float64{c.r.Base.Work, c.r.Head.Work}[side]; w > 0 {
 			return w, nil
 		}
 		return 0, param.Errorf("--by work needs --base-work and --head-work")
@@ -506,10 +506,10 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 func (c *comparison) changeOf(p diff.Pair) Change {
 	var x Change
 	if c.Exact() {
-		x = Change{Base: document.Whole(p.Base, c.scale), New: document.Whole(p.New, c.scale), Delta: document.Whole(p.New-p.Base, c.scale)}
+		x = Change{Base: document.Whole(p.Base, c.scale), Head: document.Whole(p.Head, c.scale), Delta: document.Whole(p.Head-p.Base, c.scale)}
 	} else {
-		base, new := c.Values(p)
-		x = Change{Base: document.Fraction(base, c.scale), New: document.Fraction(new, c.scale), Delta: document.Fraction(c.Delta(p), c.scale)}
+		base, head := c.Values(p)
+		x = Change{Base: document.Fraction(base, c.scale), Head: document.Fraction(head, c.scale), Delta: document.Fraction(c.Delta(p), c.scale)}
 	}
 	if r, ok := c.Relative(p); ok {
 		x.Relative = &r
@@ -521,7 +521,7 @@ func (c *comparison) head(root diff.Pair, omitted query.Omitted) DiffHead {
 	by := math.Pow10(c.Type.Scale)
 	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.by, RootTotal: c.changeOf(root),
 		Notes:   c.notes,
-		Omitted: omitted, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
+		Omitted: omitted, Whole: [2]float64{float64(root.Base) / by, float64(root.Head) / by}, Measured: c.Type.Unit}
 }
 
 func (c *comparison) row(fn, depth int32, total, self diff.Pair, category string) DiffRow {
@@ -550,8 +550,8 @@ func (c *comparison) nodes() diffNodes {
 
 // both adds the sides, for the share of what is omitted.
 func (c *comparison) both(p diff.Pair) float64 {
-	base, new := c.Values(p)
-	return math.Abs(base) + math.Abs(new)
+	base, head := c.Values(p)
+	return math.Abs(base) + math.Abs(head)
 }
 
 // rows returns the nodes of the diff. A node is as large as the larger of its sides, so
@@ -569,16 +569,16 @@ func (c *comparison) rows() (*DiffResult, error) {
 	rows.Columns = func(w *document.Writer) {
 		n := len(list.rows)
 		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
-		functions.tell(c.Table, c.Base.Self, c.New.Self)
+		functions.tell(c.Table, c.Base.Self, c.Head.Self)
 		functions.renamed = c.renamed
 		at := func(i int) *diff.Row { return &list.rows[i] }
 		w.Derived("parent", n, func(i int) document.Number { return document.Whole(int64(list.parent[i]), 0) })
 		w.Numbers("depth", n, func(i int) document.Number { return document.Whole(int64(at(i).Depth), 0) })
 		w.Numbers("function", n, func(i int) document.Number { return document.Whole(functions.number(at(i).Func), 0) })
 		w.Derived("baseTotal", n, func(i int) document.Number { return c.changeOf(at(i).Total).Base })
-		w.Derived("newTotal", n, func(i int) document.Number { return c.changeOf(at(i).Total).New })
+		w.Derived("headTotal", n, func(i int) document.Number { return c.changeOf(at(i).Total).Head })
 		w.Numbers("baseSelf", n, func(i int) document.Number { return c.changeOf(at(i).Self).Base })
-		w.Numbers("newSelf", n, func(i int) document.Number { return c.changeOf(at(i).Self).New })
+		w.Numbers("headSelf", n, func(i int) document.Number { return c.changeOf(at(i).Self).Head })
 		w.Derived("noise", n, func(i int) document.Number { return document.Fraction(c.Noise(at(i).Total), c.scale) })
 		if v == diffNodes(c.Diff) && c.Category != nil {
 			writeCategories(w, c.Categories, n, func(i int) profile.CategoryID { return c.Category[at(i).Node] })
@@ -670,8 +670,8 @@ func (c *comparison) node() (*DiffNodeResult, error) {
 func (c *comparison) graph() (*flame.Graph, error) {
 	v := c.nodes()
 	value := func(p diff.Pair) flame.Value {
-		base, new := c.Values(p)
-		return flame.Value{Base: base, New: new}
+		base, head := c.Values(p)
+		return flame.Value{Base: base, Head: head}
 	}
 	h := c.head(v.RootTotal(), query.Omitted{})
 	g := &flame.Graph{Title: c.title(), Unit: c.unit, Scale: c.scale, Per: h.Per(), Functions: c.Functions, Diff: true,

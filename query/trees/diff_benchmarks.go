@@ -81,7 +81,7 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 	lacking := 0
 	for _, b := range all {
 		row := DiffBenchmark{Group: b.Group, Benchmark: b.Name, Profiles: Counts{len(sides[b][0]), len(sides[b][1])}}
-		if row.Profiles.Base > 0 && row.Profiles.New > 0 {
+		if row.Profiles.Base > 0 && row.Profiles.Head > 0 {
 			if err := row.compare(ctx, st, r, sides[b], queries); errors.Is(err, store.ErrNothing) {
 				nothing = fmt.Errorf("%s: %w", b, err)
 				lacking++
@@ -110,7 +110,7 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 // size is the relative change; what is on one side only comes first.
 func (b *DiffBenchmark) size() float64 {
 	switch {
-	case b.Profiles.Base == 0 || b.Profiles.New == 0:
+	case b.Profiles.Base == 0 || b.Profiles.Head == 0:
 		return math.Inf(1)
 	case b.Total.Relative == nil:
 		return 0
@@ -178,10 +178,10 @@ func (r *DiffBenchmarksResult) Table(exact bool) *table.Table {
 		switch {
 		case b.Profiles.Base == 0:
 			base = "no run"
-		case b.Profiles.New == 0:
+		case b.Profiles.Head == 0:
 			head = "no run"
 		default:
-			base, head = amount(b.Total.Base), amount(b.Total.New)
+			base, head = amount(b.Total.Base), amount(b.Total.Head)
 			if b.Total.Relative != nil {
 				change = *b.Total.Relative
 			}

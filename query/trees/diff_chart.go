@@ -28,7 +28,7 @@ type DiffChartResult struct {
 type DiffThread struct {
 	Name string `json:"name"`
 	Base int    `json:"base"`
-	New  int    `json:"new"`
+	Head int    `json:"head"`
 }
 
 // DiffChartRow is a box of one side, in milliseconds since the first sample of this side
@@ -81,12 +81,12 @@ func DiffChart(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffChar
 			return nil, err
 		}
 	}
-	base, new := boxes[0], boxes[1]
-	result := &DiffChartResult{Profiles: Counts{base.Profiles, new.Profiles}, Type: new.Type, Unit: "milliseconds", Notes: new.Notes,
-		Omitted: query.Omitted{Rows: base.Omitted.Rows + new.Omitted.Rows},
-		Rows: document.RowsOf(base.Rows.Len()+new.Rows.Len(), func(i int) DiffChartRow {
+	base, head := boxes[0], boxes[1]
+	result := &DiffChartResult{Profiles: Counts{base.Profiles, head.Profiles}, Type: head.Type, Unit: "milliseconds", Notes: head.Notes,
+		Omitted: query.Omitted{Rows: base.Omitted.Rows + head.Omitted.Rows},
+		Rows: document.RowsOf(base.Rows.Len()+head.Rows.Len(), func(i int) DiffChartRow {
 			if n := base.Rows.Len(); i >= n {
-				return DiffChartRow{sideName(1), new.Rows.At(i - n)}
+				return DiffChartRow{sideName(1), head.Rows.At(i - n)}
 			}
 			return DiffChartRow{sideName(0), base.Rows.At(i)}
 		})}
@@ -96,7 +96,7 @@ func DiffChart(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffChar
 			w.Object(func() { b.Rows.Columns(w) })
 		}
 	}
-	result.Threads = diffThreads(base.Threads, new.Threads)
+	result.Threads = diffThreads(base.Threads, head.Threads)
 	if r.SameWidth {
 		result.Unit = ""
 	}
@@ -106,7 +106,7 @@ func DiffChart(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffChar
 // threadsOfBoth returns the names of threads that both sides have.
 func (r *DiffChartResult) threadsOfBoth() (names []string) {
 	for _, t := range r.Threads {
-		if t.Base > 0 && t.New > 0 {
+		if t.Base > 0 && t.Head > 0 {
 			names = append(names, t.Name)
 		}
 	}
@@ -114,7 +114,7 @@ func (r *DiffChartResult) threadsOfBoth() (names []string) {
 }
 
 // diffThreads lists the names of threads, those with most samples first.
-func diffThreads(base, new []ThreadRow) (list []DiffThread) {
+func diffThreads(base, head []ThreadRow) (list []DiffThread) {
 	of := func(name string) *DiffThread {
 		i := slices.IndexFunc(list, func(t DiffThread) bool { return t.Name == name })
 		if i < 0 {
@@ -126,10 +126,10 @@ func diffThreads(base, new []ThreadRow) (list []DiffThread) {
 	for _, t := range base {
 		of(t.Name).Base += t.Samples
 	}
-	for _, t := range new {
-		of(t.Name).New += t.Samples
+	for _, t := range head {
+		of(t.Name).Head += t.Samples
 	}
-	slices.SortStableFunc(list, func(a, b DiffThread) int { return b.Base + b.New - a.Base - a.New })
+	slices.SortStableFunc(list, func(a, b DiffThread) int { return b.Base + b.Head - a.Base - a.Head })
 	return list
 }
 
@@ -150,13 +150,13 @@ func (r *DiffRequest) chartGraph(ctx context.Context, st store.Store) (*flame.Gr
 		_, _, above := both.Extent()
 		first := int32(len(both.Functions))
 		both.Functions = append(append(both.Functions, profile.Function{Name: sideName(i) + ": " + g.Title}), g.Functions...)
-		both.Boxes = append(both.Boxes, flame.Box{Func: first, Depth: above, End: end, Total: flame.Value{New: end}})
+		both.Boxes = append(both.Boxes, flame.Box{Func: first, Depth: above, End: end, Total: flame.Value{Head: end}})
 		for _, b := range g.Boxes {
 			b.Func, b.Depth = b.Func+first+1, b.Depth+above+1
 			both.Boxes = append(both.Boxes, b)
 		}
 		both.Unit, both.Title = g.Unit, both.Title+[2]string{"", " → "}[i]+g.Title
-		both.Root.New = max(both.Root.New, end)
+		both.Root.Head = max(both.Root.Head, end)
 		both.Notes = g.Notes
 	}
 	return both, nil

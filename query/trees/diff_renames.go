@@ -20,14 +20,14 @@ const mostSiblings = 400
 // to show what changed its functions' names.
 func (c *comparison) siblings(ctx context.Context, st store.Store) (*diff.Diff, error) {
 	r := c.r
-	if r.inputs() || r.Against != "" || len(r.Benchmarks)+len(r.Params) == 0 || !r.Base.chosen() || !r.New.chosen() {
+	if r.inputs() || r.Against != "" || len(r.Benchmarks)+len(r.Params) == 0 || !r.Base.chosen() || !r.Head.chosen() {
 		return nil, nil
 	}
 	q := r.Selection
 	q.Benchmarks, q.Params, q.Types = nil, nil, []string{c.Type.Name}
 	var side [2][]*calltree.Tree
 	var count [2]int
-	for i, q := range [2]store.Query{r.Base.narrow(q), r.New.narrow(q)} {
+	for i, q := range [2]store.Query{r.Base.narrow(q), r.Head.narrow(q)} {
 		list, err := st.Profiles(ctx, q)
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (c *comparison) renames(wide *diff.Diff) []diff.Rename {
 	}
 	for _, x := range wide.Renames() {
 		if c.onlyOn(x) && !slices.ContainsFunc(own, func(k diff.Rename) bool {
-			return k.Base.Name == x.Base.Name || k.New.Name == x.New.Name
+			return k.Base.Name == x.Base.Name || k.Head.Name == x.Head.Name
 		}) {
 			own = append(own, x)
 		}
@@ -114,21 +114,21 @@ func first(names []string) string {
 }
 
 // onlyOn reports whether the comparison has the old name of a function on the base side only,
-// and the new one on the new side only.
+// and the new one on the head side only.
 func (c *comparison) onlyOn(x diff.Rename) bool {
-	return c.only(x.Base.Name, true) && c.only(x.New.Name, false)
+	return c.only(x.Base.Name, true) && c.only(x.Head.Name, false)
 }
 
-// only reports whether the base side alone, or the new side alone, has a function.
+// only reports whether the base side alone, or the head side alone, has a function.
 func (c *comparison) only(name string, base bool) bool {
 	var sum diff.Pair
 	for n := range int32(c.Len()) {
 		if c.Name(n) == name {
 			p := c.Total(n)
-			sum.Base, sum.New = sum.Base+p.Base, sum.New+p.New
+			sum.Base, sum.Head = sum.Base+p.Base, sum.Head+p.Head
 		}
 	}
-	return (sum.Base != 0) == base && (sum.New != 0) != base
+	return (sum.Base != 0) == base && (sum.Head != 0) != base
 }
 
 // applyRenames compares the sides under the new names of functions, and notes them.
@@ -140,8 +140,8 @@ func (c *comparison) applyRenames(trees [2][]*calltree.Tree, sides [2][]Input, r
 	c.renamed = make(map[string]string, len(renames))
 	var names []string
 	for _, r := range renames {
-		c.renamed[r.New.Name] = r.Base.Name
-		names = append(names, r.Base.Name+" → "+r.New.Name)
+		c.renamed[r.Head.Name] = r.Base.Name
+		names = append(names, r.Base.Name+" → "+r.Head.Name)
 	}
 	c.note("renamed (same callers, similar values): %s", first(names))
 	return nil

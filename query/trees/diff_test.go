@@ -47,7 +47,7 @@ func TestDiffByOperation(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		root := [2]float64{got.RootTotal.Base.Value(), got.RootTotal.New.Value()}
+		root := [2]float64{got.RootTotal.Base.Value(), got.RootTotal.Head.Value()}
 		notes := strings.Join(got.Notes, "; ")
 		if got.By != tt.want || root != tt.root || strings.Contains(notes, "compared per operation") != (tt.want == "operation") {
 			t.Errorf("%s: by %s, root %v, notes %s", name, got.By, root, notes)
@@ -63,7 +63,7 @@ func TestDiffOfTwoTypes(t *testing.T) {
 		runtest.Run{Benchmark: "a", Type: "wall", Stacks: "main;parse 610, main;read 160, main;lock 900", Operations: 10},
 		runtest.Run{Benchmark: "a", Type: "alloc", Stacks: "main;parse 7"},
 	)
-	r := &DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "wall"}}
+	r := &DiffRequest{Base: Side{Type: "cpu"}, Head: Side{Type: "wall"}}
 	d, err := Diff(t.Context(), st, r)
 	if err != nil {
 		t.Fatal(err)
@@ -83,9 +83,9 @@ func TestDiffOfTwoTypes(t *testing.T) {
 		r    DiffRequest
 		want string
 	}{
-		"other units": {DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "alloc"}}, "cannot be compared"},
-		"no such":     {DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "live"}}, "live"},
-		"a band":      {DiffRequest{Base: Side{Type: "cpu"}, New: Side{Type: "wall"}, Against: "history"}, "--type in place of"},
+		"other units": {DiffRequest{Base: Side{Type: "cpu"}, Head: Side{Type: "alloc"}}, "cannot be compared"},
+		"no such":     {DiffRequest{Base: Side{Type: "cpu"}, Head: Side{Type: "live"}}, "live"},
+		"a band":      {DiffRequest{Base: Side{Type: "cpu"}, Head: Side{Type: "wall"}, Against: "history"}, "--type in place of"},
 	} {
 		if _, err := Diff(t.Context(), st, &tt.r); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
@@ -102,7 +102,7 @@ func TestDiffKnowsRenamesOfSiblings(t *testing.T) {
 		runtest.Run{Benchmark: "large", Branch: "main", Stacks: "main;push 400, main;sort 900"},
 		runtest.Run{Benchmark: "large", Branch: "pull", Stacks: "main;pushValue 400, main;sort 900"},
 	)
-	r := &DiffRequest{Base: Side{Branches: []string{"main"}}, New: Side{Branches: []string{"pull"}}}
+	r := &DiffRequest{Base: Side{Branches: []string{"main"}}, Head: Side{Branches: []string{"pull"}}}
 	r.Benchmarks = []string{"small"}
 	d, err := Diff(t.Context(), st, r)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestDiffKnowsInlinedOfSiblings(t *testing.T) {
 		runtest.Run{Benchmark: "large", Branch: "pull", Stacks: "main;sort 910"},
 	)
 	for benchmark, want := range map[string]bool{"small": true, "large": true, "other": false} {
-		r := &DiffRequest{Base: Side{Branches: []string{"main"}}, New: Side{Branches: []string{"pull"}}}
+		r := &DiffRequest{Base: Side{Branches: []string{"main"}}, Head: Side{Branches: []string{"pull"}}}
 		r.Benchmarks = []string{benchmark}
 		d, err := Diff(t.Context(), st, r)
 		if err != nil {

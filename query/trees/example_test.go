@@ -48,13 +48,13 @@ func ExampleFunctions() {
 // Two runs compared, as the document that `dendro diff -o json` prints.
 func ExampleDiff() {
 	result, err := trees.Diff(context.Background(), shop(), &trees.DiffRequest{
-		Base: trees.Side{Runs: []string{"run-1"}}, New: trees.Side{Runs: []string{"run-2"}}, By: "value"})
+		Base: trees.Side{Runs: []string{"run-1"}}, Head: trees.Side{Runs: []string{"run-2"}}, By: "value"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for row := range result.Rows.All() {
-		fmt.Println(row.Function, row.Total.Base, row.Total.New)
+		fmt.Println(row.Function, row.Total.Base, row.Total.Head)
 	}
 	// Output:
 	// main 8 12

@@ -14,7 +14,7 @@ type ExportRequest struct {
 	query.Selection `group:"Selection"`
 	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
-	Against         string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (new) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
+	Against         string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (head) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Filter          `group:"View"`
 

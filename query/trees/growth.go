@@ -12,8 +12,8 @@ import (
 
 // GrowthResult compares the functions of the newest runs with those before.
 type GrowthResult struct {
-	Now     []string      `json:"now"`    // keys of the newest runs
-	Before  []string      `json:"before"` // keys of the runs they are compared with
+	Head    []string      `json:"head"` // keys of the newest runs
+	Base    []string      `json:"base"` // keys of the runs they are compared with
 	Type    string        `json:"type"`
 	Omitted query.Omitted `json:"omitted"`
 	Notes   []string      `json:"notes"`
@@ -23,12 +23,12 @@ type GrowthResult struct {
 // GrowthRow is a function with its shares of the program: means over the profiles of a
 // benchmark, then over benchmarks.
 type GrowthRow struct {
-	Function   string  `json:"function"`
-	Now        float64 `json:"now"`
-	Before     float64 `json:"before"`
-	Diff       float64 `json:"diff"`
-	SelfNow    float64 `json:"selfNow"`
-	SelfBefore float64 `json:"selfBefore"`
+	Function string  `json:"function"`
+	Head     float64 `json:"head"`
+	Base     float64 `json:"base"`
+	Diff     float64 `json:"diff"`
+	SelfHead float64 `json:"selfHead"`
+	SelfBase float64 `json:"selfBase"`
 }
 
 // comparesRuns reports whether a list of functions compares the newest runs with those
@@ -54,14 +54,14 @@ func Growth(ctx context.Context, st store.Store, r *TreeRequest) (_ *GrowthResul
 		return nil, err
 	}
 	byTotal := func(a, b GrowthRow) int {
-		return cmp.Or(cmp.Compare(b.Now, a.Now), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(cmp.Compare(b.Head, a.Head), cmp.Compare(a.Function, b.Function))
 	}
 	slices.SortFunc(rows, map[string]func(a, b GrowthRow) int{
 		"total": byTotal,
-		"self":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.SelfNow, a.SelfNow), byTotal(a, b)) },
+		"self":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.SelfHead, a.SelfHead), byTotal(a, b)) },
 		"diff":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.Diff, a.Diff), byTotal(a, b)) },
 	}[cmp.Or(r.Sort, "diff")])
-	out := &GrowthResult{Now: query.RunKeys(now), Before: query.RunKeys(before), Type: now[0].Type.Name, Notes: notes}
+	out := &GrowthResult{Head: query.RunKeys(now), Base: query.RunKeys(before), Type: now[0].Type.Name, Notes: notes}
 	out.Rows, out.Omitted = query.First(rows, r.Rows)
 	return out, nil
 }
@@ -73,8 +73,8 @@ func shares(ctx context.Context, st store.Reader, now, before []store.Profile) (
 		profiles    []store.Profile
 		total, self func(*GrowthRow) *float64
 	}{
-		{now, func(g *GrowthRow) *float64 { return &g.Now }, func(g *GrowthRow) *float64 { return &g.SelfNow }},
-		{before, func(g *GrowthRow) *float64 { return &g.Before }, func(g *GrowthRow) *float64 { return &g.SelfBefore }},
+		{now, func(g *GrowthRow) *float64 { return &g.Head }, func(g *GrowthRow) *float64 { return &g.SelfHead }},
+		{before, func(g *GrowthRow) *float64 { return &g.Base }, func(g *GrowthRow) *float64 { return &g.SelfBase }},
 	} {
 		byBenchmark := map[string][]store.ProfileID{}
 		for i := range part.profiles {
@@ -105,10 +105,10 @@ func shares(ctx context.Context, st store.Reader, now, before []store.Profile) (
 	rows := make([]GrowthRow, 0, len(byName))
 	for _, g := range byName {
 		// The last bits depend on the order of adding, which differs between engines.
-		for _, v := range []*float64{&g.Now, &g.Before, &g.SelfNow, &g.SelfBefore} {
+		for _, v := range []*float64{&g.Head, &g.Base, &g.SelfHead, &g.SelfBase} {
 			*v = math.Round(*v*1e12) / 1e12
 		}
-		g.Diff = g.Now - g.Before
+		g.Diff = g.Head - g.Base
 		rows = append(rows, *g)
 	}
 	return rows, nil

@@ -87,7 +87,7 @@ func chartAnswers[R any](page *web.Report, path string, all R, threads []string,
 func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report, error) {
 	upright := *r
 	address := PageAddress(&r.Selection, pageView(r.View, r.Invert))
-	for i, side := range []*Side{&r.Base, &r.New} {
+	for i, side := range []*Side{&r.Base, &r.Head} {
 		for name, list := range map[string][]string{"run": side.Runs, "commit": side.Commits, "branch": side.Branches} {
 			if len(list) > 0 {
 				address[sideName(i)+"-"+name] = list

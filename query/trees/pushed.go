@@ -61,17 +61,17 @@ func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.
 
 // pushedSides reads the sides of a diff, which are of one type.
 func (r *DiffRequest) pushedSides(ctx context.Context, st store.Store, v *viewer) (sides [2][]Input, err error) {
-	if (!r.Base.chosen() || !r.New.chosen()) && !r.twoTypes() {
+	if (!r.Base.chosen() || !r.Head.chosen()) && !r.twoTypes() {
 		return sides, param.Errorf("nothing to compare: give --base-labels and --head-labels, or --base-since, --base-until and --head-since")
 	}
 	if r.Average.Average != "" || r.RawNames || r.Against != "" {
 		return sides, param.Errorf("--average, --raw-names and --against need runs: leave them out with --service and --labels")
 	}
-	if r.Base.Range != "" || r.New.Range != "" {
+	if r.Base.Range != "" || r.Head.Range != "" {
 		return sides, param.Errorf("--base-range and --head-range need single samples; pushed profiles have --base-since, --base-until, --head-since and --head-until")
 	}
 	types := r.Types
-	for i, side := range [2]*Side{&r.Base, &r.New} {
+	for i, side := range [2]*Side{&r.Base, &r.Head} {
 		s := r.Selection
 		s.Types = types
 		s = side.narrow(s)

@@ -108,17 +108,17 @@ func TestPushedTree(t *testing.T) {
 func TestPushedDiff(t *testing.T) {
 	st := pushedStore(t)
 	r := &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Base: trees.Side{Labels: `{version="1.4"}`},
-		New: trees.Side{Labels: `{version="1.5"}`}}
+		Head: trees.Side{Labels: `{version="1.5"}`}}
 	d, err := trees.DiffFunctions(t.Context(), st, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.By != "second" || d.RootTotal.Base.Value() != 20 || d.RootTotal.New.Value() != 25 || d.Functions.Increased != 2 {
+	if d.By != "second" || d.RootTotal.Base.Value() != 20 || d.RootTotal.Head.Value() != 25 || d.Functions.Increased != 2 {
 		t.Errorf("%+v, functions %+v", d.DiffHead, d.Functions)
 	}
 	r = &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"memory"}},
-		Base: trees.Side{Until: pushedAt(1)}, New: trees.Side{Since: pushedAt(2)}}
-	if d, err = trees.DiffFunctions(t.Context(), st, r); err != nil || d.RootTotal.Base.Value() != 1000 || d.RootTotal.New.Value() != 3500 {
+		Base: trees.Side{Until: pushedAt(1)}, Head: trees.Side{Since: pushedAt(2)}}
+	if d, err = trees.DiffFunctions(t.Context(), st, r); err != nil || d.RootTotal.Base.Value() != 1000 || d.RootTotal.Head.Value() != 3500 {
 		t.Errorf("heap: %+v (%v)", d, err)
 	}
 }

@@ -43,7 +43,7 @@ func (r *DiffRequest) named(ctx context.Context, st store.Reader, v *viewer, q s
 		return queries, err
 	case c.Base == "":
 		return queries, param.Errorf("--head needs --base, the side to compare with")
-	case r.Base.chosen() || r.New.chosen():
+	case r.Base.chosen() || r.Head.chosen():
 		return queries, param.Errorf("the sides are named twice: give --base and --head, or --base-run, --head-run, …")
 	}
 	last := q.Last
@@ -109,7 +109,7 @@ func (s *Side) typed(q store.Query) store.Query {
 }
 
 // twoTypes reports whether a side names its value type.
-func (r *DiffRequest) twoTypes() bool { return r.Base.Type != "" || r.New.Type != "" }
+func (r *DiffRequest) twoTypes() bool { return r.Base.Type != "" || r.Head.Type != "" }
 
 // inputs reports whether a side is not of the store.
 func (r *DiffRequest) inputs() bool { return len(r.Inputs[0])+len(r.Inputs[1]) > 0 }
@@ -117,7 +117,7 @@ func (r *DiffRequest) inputs() bool { return len(r.Inputs[0])+len(r.Inputs[1]) >
 // OfStore reports whether the request chooses a part of the store.
 func (r *DiffRequest) OfStore() bool {
 	q := &r.Selection
-	for _, s := range []*Side{&r.Base, &r.New} {
+	for _, s := range []*Side{&r.Base, &r.Head} {
 		if len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero() {
 			return true
 		}
@@ -126,7 +126,7 @@ func (r *DiffRequest) OfStore() bool {
 }
 
 // side is what the request says of one side.
-func (r *DiffRequest) side(i int) *Side { return [2]*Side{&r.Base, &r.New}[i] }
+func (r *DiffRequest) side(i int) *Side { return [2]*Side{&r.Base, &r.Head}[i] }
 
 // read returns both sides, and the viewer of the request.
 func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, both [2][]Input, err error) {
@@ -196,7 +196,7 @@ func (r *DiffRequest) beside(ctx context.Context, st store.Store, v *viewer, i i
 	return side, err
 }
 
-func sideName(i int) string { return [2]string{"base", "new"}[i] }
+func sideName(i int) string { return [2]string{"base", "head"}[i] }
 
 // queries returns the part of the store on each side: what the request chooses of the
 // selection or, with --last n, the newest runs and those before.
@@ -245,14 +245,14 @@ func (r *DiffRequest) choose(ctx context.Context, st store.Reader, v *viewer, se
 	switch {
 	case r.Sides.chosen():
 		return r.named(ctx, st, v, q)
-	case r.Base.chosen() && r.New.chosen():
-		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
-	case r.twoTypes() && !r.Base.chosen() && !r.New.chosen():
+	case r.Base.chosen() && r.Head.chosen():
+		return [2]store.Query{r.Base.narrow(q), r.Head.narrow(q)}, nil
+	case r.twoTypes() && !r.Base.chosen() && !r.Head.chosen():
 		return [2]store.Query{q, q}, nil
-	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
+	case q.Last > 0 && !r.Base.chosen() && !r.Head.chosen():
 		now, before, err := query.NewestAndBefore(ctx, st, q)
 		if err == nil {
-			v.note("base: %s; new: %s", query.RunsOf(before), query.RunsOf(now))
+			v.note("base: %s; head: %s", query.RunsOf(before), query.RunsOf(now))
 		}
 		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
 	}

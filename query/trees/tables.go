@@ -140,15 +140,15 @@ func (r *NodeResult) Table(bool) *table.Table {
 	return t
 }
 
-// Table lists the shares of functions now and before.
+// Table lists the shares of functions of the newest runs and of those before.
 func (r *GrowthResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function",
-		Title: fmt.Sprintf("share of total now (%s) and mean share before (%s); diff in percentage points; %s", query.RunsText(r.Now), query.RunsText(r.Before), words.Clean(r.Type)),
-		Columns: []table.Column{table.ShareColumn("now"), table.ShareColumn("before"),
+		Title: fmt.Sprintf("share of total, head (%s), and mean share, base (%s); diff in percentage points; %s", query.RunsText(r.Head), query.RunsText(r.Base), words.Clean(r.Type)),
+		Columns: []table.Column{table.ShareColumn("head"), table.ShareColumn("base"),
 			{Name: "diff", Right: true, Text: table.SignedPercent, Tint: table.Worse},
-			table.ShareColumn("selfNow"), table.ShareColumn("selfBefore"), table.TextColumn("function")}}
+			table.ShareColumn("selfHead"), table.ShareColumn("selfBase"), table.TextColumn("function")}}
 	for _, f := range r.Rows {
-		t.Add(f.Now, f.Before, f.Diff, f.SelfNow, f.SelfBefore, f.Function)
+		t.Add(f.Head, f.Base, f.Diff, f.SelfHead, f.SelfBase, f.Function)
 	}
 	return t
 }
@@ -161,13 +161,13 @@ func (r *DiffFunctionsResult) Table(bool) *table.Table { return diffTable(r.Rows
 
 // Table has a row.
 func (r *DiffNodeResult) Table(bool) *table.Table {
-	return diffTable(document.RowsOf(1, func(int) DiffRow { return r.DiffRow }), &r.Head)
+	return diffTable(document.RowsOf(1, func(int) DiffRow { return r.DiffRow }), &r.Heading)
 }
 
 func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 	t := &table.Table{Columns: []table.Column{table.CountColumn("depth")}}
 	for _, part := range []string{"", "Self"} {
-		for _, name := range []string{"base", "new", "delta"} {
+		for _, name := range []string{"base", "head", "delta"} {
 			t.Columns = append(t.Columns, table.Column{Name: name + part, Unit: h.Unit, Right: true})
 		}
 		t.Columns = append(t.Columns, table.ShareColumn("relative"+part))
@@ -181,7 +181,7 @@ func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 		return *c.Relative
 	}
 	for n := range rows.All() {
-		t.Add(n.Depth, n.Total.Base, n.Total.New, n.Total.Delta, ratio(n.Total), n.Self.Base, n.Self.New, n.Self.Delta, ratio(n.Self),
+		t.Add(n.Depth, n.Total.Base, n.Total.Head, n.Total.Delta, ratio(n.Total), n.Self.Base, n.Self.Head, n.Self.Delta, ratio(n.Self),
 			string(n.Presence), n.Function, n.Module, n.File, n.BaseName)
 	}
 	return t
@@ -191,10 +191,10 @@ func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 func (r *DiffFlameResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
 		Columns: []table.Column{table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"),
-			{Name: "base", Unit: r.Unit, Right: true}, {Name: "new", Unit: r.Unit, Right: true}, {Name: "delta", Unit: r.Unit, Right: true},
+			{Name: "base", Unit: r.Unit, Right: true}, {Name: "head", Unit: r.Unit, Right: true}, {Name: "delta", Unit: r.Unit, Right: true},
 			table.TextColumn("function")}}
 	for b := range r.Rows.All() {
-		t.Add(b.Depth, b.Start, b.End, b.Total.Base, b.Total.New, b.Total.Delta, b.Function)
+		t.Add(b.Depth, b.Start, b.End, b.Total.Base, b.Total.Head, b.Total.Delta, b.Function)
 	}
 	return t
 }

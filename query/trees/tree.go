@@ -591,7 +591,7 @@ func (s *scope) graph() (*flame.Graph, error) {
 	}
 	t := s.tree
 	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions,
-		Root: flame.Value{New: float64(t.RootTotal())}}
+		Root: flame.Value{Head: float64(t.RootTotal())}}
 	boxes, omitted := s.r.cutBoxes(all)
 	if s.named == viewStackChart { // it shows how long, not how many
 		g.Time, g.Scale = true, 0
@@ -600,17 +600,17 @@ func (s *scope) graph() (*flame.Graph, error) {
 		}
 	}
 	for _, b := range boxes {
-		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End, Self: flame.Value{New: b.Self},
-			Total: flame.Value{New: b.End - b.Start}}
+		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End, Self: flame.Value{Head: b.Self},
+			Total: flame.Value{Head: b.End - b.Start}}
 		if !g.Time {
 			r := v.Row(b.Node)
-			box.Self, box.Total = flame.Value{New: float64(r.Self)}, flame.Value{New: float64(r.Total)}
+			box.Self, box.Total = flame.Value{Head: float64(r.Self)}, flame.Value{Head: float64(r.Total)}
 		}
 		g.Boxes = append(g.Boxes, box)
 	}
 	if g.Time {
 		start, end, _ := g.Extent()
-		g.Root.New = end - start
+		g.Root.Head = end - start
 	}
 	g.Notes = s.r.graphNotes(omitted.Rows)
 	return g, nil

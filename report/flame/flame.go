@@ -37,7 +37,7 @@ type Graph struct {
 }
 
 // Value is a number on both sides of a diff; of a tree it is New.
-type Value struct{ Base, New float64 }
+type Value struct{ Base, Head float64 }
 
 // Box is one rectangle.
 type Box struct {
@@ -101,7 +101,7 @@ func (g *Graph) Extent() (start, end float64, rows int32) {
 // change returns the relative growth of a box, from -1 (vanished) to 1 (new); 0 if it is
 // within the noise.
 func change(v Value, noise float64) float64 {
-	delta, larger := v.New-v.Base, max(v.New, -v.New, v.Base, -v.Base)
+	delta, larger := v.Head-v.Base, max(v.Head, -v.Head, v.Base, -v.Base)
 	if larger == 0 || max(delta, -delta) <= noise {
 		return 0
 	}

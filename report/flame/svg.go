@@ -115,19 +115,19 @@ func svgLegend(w *bufio.Writer) {
 // describe formats the numbers of a box as in the titles of flame graphs.
 func (g *Graph) describe(total, self Value) string {
 	if !g.Diff {
-		return g.amount(total.New) + ", " + words.Percent(total.New/cmp.Or(g.Root.New, 1)) + ", self " + g.amount(self.New)
+		return g.amount(total.Head) + ", " + words.Percent(total.Head/cmp.Or(g.Root.Head, 1)) + ", self " + g.amount(self.Head)
 	}
-	text := g.amount(total.Base) + " → " + g.amount(total.New)
+	text := g.amount(total.Base) + " → " + g.amount(total.Head)
 	if g.Unit == "count" {
-		text = words.Number(total.Base/math.Pow10(g.Scale)) + " → " + g.amount(total.New)
+		text = words.Number(total.Base/math.Pow10(g.Scale)) + " → " + g.amount(total.Head)
 	}
 	switch {
-	case total.Base == 0 && total.New != 0:
+	case total.Base == 0 && total.Head != 0:
 		return text + ", new"
-	case total.New == 0 && total.Base != 0:
+	case total.Head == 0 && total.Base != 0:
 		return text + ", vanished"
 	case total.Base != 0:
-		return text + ", " + words.SignedPercent((total.New-total.Base)/math.Abs(total.Base))
+		return text + ", " + words.SignedPercent((total.Head-total.Base)/math.Abs(total.Base))
 	}
 	return text
 }

@@ -202,7 +202,7 @@ func run(t *testing.T, args []string) []byte {
 // rows draws the rows of a document as lines.
 func rows(t *testing.T, document []byte) []string {
 	t.Helper()
-	type change struct{ Base, New json.Number }
+	type change struct{ Base, Head json.Number }
 	var d struct {
 		Rows []struct {
 			Depth       int
@@ -218,7 +218,7 @@ func rows(t *testing.T, document []byte) []string {
 	value := func(v json.RawMessage) string {
 		var c change
 		if json.Unmarshal(v, &c) == nil {
-			return c.Base.String() + " " + c.New.String()
+			return c.Base.String() + " " + c.Head.String()
 		}
 		return string(v)
 	}

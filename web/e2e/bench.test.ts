@@ -47,7 +47,7 @@ describe.skipIf(!wanted || missing)('speed', () => {
         version: 1,
         title: 'speed',
         start: `/${sides === 1 ? 'profile' : 'diff'}`,
-        answers: [{ path, body: { ...wire, profiles: sides === 1 ? 1 : { base: 1, new: 1 }, rootTotal: { base: 1, new: 1 }, notes: [] } }],
+        answers: [{ path, body: { ...wire, profiles: sides === 1 ? 1 : { base: 1, head: 1 }, rootTotal: { base: 1, head: 1 }, notes: [] } }],
       };
       const element = `<script type="application/octet-stream" id="dendro-data">${gzipSync(JSON.stringify(data)).toString('base64')}</script>`;
       const file = world.write(

@@ -40,7 +40,7 @@ describe.skipIf(missing)('compare', () => {
     await w.page.setInputFiles('input[type=file]', file);
     await w.page.getByRole('button', { name: 'Import or compare…' }).click();
     await w.page.getByRole('button', { name: 'Compare with the store…' }).click();
-    await w.page.waitForURL(/diff\?new-file/);
+    await w.page.waitForURL(/diff\?head-file/);
     await w.settled();
     await w.page.getByLabel('Base', { exact: true }).fill('r2');
     await w.page.getByRole('button', { name: 'Compare', exact: true }).click();
@@ -78,7 +78,7 @@ describe.skipIf(missing)('compare', () => {
     await w.page.getByText('Drag over the time to compare with it').waitFor();
     await w.page.waitForSelector('.lane canvas');
     await drag(0.55, 0.98);
-    await w.page.waitForURL(/base-range=.*new-range=/);
+    await w.page.waitForURL(/base-range=.*head-range=/);
     await w.settled();
     expect(await w.page.locator('.failure').count()).toBe(0);
     expect(await w.page.locator('h1').innerText()).toMatch(/two\.perf.* ms.*→.* ms/s);

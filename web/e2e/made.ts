@@ -36,7 +36,7 @@ export function profile(n: number, sides = 1): Wire {
     columns: {
       parent,
       function: fn,
-      ...(sides === 1 ? { self: values[0]! } : { baseSelf: values[0]!, newSelf: values[1]!, noisePerValue: [4, 4] }),
+      ...(sides === 1 ? { self: values[0]! } : { baseSelf: values[0]!, headSelf: values[1]!, noisePerValue: [4, 4] }),
       functions: Array.from({ length: functions }, (_, i) => ({
         function: `github.com/acme/shop/pkg${i % 97}.(*Type${i % 13}).method${i}`,
         file: '',

@@ -45,7 +45,7 @@ describe.skipIf(missing)('seeds', () => {
     await w.settled();
     await w.page.getByTitle('value type').click();
     await w.page.getByText('cpu against wall').click();
-    await w.page.waitForURL(/base-type=cpu.*new-type=wall/);
+    await w.page.waitForURL(/base-type=cpu.*head-type=wall/);
     await w.settled();
     expect(await w.page.locator('h1').innerText()).toMatch(/cpu, .*r1[\s\S]*wall, .*r1/);
     expect(await w.page.locator('.head .sub').first().innerText()).toContain('cpu against wall');

@@ -21,7 +21,7 @@ describe.skipIf(missing)('services', () => {
     await row.getByRole('link', { name: 'shop.api' }).click();
     await w.settled();
     await w.page.getByRole('link', { name: 'Compare the last 24 hours with the 24 before' }).click();
-    await w.page.waitForURL(/base-since=48h.*base-until=24h.*new-since=24h/);
+    await w.page.waitForURL(/base-since=48h.*base-until=24h.*head-since=24h/);
     await w.settled();
     expect(await w.page.locator('.failure').count()).toBe(0);
     expect(await w.page.getByRole('grid', { name: 'functions' }).innerText()).toContain('matchRule');

@@ -107,13 +107,13 @@ const tasks: Task[] = [
       await p.click('Compare with another time…');
       await p.see(/Drag over the time/);
       await p.drag('.track-rows', 0.55, 0.98);
-      await p.at(/base-range=.*new-range=/);
+      await p.at(/base-range=.*head-range=/);
     } },
   { name: 'compare two runs', from: '/benchmark?group=shop&benchmark=checkout', do: async p => {
       await p.click(/Compare run-016/, 'checkbox');
       await p.click(/Compare run-018/, 'checkbox');
       await p.click(/Compare run-016 with run-018/, 'link');
-      await p.at(/base-run=run-016&new-run=run-018/);
+      await p.at(/base-run=run-016&head-run=run-018/);
     } },
   { name: 'what became slower, and where', from: '/', do: async p => p.see(/slower/) },
   { name: 'the diff at the guilty call path', from: '/', do: async p => {

@@ -122,7 +122,7 @@ describe.skipIf(missing)('triage', () => {
     await w.page.getByRole('combobox', { name: /^Base/ }).fill('slow-sort');
     await w.page.getByRole('combobox', { name: /^New/ }).fill('jvm-3c0');
     await w.page.getByRole('button', { name: 'Compare' }).click();
-    await w.page.waitForURL(/base-branch=slow-sort.*new-commit=jvm-3c0ffee/);
+    await w.page.waitForURL(/base-branch=slow-sort.*head-commit=jvm-3c0ffee/);
     await w.settled();
     expect(await w.page.locator('h1').innerText()).toMatch(/pr-0[\s\S]*jvm-3/);
     expect(w.faults).toEqual([]);

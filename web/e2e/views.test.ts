@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { missing, World } from './world';
 
 const profile = '/profile?benchmark=checkout&run=run-018&type=cpu';
-const diff = '/diff?benchmark=checkout&base-run=run-010&new-run=run-018&type=cpu';
+const diff = '/diff?benchmark=checkout&base-run=run-010&head-run=run-018&type=cpu';
 
 describe.skipIf(missing)('views of a profile and a diff', () => {
   const world = new World();
@@ -77,9 +77,9 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
       world.dendro('import', '--store', base, '--keep-source', '--benchmark', 'timed', '--run', run, `${run}.perf`);
     }
     const w = await world.page();
-    await w.open(`${base}/diff?benchmark=timed&base-run=t1&new-run=t2&view=stack-chart`);
+    await w.open(`${base}/diff?benchmark=timed&base-run=t1&head-run=t2&view=stack-chart`);
     const titles = () => w.page.locator('.lane h2').allInnerTexts();
-    expect((await titles()).map(t => t.split('\n')[0])).toEqual(['base: app', 'new: app', 'base: helper', 'new: helper']);
+    expect((await titles()).map(t => t.split('\n')[0])).toEqual(['base: app', 'head: app', 'base: helper', 'head: helper']);
     expect(await w.barriers()).toEqual([]);
     expect(w.faults).toEqual([]);
     world.dendro('diff', 't1.perf', 't2.perf', '--view', 'stack-chart', '-o', 'chart.html');

@@ -217,7 +217,7 @@ describe('diffs', () => {
         parent: [-1, 0, 0],
         function: [0, 1, 2],
         baseSelf: [0, 100, 100],
-        newSelf: [0, 150, 150],
+        headSelf: [0, 150, 150],
         significant: [0, 1, 0],
         noisePerValue: [1, 1],
         functions: ['a', 'b', 'c'].map(name => ({ function: name, file: '', module: '', language: '', kind: '' })),

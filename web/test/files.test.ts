@@ -17,19 +17,19 @@ test('a request about a dropped file is sent with the file', async () => {
   expect(await http.get('runs', { file: 'a.folded' })).toEqual({ rows: [] });
   await expect(http.get('tree', { file: 'gone' })).rejects.toThrow('Drop gone');
   keepFile(new File(['main 2\n'], 'b.folded'));
-  const both = { 'base-file': 'a.folded', 'new-file': 'b.folded' };
+  const both = { 'base-file': 'a.folded', 'head-file': 'b.folded' };
   await http.get('diff', { ...both, by: 'share' });
   const [url, form] = asked.pop()!;
   expect(url).toBe('/api/v1/view/diff?by=share');
-  expect(['base', 'new'].map(side => ((form as FormData).get(side) as File).name)).toEqual(['a.folded', 'b.folded']);
+  expect(['base', 'head'].map(side => ((form as FormData).get(side) as File).name)).toEqual(['a.folded', 'b.folded']);
   expect(await http.get('runs', both)).toEqual({ rows: [] });
   await http.written({ ...both, format: 'html' });
   expect(asked.pop()![0]).toBe('/api/v1/view/diff?format=html');
-  await expect(http.get('diff', { ...both, 'new-file': 'gone' })).rejects.toThrow('gone');
-  await http.get('diff', { 'new-file': 'b.folded', 'base-run': 'r1' });
+  await expect(http.get('diff', { ...both, 'head-file': 'gone' })).rejects.toThrow('gone');
+  await http.get('diff', { 'head-file': 'b.folded', 'base-run': 'r1' });
   const [mixed, one] = asked.pop()!;
   expect(mixed).toBe('/api/v1/view/diff?base-run=r1');
-  expect([...(one as FormData).keys()]).toEqual(['new']);
+  expect([...(one as FormData).keys()]).toEqual(['head']);
   vi.unstubAllGlobals();
 });
 

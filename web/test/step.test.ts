@@ -13,8 +13,8 @@ describe('the run before and after', () => {
     expect(by('run=r?', 1)).toBeNull();
   });
   test('of a diff: each side that is one run', () => {
-    expect(by('base-run=r1&new-run=r3', 1)).toEqual({ 'base-run': 'r2', 'new-run': 'r4', last: null });
-    expect(by('base-run=r1&base-run=r2&new-run=r3', 1)).toEqual({ 'new-run': 'r4', last: null });
-    expect(by('base-run=r1&new-run=r3', -1)).toBeNull();
+    expect(by('base-run=r1&head-run=r3', 1)).toEqual({ 'base-run': 'r2', 'head-run': 'r4', last: null });
+    expect(by('base-run=r1&base-run=r2&head-run=r3', 1)).toEqual({ 'head-run': 'r4', last: null });
+    expect(by('base-run=r1&head-run=r3', -1)).toBeNull();
   });
 });

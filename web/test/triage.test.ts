@@ -9,7 +9,7 @@ import { diffLink, issueText, reproduction } from '../src/ui/Evidence';
 import { fitting } from '../src/ui/Table';
 
 const change = (c: Partial<Change>): Change => ({
-  id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, share: 0.1, before: 0.1 }, score: 9, status: 'confirmed',
+  id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, share: 0.1, base: 0.1 }, score: 9, status: 'confirmed',
   since: { run: 'r1' }, fails: false, also: [], ...c,
 });
 
@@ -57,8 +57,8 @@ describe('triage', () => {
 
 describe('the diff of a change', () => {
   it('has the sides of the finding, against the history only where shares were compared', () => {
-    const sides = { before: ['r1', 'r2'], after: ['r3'] };
-    expect(diffLink(change({ path: ['main', 'f'], sides }))).toMatch(/^.diff.benchmark=b.type=cpu.base-run=r1.base-run=r2.new-run=r3.sel=p.main;f$/);
+    const sides = { base: ['r1', 'r2'], head: ['r3'] };
+    expect(diffLink(change({ path: ['main', 'f'], sides }))).toMatch(/^.diff.benchmark=b.type=cpu.base-run=r1.base-run=r2.head-run=r3.sel=p.main;f$/);
     expect(diffLink(change({ sides: { ...sides, against: 'history' } }))).toContain('against=history');
     expect(diffLink(change({}))).toBeUndefined();
   });

@@ -309,16 +309,16 @@ func (s *surfaces) histories(change func(string, *regression.Finding), state fun
 func (s *surfaces) diff(f *regression.Finding) {
 	t := s.t
 	args := []string{"--benchmark", f.Benchmark, "--type", f.Type, "--view", "functions", "--rows", "0", "--min-percent", "0"}
-	for _, run := range f.Sides.Before {
+	for _, run := range f.Sides.Base {
 		args = append(args, "--base-run", run)
 	}
-	for _, run := range f.Sides.After {
+	for _, run := range f.Sides.Head {
 		args = append(args, "--head-run", run)
 	}
 	if f.Sides.Against != "" {
 		args = append(args, "--against", f.Sides.Against)
 	}
-	type amounts struct{ Base, New, Delta float64 }
+	type amounts struct{ Base, Head, Delta float64 }
 	doc := decodeAs[struct {
 		RootTotal amounts
 		Rows      []struct {
@@ -334,7 +334,7 @@ func (s *surfaces) diff(f *regression.Finding) {
 		}
 	}
 	head, _, _ := strings.Cut(s.print(append([]string{"diff"}, args...)...), "\n")
-	relative := words.SignedPercent(doc.RootTotal.New/doc.RootTotal.Base - 1)
+	relative := words.SignedPercent(doc.RootTotal.Head/doc.RootTotal.Base - 1)
 	if !strings.Contains(head, relative) {
 		t.Errorf("the head line of the diff is %q; its document has %s", head, relative)
 	}

@@ -53,7 +53,7 @@ func (e *env) completeFlags(c *cobra.Command) {
 		}
 	}
 	for _, parameter := range []string{"group", "benchmark", "branch", "machine", "run", "profile"} {
-		for _, flag := range []string{parameter, "base-" + parameter, "new-" + parameter} {
+		for _, flag := range []string{parameter, "base-" + parameter, "head-" + parameter} {
 			if c.Flags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, fromStore(parameter))
 			}

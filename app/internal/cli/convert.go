@@ -28,7 +28,7 @@ func newConvert(e *env) *cobra.Command {
 Times, threads, labels and all value types are kept if the format can hold them.
 
 A format that can hold only one value type (folded) gets the file's default type, or
---type. A comparison of two profiles (value types base and new) becomes folded text
+--type. A comparison of two profiles (value types base and head) becomes folded text
 with two counts per line.`,
 		Example: `  dendro convert recording.jfr -o recording.pb.gz
   perf script | dendro convert -o cpu.speedscope.json

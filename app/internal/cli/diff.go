@@ -29,7 +29,7 @@ func newDiff(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff [flags] [BASE HEAD]",
 		Short: "Compare two profiles, or two sets of profiles",
-		Long: `Merge the call trees of two sides, base and head, and print base, new, delta and
+		Long: `Merge the call trees of two sides, base and head, and print base, head, delta and
 relative change of every call path on either side. Functions on one side only are
 marked new or vanished. A side is one or more files, or runs of the store: --base and
 --head name them as in check, by a branch, a commit, a run or key=value; flags such as
@@ -69,8 +69,6 @@ and the run.`,
 	}
 	flags := addRequest(c, &o.DiffRequest)
 	o.fileFlags.addFlags(c)
-	c.Flags().StringArrayVar(&o.Sides.Head, "new", nil, "the same as --head")
-	c.Flags().Lookup("new").Hidden = true
 	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(o.out.format)
@@ -98,8 +96,8 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) (err error
 	}
 	o.Sides = trees.Named{}
 	for i := range files {
-		if len(files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+
-			len(o.New.Branches) > 0 {
+		if len(files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.Head.Runs)+len(o.Head.Commits)+
+			len(o.Head.Branches) > 0 {
 			return usagef("both sides must be files: give BASE HEAD, or --base and --head")
 		}
 		if o.Inputs[i], err = o.fileFlags.read(ctx, e, files[i]); err != nil {

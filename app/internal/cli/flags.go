@@ -39,7 +39,7 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 		if p.IsBool() {
 			f.NoOptDefVal = "true"
 		}
-		f.Annotations, f.Hidden = map[string][]string{group: {p.Group}}, p.Hidden
+		f.Annotations = map[string][]string{group: {p.Group}}
 		if len(p.Choices) > 0 {
 			_ = c.RegisterFlagCompletionFunc(p.Name, cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}

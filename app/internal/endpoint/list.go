@@ -51,7 +51,7 @@ var (
 	Tree    = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *trees.TreeRequest) *trees.TreeRequest { return r })
 	Flame   = tree("flame", "/api/v1/flame", "The flame graph of the selection.",
 		func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
-	Diff = viewed(about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
+	Diff = viewed(about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and head-…, or last=n against the runs before.", Diffs...),
 		ofStore, trees.DiffView, func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits })
 	Find = viewed(about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
 		ofStore, trees.FindView, func(l *Local, r *trees.FindRequest) { r.Limits = l.Limits })

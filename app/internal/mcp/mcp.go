@@ -69,7 +69,7 @@ func Of(st store.Store) SQL {
 
 const instructions = `Dendro keeps profiles of benchmarks and services as call trees. Start with "overview" or "runs".
 Select with benchmark, group, branch, commit, run, since, until, last. "top" and "tree" show where time goes, "diff" compares
-two sets of runs (base-… and new-…, or last), "regressions" finds what became slower with its cause, "report" gives the
+two sets of runs (base-… and head-…, or last), "regressions" finds what became slower with its cause, "report" gives the
 evidence. Trace profiling: "tasks", "task", "task_segments", "task_analysis". Self is the time in a function alone, total
 includes its callees. Percentages are shares of the selected program.`
 
@@ -147,9 +147,6 @@ type formatRequest struct {
 func schema(request any) map[string]any {
 	properties := map[string]any{}
 	for _, p := range parametersOf(request, new(formatRequest)) {
-		if p.Hidden {
-			continue
-		}
 		value := map[string]any{"type": p.JSONType()}
 		if len(p.Choices) > 0 {
 			value["enum"] = p.Choices

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,9 +84,6 @@ func TestTools(t *testing.T) {
 		names = append(names, tool.Name)
 		if tool.Description == "" || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%s: %q, read-only: %v", tool.Name, tool.Description, tool.Annotations.ReadOnlyHint)
-		}
-		if properties, _ := json.Marshal(tool.InputSchema); bytes.Contains(properties, []byte(`"new-run"`)) {
-			t.Errorf("%s lists the earlier names of parameters: %s", tool.Name, properties)
 		}
 		for _, format := range []string{"text", "json"} {
 			arguments := map[string]any{"format": format}

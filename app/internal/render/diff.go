@@ -56,12 +56,12 @@ func relative(c trees.Change, p diff.Presence) string {
 // summary writes what is compared.
 func summary(w io.Writer, h *trees.DiffHead) {
 	profiles := ""
-	if h.Profiles != (trees.Counts{Base: 1, New: 1}) {
-		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.New)
+	if h.Profiles != (trees.Counts{Base: 1, Head: 1}) {
+		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.Head)
 	}
 	if h.Unit == "share" {
 		whole := func(i int) string { return document.Number{Float: h.Whole[i], Divided: true}.Amount(h.Measured) }
-		fmt.Fprintf(w, "shares of each side: base %s, new %s%s\n", whole(0), whole(1), profiles)
+		fmt.Fprintf(w, "shares of each side: base %s, head %s%s\n", whole(0), whole(1), profiles)
 	} else {
 		per := ""
 		if text := h.Per(); text != "" {
@@ -71,7 +71,7 @@ func summary(w io.Writer, h *trees.DiffHead) {
 		if text := relative(t, diff.OnBoth); text != "" {
 			change = " (" + text + ")"
 		}
-		fmt.Fprintf(w, "base %s, new %s: %s%s%s%s\n", value(t.Base, h.Unit), value(t.New, h.Unit), signedValue(t.Delta, h.Unit), change, per,
+		fmt.Fprintf(w, "base %s, head %s: %s%s%s%s\n", value(t.Base, h.Unit), value(t.Head, h.Unit), signedValue(t.Delta, h.Unit), change, per,
 			profiles)
 	}
 	for _, note := range h.Notes {
@@ -83,7 +83,7 @@ func summary(w io.Writer, h *trees.DiffHead) {
 func diffList(o *Output) *table.List { return table.NewList(o, 10, 10, 10, 9, 10) }
 
 func heading(w *table.List) {
-	w.Row(table.Plain, []string{"base", "new", "delta", "relative", "self"}, "", "function", "")
+	w.Row(table.Plain, []string{"base", "head", "delta", "relative", "self"}, "", "function", "")
 }
 
 // line writes one node or function and reports whether its change is within noise.
@@ -112,7 +112,7 @@ func line(w *table.List, r *trees.DiffRow, unit string) (noise bool) {
 	case delta > 0:
 		tint = table.Red
 	}
-	w.Row(tint, []string{side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf},
+	w.Row(tint, []string{side(r.Total.Base), side(r.Total.Head), signedValue(r.Total.Delta, unit), change, deltaSelf},
 		indent(r.Depth), r.Function, renamed)
 	return noise
 }
@@ -173,7 +173,7 @@ func Band(o *Output, r *trees.BandResult, limit int) error {
 // DiffNode writes one call node of a diff.
 func DiffNode(o *Output, r *trees.DiffNodeResult) error {
 	w := diffList(o)
-	summary(w, &r.Head)
+	summary(w, &r.Heading)
 	heading(w)
 	row := r.DiffRow
 	row.Depth = 0

@@ -64,8 +64,8 @@ func checkConservation(t *testing.T, p *Pair, b *regression.Benchmark, runs []st
 		if d := f.Delta.Time; d != nil && d.Value != 0 {
 			errors += math.Pow((d.High-d.Low)/2*f.Delta.Share/d.Value, 2)
 		}
-		if f.Delta.Before > 1+1e-9 {
-			t.Errorf("%s, %v: %s was %.3f of the program before", p.Name, runs, f.Function, f.Delta.Before)
+		if f.Delta.Base > 1+1e-9 {
+			t.Errorf("%s, %v: %s was %.3f of the program before", p.Name, runs, f.Function, f.Delta.Base)
 		}
 		if f.Kind.Costs() && f.Headline != nil {
 			rise := riseOf(t, p, b, f.Headline.Function)

@@ -46,7 +46,7 @@ export interface Outcome {
   more?: number;
   branch?: string;
   tested?: number;
-  before?: number;
+  baseRuns?: number;
 }
 
 export interface Overview {
@@ -113,7 +113,7 @@ export interface Finding {
   /** The change in the user's own code; absent if the finding has no place. */
   headline?: { function: string; calls?: string; file?: string; line?: number; call?: number; new?: boolean; own: boolean };
   parts?: { function: string; caller?: string; path: string[]; delta: number; score: number }[];
-  delta: { samples: number; share: number; before: number; time?: { value: number; low: number; high: number; unit: string } };
+  delta: { samples: number; share: number; base: number; time?: { value: number; low: number; high: number; unit: string } };
   score: number;
   status: 'confirmed' | 'suspect' | 'transient' | 'ended';
   /** The life of a change; absent of a comparison of two sides. */
@@ -129,8 +129,8 @@ export interface Finding {
 
 /** Runs, or releases of a service: values of a label. */
 export interface Sides {
-  before: string[];
-  after: string[];
+  base: string[];
+  head: string[];
   against?: string;
   service?: string;
   label?: string;

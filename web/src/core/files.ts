@@ -25,7 +25,7 @@ export interface FileRequest {
   names: string[];
 }
 
-/** The request for files, if the parameters name some: file, or base-file and new-file. A side without one is of the store. */
+/** The request for files, if the parameters name some: file, or base-file and head-file. A side without one is of the store. */
 export function requestOf(path: string, params: URLSearchParams): FileRequest | null {
   const p = new URLSearchParams(params);
   const name = p.get('file');
@@ -39,7 +39,7 @@ export function requestOf(path: string, params: URLSearchParams): FileRequest | 
   const form = new FormData();
   const names: string[] = [];
   let whole = true;
-  for (const side of ['base', 'new'] as const) {
+  for (const side of ['base', 'head'] as const) {
     const of = p.get(`${side}-file`);
     if (of === null) continue;
     p.delete(`${side}-file`);

@@ -1,4 +1,4 @@
-// Call trees and diffs: values over a table. A tree has one side, a diff two (base, new).
+// Call trees and diffs: values over a table. A tree has one side, a diff two (base, head).
 import { type Category, type Func, layout, none, packageLength, type Rows, type Table } from './table';
 
 /** A function, as the API describes those of an answer in columns. */
@@ -21,7 +21,7 @@ export const readFunctions = (list: readonly WireFunction[]): Func[] =>
 
 /** A tree or a diff in columns, as the API answers form=columns. */
 export interface Wire {
-  profiles: number | { base: number; new: number };
+  profiles: number | { base: number; head: number };
   type: string;
   unit: string;
   by?: string;
@@ -34,7 +34,7 @@ export interface Wire {
     function: number[];
     self?: number[];
     baseSelf?: number[];
-    newSelf?: number[];
+    headSelf?: number[];
     category?: number[];
     categories?: Category[];
     noisePerValue?: [number, number];
@@ -168,7 +168,7 @@ export function decode(w: Wire): Tree {
     functions,
     categories: c.categories ?? [],
   };
-  const values = [c.self, c.baseSelf, c.newSelf].filter(v => v !== undefined).map(v => new Float64Array(v));
+  const values = [c.self, c.baseSelf, c.headSelf].filter(v => v !== undefined).map(v => new Float64Array(v));
   return gather(rows, values, null, w.unit, c.noisePerValue ?? [0, 0], c.significant);
 }
 

@@ -20,9 +20,9 @@ export function dataParams(params: URLSearchParams): URLSearchParams {
 }
 
 /** The parameters that select profiles, without those that shape a view of them. */
-export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'): URLSearchParams {
+export function selectionParams(params: URLSearchParams, side?: 'base' | 'head'): URLSearchParams {
   const q = new URLSearchParams();
-  if (!side && params.has('base-file') && params.has('new-file')) for (const name of ['base-file', 'new-file']) if (params.has(name)) q.set(name, params.get(name)!);
+  if (!side && params.has('base-file') && params.has('head-file')) for (const name of ['base-file', 'head-file']) if (params.has(name)) q.set(name, params.get(name)!);
   const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last', 'file', 'service', 'labels'];
   for (const name of names) {
     const own = side ? params.getAll(`${side}-${name}`) : [];

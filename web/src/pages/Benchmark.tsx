@@ -235,7 +235,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
           {base && next ? (
             <a
               class="button primary"
-              href={href('diff', { group: s.group, benchmark: s.benchmark, type, 'base-run': base, 'new-run': next })}
+              href={href('diff', { group: s.group, benchmark: s.benchmark, type, 'base-run': base, 'head-run': next })}
             >
               {`Compare ${visible(base)} with ${visible(next)}`}
             </a>

@@ -26,7 +26,7 @@ import { benchmarksText, type Run, runsText } from './Profile';
 /** What values are divided by, in words. */
 const by: Record<string, string> = { operation: 'per operation', profile: 'per profile', share: 'share of each side', value: 'as measured', second: 'per second' };
 
-const sideNames = ['base', 'new'] as const;
+const sideNames = ['base', 'head'] as const;
 /** What the address says of a side. */
 const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file', 'labels', 'type'] as const;
 
@@ -62,7 +62,7 @@ function Selected({ params }: { params: URLSearchParams }) {
 
 /** A diff of two sides or, against the history, of a run and the average of the runs before. */
 interface DiffWire extends Wire {
-  rootTotal?: { base: number; new: number };
+  rootTotal?: { base: number; head: number };
   runs?: string[];
   commits?: string[];
   history?: number;
@@ -79,9 +79,9 @@ function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams;
   const what = benchmarksText(params);
   const name = `${what ? `${what}: ` : ''}${sides[0]} → ${sides[1]}`;
   useTitle(name);
-  const { base, new: now } = rootTotal ?? { base: tree.root[0]!, new: tree.root[1]! };
-  const profiles = wire.profiles as { base: number; new: number } | undefined;
-  const change = tree.change(base, now);
+  const { base, head } = rootTotal ?? { base: tree.root[0]!, head: tree.root[1]! };
+  const profiles = wire.profiles as { base: number; head: number } | undefined;
+  const change = tree.change(base, head);
   const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
   const types = [...new Set((runs.value?.rows ?? []).flatMap(r => r.types ?? []))].sort();
   return (
@@ -89,19 +89,19 @@ function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams;
       <div class="head bar">
         <h1>
           {what && <span class="dim">{what} </span>}
-          <span class="sidemark base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark new">new</span> {sides[1]}
+          <span class="sidemark base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark head">head</span> {sides[1]}
         </h1>
         <span class="sub">
-          {amount(base, wire.unit)} → {amount(now, wire.unit)} {profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
+          {amount(base, wire.unit)} → {amount(head, wire.unit)} {profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
           {profiles && (
             <>
-              , <b class={tone(change)}>{relative(base, now, tree.noise(base, now)) || 'no change'}</b>
-              {change === 0 && base !== now && ' (within noise)'}
+              , <b class={tone(change)}>{relative(base, head, tree.noise(base, head)) || 'no change'}</b>
+              {change === 0 && base !== head && ' (within noise)'}
             </>
           )}{' '}
           · {wire.type}
           {profiles
-            ? `, ${counted(profiles.base, 'profile')} and ${profiles.new}`
+            ? `, ${counted(profiles.base, 'profile')} and ${profiles.head}`
             : `; scaled so that most functions are unchanged; ${counted(significant, 'call path')} outside of the band`}
         </span>
         {pickers}
@@ -172,7 +172,7 @@ export function bandSides(w: DiffWire): [string, string] {
 
 /** Reports whether the newest run is compared, so that the address does not name the sides. */
 const newest = (params: URLSearchParams): boolean =>
-  params.getAll('benchmark').length === 1 && ['last', 'against'].some(n => params.has(n)) && !['base-run', 'new-run'].some(n => params.has(n));
+  params.getAll('benchmark').length === 1 && ['last', 'against'].some(n => params.has(n)) && !['base-run', 'head-run'].some(n => params.has(n));
 
 /** The colours in words. Against the average of runs the colours are gated by their band. */
 function Legend({ history }: { history: number | undefined }) {
@@ -197,18 +197,18 @@ function Legend({ history }: { history: number | undefined }) {
 
 /** Names both sides by their runs and commits. */
 function useSides(params: URLSearchParams, notes: readonly string[], named: boolean): [string, string] {
-  const said = /^base: (.+?); new: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
+  const said = /^base: (.+?); head: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
   const known = named || said !== null || source.value.offline || isPushed(params);
   const ask = (side: (typeof sideNames)[number]) => !known && !params.has(`${side}-file`);
   const base = useAnswer<{ rows: Run[] }>('runs', ask('base') ? selectionParams(params, 'base') : { last: 1 });
-  const now = useAnswer<{ rows: Run[] }>('runs', ask('new') ? selectionParams(params, 'new') : { last: 1 });
+  const head = useAnswer<{ rows: Run[] }>('runs', ask('head') ? selectionParams(params, 'head') : { last: 1 });
   if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
   const text = (a: typeof base, side: (typeof sideNames)[number]) => {
     const range = params.get(`${side}-range`);
     const what = (a.value && ask(side) ? runsText(a.value.rows) : given(params, side)) || side;
     return [visible(params.get(`${side}-type`) ?? ''), what, range && rangeTitle(range)].filter(Boolean).join(', ');
   };
-  return [text(base, 'base'), text(now, 'new')];
+  return [text(base, 'base'), text(head, 'head')];
 }
 
 /** Names a side by what the address says of it. */
@@ -331,7 +331,7 @@ function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
         e.preventDefault();
         const to: Changes = { ...of };
         named.forEach((side, i) => {
-          for (const [name, value] of Object.entries(side ?? {})) to[`${i === 0 ? 'base' : 'new'}-${name}`] = value;
+          for (const [name, value] of Object.entries(side ?? {})) to[`${i === 0 ? 'base' : 'head'}-${name}`] = value;
         });
         go('diff', to);
       }}

@@ -45,7 +45,7 @@ export const benchmarksText = (p: URLSearchParams): string => visible([...p.getA
 function waits(params: URLSearchParams, types: readonly string[]): Item[] {
   const [cpu, wall] = [['cpu', 'wall'], ['cpu-samples', 'wall-samples']].find(pair => pair.every(t => types.includes(t))) ?? [];
   if (!cpu || !wall || params.has('file') || isPushed(params)) return [];
-  const to: Changes = { 'base-type': cpu, 'new-type': wall };
+  const to: Changes = { 'base-type': cpu, 'head-type': wall };
   const selection = selectionParams(params);
   for (const name of selection.keys()) to[name] = selection.getAll(name);
   return [{ label: `${cpu} against ${wall}`, hint: 'what waits', run: () => go('diff', to) }];

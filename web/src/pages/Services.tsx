@@ -284,7 +284,7 @@ function Place({ c }: { c: ReportDocument['changes'][number] }) {
 /** The two newest releases as sides of a diff. */
 function compared(service: PushedService, { name, values }: NonNullable<ReturnType<typeof releases>>): Changes {
   const [before, newest] = values.slice(-2);
-  return { service: service.service, type: service.type, 'base-labels': selectorOf({ [name]: before! }), 'new-labels': selectorOf({ [name]: newest! }) };
+  return { service: service.service, type: service.type, 'base-labels': selectorOf({ [name]: before! }), 'head-labels': selectorOf({ [name]: newest! }) };
 }
 
 /** Links to the diff with the time before, and of the two newest releases. */
@@ -299,7 +299,7 @@ function Comparisons({ service, what }: { service: PushedService; what: Changes 
   return (
     <>
       {hours > 0 && enough && (
-        <a class="button" href={href('diff', { ...whole, 'base-since': `${2 * hours}h`, 'base-until': `${hours}h`, 'new-since': `${hours}h` })}>
+        <a class="button" href={href('diff', { ...whole, 'base-since': `${2 * hours}h`, 'base-until': `${hours}h`, 'head-since': `${hours}h` })}>
           {params.get('since') ? 'Compare with the time before' : 'Compare the last 24 hours with the 24 before'}
         </a>
       )}{' '}

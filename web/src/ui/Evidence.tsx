@@ -33,9 +33,9 @@ export function diffOf(c: Finding): Address | undefined {
   const s = c.sides;
   if (s?.service) {
     const labels = (values: string[]) => selectorOfAny(s.label!, values);
-    return { service: s.service, type: s.pushed!, 'base-labels': labels(s.before), 'new-labels': labels(s.after) };
+    return { service: s.service, type: s.pushed!, 'base-labels': labels(s.base), 'head-labels': labels(s.head) };
   }
-  return s && { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': s.before, 'new-run': s.after, against: s.against ?? '' };
+  return s && { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': s.base, 'head-run': s.head, against: s.against ?? '' };
 }
 
 /** The page of what a change is of: a benchmark, or what a service pushes; with a function, its course over the releases. */
@@ -296,7 +296,7 @@ function Facts({ c }: { c: Change }) {
   if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}`]);
   rows.push([
     'samples',
-    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${percent(c.delta.before)} then`,
+    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${percent(c.delta.base)} then`,
   ]);
   if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn key="f" name={c.caller} />]);
   rows.push([

@@ -30,7 +30,7 @@ export function OutcomeText({ o }: { o: Outcome }) {
       )}
       {!!o.more && `, and ${o.more} more`}
       {o.tested !== undefined && (
-        <small class="dim">{` ${o.tested} against ${o.before ?? 0} ${o.before === 1 ? 'run' : 'runs'}${o.branch ? ` of ${visible(o.branch)}` : ''}`}</small>
+        <small class="dim">{` ${o.tested} against ${o.baseRuns ?? 0} ${o.baseRuns === 1 ? 'run' : 'runs'}${o.branch ? ` of ${visible(o.branch)}` : ''}`}</small>
       )}
     </>
   );

@@ -299,7 +299,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         if (r.is === 'fold') return null;
         if (r.is === 'quiet') return <span class="dim">{visible(r.last ?? '')}</span>;
         const { run, commit: hash, lastGood } = r.c.since;
-        const to = !source.value.offline && lastGood && !r.c.sides?.service && href('diff', { group: r.c.group, benchmark: r.c.benchmark, type: r.c.type, 'base-run': lastGood, 'new-run': run });
+        const to = !source.value.offline && lastGood && !r.c.sides?.service && href('diff', { group: r.c.group, benchmark: r.c.benchmark, type: r.c.type, 'base-run': lastGood, 'head-run': run });
         const text = (
           <>
             {visible(run)} {hash && <code>{commit(hash)}</code>}

@@ -13,7 +13,7 @@ function shown(files: readonly File[]): boolean {
   if (files.length === 0 || files.length > 2 || files.some(f => f.size > limit)) return false;
   const [first, second] = files.map(keepFile);
   if (second === undefined) go('profile', { file: first });
-  else go('diff', { 'base-file': first, 'new-file': second });
+  else go('diff', { 'base-file': first, 'head-file': second });
   return true;
 }
 
@@ -156,7 +156,7 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
               disabled={large.length > 0}
               onClick={() => {
                 dialog.current?.close();
-                go('diff', { 'new-file': keepFile(files[0]!) });
+                go('diff', { 'head-file': keepFile(files[0]!) });
               }}
             >
               Compare with the store…

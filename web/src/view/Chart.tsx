@@ -39,8 +39,8 @@ interface Answer extends Side {
 
 /** The charts of both sides, which begin at 0. */
 interface DiffAnswer {
-  columns: { base: Side['columns']; new: Side['columns'] };
-  threads?: { name: string; base: number; new: number }[];
+  columns: { base: Side['columns']; head: Side['columns'] };
+  threads?: { name: string; base: number; head: number }[];
 }
 
 const mostThreads = 8;
@@ -128,7 +128,7 @@ export function DiffChart({ params }: { params: URLSearchParams }) {
         {answer => {
           const chosen = params.getAll('thread');
           const threads = (answer.threads ?? []).filter(t => chosen.length === 0 || chosen.includes(t.name));
-          const both = threads.filter(t => t.base > 0 && t.new > 0);
+          const both = threads.filter(t => t.base > 0 && t.head > 0);
           const range = rangeOf(answer);
           const unit = unitOf(params);
           if (both.length < 2) return <Pair title={visible(both[0]?.name ?? '')} answer={answer} range={range} unit={unit} />;
@@ -173,7 +173,7 @@ function Pair({ title, thread, answer, range, unit }: { title: string; thread?: 
   );
 }
 
-const sides = ['base', 'new'] as const;
+const sides = ['base', 'head'] as const;
 
 /** The time that both sides of a diff take. */
 function rangeOf(answer: DiffAnswer): [number, number] {
@@ -216,9 +216,9 @@ export function choose(range: string): void {
     update({ range }, true);
     return;
   }
-  const sides: Changes = { 'base-range': base, 'new-range': range };
+  const sides: Changes = { 'base-range': base, 'head-range': range };
   for (const [name, value] of selectionParams(params)) {
-    if (name === 'file') Object.assign(sides, { 'base-file': value, 'new-file': value });
+    if (name === 'file') Object.assign(sides, { 'base-file': value, 'head-file': value });
     else sides[name] = params.getAll(name);
   }
   for (const name of ['type', 'thread']) if (params.has(name)) sides[name] = params.getAll(name);

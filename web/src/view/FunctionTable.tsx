@@ -54,9 +54,9 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
       self: r => (t.isDiff ? delta(r.self) : r.self[0]!),
       total: r => (t.isDiff ? delta(r.total) : r.total[0]!),
       baseTotal: r => r.total[0]!,
-      newTotal: r => r.total[last]!,
+      headTotal: r => r.total[last]!,
       baseSelf: r => r.self[0]!,
-      newSelf: r => r.self[last]!,
+      headSelf: r => r.self[last]!,
       relative: r => (r.total[0] ? delta(r.total) / Math.abs(r.total[0]!) : Number.MAX_VALUE * Math.sign(delta(r.total))),
     };
     if (sort.id === 'rank') kept.sort((a, b) => groupOf(t, a) - groupOf(t, b) || t.order(a.total, b.total));
@@ -148,11 +148,11 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
           name,
           { ...state, optional: 1 },
           { ...number('baseTotal', 'Base total', r => value(r.total[0]!)), optional: 3 },
-          { ...number('newTotal', 'New total', r => value(r.total[1]!)), optional: 3 },
+          { ...number('headTotal', 'Head total', r => value(r.total[1]!)), optional: 3 },
           difference('total', 'Δ total', r => r.total),
           { ...relativeColumn, optional: 2 },
           { ...number('baseSelf', 'Base self', r => value(r.self[0]!)), optional: 4 },
-          { ...number('newSelf', 'New self', r => value(r.self[1]!)), optional: 4 },
+          { ...number('headSelf', 'Head self', r => value(r.self[1]!)), optional: 4 },
           difference('self', 'Δ self', r => r.self),
         ];
   else

@@ -132,7 +132,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
   );
 }
 
-/** The self values below a node by category, of the new side. */
+/** The self values below a node by category, of the head side. */
 function categoriesBelow(t: Tree, nodes: Nodes, node: number): { name: string; share: number }[] {
   const { category, categories, end } = t.table;
   if (!category || nodes.inverted || node === none || node >= t.table.n) return [];

@@ -133,7 +133,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
           },
         },
         { ...number('base', 'Base total', n => value(nodes.total(n, 0))), optional: 3 },
-        { ...number('new', 'New total', n => value(nodes.total(n, 1))), optional: 3 },
+        { ...number('head', 'Head total', n => value(nodes.total(n, 1))), optional: 3 },
         difference('total', 'Δ total', (n, s) => nodes.total(n, s)),
         { ...number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1), t.noise(nodes.total(n, 0), nodes.total(n, 1))) || '–'), optional: 2 },
         difference('self', 'Δ self', (n, s) => nodes.self(n, s)),

@@ -98,7 +98,7 @@ export function Numbers({
       <table>
         <thead>
           <tr>
-            {['', 'base', 'new', 'delta', 'relative'].map(h => (
+            {['', 'base', 'head', 'delta', 'relative'].map(h => (
               <th key={h} scope="col">
                 {h || <span class="hidden">Value</span>}
               </th>
@@ -135,7 +135,7 @@ function verdictText(t: Tree, base: number, now: number, outside?: boolean): str
     case 'within noise':
       return `within sampling noise${range}`;
     case 'new':
-      return `new: only in the new side${range}`;
+      return `new: only on the head side${range}`;
     case 'vanished':
       return `vanished: only in the base${range}`;
   }

@@ -7,8 +7,8 @@ import { useKeys } from '../ui/Keys';
 /** Returns the parameters of a page whose runs are one earlier (by -1) or later; null if there is no such run. */
 export function stepped(params: URLSearchParams, runs: readonly string[], by: number): Changes | null {
   const changes: Changes = {};
-  const diff = params.has('new-run') || params.has('base-run');
-  for (const name of diff ? ['base-run', 'new-run'] : ['run']) {
+  const diff = params.has('head-run') || params.has('base-run');
+  for (const name of diff ? ['base-run', 'head-run'] : ['run']) {
     const given = params.getAll(name);
     if (given.length > 1) continue; // a side of several runs stays
     const at = given.length === 1 ? runs.indexOf(given[0]!) : diff ? -1 : runs.length - 1;

@@ -76,10 +76,10 @@ func TestListings(t *testing.T) {
 // columns is a tree as it is answered.
 type columns struct {
 	Columns struct {
-		Parent, Depth, Function, Self, Total   []int64
-		BaseSelf, NewSelf, BaseTotal, NewTotal []int64
-		Noise                                  []float64
-		Functions                              []query.Function
+		Parent, Depth, Function, Self, Total     []int64
+		BaseSelf, HeadSelf, BaseTotal, HeadTotal []int64
+		Noise                                    []float64
+		Functions                                []query.Function
 	}
 	Notes   []string
 	Omitted query.Omitted
@@ -195,7 +195,7 @@ func TestFunctions(t *testing.T) {
 	}
 	var g trees.GrowthResult
 	l.get("/api/v1/functions?group=shop&last=1&sort=diff", &g)
-	if len(g.Rows) != 4 || g.Rows[0].Function != "parse" || math.Abs(g.Rows[0].Now-9./13) > 1e-12 || g.Rows[0].Before != 0.6 {
+	if len(g.Rows) != 4 || g.Rows[0].Function != "parse" || math.Abs(g.Rows[0].Head-9./13) > 1e-12 || g.Rows[0].Base != 0.6 {
 		t.Errorf("functions now and before: %+v", g)
 	}
 }
@@ -226,17 +226,17 @@ func TestFind(t *testing.T) {
 func TestDiff(t *testing.T) {
 	l := newLab(t)
 	l.put()
-	for _, target := range []string{"?group=shop&last=1", "?group=shop&base-run=r1&new-run=r2"} {
+	for _, target := range []string{"?group=shop&last=1", "?group=shop&base-run=r1&head-run=r2"} {
 		var c columns
 		l.get("/api/v1/diff"+target+"&form=columns", &c)
-		if n := len(c.Columns.Noise); n != 4 || c.Columns.BaseTotal[0] != 10 || c.Columns.NewTotal[0] != 13 {
+		if n := len(c.Columns.Noise); n != 4 || c.Columns.BaseTotal[0] != 10 || c.Columns.HeadTotal[0] != 13 {
 			t.Errorf("diff %s: %+v", target, c.Columns)
 		}
 	}
 	for _, bad := range []string{"", "?base-run=r1"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff"+bad, nil)), 400, "bad-request")
 	}
-	for _, none := range []string{"group=shop&base-run=r1&new-run=r9", "group=lab&last=1", "group=shop&last=2"} {
+	for _, none := range []string{"group=shop&base-run=r1&head-run=r9", "group=lab&last=1", "group=shop&last=2"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff?"+none, nil)), 404, "nothing-selected")
 	}
 }
@@ -256,7 +256,7 @@ func TestOneSpelling(t *testing.T) {
 	}
 	var c columns
 	l.get("/api/v1/diff?last=1&form=columns", &c)
-	if len(c.Columns.NewTotal) != 1 || c.Columns.BaseTotal[0] != 3 || c.Columns.NewTotal[0] != 5 {
+	if len(c.Columns.HeadTotal) != 1 || c.Columns.BaseTotal[0] != 3 || c.Columns.HeadTotal[0] != 5 {
 		t.Errorf("compared with what was before: %+v", c.Columns)
 	}
 	var runs query.RunsResult

@@ -64,8 +64,8 @@ func (a *api) description() ([]byte, error) {
 	binary := map[string]any{"type": "string", "format": "binary"}
 	describe("POST", "/api/v1/view", uploaded(schemas, "view", "A view of the file in the body, which is not stored.", new(viewRequest),
 		endpoint.Trees, "application/octet-stream", binary))
-	describe("POST", "/api/v1/view/diff", uploaded(schemas, "viewDiff", "The diff of the files base and new of a form, which are not stored; a side without a file is of the store: the selection, narrowed by the parameters of that side.", new(viewDiffRequest), endpoint.Diffs,
-		"multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "new": binary}}))
+	describe("POST", "/api/v1/view/diff", uploaded(schemas, "viewDiff", "The diff of the files base and head of a form, which are not stored; a side without a file is of the store: the selection, narrowed by the parameters of that side.", new(viewDiffRequest), endpoint.Diffs,
+		"multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "head": binary}}))
 	profiles := map[string]any{transfer.ContentType: map[string]any{"schema": binary}}
 	describe("POST", transfer.Put, described("putProfiles", "streams", "Store profiles of another Dendro.", nil, profiles))
 	paths[transfer.Put].(map[string]any)["post"].(map[string]any)["requestBody"] = map[string]any{"required": true, "content": profiles}

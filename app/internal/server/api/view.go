@@ -83,7 +83,7 @@ type viewDiffRequest struct {
 	Format string `param:"format" arg:"name" choices:",html" default:"" help:"html: answer with an offline page" group:"Output"`
 }
 
-// viewDiff answers a DiffRequest of the parts base and new of a form; without one of them that
+// viewDiff answers a DiffRequest of the parts base and head of a form; without one of them that
 // side is of the store.
 func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	var request viewDiffRequest
@@ -107,9 +107,9 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return mistakef("the form: %w", err)
 		}
-		side := slices.Index([]string{"base", "new"}, part.FormName())
+		side := slices.Index([]string{"base", "head"}, part.FormName())
 		if side < 0 {
-			return mistakef("the form has a part %q: send the files as base and new", part.FormName())
+			return mistakef("the form has a part %q: send the files as base and head", part.FormName())
 		}
 		list, err := a.inputs(r.Context(), part.FileName(), part, names)
 		if err != nil {
@@ -118,7 +118,7 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 		request.Inputs[side] = append(request.Inputs[side], list...)
 	}
 	if len(request.Inputs[0])+len(request.Inputs[1]) == 0 {
-		return mistakef("the form lacks a file: send base, new or both")
+		return mistakef("the form lacks a file: send base, head or both")
 	}
 	request.Limits = a.Limits
 	if request.Format == "html" {

@@ -68,7 +68,7 @@ func TestViewDiff(t *testing.T) {
 		r.Header.Set("Content-Type", form.FormDataContentType())
 		return l.serve(r)
 	}
-	base, now := [2]string{"base", "main;a 3\nmain;b 1\n"}, [2]string{"new", "main;a 5\n"}
+	base, now := [2]string{"base", "main;a 3\nmain;b 1\n"}, [2]string{"head", "main;a 5\n"}
 	timed := func(side string, thread string) [2]string {
 		return [2]string{side, fmt.Sprintf("%[1]s 1 1.000: 1 cpu:\n\t0 a (x)\n\n%[1]s 1 1.010: 1 cpu:\n\t0 b (x)\n\nother 2 1.010: 1 cpu:\n\t0 c (x)\n\n", thread)}
 	}
@@ -78,25 +78,25 @@ func TestViewDiff(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"/api/v1/view/diff", [][2]string{base, now}, 200, `"rootTotal":{"base":4,"new":5,"delta":1,"relative":0.25}`},
+		{"/api/v1/view/diff", [][2]string{base, now}, 200, `"rootTotal":{"base":4,"head":5,"delta":1,"relative":0.25}`},
 		{"/api/v1/view/diff?form=columns&by=share", [][2]string{base, now}, 200, `"baseTotal":[`},
 		{"/api/v1/view/diff?format=html", [][2]string{base, now}, 200, `id="dendro-data">`},
-		{"/api/v1/view/diff?view=stack-chart&form=columns", [][2]string{timed("base", "w"), timed("new", "v")}, 200,
-			`"threads":[{"name":"w","base":2,"new":0},{"name":"other","base":1,"new":1},{"name":"v","base":0,"new":2}],"columns":{"base":{"depth":[`},
-		{"/api/v1/view/diff?view=stack-chart&format=html", [][2]string{timed("base", "w"), timed("new", "w")}, 200, `id="dendro-data">`},
+		{"/api/v1/view/diff?view=stack-chart&form=columns", [][2]string{timed("base", "w"), timed("head", "v")}, 200,
+			`"threads":[{"name":"w","base":2,"head":0},{"name":"other","base":1,"head":1},{"name":"v","base":0,"head":2}],"columns":{"base":{"depth":[`},
+		{"/api/v1/view/diff?view=stack-chart&format=html", [][2]string{timed("base", "w"), timed("head", "w")}, 200, `id="dendro-data">`},
 		{"/api/v1/view/diff", nil, 400, "lacks a file"},
 		// A file against a part of the store, on either side.
-		{"/api/v1/view/diff?benchmark=checkout&new-run=r1", [][2]string{base}, 200, `"rootTotal":{"base":4,"new":10,"delta":6,"relative":1.5}`},
-		{"/api/v1/view/diff?benchmark=checkout&base-run=r2", [][2]string{{"new", "main;load 4\n"}}, 200, `"rootTotal":{"base":13,"new":4,`},
-		{"/api/v1/view/diff?benchmark=checkout&by=value", [][2]string{base}, 200, `"rootTotal":{"base":4,"new":23,`},
-		{"/api/v1/view/diff?benchmark=checkout&new-run=r1&format=html", [][2]string{base}, 200, `id="dendro-data">`},
+		{"/api/v1/view/diff?benchmark=checkout&head-run=r1", [][2]string{base}, 200, `"rootTotal":{"base":4,"head":10,"delta":6,"relative":1.5}`},
+		{"/api/v1/view/diff?benchmark=checkout&base-run=r2", [][2]string{{"head", "main;load 4\n"}}, 200, `"rootTotal":{"base":13,"head":4,`},
+		{"/api/v1/view/diff?benchmark=checkout&by=value", [][2]string{base}, 200, `"rootTotal":{"base":4,"head":23,`},
+		{"/api/v1/view/diff?benchmark=checkout&head-run=r1&format=html", [][2]string{base}, 200, `id="dendro-data">`},
 		{"/api/v1/view/diff?benchmark=nosuch", [][2]string{base}, 404, "nosuch"},
 		// Two ranges of one recording: a in the first 10 ms, b and c after it.
-		{"/api/v1/view/diff?base-range=0..5&new-range=5..20", [][2]string{timed("base", "w"), timed("new", "w")}, 200,
-			`"rootTotal":{"base":1,"new":2,`},
-		{"/api/v1/view/diff?base-range=5..0", [][2]string{timed("base", "w"), timed("new", "w")}, 400, "range"},
-		{"/api/v1/view/diff", [][2]string{{"old", ""}}, 400, "base and new"},
-		{"/api/v1/view/diff", [][2]string{base, {"new", "\x00\x01"}}, 422, "unreadable-profile"},
+		{"/api/v1/view/diff?base-range=0..5&head-range=5..20", [][2]string{timed("base", "w"), timed("head", "w")}, 200,
+			`"rootTotal":{"base":1,"head":2,`},
+		{"/api/v1/view/diff?base-range=5..0", [][2]string{timed("base", "w"), timed("head", "w")}, 400, "range"},
+		{"/api/v1/view/diff", [][2]string{{"old", ""}}, 400, "base and head"},
+		{"/api/v1/view/diff", [][2]string{base, {"head", "\x00\x01"}}, 422, "unreadable-profile"},
 	} {
 		if w := post(x.target, x.parts...); w.Code != x.code || !strings.Contains(w.Body.String(), x.want) {
 			t.Errorf("%s %v: %d %.300s", x.target, x.parts, w.Code, w.Body)

@@ -159,7 +159,7 @@ func TestDiffOfRandomTrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := fold(d.Table, 0, columns{d.Base.Self, d.Base.Total}, columns{d.New.Self, d.New.Total})
+		f, err := fold(d.Table, 0, columns{d.Base.Self, d.Base.Total}, columns{d.Head.Self, d.Head.Total})
 		if err != nil {
 			t.Fatal(err)
 		}

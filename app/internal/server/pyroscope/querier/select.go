@@ -267,7 +267,7 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 		return nil, err
 	}
 	nodes := max(nodesOr(requests[0].nodes, defaultNodes), nodesOr(requests[1].nodes, defaultNodes))
-	tree, err := fold(d.Table, nodes, columns{d.Base.Self, d.Base.Total}, columns{d.New.Self, d.New.Total})
+	tree, err := fold(d.Table, nodes, columns{d.Base.Self, d.Base.Total}, columns{d.Head.Self, d.Head.Total})
 	if err != nil {
 		return nil, err
 	}
