@@ -188,9 +188,9 @@ func bandColumns(w *document.Writer, c *average.Comparison, what average.Statist
 		return func(i int) document.Number { return document.Fraction(float64(of[i])/operations, base.Type.Scale) }
 	}
 	w.Derived("baseTotal", n, values(base.Total))
-	w.Derived("newTotal", n, values(run.Total))
+	w.Derived("headTotal", n, values(run.Total))
 	w.Numbers("baseSelf", n, values(base.Self))
-	w.Numbers("newSelf", n, values(run.Self))
+	w.Numbers("headSelf", n, values(run.Self))
 	noise := c.NoisePerValue()
 	w.Array("noisePerValue", 2, func(side int) any { return noise[side] / math.Pow10(c.Band.Type.Scale) / operations })
 	functions.write(w)
