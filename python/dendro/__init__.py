@@ -142,7 +142,7 @@ class Store:
 
 # The columns of findings that all have.
 _FINDING = ["id", "kind", "benchmark", "type", "function", "path", "paths", "parts", "score", "status", "ruledOut",
-            "delta_samples", "delta_share", "delta_before", "delta_gross", "since_run"]
+            "delta_samples", "delta_share", "delta_base", "delta_gross", "since_run"]
 
 
 # The columns of other tables that may be empty.

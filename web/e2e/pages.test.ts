@@ -239,7 +239,7 @@ describe.skipIf(missing)('pages', () => {
         await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
         await w.settled();
         await w.page.getByText('matchRule').first().waitFor();
-        expect(await w.page.locator('h1').innerText()).toMatch(/base 16 runs, run-001 … run-016\s*→\s*new\s*run-017, run-018/);
+        expect(await w.page.locator('h1').innerText()).toMatch(/base 16 runs, run-001 … run-016\s*→\s*head\s*run-017, run-018/);
         expect(await w.page.locator('.legend').first().innerText()).toContain('sampling noise');
         await w.page.goBack();
         await w.page.getByRole('heading', { name: 'How it was compared' }).waitFor();

@@ -89,7 +89,7 @@ function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams;
       <div class="head bar">
         <h1>
           {what && <span class="dim">{what} </span>}
-          <span class="sidemark base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark head">head</span> {sides[1]}
+          <span class="sidemark" data-side="base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark" data-side="head">head</span> {sides[1]}
         </h1>
         <span class="sub">
           {amount(base, wire.unit)} → {amount(head, wire.unit)} {profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
