@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,23 +17,28 @@ import (
 // content is a store whose version the test sets.
 type content struct {
 	*mem.Store
-	version uint64
+	version atomic.Uint64
 }
 
-func (c *content) Version() uint64 { return c.version }
+func (c *content) Version() uint64 { return c.version.Load() }
 
 // TestPart: what was imported is judged once the store is quiet, once for each content, and never
 // for more than a tenth of the time; a failure is logged once and repeated.
 func TestPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &content{Store: mem.New(), version: 1}
+		st := &content{Store: mem.New()}
+		st.version.Store(1)
 		var log strings.Builder
+		var mu sync.Mutex // of what the part and the test see: waking up at one time orders nothing
 		var calls []time.Duration
 		begin, takes, failure := time.Now(), time.Duration(0), error(nil)
 		part, ok := Part(st, slog.New(slog.NewTextHandler(&log, nil)), time.Second, func(context.Context) error {
+			mu.Lock()
 			calls = append(calls, time.Since(begin))
-			time.Sleep(takes)
-			return failure
+			d, err := takes, failure
+			mu.Unlock()
+			time.Sleep(d)
+			return err
 		})
 		if !ok {
 			t.Fatal("the store judges nothing")
@@ -41,7 +48,9 @@ func TestPart(t *testing.T) {
 		go func() { done <- part.Run(ctx) }()
 		pass := func(seconds int, want ...int) {
 			t.Helper()
+			mu.Lock()
 			calls = nil
+			mu.Unlock()
 			time.Sleep(time.Duration(seconds) * time.Second)
 			synctest.Wait()
 			if len(calls) != len(want) {
@@ -56,17 +65,22 @@ func TestPart(t *testing.T) {
 		time.Sleep(time.Second / 2) // the test looks between the ticks
 		pass(5, 2)
 		for range 4 { // an import: it changes all the time
-			st.version++
+			st.version.Add(1)
 			pass(1)
 		}
-		failure = errors.New("disk full")
+		next := func(d time.Duration, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			takes, failure = d, err
+		}
+		next(0, errors.New("disk full"))
 		pass(3, 10, 11, 12)
 		if n := strings.Count(log.String(), "disk full"); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
-		failure, takes = nil, 3*time.Second
+		next(3*time.Second, nil)
 		pass(4, 13)
-		st.version++
+		st.version.Add(1)
 		pass(30, 43)
 		cancel()
 		if err := <-done; err != nil {
