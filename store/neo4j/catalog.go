@@ -136,14 +136,11 @@ func measurementProps(list []testrun.Metric) bolt.Props {
 func readMeasurement(n bolt.Props) []testrun.Metric {
 	names, units, better := n.Texts("names"), n.Texts("units"), n.Texts("better")
 	means, counts, primary := bolt.Column[float64](n["means"]), bolt.Column[int64](n["counts"]), bolt.Column[bool](n["primary"])
-	samples, errors := n.Texts("samples"), bolt.Column[float64](n["errors"]) // none in stores of older versions
+	samples, errors := n.Texts("samples"), bolt.Column[float64](n["errors"])
 	var list []testrun.Metric
-	for i := range min(len(names), len(units), len(better), len(means), len(counts), len(primary)) {
+	for i := range min(len(names), len(units), len(better), len(means), len(counts), len(primary), len(samples), len(errors)) {
 		list = append(list, testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i], Better: testrun.Better(better[i]), N: int(counts[i]),
-			Primary: primary[i]})
-		if i < min(len(samples), len(errors)) {
-			list[i].Samples, list[i].Error = testrun.Samples(samples[i]), errors[i]
-		}
+			Primary: primary[i], Samples: testrun.Samples(samples[i]), Error: errors[i]})
 	}
 	return list
 }

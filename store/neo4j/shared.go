@@ -33,8 +33,7 @@ func (shared) schema() []string {
 // memory estimates the memory of a transaction on the server.
 func (shared) memory(nodes int) int64 { return int64(nodes) * 420 }
 
-// properties has only the paths with self values: CALLS leads to the others. Profiles of
-// earlier versions have those too, with the value 0.
+// properties has only the paths with self values: CALLS leads to the others.
 func (shared) properties(c *content) bolt.Props {
 	paths, selfs := []int64{}, []int64{}
 	for i, self := range c.tree.Self {

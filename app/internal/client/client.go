@@ -123,7 +123,7 @@ func (c *Client) About(ctx context.Context) (*About, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &About{Traces: true} // servers that do not say it have them, or refuse
+	a := &About{}
 	if json.Unmarshal(data, a) != nil || a.Product != "dendro" {
 		return nil, c.stranger()
 	}
