@@ -47,7 +47,7 @@ func (s *Shown) StackChart(o ChartOptions) ([]Box, error) {
 	}
 	for i, node := range s.nodes {
 		if i > 0 && interval > 0 && s.rows.time(i)-s.rows.time(i-1) > idleAfter*interval && last != NoNode {
-			c.Enter(NoNode, s.rows.time(i-1)+interval)
+			c.enter(NoNode, s.rows.time(i-1)+interval)
 			last = NoNode
 		}
 		if node == last {
@@ -57,7 +57,7 @@ func (s *Shown) StackChart(o ChartOptions) ([]Box, error) {
 		if !sameWidth {
 			at = max(s.rows.time(i), within.Start)
 		}
-		c.Enter(node, at)
+		c.enter(node, at)
 		last = node
 		tick++
 	}
@@ -66,7 +66,7 @@ func (s *Shown) StackChart(o ChartOptions) ([]Box, error) {
 		if !sameWidth {
 			end = s.end(within)
 		}
-		c.Enter(NoNode, end)
+		c.enter(NoNode, end)
 	}
 	return byDepth(c.boxes), nil
 }
@@ -100,9 +100,9 @@ type chart struct {
 	boxes []Box
 }
 
-// Enter closes the boxes that do not contain node, and opens those of its callers and
+// enter closes the boxes that do not contain node, and opens those of its callers and
 // its own. NoNode closes all.
-func (c *chart) Enter(node int32, at int64) {
+func (c *chart) enter(node int32, at int64) {
 	if n := len(c.open); n > 0 {
 		c.open[n-1].self += at - c.since
 	}

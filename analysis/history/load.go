@@ -148,7 +148,8 @@ func (r *Run) take(counts []float64, present bitset.Set) {
 	clear(present)
 }
 
-// sum adds up values, in their order, and what is beside them.
+// sum returns the sum of values and beside. The order of the additions is fixed, so that the
+// same profile always has the same sum.
 func sum(values []float64, beside float64) (s float64) {
 	for _, x := range values {
 		s += x

@@ -251,7 +251,7 @@ func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(stri
 			return "", 0, fmt.Errorf("%s: not what py-spy 0.3 and newer write: %w", file, err)
 		}
 	}
-	// What was decoded can be encoded.
+	// Encoding cannot fail: the values come from JSON.
 	shared["frames"], _ = json.Marshal(frames)
 	doc["shared"], _ = json.Marshal(shared)
 	doc["profiles"], _ = json.Marshal(profiles)
@@ -374,7 +374,7 @@ func cutStart(file string) error {
 	for _, d := range deltas[:from] {
 		start += d
 	}
-	// What was decoded can be encoded.
+	// Encoding cannot fail: the values come from JSON.
 	doc["samples"], _ = json.Marshal(samples[from:])
 	doc["timeDeltas"], _ = json.Marshal(deltas[from:])
 	doc["startTime"], _ = json.Marshal(start)

@@ -48,7 +48,7 @@ type About struct {
 	Form             Form
 	Results          []any                   // possible results of FormRows
 	Types            []string                // possible media types of FormFile
-	Created          func(result any) string // path of what was created; nil: nothing is
+	Created          func(result any) string // the path of the new resource; nil if the endpoint creates none
 }
 
 // Endpoint is an address and the query that answers it.
@@ -60,7 +60,7 @@ type Endpoint[Request any] struct {
 	Prepare func(l *Local, r *Request)
 	// Complete adds to a result what the repository of the code has; nil: it has nothing.
 	Complete func(ctx context.Context, code Code, r *Request, result any) error
-	// report is what is asked for in a request of FormReport.
+	// report returns the request of the report; only for FormReport.
 	report func(*Request) *judge.ReportRequest
 }
 
@@ -144,7 +144,7 @@ type Local struct {
 	Windows continuous.Store // nil: the store keeps none
 	Limits  profile.Limits   // of original files that are decoded
 	Version string           // of the program, for documents
-	Code    Code             // of what is profiled; nil: unknown
+	Code    Code             // the repository of the profiled program; nil if unknown
 
 	RowsOnly bool // results are read by their rows, not in columns, which know more
 	Page     bool // reports are written as pages, which have diffs
