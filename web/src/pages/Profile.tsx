@@ -16,7 +16,7 @@ import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
 import { OfFile } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
-import { labelMenu, useActivity, useTracks } from '../view/activity';
+import { type Activity, labelMenu, useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
@@ -61,6 +61,8 @@ function Selected({ params }: { params: URLSearchParams }) {
   const asked = query.toString();
   const answer = useTyped<Wire>('tree', withForm(query));
   useChosenType(params, answer.type);
+  // Of the whole profile: it stays while another part of it is loaded.
+  const activity = useActivity(params, answer.value?.type ?? '', answer.value?.profiles === 1 && !isPushed(params));
   const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
   const known = runs.value?.rows ?? [];
   const name =
@@ -75,17 +77,16 @@ function Selected({ params }: { params: URLSearchParams }) {
   useRunKeys(params);
   return (
     <Await of={answer} what="the call tree">
-      {wire => <Shown key={asked} wire={wire} name={name} runs={known} params={params} />}
+      {wire => <Shown key={asked} wire={wire} name={name} runs={known} params={params} activity={activity} />}
     </Await>
   );
 }
 
-function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: Run[]; params: URLSearchParams }) {
+function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined }) {
   const tree = useMemo(() => decode(wire), [wire]);
   const types = [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
   const notes = notesOf(wire.notes);
-  const activity = useActivity(params, wire.type, wire.profiles === 1 && !isPushed(params));
   const timed = !!activity && activity.rows.length > 0 && activity.to > activity.from;
   const parts = useTracks(timed || !!activity?.markers);
   const count = typeof wire.profiles === 'number' ? wire.profiles : 0;

@@ -18,7 +18,9 @@ export function Tracks({ of }: { of: Activity }) {
   const span = of.to - of.from;
   const most = useMemo(() => Math.max(1, ...of.rows.flatMap(r => r.use)), [of]);
   const ref = useRef<HTMLDivElement>(null);
-  const [drag, setDrag] = useState<[number, number] | null>(null);
+  const [drag, draw] = useState<[number, number] | null>(null);
+  const held = useRef(drag); // events may follow each other before a render
+  const setDrag = (ends: [number, number] | null) => draw((held.current = ends));
   const at = (e: PointerEvent) => {
     const r = ref.current!.getBoundingClientRect();
     return Math.max(0, Math.min(1, (e.clientX - r.left) / r.width));
@@ -54,11 +56,12 @@ export function Tracks({ of }: { of: Activity }) {
             e.currentTarget.setPointerCapture(e.pointerId);
             setDrag([at(e), at(e)]);
           }}
-          onPointerMove={e => drag && setDrag([drag[0], at(e)])}
+          onPointerMove={e => held.current && setDrag([held.current[0], at(e)])}
           onPointerUp={e => {
-            if (!drag) return;
+            const ends = held.current;
+            if (!ends) return;
             setDrag(null);
-            const [a, b] = [Math.min(...drag), Math.max(...drag)];
+            const [a, b] = [Math.min(...ends), Math.max(...ends)];
             if ((b - a) * ref.current!.clientWidth > 4) chooseRange(`${(of.from + a * span).toFixed(3)}..${(of.from + b * span).toFixed(3)}`);
             else {
               const i = Math.floor((e.clientY - ref.current!.getBoundingClientRect().top) / height);

@@ -43,7 +43,7 @@ export function useActivity(params: URLSearchParams, type: string, one: boolean)
     }
     return s.get<Activity>('tree', q, options);
   });
-  return answer.value;
+  return answer.busy ? undefined : answer.value;
 }
 
 /** The filters by labels, as the address has them, and what they are called above the view. */
@@ -71,11 +71,13 @@ export function labelMenu(labels: readonly Label[], params: URLSearchParams, uni
 
 type Parts = typeof import('./Tracks');
 
+let loaded: Parts | undefined;
+
 /** The code of the tracks, which is loaded when a profile has some. */
 export function useTracks(wanted: boolean): Parts | undefined {
-  const [parts, set] = useState<Parts>();
+  const [parts, set] = useState(loaded);
   useEffect(() => {
-    if (wanted) void import('./Tracks').then(set);
+    if (wanted && !loaded) void import('./Tracks').then(code => set((loaded = code)));
   }, [wanted]);
   return parts;
 }
