@@ -215,7 +215,7 @@ func (f *fit) smallestChange(s, samples, k float64) float64 {
 	trend := f.noise[0].trend
 	z := stat.ScoreOfTail(f.options.alpha(int(k)) / math.Max(leastTests, float64(f.perKind[functionSelf])))
 	gate := math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(samples)) / math.Sqrt(k)
-	return math.Max((z+powerScore)*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
+	return math.Max((z+powerScore)*f.noise[0].width*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
 // reliablyFound returns the smallest change that reports print. Where operations are known, it

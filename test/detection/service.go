@@ -25,10 +25,17 @@ type Service struct {
 	Nodes     int     // of the program, about
 	Hours     int     // of each version
 	Step      int     // hours of a window; 0: 1
+	Minutes   int     // of a window, in place of Step
 	Jitter    float64 // deviation of a function's cost between instances; 0: 2 to 10%
 	Share     float64 // of the function that changes, about; 0: 1 to 10%
 	Impact    float64 // cost of the change, as a share of the program
 	Slower    float64 // the same as a share of the function, in place of Impact
+
+	// What differs between the versions beside their code.
+	Warm    time.Duration // in which instances of the new version compile: cost and compiler fall by e
+	Load    float64       // of the new version's instances, as a factor; 0: 1
+	Mix     float64       // deviation of a module's cost because they answer other requests
+	Machine float64       // the same because they run on another type of machine, which has a label
 }
 
 // The noise of services.
@@ -71,22 +78,37 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 	if s.Canary > 0 {
 		versions = 1
 	}
-	for hour := 0; hour < s.Hours*versions; hour += step {
+	length := time.Duration(step) * time.Hour
+	if s.Minutes > 0 {
+		length = time.Duration(s.Minutes) * time.Minute
+	}
+	differs, cold := s.conditions(p)
+	for at := time.Duration(0); at < time.Duration(s.Hours*versions)*time.Hour; at += length {
+		hour := at.Hours()
 		mix := noises(r, p, func(*simFunction) float64 { return mixNoise })
-		day := math.Sin(2 * math.Pi * float64(hour) / 24)
+		day := math.Sin(2 * math.Pi * hour / 24)
 		for f := range mix {
 			mix[f] *= math.Exp(day * module[p.fns[f].module+1])
 		}
 		var list []*continuous.Window
 		for i := range s.Instances {
-			isNew := i < s.Canary || s.Canary == 0 && hour >= s.Hours
-			load := 100 * 3600 * float64(step) * coresInUse * (1 + dayLoad*day) * instance[i][0]
-			w := s.window(i, hour, isNew)
+			isNew := i < s.Canary || s.Canary == 0 && at >= time.Duration(s.Hours)*time.Hour
+			load := 100 * length.Seconds() * coresInUse * (1 + dayLoad*day) * instance[i][0]
+			w, warm := s.window(i, at, length, isNew), 0.0
+			if isNew {
+				load *= cmp.Or(s.Load, 1)
+				if s.Warm > 0 {
+					warm = math.Exp(-float64(at%(time.Duration(s.Hours)*time.Hour)) / float64(s.Warm))
+				}
+			}
 			w.Forest = forest
 			for n, node := range p.nodes {
 				cost := node.cost * mix[node.fn] * instance[i][1+node.fn]
 				if isNew && node.fn == fn {
 					cost *= 1 + grown
+				}
+				if isNew {
+					cost *= differs[node.fn] * (1 + warm*cold[node.fn])
 				}
 				if x := poisson(r, load*cost); x > 0 {
 					w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, paths[n]), append(w.Self.Self, x*10_000_000)
@@ -126,6 +148,21 @@ func (s *Service) choose(r *rand.Rand, p *simProgram) int {
 	return can[r.IntN(len(can))]
 }
 
+// conditions returns how the cost of each function differs in the new version's instances though its
+// code does not, and what it costs in addition before it was compiled.
+func (s *Service) conditions(p *simProgram) (differs, cold []float64) {
+	r := rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15))
+	modules := make([]float64, simModules+1)
+	for i := range modules {
+		modules[i] = logNormal(r, s.Mix)
+	}
+	for i := range p.fns {
+		differs = append(differs, modules[p.fns[i].module+1]*logNormal(r, s.Machine))
+		cold = append(cold, r.ExpFloat64())
+	}
+	return differs, cold
+}
+
 // noises returns a factor of each function's cost.
 func noises(r *rand.Rand, p *simProgram, sigma func(*simFunction) float64) []float64 {
 	list := []float64{}
@@ -135,18 +172,22 @@ func noises(r *rand.Rand, p *simProgram, sigma func(*simFunction) float64) []flo
 	return list
 }
 
-func (s *Service) window(i, hour int, isNew bool) *continuous.Window {
-	version := "1.0"
+func (s *Service) window(i int, at, length time.Duration, isNew bool) *continuous.Window {
+	version, machine := "1.0", "m5.large"
 	if isNew {
 		version = "1.1"
+		if s.Machine > 0 {
+			machine = "m7.large"
+		}
 	}
 	w := &continuous.Window{
 		Series: continuous.Series{Service: "shop", Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds",
 			PeriodType: "cpu", PeriodUnit: "nanoseconds"},
-			Labels: continuous.Labels{{Name: "pod", Value: fmt.Sprintf("shop-%d", i)}, {Name: "service_version", Value: version}}},
-		Start: time.Date(2026, 11, 2, hour, 0, 0, 0, time.UTC), Length: time.Duration(max(1, s.Step)) * time.Hour,
+			Labels: continuous.Labels{{Name: "instance_type", Value: machine}, {Name: "pod", Value: fmt.Sprintf("shop-%d", i)},
+				{Name: "service_version", Value: version}}},
+		Start: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).Add(at), Length: length,
 		Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Period: 10_000_000, PeriodUnit: "nanoseconds"},
 	}
-	binary.LittleEndian.PutUint32(w.Hash[:], uint32(hour*s.Instances+i))
+	binary.LittleEndian.PutUint32(w.Hash[:], uint32(int(at/time.Minute)*s.Instances+i))
 	return w
 }

@@ -112,3 +112,31 @@ func TestPower(t *testing.T) {
 		}
 	}
 }
+
+// TestConditions lets the instances of two versions differ in more than their code. Nothing of it is a
+// cost of the release; what is must still be found. Run with -days 20 for the figures of RESULTS.md.
+func TestConditions(t *testing.T) {
+	few := detection.Service{Instances: 8, Canary: 4, Nodes: 300, Hours: 6, Minutes: 15, Jitter: 0.01, Share: 0.04, Slower: 0.05}
+	many := few
+	many.Instances, many.Canary, many.Slower = 40, 20, 0.02
+	for _, x := range []struct {
+		name  string
+		of    detection.Service
+		set   func(s *detection.Service)
+		least float64 // of the changes
+	}{
+		{"alike", few, func(*detection.Service) {}, 0.8},
+		{"alike, many", many, func(*detection.Service) {}, 0.8},
+		{"load", few, func(s *detection.Service) { s.Load = 1.5 }, 0.8},
+		{"requests", few, func(s *detection.Service) { s.Load, s.Mix = 1.5, 0.1 }, 0},
+		{"machine", few, func(s *detection.Service) { s.Machine = 0.1 }, 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			x.set(&x.of)
+			n := search(t, x.of, *days)
+			if n.clean*20 > *days || float64(n.found) < x.least*float64(*days) {
+				t.Errorf("of %d days the change is found in %d, with %d findings on clean days", *days, n.found, n.clean)
+			}
+		})
+	}
+}
