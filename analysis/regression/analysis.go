@@ -205,8 +205,27 @@ const powerShare = 0.05
 // for it to pass in 80% of cases.
 const powerScore = 0.84
 
+// powerOfReleases is the same for 90% of cases: a tenth is lost to the tests that follow (TestLimits).
+const powerOfReleases = 1.28
+
+// power returns how many standard errors a change must have to be found in 80% of cases if its score must
+// exceed z, of k runs. Releases have few instances, each with so many samples that their spread is all there is to
+// know: there it is that of a noncentral t (Johnson, Kotz and Balakrishnan, Continuous Univariate
+// Distributions 2, 1995, 31.6: its normal approximation).
+func (f *fit) power(z, k float64) float64 {
+	if !f.options.Service {
+		return z + powerScore
+	}
+	nu := f.noise[0].prior + f.baseRuns - 1
+	if k > 2 {
+		nu += k - 1
+	}
+	t := stat.StudentOfScore(z, nu)
+	return t*(1-1/(4*nu)) + powerOfReleases*math.Sqrt(1+t*t/(2*nu))
+}
+
 // smallestChange returns the smallest change detected in 80% of cases in a function
-// with share s of the program: max((z* + 0.84)·√((F0·s/N + φ·s²)(1/n + 1/k)), impact
+// with share s of the program: max(power·√((F0·s/N + φ·s²)(1/n + 1/k)), impact
 // gate).
 func (f *fit) smallestChange(s, samples, k float64) float64 {
 	if !(samples > 0) {
@@ -215,7 +234,7 @@ func (f *fit) smallestChange(s, samples, k float64) float64 {
 	trend := f.noise[0].trend
 	z := stat.ScoreOfTail(f.options.alpha(int(k)) / math.Max(leastTests, float64(f.perKind[functionSelf])))
 	gate := math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(samples)) / math.Sqrt(k)
-	return math.Max((z+powerScore)*f.noise[0].width*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
+	return math.Max(f.power(z, k)*f.noise[0].width*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
 // reliablyFound returns the smallest change that reports print. Where operations are known, it

@@ -3,6 +3,7 @@ package detection_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -18,6 +19,28 @@ var days = flag.Int("days", 3, "simulated days of a service, clean ones and ones
 // judged counts what a search finds in simulated days.
 type judged struct{ found, beside, clean int }
 
+// judgedDay compares the versions of a simulated service, and returns the function that is slower.
+func judgedDay(t *testing.T, s detection.Service) (*judge.RegressionsResult, string) {
+	t.Helper()
+	st := mem.New()
+	slower, err := s.Push(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &judge.RegressionsRequest{}
+	r.Service = "shop"
+	res, err := judge.Regressions(t.Context(), st, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, slower
+}
+
+// finds reports whether a finding names a function.
+func finds(f *regression.Finding, function string) bool {
+	return f.Function == function || f.Headline != nil && f.Headline.Function == function
+}
+
 // search judges simulated days of a service, a clean one and one with a change each.
 func search(t *testing.T, s detection.Service, days int) (n judged) {
 	t.Helper()
@@ -26,17 +49,7 @@ func search(t *testing.T, s detection.Service, days int) (n judged) {
 	for day := range days {
 		for _, s := range []detection.Service{s, changed} {
 			s.Seed = uint64(day)
-			st := mem.New()
-			slower, err := s.Push(t.Context(), st)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := &judge.RegressionsRequest{}
-			r.Service = "shop"
-			res, err := judge.Regressions(t.Context(), st, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res, slower := judgedDay(t, s)
 			isClean := s.Impact+s.Slower == 0
 			for _, f := range res.Findings {
 				if !f.Kind.Costs() {
@@ -52,7 +65,7 @@ func search(t *testing.T, s detection.Service, days int) (n judged) {
 				switch {
 				case isClean:
 					n.clean++
-				case f.Function == slower || f.Headline != nil && f.Headline.Function == slower:
+				case finds(&f, slower):
 					n.found++
 				default:
 					n.beside++
@@ -138,5 +151,36 @@ func TestConditions(t *testing.T) {
 				t.Errorf("of %d days the change is found in %d, with %d findings on clean days", *days, n.found, n.clean)
 			}
 		})
+	}
+}
+
+// TestLimits plants the change that the output says is found in 80% of cases. Run with -days 40 for the
+// figures of RESULTS.md.
+func TestLimits(t *testing.T) {
+	found, all := 0, 0
+	for _, s := range []detection.Service{
+		{Instances: 8, Canary: 4, Jitter: 0.01}, {Instances: 12, Canary: 6, Jitter: 0.03}, {Instances: 20, Canary: 10, Jitter: 0.02},
+		{Instances: 40, Canary: 20, Jitter: 0.01}, {Instances: 40, Canary: 20, Jitter: 0.05}, {Instances: 100, Canary: 10, Jitter: 0.02},
+	} {
+		s.Nodes, s.Hours, s.Minutes, s.Share = 300, 6, 15, 0.05
+		before := found
+		for day := range *days {
+			s.Seed, s.Slower = uint64(100+day), 0
+			clean, _ := judgedDay(t, s)
+			list := clean.Benchmarks[0].Analyses
+			limit := list[len(list)-1].Detectable.Changes[1]
+			s.Slower = limit.Change / limit.Share
+			res, slower := judgedDay(t, s)
+			all++
+			if slices.ContainsFunc(res.Findings, func(f regression.Finding) bool {
+				return f.Kind.Costs() && f.Status == regression.Confirmed && finds(&f, slower)
+			}) {
+				found++
+			}
+		}
+		t.Logf("%d of %d instances, %g%% between them: found %d of %d", s.Canary, s.Instances, 100*s.Jitter, found-before, *days)
+	}
+	if found*4 < all*3 {
+		t.Errorf("%d of %d changes are found that are as large as the printed limit", found, all)
 	}
 }
