@@ -108,7 +108,7 @@ type surfaces struct {
 func (s *surfaces) print(args ...string) string {
 	s.t.Helper()
 	var out, errOut bytes.Buffer
-	(&env{in: strings.NewReader(""), out: &out, err: &errOut}).run(s.t.Context(), append(args, "--store", s.address))
+	run(s.t.Context(), &env{in: strings.NewReader(""), out: &out, err: &errOut}, append(args, "--store", s.address))
 	if out.Len() == 0 {
 		s.t.Fatalf("%q: %s", args, &errOut)
 	}
@@ -403,7 +403,7 @@ func (s *surfaces) tool(name string) string {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{}}}
 `)
-	(&env{in: in, out: &out, err: &errOut}).run(s.t.Context(), []string{"mcp", "--store", s.address})
+	run(s.t.Context(), &env{in: in, out: &out, err: &errOut}, []string{"mcp", "--store", s.address})
 	for line := range strings.Lines(out.String()) {
 		answer := decodeAs[struct {
 			ID     int

@@ -102,6 +102,6 @@ func answerLine(ctx context.Context, e *env, kept *decodedFiles, line []byte) ba
 	}
 	var out, errOut bytes.Buffer
 	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, tokenFile: e.tokenFile, noColor: e.noColor, decoded: kept}
-	status := sub.run(ctx, args)
+	status := run(ctx, sub, args)
 	return batchAnswer{Status: status, Stdout: out.String(), Stderr: errOut.String()}
 }

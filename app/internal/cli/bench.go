@@ -158,7 +158,7 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 	}
 	if o.base != "" {
 		fmt.Fprintf(e.talk(), "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")),
-			shellWord(o.sideOf(key, "head")), e.storeFlag())
+			shellWord(o.sideOf(key, "head")), storeFlag(e))
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func shellWord(text string) string {
 }
 
 // storeFlag is the flag by which another command finds the same store.
-func (e *env) storeFlag() string {
+func storeFlag(e *env) string {
 	if e.store == "" || os.Getenv("DENDRO_STORE") == e.store {
 		return ""
 	}

@@ -61,7 +61,7 @@ func (o *objectServer) put(t *testing.T, key, content string) {
 // dendro runs a command line.
 func dendro(args ...string) (status int, out, errOut string) {
 	var o, e bytes.Buffer
-	status = (&env{in: strings.NewReader(""), out: &o, err: &e}).run(context.Background(), args)
+	status = run(context.Background(), &env{in: strings.NewReader(""), out: &o, err: &e}, args)
 	return status, o.String(), e.String()
 }
 

@@ -17,9 +17,6 @@ import (
 	"github.com/dendroprof/dendro/report"
 )
 
-// errRegression ends `dendro check` with status 3 after it has said why.
-var errRegression = errors.New("regression found")
-
 // errNoVerdict ends `dendro check --require-verdict` with status 1.
 var errNoVerdict = errors.New("no verdict: nothing was tested (--require-verdict)")
 

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -35,46 +34,15 @@ const (
 	exitFound = 3 // a regression: `dendro check` only
 )
 
-// usageError is a mistake in the call, not in the data.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errReported ends a command with status 1 after it has said why itself.
-var errReported = errors.New("reported")
-
-// env is what a command gets from its process: streams and the store's name.
-type env struct {
-	in       io.Reader
-	out, err io.Writer
-	store    string // --store
-	noColor  bool
-	quiet    bool          // --quiet
-	allFlags bool          // help lists all flags
-	screen   io.Writer     // the terminal behind a pager that out is; else nil
-	decoded  *decodedFiles // of earlier commands; nil outside of batch
-
-	// interrupted ends the message of an interrupted command that stores profiles.
-	interrupted string
-
-	passwords map[string]string // that were asked for, by user and server
-	tokenFile string            // --token-file
-	// repositoryStore is the store of a repository's configuration, if nothing else names one.
-	repositoryStore string
-}
-
 // Main runs the command line and returns the exit status.
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return (&env{in: in, out: out, err: errOut}).run(ctx, args)
+	return run(ctx, &env{in: in, out: out, err: errOut}, args)
 }
 
 // run runs one command line and returns the exit status.
-func (e *env) run(ctx context.Context, args []string) int {
+func run(ctx context.Context, e *env, args []string) int {
 	defer keepUmask()()
 	root := newRoot(e)
 	root.SetArgs(args)
@@ -103,13 +71,6 @@ func (e *env) run(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	return exitError
-}
-
-// readerLeft reports whether the reader of a pipe that a command writes to had enough. A
-// connection to a server that broke is an error.
-func readerLeft(err error) bool {
-	var connection *net.OpError
-	return errors.Is(err, syscall.EPIPE) && !errors.As(err, &connection)
 }
 
 // cobraUsage recognises the mistakes that the flag library reports.
@@ -166,13 +127,9 @@ time, and which became slower.`,
 	root.AddCommand(newVersion(e), newManual(e))
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
-		e.completeFlags(c)
+		completeFlags(e, c)
 	}
 	root.SetHelpCommand(newHelp(e))
-	root.SetUsageFunc(e.usage)
+	root.SetUsageFunc(func(c *cobra.Command) error { return usage(e, c) })
 	return root
 }
-
-// help is what a command does that has commands of its own and is given none of them.
-// It lets cobra refuse one that is not there, which it explains and takes for fine else.
-func help(c *cobra.Command, _ []string) error { return c.Help() }

@@ -17,19 +17,19 @@ import (
 
 // completeTypes completes --type of a command: with the value types in the first of
 // its files that can be read, else with those in the store.
-func (e *env) completeTypes(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func completeTypes(e *env, c *cobra.Command, args []string) ([]string, cobra.ShellCompDirective) {
 	quiet := *e
 	quiet.err = io.Discard
 	files := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return name == "-" }) // nobody has typed it yet
-	names := quiet.typesOfFiles(files)
+	names := typesOfFiles(&quiet, files)
 	if len(names) == 0 {
-		names = quiet.namesOfStore(c.Context(), "type", "")
+		names = namesOfStore(c.Context(), &quiet, "type", "")
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // typesOfFiles returns the value types in the first file that has any.
-func (e *env) typesOfFiles(files []string) (names []string) {
+func typesOfFiles(e *env, files []string) (names []string) {
 	sources, _ := ingest.Expand(files, e.in) // what is wrong with them is said when the command runs
 	for i := 0; i < len(sources) && len(names) == 0; i++ {
 		_ = decodeFiles(e, []string{sources[i].Name}, format.NewReader(profile.Limits{}), func(_ string, p *profile.Profile) error {
@@ -46,10 +46,10 @@ func (e *env) typesOfFiles(files []string) (names []string) {
 
 // completeFlags completes the flags of a command that name what a store holds, and the
 // pattern of find.
-func (e *env) completeFlags(c *cobra.Command) {
+func completeFlags(e *env, c *cobra.Command) {
 	fromStore := func(parameter string) cobra.CompletionFunc {
 		return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			return e.namesOfStore(c.Context(), parameter, prefix), cobra.ShellCompDirectiveNoFileComp
+			return namesOfStore(c.Context(), e, parameter, prefix), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	for _, parameter := range []string{"group", "benchmark", "branch", "machine", "run", "profile"} {
@@ -68,13 +68,15 @@ func (e *env) completeFlags(c *cobra.Command) {
 		if c.Flags().Lookup(flag) != nil {
 			_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 				// Sides may be files, too, which the shell completes.
-				return append(e.namesOfStore(c.Context(), "branch", prefix), e.namesOfStore(c.Context(), "run", prefix)...),
+				return append(namesOfStore(c.Context(), e, "branch", prefix), namesOfStore(c.Context(), e, "run", prefix)...),
 					cobra.ShellCompDirectiveDefault
 			})
 		}
 	}
 	if c.Flags().Lookup("type") != nil {
-		_ = c.RegisterFlagCompletionFunc("type", e.completeTypes)
+		_ = c.RegisterFlagCompletionFunc("type", func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeTypes(e, c, args)
+		})
 	}
 	if c.Name() == "find" {
 		c.ValidArgsFunction = fromStore("function")
@@ -82,7 +84,7 @@ func (e *env) completeFlags(c *cobra.Command) {
 }
 
 // namesOfStore returns the names in the store, if there is one.
-func (e *env) namesOfStore(ctx context.Context, parameter, prefix string) []string {
+func namesOfStore(ctx context.Context, e *env, parameter, prefix string) []string {
 	quiet := *e
 	quiet.err = io.Discard
 	var names []string

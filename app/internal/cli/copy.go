@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,72 +128,19 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := e.leftWindows(ctx, src, from); err != nil {
+	if err := leftWindows(ctx, e, src, from); err != nil {
 		return errors.Join(err, closeDst())
 	}
 	return errors.Join(o.copy(ctx, e, dst, src, opts, unfinished(to)), closeDst())
 }
 
 // leftWindows says what a copy leaves: continuous profiles are no profiles of benchmarks.
-func (e *env) leftWindows(ctx context.Context, src store.Origin, from string) error {
+func leftWindows(ctx context.Context, e *env, src store.Origin, from string) error {
 	info, err := src.Info(ctx)
 	if err == nil && info.Windows > 0 {
 		fmt.Fprintf(e.talk(), "note: %s windows of continuous profiles (%s series) stay in %s: copy takes profiles of benchmarks only. To move the windows too, copy the file of the store while no process has it open\n", words.Count(info.Windows), words.Count(info.Series), words.Clean(from))
 	}
 	return err
-}
-
-// unfinished names the file beside a store that is there from the first profile of a copy until
-// the copy has ended; empty: the store is not a file.
-func unfinished(where string) string {
-	if strings.Contains(where, ":") || where == "mem" {
-		return ""
-	}
-	return where + ".copying"
-}
-
-// unfinishedNote tells whoever reads a store that a copy into it broke off.
-func unfinishedNote(where string) []string {
-	info, err := os.Stat(unfinished(where))
-	if err != nil {
-		return nil
-	}
-	return []string{fmt.Sprintf("a copy into this store, started at %s, was interrupted: profiles may be missing. Repeat dendro copy to continue it, or delete %s", words.Instant(info.ModTime().UnixMilli()), words.Clean(unfinished(where)))}
-}
-
-// origin opens what profiles are copied from: a store, or a server.
-func (e *env) origin(ctx context.Context, where string) (store.Origin, func() error, error) {
-	if engines.IsServer(where) {
-		c, err := e.dial(ctx, where)
-		if err != nil {
-			return nil, nil, err
-		}
-		return c, c.Close, nil
-	}
-	st, err := e.openAt(ctx, where, engines.Read)
-	if err != nil {
-		return nil, nil, err
-	}
-	return store.Here(st), st.Close, nil
-}
-
-// destinationAt opens what profiles are put into: a store, or a server.
-func (e *env) destinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
-	if access == engines.Write {
-		e.interrupted = "; profiles stored so far are kept"
-	}
-	if engines.IsServer(where) {
-		c, err := e.dial(ctx, where)
-		if err != nil {
-			return nil, nil, err
-		}
-		return c, c.Close, nil
-	}
-	st, err := e.openAt(ctx, where, access)
-	if err != nil {
-		return nil, nil, err
-	}
-	return st, st.Close, nil
 }
 
 // copy copies and reports; it returns errReported when conflicts were all that

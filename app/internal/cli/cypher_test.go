@@ -30,20 +30,6 @@ func TestCypherParams(t *testing.T) {
 	}
 }
 
-// TestQueryLimit wants a query that is too long refused, and not the beginning of it
-// asked.
-func TestQueryLimit(t *testing.T) {
-	long := "SELECT 1 AS one" + strings.Repeat(" ", queryLimit)
-	for _, command := range []string{"sql", "cypher"} {
-		var out, errOut strings.Builder
-		e := &env{in: strings.NewReader(long), out: &out, err: &errOut, store: "mem:"}
-		if status := e.run(t.Context(), []string{command, "-"}); status != exitError ||
-			!strings.Contains(errOut.String(), "the query is longer than") {
-			t.Errorf("%s: %d, %s%s", command, status, &out, &errOut)
-		}
-	}
-}
-
 // TestCypherUnknownName wants an error of a query that could find nothing, because the
 // graph has no such label, and a note where it found something.
 func TestCypherUnknownName(t *testing.T) {

@@ -54,7 +54,7 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 	opts := ingest.Options{Conflict: store.Refuse, KeepSource: true}
 	if _, err := os.Stat(demoStore); own && err == nil {
 		opts.Conflict = store.Replace
-		if err := e.renormalize(ctx, normalize.New(nil)); err != nil {
+		if err := renormalize(ctx, e, normalize.New(nil)); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 	if err := o.importInto(ctx, e, sources, opts, false); err != nil {
 		return err
 	}
-	if err := e.again(ctx, []string{"regressions", "--benchmark", "checkout", "--type", "cpu"}); err != nil {
+	if err := again(ctx, e, []string{"regressions", "--benchmark", "checkout", "--type", "cpu"}); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, `
@@ -76,7 +76,7 @@ Continue with:
 
 // again runs another command of this program as a user would, and shows its
 // line first. The colours of env hold for it too.
-func (e *env) again(ctx context.Context, args []string) error {
+func again(ctx context.Context, e *env, args []string) error {
 	args = append(args, "--store", e.store)
 	fmt.Fprintln(e.out, "\n$ "+program()+" "+strings.Join(args, " "))
 	inner := *e

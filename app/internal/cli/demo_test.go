@@ -15,7 +15,7 @@ func TestDemoOfEarlierVersion(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errOut bytes.Buffer
 	run := func() int {
-		return (&env{in: strings.NewReader(""), out: &out, err: &errOut}).run(t.Context(), []string{"demo"})
+		return run(t.Context(), &env{in: strings.NewReader(""), out: &out, err: &errOut}, []string{"demo"})
 	}
 	if status := run(); status != 0 {
 		t.Fatal(errOut.String())

@@ -67,20 +67,6 @@ a new database.
 	return c
 }
 
-func formatNames() string {
-	names := ""
-	for _, f := range format.All() {
-		if f.Encode == nil {
-			continue
-		}
-		if names != "" {
-			names += ", "
-		}
-		names += f.Name
-	}
-	return names
-}
-
 func (o *exportOptions) run(c *cobra.Command, e *env) error {
 	ctx := c.Context()
 	if o.format == "parquet" || o.format == neo4jAdmin {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/trees"
 )
@@ -124,4 +125,20 @@ func (r requestFlags) use(format outputFormat) {
 	for _, p := range r {
 		p.UsePage()
 	}
+}
+
+// addLimits adds the flags that raise the readers' limits.
+func addLimits(c *cobra.Command, l *profile.Limits) {
+	f := c.Flags()
+	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "maximum `frames` per stack")
+	f.IntVar(&l.Frames, "max-frames", profile.DefaultFrames, "maximum different `frames` per file")
+	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "maximum `bytes` per line of text")
+	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "maximum `bytes` per file, decompressed")
+	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that is read into memory as a whole (pprof)")
+	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
+	for name, text := range map[string]string{"max-depth": "65,536", "max-frames": "2,097,152", "max-line": "16 MiB", "max-size": "16 GiB",
+		"max-message": "1 GiB"} {
+		f.Lookup(name).DefValue = text // as people read it
+	}
+	inGroup(c, "Reading", "max-depth", "max-frames", "max-line", "max-size", "max-message", "max-memory")
 }

@@ -56,7 +56,7 @@ func isUsual(c *cobra.Command, f *pflag.Flag) bool {
 
 // inHelp returns a flag as help describes it: short help has the first clause, without long
 // remarks in parentheses.
-func (e *env) inHelp(c *cobra.Command, f *pflag.Flag) *pflag.Flag {
+func inHelp(e *env, c *cobra.Command, f *pflag.Flag) *pflag.Flag {
 	if _, short := usual[c.Name()]; e.allFlags || !short {
 		return f
 	}
@@ -111,12 +111,12 @@ func didYouMean(root *cobra.Command, args []string) string {
 
 // usage prints how a command is called, its flags by group, examples and the exit
 // statuses. Flags fit the width of a terminal.
-func (e *env) usage(c *cobra.Command) error {
-	e.writeUsage(c.OutOrStderr(), c, e.width())
+func usage(e *env, c *cobra.Command) error {
+	writeUsage(e, c.OutOrStderr(), c, e.width())
 	return nil
 }
 
-func (e *env) writeUsage(w io.Writer, c *cobra.Command, width int) {
+func writeUsage(e *env, w io.Writer, c *cobra.Command, width int) {
 	line := c.UseLine()
 	if c.HasAvailableSubCommands() {
 		line = c.CommandPath() + " COMMAND [flags]"
@@ -144,7 +144,7 @@ func (e *env) writeUsage(w io.Writer, c *cobra.Command, width int) {
 			order = append(order, name)
 			sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
 		}
-		sets[name].AddFlag(e.inHelp(c, f))
+		sets[name].AddFlag(inHelp(e, c, f))
 	})
 	slices.SortStableFunc(order, func(a, b string) int { return groupRank(a) - groupRank(b) })
 	for _, name := range order {
@@ -156,7 +156,7 @@ func (e *env) writeUsage(w io.Writer, c *cobra.Command, width int) {
 		global := pflag.NewFlagSet("global", pflag.ContinueOnError)
 		c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 			if listed(f) {
-				global.AddFlag(e.inHelp(c, f))
+				global.AddFlag(inHelp(e, c, f))
 			}
 		})
 		fmt.Fprintf(w, "\nGlobal flags:\n%s\n", strings.TrimRight(global.FlagUsagesWrapped(width), " \n"))

@@ -14,7 +14,7 @@ func helpOf(name string, all bool) string {
 	c, _, _ := newRoot(e).Find([]string{name})
 	c.InitDefaultHelpFlag()
 	e.allFlags = all
-	e.writeUsage(&out, c, 80)
+	writeUsage(e, &out, c, 80)
 	return out.String()
 }
 

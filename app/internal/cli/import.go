@@ -135,29 +135,13 @@ func formatList() string {
 	return b.String() + strings.TrimSuffix(line, ";")
 }
 
-// addLimits adds the flags that raise the readers' limits.
-func addLimits(c *cobra.Command, l *profile.Limits) {
-	f := c.Flags()
-	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "maximum `frames` per stack")
-	f.IntVar(&l.Frames, "max-frames", profile.DefaultFrames, "maximum different `frames` per file")
-	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "maximum `bytes` per line of text")
-	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "maximum `bytes` per file, decompressed")
-	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that is read into memory as a whole (pprof)")
-	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
-	for name, text := range map[string]string{"max-depth": "65,536", "max-frames": "2,097,152", "max-line": "16 MiB", "max-size": "16 GiB",
-		"max-message": "1 GiB"} {
-		f.Lookup(name).DefValue = text // as people read it
-	}
-	inGroup(c, "Reading", "max-depth", "max-frames", "max-line", "max-size", "max-message", "max-memory")
-}
-
 func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if len(args) == 0 && len(o.manifests) == 0 && o.renormalize {
 		opts, err := o.ingestOptions()
 		if err != nil {
 			return err
 		}
-		return e.renormalize(ctx, opts.Normalizer)
+		return renormalize(ctx, e, opts.Normalizer)
 	}
 	if len(args) == 0 && len(o.manifests) == 0 {
 		return usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
@@ -182,7 +166,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		return usagef("nothing to import: no files in %s", strings.Join(words.CleanAll(args), ", "))
 	}
 	if o.renormalize {
-		if err := e.renormalize(ctx, opts.Normalizer); err != nil {
+		if err := renormalize(ctx, e, opts.Normalizer); err != nil {
 			return err
 		}
 	}
@@ -190,7 +174,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if err := o.importInto(ctx, e, sources, opts, listErr != nil); err != nil || !o.compact {
 		return err
 	}
-	return e.compact(ctx, e.talk())
+	return compact(ctx, e, e.talk())
 }
 
 // destination opens the store to import into. A dry run reads it, and makes none.
@@ -237,7 +221,7 @@ func environment(ctx context.Context, e *env) ingest.Environment {
 }
 
 // renormalize rewrites a store whose names were normalised by other rules.
-func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
+func renormalize(ctx context.Context, e *env, n *normalize.Normalizer) error {
 	where, err := e.location()
 	if err != nil {
 		return err
@@ -296,23 +280,6 @@ func readMetrics(name string, more *ingest.Metrics) (*ingest.Metrics, error) {
 	return m.Join(more), nil
 }
 
-// readRules returns the normaliser with the user's rules, if there are any.
-func readRules(name string) (*normalize.Normalizer, error) {
-	if name == "" {
-		return normalize.New(nil), nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	rules, err := normalize.ReadRules(name, f)
-	if err != nil {
-		return nil, err
-	}
-	return normalize.New(rules), nil
-}
-
 func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]ingest.Source, error) {
 	objects, args, listErr := withBuckets(ctx, args)
 	downloads, args, err := withDownloads(download(), args)
@@ -352,7 +319,7 @@ func (o *importOptions) importInto(ctx context.Context, e *env, sources []ingest
 	err := o.importAll(ctx, e, st, sources, opts, failed)
 	<-st.done
 	if local, ok := st.st.(store.Store); ok && len(touched) > 0 && !o.DryRun {
-		e.follow(ctx, local, touched)
+		follow(ctx, e, local, touched)
 	}
 	if closeErr := st.Close(); err == nil {
 		err = closeErr
@@ -362,7 +329,7 @@ func (o *importOptions) importInto(ctx context.Context, e *env, sources []ingest
 
 // follow judges what an import touched, so that no query waits for it. The import has succeeded
 // without.
-func (e *env) follow(ctx context.Context, st store.Store, touched []store.ProfileID) {
+func follow(ctx context.Context, e *env, st store.Store, touched []store.ProfileID) {
 	own, err := ownCode()
 	if err == nil {
 		err = judge.Follow(ctx, st, touched, own)

@@ -38,7 +38,7 @@ more than half of the store, confirm it, or give --yes where there is no termina
 	prune := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if in, ok := e.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !r.Yes && !r.DryRun {
-			if err := e.confirmPrune(c.Context(), &r); err != nil {
+			if err := confirmPrune(c.Context(), e, &r); err != nil {
 				return err
 			}
 		}
@@ -48,7 +48,7 @@ more than half of the store, confirm it, or give --yes where there is no termina
 }
 
 // confirmPrune asks the person at the terminal if more than half of the store would be removed.
-func (e *env) confirmPrune(ctx context.Context, r *query.PruneRequest) error {
+func confirmPrune(ctx context.Context, e *env, r *query.PruneRequest) error {
 	return e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 		dry := *r
 		dry.DryRun = true
@@ -76,12 +76,12 @@ Results do not change. A file of an older version of
 Dendro is brought up to date first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return e.compact(c.Context(), e.out) },
+		RunE:    func(c *cobra.Command, _ []string) error { return compact(c.Context(), e, e.out) },
 	}
 }
 
 // compact compacts the store and reports to a writer.
-func (e *env) compact(ctx context.Context, out io.Writer) error {
+func compact(ctx context.Context, e *env, out io.Writer) error {
 	began := time.Now()
 	return e.asking(ctx, engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
 		r, err := endpoint.Answer[query.CompactResult](ctx, a, endpoint.Compact.Of(&struct{}{}))

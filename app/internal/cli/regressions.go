@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"math"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store/engines"
 )
-
-// acknowledgedFile lists the changes that are known and accepted.
-var acknowledgedFile = filepath.Join(".dendro", "acknowledged.json")
 
 func newRegressions(e *env) *cobra.Command {
 	var r judge.MethodRequest

@@ -113,3 +113,16 @@ func userConfigFile() (string, error) {
 	}
 	return filepath.Join(dir, "dendro", "config.json"), err
 }
+
+// readSecret reads a token or a password from a file: its first line.
+func readSecret(what, name string) (string, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", what, err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	if line = strings.TrimSpace(line); line == "" {
+		return "", fmt.Errorf("%s: %s is empty", what, name)
+	}
+	return line, nil
+}

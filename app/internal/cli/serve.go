@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -184,19 +185,6 @@ func (o *serveOptions) tokens() error {
 	return nil
 }
 
-// readSecret reads a token or a password from a file: its first line.
-func readSecret(what, name string) (string, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", what, err)
-	}
-	line, _, _ := strings.Cut(string(data), "\n")
-	if line = strings.TrimSpace(line); line == "" {
-		return "", fmt.Errorf("%s: %s is empty", what, name)
-	}
-	return line, nil
-}
-
 // logger makes the server's log.
 func (o *serveOptions) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
@@ -293,7 +281,7 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	if err := s.Listen(); err != nil {
 		return err
 	}
-	defer claimStore(where, s)()
+	defer claimStore(where, address(s))()
 	if a := s.HTTPAddr(); a != "" {
 		fmt.Fprintf(e.out, "http  %s\n", address(s))
 	}
@@ -350,4 +338,20 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 		parts = append(parts, traces.Parts...)
 	}
 	return append([]server.Part{api.Part(questions)}, parts...)
+}
+
+// address returns what to give as --store on this machine.
+func address(s *server.Server) string {
+	a := s.HTTPAddr()
+	if a == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(a)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		a = net.JoinHostPort("localhost", port)
+	}
+	if s.TLS() {
+		return "https://" + a
+	}
+	return "http://" + a
 }

@@ -5,12 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
-
-	"github.com/dendroprof/dendro/store"
 )
 
 func TestFromEnvironment(t *testing.T) {
@@ -63,28 +60,6 @@ func TestTokenFiles(t *testing.T) {
 	}
 }
 
-func TestOwnedBy(t *testing.T) {
-	where := filepath.Join(t.TempDir(), "s.duckdb")
-	locked := errors.New("s.duckdb: locked: process 17 (dendro) has it open")
-	for _, test := range []struct{ note, want string }{
-		{"", locked.Error()},
-		{"no JSON", locked.Error()},
-		{`{"pid":1,"address":"http://localhost:1"}`, locked.Error()}, // of a server that was killed
-		{`{"pid":17,"address":"http://localhost:1"}`, "use --store http://localhost:1"},
-		{`{"pid":17}`, "does not speak HTTP"},
-	} {
-		if test.note != "" {
-			if err := os.WriteFile(ownerNote(where), []byte(test.note), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		err := ownedBy(where, locked)
-		if !strings.Contains(err.Error(), test.want) || err != locked && !errors.Is(err, store.ErrLocked) {
-			t.Errorf("note %s: %v", test.note, err)
-		}
-	}
-}
-
 // TestServeIsDocumented wants every flag in the documentation.
 func TestServeIsDocumented(t *testing.T) {
 	var pages []byte
@@ -100,68 +75,4 @@ func TestServeIsDocumented(t *testing.T) {
 			t.Errorf("no page explains --%s", f.Name)
 		}
 	})
-}
-
-// TestOwnerNoteFollowsNoLink: who may write beside a store cannot make the server overwrite
-// a file elsewhere.
-func TestOwnerNoteFollowsNoLink(t *testing.T) {
-	dir := t.TempDir()
-	precious, note := filepath.Join(dir, "precious"), filepath.Join(dir, "x.duckdb.serve")
-	if err := errors.Join(os.WriteFile(precious, []byte("precious"), 0o644), os.Symlink(precious, note)); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeNote(note, []byte("{}\n")); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
-		t.Errorf("%q, %v", text, err)
-	}
-	info, err := os.Lstat(note)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	if err := writeNote(note, []byte("{}\n")); err != nil { // left by a killed server
-		t.Error(err)
-	}
-}
-
-// TestStoresArePrivate: the file of a new store, and what belongs to it.
-func TestStoresArePrivate(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	defer syscall.Umask(syscall.Umask(0o022)) // which is the process's, and so that of all tests
-	if err := os.WriteFile("x.folded", []byte("main;f 1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run := func(args ...string) {
-		t.Helper()
-		var out, errOut strings.Builder
-		if status := Main(args, strings.NewReader(""), &out, &errOut); status != 0 {
-			t.Fatalf("%q: status %d: %s", args, status, &errOut)
-		}
-	}
-	modes := func(want os.FileMode) {
-		t.Helper()
-		names, _ := filepath.Glob("x.duckdb*")
-		for _, name := range names {
-			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
-				t.Errorf("%s: %v, %v", name, info.Mode(), err)
-			}
-		}
-	}
-	run("import", "--store", "x.duckdb", "--run", "1", "x.folded")
-	modes(0o600)
-	run("compact", "--store", "x.duckdb")
-	modes(0o600)
-	if err := os.Chmod("x.duckdb", 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run("compact", "--store", "x.duckdb")
-	modes(0o644)
-	if err := os.WriteFile("report.md", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat("report.md"); err != nil || info.Mode().Perm() != 0o644 {
-		t.Errorf("the process creates private files for good: %v, %v", info, err)
-	}
 }

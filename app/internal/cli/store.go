@@ -13,6 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/client"
 	"github.com/dendroprof/dendro/internal/plainfile"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -178,3 +179,59 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 	}
 	return st, err
 }
+
+// origin opens what profiles are copied from: a store, or a server.
+func (e *env) origin(ctx context.Context, where string) (store.Origin, func() error, error) {
+	if engines.IsServer(where) {
+		c, err := e.dial(ctx, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
+	}
+	st, err := e.openAt(ctx, where, engines.Read)
+	if err != nil {
+		return nil, nil, err
+	}
+	return store.Here(st), st.Close, nil
+}
+
+// destinationAt opens what profiles are put into: a store, or a server.
+func (e *env) destinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
+	if access == engines.Write {
+		e.interrupted = "; profiles stored so far are kept"
+	}
+	if engines.IsServer(where) {
+		c, err := e.dial(ctx, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
+	}
+	st, err := e.openAt(ctx, where, access)
+	if err != nil {
+		return nil, nil, err
+	}
+	return st, st.Close, nil
+}
+
+// unfinished names the file beside a store that is there from the first profile of a copy until
+// the copy has ended; empty: the store is not a file.
+func unfinished(where string) string {
+	if strings.Contains(where, ":") || where == "mem" {
+		return ""
+	}
+	return where + ".copying"
+}
+
+// unfinishedNote tells whoever reads a store that a copy into it broke off.
+func unfinishedNote(where string) []string {
+	info, err := os.Stat(unfinished(where))
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("a copy into this store, started at %s, was interrupted: profiles may be missing. Repeat dendro copy to continue it, or delete %s", words.Instant(info.ModTime().UnixMilli()), words.Clean(unfinished(where)))}
+}
+
+// acknowledgedFile lists the changes that are known and accepted.
+var acknowledgedFile = filepath.Join(".dendro", "acknowledged.json")

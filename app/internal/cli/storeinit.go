@@ -81,7 +81,7 @@ func (o *storeInitOptions) run(ctx context.Context, e *env) error {
 		Secret: secret}); err != nil {
 		return err
 	}
-	return e.describeStore(ctx, "text")
+	return describeStore(ctx, e, "text")
 }
 
 func newStoreExpand(e *env) *cobra.Command {
@@ -174,14 +174,14 @@ func newStoreInfo(e *env) *cobra.Command {
 		Short:   "Show the kind and content of a store",
 		Example: `  dendro store info --store neo4j://neo4j@localhost:7687 -o json`,
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return e.describeStore(c.Context(), output) },
+		RunE:    func(c *cobra.Command, _ []string) error { return describeStore(c.Context(), e, output) },
 	}
 	output.addFlag(c, "text", "json")
 	return c
 }
 
 // describeStore prints what the store says of itself.
-func (e *env) describeStore(ctx context.Context, format outputFormat) (err error) {
+func describeStore(ctx context.Context, e *env, format outputFormat) (err error) {
 	where, err := e.location()
 	if err != nil {
 		return err

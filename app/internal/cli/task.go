@@ -1,20 +1,15 @@
 package cli
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/transfer"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/store/engines"
-	"github.com/dendroprof/dendro/traceprof"
 )
 
 func newTask(e *env) *cobra.Command {
@@ -46,37 +41,6 @@ benchmark is the endpoint, its group is the service.
 	return c
 }
 
-// askingTraces is asking for trace profiling, which not every store keeps.
-func (e *env) askingTraces(ctx context.Context, access engines.Access, f func(a endpoint.Asker) error) error {
-	return e.asking(ctx, access, profile.Limits{}, func(a endpoint.Asker) error {
-		if l, ok := a.(*endpoint.Local); ok && l.Traces == nil {
-			info, _ := l.Store.Info(ctx)
-			return fmt.Errorf("a %s store keeps no tasks: use dendro serve with a DuckDB file", cmp.Or(info.Engine, "read-only"))
-		}
-		return f(a)
-	})
-}
-
-// sampled calls f with a store that holds the wanted segments and snapshots.
-func (e *env) sampled(ctx context.Context, wanted transfer.WantedSamples, f func(st traceprof.Store) error) error {
-	return e.askingTraces(ctx, engines.Read, func(a endpoint.Asker) error {
-		l, ok := a.(*endpoint.Local)
-		if ok {
-			return f(l.Traces)
-		}
-		st, err := a.(endpoint.Remote).Client.Sampled(ctx, wanted)
-		if err != nil {
-			return err
-		}
-		return f(st)
-	})
-}
-
-// wanted returns what a selection selects.
-func wanted(s *tasks.SampleSelection) transfer.WantedSamples {
-	return transfer.WantedSamples{Task: s.Task, Trace: s.Trace, Segments: s.Segments}
-}
-
 // taskCommand completes a command that asks one question about trace profiling: flags and
 // the argument TASK set the request.
 func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpoint[Request], formats ...string) *cobra.Command {
@@ -85,7 +49,7 @@ func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpo
 	var output outputFormat
 	output.addFlag(c, formats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := flags.setTask(args); err != nil {
+		if err := setTask(flags, args); err != nil {
 			return err
 		}
 		access := engines.Read
@@ -103,7 +67,7 @@ func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpo
 }
 
 // setTask sets the parameter task to the argument of a command, if it has one.
-func (r requestFlags) setTask(args []string) error {
+func setTask(r requestFlags, args []string) error {
 	i := slices.IndexFunc(r, func(p *param.Parameter) bool { return p.Name == "task" })
 	if len(args) == 0 || i < 0 {
 		return nil
@@ -113,3 +77,8 @@ func (r requestFlags) setTask(args []string) error {
 
 // tableFormats are the formats of lists.
 var tableFormats = []string{"text", "json", "json-columns", "md", "tsv", "csv"}
+
+// wanted returns what a selection selects.
+func wanted(s *tasks.SampleSelection) transfer.WantedSamples {
+	return transfer.WantedSamples{Task: s.Task, Trace: s.Trace, Segments: s.Segments}
+}

@@ -41,7 +41,7 @@ func TestTaskAPI(t *testing.T) {
 			}
 			var out, errOut strings.Builder
 			e := &env{in: strings.NewReader(""), out: &out, err: &errOut}
-			if status := e.run(t.Context(), append([]string{"task", "-o", output, "--store", where}, words...)); status != exitFine {
+			if status := run(t.Context(), e, append([]string{"task", "-o", output, "--store", where}, words...)); status != exitFine {
 				t.Fatalf("%s: %s", line, errOut.String())
 			}
 			commands[target] = out.String()

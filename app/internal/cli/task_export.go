@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -80,17 +78,4 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"),
 		words.Count(a.Snapshots), words.Plural(a.Snapshots, "snapshot"))
 	return err
-}
-
-// traceInput returns the snapshots of a task, a trace or a segment.
-func (e *env) traceInput(ctx context.Context, id string) (in trees.Input, err error) {
-	err = e.sampled(ctx, transfer.WantedSamples{Name: id}, func(st traceprof.Store) error {
-		p, name, err := tasks.NamedSnapshots(ctx, st, id)
-		if err == nil {
-			in = trees.NewInput(name, p, trees.NamesAsWritten)
-			e.notes([]string{"times are dumps × period of the task; dendro task analyze shows the time between the dumps"})
-		}
-		return err
-	})
-	return in, err
 }

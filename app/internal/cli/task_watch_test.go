@@ -16,7 +16,7 @@ func TestWatchJSON(t *testing.T) {
 	}
 	var out, errOut strings.Builder
 	e := &env{in: strings.NewReader(""), out: &out, err: &errOut}
-	if status := e.run(t.Context(), []string{"task", "watch", "last", "-o", "json", "--store", where}); status != exitFine {
+	if status := run(t.Context(), e, []string{"task", "watch", "last", "-o", "json", "--store", where}); status != exitFine {
 		t.Fatal(errOut.String())
 	}
 	keys := map[string][]string{"task": {"id", "endpoint"}, "log": {"event", "instance"}, "snapshots": {"received", "lost"}, "why": {"code"},

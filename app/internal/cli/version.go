@@ -3,15 +3,11 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/normalize"
 )
-
-// version is set by the linker for releases.
-var version = ""
 
 func newVersion(e *env) *cobra.Command {
 	var output outputFormat
@@ -33,24 +29,4 @@ func newVersion(e *env) *cobra.Command {
 	}
 	output.addFlag(c, "text", "json")
 	return c
-}
-
-func versionOf() (v, revision string) {
-	v = version
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v, ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			revision = s.Value
-		}
-	}
-	if v == "" {
-		v = info.Main.Version
-	}
-	if v == "" || v == "(devel)" {
-		v = "development"
-	}
-	return v, revision
 }

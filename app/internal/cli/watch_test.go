@@ -18,7 +18,7 @@ func TestWatch(t *testing.T) {
 	run := func(args ...string) int {
 		out.Reset()
 		errOut.Reset()
-		return (&env{in: strings.NewReader(""), out: &out, err: &errOut}).run(t.Context(), append(args, "--store", address))
+		return run(t.Context(), &env{in: strings.NewReader(""), out: &out, err: &errOut}, append(args, "--store", address))
 	}
 	if status := run("demo"); status != 0 {
 		t.Fatal(errOut.String())

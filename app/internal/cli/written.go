@@ -49,3 +49,17 @@ func writeProfile(e *env, p *profile.Profile, i int, out, name string) error {
 	}
 	return writeFile(out, func(w io.Writer) error { return format.Write(w, p, i, f, compression) })
 }
+
+func formatNames() string {
+	names := ""
+	for _, f := range format.All() {
+		if f.Encode == nil {
+			continue
+		}
+		if names != "" {
+			names += ", "
+		}
+		names += f.Name
+	}
+	return names
+}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"strings"
 
-	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -24,14 +22,14 @@ type owner struct {
 // ownerNote is the name of the note beside a store.
 func ownerNote(where string) string { return where + ".serve" }
 
-// claimStore notes the owner of a store in a file, and returns what removes the
+// claimStore notes the owner of a store, and the address at which it answers, in a file, and returns what removes the
 // note. Stores elsewhere have no locks to explain. The note is a convenience: what
 // goes wrong with it is no error.
-func claimStore(where string, s *server.Server) (release func()) {
+func claimStore(where, address string) (release func()) {
 	if _, err := os.Stat(where); err != nil {
 		return func() {}
 	}
-	data, err := json.Marshal(owner{os.Getpid(), address(s)})
+	data, err := json.Marshal(owner{os.Getpid(), address})
 	if err != nil || writeNote(ownerNote(where), append(data, '\n')) != nil {
 		return func() {}
 	}
@@ -50,22 +48,6 @@ func writeNote(name string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
-}
-
-// address returns what to give as --store on this machine.
-func address(s *server.Server) string {
-	a := s.HTTPAddr()
-	if a == "" {
-		return ""
-	}
-	host, port, err := net.SplitHostPort(a)
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		a = net.JoinHostPort("localhost", port)
-	}
-	if s.TLS() {
-		return "https://" + a
-	}
-	return "http://" + a
 }
 
 // ownedBy explains why a store is locked: if it is by a server, by which one, and

@@ -1,0 +1,27 @@
+package cli
+
+import "runtime/debug"
+
+// version is set by the linker for releases.
+var version = ""
+
+// versionOf returns the version of this program, and the commit that it was built from.
+func versionOf() (v, revision string) {
+	v = version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v, ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	if v == "" {
+		v = info.Main.Version
+	}
+	if v == "" || v == "(devel)" {
+		v = "development"
+	}
+	return v, revision
+}
