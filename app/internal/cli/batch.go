@@ -44,7 +44,7 @@ type batchAnswer struct {
 const batchLine = 16 << 20
 
 func runBatch(ctx context.Context, e *env) error {
-	kept := &decodedFiles{room: decodedRoom}
+	kept := newDecodedFiles()
 	enc := json.NewEncoder(e.out)
 	enc.SetEscapeHTML(false)
 	in := bufio.NewReader(e.in)

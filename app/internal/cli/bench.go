@@ -142,7 +142,7 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 	sides, err := o.sides(ctx, e, args, key, scratch)
 	if err != nil {
 		if errors.As(err, new(bench.UsageError)) {
-			return usageError{err}
+			return misuse(err)
 		}
 		return err
 	}

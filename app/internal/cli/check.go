@@ -80,7 +80,7 @@ which later runs update. --github off disables all of this.`,
 	f.BoolVar(&o.require, "require-verdict", false, "exit with status 1 if nothing was tested, unless the base has no run of any benchmark yet")
 	f.StringVar(&o.comment, "comment", "", "also write the pull request comment to `file`")
 	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment; several checks of a pull request need different names")
-	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
+	f.Var(choose(&o.github, "auto", "off"), "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
 	return c
 }
 

@@ -17,7 +17,10 @@ func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
 // usagef returns a mistake in the call.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return misuse(fmt.Errorf(format, args...)) }
+
+// misuse marks an error as a mistake in the call.
+func misuse(err error) error { return usageError{err} }
 
 // errReported ends a command with status 1 after it has said why itself.
 var errReported = errors.New("reported")

@@ -47,7 +47,7 @@ with two counts per line.`,
 func (o *convertOptions) run(e *env, args []string) error {
 	target, _, err := format.Target(o.out, o.format)
 	if err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	if len(args) == 0 {
 		args = []string{"-"}
@@ -69,7 +69,7 @@ func (o *convertOptions) run(e *env, args []string) error {
 	}
 	table, err := o.table(e, p, target)
 	if err != nil {
-		return usageError{fmt.Errorf("%s: %w", names[0], err)}
+		return misuse(fmt.Errorf("%s: %w", names[0], err))
 	}
 	return o.write(e, p, table)
 }

@@ -22,6 +22,9 @@ type decodedFiles struct {
 // decodedRoom bounds the memory of decoded files, as estimated by sizeOf.
 const decodedRoom = 2 << 30
 
+// newDecodedFiles returns the cache of a batch.
+func newDecodedFiles() *decodedFiles { return &decodedFiles{room: decodedRoom} }
+
 type decodedFile struct {
 	key  decodedKey
 	list []trees.Input

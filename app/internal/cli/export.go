@@ -62,7 +62,7 @@ a new database.
 	c.Flags().StringVar(&o.format, "format", "", "output format `name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension of -o, otherwise folded)")
 	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet and neo4j-admin (default: stdout)")
 	c.Flags().IntVar(&o.potentials, "potentials", 0, "with --format neo4j-admin: also write the arrays p and c of the paper up to this `degree`, in the model shared on SAMPLED relationships as \"store expand\" makes them")
-	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
+	c.Flags().Var(choose(&o.model, engines.Models...), "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
 	c.Flags().BoolVar(&o.source, "source", false, "write the original file of the selected profile")
 	return c
 }
@@ -89,7 +89,7 @@ func (o *exportOptions) run(c *cobra.Command, e *env) error {
 	}
 	f, packed, err := format.Target(o.out, o.format)
 	if err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	q := endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: o.r, FileFormat: endpoint.FileFormat{Format: f.Name, Plain: true}})
 	return o.fetch(ctx, e, q, packed)

@@ -246,7 +246,7 @@ func renormalize(ctx context.Context, e *env, n *normalize.Normalizer) error {
 func (o *importOptions) ingestOptions() (ingest.Options, error) {
 	opts, err := o.Request.Options()
 	if err != nil {
-		return opts, usageError{err}
+		return opts, misuse(err)
 	}
 	opts.Limits, opts.Workers, opts.Finish = o.limits, o.workers, o.symbols.finish()
 	opts.Metrics = o.results

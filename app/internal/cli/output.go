@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -19,9 +20,12 @@ type outputFormat string
 
 func (o *outputFormat) addFlag(c *cobra.Command, formats ...string) {
 	*o = outputFormat(formats[0])
-	c.Flags().VarP(&choice{(*string)(o), formats}, "output", "o", "`format`: "+strings.Join(formats, ", "))
+	c.Flags().VarP(choose((*string)(o), formats...), "output", "o", "`format`: "+strings.Join(formats, ", "))
 	inGroup(c, "Output", "output")
 }
+
+// choose returns a flag that sets value to one of those allowed.
+func choose(value *string, allowed ...string) pflag.Value { return &choice{value, allowed} }
 
 // choice is a flag with a fixed set of values.
 type choice struct {

@@ -73,7 +73,7 @@ func newCopyProgress(e *env, how string) *progress {
 
 func addProgressFlag(c *cobra.Command, how *string) {
 	*how = "auto"
-	c.Flags().Var(&choice{how, []string{"auto", "bar", "json", "none"}}, "progress", "`how` to report progress: auto (a bar on a terminal), bar, json (one line per committed file), none")
+	c.Flags().Var(choose(how, "auto", "bar", "json", "none"), "progress", "`how` to report progress: auto (a bar on a terminal), bar, json (one line per committed file), none")
 }
 
 // reads counts bytes that were read.

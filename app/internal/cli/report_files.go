@@ -39,7 +39,7 @@ func (o *reporting) importSide(ctx context.Context, e *env, st store.Store, side
 	var layout *ingest.Layout
 	if o.layout != "" {
 		if layout, err = ingest.ParseLayout(o.layout); err != nil {
-			return usageError{err}
+			return misuse(err)
 		}
 	}
 	for i := range sources {

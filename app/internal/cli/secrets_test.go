@@ -180,7 +180,7 @@ func TestSecretsOfARepository(t *testing.T) {
 	if err := os.Mkdir(".dendro", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(repositoryConfig, []byte(`{"store": "http://127.0.0.1:1", "secrets": {"http://127.0.0.1:1": "/etc/hostname"}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(".dendro", "config.json"), []byte(`{"store": "http://127.0.0.1:1", "secrets": {"http://127.0.0.1:1": "/etc/hostname"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer

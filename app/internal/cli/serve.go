@@ -110,8 +110,8 @@ server at once. No acknowledged data is lost in either case.`,
 	o.addLimits(c)
 	o.traces.addFlags(c)
 	o.windows.addFlags(c)
-	f.Var(&choice{&o.logFormat, []string{"text", "json"}}, "log-format", "`format` of the log on stderr: text, json")
-	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "minimum `level` to log: debug, info, warn, error")
+	f.Var(choose(&o.logFormat, "text", "json"), "log-format", "`format` of the log on stderr: text, json")
+	f.Var(choose(&o.logLevel, "info", "debug", "warn", "error"), "log-level", "minimum `level` to log: debug, info, warn, error")
 	return c
 }
 
@@ -226,7 +226,7 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 		o.Proxies = append(o.Proxies, prefix.Masked())
 	}
 	if err := o.CheckTokens(); err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	st, err := e.open(ctx, engines.Write)
 	if err != nil {

@@ -33,7 +33,7 @@ func (o *traceOptions) addFlags(c *cobra.Command) {
 	f.BoolVar(&o.Kafka.TLS, "kafka-tls", false, "connect to the brokers over TLS")
 	f.StringVar(&o.Kafka.User, "kafka-user", "", "`name` of the Kafka user (SASL)")
 	f.StringVar(&o.kafkaPassword, "kafka-password-file", "", "`file` with the password of the Kafka user")
-	f.Var(&choice{&o.Kafka.Mechanism, []string{"plain", "scram-sha-256", "scram-sha-512"}}, "kafka-mechanism", "SASL `mechanism`: plain, scram-sha-256, scram-sha-512 (default plain)")
+	f.Var(choose(&o.Kafka.Mechanism, "plain", "scram-sha-256", "scram-sha-512"), "kafka-mechanism", "SASL `mechanism`: plain, scram-sha-256, scram-sha-512 (default plain)")
 }
 
 // kafkaOptions sets the options of Kafka from the flags.

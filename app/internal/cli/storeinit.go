@@ -62,7 +62,7 @@ not change the other content.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
-	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "`model` of a graph database: shared, thesis (default: the model that it has, otherwise shared)")
+	c.Flags().Var(choose(&o.model, engines.Models...), "model", "`model` of a graph database: shared, thesis (default: the model that it has, otherwise shared)")
 	c.Flags().IntVar(&o.potentials, "potentials", 0, "model thesis: store the potentials up to this `degree` on each node (default: as the database has, otherwise none)")
 	c.Flags().BoolVar(&o.force, "force", false, "use a graph database that has other content")
 	return c

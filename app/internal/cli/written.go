@@ -42,7 +42,7 @@ func (w *written) write(e *env, p *profile.Profile, i int) error {
 func writeProfile(e *env, p *profile.Profile, i int, out, name string) error {
 	f, compression, err := format.Target(out, name)
 	if err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	if out == "" || out == "-" {
 		return format.Write(e.out, p, i, f, compression)
