@@ -28,7 +28,7 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # What it contains is neither make's nor the shell's: it may be the name of a tag.
 override VERSION := $(if $(filter file,$(origin VERSION)),$(VERSION),$(value VERSION))
 export VERSION
-STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/app/internal/cli.version='"$$VERSION"' $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
+STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/app/internal/cli/command.version='"$$VERSION"' $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
 PREFIX    ?= /usr/local
 SHARE     := $(DESTDIR)$(PREFIX)/share
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/api"
 	"github.com/dendroprof/dendro/internal/words"
@@ -108,7 +109,7 @@ type surfaces struct {
 func (s *surfaces) print(args ...string) string {
 	s.t.Helper()
 	var out, errOut bytes.Buffer
-	run(s.t.Context(), &env{in: strings.NewReader(""), out: &out, err: &errOut}, append(args, "--store", s.address))
+	run(s.t.Context(), &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut}, append(args, "--store", s.address))
 	if out.Len() == 0 {
 		s.t.Fatalf("%q: %s", args, &errOut)
 	}
@@ -403,7 +404,7 @@ func (s *surfaces) tool(name string) string {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{}}}
 `)
-	run(s.t.Context(), &env{in: in, out: &out, err: &errOut}, []string{"mcp", "--store", s.address})
+	run(s.t.Context(), &command.Env{In: in, Out: &out, Err: &errOut}, []string{"mcp", "--store", s.address})
 	for line := range strings.Lines(out.String()) {
 		answer := decodeAs[struct {
 			ID     int

@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
-func newBatch(e *env) *cobra.Command {
+func newBatch(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "batch [flags]",
 		Short: "Run many commands in one process, as JSON lines",
@@ -25,8 +27,8 @@ strings gets status 2.`,
 		Example: `  printf '%s\n' '["tree","cpu.pb.gz","-o","json"]' '["top","cpu.pb.gz"]' | dendro batch`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if e.decoded != nil {
-				return usagef("batch cannot run batch")
+			if e.Decoded != nil {
+				return command.Usagef("batch cannot run batch")
 			}
 			return runBatch(c.Context(), e)
 		},
@@ -43,11 +45,11 @@ type batchAnswer struct {
 // batchLine is the longest line that batch reads, in bytes.
 const batchLine = 16 << 20
 
-func runBatch(ctx context.Context, e *env) error {
-	kept := newDecodedFiles()
-	enc := json.NewEncoder(e.out)
+func runBatch(ctx context.Context, e *command.Env) error {
+	kept := command.NewDecodedFiles()
+	enc := json.NewEncoder(e.Out)
 	enc.SetEscapeHTML(false)
-	in := bufio.NewReader(e.in)
+	in := bufio.NewReader(e.In)
 	for ctx.Err() == nil {
 		line, err := readLine(in)
 		if err == io.EOF {
@@ -95,13 +97,14 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // answerLine runs the command of one line.
-func answerLine(ctx context.Context, e *env, kept *decodedFiles, line []byte) batchAnswer {
+func answerLine(ctx context.Context, e *command.Env, kept *command.DecodedFiles, line []byte) batchAnswer {
 	var args []string
 	if err := json.Unmarshal(line, &args); err != nil {
-		return batchAnswer{Status: exitUsage, Stderr: "dendro: not a JSON array of strings: " + escapeLines(err.Error()) + "\n"}
+		return batchAnswer{Status: exitUsage, Stderr: "dendro: not a JSON array of strings: " + command.EscapeLines(err.Error()) + "\n"}
 	}
 	var out, errOut bytes.Buffer
-	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, tokenFile: e.tokenFile, noColor: e.noColor, decoded: kept}
+	sub := &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut, Store: e.Store, TokenFile: e.TokenFile, NoColor: e.NoColor,
+		Decoded: kept}
 	status := run(ctx, sub, args)
 	return batchAnswer{Status: status, Stdout: out.String(), Stderr: errOut.String()}
 }

@@ -12,13 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // batch runs lines and returns their answers.
 func batch(t *testing.T, lines string) []batchAnswer {
 	t.Helper()
 	var out bytes.Buffer
-	if err := runBatch(context.Background(), &env{in: strings.NewReader(lines), out: &out, err: io.Discard}); err != nil {
+	if err := runBatch(context.Background(), &command.Env{In: strings.NewReader(lines), Out: &out, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	var answers []batchAnswer
@@ -66,7 +68,7 @@ func TestBatchReadsAChangedFileAgain(t *testing.T) {
 	in, lines := io.Pipe()
 	answers, out := io.Pipe()
 	go func() {
-		out.CloseWithError(runBatch(context.Background(), &env{in: in, out: out, err: io.Discard}))
+		out.CloseWithError(runBatch(context.Background(), &command.Env{In: in, Out: out, Err: io.Discard}))
 	}()
 	scan := bufio.NewScanner(answers)
 	for _, want := range []string{"old", "new"} {

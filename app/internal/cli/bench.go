@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/bench"
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/internal/words"
@@ -30,7 +31,7 @@ type benchOptions struct {
 	base, head, build string
 }
 
-func newBench(e *env) *cobra.Command {
+func newBench(e *command.Env) *cobra.Command {
 	var o benchOptions
 	c := &cobra.Command{
 		Use:   "bench [flags] -- COMMAND",
@@ -66,7 +67,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
   dendro bench --count 5 --memory -- go test -bench 'Sort|Parse' ./sorting
   dendro bench --profiler async-profiler=/opt/async-profiler/lib/libasyncProfiler.so -- java -jar target/benchmarks.jar
   dendro bench --benchmark compress --keep-source -- ./compress big.txt`,
-		Args: takes(1, unlimited),
+		Args: command.Takes(1, command.Unlimited),
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./sorting", explainFlag(c, err))
@@ -89,7 +90,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	f.StringVar(&o.Benchmark, "benchmark", "", "`name` of the benchmark of a plain command (default: the name of the program)")
 	f.BoolVar(&o.KeepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
 	f.StringVar(&o.keep, "keep", "", "`directory` to keep the profiles in (default: they are removed after the import)")
-	addRequest(c, &o.RunRequest)
+	command.AddRequest(c, &o.RunRequest)
 	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI, else the time)"
 	return c
 }
@@ -120,18 +121,18 @@ func (s *benchSide) in(do func() error) error {
 	return s.tree.In(do)
 }
 
-func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err error) {
+func (o *benchOptions) run(ctx context.Context, e *command.Env, args []string) (err error) {
 	switch {
 	case o.count < 1:
-		return usagef("--count %d: at least 1", o.count)
+		return command.Usagef("--count %d: at least 1", o.count)
 	case o.base == "" && (o.head != "HEAD" || o.build != ""):
-		return usagef("--head and --build need --base, the commit to compare with")
+		return command.Usagef("--head and --build need --base, the commit to compare with")
 	case o.base != "" && (o.RunRequest.Commit != "" || o.RunRequest.Branch != ""):
-		return usagef("--commit and --branch are those of --base and --head")
+		return command.Usagef("--commit and --branch are those of --base and --head")
 	}
-	o.Results, o.Talk, o.ByThread = e.out, e.err, o.Threads
+	o.Results, o.Talk, o.ByThread = e.Out, e.Err, o.Threads
 	if err := secret.Hide(); err != nil { // the benchmarks run as this user
-		fmt.Fprintf(e.err, "note: the variables of this process are readable for the benchmarks: %v\n", err)
+		fmt.Fprintf(e.Err, "note: the variables of this process are readable for the benchmarks: %v\n", err)
 	}
 	scratch, remove, err := bench.Scratch()
 	if err != nil {
@@ -142,22 +143,22 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 	sides, err := o.sides(ctx, e, args, key, scratch)
 	if err != nil {
 		if errors.As(err, new(bench.UsageError)) {
-			return misuse(err)
+			return command.Misuse(err)
 		}
 		return err
 	}
 	for _, note := range sides[0].session.Notes {
-		fmt.Fprintf(e.talk(), "note: %s\n", note)
+		fmt.Fprintf(e.Talk(), "note: %s\n", note)
 	}
 	if o.base != "" && o.count < leastSide {
-		fmt.Fprintf(e.err, "note: --count %d: dendro check needs %d runs of each side for a verdict on any but a change that leaves no doubt\n", o.count, leastSide)
+		fmt.Fprintf(e.Err, "note: --count %d: dendro check needs %d runs of each side for a verdict on any but a change that leaves no doubt\n", o.count, leastSide)
 	}
 	dir := cmp.Or(o.keep, filepath.Join(scratch, "profiles"))
 	if err := o.record(ctx, e, sides, key, dir); err != nil {
 		return err
 	}
 	if o.base != "" {
-		fmt.Fprintf(e.talk(), "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")),
+		fmt.Fprintf(e.Talk(), "compare these runs: dendro check --base %s --head %s%s\n", shellWord(o.sideOf(key, "base")),
 			shellWord(o.sideOf(key, "head")), storeFlag(e))
 	}
 	return nil
@@ -179,20 +180,20 @@ func shellWord(text string) string {
 }
 
 // storeFlag is the flag by which another command finds the same store.
-func storeFlag(e *env) string {
-	if e.store == "" || os.Getenv("DENDRO_STORE") == e.store {
+func storeFlag(e *command.Env) string {
+	if e.Store == "" || os.Getenv("DENDRO_STORE") == e.Store {
 		return ""
 	}
-	return " --store " + shellWord(e.store)
+	return " --store " + shellWord(e.Store)
 }
 
 // sides opens a session per side: of the working directory, or of base and head.
-func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, scratch string) ([]*benchSide, error) {
+func (o *benchOptions) sides(ctx context.Context, e *command.Env, args []string, key, scratch string) ([]*benchSide, error) {
 	if o.base == "" {
 		session, err := bench.Open(ctx, args, bench.Place{Scratch: scratch}, o.Options)
 		return []*benchSide{{session: session, options: o.importOptions}}, err
 	}
-	fmt.Fprintf(e.talk(), "checking out %s and %s …\n", words.Clean(o.base), words.Clean(o.head))
+	fmt.Fprintf(e.Talk(), "checking out %s and %s …\n", words.Clean(o.base), words.Clean(o.head))
 	trees, err := bench.Trees(ctx, o.base, o.head, scratch)
 	if err != nil {
 		return nil, err
@@ -210,9 +211,9 @@ func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, sc
 		}
 		run.Attributes["side"] = key + "-" + name
 		s.options.environment = &ingest.Environment{}
-		fmt.Fprintf(e.talk(), "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
+		fmt.Fprintf(e.Talk(), "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
 		err := s.in(func() (err error) {
-			if err = s.tree.Build(ctx, o.build, args, e.err); err != nil {
+			if err = s.tree.Build(ctx, o.build, args, e.Err); err != nil {
 				return err
 			}
 			own := filepath.Join(scratch, name+"-session")
@@ -231,7 +232,7 @@ func (o *benchOptions) sides(ctx context.Context, e *env, args []string, key, sc
 }
 
 // record records the test runs of all sides in turns, and imports each when it is complete.
-func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, key, dir string) error {
+func (o *benchOptions) record(ctx context.Context, e *command.Env, sides []*benchSide, key, dir string) error {
 	p, fewest := &benchProgress{e: e, began: time.Now()}, int64(fewSamples)
 	for _, s := range sides {
 		p.all += o.count * len(s.session.Benchmarks)
@@ -243,7 +244,7 @@ func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, k
 				run += "-" + strconv.Itoa(n)
 			}
 			s.options.Run = run
-			fmt.Fprintf(e.talk(), "run %s (%d of %d)\n", words.Clean(run), n, o.count)
+			fmt.Fprintf(e.Talk(), "run %s (%d of %d)\n", words.Clean(run), n, o.count)
 			folder := filepath.Join(dir, s.name, strconv.Itoa(n))
 			var list []bench.Recorded
 			err := s.in(func() error {
@@ -271,14 +272,14 @@ func (o *benchOptions) record(ctx context.Context, e *env, sides []*benchSide, k
 		}
 	}
 	if fewest < fewSamples {
-		fmt.Fprintf(e.talk(), "note: a profile has %s samples; below %d only large changes show: record longer (-benchtime 5s, a larger input), or more runs (--count)\n", words.Count(fewest), fewSamples)
+		fmt.Fprintf(e.Talk(), "note: a profile has %s samples; below %d only large changes show: record longer (-benchtime 5s, a larger input), or more runs (--count)\n", words.Count(fewest), fewSamples)
 	}
 	return nil
 }
 
 // store imports what was recorded of a test run.
-func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.Recorded, fewest *int64) error {
-	defer keepUmask()() // the benchmarks of the next run create their files as ever
+func (s *benchSide) store(ctx context.Context, e *command.Env, dir string, list []bench.Recorded, fewest *int64) error {
+	defer command.KeepUmask()() // the benchmarks of the next run create their files as ever
 	o := s.options
 	o.progress, o.output = "none", "text"
 	o.within, o.recorded = dir+string(filepath.Separator), map[string]ingest.Label{}
@@ -306,11 +307,11 @@ func (s *benchSide) store(ctx context.Context, e *env, dir string, list []bench.
 		most = max(most, r.Taken)
 	}
 	quiet := *e
-	quiet.out = e.err // results have stdout
+	quiet.Out = e.Err // results have stdout
 	if err := o.run(ctx, &quiet, files); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.talk(), "samples per profile: %s\n", strings.Join(slices.Compact([]string{words.Count(least), words.Count(most)}), " to "))
+	fmt.Fprintf(e.Talk(), "samples per profile: %s\n", strings.Join(slices.Compact([]string{words.Count(least), words.Count(most)}), " to "))
 	*fewest = min(*fewest, least)
 	return nil
 }
@@ -333,7 +334,7 @@ func inFolder(dir, file string) (string, error) {
 
 // benchProgress says what is recorded, and how long the rest will take.
 type benchProgress struct {
-	e         *env
+	e         *command.Env
 	began     time.Time
 	done, all int
 }
@@ -345,5 +346,5 @@ func (p *benchProgress) start(b *bench.Benchmark) {
 		left = ", about " + rest.Round(time.Second).String() + " left"
 	}
 	p.done++
-	fmt.Fprintf(p.e.talk(), "%d of %d: %s%s\n", p.done, p.all, words.Clean(b.Name), left)
+	fmt.Fprintf(p.e.Talk(), "%d of %d: %s%s\n", p.done, p.all, words.Clean(b.Name), left)
 }

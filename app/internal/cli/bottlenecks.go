@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
@@ -10,10 +11,10 @@ import (
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newBottlenecks(e *env) *cobra.Command {
+func newBottlenecks(e *command.Env) *cobra.Command {
 	var r judge.BottlenecksRequest
-	var out destination
-	var code codeFlags
+	var out command.Destination
+	var code command.CodeFlags
 	c := &cobra.Command{
 		Use:   "bottlenecks [flags]",
 		Short: "Rank functions by how much time they could save",
@@ -40,25 +41,25 @@ benchmark at the share of a function, or the share of a function over the runs.
   dendro bottlenecks --benchmark checkout --expand informed --repo ~/src/shop`,
 		Args: cobra.NoArgs,
 	}
-	flags := addRequest(c, &r)
-	code.addFlags(c)
-	out.addFlag(c, "text", "json", "md", "html", "tsv", "csv")
+	flags := command.AddRequest(c, &r)
+	code.AddFlags(c)
+	out.AddFlag(c, "text", "json", "md", "html", "tsv", "csv")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if flags.use(out.format); out.format == "html" {
-			flags.use("md") // it is for people too
+		if flags.Use(out.Format); out.Format == "html" {
+			flags.Use("md") // it is for people too
 		}
-		if err := expandable(&r.Expand, out.format); err != nil {
+		if err := command.Expandable(&r.Expand, out.Format); err != nil {
 			return err
 		}
-		if err := code.facts(&r.Expand, &r.Facts); err != nil {
+		if err := code.Facts(&r.Expand, &r.Facts); err != nil {
 			return err
 		}
 		ctx := c.Context()
-		return e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
-			if out.format == "html" {
-				return out.fetch(ctx, e, a, endpoint.BottlenecksPage.Of(&endpoint.PageRequest[judge.BottlenecksRequest]{Page: r}))
+		return e.Asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+			if out.Format == "html" {
+				return out.Fetch(ctx, e, a, endpoint.BottlenecksPage.Of(&endpoint.PageRequest[judge.BottlenecksRequest]{Page: r}))
 			}
-			return out.answer(ctx, e, a, endpoint.Bottlenecks.Of(&r), func(o *render.Output, result any) error {
+			return out.Answer(ctx, e, a, endpoint.Bottlenecks.Of(&r), func(o *render.Output, result any) error {
 				return render.Bottlenecks(o, &r, result.(*judge.BottlenecksResult))
 			})
 		})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/bucket"
 	"github.com/dendroprof/dendro/test/peer"
 )
@@ -61,7 +62,7 @@ func (o *objectServer) put(t *testing.T, key, content string) {
 // dendro runs a command line.
 func dendro(args ...string) (status int, out, errOut string) {
 	var o, e bytes.Buffer
-	status = run(context.Background(), &env{in: strings.NewReader(""), out: &o, err: &e}, args)
+	status = run(context.Background(), &command.Env{In: strings.NewReader(""), Out: &o, Err: &e}, args)
 	return status, o.String(), e.String()
 }
 

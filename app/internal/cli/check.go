@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/github"
 	"github.com/dendroprof/dendro/query/judge"
@@ -31,7 +32,7 @@ type checkOptions struct {
 	github     string
 }
 
-func newCheck(e *env) *cobra.Command {
+func newCheck(e *command.Env) *cobra.Command {
 	o := checkOptions{github: "auto"}
 	c := &cobra.Command{
 		Use:   "check [flags]",
@@ -67,10 +68,10 @@ which later runs update. --github off disables all of this.`,
   dendro check --base before/ --head after/ --fail-on regression,suspect`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.output.file != "" { // the verdict is printed all the same
-				o.also = append(o.also, o.output.file)
+			if o.output.File != "" { // the verdict is printed all the same
+				o.also = append(o.also, o.output.File)
 			}
-			return o.run(c.Context(), e, !o.full && (o.output.file != "" || !c.Flags().Changed("output")))
+			return o.run(c.Context(), e, !o.full && (o.output.File != "" || !c.Flags().Changed("output")))
 		},
 	}
 	o.reporting = reporting{r: &o.r.ReportRequest, question: func() endpoint.Question { return endpoint.Check.Of(&o.r) }}
@@ -80,15 +81,15 @@ which later runs update. --github off disables all of this.`,
 	f.BoolVar(&o.require, "require-verdict", false, "exit with status 1 if nothing was tested, unless the base has no run of any benchmark yet")
 	f.StringVar(&o.comment, "comment", "", "also write the pull request comment to `file`")
 	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment; several checks of a pull request need different names")
-	f.Var(choose(&o.github, "auto", "off"), "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
+	f.Var(command.Choice(&o.github, "auto", "off"), "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
 	return c
 }
 
-func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) {
+func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err error) {
 	flow := github.Workflow{}
 	if o.github == "auto" {
 		if flow, err = github.FromEnvironment(os.Getenv); err != nil {
-			e.notes([]string{err.Error()})
+			e.Notes([]string{err.Error()})
 		}
 	}
 	o.r.Tested = flow.HeadCommit
@@ -107,7 +108,7 @@ func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) 
 	}
 	switch v := doc.Verdict; {
 	case v.Failed:
-		return errRegression
+		return command.ErrRegression
 	case o.require && !v.Tested && !v.NewHistory:
 		return errNoVerdict
 	}
@@ -120,13 +121,13 @@ func (o *checkOptions) onlyLines() { o.r.Candidates, o.r.MaxDepth, o.r.Functions
 
 // publish writes the report to where people see it. A refusal by GitHub is printed and
 // is not an error: the verdict does not depend on it.
-func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflow, r *report.Report) error {
+func (o *checkOptions) publish(ctx context.Context, e *command.Env, flow *github.Workflow, r *report.Report) error {
 	var body strings.Builder
 	if err := judge.WriteReport(&body, r, "comment", o.r.Detail); err != nil {
 		return err
 	}
 	if o.comment != "" {
-		err := writeFile(o.comment, func(w io.Writer) error {
+		err := command.WriteFile(o.comment, func(w io.Writer) error {
 			_, err := io.WriteString(w, github.Marker(o.commentKey)+"\n"+body.String())
 			return err
 		})
@@ -137,19 +138,19 @@ func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflo
 	if !flow.Actions {
 		return nil
 	}
-	left, err := github.Annotate(e.err, annotations(r))
+	left, err := github.Annotate(e.Err, annotations(r))
 	if err != nil {
 		return err
 	}
 	if left > 0 {
-		fmt.Fprintf(e.talk(), "%d more annotations not shown by GitHub\n", left)
+		fmt.Fprintf(e.Talk(), "%d more annotations not shown by GitHub\n", left)
 	}
 	if err := flow.AppendSummary(body.String()); err != nil {
-		e.notes([]string{err.Error()})
+		e.Notes([]string{err.Error()})
 	}
 	if flow.CanComment() {
 		if _, err := flow.Comment(ctx, http.DefaultClient, o.commentKey, body.String()); err != nil {
-			e.notes([]string{err.Error()})
+			e.Notes([]string{err.Error()})
 		}
 	}
 	return nil

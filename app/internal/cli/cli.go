@@ -1,10 +1,8 @@
 // Package cli is Dendro's command line: one file per command.
 //
 // A command is an options struct, its flags, and a thin call into the packages
-// that do the work; if logic appears here, it belongs one level deeper. What is
-// shared by commands: the store or server to ask (store.go), the flags of a request
-// (flags.go), help (help.go), the ways to print (output.go, destination.go), and
-// files in place of a selection (files.go).
+// that do the work; if logic appears here, it belongs one level deeper. What commands
+// share is package command.
 //
 // Data goes to stdout, talk to stderr. Exit status: 0 fine, 1 error, 2 usage,
 // 3 regression found (only for the gate).
@@ -22,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
@@ -38,34 +37,34 @@ const (
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return run(ctx, &env{in: in, out: out, err: errOut}, args)
+	return run(ctx, &command.Env{In: in, Out: out, Err: errOut}, args)
 }
 
 // run runs one command line and returns the exit status.
-func run(ctx context.Context, e *env, args []string) int {
-	defer keepUmask()()
+func run(ctx context.Context, e *command.Env, args []string) int {
+	defer command.KeepUmask()()
 	root := newRoot(e)
 	root.SetArgs(args)
-	root.SetIn(e.in)
-	root.SetOut(e.out)
-	root.SetErr(e.err)
+	root.SetIn(e.In)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
 	err := root.ExecuteContext(ctx)
 	var several *store.SeveralTypesError
 	switch {
 	case err == nil:
 		return exitFine
-	case errors.Is(err, errReported):
+	case errors.Is(err, command.ErrReported):
 		return exitError
-	case errors.Is(err, errRegression):
+	case errors.Is(err, command.ErrRegression):
 		return exitFound
-	case readerLeft(err):
+	case command.ReaderLeft(err):
 		return exitFine
 	case ctx.Err() != nil:
-		fmt.Fprintln(e.err, "dendro: interrupted"+e.interrupted)
+		fmt.Fprintln(e.Err, "dendro: interrupted"+e.Interrupted)
 		return exitError
 	}
-	fmt.Fprintln(e.err, "dendro: "+escapeLines(suggested(root, err).Error()))
-	var wrongUse usageError
+	fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(suggested(root, err).Error()))
+	var wrongUse command.UsageError
 	var request *param.Error
 	if errors.As(err, &wrongUse) || errors.As(err, &request) || errors.As(err, &several) || cobraUsage(err) {
 		return exitUsage
@@ -84,7 +83,7 @@ func cobraUsage(err error) bool {
 	return false
 }
 
-func newRoot(e *env) *cobra.Command {
+func newRoot(e *command.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dendro",
 		Short: "Merge profiles into call trees, keep every run, find what became slower",
@@ -100,12 +99,12 @@ time, and which became slower.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.DisableSuggestions = true // suggested has them
-	root.Version, _ = versionOf()
+	root.Version, _ = command.Version()
 	root.SetFlagErrorFunc(explainFlag)
-	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file, http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
-	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
-	root.PersistentFlags().BoolVar(&e.quiet, "quiet", e.quiet, "print no notes and no progress")
-	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
+	root.PersistentFlags().StringVar(&e.Store, "store", e.Store, "`address` of the store: a file, http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.TokenFile, "token-file", e.TokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
+	root.PersistentFlags().BoolVar(&e.Quiet, "quiet", e.Quiet, "print no notes and no progress")
+	root.PersistentFlags().BoolVar(&e.NoColor, "no-color", e.NoColor, "print no colours, like the environment variable NO_COLOR")
 	for _, g := range []struct {
 		title string
 		list  []*cobra.Command

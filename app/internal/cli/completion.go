@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/ingest"
@@ -17,9 +18,9 @@ import (
 
 // completeTypes completes --type of a command: with the value types in the first of
 // its files that can be read, else with those in the store.
-func completeTypes(e *env, c *cobra.Command, args []string) ([]string, cobra.ShellCompDirective) {
+func completeTypes(e *command.Env, c *cobra.Command, args []string) ([]string, cobra.ShellCompDirective) {
 	quiet := *e
-	quiet.err = io.Discard
+	quiet.Err = io.Discard
 	files := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return name == "-" }) // nobody has typed it yet
 	names := typesOfFiles(&quiet, files)
 	if len(names) == 0 {
@@ -29,10 +30,10 @@ func completeTypes(e *env, c *cobra.Command, args []string) ([]string, cobra.She
 }
 
 // typesOfFiles returns the value types in the first file that has any.
-func typesOfFiles(e *env, files []string) (names []string) {
-	sources, _ := ingest.Expand(files, e.in) // what is wrong with them is said when the command runs
+func typesOfFiles(e *command.Env, files []string) (names []string) {
+	sources, _ := ingest.Expand(files, e.In) // what is wrong with them is said when the command runs
 	for i := 0; i < len(sources) && len(names) == 0; i++ {
-		_ = decodeFiles(e, []string{sources[i].Name}, format.NewReader(profile.Limits{}), func(_ string, p *profile.Profile) error {
+		_ = command.DecodeFiles(e, []string{sources[i].Name}, format.NewReader(profile.Limits{}), func(_ string, p *profile.Profile) error {
 			for i := range p.Tables {
 				if name := p.Tables[i].Type.Name; !slices.Contains(names, name) {
 					names = append(names, name)
@@ -46,7 +47,7 @@ func typesOfFiles(e *env, files []string) (names []string) {
 
 // completeFlags completes the flags of a command that name what a store holds, and the
 // pattern of find.
-func completeFlags(e *env, c *cobra.Command) {
+func completeFlags(e *command.Env, c *cobra.Command) {
 	fromStore := func(parameter string) cobra.CompletionFunc {
 		return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return namesOfStore(c.Context(), e, parameter, prefix), cobra.ShellCompDirectiveNoFileComp
@@ -84,12 +85,12 @@ func completeFlags(e *env, c *cobra.Command) {
 }
 
 // namesOfStore returns the names in the store, if there is one.
-func namesOfStore(ctx context.Context, e *env, parameter, prefix string) []string {
+func namesOfStore(ctx context.Context, e *command.Env, parameter, prefix string) []string {
 	quiet := *e
-	quiet.err = io.Discard
+	quiet.Err = io.Discard
 	var names []string
 	// completion has no place for errors; the command reports them
-	_ = quiet.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+	_ = quiet.Asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 		result, err := endpoint.Answer[query.CompletionsResult](ctx, a,
 			endpoint.Completions.Of(&query.CompletionsRequest{Parameter: parameter, Prefix: prefix}))
 		if err == nil {

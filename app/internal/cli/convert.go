@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -15,11 +16,11 @@ import (
 type convertOptions struct {
 	typ     string
 	limits  profile.Limits
-	symbols symbolFiles
-	written
+	symbols command.SymbolFiles
+	command.Written
 }
 
-func newConvert(e *env) *cobra.Command {
+func newConvert(e *command.Env) *cobra.Command {
 	var o convertOptions
 	c := &cobra.Command{
 		Use:   "convert [flags] [FILE|-]",
@@ -34,27 +35,27 @@ with two counts per line.`,
   perf script | dendro convert -o cpu.speedscope.json
   dendro convert heap.pb.gz --type live > live.folded
   dendro convert app.otlp --format callgrind -o callgrind.out.1`,
-		Args: takes(0, 1),
+		Args: command.Takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
-	addLimits(c, &o.limits)
-	o.symbols.addFlag(c)
-	o.addFlags(c)
+	command.AddLimits(c, &o.limits)
+	o.symbols.AddFlag(c)
+	o.AddFlags(c)
 	return c
 }
 
-func (o *convertOptions) run(e *env, args []string) error {
-	target, _, err := format.Target(o.out, o.format)
+func (o *convertOptions) run(e *command.Env, args []string) error {
+	target, _, err := format.Target(o.Out, o.Format)
 	if err != nil {
-		return misuse(err)
+		return command.Misuse(err)
 	}
 	if len(args) == 0 {
 		args = []string{"-"}
 	}
 	var p *profile.Profile
 	var names []string
-	err = decodeFiles(e, args, o.symbols.reader(o.limits), func(name string, found *profile.Profile) error {
+	err = command.DecodeFiles(e, args, o.symbols.Reader(o.limits), func(name string, found *profile.Profile) error {
 		p = found
 		names = append(names, name)
 		return nil
@@ -65,18 +66,18 @@ func (o *convertOptions) run(e *env, args []string) error {
 	case len(names) == 0:
 		return fmt.Errorf("no profile in %q", args)
 	case len(names) > 1:
-		return usagef("%s holds %d profiles (%s, …): convert writes one; extract it, or add them up with dendro merge", args[0], len(names), names[0])
+		return command.Usagef("%s holds %d profiles (%s, …): convert writes one; extract it, or add them up with dendro merge", args[0], len(names), names[0])
 	}
 	table, err := o.table(e, p, target)
 	if err != nil {
-		return misuse(fmt.Errorf("%s: %w", names[0], err))
+		return command.Misuse(fmt.Errorf("%s: %w", names[0], err))
 	}
-	return o.write(e, p, table)
+	return o.Write(e, p, table)
 }
 
 // table returns the table to write, -1 for all that the format holds, and says on
 // stderr what is left out.
-func (o *convertOptions) table(e *env, p *profile.Profile, target *format.Format) (int, error) {
+func (o *convertOptions) table(e *command.Env, p *profile.Profile, target *format.Format) (int, error) {
 	if o.typ != "" {
 		return p.Table(o.typ)
 	}
@@ -89,7 +90,7 @@ func (o *convertOptions) table(e *env, p *profile.Profile, target *format.Format
 			others = append(others, p.Tables[i].Type.Name)
 		}
 	}
-	fmt.Fprintf(e.talk(), "writing %s; %s holds one value type and the profile also has %s (--type)\n",
+	fmt.Fprintf(e.Talk(), "writing %s; %s holds one value type and the profile also has %s (--type)\n",
 		words.Clean(p.Tables[p.Default].Type.Name), target.Name, words.Clean(strings.Join(others, ", ")))
 	return -1, nil
 }

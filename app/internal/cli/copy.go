@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -24,10 +25,10 @@ type copyOptions struct {
 	renormalize     bool
 	rules           string
 	progress        string
-	output          outputFormat
+	output          command.Format
 }
 
-func newCopy(e *env) *cobra.Command {
+func newCopy(e *command.Env) *cobra.Command {
 	var o copyOptions
 	c := &cobra.Command{
 		Use:   "copy --from STORE --to STORE [flags]",
@@ -49,33 +50,33 @@ the rows of functions.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
-	addRequest(c, &o)
+	command.AddRequest(c, &o)
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "`store` to read (default: --store)")
 	f.StringVar(&o.to, "to", "", "`store` to write (default: --store)")
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
 	f.BoolVar(&o.renormalize, "renormalize", false, "normalise names again by this version's rules (and --rules)")
 	f.StringVar(&o.rules, "rules", "", "with --renormalize: `file` of additional rules that normalise names")
-	addProgressFlag(c, &o.progress)
-	o.output.addFlag(c, "text", "json")
+	command.AddProgressFlag(c, &o.progress)
+	o.output.AddFlag(c, "text", "json")
 	return c
 }
 
 // ends returns the two places, of which one may be the default store.
-func (o *copyOptions) ends(e *env) (from, to string, err error) {
+func (o *copyOptions) ends(e *command.Env) (from, to string, err error) {
 	from, to = o.from, o.to
 	if from == "" && to == "" {
-		return "", "", usagef("nothing to copy: give --from, --to or both")
+		return "", "", command.Usagef("nothing to copy: give --from, --to or both")
 	}
 	for _, end := range []*string{&from, &to} {
 		if *end == "" {
-			if *end, err = e.location(); err != nil {
+			if *end, err = e.Location(); err != nil {
 				return "", "", err
 			}
 		}
 	}
 	if sameStore(from, to) {
-		return "", "", usagef("--from %s and --to %s are the same store", from, to)
+		return "", "", command.Usagef("--from %s and --to %s are the same store", from, to)
 	}
 	return from, to, nil
 }
@@ -93,17 +94,17 @@ func sameStore(a, b string) bool {
 	return err == nil && os.SameFile(is, other)
 }
 
-func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
+func (o *copyOptions) run(ctx context.Context, e *command.Env) (err error) {
 	from, to, err := o.ends(e)
 	if err != nil {
 		return err
 	}
 	opts := store.CopyOptions{Query: o.Selection}
 	if o.rules != "" && !o.renormalize {
-		return usagef("--rules needs --renormalize")
+		return command.Usagef("--rules needs --renormalize")
 	}
 	if o.renormalize {
-		n, err := readRules(o.rules)
+		n, err := command.ReadRules(o.rules)
 		if err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if o.replace {
 		opts.Conflict = store.Replace
 	}
-	src, closeSrc, err := e.origin(ctx, from)
+	src, closeSrc, err := e.Origin(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -124,31 +125,31 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	dst, closeDst, err := e.destinationAt(ctx, to, engines.Write)
+	dst, closeDst, err := e.DestinationAt(ctx, to, engines.Write)
 	if err != nil {
 		return err
 	}
 	if err := leftWindows(ctx, e, src, from); err != nil {
 		return errors.Join(err, closeDst())
 	}
-	return errors.Join(o.copy(ctx, e, dst, src, opts, unfinished(to)), closeDst())
+	return errors.Join(o.copy(ctx, e, dst, src, opts, command.Unfinished(to)), closeDst())
 }
 
 // leftWindows says what a copy leaves: continuous profiles are no profiles of benchmarks.
-func leftWindows(ctx context.Context, e *env, src store.Origin, from string) error {
+func leftWindows(ctx context.Context, e *command.Env, src store.Origin, from string) error {
 	info, err := src.Info(ctx)
 	if err == nil && info.Windows > 0 {
-		fmt.Fprintf(e.talk(), "note: %s windows of continuous profiles (%s series) stay in %s: copy takes profiles of benchmarks only. To move the windows too, copy the file of the store while no process has it open\n", words.Count(info.Windows), words.Count(info.Series), words.Clean(from))
+		fmt.Fprintf(e.Talk(), "note: %s windows of continuous profiles (%s series) stay in %s: copy takes profiles of benchmarks only. To move the windows too, copy the file of the store while no process has it open\n", words.Count(info.Windows), words.Count(info.Series), words.Clean(from))
 	}
 	return err
 }
 
 // copy copies and reports; it returns errReported when conflicts were all that
 // went wrong.
-func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Origin, opts store.CopyOptions,
+func (o *copyOptions) copy(ctx context.Context, e *command.Env, dst store.Destination, src store.Origin, opts store.CopyOptions,
 	mark string) error {
 	began := time.Now()
-	p := newCopyProgress(e, o.progress)
+	p := command.NewCopyProgress(e, o.progress)
 	stored, unchanged, failed := 0, 0, 0
 	before, err := dst.Info(ctx)
 	if err != nil {
@@ -168,14 +169,14 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 		case c.Stored == 0:
 			r.Status = ingest.Unchanged
 		}
-		p.report(r)
-		p.copied(c)
+		p.Report(r)
+		p.Copied(c)
 	}
 	err = store.CopyFrom(ctx, dst, src, opts)
 	if st, ok := store.As[store.Writer](dst); ok && err == nil && mark != "" && before.Profiles == 0 {
 		err = st.Compact(ctx) // a copy of a served store is often there for other programs, which read rows of functions
 	}
-	p.end()
+	p.End()
 	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {
 		return err
 	}
@@ -184,15 +185,15 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 	switch {
 	case o.output == "json":
 		summary := map[string]any{"profiles": stored, "unchanged": unchanged, "failed": failed, "elapsedNanos": elapsed}
-		if err := e.writeJSON(map[string]any{"summary": summary, "failures": p.failures}); err != nil {
+		if err := e.WriteJSON(map[string]any{"summary": summary, "failures": p.Failures}); err != nil {
 			return err
 		}
 	case o.progress != "json":
-		fmt.Fprintf(e.out, "%d %s copied (%d unchanged, %d failed) in %s\n", stored, words.Plural(stored, "profile"), unchanged, failed,
-			rounded(elapsed))
+		fmt.Fprintf(e.Out, "%d %s copied (%d unchanged, %d failed) in %s\n", stored, words.Plural(stored, "profile"), unchanged, failed,
+			command.Rounded(elapsed))
 	}
 	if failed > 0 {
-		return errReported
+		return command.ErrReported
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
@@ -22,10 +23,10 @@ type cypherOptions struct {
 	file   string
 	params []string
 	rows   int
-	output outputFormat
+	output command.Format
 }
 
-func newCypher(e *env) *cobra.Command {
+func newCypher(e *command.Env) *cobra.Command {
 	var o cypherOptions
 	c := &cobra.Command{
 		Use:   "cypher [flags] QUERY|-",
@@ -41,7 +42,7 @@ string.`,
   dendro cypher --param 'f=java.util.HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
   dendro cypher -f series.cypher --param 'profile_keys=["4f1c…", "90ab…"]' --param window_size=10
   dendro cypher - < question.cypher`,
-		Args: takes(0, 1),
+		Args: command.Takes(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			query, err := o.query(e, args)
 			if err != nil {
@@ -54,22 +55,22 @@ string.`,
 	f.StringVarP(&o.file, "file", "f", "", "read the query from this `file`")
 	f.StringArrayVar(&o.params, "param", nil, "parameter of the query, `name=value`; repeatable")
 	f.IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never)")
-	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	o.output.AddFlag(c, "text", "json", "md", "tsv", "csv")
 	return c
 }
 
 // query returns the text of the query: of the argument, a file or stdin.
-func (o *cypherOptions) query(e *env, args []string) (string, error) {
+func (o *cypherOptions) query(e *command.Env, args []string) (string, error) {
 	switch {
 	case o.file != "" && len(args) > 0:
-		return "", usagef("two queries: give QUERY or --file %s, not both", o.file)
+		return "", command.Usagef("two queries: give QUERY or --file %s, not both", o.file)
 	case o.file == "" && len(args) == 0:
-		return "", usagef("no query: give it as an argument, with --file, or - for stdin")
+		return "", command.Usagef("no query: give it as an argument, with --file, or - for stdin")
 	case o.file == "" && args[0] != "-":
 		return args[0], nil
 	}
 	if o.file == "" || o.file == "-" {
-		return readQuery(e.in)
+		return readQuery(e.In)
 	}
 	f, err := os.Open(o.file)
 	if err != nil {
@@ -83,12 +84,12 @@ func (o *cypherOptions) query(e *env, args []string) (string, error) {
 	return query, nil
 }
 
-func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err error) {
+func (o *cypherOptions) run(ctx context.Context, e *command.Env, query string) (err error) {
 	params, err := cypherParams(o.params)
 	if err != nil {
 		return err
 	}
-	st, err := e.open(ctx, engines.Read)
+	st, err := e.Open(ctx, engines.Read)
 	if err != nil {
 		return err
 	}
@@ -106,13 +107,13 @@ func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err erro
 
 // print writes the rows as they arrive. An answer without rows is an error if the query
 // has names that the graph does not have: it could find nothing.
-func (o *cypherOptions) print(e *env, answer *store.CypherAnswer) error {
+func (o *cypherOptions) print(e *command.Env, answer *store.CypherAnswer) error {
 	t := &render.Table{}
 	for _, name := range answer.Columns {
-		t.Columns = append(t.Columns, render.Column{Name: name, Whole: e.width() == 0})
+		t.Columns = append(t.Columns, render.Column{Name: name, Whole: e.Width() == 0})
 	}
 	empty := true
-	err := t.Stream(e.rendering(o.output), func(yield func([]any, error) bool) {
+	err := t.Stream(e.Rendering(o.output), func(yield func([]any, error) bool) {
 		for row, err := range answer.Rows {
 			empty = empty && err != nil
 			if !yield(row, err) {
@@ -127,7 +128,7 @@ func (o *cypherOptions) print(e *env, answer *store.CypherAnswer) error {
 	if empty && len(notes) > 0 {
 		return fmt.Errorf("cypher: no rows: %s (docs/schema/neo4j.md lists the names of the graph)", strings.Join(words.CleanAll(notes), "; "))
 	}
-	e.notes(notes)
+	e.Notes(notes)
 	return nil
 }
 
@@ -137,7 +138,7 @@ func cypherParams(texts []string) (map[string]any, error) {
 	for _, pair := range texts {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("--param %q is not key=value", pair)
+			return nil, command.Usagef("--param %q is not key=value", pair)
 		}
 		dec := json.NewDecoder(strings.NewReader(text))
 		dec.UseNumber()
@@ -148,7 +149,7 @@ func cypherParams(texts []string) (map[string]any, error) {
 			continue
 		}
 		if params[strings.TrimPrefix(name, "$")], err = cypherValue(v); err != nil {
-			return nil, usagef("--param %s: %w", name, err)
+			return nil, command.Usagef("--param %s: %w", name, err)
 		}
 	}
 	return params, nil

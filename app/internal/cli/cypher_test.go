@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -23,7 +24,7 @@ func TestCypherParams(t *testing.T) {
 		t.Error(d)
 	}
 	for _, bad := range []string{"n", "=1", "n=9223372036854775808", "n=[99999999999999999999]", "n=1e999"} {
-		var usage usageError
+		var usage command.UsageError
 		if got, err := cypherParams([]string{bad}); !errors.As(err, &usage) {
 			t.Errorf("%s: %v, %v", bad, got, err)
 		}
@@ -36,7 +37,7 @@ func TestCypherUnknownName(t *testing.T) {
 	unknown := []string{"The label Benchmrk does not exist in database neo4j."}
 	for _, rows := range [][][]any{nil, {{"checkout"}}} {
 		var out, errOut strings.Builder
-		e := &env{out: &out, err: &errOut}
+		e := &command.Env{Out: &out, Err: &errOut}
 		o := cypherOptions{output: "text"}
 		err := o.print(e, &store.CypherAnswer{Columns: []string{"name"}, Notes: func() []string { return unknown },
 			Rows: func(yield func([]any, error) bool) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/demo"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
@@ -19,7 +20,7 @@ import (
 
 const demoStore = "dendro-demo.duckdb"
 
-func newDemo(e *env) *cobra.Command {
+func newDemo(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Import example profiles with a planted regression",
@@ -31,9 +32,9 @@ slower, and two commands to continue with. The default store is
   dendro demo --store /tmp/demo.duckdb`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			own := e.store == ""
+			own := e.Store == ""
 			if own {
-				e.store = demoStore
+				e.Store = demoStore
 			}
 			return runDemo(c.Context(), e, own)
 		},
@@ -42,7 +43,7 @@ slower, and two commands to continue with. The default store is
 
 // runDemo imports the profiles and shows them. The demo's own store may be of an earlier version:
 // its names are normalised again, and profiles that differ are replaced.
-func runDemo(ctx context.Context, e *env, own bool) error {
+func runDemo(ctx context.Context, e *command.Env, own bool) error {
 	profiles, err := fs.Sub(demo.Profiles, "profiles")
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 			return err
 		}
 	}
-	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
+	fmt.Fprintf(e.Out, "Importing %d profiles into %s\n", len(sources), e.Store)
 	o := importOptions{progress: "none"}
 	if err := o.importInto(ctx, e, sources, opts, false); err != nil {
 		return err
@@ -66,19 +67,19 @@ func runDemo(ctx context.Context, e *env, own bool) error {
 	if err := again(ctx, e, []string{"regressions", "--benchmark", "checkout", "--type", "cpu"}); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, `
+	fmt.Fprintf(e.Out, `
 Continue with:
   %[2]s diff  --store %[1]s --benchmark checkout --last 2 --by share --under '*.matchRule'
   %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
-`, e.store, program())
+`, e.Store, program())
 	return nil
 }
 
 // again runs another command of this program as a user would, and shows its
 // line first. The colours of env hold for it too.
-func again(ctx context.Context, e *env, args []string) error {
-	args = append(args, "--store", e.store)
-	fmt.Fprintln(e.out, "\n$ "+program()+" "+strings.Join(args, " "))
+func again(ctx context.Context, e *command.Env, args []string) error {
+	args = append(args, "--store", e.Store)
+	fmt.Fprintln(e.Out, "\n$ "+program()+" "+strings.Join(args, " "))
 	inner := *e
 	root := newRoot(&inner)
 	root.SetArgs(args)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	bind "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // TestDemoOfEarlierVersion runs the demo where an earlier version of the program left its
@@ -15,7 +17,7 @@ func TestDemoOfEarlierVersion(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errOut bytes.Buffer
 	run := func() int {
-		return run(t.Context(), &env{in: strings.NewReader(""), out: &out, err: &errOut}, []string{"demo"})
+		return run(t.Context(), &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut}, []string{"demo"})
 	}
 	if status := run(); status != 0 {
 		t.Fatal(errOut.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
@@ -14,11 +15,11 @@ import (
 
 // detectOptions are the flags of `dendro detect`.
 type detectOptions struct {
-	output outputFormat
+	output command.Format
 	limits profile.Limits
 }
 
-func newDetect(e *env) *cobra.Command {
+func newDetect(e *command.Env) *cobra.Command {
 	var o detectOptions
 	c := &cobra.Command{
 		Use:   "detect [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
@@ -31,43 +32,43 @@ The exit status is 1 if a file is not a profile or is damaged.`,
 		Example: `  dendro detect cpu.pb.gz
   dendro detect profiles/ -o json
   curl -s localhost:6060/debug/pprof/heap | dendro detect -`,
-		Args: takes(1, unlimited),
+		Args: command.Takes(1, command.Unlimited),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
-	o.output.addFlag(c, "text", "json")
-	addLimits(c, &o.limits)
+	o.output.AddFlag(c, "text", "json")
+	command.AddLimits(c, &o.limits)
 	return c
 }
 
-func (o *detectOptions) run(e *env, args []string) error {
-	sources, err := ingest.Expand(args, e.in)
+func (o *detectOptions) run(e *command.Env, args []string) error {
+	sources, err := ingest.Expand(args, e.In)
 	if err != nil {
-		fmt.Fprintln(e.err, "dendro: "+escapeLines(err.Error()))
+		fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(err.Error()))
 	}
 	failed := err != nil
 	var rows []trees.Detected
-	shown := newProgress(e, "auto", sources)
+	shown := command.NewProgress(e, "auto", sources)
 	for i := range sources {
 		err := o.detect(&sources[i], func(d trees.Detected, err error) error {
-			shown.clear()
+			shown.Clear()
 			failed = failed || err != nil && (sources[i].Named || !errors.Is(err, profile.ErrUnrecognized))
 			if o.output == "json" {
 				rows = append(rows, d)
 				return nil
 			}
-			return e.print(o.output, &d)
+			return e.Print(o.output, &d)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	if o.output == "json" {
-		if err := e.writeJSON(map[string]any{"rows": append([]trees.Detected{}, rows...)}); err != nil {
+		if err := e.WriteJSON(map[string]any{"rows": append([]trees.Detected{}, rows...)}); err != nil {
 			return err
 		}
 	}
 	if failed {
-		return errReported
+		return command.ErrReported
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
@@ -19,12 +20,12 @@ import (
 // diffOptions are the flags of `dendro diff` beside those of the request.
 type diffOptions struct {
 	trees.DiffRequest
-	fileFlags
+	command.FileFlags
 	views bool // --view is given
-	out   destination
+	out   command.Destination
 }
 
-func newDiff(e *env) *cobra.Command {
+func newDiff(e *command.Env) *cobra.Command {
 	var o diffOptions
 	c := &cobra.Command{
 		Use:   "diff [flags] [BASE HEAD]",
@@ -65,27 +66,27 @@ and the run.`,
   dendro diff --benchmark checkout --last 1
   dendro diff --benchmark checkout --against history
   dendro diff --benchmark checkout --base-run run-017 --head-run run-018 -o diff.html`,
-		Args: takes(0, 2),
+		Args: command.Takes(0, 2),
 	}
-	flags := addRequest(c, &o.DiffRequest)
-	o.fileFlags.addFlags(c)
-	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
+	flags := command.AddRequest(c, &o.DiffRequest)
+	o.FileFlags.AddFlags(c)
+	o.out.AddFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		flags.use(o.out.format)
+		flags.Use(o.out.Format)
 		o.views = c.Flags().Changed("view") || o.Select != ""
 		return o.run(c.Context(), e, args)
 	}
 	return c
 }
 
-func (o *diffOptions) run(ctx context.Context, e *env, args []string) (err error) {
+func (o *diffOptions) run(ctx context.Context, e *command.Env, args []string) (err error) {
 	files := [2][]string{o.Sides.Base, o.Sides.Head}
 	named := len(files[0])+len(files[1]) > 0
 	switch {
 	case len(args) == 1:
-		return usagef("a diff takes two files, BASE and HEAD")
+		return command.Usagef("a diff takes two files, BASE and HEAD")
 	case len(args) == 2 && named:
-		return usagef("the sides are named twice: give BASE HEAD, or --base and --head")
+		return command.Usagef("the sides are named twice: give BASE HEAD, or --base and --head")
 	case len(args) == 2:
 		files = [2][]string{args[:1], args[1:]}
 	case !named || !areFiles(files[0]) || !areFiles(files[1]): // a folder may be called like a branch
@@ -98,13 +99,13 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) (err error
 	for i := range files {
 		if len(files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.Head.Runs)+len(o.Head.Commits)+
 			len(o.Head.Branches) > 0 {
-			return usagef("both sides must be files: give BASE HEAD, or --base and --head")
+			return command.Usagef("both sides must be files: give BASE HEAD, or --base and --head")
 		}
-		if o.Inputs[i], err = o.fileFlags.read(ctx, e, files[i]); err != nil {
+		if o.Inputs[i], err = o.FileFlags.Read(ctx, e, files[i]); err != nil {
 			return err
 		}
 	}
-	return o.answer(ctx, e, local(nil, o.fileFlags.limits))
+	return o.answer(ctx, e, command.Local(nil, o.FileFlags.Limits))
 }
 
 // areFiles reports whether one of some names is a file, a directory, a pattern of files, an
@@ -118,7 +119,7 @@ func areFiles(names []string) bool {
 
 // ofStore compares two sides of the store: its benchmarks one by one if there are several, and
 // no view is named.
-func (o *diffOptions) ofStore(ctx context.Context, e *env) error {
+func (o *diffOptions) ofStore(ctx context.Context, e *command.Env) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -127,16 +128,16 @@ func (o *diffOptions) ofStore(ctx context.Context, e *env) error {
 			o.Repository = coderepo.Repository{Dir: repo}
 		}
 	}
-	return e.asking(ctx, engines.Read, o.fileFlags.limits, func(a endpoint.Asker) error {
+	return e.Asking(ctx, engines.Read, o.FileFlags.Limits, func(a endpoint.Asker) error {
 		if o.views || o.Net || o.Against != "" || o.Pushed.Chosen() ||
-			!slices.Contains([]outputFormat{"text", "md", "tsv", "csv"}, o.out.format) {
+			!slices.Contains([]command.Format{"text", "md", "tsv", "csv"}, o.out.Format) {
 			return o.answer(ctx, e, a)
 		}
 		list := *o
 		list.View = "benchmarks"
 		result, err := endpoint.Answer[trees.DiffBenchmarksResult](ctx, a, endpoint.Diff.Of(&list.DiffRequest))
 		if err == nil && len(result.Rows) > 0 {
-			return o.out.print(e, result)
+			return o.out.Print(e, result)
 		}
 		if err != nil {
 			return err
@@ -145,10 +146,10 @@ func (o *diffOptions) ofStore(ctx context.Context, e *env) error {
 	})
 }
 
-func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) error {
-	if o.out.format == "html" || o.out.format == "svg" {
-		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[trees.DiffRequest]{Page: o.DiffRequest,
-			Picture: o.out.format == "svg"}))
+func (o *diffOptions) answer(ctx context.Context, e *command.Env, a endpoint.Asker) error {
+	if o.out.Format == "html" || o.out.Format == "svg" {
+		return o.out.Fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[trees.DiffRequest]{Page: o.DiffRequest,
+			Picture: o.out.Format == "svg"}))
 	}
 	var show func(to *render.Output, result any) error
 	if o.Against != "" {
@@ -159,5 +160,5 @@ func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) erro
 			return render.Result(to, result)
 		}
 	}
-	return o.out.answer(ctx, e, a, endpoint.Diff.Of(&o.DiffRequest), show)
+	return o.out.Answer(ctx, e, a, endpoint.Diff.Of(&o.DiffRequest), show)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/demo"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -49,7 +50,7 @@ var ago = regexp.MustCompile(`--(since|until) \d+[dh]`)
 // TestHelpWidth wants the text of every help to fit a terminal, and every command of the
 // program in a group.
 func TestHelpWidth(t *testing.T) {
-	root := newRoot(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	root := newRoot(&command.Env{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		for line := range strings.Lines(c.Short + "\n" + c.Long + "\n" + c.Example) {
@@ -108,7 +109,7 @@ func TestExamples(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))
+	visit(newRoot(&command.Env{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
 	if n < 50 {
 		t.Errorf("only %d examples", n)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/words"
@@ -30,7 +31,7 @@ type exportOptions struct {
 	potentials int // of neo4j-admin
 }
 
-func newExport(e *env) *cobra.Command {
+func newExport(e *command.Env) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [flags]",
@@ -57,17 +58,17 @@ a new database.
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c, e) },
 	}
-	addRequest(c, &o.r)
-	addLimits(c, &o.r.Limits)
-	c.Flags().StringVar(&o.format, "format", "", "output format `name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension of -o, otherwise folded)")
+	command.AddRequest(c, &o.r)
+	command.AddLimits(c, &o.r.Limits)
+	c.Flags().StringVar(&o.format, "format", "", "output format `name`: "+command.FormatNames()+", parquet, neo4j-admin (default: by the extension of -o, otherwise folded)")
 	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet and neo4j-admin (default: stdout)")
 	c.Flags().IntVar(&o.potentials, "potentials", 0, "with --format neo4j-admin: also write the arrays p and c of the paper up to this `degree`, in the model shared on SAMPLED relationships as \"store expand\" makes them")
-	c.Flags().Var(choose(&o.model, engines.Models...), "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
+	c.Flags().Var(command.Choice(&o.model, engines.Models...), "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
 	c.Flags().BoolVar(&o.source, "source", false, "write the original file of the selected profile")
 	return c
 }
 
-func (o *exportOptions) run(c *cobra.Command, e *env) error {
+func (o *exportOptions) run(c *cobra.Command, e *command.Env) error {
 	ctx := c.Context()
 	if o.format == "parquet" || o.format == neo4jAdmin {
 		if err := onlySelection(c, o.format); err != nil {
@@ -76,7 +77,7 @@ func (o *exportOptions) run(c *cobra.Command, e *env) error {
 	}
 	switch {
 	case (o.model != "" || o.potentials != 0) && o.format != neo4jAdmin:
-		return usagef("--model and --potentials are of --format %s", neo4jAdmin)
+		return command.Usagef("--model and --potentials are of --format %s", neo4jAdmin)
 	case o.format == neo4jAdmin:
 		return o.graph(ctx, e)
 	case o.format == "parquet":
@@ -89,25 +90,25 @@ func (o *exportOptions) run(c *cobra.Command, e *env) error {
 	}
 	f, packed, err := format.Target(o.out, o.format)
 	if err != nil {
-		return misuse(err)
+		return command.Misuse(err)
 	}
 	q := endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: o.r, FileFormat: endpoint.FileFormat{Format: f.Name, Plain: true}})
 	return o.fetch(ctx, e, q, packed)
 }
 
 // fetch asks for a file, and writes it compressed.
-func (o *exportOptions) fetch(ctx context.Context, e *env, q endpoint.Question, packed format.Compression) error {
-	return e.asking(ctx, engines.Read, o.r.Limits, func(a endpoint.Asker) error {
+func (o *exportOptions) fetch(ctx context.Context, e *command.Env, q endpoint.Question, packed format.Compression) error {
+	return e.Asking(ctx, engines.Read, o.r.Limits, func(a endpoint.Asker) error {
 		f, err := a.File(ctx, q)
 		if err != nil {
 			return err
 		}
-		e.notes(f.Notes)
+		e.Notes(f.Notes)
 		write := func(w io.Writer) error { return format.Pack(w, packed, f.Write) }
 		if o.out == "" || o.out == "-" {
-			return write(e.out)
+			return write(e.Out)
 		}
-		return writeFile(o.out, write)
+		return command.WriteFile(o.out, write)
 	})
 }
 
@@ -120,29 +121,29 @@ func onlySelection(c *cobra.Command, format string) error {
 	}
 	for _, p := range param.Of(&trees.ExportRequest{}) {
 		if c.Flags().Changed(p.Name) && !slices.Contains(selection, p.Name) {
-			return usagef("--%s is for formats of one profile, not for %s", p.Name, format)
+			return command.Usagef("--%s is for formats of one profile, not for %s", p.Name, format)
 		}
 	}
 	return nil
 }
 
 // parquet writes the selection as the tables of a lake.
-func (o *exportOptions) parquet(ctx context.Context, e *env) error {
+func (o *exportOptions) parquet(ctx context.Context, e *command.Env) error {
 	if o.out == "" || o.out == "-" {
-		return usagef("parquet writes a new directory: give -o DIRECTORY")
+		return command.Usagef("parquet writes a new directory: give -o DIRECTORY")
 	}
-	return e.whole(ctx, &o.r.Selection, true, func(st store.Store) error {
+	return e.Whole(ctx, &o.r.Selection, true, func(st store.Store) error {
 		list, err := trees.Selected(ctx, st, &o.r.Selection)
 		if err != nil {
 			return err
 		}
-		p := newCopyProgress(e, "auto")
-		err = iceberg.Write(ctx, o.out, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
-		p.end()
+		p := command.NewCopyProgress(e, "auto")
+		err = iceberg.Write(ctx, o.out, st, list, func(done int) { p.Copied(store.Copied{Done: done, All: len(list)}) })
+		p.End()
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.talk(), "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
+		_, err = fmt.Fprintf(e.Talk(), "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
 		return err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -14,22 +15,22 @@ import (
 const neo4jAdmin = "neo4j-admin"
 
 // graph writes the selection as the files of a graph database.
-func (o *exportOptions) graph(ctx context.Context, e *env) error {
+func (o *exportOptions) graph(ctx context.Context, e *command.Env) error {
 	if o.out == "" || o.out == "-" {
-		return usagef("%s writes a new directory: give -o DIRECTORY", neo4jAdmin)
+		return command.Usagef("%s writes a new directory: give -o DIRECTORY", neo4jAdmin)
 	}
-	return e.whole(ctx, &o.r.Selection, false, func(st store.Store) error {
+	return e.Whole(ctx, &o.r.Selection, false, func(st store.Store) error {
 		profiles := 0
-		p := newCopyProgress(e, "auto")
+		p := command.NewCopyProgress(e, "auto")
 		err := engines.ExportGraph(ctx, st, o.out, o.model, o.potentials, store.CopyOptions{Query: o.r.Selection, Report: func(c store.Copied) {
 			profiles += c.Stored
-			p.copied(c)
+			p.Copied(c)
 		}})
-		p.end()
+		p.End()
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.talk(), "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
+		_, err = fmt.Fprintf(e.Talk(), "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
 			words.Clean(o.out), words.Clean(filepath.Join(o.out, engines.GraphScript)))
 		return err
 	})

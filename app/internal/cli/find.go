@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query/trees"
 )
@@ -14,7 +15,7 @@ number of frames. 'A;B' is B called directly by A, 'A;**;B' is B anywhere below 
 '^;A' starts at the outermost frame, and 'A;$' ends at the innermost. In a name, write
 '\;' for ';' and '\\' for '\'.`
 
-func newFind(e *env) *cobra.Command {
+func newFind(e *command.Env) *cobra.Command {
 	var r trees.FindRequest
 	c := &cobra.Command{
 		Use:   "find [flags] PATTERN",
@@ -31,9 +32,9 @@ counts as 0. With --in-any-run, list rows of which a single profile reaches the 
   dendro find 'regexp.*' --by benchmark --min-share 5%
   dendro find '*.Price;**;regexp.Compile|regexp.MustCompile' --by benchmark --last 5
   dendro find '*.applyRules' --callee 'regexp.*' --min-value 20ms --since 7d`,
-		Args: takes(1, 1),
+		Args: command.Takes(1, 1),
 	}
-	return e.query(c, &r, []string{"pattern"}, func(args []string) endpoint.Question {
+	return e.Query(c, &r, []string{"pattern"}, func(args []string) endpoint.Question {
 		r.Pattern = args[0]
 		return endpoint.Find.Of(&r)
 	}, "text", "json", "json-columns", "md", "tsv", "csv")

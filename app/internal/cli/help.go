@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -56,8 +57,8 @@ func isUsual(c *cobra.Command, f *pflag.Flag) bool {
 
 // inHelp returns a flag as help describes it: short help has the first clause, without long
 // remarks in parentheses.
-func inHelp(e *env, c *cobra.Command, f *pflag.Flag) *pflag.Flag {
-	if _, short := usual[c.Name()]; e.allFlags || !short {
+func inHelp(e *command.Env, c *cobra.Command, f *pflag.Flag) *pflag.Flag {
+	if _, short := usual[c.Name()]; e.AllFlags || !short {
 		return f
 	}
 	clause := *f
@@ -69,7 +70,7 @@ func inHelp(e *env, c *cobra.Command, f *pflag.Flag) *pflag.Flag {
 var longRemark = regexp.MustCompile(` \([^()]{25,}\)`)
 
 // newHelp is the command `help`: with --all the whole help of a command.
-func newHelp(e *env) *cobra.Command {
+func newHelp(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "help [COMMAND] [--all]",
 		Short:   "Print the help of a command",
@@ -86,11 +87,11 @@ func newHelp(e *env) *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	c.Flags().BoolVar(&e.allFlags, "all", false, "list all flags")
+	c.Flags().BoolVar(&e.AllFlags, "all", false, "list all flags")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		of, rest, err := c.Root().Find(args)
 		if err != nil || len(rest) > 0 {
-			return usagef("no command %q%s", strings.Join(args, " "), didYouMean(c.Root(), args))
+			return command.Usagef("no command %q%s", strings.Join(args, " "), didYouMean(c.Root(), args))
 		}
 		of.InitDefaultHelpFlag()
 		return of.Help()
@@ -111,12 +112,12 @@ func didYouMean(root *cobra.Command, args []string) string {
 
 // usage prints how a command is called, its flags by group, examples and the exit
 // statuses. Flags fit the width of a terminal.
-func usage(e *env, c *cobra.Command) error {
-	writeUsage(e, c.OutOrStderr(), c, e.width())
+func usage(e *command.Env, c *cobra.Command) error {
+	writeUsage(e, c.OutOrStderr(), c, e.Width())
 	return nil
 }
 
-func writeUsage(e *env, w io.Writer, c *cobra.Command, width int) {
+func writeUsage(e *command.Env, w io.Writer, c *cobra.Command, width int) {
 	line := c.UseLine()
 	if c.HasAvailableSubCommands() {
 		line = c.CommandPath() + " COMMAND [flags]"
@@ -130,14 +131,14 @@ func writeUsage(e *env, w io.Writer, c *cobra.Command, width int) {
 	}
 	var order []string
 	sets := map[string]*pflag.FlagSet{}
-	listed, hidden := func(f *pflag.Flag) bool { return e.allFlags || isUsual(c, f) }, 0
+	listed, hidden := func(f *pflag.Flag) bool { return e.AllFlags || isUsual(c, f) }, 0
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !listed(f) {
 			hidden++
 			return
 		}
 		name := "Flags"
-		if g := f.Annotations[group]; len(g) > 0 && g[0] != "" {
+		if g := f.Annotations[command.Heading]; len(g) > 0 && g[0] != "" {
 			name = g[0] + " flags"
 		}
 		if sets[name] == nil {

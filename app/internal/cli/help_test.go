@@ -5,15 +5,17 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // helpOf returns the help of a command in lines of 80 columns.
 func helpOf(name string, all bool) string {
 	var out strings.Builder
-	e := &env{allFlags: all}
+	e := &command.Env{AllFlags: all}
 	c, _, _ := newRoot(e).Find([]string{name})
 	c.InitDefaultHelpFlag()
-	e.allFlags = all
+	e.AllFlags = all
 	writeUsage(e, &out, c, 80)
 	return out.String()
 }
@@ -37,7 +39,7 @@ func flagLines(text string) (lines []string) {
 // TestUsualFlags expects that help lists few lines of flags, that the flags of package-wide
 // table usual exist, and that help --all lists all of them.
 func TestUsualFlags(t *testing.T) {
-	root := newRoot(&env{})
+	root := newRoot(&command.Env{})
 	for name := range usual {
 		if c, _, err := root.Find([]string{name}); err != nil || c == root {
 			t.Errorf("usual has %s, which is no command", name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/ingest"
 )
 
@@ -44,11 +45,11 @@ func withDownloads(client *http.Client, args []string) (sources []ingest.Source,
 			rest = append(rest, arg)
 			continue
 		case scheme != "https":
-			return nil, nil, usagef("%s: import reads files and addresses of https://, s3://, gs:// and azblob://", scheme+"://…")
+			return nil, nil, command.Usagef("%s: import reads files and addresses of https://, s3://, gs:// and azblob://", scheme+"://…")
 		}
 		u, err := url.Parse(arg)
 		if err != nil || u.Host == "" {
-			return nil, nil, usagef("an address is not https://HOST/PATH")
+			return nil, nil, command.Usagef("an address is not https://HOST/PATH")
 		}
 		// The name has no query and no password: signatures are secrets.
 		name := u.Host + u.Path

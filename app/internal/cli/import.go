@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/github"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/render"
@@ -33,8 +34,8 @@ type importOptions struct {
 	compact                   bool
 	workers                   int
 	limits                    profile.Limits
-	symbols                   symbolFiles
-	output                    outputFormat
+	symbols                   command.SymbolFiles
+	output                    command.Format
 
 	within string // directory that names of files are stored without
 	// nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
@@ -45,7 +46,7 @@ type importOptions struct {
 	each        func(ingest.Result) // is told of every file; may be nil
 }
 
-func newImport(e *env) *cobra.Command {
+func newImport(e *command.Env) *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
 		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|https://…|s3://…|-...",
@@ -83,7 +84,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()
-	addRequest(c, &o.Request)
+	command.AddRequest(c, &o.Request)
 	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of results by benchmark name, such as JSON of JMH; Go benchmark text, CSV, or JSON of JMH, pytest-benchmark, Google Benchmark, criterion or BenchmarkDotNet; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
@@ -92,17 +93,17 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
 	f.BoolVar(&o.compact, "compact", false, "then compact the store: queries read it faster, and other programs find rows of functions")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
-	addLimits(c, &o.limits)
-	o.symbols.addFlag(c)
-	addProgressFlag(c, &o.progress)
-	o.output.addFlag(c, "text", "json")
+	command.AddLimits(c, &o.limits)
+	o.symbols.AddFlag(c)
+	command.AddProgressFlag(c, &o.progress)
+	o.output.AddFlag(c, "text", "json")
 	c.MarkFlagsMutuallyExclusive("replace", "add")
 	c.MarkFlagsMutuallyExclusive("compact", "dry-run")
 	return c
 }
 
 // unmatched warns of metrics that no profile has got, and of profiles without.
-func unmatched(e *env, m *ingest.Metrics) {
+func unmatched(e *command.Env, m *ingest.Metrics) {
 	results, benchmarks := m.Unmatched()
 	for _, part := range []struct {
 		text  string
@@ -113,7 +114,7 @@ func unmatched(e *env, m *ingest.Metrics) {
 			if n > 5 {
 				more = fmt.Sprintf(" and %d more", n-5)
 			}
-			fmt.Fprintf(e.err, "dendro: warning: %s %s%s\n", part.text, strings.Join(words.CleanAll(words.First(part.names, 5)), ", "), more)
+			fmt.Fprintf(e.Err, "dendro: warning: %s %s%s\n", part.text, strings.Join(words.CleanAll(words.First(part.names, 5)), ", "), more)
 		}
 	}
 }
@@ -135,7 +136,7 @@ func formatList() string {
 	return b.String() + strings.TrimSuffix(line, ";")
 }
 
-func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
+func (o *importOptions) run(ctx context.Context, e *command.Env, args []string) error {
 	if len(args) == 0 && len(o.manifests) == 0 && o.renormalize {
 		opts, err := o.ingestOptions()
 		if err != nil {
@@ -144,7 +145,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		return renormalize(ctx, e, opts.Normalizer)
 	}
 	if len(args) == 0 && len(o.manifests) == 0 {
-		return usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
+		return command.Usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
 	}
 	opts, err := o.ingestOptions()
 	if err != nil {
@@ -157,29 +158,29 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	}
 	sources, listErr := o.sources(ctx, e, args)
 	if listErr != nil {
-		fmt.Fprintln(e.err, "dendro: "+escapeLines(listErr.Error()))
+		fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(listErr.Error()))
 	}
 	if len(sources) == 0 {
 		if listErr != nil {
-			return errReported
+			return command.ErrReported
 		}
-		return usagef("nothing to import: no files in %s", strings.Join(words.CleanAll(args), ", "))
+		return command.Usagef("nothing to import: no files in %s", strings.Join(words.CleanAll(args), ", "))
 	}
 	if o.renormalize {
 		if err := renormalize(ctx, e, opts.Normalizer); err != nil {
 			return err
 		}
 	}
-	defer spendMemory(heapMemory)()
+	defer command.SpendMemory(command.HeapMemory)()
 	if err := o.importInto(ctx, e, sources, opts, listErr != nil); err != nil || !o.compact {
 		return err
 	}
-	return compact(ctx, e, e.talk())
+	return compact(ctx, e, e.Talk())
 }
 
 // destination opens the store to import into. A dry run reads it, and makes none.
-func (o *importOptions) destination(ctx context.Context, e *env) (store.Destination, func() error, error) {
-	where, err := e.location()
+func (o *importOptions) destination(ctx context.Context, e *command.Env) (store.Destination, func() error, error) {
+	where, err := e.Location()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,21 +191,21 @@ func (o *importOptions) destination(ctx context.Context, e *env) (store.Destinat
 			where = "mem:"
 		}
 	}
-	return e.destinationAt(ctx, where, access)
+	return e.DestinationAt(ctx, where, access)
 }
 
 // environment returns what the variables of a CI and the repository around the working
 // directory know of the run.
-func environment(ctx context.Context, e *env) ingest.Environment {
+func environment(ctx context.Context, e *command.Env) ingest.Environment {
 	known := ingest.FromCI(os.Getenv)
 	if flow, err := github.FromEnvironment(os.Getenv); err != nil {
-		e.notes([]string{err.Error()})
+		e.Notes([]string{err.Error()})
 	} else if flow.Actions {
 		known.Run.Commit = flow.HeadCommit
 	}
 	head, err := gitlog.ReadHead(ctx, ".")
 	if err != nil && !errors.Is(err, gitlog.ErrNoRepository) && !errors.Is(err, gitlog.ErrNoCommit) && !errors.Is(err, gitlog.ErrNoGit) {
-		e.notes([]string{"labels from git are incomplete: " + err.Error()})
+		e.Notes([]string{"labels from git are incomplete: " + err.Error()})
 	}
 	if head.Commit == "" {
 		return known
@@ -221,12 +222,12 @@ func environment(ctx context.Context, e *env) ingest.Environment {
 }
 
 // renormalize rewrites a store whose names were normalised by other rules.
-func renormalize(ctx context.Context, e *env, n *normalize.Normalizer) error {
-	where, err := e.location()
+func renormalize(ctx context.Context, e *command.Env, n *normalize.Normalizer) error {
+	where, err := e.Location()
 	if err != nil {
 		return err
 	}
-	st, closeStore, err := e.destinationAt(ctx, where, engines.Write)
+	st, closeStore, err := e.DestinationAt(ctx, where, engines.Write)
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func renormalize(ctx context.Context, e *env, n *normalize.Normalizer) error {
 	if err := engines.Rewritable(where); err != nil {
 		return fmt.Errorf("--renormalize: %w", err)
 	}
-	fmt.Fprintf(e.talk(), "normalising the names of %d profiles again: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
+	fmt.Fprintf(e.Talk(), "normalising the names of %d profiles again: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
 	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Destination) error {
 		return store.Copy(ctx, to, from, store.CopyOptions{Rename: n.Function, Rules: n.Version()})
 	})
@@ -246,16 +247,16 @@ func renormalize(ctx context.Context, e *env, n *normalize.Normalizer) error {
 func (o *importOptions) ingestOptions() (ingest.Options, error) {
 	opts, err := o.Request.Options()
 	if err != nil {
-		return opts, misuse(err)
+		return opts, command.Misuse(err)
 	}
-	opts.Limits, opts.Workers, opts.Finish = o.limits, o.workers, o.symbols.finish()
+	opts.Limits, opts.Workers, opts.Finish = o.limits, o.workers, o.symbols.Finish()
 	opts.Metrics = o.results
 	for _, name := range o.metricsFiles {
 		if opts.Metrics, err = readMetrics(name, opts.Metrics); err != nil {
 			return opts, err
 		}
 	}
-	if opts.Normalizer, err = readRules(o.rules); err != nil {
+	if opts.Normalizer, err = command.ReadRules(o.rules); err != nil {
 		return opts, err
 	}
 	switch {
@@ -280,13 +281,13 @@ func readMetrics(name string, more *ingest.Metrics) (*ingest.Metrics, error) {
 	return m.Join(more), nil
 }
 
-func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]ingest.Source, error) {
+func (o *importOptions) sources(ctx context.Context, e *command.Env, args []string) ([]ingest.Source, error) {
 	objects, args, listErr := withBuckets(ctx, args)
 	downloads, args, err := withDownloads(download(), args)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := ingest.Expand(args, e.in)
+	sources, err := ingest.Expand(args, e.In)
 	sources, err = slices.Concat(objects, downloads, sources), errors.Join(listErr, err)
 	for _, name := range o.manifests {
 		more, manifestErr := ingest.ReadManifest(name)
@@ -302,7 +303,7 @@ func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]i
 }
 
 // importInto opens the store, imports and closes it.
-func (o *importOptions) importInto(ctx context.Context, e *env, sources []ingest.Source, opts ingest.Options, failed bool) error {
+func (o *importOptions) importInto(ctx context.Context, e *command.Env, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	st := openWhile(func() (store.Destination, func() error, error) { return o.destination(ctx, e) }, stop)
@@ -329,42 +330,42 @@ func (o *importOptions) importInto(ctx context.Context, e *env, sources []ingest
 
 // follow judges what an import touched, so that no query waits for it. The import has succeeded
 // without.
-func follow(ctx context.Context, e *env, st store.Store, touched []store.ProfileID) {
-	own, err := ownCode()
+func follow(ctx context.Context, e *command.Env, st store.Store, touched []store.ProfileID) {
+	own, err := command.OwnCode()
 	if err == nil {
 		err = judge.Follow(ctx, st, touched, own)
 	}
 	if err != nil && ctx.Err() == nil {
-		e.notes([]string{"what became slower is not judged yet, the next query does it: " + err.Error()})
+		e.Notes([]string{"what became slower is not judged yet, the next query does it: " + err.Error()})
 	}
 }
 
 // importAll imports and reports; it returns errReported when a file failed.
-func (o *importOptions) importAll(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options,
+func (o *importOptions) importAll(ctx context.Context, e *command.Env, st store.Destination, sources []ingest.Source, opts ingest.Options,
 	failed bool) error {
-	p := newProgress(e, o.progress, sources)
-	p.dryRun, p.certain = o.DryRun, o.recorded != nil
+	p := command.NewProgress(e, o.progress, sources)
+	p.DryRun, p.Certain = o.DryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
-		p.report(r)
+		p.Report(r)
 		if o.each != nil {
 			o.each(r)
 		}
 	})
-	p.end()
+	p.End()
 	if err != nil && sum.Files == 0 {
 		return err
 	}
 	unmatched(e, opts.Metrics)
 	if o.output == "json" {
-		doc := map[string]any{"summary": sum, "failures": p.failures}
+		doc := map[string]any{"summary": sum, "failures": p.Failures}
 		if o.DryRun {
-			doc["rows"] = p.labels
+			doc["rows"] = p.Labels
 		}
-		if err := e.writeJSON(doc); err != nil {
+		if err := e.WriteJSON(doc); err != nil {
 			return err
 		}
 	} else if o.DryRun && o.progress != "json" {
-		if err := render.Labels(e.rendering("text"), p.labels); err != nil {
+		if err := render.Labels(e.Rendering("text"), p.Labels); err != nil {
 			return err
 		}
 	}
@@ -373,15 +374,15 @@ func (o *importOptions) importAll(ctx context.Context, e *env, st store.Destinat
 		if o.DryRun {
 			verb = "read"
 		}
-		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
+		fmt.Fprintf(e.Out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
 			words.Plural(sum.Profiles, "profile"), sum.Files, words.Plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed,
-			rounded(sum.Elapsed))
+			command.Rounded(sum.Elapsed))
 	}
 	if err != nil {
 		return err // behind the summary: what it counts is stored
 	}
 	if sum.Failed > 0 || failed {
-		return errReported
+		return command.ErrReported
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/store"
@@ -48,7 +49,7 @@ func TestImportOnFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	e := &env{out: &out, err: &errOut}
+	e := &command.Env{Out: &out, Err: &errOut}
 	opts := ingest.Options{Normalizer: normalize.New(nil), Workers: 1}
 	err = (&importOptions{}).importAll(context.Background(), e, &fullStore{st, 1}, sources, opts, false)
 	list, listErr := st.Profiles(context.Background(), store.Query{})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
@@ -12,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newList(e *env) *cobra.Command {
+func newList(e *command.Env) *cobra.Command {
 	var r trees.LinesRequest
 	c := &cobra.Command{
 		Use:   "list [flags] FUNCTION [FILE...]",
@@ -28,18 +29,18 @@ imported with --keep-source.`,
 		Example: `  dendro list regexp.compile cpu.pb.gz
   dendro list '*.compile' --benchmark checkout --last 1
   dendro list '/^regexp/' cpu.pb.gz --source-root ~/src/shop -o json`,
-		Args: takes(1, unlimited),
+		Args: command.Takes(1, command.Unlimited),
 	}
-	flags := addRequest(c, &r, "function")
-	var in fileFlags
-	in.addFlags(c)
+	flags := command.AddRequest(c, &r, "function")
+	var in command.FileFlags
+	in.AddFlags(c)
 	var root string
 	c.Flags().StringVar(&root, "source-root", "", "directory of the source files (default: the repository of the current directory)")
-	inGroup(c, "Reading", "source-root")
-	var out destination
-	out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv")
+	command.InGroup(c, "Reading", "source-root")
+	var out command.Destination
+	out.AddFlag(c, "text", "json", "json-columns", "md", "tsv", "csv")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		flags.use(out.format)
+		flags.Use(out.Format)
 		ctx := c.Context()
 		r.Function = args[0]
 		dir := root
@@ -56,16 +57,16 @@ imported with --keep-source.`,
 					return fmt.Errorf("--source-root: the source files cannot be listed: %w", err)
 				}
 			}
-			return out.print(e, result)
+			return out.Print(e, result)
 		}
 		if len(args) == 1 {
-			return e.asking(ctx, engines.Read, in.limits, answer)
+			return e.Asking(ctx, engines.Read, in.Limits, answer)
 		}
 		var err error
-		if r.Inputs, err = in.read(ctx, e, args[1:]); err != nil {
+		if r.Inputs, err = in.Read(ctx, e, args[1:]); err != nil {
 			return err
 		}
-		return answer(local(nil, in.limits))
+		return answer(command.Local(nil, in.Limits))
 	}
 	return c
 }

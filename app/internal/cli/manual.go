@@ -8,21 +8,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // newManual writes the manual pages, for packages; it is not listed in help.
-func newManual(e *env) *cobra.Command {
+func newManual(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "manual DIRECTORY",
 		Short:   "Write a manual page (roff) per command",
 		Example: `  dendro manual man`,
 		Hidden:  true,
-		Args:    takes(1, 1),
+		Args:    command.Takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			e.allFlags = true
+			e.AllFlags = true
 			return manuals(c.Root(), args[0])
 		},
 	}
@@ -31,7 +33,7 @@ func newManual(e *env) *cobra.Command {
 // manuals writes the page of a command and of those below it.
 func manuals(c *cobra.Command, dir string) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	err := writeFile(filepath.Join(dir, name+".1"), func(w io.Writer) error { return manual(w, c, name) })
+	err := command.WriteFile(filepath.Join(dir, name+".1"), func(w io.Writer) error { return manual(w, c, name) })
 	for _, sub := range c.Commands() {
 		if err == nil && sub.IsAvailableCommand() {
 			err = manuals(sub, dir)
@@ -52,7 +54,7 @@ func manual(w io.Writer, c *cobra.Command, name string) error {
 	if long == "" {
 		long = c.Short
 	}
-	v, _ := versionOf()
+	v, _ := command.Version()
 	_, err := fmt.Fprintf(w, ".TH %s 1 \"\" \"dendro %s\" \"Dendro\"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH USAGE\n.nf\n%s\n.fi\n",
 		strings.ToUpper(name), roff(v), roff(name), roff(c.Short), roff(long),
 		roff(strings.TrimPrefix(strings.TrimSpace(usage.String()), "Usage:\n")))

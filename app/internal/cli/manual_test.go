@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // TestManual: every command has a page, which groff reads without complaint.
 func TestManual(t *testing.T) {
-	root, dir := newRoot(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}), t.TempDir()
+	root, dir := newRoot(&command.Env{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}), t.TempDir()
 	if err := manuals(root, dir); err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/mcp"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newMCP(e *env) *cobra.Command {
+func newMCP(e *command.Env) *cobra.Command {
 	var o mcp.Options
 	var limits profile.Limits
 	c := &cobra.Command{
@@ -29,15 +30,15 @@ The tools read. --allow-writes adds tools that create and stop profiling tasks. 
 		Args: cobra.NoArgs,
 	}
 	c.Flags().BoolVar(&o.Writes, "allow-writes", false, "add tools that create and stop profiling tasks")
-	addLimits(c, &limits)
+	command.AddLimits(c, &limits)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		access := engines.Read
 		if o.Writes {
 			access = engines.Write
 		}
-		o.Version, _ = versionOf()
-		o.Panicked = func(tool string, p any, stack []byte) { fmt.Fprintf(e.err, "mcp: %s: panic: %v\n%s", tool, p, stack) }
-		return e.asking(c.Context(), access, limits, func(a endpoint.Asker) error {
+		o.Version, _ = command.Version()
+		o.Panicked = func(tool string, p any, stack []byte) { fmt.Fprintf(e.Err, "mcp: %s: panic: %v\n%s", tool, p, stack) }
+		return e.Asking(c.Context(), access, limits, func(a endpoint.Asker) error {
 			switch a := a.(type) {
 			case *endpoint.Local:
 				o.SQL, o.Traces = mcp.Of(a.Store), a.Traces != nil
@@ -50,7 +51,7 @@ The tools read. --allow-writes adds tools that create and stop profiling tasks. 
 					o.SQL = a.Client.SQL
 				}
 			}
-			return mcp.Serve(c.Context(), a, e.in, e.out, o)
+			return mcp.Serve(c.Context(), a, e.In, e.Out, o)
 		})
 	}
 	return c

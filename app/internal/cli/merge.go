@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -14,11 +15,11 @@ import (
 type mergeOptions struct {
 	types   []string
 	limits  profile.Limits
-	symbols symbolFiles
-	written
+	symbols command.SymbolFiles
+	command.Written
 }
 
-func newMerge(e *env) *cobra.Command {
+func newMerge(e *command.Env) *cobra.Command {
 	var o mergeOptions
 	c := &cobra.Command{
 		Use:   "merge [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
@@ -29,19 +30,19 @@ folded stacks to stdout.`,
 		Example: `  dendro merge *.pb.gz -o all.pb.gz
   dendro merge run1.collapsed.gz run2.collapsed.gz --normalize > both.folded
   cat stacks.folded | dendro merge - other.folded`,
-		Args: takes(1, unlimited),
+		Args: command.Takes(1, command.Unlimited),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
-	addLimits(c, &o.limits)
-	o.symbols.addFlag(c)
-	o.addFlags(c)
+	command.AddLimits(c, &o.limits)
+	o.symbols.AddFlag(c)
+	o.AddFlags(c)
 	return c
 }
 
-func (o *mergeOptions) run(e *env, files []string) error {
+func (o *mergeOptions) run(e *command.Env, files []string) error {
 	var sum *profile.Merger
-	failed := decodeFiles(e, files, o.symbols.reader(o.limits), func(name string, p *profile.Profile) error {
+	failed := command.DecodeFiles(e, files, o.symbols.Reader(o.limits), func(name string, p *profile.Profile) error {
 		if sum == nil {
 			sum = profile.NewMerger(p.Symbols, o.types)
 		}
@@ -51,11 +52,11 @@ func (o *mergeOptions) run(e *env, files []string) error {
 		return nil
 	})
 	if failed != nil {
-		fmt.Fprintln(e.err, "dendro: "+escapeLines(failed.Error()))
+		fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(failed.Error()))
 	}
 	if sum == nil {
 		if failed != nil {
-			return errReported
+			return command.ErrReported
 		}
 		return fmt.Errorf("no profile in %s", strings.Join(words.CleanAll(files), ", "))
 	}
@@ -64,17 +65,17 @@ func (o *mergeOptions) run(e *env, files []string) error {
 		return err
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintln(e.err, "dendro: warning: "+escapeLines(w.String()))
+		fmt.Fprintln(e.Err, "dendro: warning: "+command.EscapeLines(w.String()))
 	}
 	table := -1
 	if len(p.Tables) == 1 {
 		table = 0
 	}
-	if err := o.write(e, p, table); err != nil {
+	if err := o.Write(e, p, table); err != nil {
 		return err
 	}
 	if failed != nil {
-		return errReported
+		return command.ErrReported
 	}
 	return nil
 }

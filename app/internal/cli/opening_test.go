@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/ingest"
 )
 
@@ -19,7 +20,7 @@ func TestStoreThatCannotBeOpened(t *testing.T) {
 	pipe, _ := io.Pipe()
 	defer pipe.Close()
 	var out bytes.Buffer
-	e := &env{out: &out, err: &out, store: t.TempDir() + "/missing/s.duckdb"}
+	e := &command.Env{Out: &out, Err: &out, Store: t.TempDir() + "/missing/s.duckdb"}
 	err := (&importOptions{}).importInto(ctx, e, []ingest.Source{ingest.ReaderSource("a.folded", pipe)}, ingest.Options{}, false)
 	if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil || out.Len() > 0 {
 		t.Errorf("%v, %v, %q", err, ctx.Err(), out.String())

@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query/judge"
 )
 
-func newOverview(e *env) *cobra.Command {
+func newOverview(e *command.Env) *cobra.Command {
 	var r judge.OverviewRequest
 	c := &cobra.Command{
 		Use:   "overview [flags]",
@@ -22,10 +23,10 @@ page of ` + "`dendro serve`" + ` shows the same.`,
   dendro overview --group shop -o json`,
 		Args: cobra.NoArgs,
 	}
-	return e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Overview.Of(&r) }, "text", "json", "md", "tsv", "csv")
+	return e.Query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Overview.Of(&r) }, "text", "json", "md", "tsv", "csv")
 }
 
-func newHistory(e *env) *cobra.Command {
+func newHistory(e *command.Env) *cobra.Command {
 	var r judge.HistoryRequest
 	c := &cobra.Command{
 		Use:   "history [flags]",
@@ -41,5 +42,5 @@ run are omitted.`,
   dendro history --group shop --metric time/op -o json`,
 		Args: cobra.NoArgs,
 	}
-	return e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.History.Of(&r) }, "text", "json", "md", "tsv", "csv")
+	return e.Query(c, &r, nil, func([]string) endpoint.Question { return endpoint.History.Of(&r) }, "text", "json", "md", "tsv", "csv")
 }

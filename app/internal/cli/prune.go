@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -20,7 +21,7 @@ import (
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newPrune(e *env) *cobra.Command {
+func newPrune(e *command.Env) *cobra.Command {
 	var r query.PruneRequest
 	c := &cobra.Command{
 		Use:   "prune [flags]",
@@ -34,10 +35,10 @@ more than half of the store, confirm it, or give --yes where there is no termina
   dendro prune --run run-018 --older-than 0d --dry-run`,
 		Args: cobra.NoArgs,
 	}
-	e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Prune.Of(&r) }, "text", "json")
+	e.Query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Prune.Of(&r) }, "text", "json")
 	prune := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if in, ok := e.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !r.Yes && !r.DryRun {
+		if in, ok := e.In.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !r.Yes && !r.DryRun {
 			if err := confirmPrune(c.Context(), e, &r); err != nil {
 				return err
 			}
@@ -48,16 +49,16 @@ more than half of the store, confirm it, or give --yes where there is no termina
 }
 
 // confirmPrune asks the person at the terminal if more than half of the store would be removed.
-func confirmPrune(ctx context.Context, e *env, r *query.PruneRequest) error {
-	return e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+func confirmPrune(ctx context.Context, e *command.Env, r *query.PruneRequest) error {
+	return e.Asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 		dry := *r
 		dry.DryRun = true
 		result, err := endpoint.Answer[query.PruneResult](ctx, a, endpoint.Prune.Of(&dry))
 		if err != nil || !result.Most() {
 			return err
 		}
-		fmt.Fprintf(e.err, "remove %s of the %s profiles in the store? [y/N] ", words.Count(result.Removed), words.Count(result.Stored))
-		answer, err := bufio.NewReader(e.in).ReadString('\n')
+		fmt.Fprintf(e.Err, "remove %s of the %s profiles in the store? [y/N] ", words.Count(result.Removed), words.Count(result.Stored))
+		answer, err := bufio.NewReader(e.In).ReadString('\n')
 		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 			return errors.Join(errors.New("nothing was removed"), err)
 		}
@@ -66,7 +67,7 @@ func confirmPrune(ctx context.Context, e *env, r *query.PruneRequest) error {
 	})
 }
 
-func newCompact(e *env) *cobra.Command {
+func newCompact(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact",
 		Short: "Reclaim disk space and optimise the store",
@@ -76,14 +77,14 @@ Results do not change. A file of an older version of
 Dendro is brought up to date first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return compact(c.Context(), e, e.out) },
+		RunE:    func(c *cobra.Command, _ []string) error { return compact(c.Context(), e, e.Out) },
 	}
 }
 
 // compact compacts the store and reports to a writer.
-func compact(ctx context.Context, e *env, out io.Writer) error {
+func compact(ctx context.Context, e *command.Env, out io.Writer) error {
 	began := time.Now()
-	return e.asking(ctx, engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
+	return e.Asking(ctx, engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
 		r, err := endpoint.Answer[query.CompactResult](ctx, a, endpoint.Compact.Of(&struct{}{}))
 		if err != nil {
 			return err
@@ -92,9 +93,10 @@ func compact(ctx context.Context, e *env, out io.Writer) error {
 		if r.Before.Bytes > 0 { // a graph does not know
 			fmt.Fprintf(out, "%s → %s, ", size(r.Before.Bytes), size(r.After.Bytes))
 		}
-		_, err = fmt.Fprintf(out, "%s → %s paths, in %s\n", words.Count(r.Before.Paths), words.Count(r.After.Paths), rounded(time.Since(began)))
+		_, err = fmt.Fprintf(out, "%s → %s paths, in %s\n", words.Count(r.Before.Paths), words.Count(r.After.Paths),
+			command.Rounded(time.Since(began)))
 		if r.Before.Bytes > 0 && r.After.Bytes > r.Before.Bytes {
-			e.notes([]string{"the store grew, because it now has the rows of functions that other programs read (view function_sample)"})
+			e.Notes([]string{"the store grew, because it now has the rows of functions that other programs read (view function_sample)"})
 		}
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
@@ -20,10 +21,10 @@ type publishOptions struct {
 	query.Selection `group:"Selection"`
 	to              string
 	warehouse       string
-	output          outputFormat
+	output          command.Format
 }
 
-func newPublish(e *env) *cobra.Command {
+func newPublish(e *command.Env) *cobra.Command {
 	var o publishOptions
 	c := &cobra.Command{
 		Use:   "publish --to LAKE [flags]",
@@ -46,24 +47,24 @@ commit adds whole profiles to all tables.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
-	addRequest(c, &o)
+	command.AddRequest(c, &o)
 	c.Flags().StringVar(&o.to, "to", "", "`lake` to add to: a directory, or postgres://USER@HOST/DATABASE")
 	c.Flags().StringVar(&o.warehouse, "warehouse", "", "where the files of a new lake are: s3://BUCKET/PREFIX or a `directory` (default: in the lake's directory)")
-	o.output.addFlag(c, "text", "json")
+	o.output.AddFlag(c, "text", "json")
 	return c
 }
 
 // publishMemory is what the heap of a publication may come to, as heapMemory.
 const publishMemory = 90 << 20
 
-func (o *publishOptions) run(ctx context.Context, e *env) error {
+func (o *publishOptions) run(ctx context.Context, e *command.Env) error {
 	to := strings.TrimPrefix(o.to, engines.LakeScheme)
 	if to == "" {
-		return usagef("where to? give --to LAKE")
+		return command.Usagef("where to? give --to LAKE")
 	}
 	began := time.Now()
-	defer spendMemory(publishMemory)()
-	return e.whole(ctx, &o.Selection, query.NamesAny(&o.Selection), func(st store.Store) error {
+	defer command.SpendMemory(publishMemory)()
+	return e.Whole(ctx, &o.Selection, query.NamesAny(&o.Selection), func(st store.Store) error {
 		list, err := st.Profiles(ctx, o.Selection)
 		if err == nil {
 			err = query.NamesNothing(ctx, st, &o.Selection, list)
@@ -77,22 +78,22 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 		}
 		defer l.Close()
 		if was := l.Moved(); was != "" {
-			fmt.Fprintf(e.talk(), "note: the lake was moved, and other programs look for its files in %s (dendro store relocate)\n", was)
+			fmt.Fprintf(e.Talk(), "note: the lake was moved, and other programs look for its files in %s (dendro store relocate)\n", was)
 		}
-		p := newCopyProgress(e, "auto")
-		done, err := l.Publish(ctx, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
-		p.end()
+		p := command.NewCopyProgress(e, "auto")
+		done, err := l.Publish(ctx, st, list, func(done int) { p.Copied(store.Copied{Done: done, All: len(list)}) })
+		p.End()
 		if err != nil {
 			return fmt.Errorf("%d of %d profiles are in the lake, the same command adds the others: %w", done.New+done.Known+done.Changed, len(list), err)
 		}
 		if o.output == "json" {
-			return e.writeJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed,
+			return e.WriteJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed,
 				"elapsedNanos": time.Since(began)})
 		}
-		fmt.Fprintf(e.out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known,
-			rounded(time.Since(began)))
+		fmt.Fprintf(e.Out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known,
+			command.Rounded(time.Since(began)))
 		if done.Changed > 0 {
-			fmt.Fprintf(e.talk(), "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
+			fmt.Fprintf(e.Talk(), "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
 		}
 		return nil
 	})

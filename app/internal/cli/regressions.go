@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/profile"
@@ -13,10 +14,10 @@ import (
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newRegressions(e *env) *cobra.Command {
+func newRegressions(e *command.Env) *cobra.Command {
 	var r judge.MethodRequest
-	var out destination
-	var code codeFlags
+	var out command.Destination
+	var code command.CodeFlags
 	all, full := false, false
 	c := &cobra.Command{
 		Use:   "regressions [flags]",
@@ -52,34 +53,34 @@ benchmark.`,
   dendro regressions --method hotelling --last 3 --function handler.checkout`,
 		Args: cobra.NoArgs,
 	}
-	flags := addRequest(c, &r)
+	flags := command.AddRequest(c, &r)
 	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together in place of following changes"
 	c.Flags().BoolVar(&all, "all", false, "also print unchanged benchmarks, accepted changes and, of two sides, moved and transient ones")
 	c.Flags().BoolVar(&full, "full", false, "print why each other cause was ruled out")
-	code.addFlags(c)
-	out.addFlag(c, "text", "json", "md", "html")
+	code.AddFlags(c)
+	out.AddFlag(c, "text", "json", "md", "html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if flags.use(out.format); out.format == "html" {
-			flags.use("md") // it is for people too
+		if flags.Use(out.Format); out.Format == "html" {
+			flags.Use("md") // it is for people too
 		}
-		if err := expandable(&r.Expand, out.format); err != nil {
+		if err := command.Expandable(&r.Expand, out.Format); err != nil {
 			return err
 		}
-		if err := learn(&r.Facts); err != nil {
+		if err := command.Learn(&r.Facts); err != nil {
 			return err
 		}
-		if out.format == "html" {
+		if out.Format == "html" {
 			return reportOf(c, e, &r, &out)
 		}
 		limit := r.Rows
-		if out.format == "text" && r.Method == "default" {
+		if out.Format == "text" && r.Method == "default" {
 			r.Rows = 0 // text limits what it shows, and counts the rest
 		}
-		if err := code.facts(&r.Expand, &r.Facts); err != nil {
+		if err := code.Facts(&r.Expand, &r.Facts); err != nil {
 			return err
 		}
-		return e.asking(c.Context(), engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
-			return out.answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *render.Output, result any) error {
+		return e.Asking(c.Context(), engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+			return out.Answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *render.Output, result any) error {
 				if found, ok := result.(*judge.RegressionsResult); ok {
 					return render.Findings(o, found, limit, all, full)
 				}
@@ -91,19 +92,20 @@ benchmark.`,
 }
 
 // reportOf writes the page of a report by the method and selection of a request.
-func reportOf(c *cobra.Command, e *env, r *judge.MethodRequest, out *destination) error {
+func reportOf(c *cobra.Command, e *command.Env, r *judge.MethodRequest, out *command.Destination) error {
 	switch {
 	case r.New != "" || r.Ended:
-		return usagef("-o html has the open changes: leave out --new and --ended")
+		return command.Usagef("-o html has the open changes: leave out --new and --ended")
 	case r.Expand.Expand == "informed":
-		return usagef("-o html has the contexts of --expand greedy, with --method correlation those of correlation; informed is printed as text, md or json")
+		return command.Usagef("-o html has the contexts of --expand greedy, with --method correlation those of correlation; informed is printed as text, md or json")
 	case r.Method == "thesis" && r.Measure != "total":
-		return usagef("-o html ranks by total: leave out --measure")
+		return command.Usagef("-o html ranks by total: leave out --measure")
 	}
 	req := &judge.ReportRequest{Selection: r.Selection, Sides: r.Sides, Judging: r.Judging, Method: r.Method, Correlating: r.Correlating,
 		Functions:  r.Functions,
 		Candidates: cmp.Or(r.Rows, math.MaxInt32), MaxDepth: r.MaxDepth, MaxBreadth: r.Breadth, Facts: r.Facts}
-	o := reporting{r: req, question: func() endpoint.Question { return endpoint.Report.Of(req) }, acknowledged: acknowledgedFile, output: *out}
+	o := reporting{r: req, question: func() endpoint.Question { return endpoint.Report.Of(req) },
+		acknowledged: command.AcknowledgedFile, output: *out}
 	doc, err := o.make(c.Context(), e)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
@@ -22,7 +23,7 @@ import (
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newReport(e *env) *cobra.Command {
+func newReport(e *command.Env) *cobra.Command {
 	var r judge.ReportRequest
 	o := reporting{r: &r, question: func() endpoint.Question { return endpoint.Report.Of(&r) }}
 	c := &cobra.Command{
@@ -68,24 +69,24 @@ type reporting struct {
 	repo         string
 	acknowledged string
 	also         []string
-	output       destination
+	output       command.Destination
 }
 
 // addFlags registers the parameters of a request that o.r is part of, and what only the
 // command line has.
 func (o *reporting) addFlags(c *cobra.Command, request any) {
-	addRequest(c, request)
+	command.AddRequest(c, request)
 	f := c.Flags()
 	f.Lookup("last").Usage = "test the newest n runs of each benchmark together (default: the newest alone, and the newest two together; with --head all)"
 	f.Lookup("base").Usage += ", or a file or directory of profiles (then --head must be one too)"
 	f.StringVar(&o.layout, "layout", "", "sides that are files: `pattern` of paths, as in import (default: folders are runs, subfolders are groups)")
 	f.StringVar(&o.repo, "repo", "", "`directory` of the git repository of the code, for the merge base, files and owners (default: the working directory)")
-	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of accepted changes")
+	f.StringVar(&o.acknowledged, "acknowledged", command.AcknowledgedFile, "`file` of accepted changes")
 	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .html, .json, .sarif, .xml (JUnit); repeatable")
-	o.output.addFlag(c, reportFormats...)
-	inGroup(c, "Side", "layout", "repo")
-	inGroup(c, "Method", "acknowledged")
-	inGroup(c, "Output", "write")
+	o.output.AddFlag(c, reportFormats...)
+	command.InGroup(c, "Side", "layout", "repo")
+	command.InGroup(c, "Method", "acknowledged")
+	command.InGroup(c, "Output", "write")
 }
 
 // ofPaths reports whether the sides are files or directories. One alone is a name in the
@@ -100,13 +101,13 @@ func (o *reporting) ofPaths() bool {
 }
 
 // make compares and returns the report.
-func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err error) {
-	o.r.Page = o.output.format == "html"
+func (o *reporting) make(ctx context.Context, e *command.Env) (doc *report.Report, err error) {
+	o.r.Page = o.output.Format == "html"
 	for _, name := range o.also {
-		format := extensionOf(name)
+		format := command.ExtensionOf(name)
 		o.r.Page = o.r.Page || format == "html"
 		if !slices.Contains(reportFormats, format) {
-			return nil, usagef("--write %q: the name must end in .txt, .md, .html, .json, .sarif or .xml", name)
+			return nil, command.Usagef("--write %q: the name must end in .txt, .md, .html, .json, .sarif or .xml", name)
 		}
 	}
 	if err := o.r.Validate(); err != nil {
@@ -115,7 +116,7 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 	if o.r.Acknowledged, err = facts.ReadAcknowledgements(o.acknowledged); err != nil {
 		return nil, err
 	}
-	if o.r.Own, err = ownCode(); err != nil {
+	if o.r.Own, err = command.OwnCode(); err != nil {
 		return nil, err
 	}
 	repo, err := o.repository(ctx)
@@ -132,14 +133,14 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 		return err
 	}
 	if o.r.Files {
-		err = o.withFiles(ctx, e, func(st store.Store) error { return do(local(st, profile.Limits{})) })
+		err = o.withFiles(ctx, e, func(st store.Store) error { return do(command.Local(st, profile.Limits{})) })
 	} else {
-		err = e.asking(ctx, engines.Read, profile.Limits{}, do)
+		err = e.Asking(ctx, engines.Read, profile.Limits{}, do)
 	}
 	if err != nil {
 		return nil, err
 	}
-	doc.Version, _ = versionOf()
+	doc.Version, _ = command.Version()
 	if repo != "" {
 		err = code.Locate(ctx, doc)
 	}
@@ -161,25 +162,27 @@ func (o *reporting) repository(ctx context.Context) (string, error) {
 
 // print writes the report to its destination, or only its changes if it is brief, and to the
 // files of --write.
-func (o *reporting) print(e *env, doc *report.Report, brief bool) error {
+func (o *reporting) print(e *command.Env, doc *report.Report, brief bool) error {
 	err := o.printMain(e, doc, brief)
 	for _, name := range o.also {
-		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return judge.WriteReport(w, doc, extensionOf(name), o.r.Detail) }))
+		err = errors.Join(err, command.WriteFile(name, func(w io.Writer) error {
+			return judge.WriteReport(w, doc, command.ExtensionOf(name), o.r.Detail)
+		}))
 	}
 	return err
 }
 
-func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
+func (o *reporting) printMain(e *command.Env, doc *report.Report, brief bool) error {
 	if !brief {
-		return o.output.write(e, func(e *env) error { return judge.WriteReport(e.out, doc, string(o.output.format), o.r.Detail) })
+		return o.output.Write(e, func(e *command.Env) error { return judge.WriteReport(e.Out, doc, string(o.output.Format), o.r.Detail) })
 	}
-	if err := doc.Brief(o.r.Changes).Print(e.rendering("text")); err != nil {
+	if err := doc.Brief(o.r.Changes).Print(e.Rendering("text")); err != nil {
 		return err
 	}
 	where := "--full, or --write report.md"
 	if len(o.also) > 0 {
 		where = "--full, or see " + strings.Join(o.also, ", ")
 	}
-	_, err := fmt.Fprintf(e.out, "full report: %s\n", where)
+	_, err := fmt.Fprintf(e.Out, "full report: %s\n", where)
 	return err
 }

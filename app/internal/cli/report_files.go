@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
@@ -16,7 +17,7 @@ import (
 )
 
 // withFiles imports both sides into a store in memory and calls f with it.
-func (o *reporting) withFiles(ctx context.Context, e *env, f func(store.Store) error) error {
+func (o *reporting) withFiles(ctx context.Context, e *command.Env, f func(store.Store) error) error {
 	st, err := engines.Open(ctx, "mem:", engines.Write)
 	if err != nil {
 		return err
@@ -30,8 +31,8 @@ func (o *reporting) withFiles(ctx context.Context, e *env, f func(store.Store) e
 }
 
 // importSide imports the files of one side, labelled as its branch.
-func (o *reporting) importSide(ctx context.Context, e *env, st store.Store, side, path string) error {
-	sources, err := ingest.Expand([]string{path}, e.in)
+func (o *reporting) importSide(ctx context.Context, e *command.Env, st store.Store, side, path string) error {
+	sources, err := ingest.Expand([]string{path}, e.In)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (o *reporting) importSide(ctx context.Context, e *env, st store.Store, side
 	var layout *ingest.Layout
 	if o.layout != "" {
 		if layout, err = ingest.ParseLayout(o.layout); err != nil {
-			return misuse(err)
+			return command.Misuse(err)
 		}
 	}
 	for i := range sources {
@@ -60,11 +61,11 @@ func (o *reporting) importSide(ctx context.Context, e *env, st store.Store, side
 	_, err = ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
 		if r.Status == ingest.Failed {
 			failed++
-			fmt.Fprintf(e.err, "dendro: %s: %s\n", words.Clean(r.File), words.Clean(r.Error))
+			fmt.Fprintf(e.Err, "dendro: %s: %s\n", words.Clean(r.File), words.Clean(r.Error))
 		}
 	})
 	if err == nil && failed > 0 {
-		err = errReported
+		err = command.ErrReported
 	}
 	return err
 }

@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
 )
 
-func newRuns(e *env) *cobra.Command {
+func newRuns(e *command.Env) *cobra.Command {
 	var r query.RunsRequest
 	profiles := false
 	c := &cobra.Command{
@@ -21,7 +22,7 @@ its id.`,
 		Args: cobra.NoArgs,
 	}
 	c.Flags().BoolVar(&profiles, "profiles", false, "list every profile with its id")
-	return e.query(c, &r, nil, func([]string) endpoint.Question {
+	return e.Query(c, &r, nil, func([]string) endpoint.Question {
 		if profiles {
 			return endpoint.Profiles.Of(&query.ProfilesRequest{Selection: r.Selection, Newest: r.Newest, Order: "run",
 				Required: query.NamesAny(&r.Selection)})

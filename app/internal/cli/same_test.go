@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/api"
@@ -42,7 +43,7 @@ func fileAndServer(t *testing.T) (file, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	version, _ := versionOf()
+	version, _ := command.Version()
 	s, err := server.New(server.Options{}, api.Part(api.Options{Store: st, Version: version, SQL: true}))
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/mcp"
@@ -53,7 +54,7 @@ type serveOptions struct {
 	logLevel   string
 }
 
-func newServe(e *env) *cobra.Command {
+func newServe(e *command.Env) *cobra.Command {
 	o := serveOptions{logFormat: "text", logLevel: "info"}
 	c := &cobra.Command{
 		Use:   "serve [flags]",
@@ -110,8 +111,8 @@ server at once. No acknowledged data is lost in either case.`,
 	o.addLimits(c)
 	o.traces.addFlags(c)
 	o.windows.addFlags(c)
-	f.Var(choose(&o.logFormat, "text", "json"), "log-format", "`format` of the log on stderr: text, json")
-	f.Var(choose(&o.logLevel, "info", "debug", "warn", "error"), "log-level", "minimum `level` to log: debug, info, warn, error")
+	f.Var(command.Choice(&o.logFormat, "text", "json"), "log-format", "`format` of the log on stderr: text, json")
+	f.Var(command.Choice(&o.logLevel, "info", "debug", "warn", "error"), "log-level", "minimum `level` to log: debug, info, warn, error")
 	return c
 }
 
@@ -134,7 +135,7 @@ func (o *serveOptions) addLimits(c *cobra.Command) {
 	f.DurationVar(&l.Headers, "header-timeout", 0, "maximum `time` to receive the headers of a request (default 10s)")
 	f.DurationVar(&l.Stall, "stall-timeout", 0, "maximum `time` without progress of a request body or an answer (default 1m)")
 	f.DurationVar(&l.Drain, "drain", 0, "maximum `time` for running requests after the first signal (default 30s)")
-	addLimits(c, &o.limits)
+	command.AddLimits(c, &o.limits)
 }
 
 // fromEnvironment sets the flags that were not given from the environment.
@@ -147,7 +148,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, usagef("%s: %w", name, err))
+			errs = append(errs, command.Usagef("%s: %w", name, err))
 		}
 	})
 	return errors.Join(errs...)
@@ -175,10 +176,10 @@ func (o *serveOptions) tokens() error {
 			continue
 		}
 		if *t.to != "" {
-			return usagef("--%s and --%s-file: give one of them, as a flag or in the environment", t.name, t.name)
+			return command.Usagef("--%s and --%s-file: give one of them, as a flag or in the environment", t.name, t.name)
 		}
 		var err error
-		if *t.to, err = readSecret("token", file); err != nil {
+		if *t.to, err = command.ReadSecret("token", file); err != nil {
 			return err
 		}
 	}
@@ -196,19 +197,19 @@ func (o *serveOptions) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, opts))
 }
 
-func (o *serveOptions) run(ctx context.Context, e *env) error {
-	where, err := e.location()
+func (o *serveOptions) run(ctx context.Context, e *command.Env) error {
+	where, err := e.Location()
 	switch {
 	case err != nil:
 		return err
 	case engines.IsServer(where):
-		return usagef("--store %s is a server itself: name the file or database to serve", where)
+		return command.Usagef("--store %s is a server itself: name the file or database to serve", where)
 	case o.GRPCListen == "" && o.HTTPListen == "":
-		return usagef("--grpc-listen and --http-listen are both empty: nothing to serve")
+		return command.Usagef("--grpc-listen and --http-listen are both empty: nothing to serve")
 	}
 	if o.code != "" {
 		if o.code, err = gitlog.Root(o.code); err != nil {
-			return usagef("--code: %w", err)
+			return command.Usagef("--code: %w", err)
 		}
 	}
 	if err := o.tokens(); err != nil {
@@ -219,16 +220,16 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 		if err != nil {
 			var ip netip.Addr
 			if ip, err = netip.ParseAddr(text); err != nil {
-				return usagef("--trusted-proxies: %q is no address such as 10.0.0.0/8 or 10.0.0.1", text)
+				return command.Usagef("--trusted-proxies: %q is no address such as 10.0.0.0/8 or 10.0.0.1", text)
 			}
 			prefix = netip.PrefixFrom(ip, ip.BitLen())
 		}
 		o.Proxies = append(o.Proxies, prefix.Masked())
 	}
 	if err := o.CheckTokens(); err != nil {
-		return misuse(err)
+		return command.Misuse(err)
 	}
-	st, err := e.open(ctx, engines.Write)
+	st, err := e.Open(ctx, engines.Write)
 	if err != nil {
 		return err
 	}
@@ -237,10 +238,10 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 }
 
 // serve answers from an open store until the context ends.
-func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store.Store) (err error) {
-	o.Log = o.logger(e.err)
-	o.Version, _ = versionOf()
-	names, err := readRules(o.rules)
+func (o *serveOptions) serve(ctx context.Context, e *command.Env, where string, st store.Store) (err error) {
+	o.Log = o.logger(e.Err)
+	o.Version, _ = command.Version()
+	names, err := command.ReadRules(o.rules)
 	if err != nil {
 		return err
 	}
@@ -281,15 +282,15 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	if err := s.Listen(); err != nil {
 		return err
 	}
-	defer claimStore(where, address(s))()
+	defer command.ClaimStore(where, address(s))()
 	if a := s.HTTPAddr(); a != "" {
-		fmt.Fprintf(e.out, "http  %s\n", address(s))
+		fmt.Fprintf(e.Out, "http  %s\n", address(s))
 	}
 	if a := s.GRPCAddr(); a != "" {
-		fmt.Fprintf(e.out, "grpc  %s\n", a)
+		fmt.Fprintf(e.Out, "grpc  %s\n", a)
 	}
 	if a := address(s); a != "" {
-		fmt.Fprintf(e.out, "page  %s/\n", a)
+		fmt.Fprintf(e.Out, "page  %s/\n", a)
 	}
 	// A second signal ends the process: by default, signals do.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
@@ -314,7 +315,7 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	if o.code != "" {
 		questions.Code = codeOnServer{o.code}
 	}
-	answers := local(st, o.limits)
+	answers := command.Local(st, o.limits)
 	if traces != nil {
 		answers.Traces = traces.Dispatcher.Store()
 	}

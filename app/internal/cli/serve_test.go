@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 func TestFromEnvironment(t *testing.T) {
@@ -26,7 +28,7 @@ func TestFromEnvironment(t *testing.T) {
 	environment["DENDRO_MAX_REQUESTS"] = "many"
 	flags = pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	flags.Int("max-requests", 1, "")
-	var usage usageError
+	var usage command.UsageError
 	if err := fromEnvironment(flags, lookup); !errors.As(err, &usage) || !strings.Contains(err.Error(), "DENDRO_MAX_REQUESTS") {
 		t.Errorf("a number that is none: %v", err)
 	}
@@ -70,7 +72,7 @@ func TestServeIsDocumented(t *testing.T) {
 		}
 		pages = append(pages, page...)
 	}
-	newServe(&env{}).LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+	newServe(&command.Env{}).LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if !strings.Contains(string(pages), "`--"+f.Name+"`") && f.Name != "help" {
 			t.Errorf("no page explains --%s", f.Name)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/server/tracing"
 )
 
@@ -33,7 +34,7 @@ func (o *traceOptions) addFlags(c *cobra.Command) {
 	f.BoolVar(&o.Kafka.TLS, "kafka-tls", false, "connect to the brokers over TLS")
 	f.StringVar(&o.Kafka.User, "kafka-user", "", "`name` of the Kafka user (SASL)")
 	f.StringVar(&o.kafkaPassword, "kafka-password-file", "", "`file` with the password of the Kafka user")
-	f.Var(choose(&o.Kafka.Mechanism, "plain", "scram-sha-256", "scram-sha-512"), "kafka-mechanism", "SASL `mechanism`: plain, scram-sha-256, scram-sha-512 (default plain)")
+	f.Var(command.Choice(&o.Kafka.Mechanism, "plain", "scram-sha-256", "scram-sha-512"), "kafka-mechanism", "SASL `mechanism`: plain, scram-sha-256, scram-sha-512 (default plain)")
 }
 
 // kafkaOptions sets the options of Kafka from the flags.
@@ -42,7 +43,7 @@ func (o *traceOptions) kafkaOptions() (err error) {
 		o.Kafka.Brokers = strings.Split(o.brokers, ",")
 	}
 	if o.kafkaPassword != "" {
-		o.Kafka.Password, err = readSecret("--kafka-password-file", o.kafkaPassword)
+		o.Kafka.Password, err = command.ReadSecret("--kafka-password-file", o.kafkaPassword)
 	}
 	return err
 }

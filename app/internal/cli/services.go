@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
 )
 
-func newServices(e *env) *cobra.Command {
+func newServices(e *command.Env) *cobra.Command {
 	var r query.PushedSeriesRequest
 	overTime := false
 	c := &cobra.Command{
@@ -24,7 +25,7 @@ function used at each time. The commands top, tree and diff show their profiles 
 		Args: cobra.NoArgs,
 	}
 	c.Flags().BoolVar(&overTime, "over-time", false, "list points over time: of the profiles, or of --function")
-	return e.query(c, &r, nil, func([]string) endpoint.Question {
+	return e.Query(c, &r, nil, func([]string) endpoint.Question {
 		if overTime {
 			return endpoint.PushedSeries.Of(&r)
 		}

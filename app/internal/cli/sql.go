@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/columnar"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/store"
@@ -18,10 +19,10 @@ import (
 // sqlOptions are the flags of `dendro sql`.
 type sqlOptions struct {
 	rows   int
-	output destination
+	output command.Destination
 }
 
-func newSQL(e *env) *cobra.Command {
+func newSQL(e *command.Env) *cobra.Command {
 	var o sqlOptions
 	c := &cobra.Command{
 		Use:   "sql [flags] QUERY|-",
@@ -37,26 +38,26 @@ bits, times in UTC with microseconds, decimals as doubles, lists and maps as tex
   dendro sql "SELECT code_path, sum(base_samples) s FROM function_node GROUP BY ALL ORDER BY s DESC LIMIT 10" -o csv
   dendro sql "FROM function_sample" -o functions.parquet
   dendro sql - < question.sql`,
-		Args: takes(1, 1),
+		Args: command.Takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args[0]) },
 	}
 	c.Flags().IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never; default for parquet and arrow)")
-	o.output.addFlag(c, "text", "json", "md", "tsv", "csv", "parquet", "arrow")
+	o.output.AddFlag(c, "text", "json", "md", "tsv", "csv", "parquet", "arrow")
 	return c
 }
 
-func (o *sqlOptions) run(c *cobra.Command, e *env, query string) error {
+func (o *sqlOptions) run(c *cobra.Command, e *command.Env, query string) error {
 	ctx := c.Context()
-	typed := o.output.format == "parquet" || o.output.format == "arrow"
-	if typed && o.output.file == "" && terminal(e.out) {
-		return usagef("%s is not for a terminal: give -o FILE.%s, or redirect the output", o.output.format, o.output.format)
+	typed := o.output.Format == "parquet" || o.output.Format == "arrow"
+	if typed && o.output.File == "" && command.Terminal(e.Out) {
+		return command.Usagef("%s is not for a terminal: give -o FILE.%s, or redirect the output", o.output.Format, o.output.Format)
 	}
 	if typed && !c.Flags().Changed("rows") {
 		o.rows = 0
 	}
 	if query == "-" {
 		var err error
-		if query, err = readQuery(e.in); err != nil {
+		if query, err = readQuery(e.In); err != nil {
 			return err
 		}
 	}
@@ -66,19 +67,19 @@ func (o *sqlOptions) run(c *cobra.Command, e *env, query string) error {
 	}
 	defer done()
 	if typed {
-		return o.output.write(e, func(e *env) error { return o.columns(ctx, e, answer) })
+		return o.output.Write(e, func(e *command.Env) error { return o.columns(ctx, e, answer) })
 	}
-	return o.output.stream(e, func(e *env) error { return o.table(e, answer) })
+	return o.output.Stream(e, func(e *command.Env) error { return o.table(e, answer) })
 }
 
 // ask runs the query at the store, or at the server; done closes it.
-func (o *sqlOptions) ask(ctx context.Context, e *env, query string) (answer *store.SQLAnswer, done func() error, err error) {
-	where, err := e.location()
+func (o *sqlOptions) ask(ctx context.Context, e *command.Env, query string) (answer *store.SQLAnswer, done func() error, err error) {
+	where, err := e.Location()
 	if err != nil {
 		return nil, nil, err
 	}
 	if engines.IsServer(where) {
-		c, err := e.dial(ctx, where)
+		c, err := e.Dial(ctx, where)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -89,7 +90,7 @@ func (o *sqlOptions) ask(ctx context.Context, e *env, query string) (answer *sto
 		answer, err = c.SQL(ctx, query, rows)
 		return answer, c.Close, err
 	}
-	st, err := e.openAt(ctx, where, engines.Read)
+	st, err := e.OpenAt(ctx, where, engines.Read)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,22 +105,22 @@ func (o *sqlOptions) ask(ctx context.Context, e *env, query string) (answer *sto
 }
 
 // columns writes an answer as Parquet or Arrow.
-func (o *sqlOptions) columns(ctx context.Context, e *env, answer *store.SQLAnswer) error {
-	more, err := columnar.Write(ctx, e.out, string(o.output.format), answer, o.rows)
+func (o *sqlOptions) columns(ctx context.Context, e *command.Env, answer *store.SQLAnswer) error {
+	more, err := columnar.Write(ctx, e.Out, string(o.output.Format), answer, o.rows)
 	if more {
-		fmt.Fprintf(e.err, "dendro: stopped after %d rows (--rows)\n", o.rows)
+		fmt.Fprintf(e.Err, "dendro: stopped after %d rows (--rows)\n", o.rows)
 	}
 	return err
 }
 
 // table writes an answer as text.
-func (o *sqlOptions) table(e *env, answer *store.SQLAnswer) error {
+func (o *sqlOptions) table(e *command.Env, answer *store.SQLAnswer) error {
 	t := &render.Table{}
 	for i, name := range answer.Columns {
 		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
-		t.Columns = append(t.Columns, render.Column{Name: name, Right: number, Whole: e.width() == 0})
+		t.Columns = append(t.Columns, render.Column{Name: name, Right: number, Whole: e.Width() == 0})
 	}
-	return t.Stream(e.rendering(o.output.format), answer.Rows, o.rows)
+	return t.Stream(e.Rendering(o.output.Format), answer.Rows, o.rows)
 }
 
 // queryLimit is how many bytes a query may have.

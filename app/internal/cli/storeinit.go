@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
@@ -15,7 +16,7 @@ import (
 	"github.com/dendroprof/dendro/store/iceberg"
 )
 
-func newStore(e *env) *cobra.Command {
+func newStore(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
 		Short: "Initialise a store, or show what it contains",
@@ -24,7 +25,7 @@ profiles of a graph database, or relocate a lake. An import initialises a store 
 itself. Use init to choose the model of a graph database, or to use a database that has
 other content.`,
 		Args: cobra.NoArgs,
-		RunE: help,
+		RunE: command.Help,
 	}
 	c.AddCommand(newStoreInit(e), newStoreInfo(e), newStoreExpand(e), newStoreRelocate(e))
 	return c
@@ -37,7 +38,7 @@ type storeInitOptions struct {
 	potentials int
 }
 
-func newStoreInit(e *env) *cobra.Command {
+func newStoreInit(e *command.Env) *cobra.Command {
 	var o storeInitOptions
 	c := &cobra.Command{
 		Use:   "init [flags]",
@@ -62,18 +63,18 @@ not change the other content.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
-	c.Flags().Var(choose(&o.model, engines.Models...), "model", "`model` of a graph database: shared, thesis (default: the model that it has, otherwise shared)")
+	c.Flags().Var(command.Choice(&o.model, engines.Models...), "model", "`model` of a graph database: shared, thesis (default: the model that it has, otherwise shared)")
 	c.Flags().IntVar(&o.potentials, "potentials", 0, "model thesis: store the potentials up to this `degree` on each node (default: as the database has, otherwise none)")
 	c.Flags().BoolVar(&o.force, "force", false, "use a graph database that has other content")
 	return c
 }
 
-func (o *storeInitOptions) run(ctx context.Context, e *env) error {
-	where, err := e.location()
+func (o *storeInitOptions) run(ctx context.Context, e *command.Env) error {
+	where, err := e.Location()
 	if err != nil {
 		return err
 	}
-	secret, err := e.credentials(where)
+	secret, err := e.Credentials(where)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (o *storeInitOptions) run(ctx context.Context, e *env) error {
 	return describeStore(ctx, e, "text")
 }
 
-func newStoreExpand(e *env) *cobra.Command {
+func newStoreExpand(e *command.Env) *cobra.Command {
 	var o engines.ExpandOptions
 	c := &cobra.Command{
 		Use:   "expand [flags] PROFILE...",
@@ -100,19 +101,19 @@ relationships, or in the model thesis to the nodes of the tree.`,
 		Example: `  dendro store expand --store neo4j://neo4j@localhost:7687 75164c25
   dendro store expand --store neo4j://neo4j@localhost:7687 75164c25 --potentials 5
   dendro store expand --store neo4j://neo4j@localhost:7687 75164c25 --undo`,
-		Args: takes(1, unlimited),
+		Args: command.Takes(1, command.Unlimited),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.Undo && o.Potentials != 0 {
-				return usagef("--undo removes the relationships with their potentials: give one of --undo and --potentials")
+				return command.Usagef("--undo removes the relationships with their potentials: give one of --undo and --potentials")
 			}
 			var r query.Selection
 			r.Profiles = make([]store.ProfileID, len(args))
 			for i, arg := range args {
 				if err := r.Profiles[i].UnmarshalText([]byte(arg)); err != nil {
-					return usagef("%w", err)
+					return command.Usagef("%w", err)
 				}
 			}
-			return e.with(c.Context(), engines.Write, func(st store.Store) error {
+			return e.With(c.Context(), engines.Write, func(st store.Store) error {
 				if _, err := store.Select(c.Context(), st, r); errors.Is(err, store.ErrNothing) {
 					return err
 				}
@@ -120,7 +121,7 @@ relationships, or in the model thesis to the nodes of the tree.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.out, "changed %d %s\n", n, words.Plural(n, "profile"))
+				_, err = fmt.Fprintf(e.Out, "changed %d %s\n", n, words.Plural(n, "profile"))
 				return err
 			})
 		},
@@ -130,7 +131,7 @@ relationships, or in the model thesis to the nodes of the tree.`,
 	return c
 }
 
-func newStoreRelocate(e *env) *cobra.Command {
+func newStoreRelocate(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "relocate",
 		Short: "Update the metadata of a lake whose directory was moved",
@@ -141,13 +142,13 @@ Meanwhile, do not publish to the old directory of the lake.`,
 		Example: `  mv lake /mnt/shared/lake && dendro store relocate --store lake:/mnt/shared/lake`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			where, err := e.location()
+			where, err := e.Location()
 			if err != nil {
 				return err
 			}
 			address, ok := strings.CutPrefix(where, engines.LakeScheme)
 			if !ok {
-				return usagef("store relocate: %s is not a lake: give --store lake:DIRECTORY", where)
+				return command.Usagef("store relocate: %s is not a lake: give --store lake:DIRECTORY", where)
 			}
 			l, err := iceberg.Open(c.Context(), address, iceberg.Options{})
 			if err != nil {
@@ -155,20 +156,20 @@ Meanwhile, do not publish to the old directory of the lake.`,
 			}
 			defer func() { err = errors.Join(err, l.Close()) }()
 			if l.Moved() == "" {
-				_, err = fmt.Fprintln(e.out, "the metadata has the directory already")
+				_, err = fmt.Fprintln(e.Out, "the metadata has the directory already")
 				return err
 			}
 			if err := l.Relocate(c.Context()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(e.out, "the metadata has the directory %s now\n", l.Dir)
+			_, err = fmt.Fprintf(e.Out, "the metadata has the directory %s now\n", l.Dir)
 			return err
 		},
 	}
 }
 
-func newStoreInfo(e *env) *cobra.Command {
-	var output outputFormat
+func newStoreInfo(e *command.Env) *cobra.Command {
+	var output command.Format
 	c := &cobra.Command{
 		Use:     "info [flags]",
 		Short:   "Show the kind and content of a store",
@@ -176,17 +177,17 @@ func newStoreInfo(e *env) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return describeStore(c.Context(), e, output) },
 	}
-	output.addFlag(c, "text", "json")
+	output.AddFlag(c, "text", "json")
 	return c
 }
 
 // describeStore prints what the store says of itself.
-func describeStore(ctx context.Context, e *env, format outputFormat) (err error) {
-	where, err := e.location()
+func describeStore(ctx context.Context, e *command.Env, format command.Format) (err error) {
+	where, err := e.Location()
 	if err != nil {
 		return err
 	}
-	st, closeStore, err := e.destinationAt(ctx, where, engines.Read)
+	st, closeStore, err := e.DestinationAt(ctx, where, engines.Read)
 	if err != nil {
 		return err
 	}
@@ -207,13 +208,13 @@ func describeStore(ctx context.Context, e *env, format outputFormat) (err error)
 		engine += ", model " + about.Model
 	}
 	if format == "json" {
-		return e.writeJSON(about)
+		return e.WriteJSON(about)
 	}
-	_, err = fmt.Fprintf(e.out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s%s\n", info.Location, engine, info.Schema,
+	_, err = fmt.Fprintf(e.Out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s%s\n", info.Location, engine, info.Schema,
 		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths),
 		windowsOf(&info), size(info.Bytes))
 	if len(info.Slow) > 0 && err == nil {
-		_, err = fmt.Fprintf(e.out, "slow with this engine, which reads every row for them: %s\n", strings.Join(info.Slow, ", "))
+		_, err = fmt.Fprintf(e.Out, "slow with this engine, which reads every row for them: %s\n", strings.Join(info.Slow, ", "))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -62,13 +63,13 @@ func invalidValue(err *pflag.InvalidValueError) error {
 	var number *strconv.NumError // of a flag of the flag library's own types
 	switch {
 	case errors.As(cause, &number) && errors.Is(cause, strconv.ErrRange):
-		return usagef("%s: %.60q is too large", flag, value)
+		return command.Usagef("%s: %.60q is too large", flag, value)
 	case errors.As(cause, &number) && strings.HasPrefix(err.GetFlag().Value.Type(), "float"):
-		return usagef("%s: %.60q is not a number", flag, value)
+		return command.Usagef("%s: %.60q is not a number", flag, value)
 	case errors.As(cause, &number) && strings.Contains(err.GetFlag().Value.Type(), "int"):
-		return usagef("%s: %.60q is not a whole number", flag, value)
+		return command.Usagef("%s: %.60q is not a whole number", flag, value)
 	case strings.Contains(cause.Error(), strconv.Quote(value)), strings.HasPrefix(cause.Error(), value+" "):
-		return usagef("%s: %w", flag, cause)
+		return command.Usagef("%s: %w", flag, cause)
 	}
-	return usagef("%s: %.60q: %w", flag, value, cause)
+	return command.Usagef("%s: %.60q: %w", flag, value, cause)
 }

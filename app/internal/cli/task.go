@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/query/param"
@@ -12,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newTask(e *env) *cobra.Command {
+func newTask(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "task",
 		Short: "Profile slow requests with SkyWalking agents",
@@ -34,7 +35,7 @@ benchmark is the endpoint, its group is the service.
   dendro task segments last
   dendro task analyze last`,
 		Args: cobra.NoArgs,
-		RunE: help,
+		RunE: command.Help,
 	}
 	c.AddCommand(newTaskCreate(e), newTaskList(e), newTaskShow(e), newTaskLogs(e), newTaskSegments(e), newTaskAnalyze(e), newTaskWatch(e),
 		newTaskStop(e), newTaskExport(e))
@@ -43,11 +44,11 @@ benchmark is the endpoint, its group is the service.
 
 // taskCommand completes a command that asks one question about trace profiling: flags and
 // the argument TASK set the request.
-func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpoint[Request], formats ...string) *cobra.Command {
+func taskCommand[Request any](e *command.Env, c *cobra.Command, question *endpoint.Endpoint[Request], formats ...string) *cobra.Command {
 	r := new(Request)
-	flags := addRequest(c, r, "task")
-	var output outputFormat
-	output.addFlag(c, formats...)
+	flags := command.AddRequest(c, r, "task")
+	var output command.Format
+	output.AddFlag(c, formats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := setTask(flags, args); err != nil {
 			return err
@@ -56,18 +57,18 @@ func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpo
 		if question.Changes {
 			access = engines.Write
 		}
-		return e.askingTraces(c.Context(), access, func(a endpoint.Asker) error {
-			return (&destination{format: output}).answer(c.Context(), e, a, question.Of(r), nil)
+		return e.AskingTraces(c.Context(), access, func(a endpoint.Asker) error {
+			return (&command.Destination{Format: output}).Answer(c.Context(), e, a, question.Of(r), nil)
 		})
 	}
 	if c.Args == nil {
-		c.Args = takes(1, 1)
+		c.Args = command.Takes(1, 1)
 	}
 	return c
 }
 
 // setTask sets the parameter task to the argument of a command, if it has one.
-func setTask(r requestFlags, args []string) error {
+func setTask(r command.Flags, args []string) error {
 	i := slices.IndexFunc(r, func(p *param.Parameter) bool { return p.Name == "task" })
 	if len(args) == 0 || i < 0 {
 		return nil

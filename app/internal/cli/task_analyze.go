@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/tasks"
@@ -22,12 +23,12 @@ import (
 // analyzeOptions are the flags of `dendro task analyze`.
 type analyzeOptions struct {
 	tasks.AnalyzeRequest
-	flags  requestFlags
+	flags  command.Flags
 	limits profile.Limits // of an archive
-	output destination
+	output command.Destination
 }
 
-func newTaskAnalyze(e *env) *cobra.Command {
+func newTaskAnalyze(e *command.Env) *cobra.Command {
 	var o analyzeOptions
 	c := &cobra.Command{
 		Use:   "analyze [TASK | FILE.tar.gz] [flags]",
@@ -48,17 +49,17 @@ counts one period, lines are not nodes, and frames of the agent are dropped.`,
   dendro task analyze last --trace 9c01… --range 120..480
   dendro task analyze 9c01….tar.gz -o json
   dendro task analyze last -o flame.html`,
-		Args: takes(0, 1),
+		Args: command.Takes(0, 1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
-	o.flags = addRequest(c, &o.AnalyzeRequest, "task")
-	addLimits(c, &o.limits)
-	o.output.addFlag(c, "text", "json", "json-columns", "folded", "pprof", "firefox", "html", "svg")
+	o.flags = command.AddRequest(c, &o.AnalyzeRequest, "task")
+	command.AddLimits(c, &o.limits)
+	o.output.AddFlag(c, "text", "json", "json-columns", "folded", "pprof", "firefox", "html", "svg")
 	return c
 }
 
-func (o *analyzeOptions) run(ctx context.Context, e *env, args []string) error {
-	o.flags.use(o.output.format)
+func (o *analyzeOptions) run(ctx context.Context, e *command.Env, args []string) error {
+	o.flags.Use(o.output.Format)
 	if len(args) == 0 {
 		return o.stored(ctx, e)
 	}
@@ -77,18 +78,18 @@ func (o *analyzeOptions) run(ctx context.Context, e *env, args []string) error {
 }
 
 // stored analyzes what the store has.
-func (o *analyzeOptions) stored(ctx context.Context, e *env) error {
+func (o *analyzeOptions) stored(ctx context.Context, e *command.Env) error {
 	if o.isTree() {
-		return e.askingTraces(ctx, engines.Read, func(a endpoint.Asker) error { return o.tree(ctx, e, a) })
+		return e.AskingTraces(ctx, engines.Read, func(a endpoint.Asker) error { return o.tree(ctx, e, a) })
 	}
-	return e.sampled(ctx, wanted(&o.SampleSelection), func(st traceprof.Store) error { return o.profile(ctx, e, st) })
+	return e.Sampled(ctx, wanted(&o.SampleSelection), func(st traceprof.Store) error { return o.profile(ctx, e, st) })
 }
 
 // isTree reports whether the analysis is printed, not a profile of what it is made of.
-func (o *analyzeOptions) isTree() bool { return o.output.format == "text" || o.output.format.json() }
+func (o *analyzeOptions) isTree() bool { return o.output.Format == "text" || o.output.Format.Json() }
 
 // file analyzes an archive.
-func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
+func (o *analyzeOptions) file(ctx context.Context, e *command.Env, f *os.File) error {
 	st, err := engines.Open(ctx, "mem:", engines.Write)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
 		return errors.Join(fmt.Errorf("%s: %w", f.Name(), err), st.Close())
 	}
 	if o.isTree() {
-		err = o.tree(ctx, e, local(st, profile.Limits{}))
+		err = o.tree(ctx, e, command.Local(st, profile.Limits{}))
 	} else {
 		err = o.profile(ctx, e, traces)
 	}
@@ -106,20 +107,22 @@ func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
 }
 
 // tree prints the selection.
-func (o *analyzeOptions) tree(ctx context.Context, e *env, a endpoint.Asker) error {
-	return o.output.answer(ctx, e, a, endpoint.Analysis.Of(&o.AnalyzeRequest), nil)
+func (o *analyzeOptions) tree(ctx context.Context, e *command.Env, a endpoint.Asker) error {
+	return o.output.Answer(ctx, e, a, endpoint.Analysis.Of(&o.AnalyzeRequest), nil)
 }
 
 // profile writes the selection as a profile.
-func (o *analyzeOptions) profile(ctx context.Context, e *env, st traceprof.Store) error {
+func (o *analyzeOptions) profile(ctx context.Context, e *command.Env, st traceprof.Store) error {
 	p, name, err := tasks.SnapshotProfile(ctx, st, &tasks.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
 	if err != nil {
 		return err
 	}
-	if o.output.format == "html" || o.output.format == "svg" {
+	if o.output.Format == "html" || o.output.Format == "svg" {
 		view := trees.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []trees.Input{trees.NewInput(name, p, trees.NamesAsWritten)}}
-		return o.output.fetch(ctx, e, local(nil, o.limits),
-			endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: view, Picture: o.output.format == "svg"}))
+		return o.output.Fetch(ctx, e, command.Local(nil, o.limits),
+			endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: view, Picture: o.output.Format == "svg"}))
 	}
-	return o.output.write(e, func(e *env) error { return writeProfile(e, p, trees.AllTables, "", string(o.output.format)) })
+	return o.output.Write(e, func(e *command.Env) error {
+		return command.WriteProfile(e, p, trees.AllTables, "", string(o.output.Format))
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/api"
 	"github.com/dendroprof/dendro/store/engines"
@@ -40,7 +41,7 @@ func TestTaskAPI(t *testing.T) {
 				continue
 			}
 			var out, errOut strings.Builder
-			e := &env{in: strings.NewReader(""), out: &out, err: &errOut}
+			e := &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut}
 			if status := run(t.Context(), e, append([]string{"task", "-o", output, "--store", where}, words...)); status != exitFine {
 				t.Fatalf("%s: %s", line, errOut.String())
 			}

@@ -3,10 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 )
 
-func newTaskCreate(e *env) *cobra.Command {
+func newTaskCreate(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --service NAME --endpoint NAME [flags]",
 		Short: "Create a task and print its id",
@@ -28,7 +29,7 @@ profile whole instances. Dendro stores their profiles in the group of the servic
 	return taskCommand(e, c, endpoint.CreateTask, "text", "json")
 }
 
-func newTaskStop(e *env) *cobra.Command {
+func newTaskStop(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop TASK [flags]",
 		Short: "Stop a task",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/traceprof"
@@ -16,11 +17,11 @@ import (
 // taskExportOptions are the flags of `dendro task export`.
 type taskExportOptions struct {
 	tasks.SnapshotProfileRequest
-	written
+	command.Written
 	dir string
 }
 
-func newTaskExport(e *env) *cobra.Command {
+func newTaskExport(e *command.Env) *cobra.Command {
 	var o taskExportOptions
 	c := &cobra.Command{
 		Use:   "export TASK [flags]",
@@ -34,23 +35,23 @@ profile_exporter. SkyWalking's analyzer and "dendro task analyze" read it.`,
 		Example: `  dendro task export last -o checkout.json.gz --format firefox
   dendro task export last --segment 7f2b… -o request.pb.gz
   dendro task export last --trace 9c01… -d .`,
-		Args: takes(1, 1),
+		Args: command.Takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Task = args[0]
 			return o.run(c.Context(), e)
 		},
 	}
-	addRequest(c, &o.SnapshotProfileRequest, "task")
-	o.written.addFlags(c)
+	command.AddRequest(c, &o.SnapshotProfileRequest, "task")
+	o.Written.AddFlags(c)
 	c.Flags().StringVarP(&o.dir, "dir", "d", "", "`directory` for the archive of a trace")
 	return c
 }
 
-func (o *taskExportOptions) run(ctx context.Context, e *env) error {
-	if o.dir != "" && (o.out != "" || o.format != "") {
-		return usagef("-d writes the archive of a trace, -o and --format write a profile: give one of them")
+func (o *taskExportOptions) run(ctx context.Context, e *command.Env) error {
+	if o.dir != "" && (o.Out != "" || o.Format != "") {
+		return command.Usagef("-d writes the archive of a trace, -o and --format write a profile: give one of them")
 	}
-	return e.sampled(ctx, wanted(&o.SampleSelection), func(st traceprof.Store) error {
+	return e.Sampled(ctx, wanted(&o.SampleSelection), func(st traceprof.Store) error {
 		if o.dir != "" {
 			return o.archive(ctx, e, st)
 		}
@@ -58,12 +59,12 @@ func (o *taskExportOptions) run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		return o.write(e, p, -1)
+		return o.Write(e, p, -1)
 	})
 }
 
 // archive writes the file of a trace.
-func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.Store) error {
+func (o *taskExportOptions) archive(ctx context.Context, e *command.Env, st traceprof.Store) error {
 	a, err := tasks.ArchiveTrace(ctx, st, &tasks.TraceArchiveRequest{TaskRequest: tasks.TaskRequest{Task: o.Task}, Trace: o.Trace})
 	if err != nil {
 		return err
@@ -72,10 +73,10 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 		return err
 	}
 	name := filepath.Join(o.dir, a.Name)
-	if err := writeFile(name, a.Write); err != nil {
+	if err := command.WriteFile(name, a.Write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"),
+	_, err = fmt.Fprintf(e.Out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"),
 		words.Count(a.Snapshots), words.Plural(a.Snapshots, "snapshot"))
 	return err
 }

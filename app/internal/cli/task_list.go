@@ -3,10 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 )
 
-func newTaskList(e *env) *cobra.Command {
+func newTaskList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List tasks, newest first",
@@ -18,7 +19,7 @@ func newTaskList(e *env) *cobra.Command {
 	return taskCommand(e, c, endpoint.Tasks, tableFormats...)
 }
 
-func newTaskShow(e *env) *cobra.Command {
+func newTaskShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show TASK [flags]",
 		Short: "Describe a task, its coverage, and the causes of missing samples",
@@ -32,7 +33,7 @@ agent lost snapshots.`,
 	return taskCommand(e, c, endpoint.Task, "text", "json")
 }
 
-func newTaskLogs(e *env) *cobra.Command {
+func newTaskLogs(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "logs TASK [flags]",
 		Short:   "List events of a task at its instances, newest first",

@@ -3,10 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 )
 
-func newTaskSegments(e *env) *cobra.Command {
+func newTaskSegments(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "segments TASK [flags]",
 		Short: "List the requests that a task sampled, with their coverage",

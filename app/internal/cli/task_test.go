@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/test/tracetest"
@@ -21,7 +22,7 @@ const traceStart = 1_700_000_000_000
 // checkout, of which the second sampled two requests of one trace well and one of
 // another with losses, and the first nothing.
 func sampledStore(ctx context.Context, where string) (err error) {
-	st, err := (&env{}).openAt(ctx, where, engines.Write)
+	st, err := (&command.Env{}).OpenAt(ctx, where, engines.Write)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -14,9 +15,9 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-func newTaskWatch(e *env) *cobra.Command {
+func newTaskWatch(e *command.Env) *cobra.Command {
 	var r tasks.WatchTaskRequest
-	var output outputFormat
+	var output command.Format
 	c := &cobra.Command{
 		Use:   "watch TASK [flags]",
 		Short: "Print the changes of a task while it runs",
@@ -32,19 +33,19 @@ the value.
 If the server stops answering, the command tries again for up to --retry.`,
 		Example: `  dendro task create --service shop --endpoint /checkout && dendro task watch last
   dendro task watch last -o json`,
-		Args: takes(1, 1),
+		Args: command.Takes(1, 1),
 	}
-	addRequest(c, &r, "task")
-	output.addFlag(c, "text", "json")
+	command.AddRequest(c, &r, "task")
+	output.AddFlag(c, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r.Task = args[0]
-		return e.askingTraces(c.Context(), engines.Read, func(a endpoint.Asker) error {
+		return e.AskingTraces(c.Context(), engines.Read, func(a endpoint.Asker) error {
 			watched := tasks.Watched{Task: asked[tasks.TaskResult](a, endpoint.Task), Log: asked[tasks.TaskLogResult](a, endpoint.TaskLog),
 				Instances: asked[query.List[traceprof.Instance]](a, endpoint.Instances)}
-			err := tasks.WatchTask(c.Context(), watched, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
+			err := tasks.WatchTask(c.Context(), watched, &r, func(ev tasks.TaskEvent) error { return e.Print(output, &ev) })
 			if c.Context().Err() != nil {
-				fmt.Fprintf(e.err, "dendro: stopped watching; the task continues (dendro task watch %[1]s, dendro task stop %[1]s)\n", words.Clean(r.Task))
-				return errReported
+				fmt.Fprintf(e.Err, "dendro: stopped watching; the task continues (dendro task watch %[1]s, dendro task stop %[1]s)\n", words.Clean(r.Task))
+				return command.ErrReported
 			}
 			return err
 		})

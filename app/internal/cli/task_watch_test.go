@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // TestWatchJSON wants a JSON object a line, with what each is about.
@@ -15,7 +17,7 @@ func TestWatchJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut strings.Builder
-	e := &env{in: strings.NewReader(""), out: &out, err: &errOut}
+	e := &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut}
 	if status := run(t.Context(), e, []string{"task", "watch", "last", "-o", "json", "--store", where}); status != exitFine {
 		t.Fatal(errOut.String())
 	}

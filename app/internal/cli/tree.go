@@ -3,12 +3,13 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
-func newTree(e *env) *cobra.Command {
+func newTree(e *command.Env) *cobra.Command {
 	var r trees.TreeRequest
 	return newTreeCommand(e, &cobra.Command{
 		Use:   "tree [flags] [FILE...]",
@@ -32,7 +33,7 @@ on files, and on profiles imported with --keep-source.`,
 	}, &r, &r, func() endpoint.Question { return endpoint.Tree.Of(&r) })
 }
 
-func newTop(e *env) *cobra.Command {
+func newTop(e *command.Env) *cobra.Command {
 	var r trees.TopRequest
 	return newTreeCommand(e, &cobra.Command{
 		Use:   "top [flags] [FILE...]",
@@ -55,32 +56,32 @@ newest runs alone.`,
 }
 
 // newTreeCommand makes a command of a request; r is the part of it that is answered.
-func newTreeCommand(e *env, c *cobra.Command, request any, r *trees.TreeRequest, question func() endpoint.Question) *cobra.Command {
-	flags := addRequest(c, request)
-	var in fileFlags
-	in.addFlags(c)
-	var out destination
-	out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
+func newTreeCommand(e *command.Env, c *cobra.Command, request any, r *trees.TreeRequest, question func() endpoint.Question) *cobra.Command {
+	flags := command.AddRequest(c, request)
+	var in command.FileFlags
+	in.AddFlags(c)
+	var out command.Destination
+	out.AddFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, files []string) (err error) {
-		flags.use(out.format)
+		flags.Use(out.Format)
 		ctx := c.Context()
 		if err = r.Validate(); err != nil {
 			return err
 		}
-		r.RowsOnly = !out.format.json()
+		r.RowsOnly = !out.Format.Json()
 		answer := func(a endpoint.Asker) error {
-			if out.format == "html" || out.format == "svg" {
-				return out.fetch(ctx, e, a, endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: *r, Picture: out.format == "svg"}))
+			if out.Format == "html" || out.Format == "svg" {
+				return out.Fetch(ctx, e, a, endpoint.TreePage.Of(&endpoint.PageRequest[trees.TreeRequest]{Page: *r, Picture: out.Format == "svg"}))
 			}
-			return out.answer(ctx, e, a, question(), nil)
+			return out.Answer(ctx, e, a, question(), nil)
 		}
 		if len(files) == 0 {
-			return e.asking(ctx, engines.Read, in.limits, answer)
+			return e.Asking(ctx, engines.Read, in.Limits, answer)
 		}
-		if r.Inputs, err = in.read(ctx, e, files); err != nil {
+		if r.Inputs, err = in.Read(ctx, e, files); err != nil {
 			return err
 		}
-		return answer(local(nil, in.limits))
+		return answer(command.Local(nil, in.Limits))
 	}
 	return c
 }

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/normalize"
 )
 
-func newVersion(e *env) *cobra.Command {
-	var output outputFormat
+func newVersion(e *command.Env) *cobra.Command {
+	var output command.Format
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
@@ -18,15 +19,15 @@ func newVersion(e *env) *cobra.Command {
 		Example: `  dendro version -o json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v, revision := versionOf()
+			v, revision := command.Version()
 			rules := normalize.New(nil).Version()
 			if output == "json" {
-				return e.writeJSON(map[string]string{"version": v, "revision": revision, "go": runtime.Version(), "rules": rules})
+				return e.WriteJSON(map[string]string{"version": v, "revision": revision, "go": runtime.Version(), "rules": rules})
 			}
-			fmt.Fprintf(e.out, "dendro %s (%s, %s/%s, name rules %s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH, rules)
+			fmt.Fprintf(e.Out, "dendro %s (%s, %s/%s, name rules %s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH, rules)
 			return nil
 		},
 	}
-	output.addFlag(c, "text", "json")
+	output.AddFlag(c, "text", "json")
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/webhook"
 	"github.com/dendroprof/dendro/profile"
@@ -28,8 +29,8 @@ type watching struct {
 	once     bool
 }
 
-func newWatch(e *env) *cobra.Command {
-	w := watching{teller: webhook.Teller{Out: e.out}}
+func newWatch(e *command.Env) *cobra.Command {
+	w := watching{teller: webhook.Teller{Out: e.Out}}
 	param.Of(&w.request) // sets the defaults
 	var address, format, state string
 	c := &cobra.Command{
@@ -81,7 +82,7 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 		if w.teller.Log, err = webhook.ReadLog(state); err != nil {
 			return err
 		}
-		if err := learn(&w.request.Facts); err != nil {
+		if err := command.Learn(&w.request.Facts); err != nil {
 			return err
 		}
 		return w.run(c.Context(), e)
@@ -90,16 +91,16 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 }
 
 // run searches until the context ends.
-func (w *watching) run(ctx context.Context, e *env) error {
+func (w *watching) run(ctx context.Context, e *command.Env) error {
 	for {
-		err := e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error { return w.search(ctx, e, a) })
+		err := e.Asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error { return w.search(ctx, e, a) })
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case w.once:
 			return err
 		case err != nil:
-			fmt.Fprintf(e.err, "dendro: %v; the next search is in %s\n", err, w.every)
+			fmt.Fprintf(e.Err, "dendro: %v; the next search is in %s\n", err, w.every)
 		}
 		select {
 		case <-ctx.Done():
@@ -111,7 +112,7 @@ func (w *watching) run(ctx context.Context, e *env) error {
 
 // search posts what is new of the named services, or of all and the benchmarks. A service that cannot be
 // compared does not keep the others from being.
-func (w *watching) search(ctx context.Context, e *env, a endpoint.Asker) error {
+func (w *watching) search(ctx context.Context, e *command.Env, a endpoint.Asker) error {
 	services := w.services
 	if len(services) == 0 {
 		services = []string{""}
@@ -122,7 +123,7 @@ func (w *watching) search(ctx context.Context, e *env, a endpoint.Asker) error {
 		r.Service = service
 		result, err := a.Ask(ctx, endpoint.Regressions.Of(&r))
 		if errors.Is(err, store.ErrNothing) {
-			fmt.Fprintf(e.err, "dendro: %v\n", err)
+			fmt.Fprintf(e.Err, "dendro: %v\n", err)
 			continue
 		}
 		if err != nil {

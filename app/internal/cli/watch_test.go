@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 )
 
 // TestWatch posts the regression of the demo once, and again what could not be posted.
@@ -18,7 +20,7 @@ func TestWatch(t *testing.T) {
 	run := func(args ...string) int {
 		out.Reset()
 		errOut.Reset()
-		return run(t.Context(), &env{in: strings.NewReader(""), out: &out, err: &errOut}, append(args, "--store", address))
+		return run(t.Context(), &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut}, append(args, "--store", address))
 	}
 	if status := run("demo"); status != 0 {
 		t.Fatal(errOut.String())

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -15,8 +15,8 @@ func keepPrivate(where string) {
 	syscall.Umask(syscall.Umask(0o077) | 0o077)
 }
 
-// keepUmask returns what undoes keepPrivate.
-func keepUmask() (restore func()) {
+// KeepUmask returns what undoes keepPrivate.
+func KeepUmask() (restore func()) {
 	old := syscall.Umask(0o077)
 	syscall.Umask(old)
 	return func() { syscall.Umask(old) }

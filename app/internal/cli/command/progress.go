@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -18,11 +18,11 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// progress shows how an import goes: a bar on a terminal, a JSON line per file,
+// Progress shows how an import goes: a bar on a terminal, a JSON line per file,
 // or only what failed.
-type progress struct {
+type Progress struct {
 	mu       sync.Mutex // readers report while results are printed
-	e        *env
+	e        *Env
 	json     bool
 	bar      bool
 	unit     string // of files and allFiles, for people
@@ -33,10 +33,10 @@ type progress struct {
 	read     int64 // bytes of files that are being read or were
 	allFiles int
 	allBytes int64
-	failures []ingest.Result
-	labels   []ingest.Result // of a dry run: of all files; else of those with a guess, until each guess is known
-	dryRun   bool
-	certain  bool // labels of files come from the recording: nothing to print
+	Failures []ingest.Result
+	Labels   []ingest.Result // of a dry run: of all files; else of those with a guess, until each guess is known
+	DryRun   bool
+	Certain  bool // labels of files come from the recording: nothing to print
 	guesses  map[ingest.Guess]bool
 	errors   map[string]int    // printed and counted, by kind
 	example  map[string]string // of each kind
@@ -49,35 +49,36 @@ const (
 	patience  = time.Second
 )
 
-// newProgress returns the progress of sources; with a bar, they report what is read of them.
-func newProgress(e *env, how string, sources []ingest.Source) *progress {
-	p := &progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}, labels: []ingest.Result{},
+// NewProgress returns the progress of sources; with a bar, they report what is read of them.
+func NewProgress(e *Env, how string, sources []ingest.Source) *Progress {
+	p := &Progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), Failures: []ingest.Result{}, Labels: []ingest.Result{},
 		guesses: map[ingest.Guess]bool{}, errors: map[string]int{}, example: map[string]string{}}
 	p.json = how == "json"
 	for i := range sources {
 		p.allBytes += sources[i].Size
 	}
-	p.bar = how == "bar" || how == "auto" && !e.quiet && terminal(e.err) && (len(sources) > 1 || p.allBytes > smallFile)
+	p.bar = how == "bar" || how == "auto" && !e.Quiet && Terminal(e.Err) && (len(sources) > 1 || p.allBytes > smallFile)
 	if p.bar {
 		metered(sources, p.reads)
 	}
 	return p
 }
 
-// newCopyProgress is newProgress of what store.Copy tells.
-func newCopyProgress(e *env, how string) *progress {
-	p := newProgress(e, how, nil)
-	p.unit, p.bar = "profiles", how == "bar" || how == "auto" && !e.quiet && terminal(e.err)
+// NewCopyProgress is newProgress of what store.Copy tells.
+func NewCopyProgress(e *Env, how string) *Progress {
+	p := NewProgress(e, how, nil)
+	p.unit, p.bar = "profiles", how == "bar" || how == "auto" && !e.Quiet && Terminal(e.Err)
 	return p
 }
 
-func addProgressFlag(c *cobra.Command, how *string) {
+// AddProgressFlag adds --progress to a command.
+func AddProgressFlag(c *cobra.Command, how *string) {
 	*how = "auto"
-	c.Flags().Var(choose(how, "auto", "bar", "json", "none"), "progress", "`how` to report progress: auto (a bar on a terminal), bar, json (one line per committed file), none")
+	c.Flags().Var(Choice(how, "auto", "bar", "json", "none"), "progress", "`how` to report progress: auto (a bar on a terminal), bar, json (one line per committed file), none")
 }
 
 // reads counts bytes that were read.
-func (p *progress) reads(n int) {
+func (p *Progress) reads(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.read += int64(n); time.Since(p.began) > patience {
@@ -85,29 +86,29 @@ func (p *progress) reads(n int) {
 	}
 }
 
-// copied counts what store.Copy has told.
-func (p *progress) copied(c store.Copied) {
+// Copied counts what store.Copy has told.
+func (p *Progress) Copied(c store.Copied) {
 	p.files, p.allFiles = c.Done, c.All
 	p.draw()
 }
 
-// report is called once per result, after its commit.
-func (p *progress) report(r ingest.Result) {
+// Report is called once per result, after its commit.
+func (p *Progress) Report(r ingest.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.json {
-		p.e.writeJSON(r) //nolint:errcheck // a reader that has gone away ends the process at the next write
+		p.e.WriteJSON(r) //nolint:errcheck // a reader that has gone away ends the process at the next write
 	}
 	if r.Status == ingest.Failed {
-		p.failures = append(p.failures, r)
+		p.Failures = append(p.Failures, r)
 		p.say(r.File, r.Err)
 	} else if r.Status != ingest.Skipped {
 		p.label(r)
 	}
 	for _, w := range r.Warnings {
 		if !p.json {
-			p.clear()
-			fmt.Fprintf(p.e.err, "dendro: warning: %s: %s\n", words.Clean(r.File), words.Clean(w))
+			p.Clear()
+			fmt.Fprintf(p.e.Err, "dendro: warning: %s: %s\n", words.Clean(r.File), words.Clean(w))
 		}
 	}
 	if r.Last {
@@ -119,14 +120,14 @@ func (p *progress) report(r ingest.Result) {
 
 // label keeps the labels of a file that a dry run lists, or that an example of a guess
 // needs.
-func (p *progress) label(r ingest.Result) {
-	keep := p.dryRun
+func (p *Progress) label(r ingest.Result) {
+	keep := p.DryRun
 	for _, g := range r.Guessed {
 		keep = keep || !p.guesses[g]
 		p.guesses[g] = true
 	}
 	if keep {
-		p.labels = append(p.labels, r)
+		p.Labels = append(p.Labels, r)
 	}
 }
 
@@ -137,7 +138,7 @@ const maxAlike = 3
 var varying = regexp.MustCompile(`"[^"]*"|\d+`)
 
 // say prints an error behind the name of its file, once.
-func (p *progress) say(file string, err error) {
+func (p *Progress) say(file string, err error) {
 	text := err.Error()
 	kind := varying.ReplaceAllString(strings.ReplaceAll(text, file, ""), "…")
 	if errors.Is(err, store.ErrConflict) {
@@ -150,13 +151,13 @@ func (p *progress) say(file string, err error) {
 		text = file + ": " + text
 	}
 	p.example[kind] = text
-	p.clear()
-	fmt.Fprintln(p.e.err, "dendro: "+escapeLines(text))
+	p.Clear()
+	fmt.Fprintln(p.e.Err, "dendro: "+EscapeLines(text))
 }
 
 const barWidth = 28
 
-func (p *progress) draw() {
+func (p *Progress) draw() {
 	if !p.bar || time.Since(p.drawn) < 100*time.Millisecond {
 		return
 	}
@@ -168,40 +169,41 @@ func (p *progress) draw() {
 	elapsed := time.Since(p.began)
 	left := "…"
 	if done > 0 {
-		left = rounded(time.Duration(float64(elapsed) * (1 - done) / done))
+		left = Rounded(time.Duration(float64(elapsed) * (1 - done) / done))
 	}
 	fill := int(done * barWidth)
 	bar := strings.Repeat("█", fill) + strings.Repeat("░", barWidth-fill)
 	if p.allFiles == 1 {
 		size, _ := words.Amount(float64(p.allBytes), "bytes")
-		fmt.Fprintf(p.e.err, "\r\x1b[K%s %3.0f%% of %s  %s left", bar, done*100, size, left)
+		fmt.Fprintf(p.e.Err, "\r\x1b[K%s %3.0f%% of %s  %s left", bar, done*100, size, left)
 		return
 	}
-	fmt.Fprintf(p.e.err, "\r\x1b[K%s %3.0f%%  %d/%d %s  %.0f/s  %s left", bar,
+	fmt.Fprintf(p.e.Err, "\r\x1b[K%s %3.0f%%  %d/%d %s  %.0f/s  %s left", bar,
 		done*100, p.files, p.allFiles, p.unit, float64(p.files)/max(0.001, elapsed.Seconds()), left)
 }
 
-func (p *progress) clear() {
+// Clear takes the bar away, for what is printed next.
+func (p *Progress) Clear() {
 	if p.bar && !p.drawn.IsZero() {
-		fmt.Fprint(p.e.err, "\r\x1b[K")
+		fmt.Fprint(p.e.Err, "\r\x1b[K")
 	}
 }
 
-// end prints the number of repeated errors, and the guessed labels.
-func (p *progress) end() {
-	p.clear()
+// End prints the number of repeated errors, and the guessed labels.
+func (p *Progress) End() {
+	p.Clear()
 	for _, kind := range slices.Sorted(maps.Keys(p.errors)) {
 		if n := p.errors[kind] - maxAlike; n > 0 {
-			fmt.Fprintf(p.e.err, "dendro: %s more like: %s (--progress json prints all)\n", words.Count(n), escapeLines(p.example[kind]))
+			fmt.Fprintf(p.e.Err, "dendro: %s more like: %s (--progress json prints all)\n", words.Count(n), EscapeLines(p.example[kind]))
 		}
 	}
-	if text := render.Guesses(p.labels); text != "" && !p.json && !p.certain {
-		p.e.notes([]string{text})
+	if text := render.Guesses(p.Labels); text != "" && !p.json && !p.Certain {
+		p.e.Notes([]string{text})
 	}
 }
 
-// rounded prints a duration with about two digits.
-func rounded(d time.Duration) string {
+// Rounded prints a duration with about two digits.
+func Rounded(d time.Duration) string {
 	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
 		if d >= 10*unit {
 			return d.Round(unit).String()

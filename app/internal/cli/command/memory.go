@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// heapMemory is what the heap of an import or a query may come to before the garbage
+// HeapMemory is what the heap of an import or a query may come to before the garbage
 // collector works harder. DuckDB's memory comes on top.
-const heapMemory = 420 << 20
+const HeapMemory = 420 << 20
 
 // spending is set while a budget applies.
 var spending atomic.Bool
 
-// spendMemory lets the garbage collector of this process rest as long as the
+// SpendMemory lets the garbage collector of this process rest as long as the
 // heap stays below a budget of bytes, until the returned function is called: an
 // import makes much garbage, and half of a small heap's collections are not worth
 // their time. While a budget applies, a second one has no effect. A heap that lives beyond
 // the budget is collected often, never endlessly, which a memory limit of the runtime
 // would do. Who sets GOGC or GOMEMLIMIT decides alone.
-func spendMemory(budget uint64) (restore func()) {
+func SpendMemory(budget uint64) (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || !spending.CompareAndSwap(false, true) {
 		return func() {}
 	}

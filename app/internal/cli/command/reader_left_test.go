@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestReaderLeft(t *testing.T) {
 			Err: &net.OpError{Op: "write", Net: "tcp", Err: broken}}), false},
 		{&net.OpError{Op: "write", Net: "tcp", Err: syscall.ECONNRESET}, false},
 	} {
-		if got := readerLeft(c.err); got != c.want {
+		if got := ReaderLeft(c.err); got != c.want {
 			t.Errorf("%v: %t", c.err, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"cmp"
@@ -54,22 +54,22 @@ func origin(address string) string {
 }
 
 // token returns the token for the server at an address; empty: none.
-func (e *env) token(where string) (token string, err error) {
+func (e *Env) token(where string) (token string, err error) {
 	file, err := secretFile(where)
 	if err != nil {
 		return "", err
 	}
-	switch given := e.tokenFile != "" || os.Getenv("DENDRO_TOKEN") != ""; {
+	switch given := e.TokenFile != "" || os.Getenv("DENDRO_TOKEN") != ""; {
 	case e.foreign(where) && file == "" && given:
 		return "", fmt.Errorf("the token is not sent to %w", e.unnamed(where))
 	case e.foreign(where):
-	case e.tokenFile != "":
-		file = e.tokenFile
+	case e.TokenFile != "":
+		file = e.TokenFile
 	case file == "":
 		token = os.Getenv("DENDRO_TOKEN")
 	}
 	if file != "" {
-		if token, err = readSecret("token", file); err != nil {
+		if token, err = ReadSecret("token", file); err != nil {
 			return "", err
 		}
 	}
@@ -80,12 +80,12 @@ func (e *env) token(where string) (token string, err error) {
 }
 
 // foreign reports whether only a repository's configuration names an address.
-func (e *env) foreign(where string) bool {
+func (e *Env) foreign(where string) bool {
 	return e.repositoryStore != "" && where == e.repositoryStore
 }
 
 // unnamed is the error of an address that only a repository's configuration names.
-func (e *env) unnamed(where string) error {
+func (e *Env) unnamed(where string) error {
 	config := "your own configuration"
 	if name, err := userConfigFile(); err == nil {
 		config = name
@@ -93,8 +93,8 @@ func (e *env) unnamed(where string) error {
 	return fmt.Errorf("%s, which only %s names: name it with --store or DENDRO_STORE, or add its secret to %s (docs/config.md#secrets)", where, repositoryConfig, config)
 }
 
-// credentials returns what a database at an address may be sent.
-func (e *env) credentials(where string) (engines.Secret, error) {
+// Credentials returns what a database at an address may be sent.
+func (e *Env) Credentials(where string) (engines.Secret, error) {
 	own, err := secretFile(where)
 	if err != nil {
 		return engines.Secret{}, err
@@ -114,8 +114,8 @@ func userConfigFile() (string, error) {
 	return filepath.Join(dir, "dendro", "config.json"), err
 }
 
-// readSecret reads a token or a password from a file: its first line.
-func readSecret(what, name string) (string, error) {
+// ReadSecret reads a token or a password from a file: its first line.
+func ReadSecret(what, name string) (string, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", what, err)

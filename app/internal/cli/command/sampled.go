@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"cmp"
@@ -14,9 +14,9 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// askingTraces is asking for trace profiling, which not every store keeps.
-func (e *env) askingTraces(ctx context.Context, access engines.Access, f func(a endpoint.Asker) error) error {
-	return e.asking(ctx, access, profile.Limits{}, func(a endpoint.Asker) error {
+// AskingTraces is asking for trace profiling, which not every store keeps.
+func (e *Env) AskingTraces(ctx context.Context, access engines.Access, f func(a endpoint.Asker) error) error {
+	return e.Asking(ctx, access, profile.Limits{}, func(a endpoint.Asker) error {
 		if l, ok := a.(*endpoint.Local); ok && l.Traces == nil {
 			info, _ := l.Store.Info(ctx)
 			return fmt.Errorf("a %s store keeps no tasks: use dendro serve with a DuckDB file", cmp.Or(info.Engine, "read-only"))
@@ -25,9 +25,9 @@ func (e *env) askingTraces(ctx context.Context, access engines.Access, f func(a 
 	})
 }
 
-// sampled calls f with a store that holds the wanted segments and snapshots.
-func (e *env) sampled(ctx context.Context, wanted transfer.WantedSamples, f func(st traceprof.Store) error) error {
-	return e.askingTraces(ctx, engines.Read, func(a endpoint.Asker) error {
+// Sampled calls f with a store that holds the wanted segments and snapshots.
+func (e *Env) Sampled(ctx context.Context, wanted transfer.WantedSamples, f func(st traceprof.Store) error) error {
+	return e.AskingTraces(ctx, engines.Read, func(a endpoint.Asker) error {
 		l, ok := a.(*endpoint.Local)
 		if ok {
 			return f(l.Traces)
@@ -41,12 +41,12 @@ func (e *env) sampled(ctx context.Context, wanted transfer.WantedSamples, f func
 }
 
 // traceInput returns the snapshots of a task, a trace or a segment.
-func (e *env) traceInput(ctx context.Context, id string) (in trees.Input, err error) {
-	err = e.sampled(ctx, transfer.WantedSamples{Name: id}, func(st traceprof.Store) error {
+func (e *Env) traceInput(ctx context.Context, id string) (in trees.Input, err error) {
+	err = e.Sampled(ctx, transfer.WantedSamples{Name: id}, func(st traceprof.Store) error {
 		p, name, err := tasks.NamedSnapshots(ctx, st, id)
 		if err == nil {
 			in = trees.NewInput(name, p, trees.NamesAsWritten)
-			e.notes([]string{"times are dumps × period of the task; dendro task analyze shows the time between the dumps"})
+			e.Notes([]string{"times are dumps × period of the task; dendro task analyze shows the time between the dumps"})
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"encoding/json"
@@ -15,17 +15,18 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// outputFormat is the value of -o.
-type outputFormat string
+// Format is the value of -o.
+type Format string
 
-func (o *outputFormat) addFlag(c *cobra.Command, formats ...string) {
-	*o = outputFormat(formats[0])
-	c.Flags().VarP(choose((*string)(o), formats...), "output", "o", "`format`: "+strings.Join(formats, ", "))
-	inGroup(c, "Output", "output")
+// AddFlag adds -o to a command; the first format is the default.
+func (o *Format) AddFlag(c *cobra.Command, formats ...string) {
+	*o = Format(formats[0])
+	c.Flags().VarP(Choice((*string)(o), formats...), "output", "o", "`format`: "+strings.Join(formats, ", "))
+	InGroup(c, "Output", "output")
 }
 
-// choose returns a flag that sets value to one of those allowed.
-func choose(value *string, allowed ...string) pflag.Value { return &choice{value, allowed} }
+// Choice returns a flag that sets value to one of those allowed.
+func Choice(value *string, allowed ...string) pflag.Value { return &choice{value, allowed} }
 
 // choice is a flag with a fixed set of values.
 type choice struct {
@@ -48,15 +49,15 @@ func (c *choice) Set(v string) error {
 	return nil
 }
 
-// writeJSON prints one JSON document.
-func (e *env) writeJSON(v any) error {
-	enc := json.NewEncoder(e.out)
+// WriteJSON prints one JSON document.
+func (e *Env) WriteJSON(v any) error {
+	enc := json.NewEncoder(e.Out)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 
-// escapeLines cleans messages of several lines.
-func escapeLines(s string) string {
+// EscapeLines cleans messages of several lines.
+func EscapeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
 		lines[i] = words.Clean(lines[i])
@@ -64,35 +65,35 @@ func escapeLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// terminal reports whether w is one.
-func terminal(w io.Writer) bool {
+// Terminal reports whether w is one.
+func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// talk is where notes and progress go: stderr, or nowhere with --quiet.
-func (e *env) talk() io.Writer {
-	if e.quiet {
+// Talk is where notes and progress go: stderr, or nowhere with --quiet.
+func (e *Env) Talk() io.Writer {
+	if e.Quiet {
 		return io.Discard
 	}
-	return e.err
+	return e.Err
 }
 
 // colour reports whether text for people may be coloured.
-func (e *env) colour() bool {
-	return !e.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(e.shown())
+func (e *Env) colour() bool {
+	return !e.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && Terminal(e.shown())
 }
 
 // shown returns where people see the output: the terminal behind a pager, else out.
-func (e *env) shown() io.Writer {
+func (e *Env) shown() io.Writer {
 	if e.screen != nil {
 		return e.screen
 	}
-	return e.out
+	return e.Out
 }
 
-// width returns the columns of the terminal; 0 if the output goes elsewhere.
-func (e *env) width() int {
+// Width returns the columns of the terminal; 0 if the output goes elsewhere.
+func (e *Env) Width() int {
 	f, ok := e.shown().(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -15,12 +15,12 @@ func TestNoTokenInClear(t *testing.T) {
 		"https://perf.example.org": true, "http://localhost:12800": true, "http://[::1]:12800": true, "http://mesh": true,
 	} {
 		t.Setenv("DENDRO_CLEARTEXT_HOSTS", "mesh")
-		if token, err := (&env{}).token(where); (err == nil) != want || err == nil && token != "secret" {
+		if token, err := (&Env{}).token(where); (err == nil) != want || err == nil && token != "secret" {
 			t.Errorf("%s: %q, %v", where, token, err)
 		}
 	}
 	os.Unsetenv("DENDRO_TOKEN")
-	if _, err := (&env{}).token("http://perf.example.org"); err != nil {
+	if _, err := (&Env{}).token("http://perf.example.org"); err != nil {
 		t.Errorf("without a token: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func TestWriteFileNamesFile(t *testing.T) {
 		{dir, text, "cannot write " + dir + ": "},
 		{filepath.Join(dir, "f.html"), func(io.Writer) error { return errors.New("no profile") }, "no profile"},
 	} {
-		err := writeFile(c.name, c.write)
+		err := WriteFile(c.name, c.write)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), ".dendro-") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -27,10 +27,10 @@ const (
 	lockNote     = time.Second
 )
 
-// location returns where the store is: flag, environment, config file, default.
-func (e *env) location() (string, error) {
-	if e.store != "" {
-		return e.store, nil
+// Location returns where the store is: flag, environment, config file, default.
+func (e *Env) Location() (string, error) {
+	if e.Store != "" {
+		return e.Store, nil
 	}
 	if s := os.Getenv("DENDRO_STORE"); s != "" {
 		return s, nil
@@ -108,9 +108,9 @@ func readConfigFile(name string) (c config, err error) {
 	return c, err
 }
 
-// ownCode returns the packages or directories of the user's own code: those of the config
+// OwnCode returns the packages or directories of the user's own code: those of the config
 // file, else the module of the working directory's go.mod. Empty: package own decides.
-func ownCode() ([]string, error) {
+func OwnCode() ([]string, error) {
 	c, err := readConfig()
 	if err != nil || len(c.Own) > 0 {
 		return c.Own, err
@@ -127,18 +127,18 @@ func ownCode() ([]string, error) {
 	return nil, nil
 }
 
-// open opens the store for questions, or for changes too. A store that is only
+// Open opens the store for questions, or for changes too. A store that is only
 // asked must exist.
-func (e *env) open(ctx context.Context, access engines.Access) (store.Store, error) {
-	where, err := e.location()
+func (e *Env) Open(ctx context.Context, access engines.Access) (store.Store, error) {
+	where, err := e.Location()
 	if err != nil {
 		return nil, err
 	}
-	return e.openAt(ctx, where, access)
+	return e.OpenAt(ctx, where, access)
 }
 
-// dial connects to a server.
-func (e *env) dial(ctx context.Context, where string) (*client.Client, error) {
+// Dial connects to a server.
+func (e *Env) Dial(ctx context.Context, where string) (*client.Client, error) {
 	token, err := e.token(where)
 	if err != nil {
 		return nil, err
@@ -146,15 +146,15 @@ func (e *env) dial(ctx context.Context, where string) (*client.Client, error) {
 	return client.Open(ctx, where, client.Options{Token: token})
 }
 
-// openAt opens the store at a place, as open does.
-func (e *env) openAt(ctx context.Context, where string, access engines.Access) (store.Store, error) {
+// OpenAt opens the store at a place, as open does.
+func (e *Env) OpenAt(ctx context.Context, where string, access engines.Access) (store.Store, error) {
 	if engines.IsServer(where) {
-		return nil, usagef("this needs a store, and --store %s is a server: run it on the server's machine", where)
+		return nil, Usagef("this needs a store, and --store %s is a server: run it on the server's machine", where)
 	}
 	if access == engines.Write {
 		keepPrivate(where)
 	}
-	secret, err := e.credentials(where)
+	secret, err := e.Credentials(where)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 		}
 		if !noted && time.Since(began) > lockNote {
 			noted = true
-			e.notes([]string{fmt.Sprintf("waiting for another process that uses the store, at most %v", lockPatience)})
+			e.Notes([]string{fmt.Sprintf("waiting for another process that uses the store, at most %v", lockPatience)})
 		}
 		time.Sleep(50 * time.Millisecond)
 		st, err = engines.OpenAsking(ctx, where, access, secret)
@@ -175,49 +175,49 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` creates it, --store names another", where)
 	}
 	if access == engines.Read && err == nil {
-		e.notes(unfinishedNote(where))
+		e.Notes(unfinishedNote(where))
 	}
 	return st, err
 }
 
-// origin opens what profiles are copied from: a store, or a server.
-func (e *env) origin(ctx context.Context, where string) (store.Origin, func() error, error) {
+// Origin opens what profiles are copied from: a store, or a server.
+func (e *Env) Origin(ctx context.Context, where string) (store.Origin, func() error, error) {
 	if engines.IsServer(where) {
-		c, err := e.dial(ctx, where)
+		c, err := e.Dial(ctx, where)
 		if err != nil {
 			return nil, nil, err
 		}
 		return c, c.Close, nil
 	}
-	st, err := e.openAt(ctx, where, engines.Read)
+	st, err := e.OpenAt(ctx, where, engines.Read)
 	if err != nil {
 		return nil, nil, err
 	}
 	return store.Here(st), st.Close, nil
 }
 
-// destinationAt opens what profiles are put into: a store, or a server.
-func (e *env) destinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
+// DestinationAt opens what profiles are put into: a store, or a server.
+func (e *Env) DestinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
 	if access == engines.Write {
-		e.interrupted = "; profiles stored so far are kept"
+		e.Interrupted = "; profiles stored so far are kept"
 	}
 	if engines.IsServer(where) {
-		c, err := e.dial(ctx, where)
+		c, err := e.Dial(ctx, where)
 		if err != nil {
 			return nil, nil, err
 		}
 		return c, c.Close, nil
 	}
-	st, err := e.openAt(ctx, where, access)
+	st, err := e.OpenAt(ctx, where, access)
 	if err != nil {
 		return nil, nil, err
 	}
 	return st, st.Close, nil
 }
 
-// unfinished names the file beside a store that is there from the first profile of a copy until
+// Unfinished names the file beside a store that is there from the first profile of a copy until
 // the copy has ended; empty: the store is not a file.
-func unfinished(where string) string {
+func Unfinished(where string) string {
 	if strings.Contains(where, ":") || where == "mem" {
 		return ""
 	}
@@ -226,12 +226,12 @@ func unfinished(where string) string {
 
 // unfinishedNote tells whoever reads a store that a copy into it broke off.
 func unfinishedNote(where string) []string {
-	info, err := os.Stat(unfinished(where))
+	info, err := os.Stat(Unfinished(where))
 	if err != nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("a copy into this store, started at %s, was interrupted: profiles may be missing. Repeat dendro copy to continue it, or delete %s", words.Instant(info.ModTime().UnixMilli()), words.Clean(unfinished(where)))}
+	return []string{fmt.Sprintf("a copy into this store, started at %s, was interrupted: profiles may be missing. Repeat dendro copy to continue it, or delete %s", words.Instant(info.ModTime().UnixMilli()), words.Clean(Unfinished(where)))}
 }
 
-// acknowledgedFile lists the changes that are known and accepted.
-var acknowledgedFile = filepath.Join(".dendro", "acknowledged.json")
+// AcknowledgedFile lists the changes that are known and accepted.
+var AcknowledgedFile = filepath.Join(".dendro", "acknowledged.json")

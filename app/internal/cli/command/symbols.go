@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"strings"
@@ -10,24 +10,25 @@ import (
 	"github.com/dendroprof/dendro/symbolize"
 )
 
-// symbolFiles is the flag --symbols: where the files of native code are. Files that were
+// SymbolFiles is the flag --symbols: where the files of native code are. Files that were
 // opened are kept for all profiles of a command.
-type symbolFiles struct {
+type SymbolFiles struct {
 	dirs       []string
 	symbolizer *symbolize.Symbolizer
 }
 
-func (s *symbolFiles) addFlag(c *cobra.Command) {
+// AddFlag adds --symbols to a command.
+func (s *SymbolFiles) AddFlag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&s.dirs, "symbols", nil, "`directory` of executables and debug files that name native code (by build id or path; / is this system); repeatable")
-	inGroup(c, "Reading", "symbols")
+	InGroup(c, "Reading", "symbols")
 }
 
 // String returns the directories, as a key.
-func (s *symbolFiles) String() string { return strings.Join(s.dirs, "\x00") }
+func (s *SymbolFiles) String() string { return strings.Join(s.dirs, "\x00") }
 
-// finish returns what names the functions of a profile, or without directories says that
+// Finish returns what names the functions of a profile, or without directories says that
 // it could.
-func (s *symbolFiles) finish() func(*profile.Profile) {
+func (s *SymbolFiles) Finish() func(*profile.Profile) {
 	if len(s.dirs) == 0 {
 		return symbolize.Suggest
 	}
@@ -37,9 +38,9 @@ func (s *symbolFiles) finish() func(*profile.Profile) {
 	return s.symbolizer.Apply
 }
 
-// reader returns a reader whose profiles have these symbols.
-func (s *symbolFiles) reader(l profile.Limits) *format.Reader {
+// Reader returns a reader whose profiles have these symbols.
+func (s *SymbolFiles) Reader(l profile.Limits) *format.Reader {
 	r := format.NewReader(l)
-	r.Finish = s.finish()
+	r.Finish = s.Finish()
 	return r
 }

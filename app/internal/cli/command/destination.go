@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -13,42 +13,44 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// destination is the value of -o where a document may be wanted: a format, or
+// Destination is the value of -o where a document may be wanted: a format, or
 // the name of a file whose extension is one.
-type destination struct {
-	format  outputFormat
-	file    string // empty: stdout
+type Destination struct {
+	Format  Format
+	File    string // empty: stdout
 	formats []string
 }
 
-func (d *destination) addFlag(c *cobra.Command, formats ...string) {
-	d.format, d.formats = outputFormat(formats[0]), formats
+// AddFlag adds -o to a command; the first format is the default.
+func (d *Destination) AddFlag(c *cobra.Command, formats ...string) {
+	d.Format, d.formats = Format(formats[0]), formats
 	c.Flags().VarP(d, "output", "o", "`format`, or FILE.format: "+strings.Join(formats, ", "))
-	inGroup(c, "Output", "output")
+	InGroup(c, "Output", "output")
 }
 
-func (d *destination) String() string { return string(d.format) }
+// String returns the format.
+func (d *Destination) String() string { return string(d.Format) }
 
 // Type names the flag's value for help.
-func (d *destination) Type() string { return "name" }
+func (d *Destination) Type() string { return "name" }
 
 // Set parses a format or the name of a file.
-func (d *destination) Set(v string) error {
+func (d *Destination) Set(v string) error {
 	if slices.Contains(d.formats, v) {
-		d.format, d.file = outputFormat(v), ""
+		d.Format, d.File = Format(v), ""
 		return nil
 	}
-	format := extensionOf(v)
+	format := ExtensionOf(v)
 	if !slices.Contains(d.formats, format) {
 		return fmt.Errorf("must be one of %s, or a file with such an extension", strings.Join(d.formats, ", "))
 	}
-	d.format, d.file = outputFormat(format), v
+	d.Format, d.File = Format(format), v
 	return nil
 }
 
-// extensionOf returns the format that a file's name has: its extension, .txt is text and
+// ExtensionOf returns the format that a file's name has: its extension, .txt is text and
 // .xml is junit.
-func extensionOf(name string) string {
+func ExtensionOf(name string) string {
 	switch ext := strings.TrimPrefix(filepath.Ext(name), "."); ext {
 	case "txt":
 		return "text"
@@ -59,29 +61,29 @@ func extensionOf(name string) string {
 	}
 }
 
-// write calls f with an env that writes to the destination.
-func (d *destination) write(e *env, f func(e *env) error) error {
-	if d.file == "" && d.format == "text" {
+// Write calls f with an env that writes to the destination.
+func (d *Destination) Write(e *Env, f func(e *Env) error) error {
+	if d.File == "" && d.Format == "text" {
 		return e.page(f)
 	}
-	return d.stream(e, f)
+	return d.Stream(e, f)
 }
 
-// stream is write without a pager, for output that arrives bit by bit.
-func (d *destination) stream(e *env, f func(e *env) error) error {
-	if d.file == "" {
+// Stream is write without a pager, for output that arrives bit by bit.
+func (d *Destination) Stream(e *Env, f func(e *Env) error) error {
+	if d.File == "" {
 		return f(e)
 	}
-	return writeFile(d.file, func(w io.Writer) error {
+	return WriteFile(d.File, func(w io.Writer) error {
 		to := *e
-		to.out = w
+		to.Out = w
 		return f(&to)
 	})
 }
 
-// writeFile writes a file beside its name and renames it, so that a failure
+// WriteFile writes a file beside its name and renames it, so that a failure
 // leaves no half file.
-func writeFile(name string, write func(w io.Writer) error) error {
+func WriteFile(name string, write func(w io.Writer) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".dendro-*")
 	if err != nil {
 		return unwritten(name, err)
@@ -124,7 +126,7 @@ func unwritten(name string, err error) error {
 
 // complete reports whether the format gets all rows unless less is asked for:
 // documents, and what programs read.
-func (o outputFormat) complete() bool { return o != "text" && o != "md" }
+func (o Format) complete() bool { return o != "text" && o != "md" }
 
-// json reports whether the format is a JSON document.
-func (o outputFormat) json() bool { return o == "json" || o == "json-columns" }
+// Json reports whether the format is a JSON document.
+func (o Format) Json() bool { return o == "json" || o == "json-columns" }

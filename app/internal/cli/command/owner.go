@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"encoding/json"
@@ -22,10 +22,10 @@ type owner struct {
 // ownerNote is the name of the note beside a store.
 func ownerNote(where string) string { return where + ".serve" }
 
-// claimStore notes the owner of a store, and the address at which it answers, in a file, and returns what removes the
+// ClaimStore notes the owner of a store, and the address at which it answers, in a file, and returns what removes the
 // note. Stores elsewhere have no locks to explain. The note is a convenience: what
 // goes wrong with it is no error.
-func claimStore(where, address string) (release func()) {
+func ClaimStore(where, address string) (release func()) {
 	if _, err := os.Stat(where); err != nil {
 		return func() {}
 	}

@@ -1,12 +1,12 @@
-package cli
+package command
 
 import "runtime/debug"
 
 // version is set by the linker for releases.
 var version = ""
 
-// versionOf returns the version of this program, and the commit that it was built from.
-func versionOf() (v, revision string) {
+// Version returns the version of this program, and the commit that it was built from.
+func Version() (v, revision string) {
 	v = version
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

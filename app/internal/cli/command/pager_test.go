@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -24,12 +24,12 @@ func TestPager(t *testing.T) {
 	}
 	t.Setenv("PAGER", "false") // output into a pipe is not paged
 	var out strings.Builder
-	e := &env{out: &out, err: io.Discard}
-	err := e.page(func(e *env) error {
-		_, err := fmt.Fprint(e.out, "text")
+	e := &Env{Out: &out, Err: io.Discard}
+	err := e.page(func(e *Env) error {
+		_, err := fmt.Fprint(e.Out, "text")
 		return err
 	})
-	if err != nil || out.String() != "text" || e.width() != 0 || e.colour() {
-		t.Errorf("%q, %v, width %d", out.String(), err, e.width())
+	if err != nil || out.String() != "text" || e.Width() != 0 || e.colour() {
+		t.Errorf("%q, %v, width %d", out.String(), err, e.Width())
 	}
 }

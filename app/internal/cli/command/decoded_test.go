@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestDecodedFilesAreBounded(t *testing.T) {
-	k := &decodedFiles{room: 10}
+	k := &DecodedFiles{room: 10}
 	for i := range 5 {
 		k.put(decodedKey{name: fmt.Sprint(i)}, nil, 4)
 		k.get(decodedKey{name: "0"})

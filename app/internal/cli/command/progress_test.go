@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func TestProgressWhileReading(t *testing.T) {
 	}
 	var said strings.Builder
 	sources := []ingest.Source{ingest.FileSource(name)}
-	p := newProgress(&env{err: &said}, "bar", sources)
+	p := NewProgress(&Env{Err: &said}, "bar", sources)
 	p.began = time.Now().Add(-2 * patience) // people have waited already
 	if err := decodeSource(&sources[0], format.NewReader(profile.Limits{}), func(string, *profile.Profile) error { return nil }); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestProgressWhileReading(t *testing.T) {
 	if p.read != sources[0].Size || !strings.Contains(said.String(), "% of 2.67 MiB") {
 		t.Errorf("%d of %d bytes: %q", p.read, sources[0].Size, said.String())
 	}
-	p.clear()
+	p.Clear()
 	if !strings.HasSuffix(said.String(), "\r\x1b[K") {
 		t.Errorf("the bar stays: %q", said.String())
 	}

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -24,13 +24,13 @@ func pager() string {
 
 // page calls f with an env whose output goes through the pager, if it would go to a
 // terminal.
-func (e *env) page(f func(e *env) error) error {
+func (e *Env) page(f func(e *Env) error) error {
 	command := pager()
-	if e.screen != nil || !terminal(e.out) || command == "" || os.Getenv("TERM") == "dumb" {
+	if e.screen != nil || !Terminal(e.Out) || command == "" || os.Getenv("TERM") == "dumb" {
 		return f(e)
 	}
 	c := exec.Command("sh", "-c", command)
-	c.Stdout, c.Stderr = e.out, e.err
+	c.Stdout, c.Stderr = e.Out, e.Err
 	c.Env = os.Environ()
 	if _, set := os.LookupEnv("LESS"); !set {
 		c.Env = append(c.Env, "LESS=FRX") // as git: end if it fits a page, show colours, leave it on the screen
@@ -43,11 +43,11 @@ func (e *env) page(f func(e *env) error) error {
 		return f(e)
 	}
 	paged := *e
-	paged.out, paged.screen = in, e.out
+	paged.Out, paged.screen = in, e.Out
 	err = f(&paged)
 	in.Close()
 	_ = c.Wait()         // the pager prints its own errors
-	if readerLeft(err) { // before the end
+	if ReaderLeft(err) { // before the end
 		return nil
 	}
 	return err

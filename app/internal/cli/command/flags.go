@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -13,15 +13,15 @@ import (
 	"github.com/dendroprof/dendro/query/trees"
 )
 
-// group is the annotation of a flag with the heading it is listed under.
-const group = "group"
+// Heading is the annotation of a flag with the heading it is listed under.
+const Heading = "group"
 
-// requestFlags are the parameters of a request, registered as flags of a command.
-type requestFlags []*param.Parameter
+// Flags are the parameters of a request, registered as flags of a command.
+type Flags []*param.Parameter
 
-// addRequest registers the parameters of a request, given by pointer, as flags. Those
+// AddRequest registers the parameters of a request, given by pointer, as flags. Those
 // named in args are arguments of the command and get no flag.
-func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
+func AddRequest(c *cobra.Command, request any, args ...string) Flags {
 	list := param.Of(request)
 	for _, p := range list {
 		if slices.Contains(args, p.Name) {
@@ -40,7 +40,7 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 		if p.IsBool() {
 			f.NoOptDefVal = "true"
 		}
-		f.Annotations = map[string][]string{group: {p.Group}}
+		f.Annotations = map[string][]string{Heading: {p.Group}}
 		if len(p.Choices) > 0 {
 			_ = c.RegisterFlagCompletionFunc(p.Name, cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -55,9 +55,9 @@ func isSelection(p *param.Parameter) bool { return p.Group == "Selection" }
 
 // addNamedSelection adds --selection: flags of the selection, by a name in the config file.
 // Flags that are given replace them.
-func addNamedSelection(c *cobra.Command, list requestFlags) {
+func addNamedSelection(c *cobra.Command, list Flags) {
 	name := c.Flags().String("selection", "", "selection flags of this `name` in the config file (selections)")
-	inGroup(c, "Selection", "selection")
+	InGroup(c, "Selection", "selection")
 	_ = c.RegisterFlagCompletionFunc("selection", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		config, _ := readConfig() // what is wrong with it is said when the command runs
 		return slices.Sorted(maps.Keys(config.Selections)), cobra.ShellCompDirectiveNoFileComp
@@ -109,16 +109,16 @@ func texts(value any) (list []string) {
 	return []string{fmt.Sprint(value)}
 }
 
-// inGroup lists flags under a heading of help.
-func inGroup(c *cobra.Command, name string, flags ...string) {
+// InGroup lists flags under a heading of help.
+func InGroup(c *cobra.Command, name string, flags ...string) {
 	for _, flag := range flags {
-		c.Flags().Lookup(flag).Annotations = map[string][]string{group: {name}}
+		c.Flags().Lookup(flag).Annotations = map[string][]string{Heading: {name}}
 	}
 }
 
-// use sets the defaults of an output format: text and md are pages for people, other
+// Use sets the defaults of an output format: text and md are pages for people, other
 // formats get everything unless limits are given.
-func (r requestFlags) use(format outputFormat) {
+func (r Flags) Use(format Format) {
 	if format.complete() {
 		return
 	}
@@ -127,8 +127,8 @@ func (r requestFlags) use(format outputFormat) {
 	}
 }
 
-// addLimits adds the flags that raise the readers' limits.
-func addLimits(c *cobra.Command, l *profile.Limits) {
+// AddLimits adds the flags that raise the readers' limits.
+func AddLimits(c *cobra.Command, l *profile.Limits) {
 	f := c.Flags()
 	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "maximum `frames` per stack")
 	f.IntVar(&l.Frames, "max-frames", profile.DefaultFrames, "maximum different `frames` per file")
@@ -140,5 +140,5 @@ func addLimits(c *cobra.Command, l *profile.Limits) {
 		"max-message": "1 GiB"} {
 		f.Lookup(name).DefValue = text // as people read it
 	}
-	inGroup(c, "Reading", "max-depth", "max-frames", "max-line", "max-size", "max-message", "max-memory")
+	InGroup(c, "Reading", "max-depth", "max-frames", "max-line", "max-size", "max-message", "max-memory")
 }

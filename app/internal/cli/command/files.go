@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	"github.com/dendroprof/dendro/query/trees"
 )
 
-// fileFlags are the flags of commands that take files in place of a selection.
-type fileFlags struct {
+// FileFlags are the flags of commands that take files in place of a selection.
+type FileFlags struct {
 	normalize, raw bool
-	limits         profile.Limits
-	symbols        symbolFiles
+	Limits         profile.Limits
+	symbols        SymbolFiles
 }
 
 // names returns which names functions have: by default those by which runs are compared, as in
 // a store.
-func (f *fileFlags) names() trees.Names {
+func (f *FileFlags) names() trees.Names {
 	switch {
 	case f.normalize:
 		return trees.NamesNormalised
@@ -34,21 +34,22 @@ func (f *fileFlags) names() trees.Names {
 	return trees.NamesToCompare
 }
 
-func (f *fileFlags) addFlags(c *cobra.Command) {
+// AddFlags adds the flags to a command.
+func (f *FileFlags) AddFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.normalize, "normalize", false, "of files: normalise names that change from run to run (default, except in files of Firefox Profiler)")
 	c.Flags().BoolVar(&f.raw, "raw", false, "of files: show names as they are written")
-	inGroup(c, "Reading", "normalize", "raw")
+	InGroup(c, "Reading", "normalize", "raw")
 	c.MarkFlagsMutuallyExclusive("normalize", "raw")
-	addLimits(c, &f.limits)
-	f.symbols.addFlag(c)
+	AddLimits(c, &f.Limits)
+	f.symbols.AddFlag(c)
 }
 
 // tracePrefix begins the name of an input that is no file: what was sampled of a task, a
 // trace or a segment.
 const tracePrefix = "trace:"
 
-// read returns the profiles in files, and those that are snapshots in the store.
-func (f *fileFlags) read(ctx context.Context, e *env, names []string) ([]trees.Input, error) {
+// Read returns the profiles in files, and those that are snapshots in the store.
+func (f *FileFlags) Read(ctx context.Context, e *Env, names []string) ([]trees.Input, error) {
 	var files []string
 	var list []trees.Input
 	for _, name := range names {
@@ -72,15 +73,15 @@ func (f *fileFlags) read(ctx context.Context, e *env, names []string) ([]trees.I
 
 // decode returns the profiles in files, each file in Symbols of its own, as views want
 // it: ties go by the order of a file's own tables.
-func (f *fileFlags) decode(e *env, files []string) ([]trees.Input, error) {
-	sources, err := ingest.Expand(files, e.in)
+func (f *FileFlags) decode(e *Env, files []string) ([]trees.Input, error) {
+	sources, err := ingest.Expand(files, e.In)
 	errs := []error{err}
 	var list []trees.Input
-	shown := newProgress(e, "auto", sources)
+	shown := NewProgress(e, "auto", sources)
 	for i := range sources {
 		part, err := f.decodeOne(e, &sources[i])
 		shown.files++
-		shown.clear()
+		shown.Clear()
 		for _, in := range part {
 			warn(e, in.Name(), in.Warnings())
 		}
@@ -98,39 +99,39 @@ func (f *fileFlags) decode(e *env, files []string) ([]trees.Input, error) {
 
 // decodeOne returns the profiles in a source, from the cache of a batch if they are
 // there.
-func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]trees.Input, error) {
-	key, cacheable := e.decoded.key(source, f)
-	if list, ok := e.decoded.get(key); ok {
+func (f *FileFlags) decodeOne(e *Env, source *ingest.Source) ([]trees.Input, error) {
+	key, cacheable := e.Decoded.key(source, f)
+	if list, ok := e.Decoded.get(key); ok {
 		return list, nil
 	}
 	var list []trees.Input
 	var size int64
-	err := decodeSource(source, f.symbols.reader(f.limits), func(name string, p *profile.Profile) error {
+	err := decodeSource(source, f.symbols.Reader(f.Limits), func(name string, p *profile.Profile) error {
 		list = append(list, trees.NewInput(name, p, f.names()))
 		size += sizeOf(p)
 		return nil
 	})
 	if err == nil && cacheable {
-		e.decoded.put(key, list, size)
+		e.Decoded.put(key, list, size)
 	}
 	return list, err
 }
 
-// decodeFiles reads files into the Symbols of a reader and hands every profile in them to
+// DecodeFiles reads files into the Symbols of a reader and hands every profile in them to
 // use. A file that cannot be read is an error, after all others were used.
-func decodeFiles(e *env, files []string, reader *format.Reader, use func(name string, p *profile.Profile) error) error {
-	sources, err := ingest.Expand(files, e.in)
+func DecodeFiles(e *Env, files []string, reader *format.Reader, use func(name string, p *profile.Profile) error) error {
+	sources, err := ingest.Expand(files, e.In)
 	errs := []error{err}
-	shown := newProgress(e, "auto", sources)
+	shown := NewProgress(e, "auto", sources)
 	for i := range sources {
 		errs = append(errs, decodeSource(&sources[i], reader, func(name string, p *profile.Profile) error {
-			shown.clear()
+			shown.Clear()
 			warn(e, name, p.Warnings)
 			return use(name, p)
 		}))
 		shown.files++
 	}
-	shown.clear()
+	shown.Clear()
 	return errors.Join(errs...)
 }
 
@@ -152,8 +153,8 @@ func decodeSource(source *ingest.Source, reader *format.Reader, use func(name st
 	return errors.Join(append(errs, src.Close())...)
 }
 
-func warn(e *env, name string, list []profile.Warning) {
+func warn(e *Env, name string, list []profile.Warning) {
 	for _, w := range list {
-		fmt.Fprintf(e.err, "dendro: warning: %s: %s\n", words.Clean(name), words.Clean(w.String()))
+		fmt.Fprintf(e.Err, "dendro: warning: %s: %s\n", words.Clean(name), words.Clean(w.String()))
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 
 // password returns what asks for passwords on the terminal, each once, or nil
 // where nobody sits: the engine then says which variables to set.
-func (e *env) password() engines.Password {
-	in, ok := e.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) || !terminal(e.err) {
+func (e *Env) password() engines.Password {
+	in, ok := e.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || !Terminal(e.Err) {
 		return nil
 	}
 	return func(ctx context.Context, user, server string) (string, error) {
@@ -25,7 +25,7 @@ func (e *env) password() engines.Password {
 		if known, ok := e.passwords[who]; ok {
 			return known, nil
 		}
-		text, err := prompt(ctx, e.err, int(in.Fd()), "Password of "+words.Clean(who)+": ")
+		text, err := prompt(ctx, e.Err, int(in.Fd()), "Password of "+words.Clean(who)+": ")
 		if err != nil {
 			return "", err
 		}

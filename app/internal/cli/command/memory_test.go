@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"runtime/debug"
@@ -21,7 +21,7 @@ func TestSpendMemoryRestores(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	before := debug.SetGCPercent(77)
 	defer debug.SetGCPercent(before)
-	spendMemory(1 << 30)()
+	SpendMemory(1 << 30)()
 	if got := debug.SetGCPercent(77); got != 77 {
 		t.Errorf("afterwards the percentage is %d, want 77", got)
 	}

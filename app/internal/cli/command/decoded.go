@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -11,10 +11,10 @@ import (
 	"github.com/dendroprof/dendro/query/trees"
 )
 
-// decodedFiles caches decoded files between the commands of a batch, up to an estimated
+// DecodedFiles caches decoded files between the commands of a batch, up to an estimated
 // size, and evicts the least recently used. A nil *decodedFiles caches nothing. It is not
 // safe for concurrent use.
-type decodedFiles struct {
+type DecodedFiles struct {
 	room  int64
 	files []decodedFile // the last used at the end
 }
@@ -22,8 +22,8 @@ type decodedFiles struct {
 // decodedRoom bounds the memory of decoded files, as estimated by sizeOf.
 const decodedRoom = 2 << 30
 
-// newDecodedFiles returns the cache of a batch.
-func newDecodedFiles() *decodedFiles { return &decodedFiles{room: decodedRoom} }
+// NewDecodedFiles returns the cache of a batch.
+func NewDecodedFiles() *DecodedFiles { return &DecodedFiles{room: decodedRoom} }
 
 type decodedFile struct {
 	key  decodedKey
@@ -43,7 +43,7 @@ type decodedKey struct {
 }
 
 // key returns the key of a source; false for streams and when nothing is kept.
-func (k *decodedFiles) key(source *ingest.Source, in *fileFlags) (decodedKey, bool) {
+func (k *DecodedFiles) key(source *ingest.Source, in *FileFlags) (decodedKey, bool) {
 	if k == nil || source.Mtime.IsZero() {
 		return decodedKey{}, false
 	}
@@ -52,11 +52,11 @@ func (k *decodedFiles) key(source *ingest.Source, in *fileFlags) (decodedKey, bo
 	if err != nil || statErr != nil {
 		return decodedKey{}, false
 	}
-	return decodedKey{name: name, mtime: info.ModTime(), size: info.Size(), names: in.names(), limits: in.limits,
+	return decodedKey{name: name, mtime: info.ModTime(), size: info.Size(), names: in.names(), limits: in.Limits,
 		symbols: in.symbols.String()}, true
 }
 
-func (k *decodedFiles) get(key decodedKey) ([]trees.Input, bool) {
+func (k *DecodedFiles) get(key decodedKey) ([]trees.Input, bool) {
 	if k == nil || key.name == "" {
 		return nil, false
 	}
@@ -69,7 +69,7 @@ func (k *decodedFiles) get(key decodedKey) ([]trees.Input, bool) {
 	return f.list, true
 }
 
-func (k *decodedFiles) put(key decodedKey, list []trees.Input, size int64) {
+func (k *DecodedFiles) put(key decodedKey, list []trees.Input, size int64) {
 	k.files = slices.DeleteFunc(k.files, func(f decodedFile) bool { return f.key.name == key.name })
 	if size > k.room {
 		return
@@ -80,7 +80,7 @@ func (k *decodedFiles) put(key decodedKey, list []trees.Input, size int64) {
 	}
 }
 
-func (k *decodedFiles) size() (sum int64) {
+func (k *DecodedFiles) size() (sum int64) {
 	for i := range k.files {
 		sum += k.files[i].size
 	}

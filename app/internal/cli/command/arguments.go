@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"regexp"
@@ -7,23 +7,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// unlimited is the number of arguments of a command that takes any number.
-const unlimited = -1
+// Unlimited is the number of arguments of a command that takes any number.
+const Unlimited = -1
 
-// takes checks the number of arguments of a command: between least and most, or unlimited. The
+// Takes checks the number of arguments of a command: between least and most, or unlimited. The
 // error shows the arguments as its help does, and its first example.
-func takes(least, most int) cobra.PositionalArgs {
+func Takes(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) >= least && (most == unlimited || len(args) <= most) {
+		if len(args) >= least && (most == Unlimited || len(args) <= most) {
 			return nil
 		}
 		name := strings.TrimPrefix(c.CommandPath(), "dendro ")
 		usage := strings.TrimPrefix(c.UseLine(), c.CommandPath()+" ")
 		usage = strings.TrimSpace(strings.ReplaceAll(usage, "[flags]", ""))
 		if len(args) < least {
-			return usagef("%s needs %s%s", name, usage, firstExample(c))
+			return Usagef("%s needs %s%s", name, usage, firstExample(c))
 		}
-		return usagef("%s takes %s, got %d arguments (quote one that contains blanks, * or ?): %.200q", name, usage, len(args), args)
+		return Usagef("%s takes %s, got %d arguments (quote one that contains blanks, * or ?): %.200q", name, usage, len(args), args)
 	}
 }
 

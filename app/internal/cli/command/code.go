@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"github.com/spf13/cobra"
@@ -9,17 +9,18 @@ import (
 	"github.com/dendroprof/dendro/query/param"
 )
 
-// codeFlags name the repository of the code on this machine.
-type codeFlags struct{ repo, revision string }
+// CodeFlags name the repository of the code on this machine.
+type CodeFlags struct{ repo, revision string }
 
-func (f *codeFlags) addFlags(c *cobra.Command) {
+// AddFlags adds the flags to a command.
+func (f *CodeFlags) AddFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.repo, "repo", "", "informed: `directory` of the git repository of the code; recently changed functions are preferred")
 	c.Flags().StringVar(&f.revision, "repo-revision", "", "`revision` of --repo (default: the commit of the newest run if the repository has it, otherwise HEAD)")
-	inGroup(c, "Expansion", "repo", "repo-revision")
+	InGroup(c, "Expansion", "repo", "repo-revision")
 }
 
-// facts sets the repository of a request.
-func (f *codeFlags) facts(x *judge.Expand, facts *facts.Facts) error {
+// Facts sets the repository of a request.
+func (f *CodeFlags) Facts(x *judge.Expand, facts *facts.Facts) error {
 	if f.repo == "" {
 		return nil
 	}
@@ -30,10 +31,10 @@ func (f *codeFlags) facts(x *judge.Expand, facts *facts.Facts) error {
 	return nil
 }
 
-// expandable refuses expansions in formats that are tables.
-func expandable(x *judge.Expand, format outputFormat) error {
+// Expandable refuses expansions in formats that are tables.
+func Expandable(x *judge.Expand, format Format) error {
 	if x.Expand != "" && (format == "tsv" || format == "csv") {
-		return usagef("--expand is printed as text, md, json or html")
+		return Usagef("--expand is printed as text, md, json or html")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"github.com/dendroprof/dendro/normalize"
 )
 
-// readRules returns the normaliser with the user's rules, if there are any.
-func readRules(name string) (*normalize.Normalizer, error) {
+// ReadRules returns the normaliser with the user's rules, if there are any.
+func ReadRules(name string) (*normalize.Normalizer, error) {
 	if name == "" {
 		return normalize.New(nil), nil
 	}
