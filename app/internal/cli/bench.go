@@ -70,7 +70,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 		Args: command.Takes(1, command.Unlimited),
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./sorting", explainFlag(c, err))
+		return fmt.Errorf("%w; the command to run stands behind --, for example: dendro bench -- go test -bench Sort ./sorting", c.Root().FlagErrorFunc()(c, err))
 	})
 	f := c.Flags()
 	f.IntVar(&o.count, "count", 0, "number of test runs per commit (default 2, with --base 4)")

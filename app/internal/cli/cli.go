@@ -83,6 +83,13 @@ func cobraUsage(err error) bool {
 	return false
 }
 
+// execute runs one command line within another, which reports its error.
+func execute(ctx context.Context, e *command.Env, args []string) error {
+	root := newRoot(e)
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
 func newRoot(e *command.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dendro",
@@ -109,13 +116,12 @@ time, and which became slower.`,
 		title string
 		list  []*cobra.Command
 	}{
-		{"Record and import", []*cobra.Command{newImport(e), newBench(e), newDemo(e)}},
-		{"Query the store", []*cobra.Command{newOverview(e), newRuns(e), newServices(e), newHistory(e), newTop(e), newTree(e), newList(e),
-			newFind(e), newDiff(e), newBottlenecks(e), newSQL(e), newCypher(e)}},
-		{"Find what became slower", []*cobra.Command{newRegressions(e), newCheck(e), newReport(e), newWatch(e)}},
-		{"Work on files without a store (also tree, top, diff)", []*cobra.Command{newDetect(e), newConvert(e), newMerge(e)}},
-		{"Manage stores", []*cobra.Command{newStore(e), newCopy(e), newExport(e), newPublish(e), newPrune(e), newCompact(e)}},
-		{"Serve", []*cobra.Command{newServe(e), newTask(e), newMCP(e), newBatch(e)}},
+		{"Record and import", recordCommands(e, execute)},
+		{"Query the store", askCommands(e)},
+		{"Find what became slower", slowerCommands(e)},
+		{"Work on files without a store (also tree, top, diff)", filesCommands(e)},
+		{"Manage stores", storesCommands(e)},
+		{"Serve", append(serveCommands(e), newBatch(e))},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.list {

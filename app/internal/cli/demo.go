@@ -20,7 +20,7 @@ import (
 
 const demoStore = "dendro-demo.duckdb"
 
-func newDemo(e *command.Env) *cobra.Command {
+func newDemo(e *command.Env, run func(ctx context.Context, e *command.Env, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Import example profiles with a planted regression",
@@ -36,14 +36,28 @@ slower, and two commands to continue with. The default store is
 			if own {
 				e.Store = demoStore
 			}
-			return runDemo(c.Context(), e, own)
+			if err := importDemo(c.Context(), e, own); err != nil {
+				return err
+			}
+			args := []string{"regressions", "--benchmark", "checkout", "--type", "cpu", "--store", e.Store}
+			fmt.Fprintln(e.Out, "\n$ "+program()+" "+strings.Join(args, " "))
+			inner := *e // its colours hold for it too
+			if err := run(c.Context(), &inner, args); err != nil {
+				return err
+			}
+			fmt.Fprintf(e.Out, `
+Continue with:
+  %[2]s diff  --store %[1]s --benchmark checkout --last 2 --by share --under '*.matchRule'
+  %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
+`, e.Store, program())
+			return nil
 		},
 	}
 }
 
-// runDemo imports the profiles and shows them. The demo's own store may be of an earlier version:
+// importDemo imports the profiles. The demo's own store may be of an earlier version:
 // its names are normalised again, and profiles that differ are replaced.
-func runDemo(ctx context.Context, e *command.Env, own bool) error {
+func importDemo(ctx context.Context, e *command.Env, own bool) error {
 	profiles, err := fs.Sub(demo.Profiles, "profiles")
 	if err != nil {
 		return err
@@ -61,29 +75,7 @@ func runDemo(ctx context.Context, e *command.Env, own bool) error {
 	}
 	fmt.Fprintf(e.Out, "Importing %d profiles into %s\n", len(sources), e.Store)
 	o := importOptions{progress: "none"}
-	if err := o.importInto(ctx, e, sources, opts, false); err != nil {
-		return err
-	}
-	if err := again(ctx, e, []string{"regressions", "--benchmark", "checkout", "--type", "cpu"}); err != nil {
-		return err
-	}
-	fmt.Fprintf(e.Out, `
-Continue with:
-  %[2]s diff  --store %[1]s --benchmark checkout --last 2 --by share --under '*.matchRule'
-  %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
-`, e.Store, program())
-	return nil
-}
-
-// again runs another command of this program as a user would, and shows its
-// line first. The colours of env hold for it too.
-func again(ctx context.Context, e *command.Env, args []string) error {
-	args = append(args, "--store", e.Store)
-	fmt.Fprintln(e.Out, "\n$ "+program()+" "+strings.Join(args, " "))
-	inner := *e
-	root := newRoot(&inner)
-	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
+	return o.importInto(ctx, e, sources, opts, false)
 }
 
 // program returns how this program is called: by its name if the PATH has it, else as it

@@ -22,7 +22,7 @@ func TestDemoOfEarlierVersion(t *testing.T) {
 	if status := run(); status != 0 {
 		t.Fatal(errOut.String())
 	}
-	path, err := filepath.Abs(demoStore)
+	path, err := filepath.Abs("dendro-demo.duckdb")
 	if err != nil {
 		t.Fatal(err)
 	}

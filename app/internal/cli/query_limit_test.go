@@ -10,7 +10,7 @@ import (
 // TestQueryLimit wants a query that is too long refused, and not the beginning of it
 // asked.
 func TestQueryLimit(t *testing.T) {
-	long := "SELECT 1 AS one" + strings.Repeat(" ", queryLimit)
+	long := "SELECT 1 AS one" + strings.Repeat(" ", 16<<20)
 	for _, name := range []string{"sql", "cypher"} {
 		var out, errOut strings.Builder
 		e := &command.Env{In: strings.NewReader(long), Out: &out, Err: &errOut, Store: "mem:"}

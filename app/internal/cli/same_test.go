@@ -31,7 +31,7 @@ func fileAndServer(t *testing.T) (file, address string) {
 	if status := Main([]string{"demo"}, strings.NewReader(""), io.Discard, &said); status != exitFine {
 		t.Fatalf("demo: status %d: %s", status, &said)
 	}
-	data, err := os.ReadFile(demoStore)
+	data, err := os.ReadFile("dendro-demo.duckdb")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func fileAndServer(t *testing.T) (file, address string) {
 			t.Error(err)
 		}
 	})
-	return demoStore, http.URL
+	return "dendro-demo.duckdb", http.URL
 }
 
 // TestSameAsServer: every query prints the same bytes from a file and from a server over a copy
