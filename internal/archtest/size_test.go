@@ -17,7 +17,6 @@ const maxPackage = 5000
 // files of store/neo4j and diffs of query/trees would export forty names and more: no seams.
 var largePackages = map[string]int{
 	"analysis/regression":            6200,
-	"app/internal/cli":               5450,
 	"query/trees":                    6000,
 	"store/duckdb/internal/profiles": 5050,
 	"store/neo4j":                    5450,

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/cli/stores"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
@@ -120,7 +121,7 @@ time, and which became slower.`,
 		{"Query the store", askCommands(e)},
 		{"Find what became slower", slowerCommands(e)},
 		{"Work on files without a store (also tree, top, diff)", filesCommands(e)},
-		{"Manage stores", storesCommands(e)},
+		{"Manage stores", stores.Commands(e)},
 		{"Serve", append(serveCommands(e), newBatch(e))},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/cli/stores"
 	"github.com/dendroprof/dendro/app/internal/github"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/render"
@@ -175,7 +176,7 @@ func (o *importOptions) run(ctx context.Context, e *command.Env, args []string) 
 	if err := o.importInto(ctx, e, sources, opts, listErr != nil); err != nil || !o.compact {
 		return err
 	}
-	return compact(ctx, e, e.Talk())
+	return stores.Compact(ctx, e, e.Talk())
 }
 
 // destination opens the store to import into. A dry run reads it, and makes none.

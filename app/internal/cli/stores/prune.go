@@ -1,4 +1,4 @@
-package cli
+package stores
 
 import (
 	"bufio"
@@ -77,12 +77,12 @@ Results do not change. A file of an older version of
 Dendro is brought up to date first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return compact(c.Context(), e, e.Out) },
+		RunE:    func(c *cobra.Command, _ []string) error { return Compact(c.Context(), e, e.Out) },
 	}
 }
 
-// compact compacts the store and reports to a writer.
-func compact(ctx context.Context, e *command.Env, out io.Writer) error {
+// Compact compacts the store and reports to a writer.
+func Compact(ctx context.Context, e *command.Env, out io.Writer) error {
 	began := time.Now()
 	return e.Asking(ctx, engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
 		r, err := endpoint.Answer[query.CompactResult](ctx, a, endpoint.Compact.Of(&struct{}{}))
