@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/cli/record"
 	"github.com/dendroprof/dendro/app/internal/cli/stores"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
@@ -117,7 +118,7 @@ time, and which became slower.`,
 		title string
 		list  []*cobra.Command
 	}{
-		{"Record and import", recordCommands(e, execute)},
+		{"Record and import", record.Commands(e, execute)},
 		{"Query the store", askCommands(e)},
 		{"Find what became slower", slowerCommands(e)},
 		{"Work on files without a store (also tree, top, diff)", filesCommands(e)},
