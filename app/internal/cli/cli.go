@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/ask"
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/cli/record"
 	"github.com/dendroprof/dendro/app/internal/cli/stores"
@@ -119,7 +120,7 @@ time, and which became slower.`,
 		list  []*cobra.Command
 	}{
 		{"Record and import", record.Commands(e, execute)},
-		{"Query the store", askCommands(e)},
+		{"Query the store", ask.Commands(e)},
 		{"Find what became slower", slowerCommands(e)},
 		{"Work on files without a store (also tree, top, diff)", filesCommands(e)},
 		{"Manage stores", stores.Commands(e)},
