@@ -23,6 +23,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/cli/ask"
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/cli/record"
+	"github.com/dendroprof/dendro/app/internal/cli/slower"
 	"github.com/dendroprof/dendro/app/internal/cli/stores"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
@@ -121,7 +122,7 @@ time, and which became slower.`,
 	}{
 		{"Record and import", record.Commands(e, execute)},
 		{"Query the store", ask.Commands(e)},
-		{"Find what became slower", slowerCommands(e)},
+		{"Find what became slower", slower.Commands(e)},
 		{"Work on files without a store (also tree, top, diff)", filesCommands(e)},
 		{"Manage stores", stores.Commands(e)},
 		{"Serve", append(serveCommands(e), newBatch(e))},
