@@ -22,6 +22,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/cli/ask"
 	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/cli/files"
 	"github.com/dendroprof/dendro/app/internal/cli/record"
 	"github.com/dendroprof/dendro/app/internal/cli/slower"
 	"github.com/dendroprof/dendro/app/internal/cli/stores"
@@ -123,7 +124,7 @@ time, and which became slower.`,
 		{"Record and import", record.Commands(e, execute)},
 		{"Query the store", ask.Commands(e)},
 		{"Find what became slower", slower.Commands(e)},
-		{"Work on files without a store (also tree, top, diff)", filesCommands(e)},
+		{"Work on files without a store (also tree, top, diff)", files.Commands(e)},
 		{"Manage stores", stores.Commands(e)},
 		{"Serve", append(serveCommands(e), newBatch(e))},
 	} {
