@@ -24,6 +24,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/cli/files"
 	"github.com/dendroprof/dendro/app/internal/cli/record"
+	"github.com/dendroprof/dendro/app/internal/cli/serve"
 	"github.com/dendroprof/dendro/app/internal/cli/slower"
 	"github.com/dendroprof/dendro/app/internal/cli/stores"
 	"github.com/dendroprof/dendro/query/param"
@@ -126,7 +127,7 @@ time, and which became slower.`,
 		{"Find what became slower", slower.Commands(e)},
 		{"Work on files without a store (also tree, top, diff)", files.Commands(e)},
 		{"Manage stores", stores.Commands(e)},
-		{"Serve", append(serveCommands(e), newBatch(e))},
+		{"Serve", append(serve.Commands(e), newBatch(e))},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.list {

@@ -1,4 +1,4 @@
-package cli
+package serve
 
 import (
 	"errors"
@@ -66,7 +66,7 @@ func TestTokenFiles(t *testing.T) {
 func TestServeIsDocumented(t *testing.T) {
 	var pages []byte
 	for _, name := range []string{"server.md", "skywalking.md", "continuous.md"} {
-		page, err := os.ReadFile("../../../docs/" + name)
+		page, err := os.ReadFile("../../../../docs/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
