@@ -75,7 +75,7 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 			w.v.Weather = &Weather{w.v.Newest, 1 + f.Delta.Share}
 		}
 		if f.Kind.Costs() && f.Delta.Share > 0 || f.Kind == regression.Improvement && f.Delta.Share < 0 {
-			found = append(found, stated{Finding: f, first: tested[0], runs: len(tested), program: programOf(a), sure: w.sure(&f, tested, weather),
+			found = append(found, stated{Finding: f, first: tested[0], runs: len(tested), program: ProgramOf(a), sure: w.sure(&f, tested, weather),
 				old: old, weather: weather})
 		}
 	}
@@ -157,8 +157,8 @@ func isWeather(f *regression.Finding, a *regression.Analysis) bool {
 	return f.Kind == regression.Slowdown && f.Function == "" && a.Program == nil && !f.Doubtless
 }
 
-// programOf returns the change of the whole program.
-func programOf(a *regression.Analysis) *regression.Estimate {
+// ProgramOf returns the change of the whole program that a comparison shows; nil if it is unknown.
+func ProgramOf(a *regression.Analysis) *regression.Estimate {
 	if a.Program != nil || a.Metric == nil || a.Metric.Base <= 0 {
 		return a.Program
 	}

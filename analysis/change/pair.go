@@ -74,7 +74,7 @@ func (w *walker) judgePair() error {
 	for i := range a.Findings {
 		f := &a.Findings[i]
 		if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {
-			w.pair(&stated{Finding: *f, program: programOf(a), weather: isWeather(f, a)}, base, head)
+			w.pair(&stated{Finding: *f, program: ProgramOf(a), weather: isWeather(f, a)}, base, head)
 		}
 	}
 	v.sort()
@@ -85,11 +85,10 @@ func (w *walker) judgePair() error {
 // pair adds what a pair shows to its verdict.
 func (w *walker) pair(f *stated, base, head []int) {
 	good := runOf(&w.series.Profiles[base[len(base)-1]].Run)
-	c := Of(f.Finding, runOf(&w.series.Profiles[head[0]].Run), &good, len(head))
-	c.Seen, c.Rows, c.Program, c.Base, c.Head = w.v.Newest, f.Rows, f.program, base, head
+	c := Of(f.Finding, runOf(&w.series.Profiles[head[0]].Run), &good, f.program, len(head))
+	c.Seen, c.Rows, c.Base, c.Head = w.v.Newest, f.Rows, base, head
 	if f.weather {
 		c.State = Passing
 	}
-	c.explain()
 	w.v.Changes = append(w.v.Changes, c)
 }

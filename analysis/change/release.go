@@ -12,10 +12,10 @@ import (
 // windows together: a comparison brings the changes of one release, and says nothing of those of
 // releases before. AddRelease keeps the ledger of them.
 
-// AddRelease adds what the comparison of a release with the one before found to a verdict on the
-// releases before. An improvement at the place of an open cost that takes back at least half of
+// AddRelease adds what the comparison of a release with the one before found, and the change of the
+// whole, to a verdict on the releases before. An improvement at the place of an open cost that takes back at least half of
 // it is the cost's end and no change of its own; a suspect of an older release is withdrawn.
-func (v *Verdict) AddRelease(r Run, before *Run, findings []regression.Finding, runs int) {
+func (v *Verdict) AddRelease(r Run, before *Run, findings []regression.Finding, program *regression.Estimate, runs int) {
 	kept := v.Changes[:0]
 	for _, c := range v.Changes {
 		if !c.State.pending() {
@@ -35,7 +35,7 @@ func (v *Verdict) AddRelease(r Run, before *Run, findings []regression.Finding, 
 		if f.Status == regression.Confirmed && v.ends(&f, r) && !f.Kind.Costs() {
 			continue
 		}
-		v.Changes = append([]Change{Of(f, r, before, runs)}, v.Changes...)
+		v.Changes = append([]Change{Of(f, r, before, program, runs)}, v.Changes...)
 	}
 	rank := func(c Change) int {
 		if c.State.Open() {
@@ -64,12 +64,15 @@ func (v *Verdict) ends(f *regression.Finding, at Run) bool {
 	return false
 }
 
-// Of returns the change that a finding of a comparison is, if the head brought it.
-func Of(f regression.Finding, onset Run, before *Run, runs int) Change {
+// Of returns the change that a finding of a comparison is, if the head brought it: Program is the
+// change of the whole (ProgramOf).
+func Of(f regression.Finding, onset Run, before *Run, program *regression.Estimate, runs int) Change {
 	state := Confirmed
 	if f.Status == regression.Suspect {
 		state = Suspect
 	}
-	return Change{ID: idOf(&f, onset.Run), State: state, Onset: Onset{Run: onset, LastGood: before}, Seen: onset, Finding: f, Runs: runs,
-		Base: []int{}, Head: []int{}}
+	c := Change{ID: idOf(&f, onset.Run), State: state, Onset: Onset{Run: onset, LastGood: before}, Seen: onset, Finding: f, Program: program,
+		Runs: runs, Base: []int{}, Head: []int{}}
+	c.explain()
+	return c
 }

@@ -290,7 +290,7 @@ func (w *walker) measure() error {
 			}
 			c.Finding.Delta, c.Finding.Score, c.Finding.Chance = f.Delta, f.Score, f.Chance
 			c.Finding.RuledOut, c.Finding.Note = f.RuledOut, f.Note
-			c.Program, c.Runs = programOf(a), len(c.Head)
+			c.Program, c.Runs = ProgramOf(a), len(c.Head)
 			c.explain()
 		}
 	}

@@ -60,31 +60,24 @@ func asChanges(st store.Store, res *regression.Result) {
 	if !ok {
 		return
 	}
-	as := func(list []regression.Finding, runs int) {
+	of := map[[2]string]judgedType{}
+	as := func(list []regression.Finding) {
 		for i := range list {
 			f := &list[i]
 			f.Sides = sidesOfReleases(c, f)
 			if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {
-				one := change.Of(*f, headOf(c), baseOf(c), runs)
+				t := of[[2]string{f.Benchmark, f.Type}]
+				one := change.Of(*f, headOf(c), baseOf(c), t.Program, t.Runs)
 				*f = listed(&one, &history.Series{Service: true})
 			}
 		}
 	}
-	runs := 0
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		runs = max(runs, testedRuns(b))
-		as(b.Findings, testedRuns(b))
+		of[[2]string{b.Benchmark.Name, b.Type.Name}] = judgedTypeOf(b)
+		as(b.Findings)
 	}
-	as(res.Findings, runs)
-}
-
-// testedRuns returns the number of runs of the head.
-func testedRuns(b *regression.Benchmark) (n int) {
-	for _, a := range b.Analyses {
-		n = max(n, len(a.Tested))
-	}
-	return n
+	as(res.Findings)
 }
 
 func headOf(c *releases.Compared) change.Run {
@@ -114,9 +107,24 @@ type judgedType struct {
 	Name       string               `json:"name"` // of the benchmark
 	Type       profile.ValueType    `json:"type"`
 	Runs       int                  `json:"runs"`
+	Program    *regression.Estimate `json:"program,omitempty"` // change of the whole
 	Reason     string               `json:"reason,omitempty"`
 	Detectable float64              `json:"detectable,omitempty"`
 	Findings   []regression.Finding `json:"findings"`
+}
+
+// judgedTypeOf returns what the comparison of one type found.
+func judgedTypeOf(b *regression.Benchmark) judgedType {
+	t := judgedType{Name: b.Benchmark.Name, Type: b.Type, Reason: b.Reason, Findings: b.Findings}
+	for _, a := range b.Analyses {
+		if n := len(a.Tested); n > t.Runs { // of all runs of the head
+			t.Runs, t.Program = n, change.ProgramOf(a)
+		}
+		if len(a.Detectable.Changes) > 1 && (t.Detectable == 0 || a.Detectable.Changes[1].Change < t.Detectable) {
+			t.Detectable = a.Detectable.Changes[1].Change
+		}
+	}
+	return t
 }
 
 // judgeRelease compares a release with those before, as `regressions --service` does.
@@ -139,15 +147,9 @@ func judgeRelease(ctx context.Context, p *releases.Plan, o regression.Options) (
 		return nil, err
 	}
 	for i := range compared.Benchmarks {
-		b := &compared.Benchmarks[i]
-		t := judgedType{Name: b.Benchmark.Name, Type: b.Type, Runs: testedRuns(b), Reason: b.Reason, Findings: b.Findings}
+		t := judgedTypeOf(&compared.Benchmarks[i])
 		for k := range t.Findings {
 			t.Findings[k].Sides = sidesOfReleases(c, &t.Findings[k])
-		}
-		for _, a := range b.Analyses {
-			if len(a.Detectable.Changes) > 1 && (t.Detectable == 0 || a.Detectable.Changes[1].Change < t.Detectable) {
-				t.Detectable = a.Detectable.Changes[1].Change
-			}
 		}
 		out.Types = append(out.Types, t)
 	}
@@ -275,7 +277,7 @@ func (r *serviceReleases) lines(q store.Query) (lines []history.Series, verdicts
 				one.Run.Date = head.Date
 				v := verdicts[i]
 				lines[i].Profiles = append(lines[i].Profiles, one)
-				v.AddRelease(head, baseOf(&p.Compared), t.Findings, t.Runs)
+				v.AddRelease(head, baseOf(&p.Compared), t.Findings, t.Program, t.Runs)
 				v.Status, v.Reason, v.Detectable = change.Unchanged, "", t.Detectable
 				if t.Reason != "" {
 					v.Status, v.Reason = change.Unknown, t.Reason
