@@ -173,6 +173,19 @@ func (c *Change) amounts() string {
 	if c.Delta.Samples != 0 && c.named() != "" {
 		text += fmt.Sprintf("; before, the function used %s of the program", words.Percent(c.Delta.Base))
 	}
+	return strings.TrimPrefix(text+whole(c.Finding.Change), "; ")
+}
+
+// whole says by how much the whole program changed since a change, and how much of that the change
+// explains; empty if it is unknown, or about the same.
+func whole(l *regression.Lasting) string {
+	if l == nil || l.Program == nil || l.Explains == 0 || math.Abs(l.Explains-1) <= 0.1 {
+		return ""
+	}
+	text := "; the whole program changed by " + words.SignedPercent(l.Program.Value)
+	if l.Explains > 0 && l.Explains < 1 {
+		text += ", " + words.Percent(l.Explains) + " of that is this change"
+	}
 	return text
 }
 

@@ -5,7 +5,7 @@ import { everyBranch, scoped } from '../src/core/scope';
 import { look, unseen } from '../src/core/looked';
 import { quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
-import { diffLink, issueText, reproduction } from '../src/ui/Evidence';
+import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
 import { fitting } from '../src/ui/Table';
 
 const change = (c: Partial<Change>): Change => ({
@@ -148,5 +148,18 @@ describe('since you last looked', () => {
     expect(['a', 'd', 'e'].filter(id => unseen(looks, id))).toEqual(['d', 'e']);
     looks = look(looks, ['d', 'e', 'a'], 20 * hour); // back on the list after it was seen
     expect(['a', 'd', 'e'].filter(id => unseen(looks, id))).toEqual([]);
+  });
+});
+
+describe('what a change explains', () => {
+  const of = (value: number, explains?: number) =>
+    wholeText({ finding: 'f', state: 'confirmed', onset: { run: 'n' }, seen: { run: 'n' }, runs: 2, program: { value }, ...(explains !== undefined && { explains }) });
+  it('is stated where the whole program changed by another amount', () => {
+    expect(of(1, 0.03)).toBe('+100.0%, 3.0% of that is this change');
+    expect(of(0.2, 0.95)).toBe('');
+    expect(of(0.2)).toBe('');
+    expect(of(0.2, 2)).toBe('+20.0%');
+    expect(of(-0.2, -0.5)).toBe('−20.0%');
+    expect(wholeText(undefined)).toBe('');
   });
 });

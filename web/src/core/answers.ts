@@ -117,7 +117,18 @@ export interface Finding {
   score: number;
   status: 'confirmed' | 'suspect' | 'transient' | 'ended';
   /** The life of a change; absent of a comparison of two sides. */
-  change?: { finding: string; state: string; onset: Moment; lastGood?: Moment; end?: Moment; seen: Moment; runs: number };
+  change?: {
+    finding: string;
+    state: string;
+    onset: Moment;
+    lastGood?: Moment;
+    end?: Moment;
+    seen: Moment;
+    runs: number;
+    /** The change of the whole program since the onset, and the part of it that this change is. */
+    program?: { value: number };
+    explains?: number;
+  };
   since: { run: string; commit?: string; lastGood?: string };
   explained?: { cause: string; evidence: string }[];
   ruledOut?: { cause: string; evidence: string }[];

@@ -290,6 +290,13 @@ export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
 /** Reports whether an address is one of the web: repositories come from configurations that nobody checked. */
 const web = (address: string): boolean => /^https?:\/\//.test(address);
 
+/** By how much the whole program changed, and how much of that a change explains; empty if it is unknown, or about the same. */
+export function wholeText(life: Change['change']): string {
+  const part = life?.explains ?? 0;
+  if (!life?.program || !part || Math.abs(part - 1) <= 0.1) return '';
+  return signed(life.program.value, percent) + (part > 0 && part < 1 ? `, ${percent(part)} of that is this change` : '');
+}
+
 function Facts({ c }: { c: Change }) {
   const time = c.delta.time;
   const rows: [string, preact.ComponentChildren][] = [];
@@ -298,6 +305,8 @@ function Facts({ c }: { c: Change }) {
     'samples',
     `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${percent(c.delta.base)} then`,
   ]);
+  const whole = wholeText(c.change);
+  if (whole) rows.push(['whole program', whole]);
   if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn key="f" name={c.caller} />]);
   rows.push([
     'since',

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+)
+
+func TestBreakLine(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"short", "short"},
+		{"one two three four", "one two|three four"},
+		{"main → parse → scan", "main|→ parse|→ scan"},
+		{"a_word_that_is_longer x", "a_word_that_is_longer|x"},
+	} {
+		var lines []string
+		for rest := tt.text; rest != ""; {
+			var line string
+			line, rest = breakLine(rest, 10)
+			lines = append(lines, line)
+		}
+		if got := strings.Join(lines, "|"); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+// TestWhole: the change of the whole program is said where it is not about that of the finding.
+func TestWhole(t *testing.T) {
+	for _, tt := range []struct {
+		program, explains float64
+		want              string
+	}{
+		{1, 0.03, "; the whole program changed by +100.0%, 3.0% of that is this change"},
+		{0.2, 0.95, ""},
+		{0.2, 0, ""},
+		{0.2, 2, "; the whole program changed by +20.0%"},
+		{-0.2, -0.5, "; the whole program changed by -20.0%"},
+	} {
+		if got := whole(&regression.Lasting{Program: &regression.Estimate{Value: tt.program}, Explains: tt.explains}); got != tt.want {
+			t.Errorf("%g of %g: %q, want %q", tt.explains, tt.program, got, tt.want)
+		}
+	}
+	if got := whole(nil) + whole(&regression.Lasting{}); got != "" {
+		t.Errorf("unknown: %q", got)
+	}
+}
