@@ -155,6 +155,29 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('keys act under no dialog: Esc of the help keeps the selection, and t the theme', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?group=shop&benchmark=checkout&last=1&type=cpu&view=functions`);
+    await w.page.locator('[role=grid]').first().focus();
+    await w.page.keyboard.press('ArrowDown');
+    await w.page.waitForURL(/sel=/);
+    const before = w.page.url();
+    const theme = await w.page.evaluate(() => document.documentElement.outerHTML.slice(0, 200));
+    await w.page.keyboard.press('?');
+    await w.page.locator('dialog.help[open]').waitFor();
+    await w.page.keyboard.press('t');
+    await w.page.keyboard.press('2'); // another view
+    await w.page.keyboard.press('Escape');
+    await w.page.locator('dialog.help:not([open])').waitFor({ state: 'attached' });
+    await w.page.waitForTimeout(300); // addresses are written a moment later
+    expect(w.page.url()).toBe(before);
+    expect(await w.page.evaluate(() => document.documentElement.outerHTML.slice(0, 200))).toBe(theme);
+    await w.page.keyboard.press('Escape'); // the page has its keys again
+    await w.page.waitForURL(url => !url.search.includes('sel='));
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);

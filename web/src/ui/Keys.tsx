@@ -30,8 +30,9 @@ function nameOf(e: KeyboardEvent): string {
   return (e.ctrlKey || e.metaKey ? 'Ctrl+' : '') + (e.altKey ? 'Alt+' : '') + e.key;
 }
 
-/** Runs the key's action; the Shell calls it for every key. */
+/** Runs the key's action; the Shell calls it for every key. An open dialog has the keys for itself. */
 export function press(e: KeyboardEvent): void {
+  if (document.querySelector('dialog[open]')) return;
   const name = nameOf(e);
   const target = e.target as HTMLElement;
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
