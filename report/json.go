@@ -28,6 +28,7 @@ type document struct {
 	Changes    []changeDocument    `json:"changes"`
 	Metrics    *metrics.Table      `json:"metrics"`
 	Benchmarks []benchmarkDocument `json:"benchmarks"`
+	Counts     []Count             `json:"counts,omitempty"` // of all benchmarks
 	Steady     int                 `json:"steady,omitempty"` // benchmarks that were left out
 	Client     *clientDocument     `json:"client,omitempty"`
 }
@@ -103,7 +104,7 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 	if c == nil || len(c.Types) != len(d.Benchmarks) || len(c.Findings) != len(d.Benchmarks) {
 		return errors.New("the report lacks what other formats need: ask for it with client=true")
 	}
-	*r = Report{Steady: d.Steady, Parameters: d.Parameters, Verdict: d.Verdict, Notes: d.Notes, Metrics: d.Metrics,
+	*r = Report{Counts: d.Counts, Steady: d.Steady, Parameters: d.Parameters, Verdict: d.Verdict, Notes: d.Notes, Metrics: d.Metrics,
 		Module: c.Module, Attached: c.Attached, Definitions: c.Definitions, Commits: c.Commits}
 	for _, x := range d.Changes {
 		r.Changes = append(r.Changes, Change{gate.Change{Finding: x.Finding, Fails: x.Fails, Also: x.Also}, x.Place})
@@ -119,7 +120,7 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 
 func (r *Report) document() *document {
 	d := &document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
-		Changes: []changeDocument{}, Metrics: r.Metrics, Benchmarks: []benchmarkDocument{}, Steady: r.Steady}
+		Changes: []changeDocument{}, Metrics: r.Metrics, Benchmarks: []benchmarkDocument{}, Counts: r.Counts, Steady: r.Steady}
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		d.Changes = append(d.Changes, changeDocument{c.Finding, c.Place, c.Fails, Filled(c.Also)})

@@ -32,6 +32,7 @@ type Outcome struct {
 	Status Status `json:"status"`
 	Says   string `json:"says"`             // the status and what it rests on, as people read it
 	Reason string `json:"reason,omitempty"` // why there is no comparison, or what limits it
+	NotAt  string `json:"notAt,omitempty"`  // commit or run of the head that has no run of the benchmark
 	// Detectable is the smallest change that would have been seen in 80% of cases, as a share of
 	// the program, in a function of 5%; 0: nothing was compared.
 	Detectable float64 `json:"detectable,omitempty"`
@@ -63,12 +64,15 @@ func (j *judged) outcome() Outcome {
 	o := Outcome{Status: Unknown}
 	for _, b := range j.types {
 		if b.Reason != "" {
-			if o.Status == Unknown && o.Reason == "" {
-				o.Reason = b.Reason
+			if o.Reason == "" && slices.Contains(unjudged, o.Status) {
+				o.Status, o.Reason = unjudgedStatus(b), b.Reason
+				if at := b.NotAt; at != nil {
+					o.NotAt = cmp.Or(words.Commit(at.Commit), at.Key)
+				}
 			}
 			continue
 		}
-		if o.Status == Unknown {
+		if slices.Contains(unjudged, o.Status) {
 			o = Outcome{Status: Unchanged, Tested: b.Tested, BaseRuns: len(b.Profiles) - b.Tested}
 		}
 		for _, a := range b.Analyses {
@@ -100,6 +104,22 @@ func (j *judged) outcome() Outcome {
 	}
 	o.Says = o.says()
 	return o
+}
+
+// unjudged lists the statuses of benchmarks that a comparison could not judge.
+var unjudged = []Status{Unknown, change.NotAtHead, change.New, change.TooFew}
+
+// unjudgedStatus says why a benchmark has no verdict.
+func unjudgedStatus(b *regression.Benchmark) Status {
+	switch {
+	case b.NotAt != nil:
+		return change.NotAtHead
+	case len(b.Base) == 0 && len(b.Head) > 0:
+		return change.New
+	case b.TooFew:
+		return change.TooFew
+	}
+	return Unknown
 }
 
 // uncounted is sharesOnly of a comparison.
@@ -164,6 +184,10 @@ func (o *Outcome) says() string {
 		return fmt.Sprintf("%s (%d %s)", s, n, words.Plural(n, "change"))
 	case o.Status == Unchanged && o.Detectable > 0:
 		return s + ": would have seen " + words.Percent(o.Detectable) + strings.TrimSuffix(", "+o.Reason, ", ")
+	case o.NotAt != "":
+		return "not run at " + words.Clean(o.NotAt)
+	case o.Status == change.TooFew: // the reason begins with it
+		return o.Reason
 	case o.Reason != "":
 		return s + ": " + o.Reason
 	}
@@ -289,6 +313,38 @@ func (o *Outcome) add(f *regression.Finding) {
 			f.Delta.Share, f.Delta.Time, &since, 0
 	case o.Status == status && f.ID != o.Finding:
 		o.More++
+	}
+}
+
+// Count is the number of benchmarks of one status.
+type Count struct {
+	Status     Status `json:"status"`
+	Says       string `json:"says"` // the status, and at which commit a benchmark was not run
+	Benchmarks int    `json:"benchmarks"`
+}
+
+// Tally counts the benchmarks by what their outcomes say: before any of them is left out.
+func (r *Report) Tally() {
+	of, says, seen := map[Status]int{}, map[Status]string{}, map[testrun.Benchmark]bool{}
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		if seen[b.Benchmark.Benchmark] {
+			continue
+		}
+		seen[b.Benchmark.Benchmark] = true
+		o := &b.Outcome
+		of[o.Status]++
+		says[o.Status] = string(o.Status)
+		if o.NotAt != "" {
+			says[o.Status] = o.Says
+		}
+	}
+	r.Counts = nil
+	for _, status := range []Status{Slower, Faster, Unchanged, change.Machine, change.NotAtHead, change.Gone, change.New, change.TooFew,
+		Unknown} {
+		if of[status] > 0 {
+			r.Counts = append(r.Counts, Count{status, says[status], of[status]})
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type Report struct {
 	Verdict    *gate.Verdict // nil: no gate
 	Changes    []Change      // in the order of gate.Group
 	Benchmarks []Benchmark   // in the order of the result
+	Counts     []Count       // all benchmarks by status; nil: not counted
 	Steady     int           // benchmarks that OnlyChanged left out, in all their value types
 	Metrics    *metrics.Table
 	Notes      []string // about the comparison as a whole

@@ -39,6 +39,7 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 	}
 	base := ofBenchmarks(s.Base)
 	var gone []regression.Benchmark
+	at := s.Head[len(s.Head)-1].Run
 	for b, list := range base {
 		if head[b] != nil || !recent[b] {
 			continue
@@ -57,7 +58,7 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 				own = append(own, p)
 			}
 		}
-		gone = append(gone, regression.Benchmark{Benchmark: b, Type: main.Type, Base: own,
+		gone = append(gone, regression.Benchmark{Benchmark: b, Type: main.Type, Base: own, NotAt: &at,
 			Reason: fmt.Sprintf("in %d %s of the base and in none of the head: not tested", len(runs), plural(len(runs), "run", "runs"))})
 	}
 	if len(gone) == 0 {

@@ -42,6 +42,10 @@ type Benchmark struct {
 	// Reason.
 	Analyses []*Analysis
 	Reason   string
+	// TooFew: there is no verdict for want of runs. NotAt: because the head, of which this is the newest
+	// run, has none of the benchmark.
+	TooFew   bool
+	NotAt    *testrun.Run
 	Findings []Finding
 	// Ranked lists functions by score or, without a verdict, by how unlikely the
 	// difference of their shares is.
@@ -233,7 +237,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 		before = len(runs) - most // runs that may be tested are history only if chosen as such
 	}
 	if before < leastHistory && (before < doubtlessRuns || !doubtless(rows.sp.matrix, runs[:before], runs[len(runs)-k:])) {
-		b.Reason = fmt.Sprintf("too few runs: %d before the tested run, at least %d are needed", before, leastHistory)
+		b.TooFew, b.Reason = true, fmt.Sprintf("too few runs: %d before the tested run, at least %d are needed", before, leastHistory)
 		if before > 0 {
 			b.Ranked = rows.rankFew(runs[:before], runs[len(runs)-k:])
 		}

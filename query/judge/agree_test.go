@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,6 +166,41 @@ func TestStateRestsOnShares(t *testing.T) {
 		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, nil))
 		if err != nil || check.Benchmarks[0].Outcome.Says != list.Benchmarks[0].Outcome.Says {
 			t.Errorf("%s: check says %+v, %v", name, check.Benchmarks[0].Outcome, err)
+		}
+	}
+}
+
+// TestNotRunAtHead: a comparison calls no benchmark steady that the head did not run, also if an older
+// commit of the head's branch did; and its numbers do not depend on what is listed.
+func TestNotRunAtHead(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	var runs []runtest.Run
+	add := func(benchmark, run, branch string, times float64) {
+		n := func(of float64) int { return int(of * (1 + 0.01*r.NormFloat64())) }
+		runs = append(runs, runtest.Run{Benchmark: benchmark, Key: run, Branch: branch, Commit: run + "c0ffee00000",
+			Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d", n(1500*times), n(1400), n(1600), n(1500))})
+	}
+	for i := range 8 {
+		for _, benchmark := range []string{"a", "b", "c"} {
+			add(benchmark, fmt.Sprintf("main-%d", i), "main", 1)
+		}
+	}
+	add("b", "pr-0", "pr", 1.45) // at the older commit
+	add("a", "pr-1", "pr", 1)
+	add("d", "pr-1", "pr", 1)
+	st := runtest.Store(t, runs...)
+	want := []report.Count{{Status: report.Unchanged, Says: "unchanged", Benchmarks: 1},
+		{Status: "not run at HEAD", Says: "not run at pr-1c0ffee", Benchmarks: 2}, {Status: "new", Says: "new", Benchmarks: 1}}
+	for _, changed := range []bool{false, true} {
+		doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, map[string]string{
+			"base": "main", "head": "pr", "changed": strconv.FormatBool(changed)}))
+		if err != nil || !slices.Equal(doc.Counts, want) {
+			t.Fatalf("changed %v: %+v, %v", changed, doc.Counts, err)
+		}
+		for i := range doc.Benchmarks {
+			if b := &doc.Benchmarks[i]; b.Benchmark.Benchmark.Name == "b" && b.Outcome.Says != "not run at pr-1c0ffee" {
+				t.Errorf("%+v", b.Outcome)
+			}
 		}
 	}
 }

@@ -265,6 +265,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	}
 	notes = append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...)
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	doc.Tally()
 	if r.Changed {
 		doc.OnlyChanged()
 	}

@@ -40,6 +40,7 @@ type Run struct {
 	Operations  float64 // 0: unknown
 	Branch      string
 	Process     string // of which the run is a snapshot
+	Key, Commit string // default: the number of the run, and none
 }
 
 // Store returns a store with runs 01, 02, … in that order.
@@ -71,8 +72,8 @@ func (r *Run) file(t testing.TB, n int) *store.File {
 			{Mode: profile.FrameJIT, Vector: calltree.AddVectors(rec.Self, minus)}}
 	}
 	key := fmt.Sprintf("%02d", n)
-	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Run: testrun.Run{Key: key, Branch: r.Branch},
-		Records: []*store.Record{rec}}
+	f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.Benchmark}, Records: []*store.Record{rec},
+		Run: testrun.Run{Key: cmp.Or(r.Key, key), Branch: r.Branch, Commit: r.Commit}}
 	if r.Process != "" {
 		f.Run.Attributes = map[string]string{"process": r.Process}
 	}

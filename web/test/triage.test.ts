@@ -3,7 +3,7 @@ import type { Change, ReportDocument } from '../src/core/answers';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
 import { look, unseen } from '../src/core/looked';
-import { quietRows, shownChanges } from '../src/ui/Triage';
+import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
 import { fitting } from '../src/ui/Table';
@@ -76,6 +76,10 @@ describe('a change of several benchmarks', () => {
   });
   it('leaves none of them among those without a change', () => {
     expect(quietRows(doc, undefined, ['']).map(r => r.b.benchmark)).toEqual(['b4']);
+  });
+  it('counts the others also where they are not listed', () => {
+    const counts = [{ status: 'unchanged', says: 'unchanged', benchmarks: 40 }, { status: 'not run at HEAD', says: 'not run at 16bc8ed', benchmarks: 7 }] as const;
+    expect(countsText(quietCounts({ ...doc, counts: [...counts] }))).toBe('37 unchanged, 7 not run at 16bc8ed');
   });
 });
 

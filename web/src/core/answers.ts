@@ -10,7 +10,7 @@ export interface Run {
   attributes?: Record<string, string>;
 }
 
-export type Status = 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run' | 'gone' | 'unknown';
+export type Status = 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run at HEAD' | 'gone' | 'unknown';
 
 export interface BenchmarkOverview {
   group: string;
@@ -36,6 +36,8 @@ export interface Outcome {
   status: Status;
   says: string;
   reason?: string;
+  /** The commit or run that has no run of the benchmark. */
+  notAt?: string;
   finding?: string;
   type?: string;
   certainty?: 'confirmed' | 'suspect';
@@ -262,6 +264,13 @@ export interface MetricMean {
   change: number;
 }
 
+/** A number of benchmarks; says is the status, and where they were not run. */
+export interface Count {
+  status: Status;
+  says: string;
+  benchmarks: number;
+}
+
 export interface ReportDocument {
   headline: string;
   parameters: { name: string; value: string }[];
@@ -270,8 +279,8 @@ export interface ReportDocument {
   changes: Change[];
   metrics: { rows: MetricRow[]; means: MetricMean[]; level: number };
   benchmarks: JudgedBenchmark[];
-  /** Benchmarks that were compared, did not change and are not listed. */
-  steady?: number;
+  /** All benchmarks by status, also those that are not listed. */
+  counts?: Count[];
 }
 
 export interface TaskInfo {

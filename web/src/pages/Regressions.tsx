@@ -41,7 +41,7 @@ export default function Regressions() {
       }
     >
       <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides />
-      {answer.value && answer.value.benchmarks.length === 0 && !answer.value.steady ? (
+      {answer.value && !answer.value.counts?.length ? (
         <div class="empty">
           <p>Nothing to compare yet.</p>
           <p>

@@ -2,7 +2,7 @@
 // finding; what did not change is one row that unfolds; the panel has the evidence.
 import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { BenchmarkOverview, Change, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
+import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { looks, unseen } from '../core/looked';
 import { benchmarkName, change, metric } from '../core/metric';
@@ -20,7 +20,7 @@ import { type Column, Table } from './Table';
 type Named = { group?: string; benchmark: string };
 type Row =
   | { is: 'change'; c: Change; b: JudgedBenchmark | undefined }
-  | { is: 'fold'; quiet: number; unknown: number }
+  | { is: 'fold'; counts: Count[] }
   | { is: 'quiet'; b: Named; o: Outcome; metric: BenchmarkOverview['metric'] | undefined; last: string | undefined; branch: string | undefined; service?: string | undefined };
 
 /** A benchmark of the list, or what a service pushes of one type. */
@@ -34,6 +34,8 @@ interface Props {
   doc: ReportDocument;
   /** All benchmarks, with their newest runs; a report has them itself. */
   benchmarks?: readonly Listed[] | undefined;
+  /** The same document with all benchmarks, of which the other one has those with a change. */
+  whole?: ReportDocument | undefined;
   /** The request behind the document, to ask for the evidence of one benchmark. */
   params?: URLSearchParams | undefined;
 }
@@ -84,9 +86,23 @@ export function shownChanges(doc: ReportDocument, params: URLSearchParams): Chan
   );
 }
 
+/** The benchmarks with a finding that is listed. */
+const changedIn = (doc: ReportDocument): Set<string> => new Set(doc.changes.filter(c => !past(c)).flatMap(c => [c, ...(c.also ?? [])].map(keyOf)));
+
+/** The numbers of benchmarks without a listed finding, whether or not these benchmarks are known. */
+export function quietCounts(doc: ReportDocument): Count[] {
+  const changed = changedIn(doc);
+  const of = new Map(doc.benchmarks.filter(b => changed.has(keyOf(b))).map(b => [keyOf(b), b.outcome.status]));
+  const less = [...of.values()];
+  return (doc.counts ?? []).map(c => ({ ...c, benchmarks: c.benchmarks - less.filter(s => s === c.status).length })).filter(c => c.benchmarks > 0);
+}
+
+/** "31 unchanged, 7 not run at 16bc8ed". */
+export const countsText = (counts: readonly Count[]): string => counts.map(c => `${count(c.benchmarks)} ${visible(c.says)}`).join(', ');
+
 /** The benchmarks without a finding, as the document and the list of all say it. */
 export function quietRows(doc: ReportDocument, all: readonly Listed[] | undefined, words: string[]): Extract<Row, { is: 'quiet' }>[] {
-  const changed = new Set(doc.changes.filter(c => !past(c)).flatMap(c => [c, ...(c.also ?? [])].map(keyOf)));
+  const changed = changedIn(doc);
   const judged = new Map(doc.benchmarks.map(b => [keyOf(b), b]));
   const list: { b: Named; of?: Listed }[] = all ? all.map(b => ({ b, of: b })) : [...new Map(doc.benchmarks.map(b => [keyOf(b), { b }])).values()];
   return list
@@ -98,7 +114,17 @@ export function quietRows(doc: ReportDocument, all: readonly Listed[] | undefine
     });
 }
 
-export function Triage({ doc, benchmarks, params }: Props) {
+/** The numbers of rows by status. */
+function tally(rows: readonly Extract<Row, { is: 'quiet' }>[]): Count[] {
+  const of = new Map<string, Count>();
+  for (const { o } of rows) {
+    const says = o.notAt ? o.says : o.status;
+    of.set(says, { status: o.status, says, benchmarks: (of.get(says)?.benchmarks ?? 0) + 1 });
+  }
+  return [...of.values()];
+}
+
+export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
   const address = place.value.params;
   const [sort, setSort] = useState({ id: 'since', descending: true });
   const [selected, select] = useState<string | null>(null);
@@ -113,13 +139,12 @@ export function Triage({ doc, benchmarks, params }: Props) {
     if (sort.descending) ranked.reverse();
     const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
     const only = ['slower', 'own', 'certainty', 'unseen'].some(n => address.has(n));
-    const quiet = only ? [] : quietRows(doc, benchmarks, words);
+    const quiet = only ? [] : quietRows(whole, benchmarks, words);
+    const counts = only ? [] : words.join('') ? tally(quiet) : quietCounts(doc);
     const list: Row[] = ranked.map(x => x.row);
-    const unlisted = only || benchmarks || words.join('') ? 0 : (doc.steady ?? 0);
-    if (quiet.length + unlisted > 0)
-      list.push({ is: 'fold', quiet: quiet.length + unlisted, unknown: quiet.filter(r => !['unchanged', 'machine', 'slower', 'faster'].includes(r.o.status)).length });
+    if (counts.length > 0) list.push({ is: 'fold', counts });
     return unfolded ? list.concat(quiet) : list;
-  }, [doc, benchmarks, sort, filters, unfolded]);
+  }, [doc, whole, benchmarks, sort, filters, unfolded]);
   const rowKey = (i: number): string => {
     const r = rows[i]!;
     return r.is === 'change' ? r.c.id : r.is === 'fold' ? 'fold' : keyOf(r.b);
@@ -186,11 +211,10 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         if (r.is === 'fold') // it reaches over the whole row
           return (
             <button type="button" class="plainbutton" aria-expanded={unfolded} onClick={e => (e.stopPropagation(), fold())}>
-              {`${unfolded ? '▾' : '▸'} ${counted(r.quiet - r.unknown, 'benchmark')} without a change`}
-              {r.unknown > 0 && `, ${count(r.unknown)} without a verdict`}
+              {`${unfolded ? '▾' : '▸'} ${counted(r.counts.reduce((n, c) => n + c.benchmarks, 0), i > 0 ? 'more benchmark' : 'benchmark')}: ${r.counts.length === 1 ? visible(r.counts[0]!.says) : countsText(r.counts)}`}
             </button>
           );
-        if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{r.o.status}</span>;
+        if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{r.o.notAt ? 'not run' : r.o.status}</span>;
         return (
           <span title={r.c.fails ? 'fails the check' : undefined}>
             {r.c.fails && '✕ '}
@@ -358,7 +382,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
     </label>
   );
   const all = doc.changes.length;
-  if (all === 0) return <p class="dim">{`${doc.headline.charAt(0).toUpperCase()}${doc.headline.slice(1)}.`}</p>;
+  if (all === 0) return <p class="dim">{`${doc.headline.charAt(0).toUpperCase()}${doc.headline.slice(1)}${doc.counts?.length ? `: ${countsText(doc.counts)}` : ''}.`}</p>;
   const shown = shownChanges(doc, params).length;
   const { before } = looks.value;
   const unlooked = doc.changes.filter(c => !past(c) && fresh(c)).length;
@@ -380,7 +404,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
         (unlooked > 0 || params.has('unseen')) &&
         box('unseen', `new since you last looked (${count(unlooked)})`, `first listed after ${instant(new Date(before.at).toISOString())} UTC`)}
       {doc.changes.some(past) && box('past', 'moved and past', 'also work that moved, and changes that the newest run no longer has')}
-      <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}</span>
+      <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}{doc.counts && ` · ${countsText(doc.counts)}`}</span>
     </div>
   );
 }

@@ -12,10 +12,13 @@ import { type Listed, Triage } from './Triage';
 /** The parameters of the address that the requests of the table have. */
 export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'last', 'since', 'until', 'run', 'base', 'head'];
 
+/** Without the evidence behind findings. */
+const light = { candidates: '0', 'max-depth': '0' };
+
 /** The findings of all value types that are judged, without the evidence behind them. */
 export function useChanges(scope: Scope, version = 0): Loading<ReportDocument> {
   const q = new URLSearchParams(scope.params);
-  for (const [name, value] of Object.entries({ candidates: '0', 'max-depth': '0', changed: 'true' })) q.set(name, value);
+  for (const [name, value] of Object.entries({ ...light, changed: 'true' })) q.set(name, value);
   return useLoad<ReportDocument>(JSON.stringify([String(scope.params), accepted.value, version]), options => {
     if (!scope.params) return new Promise(() => {});
     return source.value.get<ReportDocument>('report', q, options).then(doc => {
@@ -39,22 +42,24 @@ const listed = (o: Overview): Listed[] => [
 
 export function ChangesOf({ report, scope, version = 0 }: { report: Loading<ReportDocument>; scope: Scope; version?: number }) {
   const q = new URLSearchParams(scope.params);
-  const head = q.get('head');
-  for (const name of ['base', 'head']) q.delete(name);
-  if (head) q.set('branch', head);
-  if (head) q.set('quick', 'true'); // a comparison of two sides says itself what its benchmarks are
-  if (version) q.set('points', '30');
-  // Thousands of benchmarks are asked for when they are looked at: the report has their number.
+  const sides = q.has('base');
+  // Thousands of benchmarks are asked for when they are looked at: the report has their number. Of
+  // two sides only the comparison says what each benchmark is.
+  for (const [name, value] of Object.entries(sides ? light : version ? { points: '30' } : {})) q.set(name, value);
   const { params } = place.value;
   const wanted = scope.params && (params.get('quiet') === 'true' || params.has('q'));
-  const all = useLoad<Overview>(`${wanted && q} ${version}`, o => (wanted ? source.value.get<Overview>('overview', q, o) : new Promise(() => {})));
+  const all = useLoad<{ benchmarks?: Listed[]; whole?: ReportDocument }>(`${wanted && q} ${version}`, o => {
+    if (!wanted) return new Promise(() => {});
+    if (sides) return source.value.get<ReportDocument>('report', q, o).then(whole => ({ whole }));
+    return source.value.get<Overview>('overview', q, o).then(overview => ({ benchmarks: listed(overview) }));
+  });
   return (
     <div class="reserved">
       <Await of={report} what="changes">
         {doc => (
           <>
             <Notes doc={doc} />
-            <Triage doc={doc} benchmarks={all.value && listed(all.value)} params={scope.params} />
+            <Triage doc={doc} {...(sides === !!all.value?.whole && all.value)} params={scope.params} />
           </>
         )}
       </Await>

@@ -1,0 +1,53 @@
+// What the list of changes once said wrong, or could not be asked: a test by fault.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { missing, World } from './world';
+
+const pr = 'feedc0ffee00';
+
+describe.skipIf(missing)('changes', () => {
+  const world = new World();
+  let base = '';
+  beforeAll(async () => {
+    const entries: object[] = [];
+    const put = (group: string, benchmark: string, run: string, day: number, branch: string, commit: string, slow = 0) => {
+      const k = 100 * entries.length % 7;
+      const stacks = group === 'java'
+        ? `com/acme/Shop.main;com/acme/Shop.list;java/util/Arrays.sort ${600 + slow + k}\ncom/acme/Shop.main;com/acme/Cart.add ${900 - k}\ncom/acme/Shop.main;com/acme/Db.query ${1200 + k}\ncom/acme/Shop.main;com/acme/Mail.send ${800 - k}\n`
+        : `main.main;shop.Price ${600 + slow + k}\nmain.main;shop.Load ${900 - k}\nmain.main;shop.Save ${1200 + k}\nmain.main;shop.Send ${800 - k}\n`;
+      const type = group === 'java' ? 'wall' : 'cpu';
+      entries.push({ file: world.write(`${entries.length}.folded`, stacks), group, benchmark, run, branch, commit, type, date: `2026-10-${day}T00:00:00Z`, operations: 100 });
+    };
+    for (const [group, names] of [['go', ['load', 'price', 'same', 'save', 'send']], ['java', ['list', 'same']]] as const)
+      for (const name of names) {
+        for (let i = 0; i < 8; i++) put(group, name, `r${i}`, 10 + i, 'main', `${i}`.repeat(12), group === 'go' && name === 'save' && i > 5 ? 900 : 0);
+        put(group, name, 'pr-0', 20, 'pr', 'abad1dea0000', name === 'price' ? 1500 : 0); // an older commit of the pull request
+      }
+    put('go', 'load', 'pr-1', 21, 'pr', pr);
+    put('go', 'send', 'pr-1', 21, 'pr', pr, 900);
+    put('java', 'list', 'pr-1', 21, 'pr', pr);
+    world.dendro('import', '--store', 'c.duckdb', '--manifest', world.write('all.json', JSON.stringify(entries)));
+    base = (await world.serve('--store', 'c.duckdb')).http;
+  });
+  afterAll(() => world.close());
+
+  test('a pull request calls no benchmark unchanged that its head did not run, folded or not', async () => {
+    const w = await world.page();
+    await w.open(`${base}/?branch=pr`);
+    const fold = w.page.locator('.triage').getByRole('button', { name: /benchmarks?: / });
+    await fold.waitFor();
+    const folded = await fold.innerText();
+    expect(folded).toContain('6 more benchmarks: 2 unchanged, 4 not run at feedc0ffee');
+    expect(await w.page.locator('.triage .tr', { hasText: 'go/send' }).innerText()).toMatch(/slower/);
+    await fold.click();
+    const rows = w.page.locator('.triage .tr');
+    await rows.filter({ hasText: 'go/price' }).waitFor();
+    expect((await fold.innerText()).slice(1)).toBe(folded.slice(1));
+    expect(await rows.filter({ hasText: 'go/price' }).innerText()).toMatch(/not run[^]*not run at feedc0ffee/);
+    expect(await rows.filter({ hasText: 'java/list' }).innerText()).toMatch(/unchanged: would have seen/);
+    expect(await rows.filter({ hasText: /^not run/ }).count()).toBe(4);
+    expect(await rows.filter({ hasText: /^unchanged/ }).count()).toBe(2);
+    expect(w.faults).toEqual([]);
+    expect(await w.barriers()).toEqual([]);
+    await w.close();
+  });
+});
