@@ -50,4 +50,32 @@ describe.skipIf(missing)('changes', () => {
     expect(await w.barriers()).toEqual([]);
     await w.close();
   });
+
+  test('the evidence of a change has an address, which survives Back and reload', async () => {
+    const w = await world.page();
+    await w.open(base);
+    const row = w.page.locator('.triage .tr', { hasText: 'go/save' });
+    await row.locator('[role=gridcell]').first().click();
+    await w.page.waitForURL(/[?&]change=[^&]+/);
+    const address = w.page.url();
+    const panel = w.page.locator('.panel', { hasText: 'shop.Price' });
+    await panel.waitFor();
+    await panel.getByRole('link', { name: 'See what grew in the diff' }).click();
+    await w.page.waitForURL(/\/diff\?/);
+    await w.page.goBack();
+    await w.page.waitForURL(address);
+    await panel.waitFor();
+    await w.page.reload();
+    await panel.waitFor();
+    await w.page.goBack(); // to the list without it
+    await panel.waitFor({ state: 'detached' });
+    expect(new URL(w.page.url()).search).toBe('');
+    await w.open(`${address}&certainty=accepted`); // a filter of the list does not hide what a link names
+    await panel.waitFor();
+    await w.open(`${base}/?change=none`);
+    await w.page.getByText('No open change has the id none').waitFor();
+    expect(w.faults).toEqual([]);
+    expect(await w.barriers()).toEqual([]);
+    await w.close();
+  });
 });

@@ -70,7 +70,7 @@ export default function Home() {
                 <section class="findings">
                   <div class="head">
                     <h2>What changed</h2>
-                    <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides />
+                    <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides also={{ change: null }} />
                   </div>
                   <Changes scope={scope} version={version} />
                 </section>

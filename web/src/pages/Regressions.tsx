@@ -40,7 +40,7 @@ export default function Regressions() {
         </>
       }
     >
-      <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides />
+      <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides also={{ change: null }} />
       {answer.value && !answer.value.counts?.length ? (
         <div class="empty">
           <p>Nothing to compare yet.</p>

@@ -127,7 +127,9 @@ function tally(rows: readonly Extract<Row, { is: 'quiet' }>[]): Count[] {
 export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
   const address = place.value.params;
   const [sort, setSort] = useState({ id: 'since', descending: true });
-  const [selected, select] = useState<string | null>(null);
+  // Evidence has an address: opening it is a step of the history, moving to the next row is none.
+  const selected = address.get('change');
+  const select = (key: string | null) => update({ change: key }, selected === null);
   const unfolded = address.get('quiet') === 'true';
   const filters = ['q', 'slower', 'own', 'certainty', 'past', 'unseen'].map(n => address.get(n)).join('\n');
   const rows = useMemo(() => {
@@ -165,11 +167,13 @@ export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
     else if (r.is === 'quiet') goTo(quietPage(r));
     else goTo(diffLink(r.c) ?? pageOf(r.c));
   };
-  const row = rows[at];
+  const linked = doc.changes.find(c => c.id === selected || (c.also ?? []).some(x => x.id === selected)); // also one that the filters leave out
+  const row = rows[at] ?? (linked && ({ is: 'change', c: linked, b: doc.benchmarks.find(b => keyOf(b) === keyOf(linked) && b.type === linked.type) } as const));
   const host = usePrint(doc);
   return (
     <section class="triage" aria-label="What changed">
       <Filters doc={doc} />
+      {selected?.startsWith('[') === false && !row && <p role="status">{`No open change has the id ${visible(selected)}: it has ended, or it is of another branch or time.`}</p>}
       <div class={`split ${row ? 'open' : ''}`}>
         <Table
           fitted
@@ -188,7 +192,7 @@ export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
           }}
           empty="No finding fits the filters."
         />
-        {row && row.is !== 'fold' && <Panel key={rowKey(at)} row={row} doc={doc} params={params} close={() => select(null)} />}
+        {row && row.is !== 'fold' && <Panel key={selected} row={row} doc={doc} params={params} close={() => select(null)} />}
       </div>
       <div class="print" ref={host} />
     </section>
