@@ -78,4 +78,23 @@ describe.skipIf(missing)('changes', () => {
     expect(await w.barriers()).toEqual([]);
     await w.close();
   });
+
+  test('the rows of the choice before are dimmed until the new ones come', async () => {
+    const w = await world.page();
+    await w.open(base);
+    await w.page.locator('.triage .tr', { hasText: 'go/save' }).waitFor();
+    let release = () => {};
+    const held = new Promise<void>(done => (release = done));
+    await w.page.route(/\/api\/v1\/report\?/, async route => (await held, route.continue()));
+    await w.page.getByLabel('Group').selectOption('java');
+    await w.page.getByText('comparing 2 of 7 benchmarks').waitFor();
+    const strength = () => w.page.locator('.triage').evaluate(e => Number(getComputedStyle(e).opacity));
+    expect(await strength()).toBeLessThan(0.6);
+    release();
+    await w.page.locator('.comparing').waitFor({ state: 'detached' });
+    expect(await strength()).toBe(1);
+    expect(await w.page.locator('.triage .tr', { hasText: 'go/save' }).count()).toBe(0);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
 });

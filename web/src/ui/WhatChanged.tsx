@@ -1,10 +1,11 @@
 // Loads what changed in the store, for the table that Home and Regressions show.
 import type { Overview, ReportDocument } from '../core/answers';
+import { count } from '../core/format';
 import { look, looks } from '../core/looked';
 import { source } from '../core/source';
 import { place } from '../core/url';
 import { accepted } from './Acknowledge';
-import { Await, type Loading, useLoad } from './Load';
+import { Await, type Loading, useAnswer, useLoad } from './Load';
 import type { Scope } from './Pickers';
 import { Notes } from './ReportParts';
 import { type Listed, Triage } from './Triage';
@@ -14,6 +15,9 @@ export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'la
 
 /** Without the evidence behind findings. */
 const light = { candidates: '0', 'max-depth': '0' };
+
+/** An overview for the number of its benchmarks. */
+const number = { quick: 'true', rows: '1' };
 
 /** The findings of all value types that are judged, without the evidence behind them. */
 export function useChanges(scope: Scope, version = 0): Loading<ReportDocument> {
@@ -46,6 +50,7 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
   // Thousands of benchmarks are asked for when they are looked at: the report has their number. Of
   // two sides only the comparison says what each benchmark is.
   for (const [name, value] of Object.entries(sides ? light : version ? { points: '30' } : {})) q.set(name, value);
+  const stale = report.busy && report.value !== undefined; // what is shown is of the choice before
   const { params } = place.value;
   const wanted = scope.params && (params.get('quiet') === 'true' || params.has('q'));
   const all = useLoad<{ benchmarks?: Listed[]; whole?: ReportDocument }>(`${wanted && q} ${version}`, o => {
@@ -54,7 +59,8 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
     return source.value.get<Overview>('overview', q, o).then(overview => ({ benchmarks: listed(overview) }));
   });
   return (
-    <div class="reserved">
+    <div class={`reserved ${stale ? 'stale' : ''}`} aria-busy={stale}>
+      {stale && <Comparing scope={scope} />}
       <Await of={report} what="changes">
         {doc => (
           <>
@@ -65,4 +71,17 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
       </Await>
     </div>
   );
+}
+
+/** Says what is on its way: "comparing 120 of 298 benchmarks". */
+function Comparing({ scope }: { scope: Scope }) {
+  const q = new URLSearchParams(scope.params);
+  const branch = q.get('head');
+  for (const name of ['base', 'head']) q.delete(name);
+  if (branch) q.set('branch', branch);
+  for (const [name, value] of Object.entries(number)) q.set(name, value);
+  const chosen = useAnswer<Overview>('overview', q);
+  const all = useAnswer<Overview>('overview', number);
+  const of = (o: Overview | undefined) => (o ? count(o.benchmarks.length + (o.omitted?.rows ?? 0)) : '…');
+  return <p class="comparing" role="status">{`comparing ${of(chosen.value)} of ${of(all.value)} benchmarks`}</p>;
 }
