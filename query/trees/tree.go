@@ -62,9 +62,11 @@ type Head struct {
 	RootTotal document.Number `json:"rootTotal"` // 100 % of all shares
 	// Interval is the time that one sample stands for, in nanoseconds; 0 for values that are no
 	// counts, or if it is unknown.
-	Interval int64         `json:"interval,omitempty"`
-	Notes    []string      `json:"notes"`
-	Omitted  query.Omitted `json:"omitted"`
+	Interval int64 `json:"interval,omitempty"`
+	// Types are the value types to choose from, of files that have several; of a store the runs list them.
+	Types   []string      `json:"types,omitempty"`
+	Notes   []string      `json:"notes"`
+	Omitted query.Omitted `json:"omitted"`
 }
 
 // TreeResult is a tree, depth first.
@@ -365,7 +367,21 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 func (s *scope) head(root int64, omitted query.Omitted) Head {
 	t := s.tree.Type
 	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Interval: intervalOf(t),
-		Notes: s.notes, Omitted: omitted}
+		Types: s.typesOfFiles(), Notes: s.notes, Omitted: omitted}
+}
+
+// typesOfFiles returns the value types of the files; nil: there is one, or the inputs are of a store.
+func (s *scope) typesOfFiles() (types []string) {
+	for _, in := range s.r.Inputs {
+		for t := range in.profile.Tables {
+			types = append(types, in.profile.Tables[t].Type.Name)
+		}
+	}
+	slices.Sort(types)
+	if types = slices.Compact(types); len(types) < 2 {
+		return nil
+	}
+	return types
 }
 
 // intervalOf returns the time that one sample of a type stands for, in nanoseconds; 0 if it is

@@ -17,7 +17,7 @@ const views: Record<string, string> = { functions: 'functions', flame: 'flame' }
 
 /** A request about files that are kept: what to send, and where to. */
 export interface FileRequest {
-  path: 'view' | 'view/diff';
+  path: 'view' | 'view/lines' | 'view/diff';
   params: URLSearchParams;
   /** The file, or those of the sides in a form; undefined: one is no longer here. */
   body: Blob | FormData | undefined;
@@ -34,7 +34,7 @@ export function requestOf(path: string, params: URLSearchParams): FileRequest | 
     p.delete('file');
     const view = views[path];
     if (view && !p.has('view')) p.set('view', view);
-    return { path: 'view', params: p, body: keptFile(name), names: [name] };
+    return { path: path === 'lines' ? 'view/lines' : 'view', params: p, body: keptFile(name), names: [name] };
   }
   const form = new FormData();
   const names: string[] = [];

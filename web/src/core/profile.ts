@@ -23,6 +23,8 @@ export const readFunctions = (list: readonly WireFunction[]): Func[] =>
 export interface Wire {
   profiles: number | { base: number; head: number };
   type: string;
+  /** Those that a file has, if there are several. */
+  types?: string[];
   unit: string;
   by?: string;
   notes?: string[];

@@ -2,7 +2,7 @@
 import { everyBranch } from './scope';
 import { parseTransform } from './transforms';
 
-const ofView = new Set(['view', 'list', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform', 'against-range']);
+const ofView = new Set(['view', 'tab', 'list', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform', 'against-range']);
 
 /** The number of transforms, from the first, that the server has to apply. */
 export function serverTransforms(params: URLSearchParams): number {
@@ -27,6 +27,16 @@ export function selectionParams(params: URLSearchParams, side?: 'base' | 'head')
   for (const name of names) {
     const own = side ? params.getAll(`${side}-${name}`) : [];
     for (const value of own.length > 0 ? own : params.getAll(name)) if (!isEvery(name, value)) q.append(name, value);
+  }
+  return q;
+}
+
+/** The parameters of the lines of what a view shows: those of a profile, or of the head of a diff. */
+export function linesParams(params: URLSearchParams, diff: boolean): URLSearchParams {
+  const q = selectionParams(params, diff ? 'head' : undefined);
+  for (const name of ['type', 'range', 'search', 'thread', 'state', 'label', 'no-label']) {
+    const head = diff ? params.getAll(`head-${name}`) : [];
+    for (const value of head.length > 0 ? head : params.getAll(name)) q.append(name, value);
   }
   return q;
 }

@@ -195,7 +195,8 @@ function problemOf(response: Response, text: string): Problem {
   return new Problem(`The server answered ${response.status}`, text.slice(0, 300) || response.statusText, response.status);
 }
 
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Waits, until the signal ends it. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);
     signal?.addEventListener('abort', () => {

@@ -84,7 +84,7 @@ function Selected({ params }: { params: URLSearchParams }) {
 
 function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined }) {
   const tree = useMemo(() => decode(wire), [wire]);
-  const types = [...new Set(runs.flatMap(r => r.types ?? []))].sort();
+  const types = wire.types ?? [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
   const notes = notesOf(wire.notes);
   const timed = !!activity && activity.rows.length > 0 && activity.to > activity.from;

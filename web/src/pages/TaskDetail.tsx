@@ -17,6 +17,7 @@ import { type Column, Table } from '../ui/Table';
 import { showTip } from '../ui/Tip';
 import { State } from './Tasks';
 import '../pages.css';
+import './tasks.css';
 
 export default function TaskDetail() {
   const id = place.value.params.get('task') ?? 'last';

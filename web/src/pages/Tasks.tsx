@@ -10,6 +10,7 @@ import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
 import '../pages.css';
+import './tasks.css';
 
 export default function Tasks() {
   const service = place.value.params.get('service') ?? '';

@@ -2,7 +2,8 @@
 // were kept.
 import { amount, counted, visible } from '../core/format';
 import { signal } from '@preact/signals';
-import { Await, useAnswer } from './Load';
+import { type Params, pause, queryOf, source } from '../core/source';
+import { Await, useLoad } from './Load';
 
 interface FunctionLines {
   function: string;
@@ -24,8 +25,15 @@ interface LinesAnswer {
 /** The name of a function as the pattern that only it matches. */
 export const exactly = (name: string): string => name.replace(/[\\;]/g, '\\$&');
 
-export function Source({ name, at }: { name: string; at: Record<string, string | number | readonly string[]> }) {
-  const answer = useAnswer<LinesAnswer>('lines', { ...at, function: exactly(name), rows: 3 });
+export function Source({ name, at }: { name: string; at: Params }) {
+  const asked = queryOf(at);
+  asked.set('function', exactly(name));
+  asked.set('rows', '3');
+  // Whoever walks through a graph does not ask for the lines of every function on the way.
+  const answer = useLoad<LinesAnswer>(`lines?${asked}`, async options => {
+    await pause(150, options.signal);
+    return source.value.get<LinesAnswer>('lines', asked, options);
+  });
   return (
     <Await of={answer} what="the lines">
       {a => a.rows.map(f => <Listing key={`${f.file} ${f.module}`} f={f} unit={a.unit} />)}

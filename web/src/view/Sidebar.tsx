@@ -4,11 +4,14 @@ import { useMemo } from 'preact/hooks';
 import { amount, counted, percent, signed, visible } from '../core/format';
 import { callers, type Nodes, path, Upright } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
+import { isPushed } from '../core/pushed';
+import { linesParams } from '../core/request';
 import { carried } from '../core/scope';
 import { source } from '../core/source';
 import { none } from '../core/table';
 import { callees } from '../core/transforms';
-import { href } from '../core/url';
+import { href, place, update } from '../core/url';
+import { Source } from '../ui/Source';
 import { Name, Numbers, placeOf, tone, verdict } from './describe';
 
 interface Props {
@@ -22,6 +25,20 @@ interface Props {
   onClose: () => void;
   actions: { label: string; key: string; run: () => void; title: string }[];
 }
+
+/** The page of a function over time, of the runs or the service that is shown; empty: a file has one time only. */
+export function historyOf(name: string): string {
+  const { params } = place.value;
+  if (source.value.offline || ['file', 'base-file', 'head-file'].some(n => params.has(n))) return '';
+  if (isPushed(params)) return params.has('service') ? href('services', { service: params.get('service'), type: params.get('type'), function: name }) : '';
+  return href('function', { ...carried(), function: name });
+}
+
+/** The tabs of the details, as the address has them. */
+const tabs = [
+  [null, 'Callers, callees'],
+  ['source', 'Source'],
+] as const;
 
 export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }: Props) {
   const f = t.table.functions[fn];
@@ -67,8 +84,11 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       </section>
     );
   const state = t.isDiff && row ? verdict(t, row.total[0]!, row.total[1]!, row.outside) : '';
+  const { params } = place.value;
+  const tab = source.value.offline ? null : params.get('tab');
+  const history = historyOf(f.name);
   return (
-    <aside aria-label="Selection" class="sidebar">
+    <aside aria-label="Selection" class={`sidebar${tab ? ' of-lines' : ''}`}>
       <button type="button" class="close" aria-label="Close details" title="close (s)" onClick={onClose}>
         ×
       </button>
@@ -79,6 +99,18 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       {f.kind && <p class="dim">{[f.kind, f.language].filter(Boolean).join(' · ')}</p>}
       {f.baseName && <p>renamed: it was {visible(f.baseName)} in the base</p>}
       {state && <p class={state === 'within noise' ? 'dim' : state === 'slower' || state === 'new' ? 'more' : 'less'}>{state}</p>}
+      {!source.value.offline && (
+        <nav class="tabs" aria-label="Details">
+          {tabs.map(([name, label]) => (
+            <button key={label} type="button" aria-pressed={tab === name} onClick={() => update({ tab: name })}>
+              {label}
+            </button>
+          ))}
+        </nav>
+      )}
+      {tab === 'source' && <Lines name={f.name} diff={t.isDiff} />}
+      {tab === 'source' ? null : (
+      <>
       {row && (
         <section>
           <h3>Function</h3>
@@ -116,9 +148,9 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       )}
       {list(t.isDiff ? 'Callers, by change' : 'Callers', around.callers)}
       {list(t.isDiff ? 'Callees, by change' : 'Callees', around.callees)}
-      {!source.value.offline && (
+      {history && (
         <p>
-          <a href={href('function', { ...carried(), function: f.name })}>History of this function</a>
+          <a href={history}>History of this function</a>
         </p>
       )}
       <section class="acts">
@@ -128,8 +160,17 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
           </button>
         ))}
       </section>
+      </>
+      )}
     </aside>
   );
+}
+
+/** The lines of the selected function; of a diff those of the head. */
+function Lines({ name, diff }: { name: string; diff: boolean }) {
+  const { params } = place.value;
+  if (isPushed(params)) return <p class="dim">What a service pushes is stored as sums of functions, without their lines. A profile that is dropped on the page has them.</p>;
+  return <Source name={name} at={linesParams(params, diff)} />;
 }
 
 /** The self values below a node by category, of the head side. */

@@ -11,8 +11,7 @@ import { source } from '../core/source';
 import { none } from '../core/table';
 import { threadsOf } from '../core/threads';
 import { callees, everyFunction, formatPath, parseTransform, transform } from '../core/transforms';
-import { carried } from '../core/scope';
-import { href, link, place, update } from '../core/url';
+import { link, place, update } from '../core/url';
 import { type Colouring, functionBucket } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
 import { type Group, type Item, Popup } from '../ui/Menu';
@@ -22,7 +21,7 @@ import { labelFilters } from './activity';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph, large } from './Graph';
-import { Sidebar } from './Sidebar';
+import { historyOf, Sidebar } from './Sidebar';
 import { Legend, Shown } from './Legend';
 import { Toolbar } from './Toolbar';
 import { TreeTable } from './TreeTable';
@@ -127,6 +126,10 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       () => say(`Copied the ${what}`),
       () => say(`The browser does not let pages copy the ${what}`),
     );
+  const showSource = () => {
+    details.value = true;
+    update({ tab: 'source' });
+  };
   const [menu, setMenu] = useState<{ x: number; y: number } | null>(null);
   const openMenu = (x: number, y: number) => {
     showTip(0, 0, null); // it would cover the menu
@@ -197,6 +200,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     { keys: '0', help: 'show everything', run: () => update({ zoom: null, transform: null, q: null, kind: null }, true) },
     ...views.map((v, i) => ({ keys: String(i + 1), help: titles[v], run: () => show(v) })),
     { keys: 'i', help: 'bottom-up and back', run: () => show(view === 'inverted' ? 'tree' : 'inverted') },
+    ...(source.value.offline ? [] : [{ keys: 'l', help: 'lines of the selected function', run: showSource }]),
     { keys: 's', help: 'details of the selection', run: () => (details.value = !details.value) },
     ...transforms.map(x => ({ keys: x.key, help: x.help, run: x.run })),
     { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
@@ -497,8 +501,8 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
             ...(source.value.offline
               ? []
               : [
-                  { label: 'History of this function', title: 'its share and cost over all runs', href: href('function', { ...carried(), function: functions[fn]!.name }) },
-                  { label: 'Show source', title: 'its lines with self and total beside their text', href: href('function', { ...carried(), function: functions[fn]!.name, type: place.value.params.get('type'), lines: true }) },
+                  ...(historyOf(functions[fn]!.name) ? [{ label: 'History of this function', title: 'its share and cost over time', href: historyOf(functions[fn]!.name) }] : []),
+                  { label: 'Show source', hint: 'l', title: 'its lines with self and total beside their text', run: showSource },
                 ]),
           ]}
         />

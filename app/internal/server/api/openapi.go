@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
 )
 
 // openAPI describes the addresses that are not in the list of endpoints.
@@ -64,6 +65,8 @@ func (a *api) description() ([]byte, error) {
 	binary := map[string]any{"type": "string", "format": "binary"}
 	describe("POST", "/api/v1/view", uploaded(schemas, "view", "A view of the file in the body, which is not stored.", new(viewRequest),
 		endpoint.Trees, "application/octet-stream", binary))
+	describe("POST", "/api/v1/view/lines", uploaded(schemas, "viewLines", "The lines of functions of the file in the body, which is not stored.", new(viewLinesRequest),
+		[]any{new(trees.LinesResult)}, "application/octet-stream", binary))
 	describe("POST", "/api/v1/view/diff", uploaded(schemas, "viewDiff", "The diff of the files base and head of a form, which are not stored; a side without a file is of the store: the selection, narrowed by the parameters of that side.", new(viewDiffRequest), endpoint.Diffs,
 		"multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "head": binary}}))
 	profiles := map[string]any{transfer.ContentType: map[string]any{"schema": binary}}

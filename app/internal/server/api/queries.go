@@ -32,6 +32,7 @@ func (a *api) queries() []server.Route {
 	}
 	return append(routes,
 		server.Route{Pattern: "POST /api/v1/view", Needs: server.Reading, Handler: handler(a.viewUpload), Upload: true, View: true},
+		server.Route{Pattern: "POST /api/v1/view/lines", Needs: server.Reading, Handler: handler(a.viewLines), Upload: true, View: true},
 		server.Route{Pattern: "POST /api/v1/view/diff", Needs: server.Reading, Handler: handler(a.viewDiff), Upload: true, View: true})
 }
 

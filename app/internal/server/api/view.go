@@ -53,6 +53,35 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	return respondFile(w, file)
 }
 
+// viewLinesRequest is a query.LinesRequest of an uploaded file.
+type viewLinesRequest struct {
+	trees.LinesRequest
+	Name string `param:"name" default:"upload" help:"name of the file, in messages" group:"Selection"`
+}
+
+// viewLines answers a LinesRequest of the file or archive in the body, and stores nothing.
+func (a *api) viewLines(w http.ResponseWriter, r *http.Request) error {
+	var request viewLinesRequest
+	var f endpoint.RowsForm
+	err := readAddress(r, &request, &f)
+	if err != nil {
+		return err
+	}
+	if request.Inputs, err = a.inputs(r.Context(), request.Name, r.Body, trees.NamesToCompare); err != nil {
+		return err
+	}
+	result, err := trees.Lines(r.Context(), nil, &request.LinesRequest)
+	if err != nil {
+		return err
+	}
+	if code := a.code(r.Context()); code != nil {
+		if err := code.AddSource(r.Context(), result); err != nil {
+			return err
+		}
+	}
+	return respond(w, &f, "lines", result)
+}
+
 // stackBytes is the memory of a stack of a view while the answer is made: of its function, of
 // its place in the tables and trees, and of its row.
 const stackBytes = 768

@@ -8,7 +8,24 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	pprof "github.com/google/pprof/profile"
 )
+
+// twoTypes returns a profile of two value types with lines, as Go writes it.
+func twoTypes() []byte {
+	fn := &pprof.Function{ID: 1, Name: "slow", Filename: "slow.go"}
+	fast := &pprof.Function{ID: 2, Name: "fast", Filename: "slow.go"}
+	at := []*pprof.Location{{ID: 1, Line: []pprof.Line{{Function: fn, Line: 7}}}, {ID: 2, Line: []pprof.Line{{Function: fast, Line: 3}}}}
+	p := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		Sample:   []*pprof.Sample{{Location: at[:1], Value: []int64{9, 90}}, {Location: at[1:], Value: []int64{1, 10}}},
+		Location: at, Function: []*pprof.Function{fn, fast}, DefaultSampleType: "cpu"}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
 
 func TestView(t *testing.T) {
 	l := newLab(t)
@@ -31,6 +48,11 @@ func TestView(t *testing.T) {
 		{"/api/v1/view?name=x.zip", archive, 200, `"profiles":2,"type":"cpu-samples","unit":"count","rootTotal":8,`},
 		{"/api/v1/view?name=x.folded&format=html", []byte(folded), 200, `id="dendro-data">`},
 		{"/api/v1/view?name=x.folded&format=folded&transform=drop-function:a", []byte(folded), 200, "main;b 1\n"},
+		{"/api/v1/view/lines?name=x.pb.gz&function=slow", twoTypes(), 200, `"type":"cpu","unit":"nanoseconds","rootTotal":100,"types":["cpu","cpu-samples"],"notes":[],"omitted":{"rows":0},"rows":[{"function":"slow","file":"slow.go","module":"","total":90,"self":90,"lines":[{"line":7,"total":90,"self":90}]}]}`},
+		{"/api/v1/view/lines?name=x.pb.gz&function=slow&type=cpu-samples", twoTypes(), 200, `"lines":[{"line":7,"total":9,"self":9}]`},
+		{"/api/v1/view/lines?function=nosuch", twoTypes(), 404, "nosuch"},
+		{"/api/v1/view/lines", twoTypes(), 400, "function is missing"},
+		{"/api/v1/view?form=compact", twoTypes(), 200, `"types":["cpu","cpu-samples"]`},
 		{"/api/v1/view?format=nonsense", []byte(folded), 400, `nonsense`},
 		{"/api/v1/view?nonsense=1", []byte(folded), 400, `no parameter`},
 		{"/api/v1/view?transform=nonsense", []byte(folded), 400, `transform`},
