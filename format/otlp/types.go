@@ -52,6 +52,7 @@ var typeNames = map[[2]string]string{
 
 	// async-profiler names them by its engines.
 	{"perf_events", "count"}: profile.CPUSamples, {"ctimer", "count"}: profile.CPUSamples, {"itimer", "count"}: profile.CPUSamples,
+	{"perf_events", "nanoseconds"}: profile.CPU, {"ctimer", "nanoseconds"}: profile.CPU, {"itimer", "nanoseconds"}: profile.CPU,
 	{"object_sampler", "count"}: profile.AllocSamples, {"object_sampler", "bytes"}: profile.Alloc,
 }
 

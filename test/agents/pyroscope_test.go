@@ -242,10 +242,9 @@ func TestPyroscopeJavaOTLP(t *testing.T) {
 	needSDK(t)
 	w := &witness{read: otlpSums}
 	s := watch(t, t.TempDir(), w, 1, 6, java(t, "/services/pushed.java.otlp", "OTLP"))
-	const itimer = "itimer:itimer:nanoseconds:itimer:nanoseconds"
-	k := sdk{service: "pushed.java.otlp", hot: "Pushed.computeTax", types: map[string]string{"cpu": itimer}}
+	k := sdk{service: "pushed.java.otlp", hot: "Pushed.computeTax", types: map[string]string{"cpu": cpuType}}
 	k.stored(t, s, w)
-	k.first(t, s, itimer)
+	k.first(t, s, cpuType)
 }
 
 // java returns a start of the program in Java, with the path of the server's address at which it

@@ -48,13 +48,14 @@ func identity(attributes []profile.Label, name string) (service string, byDefaul
 }
 
 // types returns the functions that name the tables of a profile, and by what their values
-// are multiplied. Samples of CPU time become time, as Pyroscope has it; other types are named
-// by what their period counts.
+// are multiplied. CPU time has one name, whatever measured it (the timers of async-profiler are
+// types of their own), so that a program has it in every mode of its agent; samples of CPU time
+// become time. Other types are named by what their period counts, as Pyroscope does.
 func types(p *profile.Profile) (typeOf func(int) (continuous.Type, bool), scale func(int) int64) {
 	typeOf = func(i int) (continuous.Type, bool) {
 		t := &p.Tables[i].Type
 		switch {
-		case sampledCPU(t):
+		case t.Name == profile.CPU && t.Unit == "nanoseconds", sampledCPU(t):
 			return receiver.Type("process_cpu", "cpu", "nanoseconds", "cpu", "nanoseconds"), true
 		case t.Original == "off_cpu" && t.PeriodName == "":
 			return receiver.Type("off_cpu", t.Original, t.Unit, "", ""), true

@@ -130,7 +130,7 @@ process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="sampled",host.name="h"
 off_cpu:off_cpu:nanoseconds::{service_name="unknown_service:java"} 3 facts, 2026-11-25 16:04:55 for 5s: 7`)
 }
 
-// TestJava: the Java agent names nothing; the address does.
+// TestJava: the Java agent names nothing; the address does. The timer of its profiler is CPU time.
 func TestJava(t *testing.T) {
 	w := newWorld(t, intake.Options{})
 	body, err := os.ReadFile("testdata/java-001.body")
@@ -144,7 +144,7 @@ func TestJava(t *testing.T) {
 		}
 	}
 	got := w.stored()
-	for _, want := range []string{`itimer:itimer:nanoseconds:itimer:nanoseconds{service_name="shop"`, `itimer:itimer:nanoseconds:itimer:nanoseconds{service_name="unknown_service"`} {
+	for _, want := range []string{`process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"`, `process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="unknown_service"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in\n%s", want, got)
 		}
