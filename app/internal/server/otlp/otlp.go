@@ -25,6 +25,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/dendroprof/dendro/app/internal/server"
@@ -69,6 +70,9 @@ func (o *OTLP) Part() server.Part {
 
 func (o *OTLP) register(r grpc.ServiceRegistrar) {
 	handle := func(ctx context.Context, request []byte) ([]byte, error) {
+		if err := o.known(metadata.ValueFromIncomingContext(ctx, versionHeader)); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
 		rejected, err := o.export(ctx, request, o.opts.Service)
 		return protobuf.Encode(rejected.answer()), err
 	}
@@ -81,6 +85,24 @@ const (
 	protoType = "application/x-protobuf"
 	jsonType  = "application/json"
 )
+
+// versionHeader says of which version of the signal a request is: of 1 without it. A message of
+// another version may be read as one of this version with other values.
+const versionHeader = "otlp-profiles-development-version"
+
+// version is the version that package format/otlp reads.
+const version = "1"
+
+// known refuses a request with other values of versionHeader.
+func (o *OTLP) known(values []string) error {
+	if len(values) == 0 || len(values) == 1 && values[0] == version {
+		return nil
+	}
+	err := fmt.Errorf("%s is %.60q; version %s of the signal is read: update Dendro, or use an exporter of that version",
+		versionHeader, values, version)
+	o.in.Refuse(err)
+	return err
+}
 
 // The answers: an ExportProfilesServiceResponse, and a google.rpc.Status.
 type (
@@ -108,6 +130,10 @@ func (o *OTLP) post(w http.ResponseWriter, r *http.Request) {
 	if k := kind(r); k != protoType && k != jsonType {
 		writeStatus(w, r, http.StatusUnsupportedMediaType, codes.InvalidArgument,
 			fmt.Sprintf("Content-Type is %.60q; %s and %s are known", r.Header.Get("Content-Type"), protoType, jsonType))
+		return
+	}
+	if err := o.known(r.Header.Values(versionHeader)); err != nil {
+		writeStatus(w, r, http.StatusBadRequest, codes.InvalidArgument, err.Error())
 		return
 	}
 	body, err := io.ReadAll(r.Body)

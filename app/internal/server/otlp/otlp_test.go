@@ -154,6 +154,50 @@ func TestJava(t *testing.T) {
 	}
 }
 
+// TestVersion: a request of another version of the signal is refused before it is read, with
+// words in its encoding; one that says nothing is of version 1.
+func TestVersion(t *testing.T) {
+	w := newWorld(t, intake.Options{})
+	body := request(resource("service.name=cart", sampled, at, `{"stackIndex":1,"values":["2"]}`))
+	for _, test := range []struct {
+		version string
+		code    int
+	}{{"1", 200}, {"2", 400}, {"01", 400}, {"1,1", 400}, {"", 400}} {
+		out := w.post("/v1development/profiles", "application/json", body, "OTLP-Profiles-Development-Version", test.version)
+		if out.Code != test.code || out.Code == 400 && !strings.Contains(out.Body.String(), "version 1 of the signal is read") {
+			t.Errorf("%q: %d %s", test.version, out.Code, out.Body)
+		}
+	}
+	if n := w.in.Metrics().Refused["invalid"]; n != 4 {
+		t.Errorf("%d are counted as refused", n)
+	}
+	out := w.post("/v1development/profiles", "application/x-protobuf", []byte{0xff}, "OTLP-Profiles-Development-Version", "2")
+	if out.Code != 400 || !strings.Contains(out.Body.String(), "version 1 of the signal is read") {
+		t.Errorf("%d %q", out.Code, out.Body)
+	}
+}
+
+// TestDrafts: what an exporter of an older draft sends is stored with its values, or refused with
+// words that name the draft; it is never acknowledged and lost.
+func TestDrafts(t *testing.T) {
+	w := newWorld(t, intake.Options{})
+	body, err := os.ReadFile("testdata/draft-1.9.body")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := w.post("/services/old/v1development/profiles", "application/x-protobuf", body); out.Code != 200 || out.Body.Len() != 0 {
+		t.Errorf("1.9: %d %q", out.Code, out.Body)
+	}
+	sample := []byte{2<<3 | 2, 6, 1 << 3, 0, 2 << 3, 2, 3<<3 | 2, 0} // a first location and a length, as in 1.7
+	older := wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 2, append(sample, 4<<3, 9, 5<<3, 9))))
+	out := w.post("/v1development/profiles", "application/x-protobuf", older)
+	text := out.Body.String()
+	if !strings.Contains(text, "opentelemetry-proto 1.7 or older") || !strings.Contains(text, "update the exporter") {
+		t.Errorf("1.7: %d %q", out.Code, text)
+	}
+	w.same(w.stored(), `process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="old"} 2 facts, 2025-11-28 03:20:00 for 1s: 40000000`)
+}
+
 // TestSentAgain: a client that gets no answer sends its request again. Without a time of its own
 // it would have another one each time.
 func TestSentAgain(t *testing.T) {
@@ -256,6 +300,19 @@ func TestGRPC(t *testing.T) {
 	for _, o := range []grpc.CallOption{grpc.UseCompressor(gzip.Name), grpc.UseCompressor("identity")} { // collectors send gzip
 		if err := conn.Invoke(with, method, &body, &answer, o); err != nil || !bytes.Contains(answer, []byte("stack 9 of 3")) {
 			t.Errorf("%q, %v", answer, err)
+		}
+	}
+	for _, versions := range [][]string{{"1"}, {"2"}, {"1", "1"}} {
+		ctx := with
+		for _, v := range versions {
+			ctx = metadata.AppendToOutgoingContext(ctx, "otlp-profiles-development-version", v)
+		}
+		want := codes.InvalidArgument
+		if len(versions) == 1 && versions[0] == "1" {
+			want = codes.OK
+		}
+		if err := conn.Invoke(ctx, method, &body, &answer); status.Code(err) != want {
+			t.Errorf("version %q: %v", versions, err)
 		}
 	}
 	wrong := []byte{0xff}
