@@ -55,7 +55,7 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	return s.tree.Profile(), 0, s.notes, nil
+	return timed(s.tree.Profile(), s.list), 0, s.notes, nil
 }
 
 // summed reports whether the profile is the sum of runs as it is, with its compile modes.
@@ -75,7 +75,7 @@ func (r *ExportRequest) sum(ctx context.Context, st store.Store) (*profile.Profi
 	if err != nil {
 		return nil, nil, err
 	}
-	return in.modes.profile(in.tree), notes, nil
+	return timed(in.modes.profile(in.tree), []Input{in}), notes, nil
 }
 
 // Selected returns the selected profiles of all value types; that there are none is an

@@ -32,7 +32,9 @@ type Input struct {
 	stored   *store.Profile   // whose original file it is; nil for what comes from no store
 	profiles int              // 1, or how many are in the sum
 	interval time.Duration    // between samples, if the file says so
+	start    time.Time        // of the first profile
 	duration time.Duration    // of all profiles; 0 if unknown for one of them
+	period   [2]string        // of pushed profiles: name and unit of what their period counts
 	metrics  map[string]float64
 	// operations of all profiles, 0 if unknown for one of them; estimated: of one at least.
 	operations float64
@@ -59,8 +61,8 @@ func NewInput(name string, p *profile.Profile, names Names) Input {
 	if names == NamesNormalised || names == NamesToCompare && !ownNames(p.Format) {
 		p = p.Rename(normalize.New(nil).Function)
 	}
-	return Input{name: name, viewer: calltree.NewViewer(p), profile: p, profiles: 1, interval: p.Interval, duration: p.Duration,
-		warnings: p.Warnings}
+	return Input{name: name, viewer: calltree.NewViewer(p), profile: p, profiles: 1, interval: p.Interval, start: p.Start,
+		duration: p.Duration, warnings: p.Warnings}
 }
 
 // ownNames reports whether profiles of a format are compared by their names as written.
@@ -152,6 +154,32 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 	return in, nil
 }
 
+// timed gives a profile of inputs their time: the first start, and the duration of all if each has
+// one, as a sum of pprof files has them.
+func timed(p *profile.Profile, list []Input) *profile.Profile {
+	known := true
+	for i := range list {
+		in := &list[i]
+		p.Start, p.Duration = earlier(p.Start, in.start), p.Duration+in.duration
+		known = known && in.duration > 0
+		if in.period[0] != "" {
+			p.Tables[0].Type.PeriodName, p.Tables[0].Type.PeriodUnit = in.period[0], in.period[1]
+		}
+	}
+	if !known {
+		p.Duration = 0
+	}
+	return p
+}
+
+// earlier returns the earlier of two times, of which one may be unknown.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // measure adds up how long profiles took and what was measured beside them. What one
 // of them lacks, the sum lacks.
 func (in *Input) measure(profiles []store.Profile) {
@@ -162,6 +190,7 @@ func (in *Input) measure(profiles []store.Profile) {
 	for i := range profiles {
 		p := &profiles[i]
 		in.benchmarks[p.Benchmark] = true
+		in.start = earlier(in.start, p.Run.Date)
 		if n, estimated := p.Covered(); n > 0 {
 			counted++
 			told, _ := p.Operations()

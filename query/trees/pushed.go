@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/internal/words"
@@ -47,7 +48,9 @@ func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.
 		v.note("type %s; --type shows others: %s", words.Clean(typ.String()), strings.Join(others, ", "))
 	}
 	first, last := span(sum.Series, q)
-	text := fmt.Sprintf("%s of %d series from %s to %s", query.Counted(int(sum.Parts), "window"), len(sum.Series), first, last)
+	const layout = "2006-01-02 15:04"
+	text := fmt.Sprintf("%s of %d series from %s to %s UTC", query.Counted(int(sum.Parts), "window"), len(sum.Series),
+		first.UTC().Format(layout), last.UTC().Format(layout))
 	if typ.Gauge() {
 		text += ", mean over time"
 	}
@@ -56,7 +59,8 @@ func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.
 	if typ.Gauge() {
 		v.by = "value"
 	}
-	return Input{tree: sum.OverTime(), profiles: int(sum.Parts), duration: sum.Covered}, typ, nil
+	return Input{tree: sum.OverTime(), profiles: int(sum.Parts), start: first, duration: sum.Covered,
+		period: [2]string{typ.PeriodType, typ.PeriodUnit}}, typ, nil
 }
 
 // pushedSides reads the sides of a diff, which are of one type.
@@ -84,9 +88,9 @@ func (r *DiffRequest) pushedSides(ctx context.Context, st store.Store, v *viewer
 	return sides, nil
 }
 
-// span returns the time of the windows of series in a query, as text.
-func span(list []continuous.Series, q continuous.Query) (from, to string) {
-	var first, last = q.From, q.Until
+// span returns the time of the windows of series in a query.
+func span(list []continuous.Series, q continuous.Query) (first, last time.Time) {
+	first, last = q.From, q.Until
 	for i := range list {
 		if s := &list[i]; i == 0 && first.Before(s.First) || first.After(s.First) && q.From.IsZero() {
 			first = s.First
@@ -101,6 +105,5 @@ func span(list []continuous.Series, q continuous.Query) (from, to string) {
 	if last.IsZero() || end.Before(last) {
 		last = end
 	}
-	const layout = "2006-01-02 15:04"
-	return first.UTC().Format(layout), last.UTC().Format(layout) + " UTC"
+	return first, last
 }

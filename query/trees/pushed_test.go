@@ -104,6 +104,23 @@ func TestPushedTree(t *testing.T) {
 	}
 }
 
+// TestPushedExport: an exported profile has the time of its windows, the sum of their lengths, and
+// what their period counts, so that other tools show a rate.
+func TestPushedExport(t *testing.T) {
+	st := pushedStore(t)
+	for _, filter := range []trees.Filter{{}, {SampleFilter: trees.SampleFilter{Search: "parse"}}} {
+		p, table, _, err := trees.Export(t.Context(), st, &trees.ExportRequest{Pushed: query.Pushed{Service: "checkout"}, Filter: filter,
+			Selection: query.Selection{Since: pushedAt(1)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if typ := p.Tables[table].Type; !p.Start.Equal(pushedAt(1)) || p.Duration != time.Minute || typ.PeriodName != "cpu" ||
+			typ.PeriodUnit != "nanoseconds" {
+			t.Errorf("from %s for %s, of %+v", p.Start, p.Duration, typ)
+		}
+	}
+}
+
 // TestPushedDiff: two versions are compared per second of their windows, gauges by value.
 func TestPushedDiff(t *testing.T) {
 	st := pushedStore(t)
