@@ -199,9 +199,9 @@ func (s *Series) Label(name string) string {
 	return s.Labels.Get(name)
 }
 
-// Earlier returns the earlier of two times.
+// Earlier returns the earlier of two times; the zero time is none.
 func Earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
@@ -160,7 +161,7 @@ func timed(p *profile.Profile, list []Input) *profile.Profile {
 	known := true
 	for i := range list {
 		in := &list[i]
-		p.Start, p.Duration = earlier(p.Start, in.start), p.Duration+in.duration
+		p.Start, p.Duration = continuous.Earlier(p.Start, in.start), p.Duration+in.duration
 		known = known && in.duration > 0
 		if in.period[0] != "" {
 			p.Tables[0].Type.PeriodName, p.Tables[0].Type.PeriodUnit = in.period[0], in.period[1]
@@ -170,14 +171,6 @@ func timed(p *profile.Profile, list []Input) *profile.Profile {
 		p.Duration = 0
 	}
 	return p
-}
-
-// earlier returns the earlier of two times, of which one may be unknown.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // measure adds up how long profiles took and what was measured beside them. What one
@@ -190,7 +183,7 @@ func (in *Input) measure(profiles []store.Profile) {
 	for i := range profiles {
 		p := &profiles[i]
 		in.benchmarks[p.Benchmark] = true
-		in.start = earlier(in.start, p.Run.Date)
+		in.start = continuous.Earlier(in.start, p.Run.Date)
 		if n, estimated := p.Covered(); n > 0 {
 			counted++
 			told, _ := p.Operations()

@@ -90,20 +90,9 @@ func (r *DiffRequest) pushedSides(ctx context.Context, st store.Store, v *viewer
 
 // span returns the time of the windows of series in a query.
 func span(list []continuous.Series, q continuous.Query) (first, last time.Time) {
-	first, last = q.From, q.Until
 	for i := range list {
-		if s := &list[i]; i == 0 && first.Before(s.First) || first.After(s.First) && q.From.IsZero() {
-			first = s.First
-		}
+		first, last = continuous.Earlier(first, list[i].First), continuous.Later(last, list[i].Last)
 	}
-	end := first
-	for i := range list {
-		if list[i].Last.After(end) {
-			end = list[i].Last
-		}
-	}
-	if last.IsZero() || end.Before(last) {
-		last = end
-	}
-	return first, last
+	first = continuous.Later(first, q.From)
+	return first, continuous.Later(first, continuous.Earlier(last, q.Until))
 }

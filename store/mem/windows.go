@@ -242,9 +242,6 @@ func (s *windows) WindowStats(ctx context.Context) (continuous.Stats, error) {
 		stats.Bytes[w.Level] += w.bytes()
 	}
 	for _, series := range s.series {
-		if stats.First.IsZero() {
-			stats.First = series.First
-		}
 		stats.First, stats.Last = continuous.Earlier(stats.First, series.First), continuous.Later(stats.Last, series.Last)
 	}
 	return stats, nil

@@ -294,10 +294,7 @@ func releasesOf(series []continuous.Series, label string, until time.Time) []rel
 	of := map[string]*release{}
 	for i := range series {
 		s := &series[i]
-		last := s.Last
-		if !until.IsZero() {
-			last = continuous.Earlier(last, until)
-		}
+		last := continuous.Earlier(s.Last, until)
 		r := of[s.Labels.Get(label)]
 		if r == nil {
 			r = &release{s.Labels.Get(label), s.First, last}
