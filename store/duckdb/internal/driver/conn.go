@@ -58,13 +58,9 @@ func observed(sql string) {
 
 // Exec runs statements that have no parameters and whose results are not needed.
 func (c *Conn) Exec(sql string) error {
-	observed(sql)
 	var res bind.Result
 	defer bind.DestroyResult(&res)
-	if bind.Query(c.Handle, sql, &res) != bind.StateSuccess {
-		return resultError(&res, sql)
-	}
-	return nil
+	return c.execute(sql, nil, &res)
 }
 
 // Query runs a statement and calls each, which may be nil, with each chunk of its
@@ -72,8 +68,8 @@ func (c *Conn) Exec(sql string) error {
 //
 // DuckDB plans a statement with the statistics of that moment: it drops a
 // condition that all rows meet, and takes a number of rows from the plan. A
-// statement is therefore planned and run in one transaction. Only plain INSERTs
-// are kept prepared.
+// statement is therefore planned and run in one transaction. Only plain INSERTs,
+// and what begins and ends a transaction, are kept prepared.
 func (c *Conn) Query(ctx context.Context, sql string, args []any, each func(Chunk) error) error {
 	return c.run(ctx, sql, args, each, func() {})
 }
@@ -115,7 +111,8 @@ func (c *Conn) run(ctx context.Context, sql string, args []any, each func(Chunk)
 // execute runs a statement to its end.
 func (c *Conn) execute(sql string, args []any, res *bind.Result) error {
 	observed(sql)
-	if len(args) == 0 {
+	transaction := sql == "BEGIN TRANSACTION" || sql == "COMMIT"
+	if len(args) == 0 && !transaction {
 		if bind.Query(c.Handle, sql, res) != bind.StateSuccess {
 			return resultError(res, sql)
 		}
@@ -128,7 +125,7 @@ func (c *Conn) execute(sql string, args []any, res *bind.Result) error {
 			bind.DestroyPrepare(&stmt)
 			return err
 		}
-		if strings.HasPrefix(sql, "INSERT") {
+		if transaction || strings.HasPrefix(sql, "INSERT") {
 			c.prepared[sql] = stmt
 		} else {
 			defer bind.DestroyPrepare(&stmt)
@@ -137,7 +134,31 @@ func (c *Conn) execute(sql string, args []any, res *bind.Result) error {
 	if err := bindAll(stmt, args); err != nil {
 		return fmt.Errorf("%w in %s", err, sql)
 	}
-	if bind.ExecutePrepared(stmt, res) != bind.StateSuccess {
+	return finish(stmt, res, sql)
+}
+
+// idle is how long finish sleeps when there is nothing to do for it.
+const idle = 50 * time.Microsecond
+
+// finish executes a prepared statement. It takes part in the work, and sleeps while the threads
+// of the database have the rest of it: DuckDB's own call asks for work all the time, for as long
+// as a commit waits for the disk.
+func finish(stmt bind.PreparedStatement, res *bind.Result, sql string) error {
+	var pending bind.PendingResult
+	defer bind.DestroyPending(&pending)
+	if bind.PendingPrepared(stmt, &pending) != bind.StateSuccess {
+		return &Error{message: bind.PendingError(pending), sql: sql}
+	}
+	for {
+		state := bind.PendingExecuteTask(pending)
+		if bind.PendingExecutionIsFinished(state) {
+			break
+		}
+		if state == bind.PendingStateNoTasksAvailable {
+			time.Sleep(idle)
+		}
+	}
+	if bind.ExecutePending(pending, res) != bind.StateSuccess {
 		return resultError(res, sql)
 	}
 	return nil
