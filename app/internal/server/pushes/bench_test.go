@@ -2,15 +2,21 @@ package pushes
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/continuous/intake"
@@ -18,14 +24,95 @@ import (
 	"github.com/dendroprof/dendro/test/readtest"
 )
 
-// BenchmarkPush pushes a recorded profile of Go over HTTP, as SDKs do, from 32 programs at the same
-// time into a DuckDB file: what a server takes from request to commit. A push is a window
-// of each of its value types and labels. The clients compute on the same cores.
+// The fleet of BenchmarkPush.
+var (
+	fleetServices = flag.Int("services", 50, "services of BenchmarkPush")
+	fleetPods     = flag.Int("pods", 10, "pods of each service of BenchmarkPush")
+)
+
+// BenchmarkPush pushes pprof files over HTTP, as SDKs do, into a DuckDB file: what a server takes
+// from request to commit, beside what google/pprof takes to parse the same bytes. The pushes are
+// of a recorded profile of Go, whose labels make several windows of one, and of a fleet: pods of
+// services with functions of their own, windows of 250 stacks. The clients compute on the same
+// cores, and are counted.
 func BenchmarkPush(b *testing.B) {
-	body, err := os.ReadFile("../../../../format/pprof/testdata/go-cpu.pb.gz")
+	recorded, err := os.ReadFile("../../../../format/pprof/testdata/go-cpu.pb.gz")
 	if err != nil {
 		b.Fatal(err)
 	}
+	var fleet [][]byte
+	for _, shape := range []struct {
+		name   string
+		bodies func() [][]byte
+		pods   int
+	}{
+		{"recorded", func() [][]byte { return [][]byte{recorded} }, 1},
+		{"fleet", func() [][]byte {
+			if fleet == nil {
+				fleet = fleetWindows(b, *fleetServices)
+			}
+			return fleet
+		}, *fleetPods},
+	} {
+		for _, clients := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%s/clients=%d", shape.name, clients), func(b *testing.B) {
+				benchPush(b, shape.bodies(), *fleetServices, shape.pods, clients)
+			})
+		}
+	}
+}
+
+// fleetWindows returns some windows of each service, one service after the other.
+func fleetWindows(b *testing.B, services int) (list [][]byte) {
+	const functions, stacks, drawn, windows = 600, 1000, 250, 4
+	for service := range services {
+		rnd := rand.New(rand.NewPCG(uint64(service), 1))
+		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10_000_000, DurationNanos: int64(15 * time.Second)}
+		m := &profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x900000, File: "/app/service", HasFunctions: true}
+		p.Mapping = []*profile.Mapping{m}
+		for i := range uint64(functions) {
+			fn := &profile.Function{ID: i + 1, Name: fmt.Sprintf("example.com/service%d/internal/package%d.(*Type%d).Method%d", service, i%23, i%7, i),
+				Filename: fmt.Sprintf("/app/internal/package%d/file%d.go", i%23, i%5)}
+			fn.SystemName = fn.Name
+			p.Function = append(p.Function, fn)
+			p.Location = append(p.Location, &profile.Location{ID: i + 1, Mapping: m, Address: 0x400000 + 16*i,
+				Line: []profile.Line{{Function: fn, Line: int64(i)}}})
+		}
+		var tree [][]*profile.Location
+		for len(tree) < stacks { // a stack has most of another one
+			var s []*profile.Location
+			if n := len(tree); n > 0 {
+				s = tree[rnd.IntN(n)]
+				s = s[rnd.IntN(1+len(s)/2):]
+			}
+			for len(s) < 12+rnd.IntN(10) {
+				s = append([]*profile.Location{p.Location[rnd.IntN(functions)]}, s...)
+			}
+			tree = append(tree, s)
+		}
+		for range windows {
+			w := p.Copy()
+			w.Sample = nil
+			for _, i := range rnd.Perm(stacks)[:drawn] {
+				n := 1 + rnd.Int64N(5)
+				s := &profile.Sample{Value: []int64{n, n * p.Period}}
+				for _, l := range tree[i] {
+					s.Location = append(s.Location, w.Location[l.ID-1])
+				}
+				w.Sample = append(w.Sample, s)
+			}
+			var body bytes.Buffer
+			if err := w.Compact().Write(&body); err != nil {
+				b.Fatal(err)
+			}
+			list = append(list, body.Bytes())
+		}
+	}
+	return list
+}
+
+func benchPush(b *testing.B, bodies [][]byte, services, pods, clients int) {
 	st, err := duckdb.Open(b.Context(), filepath.Join(b.TempDir(), "s.duckdb"), duckdb.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -43,33 +130,64 @@ func BenchmarkPush(b *testing.B) {
 	listener := httptest.NewServer(s.Handler())
 	defer listener.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	var next atomic.Int64
-	b.SetParallelism(16)
+	// Every push of a round is of another pod, and a round is 15 seconds.
+	send := func(n int) {
+		pod, round := n%(services*pods), n/(services*pods)
+		service := pod / pods
+		each := len(bodies) / services // windows of a service; 0: all have the same
+		body := bodies[0]
+		if each > 0 {
+			body = bodies[service*each+(pod+round)%each]
+		}
+		from := 1795622400 + 15*round
+		resp, err := client.Post(fmt.Sprintf("%s/ingest?format=pprof&name=service%d%%7Bpod=%d%%7D&from=%d&until=%d", listener.URL, service, pod, from,
+			from+15), "", bytes.NewReader(body))
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			b.Error(resp.Status, string(text))
+		}
+	}
+	pushed := func(first, count int) {
+		var next atomic.Int64
+		var wait sync.WaitGroup
+		for range clients {
+			wait.Go(func() {
+				for n := int(next.Add(1)) - 1; n < count; n = int(next.Add(1)) - 1 {
+					send(first + n)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	warm := min(services*pods, b.N)
+	pushed(0, warm) // what is new of programs: their functions and paths
+	before := p.in.Metrics()
 	b.ResetTimer()
 	cpu := readtest.CPUTime()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			n := next.Add(1)
-			from := 1795622400 + 15*(n/200)
-			resp, err := client.Post(fmt.Sprintf("%s/ingest?format=pprof&name=service%d&from=%d&until=%d", listener.URL, n%200, from, from+15), "",
-				bytes.NewReader(body))
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			text, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if resp.StatusCode != http.StatusOK {
-				b.Error(resp.Status, string(text))
-				return
-			}
-		}
-	})
-	m, cpu := p.in.Metrics(), readtest.CPUTime()-cpu
-	if m.Stored == 0 || m.Stored%int64(b.N) != 0 || m.Failed > 0 {
-		b.Errorf("%d windows of %d pushes are stored", m.Stored, b.N)
+	pushed(warm, b.N)
+	cpu = readtest.CPUTime() - cpu
+	b.StopTimer()
+	m := p.in.Metrics()
+	stored := m.Stored - before.Stored
+	if stored == 0 || stored%int64(b.N) != 0 || m.Failed > 0 {
+		b.Errorf("%d windows of %d pushes are stored", stored, b.N)
 	}
-	b.ReportMetric(float64(m.Stored)/b.Elapsed().Seconds(), "windows/s")
-	b.ReportMetric(float64(cpu.Microseconds())/float64(m.Stored), "cpu-µs/window")
-	b.ReportMetric(float64(m.Stored)/float64(b.N), "windows/push")
+	parse := readtest.CPUTime()
+	for n := range b.N {
+		if _, err := profile.ParseData(bodies[n%len(bodies)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	parse = readtest.CPUTime() - parse
+	perPush := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N) }
+	b.ReportMetric(perPush(cpu), "cpu-µs/push")
+	b.ReportMetric(perPush(parse), "pprof-µs/parse")
+	b.ReportMetric(float64(cpu)/float64(parse), "x-parse")
+	b.ReportMetric(float64(stored)/float64(b.N), "windows/push")
+	b.ReportMetric(float64(m.Batches-before.Batches)/float64(b.N), "commits/push")
 }
