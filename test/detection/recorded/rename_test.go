@@ -19,7 +19,6 @@ import (
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -35,44 +34,41 @@ var slower = []string{"Fill", "Merge"}
 
 // importJobs imports runs of the two sides of Jobs as `dendro bench --base main` does.
 func importJobs(t *testing.T, base, head []int) store.Store {
-	st := mem.New()
 	var sources []ingest.Source
 	for i, side := range []string{"base", "head"} {
 		for _, n := range [][]int{base, head}[i] {
-			run := fmt.Sprintf("%s-%d", side, n)
-			dir := filepath.Join("testdata", "rename", "runs", run)
-			files, err := filepath.Glob(filepath.Join(dir, "*.cpu.pb.gz"))
-			if err != nil || len(files) != 4 {
-				t.Fatal(dir, files, err)
-			}
-			text, err := os.ReadFile(filepath.Join(dir, "bench.txt"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			results, err := ingest.ReadMetrics(dir, bytes.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, file := range files {
-				name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".cpu.pb.gz"), "Benchmark")
-				metrics, _ := results.Of("example.com/jobs", name)
-				src := ingest.FileSource(file)
-				src.Label = ingest.Label{Group: "example.com/jobs", Benchmark: name, Metrics: metrics, Run: testrun.Run{Key: run, Machine: "m",
-					Branch: []string{"main", "change"}[i], Commit: strings.Repeat(fmt.Sprint(i+1), 40), Attributes: map[string]string{"side": side},
-					Date: time.Date(2026, 11, 23, n, i, 0, 0, time.UTC)}}
-				sources = append(sources, src)
-			}
+			key := fmt.Sprintf("%s-%d", side, n)
+			sources = append(sources, sourcesOf(t, filepath.Join("testdata", "rename", "runs", key), "example.com/jobs", testrun.Run{Key: key,
+				Machine: "m", Branch: []string{"main", "change"}[i], Commit: strings.Repeat(fmt.Sprint(i+1), 40),
+				Attributes: map[string]string{"side": side}, Date: time.Date(2026, 11, 23, n, i, 0, 0, time.UTC)})...)
 		}
 	}
-	var failed error
-	if _, err := ingest.Run(t.Context(), st, sources, ingest.Options{}, func(r ingest.Result) {
-		if r.Err != nil {
-			failed = r.Err
-		}
-	}); err != nil || failed != nil {
-		t.Fatal(err, failed)
+	return stores(t, sources)
+}
+
+// sourcesOf returns the profiles in the folder of a run, with the results of their benchmarks.
+func sourcesOf(t *testing.T, dir, group string, run testrun.Run) (sources []ingest.Source) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.cpu.pb.gz"))
+	if err != nil || len(files) < 4 {
+		t.Fatal(dir, files, err)
 	}
-	return st
+	text, err := os.ReadFile(filepath.Join(dir, "bench.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := ingest.ReadMetrics(dir, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".cpu.pb.gz"), "Benchmark")
+		metrics, _ := results.Of(group, name)
+		src := ingest.FileSource(file)
+		src.Label = ingest.Label{Group: group, Benchmark: name, Metrics: metrics, Run: run}
+		sources = append(sources, src)
+	}
+	return sources
 }
 
 // growth returns by how much the mean time per operation of each benchmark grew.
