@@ -10,9 +10,9 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
-	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
+	"github.com/dendroprof/dendro/store/duckdb/internal/views"
 	"github.com/dendroprof/dendro/store/duckdb/internal/windows"
 )
 
@@ -23,8 +23,8 @@ const (
 	metaViews   = "views" // a hash of the stored views
 )
 
-// views lists what users' SQL sees besides the tables.
-var views = slices.Concat(profiles.Views, traces.Views, windows.Views)
+// allViews lists what users' SQL sees besides the tables.
+var allViews = slices.Concat(views.Profiles, traces.Views, windows.Views)
 
 // prepareSchema makes the database a store of the newest schema, in one transaction: if the
 // process dies, the file has one version or the other. DuckDB's lock on the file keeps other
@@ -57,7 +57,7 @@ func prepareSchema(ctx context.Context, c *driver.Conn, path string, readOnly bo
 // other programs. It writes if the file has not these views yet.
 func storeViews(ctx context.Context, c *driver.Conn) error {
 	sql := ""
-	for _, v := range views {
+	for _, v := range allViews {
 		if v.Stored {
 			sql += "CREATE OR REPLACE VIEW " + v.Name + " AS " + cmp.Or(v.StoredSQL, v.SQL) + ";"
 		}

@@ -30,7 +30,7 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 // newHost returns the store as a database for users' SQL.
 func newHost(s *Store) *usersql.Host {
 	return &usersql.Host{Path: filepath.Base(s.file.Path),
-		Views: func(context.Context, map[string]bool) ([]driver.View, error) { return views, nil }, Enter: s.file.Enter, Leave: s.file.Leave,
+		Views: func(context.Context, map[string]bool) ([]driver.View, error) { return allViews, nil }, Enter: s.file.Enter, Leave: s.file.Leave,
 		Reading: s.file.Reading, Connect: s.file.Connect,
 		Begin: func(ctx context.Context, c *driver.Conn, bind func() error) error {
 			return profiles.ReadSnapshot(ctx, s.profileStore, c, func() error {

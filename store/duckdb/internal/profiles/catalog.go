@@ -16,6 +16,12 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
+// metaRules is the key of table meta for the rules that names were normalised by.
+const metaRules = "rules"
+
+// metaCode is the key of table meta for store.Verdicts.Code.
+const metaCode = "code"
+
 // catalog holds benchmarks, runs, metrics and descriptions of profiles in memory:
 // everything but values. It mirrors the committed state.
 type catalog struct {

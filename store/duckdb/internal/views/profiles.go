@@ -1,16 +1,16 @@
-package profiles
+// Package views has the views of profiles for users' SQL: what a column of the answer is
+// made of. docs/schema describes them for their readers.
+//
+// The statements read the tables of package schema, and functions that decode trees
+// (dendro_functions, dendro_self, dendro_nodes), which package profiles registers. They
+// choose the metric of a profile as store.Profile.Measure does. Nothing is run here.
+package views
 
 import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/testrun"
 )
-
-// metaRules is the key of table meta for the rules that names were normalised by.
-const metaRules = "rules"
-
-// metaCode is the key of table meta for store.Verdicts.Code.
-const metaCode = "code"
 
 // storedRows has the rows of functions that are in the file.
 const storedRows = `SELECT p.uid, p.id AS profile, p.sum AS whole, s.fn, s.self * p.divisor AS self, (s.self + s.callees) * p.divisor AS total
@@ -54,9 +54,9 @@ const timed = `SELECT *, sum / pow(10, scale) * CASE WHEN unit = 'count' THEN pe
 			WHEN 'nanoseconds' THEN 1 WHEN 'microseconds' THEN 1e3 WHEN 'milliseconds' THEN 1e6 WHEN 'seconds' THEN 1e9 END AS ns
 	FROM profile`
 
-// Views are the views for users' SQL, each after those it is made of. Those
+// Profiles are the views for users' SQL, each after those it is made of. Those
 // that are not stored exist in a session only, because their decoders do.
-var Views = []driver.View{
+var Profiles = []driver.View{
 	{Name: "profiles", Stored: true, SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
 		r.key AS run, r.date, r.commit_id, r.branch, r.repository, r.machine, r.attributes,
 		p.type, p.is_default, p.unit, p.scale, p.period, p.period_unit, p.metric.name AS metric, p.metric.mean AS metric_mean,
