@@ -1,4 +1,5 @@
-// Package cli is Dendro's command line: one file per command.
+// Package cli is Dendro's command line: the root of all commands, help, completion, batch.
+// A group of commands, as help lists them, is a package below.
 //
 // A command is an options struct, its flags, and a thin call into the packages
 // that do the work; if logic appears here, it belongs one level deeper. What commands
