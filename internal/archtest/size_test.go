@@ -18,7 +18,7 @@ const maxPackage = 5000
 var largePackages = map[string]int{
 	"analysis/regression": 6200,
 	"query/trees":         6000,
-	"store/neo4j":         5450,
+	"store/neo4j":         5400,
 }
 
 // TestPackageSize counts the lines of packages, but for those of tests.

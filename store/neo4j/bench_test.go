@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/test/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -229,7 +230,7 @@ func importAsPaper(b *testing.B, g *bolt.DB, f *store.File) {
 	err := g.Write(context.Background(), "the paper's import", func(t *bolt.Tx) error {
 		if err := t.Do(`MERGE (b:PaperBenchmark {key: $benchmark}) MERGE (r:PaperRun {key: $run})
 			CREATE (b)-[:HAS_PROFILE]->(p:PaperProfile {key: $profile})<-[:HAS_PROFILE]-(r)`,
-			map[string]any{"benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key, "profile": c.key}); err != nil {
+			map[string]any{"benchmark": identity.Benchmark(f.Benchmark), "run": f.Run.Key, "profile": c.key}); err != nil {
 			return err
 		}
 		if err := t.Do(`UNWIND $functions AS f CREATE (fn:Paper {key: f.key, profileKey: $profile, codePath: f.codePath, depth: f.depth,

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -115,7 +116,7 @@ func (b *Bulk) Put(ctx context.Context, files []*store.File, opts store.PutOptio
 }
 
 func (b *Bulk) put(f *store.File) error {
-	benchmark := benchmarkKey(f.Benchmark)
+	benchmark := identity.Benchmark(f.Benchmark)
 	b.benchmarks[benchmark] = f.Benchmark
 	run, ok := b.runs[f.Run.Key]
 	if !ok {
@@ -126,14 +127,14 @@ func (b *Bulk) put(f *store.File) error {
 		return fmt.Errorf("%w: %w", store.ErrConflict, err)
 	}
 	b.runs[f.Run.Key] = run
-	id := measurementID(f.Benchmark, f.Run.Key)
+	id := identity.Measurement(f.Benchmark, f.Run.Key)
 	m := b.measurements[id]
 	if m == nil {
 		m = &measured{benchmark: benchmark, run: f.Run.Key}
 		b.measurements[id] = m
 	}
 	if m.benchmark != benchmark || m.run != f.Run.Key {
-		return collision(id, m.benchmark+", "+m.run, benchmark+", "+f.Run.Key)
+		return identity.Collision(id, m.benchmark+", "+m.run, benchmark+", "+f.Run.Key)
 	}
 	m.metrics = store.MergeMetrics(m.metrics, f.Metrics)
 	var source int64
@@ -199,7 +200,7 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	n["modes"] = modes
 	w := b.nodesOf("Profile", profileTypes)
 	w.props(profileTypes, n)
-	b.link("HAS_PROFILE", "Benchmark", "Profile", benchmarkKey(p.Benchmark), p.Seq)
+	b.link("HAS_PROFILE", "Benchmark", "Profile", identity.Benchmark(p.Benchmark), p.Seq)
 	b.link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, p.Seq)
 	if source != 0 {
 		b.link("HAS_SOURCE", "Profile", "Source", p.Seq, source)
@@ -216,7 +217,7 @@ func (b *Bulk) putFunctions(c *content, group string, raw map[int32]string) erro
 		have, ok := b.functions[id]
 		switch {
 		case ok && have.Name != f.Name:
-			return collision(id, have.Name, f.Name)
+			return identity.Collision(id, have.Name, f.Name)
 		case ok:
 			f = calltree.MergeAttributes(have, f)
 		}

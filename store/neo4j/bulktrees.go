@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // How the models lay trees out in CSV files.
@@ -24,7 +25,7 @@ func (shared) bulk(b *Bulk, profile int64, c *content) error {
 		fn := c.functions[c.cut.Func[n]]
 		if have, ok := b.paths[id]; ok {
 			if have != fn {
-				return collision(id, c.spell(int32(n)), "a path to "+b.functions[have].Name)
+				return identity.Collision(id, c.spell(int32(n)), "a path to "+b.functions[have].Name)
 			}
 			continue
 		}

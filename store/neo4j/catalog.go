@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -53,7 +54,7 @@ func readRun(n bolt.Props) testrun.Run {
 // parts of its name.
 func benchmarkProps(b testrun.Benchmark) bolt.Props {
 	base, params := b.Params()
-	n := bolt.Props{"key": benchmarkKey(b), "group": b.Group, "name": b.Name, "base": base}
+	n := bolt.Props{"key": identity.Benchmark(b), "group": b.Group, "name": b.Name, "base": base}
 	for _, p := range params {
 		n["param_"+p.Key] = p.Value
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // content is a profile's tree as models write it: a table, its numbers, and the ids of
@@ -46,7 +47,7 @@ func newContent(id store.ProfileID, r *store.Record) *content {
 	}
 	c.paths = make([]int64, c.cut.Len())
 	for n := range c.paths {
-		c.paths[n] = pathID(c.parent(n), c.functions[c.cut.Func[n]])
+		c.paths[n] = identity.Path(c.parent(n), c.functions[c.cut.Func[n]])
 	}
 	return c
 }
@@ -78,7 +79,7 @@ func (c *content) parent(n int) int64 {
 	if up := c.cut.Parent[n]; up != calltree.NoNode {
 		return c.paths[up]
 	}
-	return rootPath
+	return identity.Root
 }
 
 // spell returns the names of the path of a node.

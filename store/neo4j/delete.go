@@ -13,6 +13,8 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // deleteNodes is the maximum number of call nodes, or relationships to functions, that
@@ -139,8 +141,8 @@ func removeUnused(t *bolt.Tx, gone []store.Profile) error {
 	var ids []int64
 	for i := range gone {
 		p := &gone[i]
-		benchmarks, runs = append(benchmarks, benchmarkKey(p.Benchmark)), append(runs, p.Run.Key)
-		ids = append(ids, measurementID(p.Benchmark, p.Run.Key))
+		benchmarks, runs = append(benchmarks, identity.Benchmark(p.Benchmark)), append(runs, p.Run.Key)
+		ids = append(ids, identity.Measurement(p.Benchmark, p.Run.Key))
 	}
 	if err := t.Do(`UNWIND range(0, size($ids)-1) AS i
 		MATCH (m:Measurement {id: $ids[i]})
@@ -171,7 +173,7 @@ func (s *Store) sweep(ctx context.Context) error {
 		left := false
 		err := s.db.Write(ctx, "deleting the nodes of a profile", func(t *bolt.Tx) error {
 			left = false
-			if err := lockGate(t); err != nil {
+			if err := gate.Lock(t); err != nil {
 				return err
 			}
 			r, err := t.One(`OPTIONAL MATCH (d:Doomed) WITH d LIMIT 1
@@ -207,11 +209,11 @@ func (s *Store) Compact(ctx context.Context) error {
 // alone calls f while imports are locked out: one transaction holds the gate, so that the
 // work can be done in many others. Guard reports whether it still does.
 func (s *Store) alone(ctx context.Context, what string, f func(guard func() error) error) error {
-	return s.db.Write(ctx, what, func(gate *bolt.Tx) error {
-		if err := lockGate(gate); err != nil {
+	return s.db.Write(ctx, what, func(t *bolt.Tx) error {
+		if err := gate.Lock(t); err != nil {
 			return err
 		}
-		return f(func() error { return gate.Do("RETURN 1", nil) })
+		return f(func() error { return t.Do("RETURN 1", nil) })
 	})
 }
 

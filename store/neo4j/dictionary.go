@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // dictionary holds the functions and paths that were read, as one forest that only
@@ -66,7 +67,7 @@ func (d *dictionary) load(t *bolt.Tx, m model, values []sparse, functions []int6
 	}
 	for _, id := range wanted {
 		l, parent := links[id], calltree.NoNode
-		if l.parent != rootPath {
+		if l.parent != identity.Root {
 			parent = d.paths[l.parent]
 		}
 		d.paths[id] = d.forest.Path(parent, d.functions[l.function])
@@ -86,7 +87,7 @@ func (d *dictionary) wanted(values []sparse, links map[int64]link) (list []int64
 	var up []int64
 	for _, v := range values {
 		for _, id := range v.paths {
-			for up = up[:0]; id != rootPath; {
+			for up = up[:0]; id != identity.Root; {
 				if _, known := d.paths[id]; known {
 					break
 				}
@@ -94,7 +95,7 @@ func (d *dictionary) wanted(values []sparse, links map[int64]link) (list []int64
 				switch {
 				case !ok:
 					return nil, bolt.Changed("a path is gone")
-				case pathID(l.parent, l.function) != id: // another transaction's commit is being carried out
+				case identity.Path(l.parent, l.function) != id: // another transaction's commit is being carried out
 					return nil, bolt.Changed("a path is there without its caller")
 				}
 				if l.wanted {

@@ -8,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
 )
 
 // ExpandOptions define what Expand stores for a profile.
@@ -73,7 +74,7 @@ func (s *Store) expand(ctx context.Context, p *store.Profile, e *expansion, opts
 	for {
 		more := false
 		err := s.db.Write(ctx, "expanding a profile", func(t *bolt.Tx) (err error) {
-			if _, err := enterGate(t, s.slot); err != nil {
+			if _, err := gate.Enter(t, s.slot); err != nil {
 				return err
 			}
 			// Two that expand the same profile wait for each other at its node.

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -33,9 +34,9 @@ func TestVectors(t *testing.T) {
 		}
 		id := store.FunctionID(row[2])
 		if row[1] == "path" {
-			id = rootPath
+			id = identity.Root
 			for _, name := range names {
-				id = pathID(id, store.FunctionID(name))
+				id = identity.Path(id, store.FunctionID(name))
 			}
 		}
 		if got := strconv.FormatInt(id, 10); got != row[3] {
@@ -47,7 +48,7 @@ func TestVectors(t *testing.T) {
 func TestIDsArePositive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String().Draw(t, "name")
-		if id := store.FunctionID(name); id < 0 || pathID(id, id) < 0 || bolt.TextsID(name) < 0 {
+		if id := store.FunctionID(name); id < 0 || identity.Path(id, id) < 0 || bolt.TextsID(name) < 0 {
 			t.Errorf("an id of %q is negative", name)
 		}
 	})
@@ -75,11 +76,11 @@ func TestBenchmarkKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := testrun.Benchmark{Group: text.Draw(t, "group"), Name: text.Draw(t, "name")}
 		b := testrun.Benchmark{Group: text.Draw(t, "other group"), Name: text.Draw(t, "other name")}
-		if (benchmarkKey(a) == benchmarkKey(b)) != (a == b) {
-			t.Errorf("%+v and %+v: %q and %q", a, b, benchmarkKey(a), benchmarkKey(b))
+		if (identity.Benchmark(a) == identity.Benchmark(b)) != (a == b) {
+			t.Errorf("%+v and %+v: %q and %q", a, b, identity.Benchmark(a), identity.Benchmark(b))
 		}
 	})
-	if key := benchmarkKey(testrun.Benchmark{Group: "accesscontrol", Name: "029_(jdk,17)"}); key != "accesscontrol/029_(jdk,17)" {
+	if key := identity.Benchmark(testrun.Benchmark{Group: "accesscontrol", Name: "029_(jdk,17)"}); key != "accesscontrol/029_(jdk,17)" {
 		t.Errorf("a plain key is %q", key)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
 	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 )
 
@@ -177,7 +178,7 @@ func prepare(ctx context.Context, db *bolt.DB, opts InitOptions) (mark, error) {
 			return err
 		}
 		if err := t.Do("UNWIND range(0, $last) AS id MERGE (g:DendroGate {id: id}) ON CREATE SET g.passed = 0",
-			map[string]any{"last": slots - 1}); err != nil {
+			map[string]any{"last": gate.Slots - 1}); err != nil {
 			return err
 		}
 		return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.ready = true", nil)

@@ -38,6 +38,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
 	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -119,7 +120,7 @@ func open(ctx context.Context, db *bolt.DB, opts Options) (*Store, error) {
 	if err := mark.check(db.Address, opts.Model); err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, model: mark.trees(), readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1)}
+	s := &Store{db: db, model: mark.trees(), readOnly: opts.ReadOnly, slot: gate.AnySlot(), putting: make(chan struct{}, 1)}
 	s.traceStore = traces.New(db, s.tracesUsable)
 	s.putting <- struct{}{}
 	s.known.reset()

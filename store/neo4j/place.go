@@ -9,6 +9,8 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -29,7 +31,7 @@ type filePut struct {
 }
 
 func newFilePut(f *store.File, outcome *store.Outcome) *filePut {
-	return &filePut{file: f, outcome: outcome, measurement: measurementID(f.Benchmark, f.Run.Key),
+	return &filePut{file: f, outcome: outcome, measurement: identity.Measurement(f.Benchmark, f.Run.Key),
 		contents: make([]*content, len(f.Records)), tried: make([]bool, len(f.Records))}
 }
 
@@ -194,7 +196,7 @@ func (b *batchPut) enter(t *bolt.Tx) (rules string, err error) {
 		ids, runs, keys = append(ids, p.measurement), append(runs, p.file.Run.Key), append(keys, of)
 	}
 	n, doomed := 0, false
-	err = t.Each(passGate+`, COLLECT { MATCH (p:Profile) WHERE p.seq > 0 RETURN p.seq ORDER BY p.seq DESC LIMIT 1 } AS newest
+	err = t.Each(gate.Pass+`, COLLECT { MATCH (p:Profile) WHERE p.seq > 0 RETURN p.seq ORDER BY p.seq DESC LIMIT 1 } AS newest
 		UNWIND range(0, size($ids)-1) AS i
 		MERGE (m:Measurement {id: $ids[i]}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
 		WITH mark, newest, m, i, $keys[i] AS keys
@@ -249,7 +251,7 @@ func (b *batchPut) writeProps(t *bolt.Tx) error {
 	benchmarks := map[string]map[string]any{}
 	var links []map[string]any
 	for _, p := range b.files {
-		key, metrics := benchmarkKey(p.file.Benchmark), map[string]any(measurementProps(p.metrics))
+		key, metrics := identity.Benchmark(p.file.Benchmark), map[string]any(measurementProps(p.metrics))
 		switch {
 		case !p.have.linked:
 			benchmarks[key] = benchmarkProps(p.file.Benchmark)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // Put implements store.Writer. Several small files are one transaction, a large one is a
@@ -155,7 +156,7 @@ func (s *Store) putBatch(ctx context.Context, files []*filePut, opts store.PutOp
 // checkFile returns an error for a file that this engine never stores. An index has no
 // room for long keys.
 func checkFile(f *store.File) error {
-	for what, key := range map[string]string{"group": f.Benchmark.Group, "benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key} {
+	for what, key := range map[string]string{"group": f.Benchmark.Group, "benchmark": identity.Benchmark(f.Benchmark), "run": f.Run.Key} {
 		if len(key) > bolt.MaxName {
 			return fmt.Errorf("the name of the %s is longer than %d bytes: %.60q…", what, bolt.MaxName, key)
 		}

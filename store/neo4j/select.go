@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -152,7 +153,7 @@ func readCandidates(t *bolt.Tx, where string, params map[string]any) (*candidate
 			c.counts[p.ID] = rowCounts{n.Int("functions"), n.Int("modes")}
 			p.Benchmark, p.Run.Key = testrun.Benchmark{Group: r.Text(0), Name: r.Text(1)}, keys[i]
 			runs[keys[i]] = testrun.Run{}
-			metrics[measurementID(p.Benchmark, keys[i])] = nil
+			metrics[identity.Measurement(p.Benchmark, keys[i])] = nil
 			c.profiles = append(c.profiles, p)
 		}
 		return nil
@@ -184,7 +185,7 @@ func readCandidates(t *bolt.Tx, where string, params map[string]any) (*candidate
 			return nil, bolt.Changed("a run was deleted")
 		}
 		p.Run = run
-		p.Measure(metrics[measurementID(p.Benchmark, run.Key)])
+		p.Measure(metrics[identity.Measurement(p.Benchmark, run.Key)])
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 )
 
@@ -201,7 +202,7 @@ func newPaths(paths []pathOf) *pathsToMake {
 	recursions := map[*content][]int32{}
 	callees, callers, again, ancestors, distances, known := []int64{}, []int64{}, []int64{}, []int64{}, []int64{}, []int64{}
 	for i, p := range paths {
-		if p.parent() != rootPath {
+		if p.parent() != identity.Root {
 			callees, callers = append(callees, int64(i)), append(callers, p.parent())
 		}
 		recursion, ok := recursions[p.content]
@@ -245,7 +246,7 @@ func byPathID(paths []pathOf) ([]pathOf, error) {
 	for _, p := range sorted {
 		if len(kept) > 0 && kept[len(kept)-1].id() == p.id() {
 			if last := kept[len(kept)-1]; last.parent() != p.parent() || last.function() != p.function() {
-				return nil, collision(p.id(), last.spell(), p.spell())
+				return nil, identity.Collision(p.id(), last.spell(), p.spell())
 			}
 			continue
 		}
@@ -284,12 +285,12 @@ func missingPaths(t *bolt.Tx, paths []pathOf) ([]pathOf, error) {
 	for k, i := range r.Ints(0) {
 		switch p := paths[i]; why[k] {
 		case 1: // another importer's commit is being carried out
-			if p.parent() != rootPath {
+			if p.parent() != identity.Root {
 				return nil, bolt.Changed("a path is there without its caller")
 			}
 			fallthrough
 		case 2:
-			return nil, collision(p.id(), p.spell(), "a path to "+names[k])
+			return nil, identity.Collision(p.id(), p.spell(), "a path to "+names[k])
 		}
 		missing = append(missing, paths[i])
 	}
@@ -461,7 +462,7 @@ func unusedPaths(t *bolt.Tx) ([]int64, error) {
 		return nil, err
 	}
 	for id := range used {
-		for up := callers[id]; up != rootPath; up = callers[up] {
+		for up := callers[id]; up != identity.Root; up = callers[up] {
 			if _, ok := used[up]; ok {
 				break
 			}

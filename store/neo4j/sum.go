@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
 )
 
 // record returns a stored profile as a record over the forest of the dictionary.
@@ -92,7 +93,7 @@ func (s *Store) writeAhead(ctx context.Context, a *tooManyPaths) error {
 			for _, r := range rows {
 				r.added = newAdditions(r.origin)
 			}
-			mark, err := enterGate(t, s.slot)
+			mark, err := gate.Enter(t, s.slot)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // thesis is the model of Lundberg and Rettig, "Modeling Profiling Data in a Graph
@@ -232,7 +233,7 @@ func (thesis) structure(t *bolt.Tx, values []sparse, need func(path int64) bool,
 			return bolt.Changed("a profile does not have all of its nodes")
 		}
 		parents := make([]int64, len(ids))
-		at := []int64{rootPath} // the path at each depth
+		at := []int64{identity.Root} // the path at each depth
 		for i, id := range ids {
 			seen[id] = true
 			depth := int(depths[i])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -53,7 +54,7 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 		if document == nil {
 			document = []byte{}
 		}
-		rows[i] = map[string]any{"of": benchmarkKey(v.Benchmark), "key": v.Key, "stamp": v.Stamp, "document": document}
+		rows[i] = map[string]any{"of": identity.Benchmark(v.Benchmark), "key": v.Key, "stamp": v.Stamp, "document": document}
 	}
 	keys := benchmarkKeys(of)
 	return s.db.Explain(bolt.Again(ctx, func() error {
@@ -80,7 +81,7 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 func benchmarkKeys(list []testrun.Benchmark) []string {
 	keys := make([]string, len(list))
 	for i, b := range list {
-		keys[i] = benchmarkKey(b)
+		keys[i] = identity.Benchmark(b)
 	}
 	return distinct(keys)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // functionProps returns the properties of a function's node.
@@ -52,7 +53,7 @@ func writeFunctions(t *bolt.Tx, label string, rows []*profileRow) error {
 			id, f := c.functions[fn], c.cut.Functions[fn]
 			f.Name = c.names[fn]
 			if other, ok := want[id]; ok && other.Name != f.Name {
-				return collision(id, other.Name, f.Name)
+				return identity.Collision(id, other.Name, f.Name)
 			} else if ok {
 				f = calltree.MergeAttributes(other, f)
 			}
@@ -77,7 +78,7 @@ func writeFunctions(t *bolt.Tx, label string, rows []*profileRow) error {
 	for _, n := range r.PropsList(0) {
 		have, f := readFunction(n), want[n.Int("id")]
 		if have.Name != f.Name {
-			return collision(n.Int("id"), have.Name, f.Name)
+			return identity.Collision(n.Int("id"), have.Name, f.Name)
 		}
 		if calltree.MergeAttributes(have, f) != have {
 			changed = append(changed, n.Int("id"))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // createProfile creates the node of a profile, p, from a row x.
@@ -69,7 +70,7 @@ func (b *batchPut) row(c *content, d *store.Profile, r *store.Record) *profileRo
 	}
 	n["modes"] = int64(len(modes))
 	return &profileRow{content: c, group: d.Benchmark.Group, raw: r.RawNames, added: newAdditions(c.origin),
-		params: map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes}}
+		params: map[string]any{"benchmark": identity.Benchmark(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes}}
 }
 
 // write stores the profiles with their trees.
