@@ -171,7 +171,11 @@ func (c *Change) amounts() string {
 	}
 	text := strings.Join(parts, ", ")
 	if c.Delta.Samples != 0 && c.named() != "" {
-		text += fmt.Sprintf("; before, the function used %s of the program", words.Percent(c.Delta.Base))
+		base := words.Percent(c.Delta.Base)
+		if c.Delta.Whole() {
+			base = "nearly all"
+		}
+		text += fmt.Sprintf("; before, the function used %s of the program", base)
 	}
 	return strings.TrimPrefix(text+whole(c.Finding.Change), "; ")
 }

@@ -52,6 +52,8 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 		before, after := g.split(list[i])
 		whole, counted := g.whole(m, before)
 		inside := occurrences(m.Table, list[i])
+		f := g.finding(list[i])
+		all := f != nil && f.Kind != regression.Environment && f.Delta.Whole()
 		amounts := make([]float64, len(m.Runs))
 		for t := range m.Runs {
 			r := &m.Runs[t]
@@ -60,6 +62,9 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 				if inside[n] {
 					samples += r.Count[j]
 				}
+			}
+			if all { // as the finding counts
+				samples = r.Total + r.Environment
 			}
 			amounts[t] = samples
 			if whole[t] > 0 {
@@ -73,12 +78,20 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 	return nil
 }
 
+// finding returns the finding that a candidate is of; nil: none.
+func (g *gatherer) finding(c *Candidate) *regression.Finding {
+	at := slices.IndexFunc(g.b.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding })
+	if at < 0 {
+		return nil
+	}
+	return &g.b.Findings[at]
+}
+
 // split returns the runs that a candidate compares, as indexes: the sides of its finding, which for
 // a change are the runs since its onset and those before, else the tested runs and their history.
 func (g *gatherer) split(c *Candidate) (before, after []int) {
-	if at := slices.IndexFunc(g.b.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding }); at >= 0 &&
-		g.b.Findings[at].Sides != nil {
-		s := g.b.Findings[at].Sides
+	if f := g.finding(c); f != nil && f.Sides != nil {
+		s := f.Sides
 		for t := range g.profiles {
 			switch key := g.profiles[t].Run.Key; {
 			case slices.Contains(s.Base, key):

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/dendroprof/dendro/store"
@@ -191,6 +192,10 @@ type Delta struct {
 	Gross   float64   `json:"gross"`   // what changed at the places alone, as a share
 	Time    *Estimate `json:"time,omitempty"`
 }
+
+// Whole reports whether the change is all of the program's: its function is nearly all of the program,
+// and what the runtime does for it counts.
+func (d Delta) Whole() bool { return math.Abs(d.Base-1) < 1e-9 }
 
 // Estimate is a value with its 95% interval, in the unit of the benchmark's
 // metric, or of its inverse for a rate.

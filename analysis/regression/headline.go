@@ -265,7 +265,7 @@ func (r *reporter) addUp(list []Finding) {
 	var main *Finding
 	for i := range list {
 		f := &list[i]
-		if h := f.Headline; main == nil && h != nil && r.main.fn != noRow && f.Delta.Base == 1 &&
+		if h := f.Headline; main == nil && h != nil && r.main.fn != noRow && f.Delta.Whole() &&
 			h.Function == r.space.table.Functions[r.main.fn].Name && h.Calls == r.main.calls {
 			main = f
 		} else {

@@ -21,6 +21,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/api"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/test/runtest"
 )
@@ -76,26 +77,73 @@ var histories = map[string]func(i int, noisy func(float64) int) []runtest.Run{
 func TestSurfacesAgree(t *testing.T) {
 	for name, runs := range histories {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "s.duckdb")
-			st, err := engines.Open(t.Context(), file, engines.Write)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, of := range nights(15, runs) {
-				for _, r := range of {
-					runtest.PutRun(t, st, i+1, r)
+			walkStore(t, func(st store.Store, _ func(...string)) {
+				for i, of := range nights(15, runs) {
+					for _, r := range of {
+						runtest.PutRun(t, st, i+1, r)
+					}
 				}
-			}
-			s, err := server.New(server.Options{}, api.Part(api.Options{Store: st}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			http := httptest.NewServer(s.Handler())
-			defer st.Close()
-			defer http.Close()
-			(&surfaces{t: t, address: http.URL}).walk()
+			})
 		})
 	}
+	detection := filepath.Join("..", "..", "..", "test", "detection")
+	for _, bump := range []string{"jsonschema", "fxp", "jexl"} {
+		t.Run("in turns, "+bump, func(t *testing.T) {
+			walkStore(t, func(_ store.Store, run func(...string)) {
+				run("import", "--manifest", filepath.Join(detection, "recorded", "testdata", "turns", bump, "manifest.json"))
+			}, "com.acme.shop")
+		})
+	}
+	t.Run("bumps", func(t *testing.T) {
+		walkStore(t, func(_ store.Store, run func(...string)) {
+			for _, name := range []string{"hcver", "zap", "expr", "csvout"} {
+				importBump(t, filepath.Join(detection, "public", "testdata", name), run)
+			}
+		}, "Log")
+	})
+}
+
+// importBump imports the recorded runs of a caller of a library, the base first, as one branch.
+func importBump(t *testing.T, dir string, run func(...string)) {
+	t.Helper()
+	for n, commit := range map[string]string{"repo": strings.Repeat("a", 40), "head": strings.Repeat("b", 40)} {
+		files, err := filepath.Glob(filepath.Join(dir, n+"-*.gz"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(dir, err)
+		}
+		for _, file := range files {
+			key, _, _ := strings.Cut(filepath.Base(file), ".")
+			i, date := key[len(n)+1:], "2026-10-0"
+			if n == "head" {
+				date = "2026-11-0"
+			}
+			args := []string{"import", "--group", "bumps", "--branch", "main", "--machine", "m", "--commit", commit,
+				"--run", filepath.Base(dir) + "-" + key, "--date", date + i, "--metrics", filepath.Join(dir, key+".txt")}
+			if strings.Contains(file, ".folded.") {
+				args = append(args, "--benchmark", filepath.Base(dir))
+			}
+			run(append(args, file)...)
+		}
+	}
+}
+
+// walkStore fills a store, serves it, and walks its surfaces.
+func walkStore(t *testing.T, fill func(st store.Store, run func(args ...string)), blurred ...string) {
+	file := filepath.Join(t.TempDir(), "s.duckdb")
+	st, err := engines.Open(t.Context(), file, engines.Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s, err := server.New(server.Options{}, api.Part(api.Options{Store: st}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	http := httptest.NewServer(s.Handler())
+	defer http.Close()
+	of := &surfaces{t: t, address: http.URL, blurred: blurred}
+	fill(st, func(args ...string) { of.print(args...) })
+	of.walk()
 }
 
 // surfaces are those of one store.
@@ -103,6 +151,10 @@ type surfaces struct {
 	t       *testing.T
 	address string
 	list    map[string]*regression.Finding // by id, open ones
+	first   map[string]bool                // ids of those that states of benchmarks name
+	// blurred are the benchmarks whose runs differ so much that a finding is measured at its places alone: its
+	// function as a whole, which diff and chart show, has another amount, within the interval of the finding.
+	blurred []string
 }
 
 // print runs a command.
@@ -167,8 +219,10 @@ func (s *surfaces) walk() {
 		s.list[list.Findings[i].ID] = &list.Findings[i]
 	}
 	states := map[string]outcome{}
+	s.first = map[string]bool{}
 	for _, b := range list.Benchmarks {
 		states[b.Benchmark] = b.Outcome
+		s.first[b.Outcome.Finding] = true
 	}
 	state := func(surface, benchmark string, o *outcome) {
 		t.Helper()
@@ -232,8 +286,8 @@ func (s *surfaces) walk() {
 		for i := range doc.Benchmarks {
 			state(surface, doc.Benchmarks[i].Benchmark, &doc.Benchmarks[i].Outcome)
 			for _, c := range doc.Benchmarks[i].Candidates {
-				if f := s.list[c.Finding]; f != nil && words.SignedPercent(c.Diff) != words.SignedPercent(f.Delta.Share) {
-					t.Errorf("%s: the step of the chart is %s: %s", surface, words.SignedPercent(c.Diff), statement(f))
+				if f := s.list[c.Finding]; f != nil {
+					s.step(surface+": the step of the chart", c.Diff, f)
 				}
 			}
 		}
@@ -262,6 +316,32 @@ func (s *surfaces) walk() {
 		s.diff(&list.Findings[i])
 	}
 	s.texts(list.Findings)
+	s.pairs()
+}
+
+// pairs compares what a check of two sides says of runs that were recorded in turns.
+func (s *surfaces) pairs() {
+	type document struct {
+		Changes []struct {
+			regression.Finding
+			Also []regression.Finding
+		}
+	}
+	for _, f := range s.list {
+		if f.Change.Pair == "" {
+			continue
+		}
+		doc := decodeAs[document](s.t, s.print("check", "--base", "attr.side=pr-base", "--head", "attr.side=pr-head", "-o", "json"))
+		at := slices.IndexFunc(doc.Changes, func(c struct {
+			regression.Finding
+			Also []regression.Finding
+		}) bool {
+			return c.ID == f.Change.Finding
+		})
+		if at < 0 || statement(&doc.Changes[at].Finding) != statement(f) {
+			s.t.Errorf("check of both sides lacks %s: %+v", statement(f), doc.Changes)
+		}
+	}
 }
 
 // histories compares what the pages of benchmarks and functions have.
@@ -306,6 +386,24 @@ func (s *surfaces) histories(change func(string, *regression.Finding), state fun
 	}
 }
 
+// step compares an amount that a chart or diff shows of a finding's function.
+func (s *surfaces) step(surface string, got float64, f *regression.Finding) {
+	s.t.Helper()
+	want := f.Delta.Share
+	if f.Delta.Whole() && f.Change.Program != nil {
+		want = f.Change.Program.Value
+	}
+	if slices.Contains(s.blurred, f.Benchmark) {
+		if t := f.Delta.Time; got < t.Low/t.Value*want || got > t.High/t.Value*want {
+			s.t.Errorf("%s is %s, beyond its interval: %s", surface, words.SignedPercent(got), statement(f))
+		}
+		return
+	}
+	if words.SignedPercent(got) != words.SignedPercent(want) {
+		s.t.Errorf("%s is %s: %s", surface, words.SignedPercent(got), statement(f))
+	}
+}
+
 // diff compares the diff that is opened from a change.
 func (s *surfaces) diff(f *regression.Finding) {
 	t := s.t
@@ -328,10 +426,8 @@ func (s *surfaces) diff(f *regression.Finding) {
 		}
 	}](t, s.print(append([]string{"diff", "-o", "json"}, args...)...))
 	for _, row := range doc.Rows {
-		if row.Function == f.Headline.Function {
-			if got, want := words.SignedPercent(row.Total.Delta/doc.RootTotal.Base), words.SignedPercent(f.Delta.Share); got != want {
-				t.Errorf("the diff of %s has %s of the program: %s", f.Headline.Function, got, statement(f))
-			}
+		if row.Function == f.Headline.Function && !f.Delta.Whole() { // whose size is that of the whole diff
+			s.step("the diff of "+f.Headline.Function, row.Total.Delta/doc.RootTotal.Base, f)
 		}
 	}
 	head, _, _ := strings.Cut(s.print(append([]string{"diff"}, args...)...), "\n")
@@ -349,9 +445,10 @@ func (s *surfaces) texts(findings []regression.Finding) {
 	for surface, text := range map[string]string{
 		"text of regressions": s.print("regressions"), "text of overview": s.print("overview"), "text of report": s.print("report"),
 		"Markdown": s.print("report", "-o", "md"), "HTML": pageData(s.t, s.print("report", "-o", "html")),
-		"MCP": s.tool("regressions"),
+		"MCP": s.tool("regressions"), "MCP's report": s.tool("report"), "MCP's overview": s.tool("overview"),
 	} {
-		if surface == "Markdown" {
+		markdown, overview := surface == "Markdown" || surface == "MCP's report", strings.HasSuffix(surface, "overview")
+		if markdown {
 			text = strings.ReplaceAll(text, `\`, "")
 		}
 		for i := range findings {
@@ -364,11 +461,12 @@ func (s *surfaces) texts(findings []regression.Finding) {
 				continue
 			}
 			size := words.SignedPercent(f.Delta.Share)
-			if t := f.Delta.Time; t != nil && surface != "text of overview" {
+			if t := f.Delta.Time; t != nil && !overview {
 				size = words.SignedMetric(t.Value, t.Unit)
 			}
 			switch {
-			case surface == "text of overview" && f.Since.Run != findings[0].Since.Run: // one change of each benchmark
+			case overview && !s.first[f.ID]: // one change of each benchmark
+			case markdown && strings.Contains(text, size) && strings.Contains(text, f.ID): // long names are cut
 			case !strings.Contains(text, size) || !strings.Contains(text, report.Label(f)) || !strings.Contains(text, f.Since.Run):
 				s.t.Errorf("%s lacks %s:\n%s", surface, statement(f), text)
 			}

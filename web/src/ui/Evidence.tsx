@@ -303,7 +303,7 @@ function Facts({ c }: { c: Change }) {
   if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}`]);
   rows.push([
     'samples',
-    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${percent(c.delta.base)} then`,
+    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${Math.abs(c.delta.base - 1) < 1e-9 ? 'nearly all' : percent(c.delta.base)} then`,
   ]);
   const whole = wholeText(c.change);
   if (whole) rows.push(['whole program', whole]);
