@@ -491,6 +491,18 @@ func (c *changes) brought(line int, findings []regression.Finding, policy *gate.
 	return kept
 }
 
+// asListed gives a finding that a policy has judged the status of the change that it is: the list asks more
+// of a change that it calls confirmed than one comparison does.
+func asListed(f *regression.Finding) {
+	if f.Change == nil || f.Status == regression.Transient || f.Change.End != nil {
+		return
+	}
+	f.Status = regression.Confirmed
+	if f.Change.State == string(change.Suspect) {
+		f.Status = regression.Suspect
+	}
+}
+
 // newRuns is the number of newest runs of a line that brought a change, if no sides are named: as
 // many as it takes to confirm one.
 const newRuns = 2

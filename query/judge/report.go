@@ -259,6 +259,13 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 				doc.Benchmarks[i].Outcome = o
 			}
 		}
+		for i := range doc.Changes {
+			c := &doc.Changes[i]
+			asListed(&c.Finding)
+			for k := range c.Also {
+				asListed(&c.Also[k])
+			}
+		}
 		if older := followed.older(); policy != nil && older != "" {
 			notes = append(notes, older)
 		}

@@ -96,7 +96,7 @@ func TestSurfacesAgree(t *testing.T) {
 	}
 	t.Run("bumps", func(t *testing.T) {
 		walkStore(t, func(_ store.Store, run func(...string)) {
-			for _, name := range []string{"hcver", "zap", "expr", "csvout"} {
+			for _, name := range []string{"hcver", "zap", "expr", "csvout", "decimal"} {
 				importBump(t, filepath.Join(detection, "public", "testdata", name), run)
 			}
 		}, "Log")
