@@ -194,6 +194,8 @@ func TestParseMetric(t *testing.T) {
 		"rate=5000 ops/s":  {Name: "rate", Mean: 5000, Unit: "ops/s", Better: testrun.Higher},
 		"size=-1e3":        {Name: "size", Mean: -1000, Better: testrun.Lower},
 		"time/op=12 ns/op": {Name: "time/op", Mean: 12, Unit: "ns/op", Better: testrun.Lower},
+		"allocs/op=5":      {Name: "allocs/op", Mean: 5, Unit: "allocs/op", Better: testrun.Lower},
+		"B/op=5 kB":        {Name: "B/op", Mean: 5, Unit: "kB", Better: testrun.Lower},
 	} {
 		got, err := ParseMetric(text)
 		if err != nil || got != want {

@@ -48,7 +48,12 @@ func ParseMetric(text string) (testrun.Metric, error) {
 	if err != nil {
 		return testrun.Metric{}, fmt.Errorf("metric %q: %w", text, err)
 	}
-	metric := testrun.Metric{Name: strings.TrimSpace(name), Mean: mean, Unit: m[2], Better: testrun.BetterOf(m[2])}
+	unit := m[2]
+	name = strings.TrimSpace(name)
+	if unit == "" && (name == "allocs/op" || name == "B/op") { // as Go names what is no time
+		unit = name
+	}
+	metric := testrun.Metric{Name: name, Mean: mean, Unit: unit, Better: testrun.BetterOf(unit)}
 	return metric, metric.Check()
 }
 
