@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // preferred orders the value types of which as many benchmarks have one as another.
@@ -37,6 +38,35 @@ func OneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query,
 	}
 	q.Types = names[:1]
 	return q, append(notes, OtherTypes(list, q.Types)), nil
+}
+
+// TypeEach returns the value type of each benchmark for an answer with a row for each: the one that
+// is named, or its default, in which case benchmarks of two languages have two. Types are those of the
+// benchmarks, first the type of most; a note names the others.
+func TypeEach(ctx context.Context, st store.Reader, s *Selection) (of map[testrun.Benchmark]string, types, notes []string, err error) {
+	if len(s.Types) > 0 {
+		return nil, s.Types, nil, nil
+	}
+	q := *s
+	q.Last = 0 // of each benchmark, whatever its runs are
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	own := map[testrun.Benchmark][]store.Profile{}
+	for _, p := range list {
+		own[p.Benchmark] = append(own[p.Benchmark], p)
+	}
+	of = map[testrun.Benchmark]string{}
+	for b, list := range own {
+		of[b] = TypesOf(list)[0]
+	}
+	taken := slices.Collect(maps.Values(of))
+	types = slices.DeleteFunc(TypesOf(list), func(name string) bool { return !slices.Contains(taken, name) })
+	if note := OtherTypes(list, types); note != "" {
+		notes = append(notes, note)
+	}
+	return of, types, notes, nil
 }
 
 // OtherTypes is the note about the value types of profiles that an answer about some types

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/diff"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
@@ -19,20 +20,24 @@ import (
 
 // DiffBenchmarksResult compares the benchmarks of both sides one by one, the largest change first.
 type DiffBenchmarksResult struct {
-	Type    string          `json:"type"`
-	Notes   []string        `json:"notes"`
-	Omitted query.Omitted   `json:"omitted"`
-	Rows    []DiffBenchmark `json:"rows"`
+	Headline string          `json:"headline"` // "2 slower, 31 unchanged, 7 not run in the head"; empty without rows
+	Type     string          `json:"type"`     // the one of most benchmarks
+	Notes    []string        `json:"notes"`
+	Omitted  query.Omitted   `json:"omitted"`
+	Rows     []DiffBenchmark `json:"rows"`
 }
 
 // DiffBenchmark is one benchmark on both sides.
 type DiffBenchmark struct {
-	Group     string `json:"group"`
-	Benchmark string `json:"benchmark"`
-	Profiles  Counts `json:"profiles"` // 0 on a side that lacks it
-	Unit      string `json:"unit"`
-	By        string `json:"by"`    // what values are divided by
-	Total     Change `json:"total"` // of the whole program
+	Group     string          `json:"group"`
+	Benchmark string          `json:"benchmark"`
+	Type      string          `json:"type"` // the benchmark's default, if the request names none
+	Level     diff.Level      `json:"level"`
+	Profiles  Counts          `json:"profiles"` // 0 on a side that lacks it
+	Unit      string          `json:"unit"`
+	By        string          `json:"by"`    // what values are divided by
+	Total     Change          `json:"total"` // of the whole program
+	Noise     document.Number `json:"noise"` // the delta of Total that chance explains (95%)
 	// Function is the innermost one with at least half of the change, if that is beyond sampling
 	// noise.
 	Function string `json:"function,omitempty"`
@@ -50,12 +55,21 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 	if err != nil {
 		return nil, err
 	}
-	queries, err := r.queries(ctx, st, v)
+	typed := *r
+	var typeOf map[testrun.Benchmark]string // nil: the request names the type
+	if !r.twoTypes() && r.only == nil {
+		var notes []string
+		if typeOf, typed.Types, notes, err = query.TypeEach(ctx, st, &r.Selection); err != nil {
+			return nil, err
+		}
+		v.tell(notes)
+	}
+	queries, err := typed.queries(ctx, st, v)
 	if err != nil {
 		return nil, err
 	}
-	sides, all := map[testrun.Benchmark]*[2][]store.ProfileID{}, []testrun.Benchmark{}
-	out := &DiffBenchmarksResult{Notes: v.notes, Rows: []DiffBenchmark{}}
+	sides, types, all := map[testrun.Benchmark]*[2][]store.ProfileID{}, map[testrun.Benchmark]string{}, []testrun.Benchmark{}
+	out := &DiffBenchmarksResult{Rows: []DiffBenchmark{}}
 	for i, q := range queries {
 		list, err := st.Profiles(ctx, q)
 		if err != nil {
@@ -65,22 +79,26 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 			return nil, fmt.Errorf("%s: %w", sideName(i), store.OneType(nil, q))
 		}
 		for k := range list {
-			b := list[k].Benchmark
+			b, name := list[k].Benchmark, list[k].Type.Name
+			if own, ok := typeOf[b]; ok && own != name {
+				continue
+			}
 			if sides[b] == nil {
 				sides[b] = &[2][]store.ProfileID{}
 				all = append(all, b)
 			}
 			sides[b][i] = append(sides[b][i], list[k].ID)
-			out.Type = list[k].Type.Name
+			types[b] = name
 		}
 	}
+	out.Notes, out.Type = v.notes, slices.Concat(typed.Types, []string{types[all[0]]})[0]
 	if len(all) == 1 {
 		return out, nil
 	}
 	var nothing error // of a benchmark without what the request looks for
-	lacking := 0
+	lacking, levels := 0, map[diff.Level]int{}
 	for _, b := range all {
-		row := DiffBenchmark{Group: b.Group, Benchmark: b.Name, Profiles: Counts{len(sides[b][0]), len(sides[b][1])}}
+		row := DiffBenchmark{Group: b.Group, Benchmark: b.Name, Type: types[b], Profiles: Counts{len(sides[b][0]), len(sides[b][1])}}
 		if row.Profiles.Base > 0 && row.Profiles.Head > 0 {
 			if err := row.compare(ctx, st, r, sides[b], queries); errors.Is(err, store.ErrNothing) {
 				nothing = fmt.Errorf("%s: %w", b, err)
@@ -90,6 +108,8 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 				return nil, fmt.Errorf("%s: %w", b, err)
 			}
 		}
+		row.Level = diff.LevelOf(row.Profiles.Base > 0, row.Profiles.Head > 0, row.Total.Delta.Value(), row.Noise.Value())
+		levels[row.Level]++
 		out.Rows = append(out.Rows, row)
 	}
 	if lacking == len(all) {
@@ -101,9 +121,8 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 	slices.SortStableFunc(out.Rows, func(a, b DiffBenchmark) int {
 		return cmp.Or(-cmp.Compare(a.size(), b.size()), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark))
 	})
-	var omitted query.Omitted
-	out.Rows, omitted = query.First(out.Rows, r.Rows)
-	out.Omitted = omitted
+	out.Headline = diff.CountLevels(levels)
+	out.Rows, out.Omitted = query.First(out.Rows, r.Rows)
 	return out, nil
 }
 
@@ -128,7 +147,7 @@ func (b *DiffBenchmark) compare(ctx context.Context, st store.Store, r *DiffRequ
 	if err != nil {
 		return err
 	}
-	b.Unit, b.By, b.Total = c.unit, c.by, c.changeOf(c.RootTotal())
+	b.Unit, b.By, b.Total, b.Noise = c.unit, c.by, c.changeOf(c.RootTotal()), document.Fraction(c.Noise(c.RootTotal()), c.scale)
 	if at := c.carrying(); at != calltree.NoNode {
 		b.Function, b.Change = c.Functions[c.Table.Func[at]].Name, c.changeOf(c.Diff.Total(at))
 	}
@@ -165,14 +184,14 @@ func (r *DiffBenchmarksResult) Table(exact bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "benchmark",
 		Columns: []table.Column{table.TextColumn("group"), table.TextColumn("benchmark"),
 			{Name: "base", Right: true}, {Name: "head", Right: true}, {Name: "change", Right: true, Text: table.SignedPercent},
-			table.TextColumn("function"), {Name: "functionChange", Right: true}, table.TextColumn("by")}}
+			table.TextColumn("function"), {Name: "functionChange", Right: true}, table.TextColumn("by"), table.TextColumn("type")}}
 	for i := range r.Rows {
 		b := &r.Rows[i]
 		amount := func(n document.Number) any {
 			if exact {
 				return n
 			}
-			return n.Amount(query.Noun(r.Type, b.Unit))
+			return n.Amount(query.Noun(b.Type, b.Unit))
 		}
 		var base, head, change, carried any
 		switch {
@@ -192,7 +211,10 @@ func (r *DiffBenchmarksResult) Table(exact bool) *table.Table {
 				carried = "+" + text
 			}
 		}
-		t.Add(b.Group, b.Benchmark, base, head, change, b.Function, carried, b.By)
+		t.Add(b.Group, b.Benchmark, base, head, change, b.Function, carried, b.By, b.Type)
+	}
+	if !slices.ContainsFunc(r.Rows, func(b DiffBenchmark) bool { return b.Type != r.Type }) {
+		t.Drop("type")
 	}
 	return t
 }

@@ -97,4 +97,27 @@ describe.skipIf(missing)('changes', () => {
     expect(w.faults).toEqual([]);
     await w.close();
   });
+
+  test('two commits of a store of two languages are a table of benchmarks, each with its diff', async () => {
+    const w = await world.page();
+    await w.open(`${base}/diff?base-commit=${'7'.repeat(12)}&head-commit=abad1dea0000`);
+    const row = (name: string) => w.page.locator('.tr', { hasText: name });
+    await row('go/price').waitFor();
+    expect(await w.page.locator('.tr[aria-rowindex]').count()).toBeGreaterThanOrEqual(7);
+    expect(await row('go/price').innerText()).toMatch(/slower[^]*\+4\d(\.\d)?%[^]*Price/);
+    expect(await row('java/list').innerText()).toMatch(/unchanged[^]*wall/);
+    expect(await w.page.locator('.sub').first().innerText()).toBe('1 slower, 1 faster, 5 unchanged');
+    expect(await w.barriers()).toEqual([]);
+    await row('java/list').getByRole('link').click();
+    await w.page.waitForURL(/group=java&benchmark=list&type=wall/);
+    await w.page.locator('.flame canvas').first().waitFor();
+    await w.page.goBack();
+    await w.page.getByRole('link', { name: 'Merged tree' }).click();
+    await w.page.locator('.flame canvas').first().waitFor();
+    await w.open(`${base}/diff?base-commit=${'7'.repeat(12)}&head-commit=abad1dea0000&benchmark=same`); // of two groups
+    await row('go/same').waitFor();
+    await row('java/same').waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
 });

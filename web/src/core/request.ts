@@ -2,7 +2,7 @@
 import { everyBranch } from './scope';
 import { parseTransform } from './transforms';
 
-const ofView = new Set(['view', 'tab', 'list', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform', 'against-range']);
+const ofView = new Set(['view', 'tab', 'list', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform', 'against-range', 'merged']);
 
 /** The number of transforms, from the first, that the server has to apply. */
 export function serverTransforms(params: URLSearchParams): number {

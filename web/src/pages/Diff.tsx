@@ -11,7 +11,8 @@ import { dark } from '../core/settings';
 import { source } from '../core/source';
 import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
-import { Await, useAnswer } from '../ui/Load';
+import { type BenchmarkDiffs, DiffOfBenchmarks } from '../ui/BenchmarkDiffs';
+import { Await, useAnswer, Waiting } from '../ui/Load';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
@@ -33,7 +34,27 @@ const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file'
 export default function Diff() {
   const { params } = place.value;
   const chosen = ['last', 'against'].some(n => params.has(n)) || sideNames.every(side => sideParams.some(n => params.has(`${side}-${n}`)));
-  return source.value.offline || chosen ? <Selected params={params} /> : <Choose />;
+  if (!source.value.offline && !chosen) return <Choose />;
+  return source.value.offline || oneTree(params) ? <Selected params={params} /> : <Each params={params} />;
+}
+
+/** Reports whether the address means one tree for each side: of a benchmark, or of what is no part of benchmarks. */
+const oneTree = (params: URLSearchParams): boolean =>
+  params.has('merged') || params.has('against') || isPushed(params) || sideNames.some(side => params.has(`${side}-file`)) || (params.getAll('group').length === 1 && params.getAll('benchmark').length === 1);
+
+/** A row for each benchmark of the sides, or the diff of the only one. */
+function Each({ params }: { params: URLSearchParams }) {
+  const query = dataParams(params);
+  query.set('view', 'benchmarks');
+  const answer = useAnswer<BenchmarkDiffs>('diff', query);
+  const title = sideNames.map(side => given(params, side) || side).join(' → ');
+  if (answer.error || answer.value?.rows.length === 0) return <Selected params={params} />;
+  if (answer.value) return <DiffOfBenchmarks of={answer.value} title={`${benchmarksText(params)} ${title}`.trim()} />;
+  return (
+    <Page title={title}>
+      <Waiting />
+    </Page>
+  );
 }
 
 function Selected({ params }: { params: URLSearchParams }) {
