@@ -58,7 +58,7 @@ describe.skipIf(missing)('faults', () => {
   });
 
   test('the weather of a machine is a line above the list', async () => {
-    for (const page of ['', 'regressions']) {
+    for (const page of ['', 'regressions']) { // the old address
       const w = await world.page();
       await w.open(`${base}/${page}?group=java`);
       const line = w.page.getByText(/^1 benchmark on bench-2: all code took 1\.\d+ times as long \(2026-10-30\)$/);
@@ -145,7 +145,7 @@ describe.skipIf(missing)('faults', () => {
 
   test('names with invisible characters are shown as such, long ones push nothing out of the page', async () => {
     const w = await world.page({ viewport: { width: 1280, height: 720 } });
-    for (const page of ['/?quiet=true', '/profile', '/regressions?quiet=true']) {
+    for (const page of ['/?quiet=true', '/profile']) {
       await w.open(base + page);
       await w.page.getByText('nnnnnnnn').first().waitFor();
       expect(await w.page.locator('body').innerText(), page).not.toMatch(/[\u200b\u202e]/);

@@ -76,7 +76,6 @@ const go = 'group=go126-text&benchmark=json.orders';
 /** Every page and view, by a name for its picture. */
 export const pages: Record<string, string> = {
   home: '/',
-  regressions: '/regressions',
   benchmark: `/benchmark?${demo}`,
   'benchmark-java': `/benchmark?${java}`,
   'benchmark-go': `/benchmark?${go}`,

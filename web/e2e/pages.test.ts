@@ -23,14 +23,13 @@ const addresses: Record<string, string> = {
   find: '/find?pattern=regexp.*&min-share=1%25&type=cpu',
   function: '/function?function=regexp.MustCompile&type=cpu',
   'all functions': '/function',
-  regressions: '/regressions',
   services: '/services',
   tasks: '/tasks',
   'new task': '/tasks?create=true',
 };
 
 /** Pages that have all colours between them: contrasts are measured in the dark too. */
-const coloured = ['home', 'benchmark', 'icicle', 'diff', 'regressions', 'new task'];
+const coloured = ['home', 'benchmark', 'icicle', 'diff', 'new task'];
 
 describe.skipIf(missing)('pages', () => {
   const world = new World();
@@ -162,7 +161,7 @@ describe.skipIf(missing)('pages', () => {
 
   test('a finding is accepted for everybody who asks the server, shown struck through, and withdrawn', async () => {
     const w = await world.page();
-    await w.open(`${base}/regressions?type=cpu`);
+    await w.open(`${base}/?type=cpu`);
     await w.page.locator('.triage .tr [role=gridcell]').first().click();
     await w.page.getByRole('button', { name: 'Accept…' }).click();
     await w.page.getByLabel('Reason').fill('known');
@@ -204,7 +203,7 @@ describe.skipIf(missing)('pages', () => {
     await w.page.getByLabel('Run (default').fill('r1');
     await w.page.getByRole('button', { name: 'Import', exact: true }).click();
     await w.page.getByRole('dialog', { name: 'Open profiles' }).waitFor({ state: 'detached' });
-    await w.page.getByRole('link', { name: 'Home', exact: true }).click();
+    await w.page.getByRole('link', { name: 'Changes', exact: true }).click();
     await w.settled();
     await w.page.getByRole('button', { name: /benchmarks?: / }).click();
     await w.page.getByRole('link', { name: 'dropped' }).waitFor();
@@ -286,7 +285,6 @@ describe.skipIf(missing)('hostile names', () => {
       `/profile?${at}&view=functions`,
       `/profile?${at}&view=tree`,
       `/diff?${at}&last=2`,
-      '/regressions',
       '/profile',
       '/diff',
       '/function',

@@ -20,7 +20,7 @@ describe.skipIf(missing)('triage', () => {
 
   const rows = (w: Awaited<ReturnType<World['page']>>) => w.page.locator('.triage .tr').allInnerTexts();
 
-  test('Home, Regressions and the report show the same rows', async () => {
+  test('the first page, its old address and the report show the same rows', async () => {
     world.dendro('report', '--store', base, '--branch', 'main', '--write', 'r.html');
     const seen = [];
     for (const address of [`${base}/?branch=main`, `${base}/regressions?branch=main`, `file://${join(world.dir, 'r.html')}`]) {
@@ -61,7 +61,7 @@ describe.skipIf(missing)('triage', () => {
 
   test('what is quiet is one line that unfolds; filters and order are the table’s', async () => {
     const w = await world.page();
-    await w.open(`${base}/regressions`);
+    await w.open(base);
     const fold = w.page.getByRole('button', { name: /benchmarks?: / });
     await fold.waitFor();
     expect(w.requests.some(r => /overview\?(?!.*rows=1)/.test(r))).toBe(false); // thousands of benchmarks are asked for when they are looked at

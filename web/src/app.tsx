@@ -7,7 +7,6 @@ import Find from './pages/Find';
 import Function from './pages/Function';
 import Home from './pages/Home';
 import Profile from './pages/Profile';
-import Regressions from './pages/Regressions';
 import Report from './pages/Report';
 import { later } from './ui/Later';
 
@@ -20,7 +19,6 @@ start({
   find: Find,
   function: Function,
   bottlenecks: later(() => import('./pages/Bottlenecks')),
-  regressions: Regressions,
   services: later(() => import('./pages/Services')),
   tasks: later(() => import('./pages/Tasks')),
   task: later(() => import('./pages/TaskDetail')),

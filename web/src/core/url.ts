@@ -7,7 +7,7 @@
 // type, …) and are sent to it unchanged; the others are the state of the view.
 import { signal } from '@preact/signals';
 
-export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'regressions', 'services', 'tasks', 'task', 'report', 'missing'] as const;
+export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'services', 'tasks', 'task', 'report', 'missing'] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Parameters to set; null removes one, a list repeats one. */
@@ -18,10 +18,14 @@ export interface Place {
   readonly params: URLSearchParams;
 }
 
+/** Pages that are part of another one: links to them go on. */
+const moved = new Map<string, PageName>([['regressions', 'home']]);
+
 /** Reads an address: path and query, without origin. */
 export function parse(address: string): Place {
   const [path = '', query = ''] = split(address, '?');
-  const name = path.replace(/^\/+|\/+$/g, '');
+  const old = path.replace(/^\/+|\/+$/g, '');
+  const name: string = moved.get(old) ?? old;
   const page = name === '' ? 'home' : (pageNames as readonly string[]).includes(name) ? (name as PageName) : 'missing';
   return { page, params: new URLSearchParams(query) };
 }
@@ -58,6 +62,7 @@ export function follow(hash: boolean, start = '/'): void {
   inHash = hash;
   const read = () => {
     place.value = parse(hash ? location.hash.slice(1) || start : location.pathname + location.search);
+    if (!hash && moved.has(location.pathname.slice(1))) history.replaceState(null, '', format(place.value));
   };
   addEventListener('popstate', read);
   if (hash) addEventListener('hashchange', read);

@@ -158,7 +158,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
       {s.outcome && (
         <p class={s.outcome.finding ? 'card change' : ''}>
           <span>
-            <a href={href('regressions', { group: s.group, benchmark: s.benchmark })}>Newest runs</a>: <OutcomeText o={s.outcome} />
+            <a href={href('home', { group: s.group, benchmark: s.benchmark })}>Newest runs</a>: <OutcomeText o={s.outcome} />
           </span>
         </p>
       )}

@@ -138,7 +138,7 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
 function addressOf(by: Kind, x: Found['rows'][number], type: string): string {
   if (by === 'function') return href('function', { ...carried(), function: x.name, type });
   if (by === 'run') return href('profile', { ...carried(), run: x.name, type });
-  return href(by === 'benchmark' ? 'benchmark' : 'regressions', { ...carried(), ...whereOf(x), type });
+  return href(by === 'benchmark' ? 'benchmark' : 'home', { ...carried(), ...whereOf(x), type });
 }
 
 /** The selection of a row. */

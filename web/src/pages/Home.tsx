@@ -33,7 +33,7 @@ export default function Home() {
   useKeys([{ keys: '/', help: 'search', run: () => document.getElementById('search')?.focus() }]);
   return (
     <Page
-      title="Overview"
+      title="Changes"
       sub={o && (o.benchmarks.length === 0 ? counted(o.services.length + new Set(pushed.map(p => p.service)).size, 'service') : `${counted(o.benchmarks.length + (o.omitted?.rows ?? 0), 'benchmark')}, ${counted(o.runs, 'run')}, ${counted(o.profiles, 'profile')}`)}
       actions={
         <>
@@ -70,6 +70,7 @@ export default function Home() {
                 <section class="findings">
                   <div class="head">
                     <h2>What changed</h2>
+                    <ReportFiles of={scope.params} />
                     <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides also={{ change: null }} />
                   </div>
                   <Changes scope={scope} version={version} />
@@ -81,6 +82,21 @@ export default function Home() {
         }}
       </Await>
     </Page>
+  );
+}
+
+/** The report of the list, as files. */
+function ReportFiles({ of }: { of: URLSearchParams | undefined }) {
+  const file = (format: string) => source.value.file('report', new URLSearchParams([...(of ?? []), ['format', format]]));
+  return (
+    <>
+      <a class="button" href={file('html')} download="report.html">
+        Report as a file
+      </a>
+      <a class="button" href={file('md')} download="report.md">
+        Markdown
+      </a>
+    </>
   );
 }
 

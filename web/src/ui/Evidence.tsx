@@ -427,7 +427,7 @@ export function issueText(c: Change, command: string): string {
   for (const x of c.code?.commits ?? []) lines.push(`- commit ${code(commit(x.commit))} ${visible(x.subject)} (${visible(x.author)})`);
   if (c.path?.length) lines.push('', 'Call path:', '', ...c.path.map((f, i) => `${'  '.repeat(Math.min(i, 10))}- ${code(f)}`));
   if (command) lines.push('', 'To reproduce it:', '', '```sh', command, '```');
-  if (!source.value.offline) lines.push('', `${globalThis.location?.origin ?? ''}${href('regressions', { ...carried(), group: c.group, benchmark: c.benchmark })}`);
+  if (!source.value.offline) lines.push('', `${globalThis.location?.origin ?? ''}${href('home', { ...carried(), change: c.id })}`);
   return `${lines.join('\n')}\n`;
 }
 

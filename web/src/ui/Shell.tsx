@@ -11,11 +11,10 @@ import { helpShown, KeyHelp, press, useKeys } from './Keys';
 import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
-  { title: 'Home', page: 'home', also: ['benchmark', 'find', 'function'] },
+  { title: 'Changes', page: 'home', also: ['benchmark', 'find', 'function'] },
   { title: 'Profiles', page: 'profile', also: [] },
   { title: 'Diff', page: 'diff', also: [] },
   { title: 'Bottlenecks', page: 'bottlenecks', also: [] },
-  { title: 'Regressions', page: 'regressions', also: [] },
   { title: 'Services', page: 'services', also: [] },
   { title: 'Tasks', page: 'tasks', also: ['task'] },
 ];
