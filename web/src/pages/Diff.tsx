@@ -12,7 +12,7 @@ import { source } from '../core/source';
 import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
 import { type BenchmarkDiffs, DiffOfBenchmarks } from '../ui/BenchmarkDiffs';
-import { Await, useAnswer, Waiting } from '../ui/Load';
+import { Await, useAnswer } from '../ui/Load';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
@@ -51,9 +51,9 @@ function Each({ params }: { params: URLSearchParams }) {
   if (answer.error || answer.value?.rows.length === 0) return <Selected params={params} />;
   if (answer.value) return <DiffOfBenchmarks of={answer.value} title={`${benchmarksText(params)} ${title}`.trim()} />;
   return (
-    <Page title={title}>
-      <Waiting />
-    </Page>
+    <Await of={answer} what="the diff">
+      {() => null}
+    </Await>
   );
 }
 
