@@ -46,6 +46,8 @@ type Line struct {
 type Point struct {
 	Time  time.Time
 	Value float64
+	// Covered is the time that any of the windows covers: at most a step.
+	Covered time.Duration
 }
 
 // Query returns the time of the windows that the chart needs.
@@ -59,6 +61,23 @@ func (c *Chart) Query(q Query) Query {
 type amount struct {
 	sum   float64 // which no number of windows exceeds
 	parts int64
+	spans []span
+}
+
+// span is the time of a window, in milliseconds.
+type span struct{ from, until int64 }
+
+// covered returns the time that any of the spans covers.
+func covered(spans []span) (ms int64) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	end := int64(math.MinInt64)
+	for _, s := range spans {
+		if s.until > end {
+			ms += s.until - max(s.from, end)
+			end = s.until
+		}
+	}
+	return ms
 }
 
 // Lines returns the lines of windows, in order of their labels. The value of a point is the
@@ -70,9 +89,11 @@ func (c *Chart) Lines(t *Totals) []Line {
 		points := map[int64]amount{}
 		of := t.Totals[at].Series
 		for ; at < len(t.Totals) && t.Totals[at].Series == of; at++ {
-			if n, ok := c.point(t.Totals[at].Start); ok {
-				a := points[n]
-				points[n] = amount{a.sum + float64(t.Totals[at].Sum), a.parts + t.Totals[at].Parts}
+			w := &t.Totals[at]
+			if n, ok := c.point(w.Start); ok {
+				a, start := points[n], w.Start.UnixMilli()
+				points[n] = amount{a.sum + float64(w.Sum), a.parts + w.Parts,
+					append(a.spans, span{start, start + min(w.Length, w.Covered).Milliseconds()})}
 			}
 		}
 		if len(points) == 0 {
@@ -82,7 +103,7 @@ func (c *Chart) Lines(t *Totals) []Line {
 		key := (&Series{Labels: labels}).Key()
 		line := lines[key]
 		if line == nil {
-			line = &chartLine{labels: labels, value: map[int64]float64{}, parts: map[int64]int64{}}
+			line = &chartLine{labels: labels, value: map[int64]float64{}, parts: map[int64]int64{}, spans: map[int64][]span{}}
 			lines[key] = line
 		}
 		line.add(points, series.Type.Gauge() && !c.Mean)
@@ -95,6 +116,7 @@ type chartLine struct {
 	labels Labels
 	value  map[int64]float64
 	parts  map[int64]int64
+	spans  map[int64][]span
 	sum    float64
 }
 
@@ -106,6 +128,7 @@ func (l *chartLine) add(points map[int64]amount, gauge bool) {
 		}
 		l.value[n] += v
 		l.parts[n] += a.parts
+		l.spans[n] = append(l.spans[n], a.spans...)
 		l.sum += v
 	}
 }
@@ -165,7 +188,8 @@ func (c *Chart) points(l *chartLine) []Point {
 		if c.Mean {
 			v /= float64(max(l.parts[n], 1))
 		}
-		points[i] = Point{Time: c.Start.Add(time.Duration(n) * c.Step), Value: v}
+		points[i] = Point{Time: c.Start.Add(time.Duration(n) * c.Step), Value: v,
+			Covered: min(c.Step, time.Duration(covered(l.spans[n]))*time.Millisecond)}
 	}
 	return points
 }

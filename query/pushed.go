@@ -257,14 +257,15 @@ func (s Seconds) MarshalText() ([]byte, error) { return []byte(time.Duration(s).
 // PushedSeriesResult are lines of a chart. A point stands for the step that ends with it:
 // its value is the sum of the profiles that began in it or, of a gauge, the mean over time.
 type PushedSeriesResult struct {
-	Type  string       `json:"type"`
-	Unit  string       `json:"unit"`
-	Gauge bool         `json:"gauge"`
-	Step  int64        `json:"step"`  // milliseconds
-	Since int64        `json:"since"` // first point, in milliseconds since 1970
-	Until int64        `json:"until"` // last point
-	Rows  []PushedLine `json:"rows"`
-	Notes []string     `json:"notes"`
+	Type     string       `json:"type"`
+	Unit     string       `json:"unit"`
+	RateUnit string       `json:"rateUnit,omitempty"` // of rates: cores, bytes/s; empty: a gauge has none
+	Gauge    bool         `json:"gauge"`
+	Step     int64        `json:"step"`  // milliseconds
+	Since    int64        `json:"since"` // first point, in milliseconds since 1970
+	Until    int64        `json:"until"` // last point
+	Rows     []PushedLine `json:"rows"`
+	Notes    []string     `json:"notes"`
 }
 
 // PushedLine is a line: values at times in milliseconds since 1970. Points without data are
@@ -273,6 +274,8 @@ type PushedLine struct {
 	Value  string    `json:"value"` // of the label; empty: the series have none, or no label was chosen
 	Times  []int64   `json:"times"`
 	Values []float64 `json:"values"`
+	// Rates are the values for each second that was profiled; of CPU time the cores in use.
+	Rates []float64 `json:"rates,omitempty"`
 }
 
 // PushedSeries returns the course of the selected profiles.
@@ -303,7 +306,8 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 		return nil, err
 	}
 	result := &PushedSeriesResult{Type: typ.String(), Unit: typ.SampleUnit, Gauge: typ.Gauge(), Step: c.Step.Milliseconds(),
-		Since: c.Start.UnixMilli(), Until: c.End.UnixMilli(),
+		RateUnit: rateUnit(typ),
+		Since:    c.Start.UnixMilli(), Until: c.End.UnixMilli(),
 		Rows: []PushedLine{}, Notes: []string{}}
 	if len(others) > 0 && len(r.Types) == 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("type %s; --type shows others: %s", words.Clean(result.Type), strings.Join(others, ", ")))
@@ -312,10 +316,35 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 		line := PushedLine{Value: l.Labels.Get(r.By), Times: make([]int64, len(l.Points)), Values: make([]float64, len(l.Points))}
 		for i, p := range l.Points {
 			line.Times[i], line.Values[i] = p.Time.UnixMilli(), p.Value
+			if result.RateUnit != "" {
+				line.Rates = append(line.Rates, rateOf(typ, p))
+			}
 		}
 		result.Rows = append(result.Rows, line)
 	}
 	return result, nil
+}
+
+// rateUnit returns the unit of a type for each second; empty: a gauge has none.
+func rateUnit(t continuous.Type) string {
+	switch {
+	case t.Gauge():
+		return ""
+	case t.SampleUnit != "nanoseconds":
+		return t.SampleUnit + "/s"
+	case t.SampleType == "cpu":
+		return "cores"
+	}
+	return "s/s"
+}
+
+// rateOf returns the value of a point for each second that was profiled.
+func rateOf(t continuous.Type, p continuous.Point) float64 {
+	rate := p.Value / max(p.Covered, time.Millisecond).Seconds()
+	if t.SampleUnit == "nanoseconds" {
+		rate /= float64(time.Second)
+	}
+	return rate
 }
 
 // pushedTotals returns the windows of a chart, or what a function took in them.

@@ -3,9 +3,28 @@ package query
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/continuous"
 )
+
+// TestRates holds the units of rates: cores of CPU time, of a gauge none.
+func TestRates(t *testing.T) {
+	of := func(name, unit string) continuous.Type {
+		return continuous.Type{Name: "p", SampleType: name, SampleUnit: unit}
+	}
+	p := continuous.Point{Value: 30e9, Covered: 15 * time.Second}
+	for _, x := range []struct {
+		typ  continuous.Type
+		unit string
+		rate float64
+	}{{of("cpu", "nanoseconds"), "cores", 2}, {of("delay", "nanoseconds"), "s/s", 2}, {of("alloc_space", "bytes"), "bytes/s", 2e9},
+		{of("inuse_space", "bytes"), "", 2e9}} {
+		if unit, rate := rateUnit(x.typ), rateOf(x.typ, p); unit != x.unit || rate != x.rate {
+			t.Errorf("%s: %g %s, not %g %s", x.typ.SampleType, rate, unit, x.rate, x.unit)
+		}
+	}
+}
 
 // TestFindType: a short name is the sample type if there is one of it, and a message about several
 // lists those that it may mean.

@@ -17,7 +17,7 @@ describe.skipIf(missing)('services', () => {
     const w = await world.page();
     await w.open(base);
     const row = w.page.locator('tr', { hasText: 'shop.api' });
-    expect(await row.innerText()).toContain('profiles: process_cpu');
+    expect(await row.innerText()).toContain('process_cpu');
     await row.getByRole('link', { name: 'shop.api' }).click();
     await w.settled();
     await w.page.getByRole('link', { name: 'Compare the last 24 hours with the 24 before' }).click();
@@ -43,8 +43,88 @@ describe.skipIf(missing)('services', () => {
     await w.page.goBack();
     await w.page.getByRole('link', { name: /pricing.matchRule/ }).click();
     await w.page.waitForURL(/function=.*matchRule/);
-    await w.page.getByText('service_version 1.3.0').waitFor();
+    await w.page.getByText('cores, github.com', { exact: false }).waitFor();
     expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('fault 5: a server with services only starts with them: cores, trend, and verdict of the newest release', async () => {
+    const w = await world.page();
+    await w.open(base);
+    const row = w.page.locator('tr', { hasText: 'shop.api' });
+    await row.getByText(/slower/).waitFor();
+    expect(await row.innerText()).toMatch(/0\.2\d* cores|0\.19\d* cores/);
+    expect(await row.innerText()).toMatch(/1\.3\.0 slower.*matchRule/);
+    await row.getByRole('img', { name: 'shop.api over the last 24 hours' }).waitFor();
+    const [grid, changes] = [await w.page.getByRole('heading', { name: 'Services' }).boundingBox(), await w.page.getByRole('heading', { name: 'What changed' }).boundingBox()];
+    expect(grid!.y).toBeLessThan(changes!.y);
+    expect(await w.page.locator('main').innerText()).not.toMatch(/0 profiles|Import some/);
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('fault 9: one chart in cores from 0 has the versions and a flag of the release; a drag chooses the time of the graph', async () => {
+    const w = await world.page();
+    await w.open(`${base}/services?service=shop.api`);
+    const chart = w.page.getByRole('img', { name: /^cores.* over time$/ });
+    await chart.waitFor();
+    expect(await w.page.locator('.band').count()).toBe(1);
+    expect(await chart.locator('.axis').first().textContent()).toBe('0 cores');
+    expect(await chart.locator('.flag').allTextContents()).toEqual(['1.3.0']);
+    expect(await w.page.locator('.band .legend').innerText()).toMatch(/1\.2\.3\s+1\.3\.0/);
+    await w.page.locator('.framed .flame').waitFor();
+    const windows = async () => Number(/(\d+) windows? of/.exec(await w.page.locator('.framed > .sub').innerText())![1]);
+    const all = await windows();
+    const drag = async (from: number, to: number) => {
+      await chart.scrollIntoViewIfNeeded();
+      const box = (await chart.boundingBox())!;
+      await w.page.mouse.move(box.x + from * box.width, box.y + 100);
+      await w.page.mouse.down();
+      await w.page.mouse.move(box.x + to * box.width, box.y + 100, { steps: 4 });
+      await w.page.mouse.up();
+    };
+    await drag(0.2, 0.5);
+    await w.page.waitForFunction(() => /from=.*to=/.test(location.search));
+    await w.page.waitForFunction(n => !document.querySelector('.framed > .sub')?.textContent?.startsWith(`${n} windows`), all);
+    expect(await windows()).toBeLessThan(all);
+    expect(await w.page.locator('.chip', { hasText: 'UTC' }).count()).toBe(1);
+    expect(await w.barriers()).toEqual([]);
+    // A second drag is what it is compared with.
+    await w.page.getByRole('button', { name: 'Compare with another time…' }).click();
+    await drag(0.6, 0.9);
+    await w.page.waitForURL(/\/diff\?.*base-since=.*base-until=.*head-since=.*head-until=/);
+    await w.settled();
+    expect(await w.page.locator('.failure').count()).toBe(0);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('fault 12: the dates of services are year-month-day in UTC', async () => {
+    const w = await world.page();
+    await w.open(`${base}/services?service=shop.api`);
+    expect(await w.page.locator('input[type=datetime-local]').count()).toBe(0);
+    await w.page.getByLabel('From (UTC)').fill('2026-01-02 03:04');
+    await w.page.keyboard.press('Tab');
+    await w.page.waitForFunction(() => new URLSearchParams(location.search).get('since') === '2026-01-02T03:04:00Z');
+    expect(await w.page.getByLabel('From (UTC)').inputValue()).toBe('2026-01-02 03:04');
+    await w.close();
+  });
+
+  test('live: a service is read again while its page is looked at, and not while it is hidden', async () => {
+    const w = await world.page();
+    await w.page.clock.install();
+    await w.open(`${base}/services?service=shop.api`);
+    const asked = () => w.requests.filter(r => /pushed\/series/.test(r)).length;
+    const before = asked();
+    await w.page.clock.runFor(16_000);
+    await w.page.waitForFunction(() => !document.querySelector('.loading'));
+    expect(asked()).toBeGreaterThan(before);
+    await w.page.evaluate(() => Object.defineProperty(document, 'hidden', { value: true, configurable: true }));
+    await w.page.clock.runFor(20_000);
+    const hidden = asked();
+    await w.page.clock.runFor(120_000);
+    expect(asked()).toBe(hidden);
     await w.close();
   });
 });

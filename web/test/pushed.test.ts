@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gridOf, hoursOf, isPushed, labelsOf, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
+import { gridOf, hoursOf, isPushed, labelsOf, type PushedSeries, type PushedService, rateText, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
 
 describe('selectors of labels', () => {
   it('are read as they are written', () => {
@@ -27,12 +27,17 @@ describe('selectors of labels', () => {
 const series: PushedSeries = { type: '', unit: 'nanoseconds', gauge: false, step: 1000, since: 5000, until: 9000, rows: [], notes: [] };
 
 describe('series', () => {
-  it('are shown on their grid', () => {
-    expect(gridOf(series, { value: '', times: [6000, 9000], values: [1, 2] })).toEqual({ times: [5000, 6000, 7000, 8000, 9000], values: [null, 1, null, null, 2] });
-    expect(gridOf({ ...series, until: 1e9 }, { value: '', times: [6000], values: [1] })).toEqual({ times: [6000], values: [1] });
+  it('are lines on one grid, of rates where there are some', () => {
+    const rows = [{ value: 'a', times: [6000, 9000], values: [1, 2] }, { value: 'b', times: [7000], values: [3], rates: [0.5] }];
+    expect(gridOf({ ...series, rows })).toEqual({ times: [5000, 6000, 7000, 8000, 9000], lines: [{ name: 'a', values: [null, 1, null, null, 2] }, { name: 'b', values: [null, null, 0.5, null, null] }] });
   });
-  it('lead from a point to the windows in it', () => {
-    expect(timeOf(series, 9000)).toEqual({ since: '1970-01-01T00:00:08.001Z', until: '1970-01-01T00:00:09.001Z' });
+  it('have rates in their unit', () => {
+    expect(rateText(1.5, { ...series, rateUnit: 'cores' })).toBe('1.50 cores');
+    expect(rateText(2048, { ...series, unit: 'bytes', rateUnit: 'bytes/s' })).toBe('2 KiB/s');
+    expect(rateText(2048, { ...series, unit: 'bytes', gauge: true })).toBe('2 KiB');
+  });
+  it('lead from points to the windows in them', () => {
+    expect(timeOf(series, 9000, 9000)).toEqual({ since: '1970-01-01T00:00:08.001Z', until: '1970-01-01T00:00:09.001Z' });
   });
 });
 

@@ -1,4 +1,5 @@
 // Profiles that services push: what selects them, as addresses hold it.
+import { amount, number } from './format';
 
 /** What a service pushes of one type. */
 export interface PushedService {
@@ -16,6 +17,8 @@ export interface PushedService {
 export interface PushedSeries {
   type: string;
   unit: string;
+  /** Of the rates of the lines; without it they have none. */
+  rateUnit?: string;
   gauge: boolean;
   step: number;
   since: number;
@@ -28,6 +31,7 @@ export interface PushedLine {
   value: string;
   times: number[];
   values: number[];
+  rates?: number[];
 }
 
 /** Whether an address selects pushed profiles. */
@@ -72,21 +76,27 @@ export function labelsOf(selector: string | null): Record<string, string> | null
   return labels;
 }
 
-/** A line on the whole grid of its chart: null where there is no data. A long grid keeps its points only. */
-export function gridOf(s: PushedSeries, line: PushedLine): { times: number[]; values: (number | null)[] } {
-  const count = s.step > 0 ? Math.floor((s.until - s.since) / s.step) + 1 : 0;
-  if (count > 5000 || count < 1) return { times: line.times, values: line.values };
-  const values: (number | null)[] = Array.from({ length: count }, () => null);
-  line.times.forEach((at, i) => {
-    values[Math.round((at - s.since) / s.step)] = line.values[i]!;
+/** What a chart shows of lines, on one grid of times: null where there is no data. Rates, where there are some. */
+export function gridOf(s: PushedSeries): { times: number[]; lines: { name: string; values: (number | null)[] }[] } {
+  const count = s.step > 0 ? Math.max(1, Math.floor((s.until - s.since) / s.step) + 1) : 1;
+  const lines = s.rows.map(line => {
+    const values: (number | null)[] = Array.from({ length: count }, () => null);
+    line.times.forEach((at, i) => (values[Math.round((at - s.since) / s.step)] = (line.rates ?? line.values)[i]!));
+    return { name: line.value, values };
   });
-  return { times: values.map((_, i) => s.since + i * s.step), values };
+  return { times: Array.from({ length: count }, (_, i) => s.since + i * s.step), lines };
 }
 
-/** The time of a point as parameters of a request: windows that begin after the point before. */
-export function timeOf(s: PushedSeries, at: number): { since: string; until: string } {
+/** "1.28 cores", "3.1 MiB/s", of a gauge "3.1 MiB": a value of a grid. */
+export function rateText(v: number, s: PushedSeries): string {
+  if (!s.rateUnit) return amount(v, s.unit);
+  return s.rateUnit.endsWith('/s') ? `${amount(v, s.rateUnit === 's/s' ? 's' : s.unit)}/s` : `${number(v)} ${s.rateUnit}`;
+}
+
+/** The time of points as parameters of a request: windows that begin after the point before the first. */
+export function timeOf(s: PushedSeries, from: number, to: number): { since: string; until: string } {
   const text = (ms: number) => new Date(ms).toISOString();
-  return { since: text(at - s.step + 1), until: text(at + 1) };
+  return { since: text(from - s.step + 1), until: text(to + 1) };
 }
 
 /** The type that a page shows without a choice: processor time, else the first. */

@@ -1,14 +1,13 @@
 // What the store holds: benchmarks with their last result, services, and what changed.
 import { useState } from 'preact/hooks';
-import type { Overview, Service } from '../core/answers';
-import { counted, instant, visible } from '../core/format';
-import { ago } from '../core/metric';
-import { mainType, type PushedService, typeName } from '../core/pushed';
+import type { Overview } from '../core/answers';
+import { counted, visible } from '../core/format';
+import type { PushedService } from '../core/pushed';
 import { carried } from '../core/scope';
-import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { useKeys } from '../ui/Keys';
+import { later } from '../ui/Later';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { branchOf, Pickers, useScope } from '../ui/Pickers';
@@ -25,11 +24,6 @@ export default function Home() {
   const scope = useScope(selection, true);
   const o = answer.value;
   const words = place.value.params.get('q') ?? '';
-  const fits = (...texts: string[]) =>
-    words
-      .toLowerCase()
-      .split(/\s+/)
-      .every(w => texts.join(' ').toLowerCase().includes(w));
   useKeys([{ keys: '/', help: 'search', run: () => document.getElementById('search')?.focus() }]);
   return (
     <Page
@@ -52,7 +46,7 @@ export default function Home() {
     >
       <Await of={answer} what="the store">
         {store => {
-          const services = store.services.filter(s => fits(s.service));
+          const hasServices = store.services.length + pushed.length > 0;
           if (store.benchmarks.length === 0 && store.services.length === 0 && pushed.length === 0) return pushes.value || pushes.error ? <Empty /> : <Waiting />;
           return (
             <>
@@ -66,6 +60,7 @@ export default function Home() {
                   {`${counted(store.running, 'task')} running`}
                 </a>
               )}
+              {store.benchmarks.length === 0 && hasServices && <Services />}
               {store.benchmarks.length + pushed.length > 0 && (
                 <section class="findings">
                   <div class="head">
@@ -76,7 +71,7 @@ export default function Home() {
                   <Changes scope={scope} version={version} />
                 </section>
               )}
-              <Services traced={services} pushed={pushed.filter(p => fits(p.service))} />
+              {store.benchmarks.length > 0 && hasServices && <Services />}
             </>
           );
         }}
@@ -100,56 +95,15 @@ function ReportFiles({ of }: { of: URLSearchParams | undefined }) {
   );
 }
 
-/** Services that agents trace, and services that push profiles. */
-function Services({ traced, pushed }: { traced: readonly Service[]; pushed: readonly PushedService[] }) {
-  if (traced.length + pushed.length === 0) return null;
-  const names = [...new Set(pushed.map(p => p.service))];
-  return (
-    <section class="findings">
-      <h2>Services</h2>
-      <div class="scroll">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th>Service</th>
-              <th>Sends</th>
-              <th>Last seen</th>
-              <th><span class="hidden">Actions</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            {traced.map(s => (
-              <tr key={`traced ${s.service}`}>
-                <td>
-                  <a href={href('tasks', { service: s.service })}>{visible(s.service)}</a>
-                </td>
-                <td>{`traces of ${counted(s.instances, 'instance')}`}</td>
-                <td title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
-                <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>Profile a slow endpoint</a>}</td>
-              </tr>
-            ))}
-            {names.map(name => {
-              const of = pushed.filter(p => p.service === name);
-              const last = of.map(p => p.last).sort().at(-1)!;
-              return (
-                <tr key={`pushed ${name}`}>
-                  <td>
-                    <a href={href('services', { service: name })}>{visible(name)}</a>
-                  </td>
-                  <td>{`profiles: ${visible(of.map(p => typeName(p.type)).join(', '))}`}</td>
-                  <td title={instant(last)}>{ago(Date.parse(last))}</td>
-                  <td>
-                    <a href={href('profile', { service: name, type: mainType(of).type, since: '1h' })}>Flame graph of the last hour</a>
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  );
-}
+const ServiceGrid = later(() => import('./ServiceGrid'));
+
+/** The services of the store, first where it has nothing else. */
+const Services = () => (
+  <section class="findings">
+    <h2>Services</h2>
+    <ServiceGrid />
+  </section>
+);
 
 function Empty() {
   const where = source.value.offline ? '' : location.origin;

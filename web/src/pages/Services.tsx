@@ -1,18 +1,24 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
 import type { ReportDocument } from '../core/answers';
-import { amount, instant, percent, signed, visible } from '../core/format';
+import { useMemo } from 'preact/hooks';
+import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
-import { gridOf, hoursOf, labelsOf, mainType, type PushedLine, type PushedSeries, type PushedService, releases, selectorOf, timeOf, typeName } from '../core/pushed';
-import { notesOf } from '../core/request';
+import { decode, type Wire } from '../core/profile';
+import { gridOf, hoursOf, labelsOf, mainType, type PushedSeries, type PushedService, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
+import { dataParams, notesOf, serverTransforms } from '../core/request';
 import { formatNames } from '../core/selection';
+import { queryOf } from '../core/source';
 import { type Changes, go, href, place, update } from '../core/url';
-import { Band } from '../ui/Band';
 import { Title } from '../ui/Evidence';
+import { Lines } from '../ui/Lines';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { Table } from '../ui/Table';
+import { usePolled } from '../ui/Poll';
 import { shownChanges, tone, verdict } from '../ui/Triage';
+import { Workspace } from '../view/Workspace';
+import Grid from './ServiceGrid';
 import '../pages.css';
+import './services.css';
 
 const times: [value: string, label: string][] = [
   ['1h', 'Last hour'],
@@ -45,63 +51,42 @@ function Select({ title, value, options, change }: { title: string; value: strin
   );
 }
 
+/** A time of an address, or of the field: "2026-11-27 14:05", in UTC. */
+const typed = /^\d{4}-\d\d-\d\d( \d\d:\d\d)?$/;
+
 /** The time that is shown: one of a list, or from and to in UTC. */
 function Time() {
   const { params } = place.value;
-  const local = (name: string) => {
-    const at = new Date(params.get(name) ?? '');
-    return Number.isNaN(at.getTime()) ? '' : at.toISOString().slice(0, 16);
-  };
-  const set = (name: string, text: string) => update({ [name]: text && `${text}:00Z` }, true);
+  const field = (name: 'since' | 'until', title: string) => (
+    <label>
+      {title}
+      <input
+        type="text"
+        size={16}
+        placeholder="2026-11-27 14:05"
+        pattern={typed.source}
+        title="year-month-day hour:minute, in UTC"
+        value={instant(params.get(name) ?? '')}
+        onChange={e => {
+          const text = e.currentTarget.value.trim();
+          if (text === '' || typed.test(text)) update({ [name]: text && `${text.slice(0, 10)}T${text.slice(11) || '00:00'}:00Z`, ...noTime }, true);
+        }}
+      />
+    </label>
+  );
   return (
     <>
-      <Select title="Time" value={params.get('since') ?? ''} options={times} change={since => update({ since, until: null }, true)} />
-      <label>
-        From (UTC) <input type="datetime-local" value={local('since')} onChange={e => set('since', e.currentTarget.value)} />
-      </label>
-      <label>
-        To <input type="datetime-local" value={local('until')} onChange={e => set('until', e.currentTarget.value)} />
-      </label>
+      <Select title="Time" value={params.get('since') ?? ''} options={times} change={since => update({ since, until: null, ...noTime }, true)} />
+      {field('since', 'From (UTC)')}
+      {field('until', 'To')}
     </>
   );
 }
 
 function List() {
-  const { params } = place.value;
-  const range = { since: params.get('since'), until: params.get('until') };
-  const answer = useAnswer<{ rows: PushedService[] }>('pushed/services', range);
   return (
-    <Page title="Services" sub="Services that push profiles by themselves, and what they push.">
-      <div class="pickers">
-        <Time />
-      </div>
-      <Await of={answer} what="services">
-        {({ rows }) => (
-          <Table
-            fitted
-            label="services"
-            rows={rows.length}
-            columns={[
-              {
-                id: 'service',
-                title: 'Service',
-                cell: i => <a href={href('services', { ...range, service: rows[i]!.service, type: rows[i]!.type })}>{visible(rows[i]!.service)}</a>,
-              },
-              { id: 'type', title: 'Type', width: 200, cell: i => visible(typeName(rows[i]!.type)) },
-              { id: 'series', title: 'Series', width: 80, numeric: true, cell: i => String(rows[i]!.series) },
-              { id: 'labels', title: 'Labels', width: 260, optional: 1, cell: i => visible(rows[i]!.labels.map(l => l.name).join(', ')) },
-              { id: 'first', title: 'Since (UTC)', width: 140, optional: 2, cell: i => instant(rows[i]!.first) },
-              { id: 'last', title: 'Until (UTC)', width: 140, cell: i => instant(rows[i]!.last) },
-            ]}
-            empty={
-              <>
-                No service pushed a profile in this time. Start <code>dendro serve --continuous</code>, and set its address in a Pyroscope SDK or an
-                OpenTelemetry exporter.
-              </>
-            }
-          />
-        )}
-      </Await>
+    <Page title="Services" sub="Services that push profiles by themselves, and those that agents trace.">
+      <Grid />
     </Page>
   );
 }
@@ -138,14 +123,23 @@ function One({ service }: { service: string }) {
   );
 }
 
+/** The chosen part of the time of the chart; without it all of it. */
+const noTime = { from: null, to: null, 'base-from': null, 'base-to': null };
+
+/** Milliseconds between two requests for what is still written. */
+const pace = { chart: 15_000, graph: 60_000 };
+
 function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
   const { params } = place.value;
   const now = rows.find(r => r.type === params.get('type')) ?? mainType(rows);
   const chosen = labelsOf(params.get('labels'));
   const what = selected(service, now.type);
   const fn = params.get('function') ?? '';
-  const by = params.get('by') ?? '';
-  const series = useAnswer<PushedSeries>('pushed/series', { ...what, function: fn, self: params.get('self'), by, rows: 8 });
+  const versions = releases(now);
+  // Without a choice the releases are beside each other.
+  const by = params.get('by') ?? versions?.name ?? '';
+  const live = !params.has('until');
+  const series = usePolled<PushedSeries>('pushed/series', { ...what, function: fn, self: params.get('self'), by: by === one ? '' : by, rows: 8 }, live ? pace.chart : 0);
   return (
     <>
       <div class="pickers">
@@ -174,8 +168,8 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
         </label>
         <Select
           title="Lines"
-          value={by}
-          options={[['', 'one line'], ...now.labels.map((l): [string, string] => [l.name, `by ${visible(l.name)}`])]}
+          value={by || one}
+          options={[[one, 'one line'], ...now.labels.map((l): [string, string] => [l.name, `by ${visible(l.name)}`])]}
           change={v => update({ by: v }, true)}
         />
         <label>
@@ -192,17 +186,102 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
           </button>
         )}
       </div>
-      <p class="actions">
-        <a class="button" href={href('profile', what)}>
-          Flame graph of this time
-        </a>{' '}
-        <Comparisons service={now} what={what} />
-      </p>
       <Await of={series} what="the profiles over time">
-        {s => <Lines s={s} by={by} fn={fn} what={what} />}
+        {s => <Chart s={s} by={by === one ? '' : by} fn={fn} what={what} releases={by === versions?.name} />}
       </Await>
-      {releases(now) && <Release service={now} what={what} of={releases(now)!} />}
+      <p class="actions">
+        <Comparisons service={now} what={what} />
+        <a class="button" href={href('profile', { ...what, ...chosenTime() })}>
+          The graph as a page of its own
+        </a>
+      </p>
+      {versions && <Release service={now} what={what} of={versions} />}
+      <Graph what={{ ...what, ...chosenTime() }} live={live && !params.has('from')} title={visible(service)} />
     </>
+  );
+}
+
+/** The choice of one line for all series. */
+const one = '*';
+
+/** The part of the time that was chosen in the chart. */
+function chosenTime(): Changes {
+  const { params } = place.value;
+  return params.has('from') ? { since: params.get('from'), until: params.get('to') } : {};
+}
+
+/** One chart: its lines have one scale, which begins at 0; a drag chooses the time of the graph below, a second one what it is compared with. */
+function Chart({ s, by, fn, what, releases }: { s: PushedSeries; by: string; fn: string; what: Changes; releases: boolean }) {
+  const { params } = place.value;
+  if (s.rows.length === 0)
+    return (
+      <div class="empty">
+        <p>No data in this time.</p>
+      </div>
+    );
+  const grid = gridOf(s);
+  const [from, to, base] = [params.get('from'), params.get('to'), params.get('base-from')];
+  const title = [s.rateUnit || `mean over time, ${s.unit}`, fn && visible(fn), by && `by ${visible(by)}`].filter(Boolean).join(', ');
+  const choose = (a: number, b: number) => {
+    const time = timeOf(s, grid.times[a]!, grid.times[b]!);
+    if (base) {
+      const before = { 'base-since': base, 'base-until': params.get('base-to'), 'head-since': time.since, 'head-until': time.until };
+      go('diff', { service: what['service'], type: what['type'], labels: what['labels'], ...before });
+    } else update({ from: time.since, to: time.until }, true);
+  };
+  return (
+    <section class="card">
+      <p class="sub">
+        {title}. {base ? 'Drag over the time to compare with it.' : 'Drag over a time: the graph below follows.'}
+        {notesOf(s.notes)
+          .filter(n => !n.startsWith('type '))
+          .map(n => ` ${visible(n)}`)}
+      </p>
+      <Lines
+        label={`${title} over time`}
+        times={grid.times}
+        lines={grid.lines.map(l => ({ ...l, name: l.name || (by ? `no ${by}` : String(what['service'])) }))}
+        format={v => rateText(v, s)}
+        flags={releases}
+        chosen={from && to ? [Date.parse(from) + s.step, Date.parse(to)] : null}
+        onChoose={choose}
+      />
+      {from && to && (
+        <p class="crumbs">
+          <span class="chip">
+            {instant(from)} – {instant(to)} UTC
+            <button type="button" aria-label="All of the time" title="all of the time" onClick={() => update(noTime, true)}>
+              ×
+            </button>
+          </span>
+          <button type="button" disabled={!!base} onClick={() => update({ 'base-from': from, 'base-to': to }, true)}>
+            Compare with another time…
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The graph of the chosen time, on the same page. */
+function Graph({ what, live, title }: { what: Changes; live: boolean; title: string }) {
+  const { params } = place.value;
+  const query = dataParams(new URLSearchParams(params.getAll('transform').map(x => ['transform', x])));
+  for (const [name, value] of queryOf(what)) query.append(name, value);
+  query.set('form', 'compact');
+  const answer = usePolled<Wire>('tree', query, live ? pace.graph : 0);
+  const tree = useMemo(() => answer.value && decode(answer.value), [answer.value]);
+  return (
+    <section class="framed" aria-label="Graph">
+      <Await of={answer} what="the call tree">
+        {wire => (
+          <>
+            <p class="sub">{notesOf(wire.notes).map(visible).join(' · ')}</p>
+            {tree && <Workspace tree={tree} skip={serverTransforms(params)} title={title} downloads={[]} />}
+          </>
+        )}
+      </Await>
+    </section>
   );
 }
 
@@ -309,47 +388,5 @@ function Comparisons({ service, what }: { service: PushedService; what: Changes 
         </a>
       )}
     </>
-  );
-}
-
-function Lines({ s, by, fn, what }: { s: PushedSeries; by: string; fn: string; what: Changes }) {
-  if (s.rows.length === 0)
-    return (
-      <div class="empty">
-        <p>No data in this time.</p>
-      </div>
-    );
-  const used = s.gauge ? 'mean over time' : `sum over ${amount(s.step * 1e6, 'nanoseconds')}`;
-  return (
-    <>
-      {notesOf(s.notes)
-        .filter(n => !n.startsWith('type '))
-        .map(n => (
-          <p key={n} class="sub">
-            {visible(n)}
-          </p>
-        ))}
-      {s.rows.map(line => (
-        <Line key={line.value} s={s} line={line} title={[by && `${by} ${line.value || 'missing'}`, fn, used].filter(Boolean).map(visible).join(', ')} by={by} what={what} />
-      ))}
-    </>
-  );
-}
-
-function Line({ s, line, title, by, what }: { s: PushedSeries; line: PushedLine; title: string; by: string; what: Changes }) {
-  const grid = gridOf(s, line);
-  const known = by ? labelsOf(String(what.labels ?? '')) : null;
-  const labels = known ? selectorOf({ ...known, [by]: line.value }) : what.labels;
-  return (
-    <section class="card">
-      <p class="sub">{title}: a click on a point opens its flame graph</p>
-      <Band
-        label={`${title} over time`}
-        series={{ x: grid.times.map(t => t / 1000), values: grid.values }}
-        height={s.rows.length > 1 ? 140 : 260}
-        format={v => amount(v, s.unit)}
-        onSelect={i => go('profile', { ...what, labels, ...timeOf(s, grid.times[i]!) })}
-      />
-    </section>
   );
 }

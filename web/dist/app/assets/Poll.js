@@ -1,0 +1,1 @@
+import{bt as e,i as t}from"./Load.js";function n(n,r,i){let a=t(n,r),{retry:o,busy:s}=a;return e(()=>{if(!i||s)return;let e=setTimeout(function e(){document.hidden?document.addEventListener(`visibilitychange`,e,{once:!0}):o()},i);return()=>clearTimeout(e)},[i,s]),{...a,busy:s&&a.value===void 0}}export{n as t};

@@ -1,0 +1,106 @@
+// All services: what each uses now and over the last day, what its newest release cost, and when it was seen.
+import { useMemo } from 'preact/hooks';
+import type { Overview, Service } from '../core/answers';
+import { counted, instant, visible } from '../core/format';
+import { ago } from '../core/metric';
+import { gridOf, type PushedSeries, type PushedService, rateText, typeName } from '../core/pushed';
+import { mayChange } from '../core/session';
+import { href, place } from '../core/url';
+import { Await, useAnswer } from '../ui/Load';
+import { OutcomeText } from '../ui/Outcome';
+import { usePolled } from '../ui/Poll';
+import { Spark } from '../ui/Spark';
+import '../pages.css';
+
+/** Milliseconds between two requests for what services use. */
+const pace = 30_000;
+
+export default function ServiceGrid() {
+  const pushes = usePolled<{ rows: PushedService[] }>('pushed/services', {}, pace);
+  const traces = useAnswer<{ rows: Service[] | null }>('services');
+  const words = (place.value.params.get('q') ?? '').toLowerCase().split(/\s+/);
+  const fits = (s: { service: string }) => words.every(w => s.service.toLowerCase().includes(w));
+  const traced = (traces.value?.rows ?? []).filter(fits);
+  return (
+    // A store that keeps no pushed profiles has the services that agents trace.
+    <Await of={traced.length > 0 && pushes.error ? { ...pushes, error: undefined, value: { rows: [] } } : pushes} what="services">
+      {({ rows }) => {
+        const shown = rows.filter(fits);
+        if (shown.length + traced.length === 0) return traces.busy ? null : <None />;
+        return (
+          <div class="scroll">
+            <table class="plain">
+              <thead>
+                <tr>
+                  <th>Service</th>
+                  <th class="num">Uses now</th>
+                  <th>Last 24 hours</th>
+                  <th>Newest release</th>
+                  <th>Sends</th>
+                  <th>Last seen</th>
+                </tr>
+              </thead>
+              <tbody>
+                {shown.length > 0 && <Pushed rows={shown} />}
+                {traced.map(s => (
+                  <tr key={s.service}>
+                    <td>
+                      <a href={href('tasks', { service: s.service })}>{visible(s.service)}</a>
+                    </td>
+                    <td class="num">–</td>
+                    <td />
+                    <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>Profile a slow endpoint</a>}</td>
+                    <td class="dim">{`traces of ${counted(s.instances, 'instance')}`}</td>
+                    <td title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        );
+      }}
+    </Await>
+  );
+}
+
+function Pushed({ rows }: { rows: readonly PushedService[] }) {
+  const type = rows.some(r => r.type.split(':')[1] === 'cpu') ? 'cpu' : rows[0]!.type;
+  const used = usePolled<PushedSeries>('pushed/series', { type, by: 'service_name', since: '24h', step: '1h' }, pace);
+  const verdicts = useAnswer<Overview>('overview', { rows: 1 });
+  const grid = useMemo(() => used.value && gridOf(used.value), [used.value]);
+  return (
+    <>
+      {[...new Set(rows.map(r => r.service))].map(name => {
+        const of = rows.filter(r => r.service === name);
+        const last = of.map(r => r.last).sort().at(-1)!;
+        const values = grid?.lines.find(l => l.name === name)?.values ?? [];
+        const now = values.findLast(v => v !== null);
+        const release = verdicts.value?.releases.find(r => r.service === name);
+        return (
+          <tr key={name}>
+            <td>
+              <a href={href('services', { service: name })}>{visible(name)}</a>
+            </td>
+            <td class="num">{typeof now === 'number' ? rateText(now, used.value!) : '–'}</td>
+            <td>{values.length > 0 && <Spark values={values} label={`${visible(name)} over the last 24 hours`} />}</td>
+            <td>
+              {release && <b>{visible(release.last.run)} </b>}
+              {release ? <OutcomeText o={release.outcome} /> : verdicts.busy ? '…' : '–'}
+            </td>
+            <td class="dim">{visible(of.map(r => typeName(r.type)).join(', '))}</td>
+            <td title={instant(last)}>{ago(Date.parse(last))}</td>
+          </tr>
+        );
+      })}
+    </>
+  );
+}
+
+/** What makes a service appear here. */
+const None = () => (
+  <div class="empty">
+    <p>
+      No service is known. Start <code>dendro serve --continuous</code>, and set its address in a Pyroscope SDK or an OpenTelemetry exporter.
+    </p>
+  </div>
+);

@@ -1,0 +1,150 @@
+// Lines over time on one scale that begins at 0, with flags where a line begins: a drag chooses a time.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { instant, visible } from '../core/format';
+import { ticks } from './Band';
+import { showTip } from './Tip';
+
+export interface Line {
+  name: string;
+  /** Of each time; null: no data. */
+  values: readonly (number | null)[];
+}
+
+interface Props {
+  label: string;
+  /** Milliseconds since 1970, of the points. */
+  times: readonly number[];
+  lines: readonly Line[];
+  format: (v: number) => string;
+  /** A line that begins after the first point has a flag with its name. */
+  flags: boolean;
+  /** The chosen time, in milliseconds. */
+  chosen: readonly [number, number] | null;
+  /** A drag from one point to another, or a click on one. */
+  onChoose: (from: number, to: number) => void;
+}
+
+const [left, bottom, top, height] = [84, 22, 18, 240];
+
+/** The colour of a line: readable on both grounds. */
+export const colourOf = (i: number): string => `hsl(${(212 + i * 137) % 360} 62% 50%)`;
+
+/** "16:05", or with the day where the time spans more than one. */
+const clock = (at: number, days: boolean): string => instant(new Date(at).toISOString()).slice(days ? 5 : 11);
+
+export function Lines({ label, times, lines, format, flags, chosen, onChoose }: Props) {
+  const host = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(900);
+  const [drag, setDrag] = useState<[number, number] | null>(null);
+  useEffect(() => {
+    const watch = new ResizeObserver(([e]) => setWidth(Math.max(240, e!.contentRect.width)));
+    watch.observe(host.current!);
+    return () => watch.disconnect();
+  }, []);
+  const most = Math.max(...lines.flatMap(l => l.values.filter(v => v !== null)), 0) * 1.08 || 1;
+  const [first = 0, last = first + 1] = [times[0], times[times.length - 1]];
+  const right = width - 12;
+  const x = (at: number) => left + ((at - first) / (last - first || 1)) * (right - left);
+  const y = (v: number) => top + (1 - v / most) * (height - top - bottom);
+  const nearest = (e: MouseEvent) => {
+    const share = (e.clientX - host.current!.getBoundingClientRect().left - left) / (right - left);
+    return Math.max(0, Math.min(times.length - 1, Math.round(share * (times.length - 1))));
+  };
+  const path = (values: readonly (number | null)[]) =>
+    values.map((v, i) => (v === null ? '' : `${(values[i - 1] ?? null) === null ? 'M' : 'L'}${x(times[i]!).toFixed(1)} ${y(v).toFixed(1)}`)).join('');
+  const alone = (values: readonly (number | null)[], i: number) => values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
+  const days = last - first > 20 * 3_600_000;
+  const begins = flags ? lines.map(l => l.values.findIndex(v => v !== null)) : [];
+  const range = drag ? ([times[Math.min(...drag)]!, times[Math.max(...drag)]!] as const) : chosen;
+  const tip = (e: MouseEvent, i: number) =>
+    showTip(
+      e.clientX,
+      e.clientY,
+      <>
+        <b>{instant(new Date(times[i]!).toISOString())} UTC</b>
+        <table>
+          <tbody>
+            {lines.map(
+              l =>
+                typeof l.values[i] === 'number' && (
+                  <tr key={l.name}>
+                    <th scope="row">{visible(l.name)}</th>
+                    <td>{format(l.values[i]!)}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </>,
+    );
+  const end = (choose: boolean) => {
+    showTip(0, 0, null);
+    if (drag && choose) onChoose(Math.min(...drag), Math.max(...drag));
+    setDrag(null);
+  };
+  return (
+    <div ref={host} class="band pick">
+      <svg
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={label}
+        onPointerDown={e => {
+          if (e.button !== 0) return;
+          e.currentTarget.setPointerCapture(e.pointerId);
+          setDrag([nearest(e), nearest(e)]);
+        }}
+        onPointerMove={e => {
+          const i = nearest(e);
+          if (drag) setDrag([drag[0], i]);
+          tip(e, i);
+        }}
+        onPointerUp={() => end(true)}
+        onPointerCancel={() => end(false)}
+        onPointerLeave={() => !drag && end(false)}
+      >
+        {ticks(0, most, 4).map(v => (
+          <g key={v}>
+            <line class="grid" x1={left} x2={right} y1={y(v)} y2={y(v)} />
+            <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
+              {format(v)}
+            </text>
+          </g>
+        ))}
+        {Array.from({ length: Math.max(2, Math.floor((right - left) / 120)) }, (_, i, n = Math.max(2, Math.floor((right - left) / 120))) => first + ((last - first) * i) / (n - 1)).map((at, i, all) => (
+          <text key={i} class="axis" x={x(at)} y={height - 6} text-anchor={i === 0 ? 'start' : i === all.length - 1 ? 'end' : 'middle'}>
+            {clock(at, days)}
+          </text>
+        ))}
+        {range && <rect class="chosen" x={x(range[0]) - 1} width={Math.max(2, x(range[1]) - x(range[0]))} y={top} height={height - top - bottom} />}
+        {lines.map((l, k) => (
+          <g key={l.name}>
+            <path class="line" d={path(l.values)} style={{ stroke: colourOf(k) }} />
+            {l.values.map((v, i) => alone(l.values, i) && <circle key={i} cx={x(times[i]!)} cy={y(v!)} r="2" style={{ fill: colourOf(k) }} />)}
+          </g>
+        ))}
+        {begins.map(
+          (i, k) =>
+            i > 0 && (
+              <g key={lines[k]!.name} class="at note flag">
+                <line x1={x(times[i]!)} x2={x(times[i]!)} y1={top - 6} y2={height - bottom} />
+                <text class="axis" x={Math.min(x(times[i]!) + 4, right)} y={top - 6} text-anchor={x(times[i]!) > right - 80 ? 'end' : 'start'}>
+                  {visible(lines[k]!.name).slice(0, 24)}
+                </text>
+              </g>
+            ),
+        )}
+      </svg>
+      {lines.length > 1 && (
+        <p class="legend">
+          {lines.map((l, k) => (
+            <span key={l.name}>
+              <i style={{ background: colourOf(k), width: '12px' }} /> {visible(l.name)}
+            </span>
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}
