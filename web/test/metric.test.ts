@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ago, change, interval, metric, millis, splitName } from '../src/core/metric';
+import { visible } from '../src/core/format';
 
 test('metrics read as package words of Go writes them', () => {
   expect(metric(6.6e6, 'ns/op')).toBe('6.60 ms/op');
@@ -28,8 +29,15 @@ test.each([
   ['std::vector<a::b>::push_back(int)', 'std::'],
   ['pipeline.work[go.shape.*uint8]', 'pipeline.'],
   ['main', ''],
+  ['/app/shop.py.load_prices', '/app/shop.py.'], // fault 11
+  ['/srv/web/cart.test.js.add', '/srv/web/cart.test.js.'],
   ['finish_task_switch.isra.0', ''],
   ['com.acme.Shop.pay.part.1.cold', 'com.acme.Shop.'],
 ])('%s: its package', (name, pkg) => {
   expect(splitName(name)).toEqual([pkg, name.slice(pkg.length)]);
+});
+
+test('fault 15: what joins emoji stays, all else without a glyph is replaced', () => {
+  for (const name of ['👩‍💻.work', '❤️‍🔥()', '👩🏽‍🚀']) expect(visible(name)).toBe(name);
+  for (const name of ['a\u200Db', '\u200D👩', '👩\u200D', 'a\u202Eb']) expect(visible(name)).toMatch(/\uFFFD/);
 });

@@ -78,9 +78,9 @@ export const commit = (hash: string): string => hash.slice(0, 10);
 /** "1 run", "2 runs". */
 export const counted = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
-/** Replaces what has no glyph, or reverses text: names come from programs that nobody checked. */
+/** Replaces what has no glyph, or reverses text: names come from programs that nobody checked. What joins emoji stays. */
 export function visible(s: string): string {
-  return /^[ -~]*$/.test(s) ? s : s.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  return /^[ -~]*$/.test(s) ? s : s.replace(/(?!(?<=\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
 /** A range of time in words. */

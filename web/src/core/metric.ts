@@ -76,7 +76,8 @@ export function splitName(name: string): [pkg: string, symbol: string] {
   const head = name.slice(0, end).replace(/(\.(cold|constprop|isra|lto_priv|part)(\.\d+)?)+$/, ''); // what GCC adds to a name
   const from = head.lastIndexOf('/') + 1;
   const colons = head.lastIndexOf('::');
-  const dot = head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head) ? head.indexOf('.', from) : head.lastIndexOf('.');
+  const file = /\.(py|pyx|[cm]?[jt]sx?|rb|php|lua|p[lm]|exs?)(?=\.)/.exec(head.slice(from)); // of a script: its extension is no package
+  const dot = file ? from + file.index + file[0].length : head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head) ? head.indexOf('.', from) : head.lastIndexOf('.');
   const at = method >= 0 ? method + 1 : colons >= from ? colons + 2 : dot >= from ? dot + 1 : from;
   return [name.slice(0, at), name.slice(at)];
 }

@@ -90,7 +90,7 @@ export default function Tasks() {
 }
 
 export function State({ t }: { t: TaskInfo }) {
-  return <span class={`pill ${t.state === 'running' ? 'live' : 'dim'}`}>{t.state}</span>;
+  return <span class={`pill ${t.state === 'running' ? 'live' : 'dim'}`}>{t.state === 'over' ? 'finished' : t.state}</span>;
 }
 
 function Create({ service: first }: { service: string }) {
