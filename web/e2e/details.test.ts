@@ -78,4 +78,16 @@ describe.skipIf(missing)('details', () => {
     expect(w.faults).toEqual([]);
     await w.close();
   });
+
+  test('fault 15: a file that is no profile leaves a page that says so, and opens another', async () => {
+    const w = await world.page();
+    await w.open(base);
+    await w.page.setInputFiles('input[type=file]', { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from([0, 1, 2, 3]) });
+    await w.page.getByRole('alert').waitFor();
+    expect(await w.page.getByRole('heading', { level: 1 }).innerText()).toBe('notes.txt');
+    expect(await w.barriers()).toEqual([]);
+    await w.page.setInputFiles('input[type=file]', join(demo, 'run-018/checkout.pb.gz'));
+    await w.page.locator('.side .tr').first().waitFor();
+    await w.close();
+  });
 });

@@ -14,7 +14,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
-import { OfFile } from '../ui/Upload';
+import { OfFile, Upload } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { type Activity, labelMenu, useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
@@ -75,6 +75,14 @@ function Selected({ params }: { params: URLSearchParams }) {
     'Profile';
   useTitle(name);
   useRunKeys(params);
+  if (answer.error)
+    return (
+      <Page title={name} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
+        <Await of={answer} what="the call tree">
+          {() => null}
+        </Await>
+      </Page>
+    );
   return (
     <Await of={answer} what="the call tree">
       {wire => <Shown key={asked} wire={wire} name={name} runs={known} params={params} activity={activity} />}
