@@ -90,4 +90,16 @@ describe.skipIf(missing)('details', () => {
     await w.page.locator('.side .tr').first().waitFor();
     await w.close();
   });
+
+  test('fault 14: a phone has the theme and the help', async () => {
+    const w = await world.page({ viewport: { width: 390, height: 844 }, colorScheme: 'light' });
+    await w.open(base);
+    expect(await w.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await w.page.getByRole('button', { name: 'Dark' }).click();
+    expect(await w.page.locator(':root').getAttribute('data-theme')).toBe('dark');
+    await w.page.getByRole('button', { name: 'Keyboard help' }).click();
+    await w.page.locator('dialog[open]').waitFor();
+    expect(await w.barriers()).toEqual([]);
+    await w.close();
+  });
 });
