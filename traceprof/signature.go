@@ -64,6 +64,22 @@ func parseSignature(signature string, language Language) code {
 	return c
 }
 
+// Code returns the functions that the code signatures of an analysis name. A path in one of
+// them, which has no file, is that of a Go package.
+func (a *Analysis) Code() []profile.Function {
+	var language Language
+	for i := range a.Functions {
+		if name := a.Functions[i].Name; strings.Contains(name, "/") && !strings.Contains(name, ": ") {
+			language = GoProfiles
+		}
+	}
+	list := make([]profile.Function, len(a.Functions))
+	for i := range list {
+		list[i] = parseSignature(a.Functions[i].Name, language).fn
+	}
+	return list
+}
+
 func lineNumber(text string) (int32, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int32(n), err == nil

@@ -62,7 +62,7 @@ func Runtime(t *calltree.Table) []bool {
 // isGo reports whether a table is that of a Go program.
 func isGo(t *calltree.Table) bool {
 	return slices.ContainsFunc(t.Functions, func(fn profile.Function) bool {
-		return fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" ||
+		return fn.Kind == profile.KindGo || fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" ||
 			strings.HasPrefix(fn.Name, "main.main")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -49,6 +50,8 @@ type StackRow struct {
 	Total    int32  `json:"total"` // ms
 	Self     int32  `json:"self"`  // ms
 	Count    int32  `json:"count"` // snapshots
+	// Own tells that the function is the user's own, and of no framework or runtime.
+	Own bool `json:"own,omitempty"`
 	// Dumps are those that have the signature at this place, as indices of AnalysisResult.Dumps,
 	// by segment and time.
 	Dumps []int32 `json:"dumps,omitempty"`
@@ -81,11 +84,11 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	for _, d := range a.Dumps {
 		result.Dumps = append(result.Dumps, Dump{d.Segment, d.Sequence, d.Time})
 	}
-	ending := endingDumps(a)
+	ending, mine := endingDumps(a), ownFunctions(a)
 	var all stackRows
 	for i := range a.Trees {
 		result.RootTotal += int64(a.Trees[i].Duration[0])
-		all = append(all, rowsOfStacks(a, int32(i), ending)...)
+		all = append(all, rowsOfStacks(a, int32(i), ending, mine)...)
 	}
 	total := func(row stackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
 	rows, omitted := trees.CutNodes[stackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
@@ -102,6 +105,22 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 
 // element is an element of one of the trees of an analysis.
 type element struct{ tree, id int32 }
+
+// ownFunctions returns whether each function of an analysis is the user's own.
+func ownFunctions(a *traceprof.Analysis) []bool {
+	t, self := &calltree.Table{Functions: a.Code()}, []int64{}
+	for i := range a.Trees {
+		tree, first := &a.Trees[i], int32(len(t.Parent))
+		for n := range tree.Parent {
+			parent := int32(calltree.NoNode)
+			if p := tree.Parent[n]; p > 0 {
+				parent = first + p - 1 // ids count from 1
+			}
+			t.Parent, t.Func, self = append(t.Parent, parent), append(t.Func, tree.Function[n]), append(self, int64(tree.Count[n]))
+		}
+	}
+	return trees.OwnFunctions(t, self)
+}
 
 // endingDumps returns the dumps that end in each element, as indices.
 func endingDumps(a *traceprof.Analysis) map[element][]int32 {
@@ -151,7 +170,7 @@ func (s stackRows) Row(n int32) stackRow {
 
 // rowsOfStacks lists the elements of a tree: callees below their caller, the longest
 // first.
-func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32) stackRows {
+func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32, mine []bool) stackRows {
 	t := &a.Trees[tree]
 	callees := make([][]int32, t.Len()+1) // by id of the caller
 	for i := range t.Parent {
@@ -180,7 +199,7 @@ func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32)
 		stack = stack[:len(stack)-1]
 		i := o.element
 		rows = append(rows, stackRow{StackRow: StackRow{Depth: o.depth, Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i],
-			Self: t.Self[i], Count: t.Count[i],
+			Self: t.Self[i], Count: t.Count[i], Own: mine[t.Function[i]],
 			Branches: o.branches, Only: o.only}, ending: ending[element{tree, i + 1}]})
 		push(i+1, o.depth+1, o.branches)
 	}

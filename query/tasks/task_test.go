@@ -56,6 +56,31 @@ func TestFindTask(t *testing.T) {
 	}
 }
 
+// TestOwnRows is of a request of a framework: the code that it calls is the user's own.
+func TestOwnRows(t *testing.T) {
+	for _, stack := range [][]string{
+		{"java.lang.Thread.run:840", "org.apache.tomcat.util.net.NioEndpoint.doRun:1791", "com.acme.shop.Cart.total:12",
+			"java.util.HashMap.get:556"},
+		{"/usr/lib/python3.12/threading.py.run: 1012", "/usr/lib/python3/dist-packages/flask/app.py.wsgi_app: 9",
+			"/app/shop.py.load_prices: 7", "/usr/lib/python3.12/re.py.sub: 1"},
+		{"net/http.(*conn).serve:1934", "net/http.HandlerFunc.ServeHTTP:2294", "main.computeTax:40", "regexp.MustCompile:310"},
+	} {
+		a := &traceprof.Analysis{}
+		for _, name := range stack {
+			a.Functions = append(a.Functions, profile.Function{Name: name})
+		}
+		a.Trees = []traceprof.StackTree{{Parent: []int32{0, 1, 2, 3}, Function: []int32{0, 1, 2, 3}, Duration: []int32{4, 4, 4, 2},
+			Self: []int32{0, 0, 2, 2}, Count: []int32{4, 4, 4, 2}}}
+		var got []bool
+		for _, r := range rowsOfStacks(a, 0, endingDumps(a), ownFunctions(a)) {
+			got = append(got, r.Own)
+		}
+		if want := []bool{false, false, true, false}; !slices.Equal(got, want) {
+			t.Errorf("%s: own %v, want %v", stack[2], got, want)
+		}
+	}
+}
+
 func TestStackRows(t *testing.T) {
 	a := &traceprof.Analysis{Functions: []profile.Function{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}}}
 	a.Trees = []traceprof.StackTree{{
@@ -63,7 +88,7 @@ func TestStackRows(t *testing.T) {
 		Duration: []int32{100, 10, 80, 10, 5}, Self: []int32{10, 0, 80, 5, 5}, Count: []int32{9, 2, 7, 2, 1},
 	}}
 	a.Dumps = []traceprof.Dump{{ID: 5}, {ID: 3}, {ID: 4}, {ID: 3}}
-	rows := rowsOfStacks(a, 0, endingDumps(a))
+	rows := rowsOfStacks(a, 0, endingDumps(a), make([]bool, 4))
 	var got []string
 	for _, r := range rows {
 		got = append(got, strings.Repeat(" ", int(r.Depth))+r.Function+strings.Repeat("·", int(r.Branches)))
@@ -83,7 +108,7 @@ func TestStackRows(t *testing.T) {
 		deep.Duration, deep.Self, deep.Count = append(deep.Duration, 1), append(deep.Self, 0), append(deep.Count, 1)
 	}
 	a.Trees = []traceprof.StackTree{*deep}
-	if rows := rowsOfStacks(a, 0, nil); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].Branches != 0 {
+	if rows := rowsOfStacks(a, 0, nil, make([]bool, 4)); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].Branches != 0 {
 		t.Errorf("%d rows of a deep tree", len(rows))
 	}
 }

@@ -120,7 +120,7 @@ type lockThread struct {
 
 // addDumps adds the dumps of a profile, and reports whether they say anything of locks.
 func (t *lockTable) addDumps(shown *calltree.Shown, v *calltree.Viewer) (any bool) {
-	own := ownFunctions(shown.Table, shown.Self)
+	own := OwnFunctions(shown.Table, shown.Self)
 	states, names := v.States(), v.ThreadNames()
 	d, at, first := newLockDump(), int64(0), true
 	for x := range shown.Samples() {

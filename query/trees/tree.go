@@ -459,9 +459,9 @@ func (s *scope) rows() (*TreeResult, error) {
 	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}, nil
 }
 
-// ownFunctions returns for every function of a table whether it is code that the user
+// OwnFunctions returns for every function of a table whether it is code that the user
 // can change. Samples are the self values of every node, of one or two sides.
-func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
+func OwnFunctions(t *calltree.Table, samples ...[]int64) []bool {
 	sum := make([]float64, t.Len())
 	for _, side := range samples {
 		for n, v := range side {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boxesOf, sharedFrames } from '../src/core/dumps';
+import { boxesOf, ownRows, sharedFrames } from '../src/core/dumps';
 
 const dump = (sequence: number, time: number, stack: string) => ({ segment: 's', sequence, time, stack: stack.split(';') });
 
@@ -34,4 +34,13 @@ test('dumps may come in any order', () => {
 test('frames that all dumps share', () => {
   expect(sharedFrames([dump(0, 0, 'a;b;c'), dump(1, 1, 'a;b;d'), dump(2, 2, 'a;b')])).toBe(2);
   expect(sharedFrames([])).toBe(0);
+});
+
+test('fault 11: own code comes first, with what it calls itself; frames of frameworks are folded', () => {
+  const rows = ['0 run', '1 doRun', '2 invoke', '3 Cart.total own', '4 HashMap.get', '5 hash', '4 intercept', '5 Tax.rate own', '1 idle'].map(text => {
+    const [depth, name, own] = text.split(' ');
+    return { depth: Number(depth), name, own: own === 'own' };
+  });
+  expect(ownRows(rows).map(r => `${r.depth} ${r.row.name} ${r.index}`)).toEqual(['0 Cart.total 3', '1 HashMap.get 4', '1 intercept 6', '2 Tax.rate 7']);
+  expect(ownRows(rows.map(r => ({ ...r, own: false })))).toHaveLength(rows.length);
 });

@@ -380,7 +380,7 @@ export interface Analysis {
   omitted: { rows: number; share?: number };
   /** Only if they are asked for; of a row as indices of the list. */
   dumps?: { segment: string; sequence: number; time: number }[];
-  rows: { depth: number; function: string; total: number; self: number; count: number; dumps?: number[] }[];
+  rows: { depth: number; function: string; total: number; self: number; count: number; own?: boolean; dumps?: number[] }[];
 }
 
 export interface BottleneckPlot {

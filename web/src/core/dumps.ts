@@ -52,3 +52,20 @@ export function sharedFrames(dumps: readonly Snapshot[]): number {
   }
   return n;
 }
+
+/**
+ * The rows of a tree, depth first, that show the user's own code: it, and what it calls itself.
+ * Frames of frameworks around it are folded; their callees move up. All, if no code is own.
+ */
+export function ownRows<R extends { depth: number; own?: boolean }>(rows: readonly R[]): { row: R; index: number; depth: number }[] {
+  const all = !rows.some(r => r.own);
+  const open: { depth: number; shown: boolean; own: boolean }[] = [];
+  const out: { row: R; index: number; depth: number }[] = [];
+  rows.forEach((row, index) => {
+    while (open.length > 0 && open[open.length - 1]!.depth >= row.depth) open.pop();
+    const shown = all || !!row.own || !!open[open.length - 1]?.own;
+    if (shown) out.push({ row, index, depth: open.filter(o => o.shown).length });
+    open.push({ depth: row.depth, shown, own: !!row.own });
+  });
+  return out;
+}

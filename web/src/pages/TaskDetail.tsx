@@ -2,7 +2,7 @@
 // sampled requests with their spans and dumps, and the merged tree.
 import { useMemo, useState } from 'preact/hooks';
 import type { Analysis, Cause, SegmentDescription, Snapshot, TaskDescription, TaskLogLine, TaskSegment } from '../core/answers';
-import { boxesOf, sharedFrames } from '../core/dumps';
+import { boxesOf, ownRows, sharedFrames } from '../core/dumps';
 import { count, counted, instant, percent, visible } from '../core/format';
 import { ago, millis, splitName } from '../core/metric';
 import { notesOf } from '../core/request';
@@ -471,14 +471,17 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
 function DumpTree({ a, params }: { a: Analysis; params: Params }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [selected, select] = useState(-1);
+  const every = place.value.params.get('frames') === 'all';
   const rows = useMemo(() => {
     const path: string[] = [];
-    return a.rows.map((r, i) => {
-      path.length = r.depth;
-      path.push(r.function);
-      return { ...r, i, key: path.join('\n'), leaf: (a.rows[i + 1]?.depth ?? 0) <= r.depth };
+    const list = every ? a.rows.map((row, index) => ({ row, index, depth: row.depth })) : ownRows(a.rows);
+    return list.map(({ row, index, depth }, k) => {
+      path.length = depth;
+      path.push(row.function);
+      return { ...row, depth, i: index, key: path.join('\n'), leaf: (list[k + 1]?.depth ?? 0) <= depth };
     });
-  }, [a]);
+  }, [a, every]);
+  const folded = a.rows.length - rows.length;
   const shown = useMemo(() => {
     const out: typeof rows = [];
     let hidden = Number.POSITIVE_INFINITY;
@@ -516,7 +519,9 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
             >
               {r.leaf ? '' : closed.has(r.key) ? '▸' : '▾'}
             </button>
-            <Fn name={r.function} />
+            <span class={r.own ? 'own' : ''} title={r.own ? 'your own code' : 'library, framework or runtime'}>
+              <Fn name={r.function} />
+            </span>
           </span>
         );
       },
@@ -535,6 +540,12 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
   ];
   return (
     <>
+      {(folded > 0 || every) && (
+        <label class="choice">
+          <input type="checkbox" checked={every} onChange={e => update({ frames: e.currentTarget.checked ? 'all' : null }, true)} />{' '}
+          {every ? 'frames of frameworks too' : `${counted(folded, 'frame')} of frameworks folded`}
+        </label>
+      )}
       <Table
         fitted
         label="Merged tree"
