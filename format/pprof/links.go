@@ -3,6 +3,7 @@ package pprof
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strconv"
@@ -29,6 +30,19 @@ type warm struct {
 	ids     []profile.FunctionID // of keys
 	stacks  stackTable           // by the frames of their locations, innermost first
 	seed    sequenceHash         // of both the frames and the sequence
+	seeds   [2]maphash.Seed      // of texts
+
+	places  stackTable // indices in located, by what the file says of a location
+	located []located
+	frames  []profile.FrameID // of all of them
+}
+
+// located is what a location became: frames, outermost first, and their hash. Programs send the
+// same locations in every profile; one costs one look-up, not one for each text, function and
+// frame of it.
+type located struct {
+	first, n int32 // in warm.frames; first is -1 while it is not resolved
+	hash     sequenceHash
 }
 
 type functionKey struct{ name, systemName, file, module, line int32 }
@@ -39,7 +53,8 @@ func (k *functionKey) hash() uint64 {
 }
 
 func newWarm(s *profile.Symbols) *warm {
-	w := &warm{symbols: s, bases: map[int32]int32{}, seed: newSequenceHash()}
+	w := &warm{symbols: s, bases: map[int32]int32{}, seed: newSequenceHash(),
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	w.text(nil)
 	return w
 }
@@ -110,22 +125,21 @@ type links struct {
 	found  findings
 
 	textOf     []int32           // text plus one of each string of the file; 0 not yet known
+	hashOf     []sequenceHash    // of each string of the file; 0 not yet known
 	once       map[uint64]string // strings that are not kept for the next message
-	frames     []profile.FrameID
-	extensions []extension // of each location
-	maxStacks  int         // bound of Symbols.Stacks
-	work       int         // what is left to spend
-	goSource   int8        // whether the profile has Go functions: 1 yes, -1 no, 0 not yet known
-	guess      bool        // whether kinds are guessed by name, as async-profiler's converter needs
+	extensions []extension       // of each location
+	maxStacks  int               // bound of Symbols.Stacks
+	work       int               // what is left to spend
+	goSource   int8              // whether the profile has Go functions: 1 yes, -1 no, 0 not yet known
+	guess      bool              // whether kinds are guessed by name, as async-profiler's converter needs
 }
 
-// extension is the hot part of a location: its frames, their hash, and the stack
-// that it extended last with the result. Many locations are called from one
+// extension is the hot part of a location: what it became, and the stack that it
+// extended last with the result. Many locations are called from one
 // place only.
 type extension struct {
+	located
 	parent, stack profile.StackID
-	frames, n     int32 // in links.frames, outermost first; -1 not yet resolved
-	hash          sequenceHash
 }
 
 // unextended is the parent of an extension without a result.
@@ -135,10 +149,10 @@ func (l *links) reset() {
 	l.warm.grow(&l.tables)
 	l.textOf = zeroed(l.textOf, len(l.strings))
 	l.once = map[uint64]string{}
-	l.frames = l.frames[:0]
+	l.hashOf = zeroed(l.hashOf, len(l.strings))
 	l.extensions = zeroed(l.extensions, len(l.locations))
 	for i := range l.extensions {
-		l.extensions[i] = extension{parent: unextended, frames: -1}
+		l.extensions[i] = extension{located: located{first: -1}, parent: unextended}
 	}
 	l.maxStacks = min(l.symbols.Stacks.Len()+leastFrames+framesPerByte*len(l.msg), math.MaxInt32-math.MaxUint16)
 	l.work = leastFrames + workPerByte*len(l.msg)
@@ -237,15 +251,67 @@ func (l *links) linkMappings() error {
 	return nil
 }
 
-// resolve interns the frames of location i.
-func (l *links) resolve(x *extension, i int32) (err error) {
-	loc := &l.locations[i]
-	var m linkedMapping
+// resolve finds the frames of location i, or interns them.
+func (l *links) resolve(x *extension, i int32) error {
+	id := l.identity(&l.locations[i])
+	slot, at, known := l.places.find(id.a, uint32(id.b))
+	if known {
+		x.located = l.located[at]
+		return nil
+	}
+	if err := l.intern(x, i); err != nil {
+		return err
+	}
+	slot.set(profile.StackID(len(l.located)))
+	l.located = append(l.located, x.located)
+	return nil
+}
+
+// mappingOf returns the mapping of a location.
+func (l *links) mappingOf(loc *location) (m linkedMapping) {
 	if loc.mapping != 0 {
 		k, _ := l.mappingIDs.find(loc.mapping)
 		m = l.mappings[k].linked
 	}
-	x.frames = int32(len(l.frames))
+	return m
+}
+
+// identity hashes what the file says of a location, so that it is known in another file, where
+// its numbers are others.
+func (l *links) identity(loc *location) sequenceHash {
+	h := l.seed
+	add := func(x uint64) { h = h.add(l.seed.number(x)) }
+	m := l.mappingOf(loc)
+	add(uint64(m.module))
+	add(uint64(m.name))
+	add(loc.address)
+	for _, ln := range l.lines[loc.lines:loc.linesEnd] {
+		fn := &l.functions[ln.function]
+		for _, text := range []uint64{fn.name, fn.systemName, fn.file} {
+			h = h.add(l.hash(text))
+		}
+		add(uint64(uint32(fn.startLine)))
+		add(uint64(uint32(ln.line))<<32 | uint64(uint32(ln.column)))
+	}
+	return h
+}
+
+// hash returns the hash of a string that was checked before.
+func (l *links) hash(index uint64) sequenceHash {
+	h := &l.hashOf[index]
+	if *h == (sequenceHash{}) {
+		sp := l.strings[index]
+		text := l.msg[sp.lo:sp.hi]
+		*h = sequenceHash{maphash.Bytes(l.seeds[0], text), maphash.Bytes(l.seeds[1], text)}
+	}
+	return *h
+}
+
+// intern adds the frames of location i.
+func (l *links) intern(x *extension, i int32) (err error) {
+	loc := &l.locations[i]
+	m := l.mappingOf(loc)
+	x.first = int32(len(l.frames))
 	fr := profile.Frame{Address: loc.address, Module: m.module}
 	if m.kernel {
 		fr.Type = profile.FrameKernel
@@ -254,7 +320,7 @@ func (l *links) resolve(x *extension, i int32) (err error) {
 	if len(lines) == 0 {
 		var buf [18]byte
 		key := functionKey{name: l.text(appendAddress(buf[:0], loc.address)), module: m.name}
-		if fr.Function, err = l.intern(key, m, loc.at); err != nil {
+		if fr.Function, err = l.internFunction(key, m, loc.at); err != nil {
 			return err
 		}
 		l.frames = append(l.frames, l.symbols.Frame(fr))
@@ -274,9 +340,9 @@ func (l *links) resolve(x *extension, i int32) (err error) {
 		}
 		l.frames = append(l.frames, l.symbols.Frame(fr))
 	}
-	x.n = int32(len(l.frames)) - x.frames
+	x.n = int32(len(l.frames)) - x.first
 	x.hash = l.seed
-	for _, fr := range l.frames[x.frames:] {
+	for _, fr := range l.frames[x.first:] {
 		x.hash = x.hash.add(l.seed.number(uint64(fr)))
 	}
 	return nil
@@ -301,12 +367,12 @@ func (l *links) linkFunction(fn *function, m linkedMapping) (profile.FunctionID,
 	if k.systemName == k.name {
 		k.systemName = 0
 	}
-	id, err := l.intern(k, m, fn.at)
+	id, err := l.internFunction(k, m, fn.at)
 	fn.linked, fn.linkedModule = id, m.name
 	return id, err
 }
 
-func (l *links) intern(k functionKey, m linkedMapping, at int) (profile.FunctionID, error) {
+func (l *links) internFunction(k functionKey, m linkedMapping, at int) (profile.FunctionID, error) {
 	h := k.hash()
 	if i, ok := l.known.Find(h, func(i int32) bool { return l.keys[i] == k }); ok {
 		return l.warm.ids[i], nil

@@ -280,7 +280,7 @@ func (s *samples) stack(at int) (profile.StackID, error) {
 	hash := s.seed
 	for _, i := range s.ids {
 		x := &s.extensions[i]
-		if x.frames < 0 {
+		if x.first < 0 {
 			if err := s.resolve(x, i); err != nil {
 				return 0, err
 			}
@@ -339,7 +339,7 @@ func (s *samples) checkDepth(ids []int32, at int) error {
 
 // extend calls location i from the stack parent, and remembers the result.
 func (s *samples) extend(x *extension, i int32, parent profile.StackID, at int) error {
-	if x.frames < 0 {
+	if x.first < 0 {
 		if err := s.resolve(x, i); err != nil {
 			return err
 		}
@@ -348,7 +348,7 @@ func (s *samples) extend(x *extension, i int32, parent profile.StackID, at int) 
 		return err
 	}
 	st := parent
-	for _, fr := range s.frames[x.frames : x.frames+x.n] {
+	for _, fr := range s.frames[x.first : x.first+x.n] {
 		st = s.symbols.Stack(st, fr)
 	}
 	x.parent, x.stack = parent, st
