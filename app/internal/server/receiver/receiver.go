@@ -9,10 +9,12 @@ package receiver
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -113,20 +115,28 @@ func Plain(content []byte, limit int64) ([]byte, error) {
 	if !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
 		return content, nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
+	z := unpackers.Get().(*gzip.Reader)
+	defer unpackers.Put(z)
+	if err := z.Reset(bytes.NewReader(content)); err != nil {
 		return nil, err
 	}
-	defer z.Close()
-	plain, err := io.ReadAll(io.LimitReader(z, limit+1))
-	if err != nil {
+	// The last bytes say how long the content is; if they lie, the buffer grows.
+	told := int64(binary.LittleEndian.Uint32(content[max(0, len(content)-4):]))
+	plain := bytes.NewBuffer(make([]byte, 0, min(told, limit, mostPacked*int64(len(content)))+bytes.MinRead))
+	if _, err := plain.ReadFrom(io.LimitReader(z, limit+1)); err != nil {
 		return nil, err
 	}
-	if int64(len(plain)) > limit {
-		return nil, intake.TooLarge(int64(len(plain)), limit)
+	if int64(plain.Len()) > limit {
+		return nil, intake.TooLarge(int64(plain.Len()), limit)
 	}
-	return plain, nil
+	return plain.Bytes(), nil
 }
+
+// unpackers are readers that are used again: a new one takes as much memory as most pushes.
+var unpackers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// mostPacked is how many times longer than its packed form a profile is, at most, in general.
+const mostPacked = 16
 
 // TypePart returns a text as a part of a type's id, which colons separate.
 func TypePart(text string) string {
