@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +76,9 @@ func (o *exportOptions) run(c *cobra.Command, e *command.Env) error {
 			return err
 		}
 	}
+	if err := o.lines(); err != nil {
+		return err
+	}
 	switch {
 	case (o.model != "" || o.potentials != 0) && o.format != neo4jAdmin:
 		return command.Usagef("--model and --potentials are of --format %s", neo4jAdmin)
@@ -94,6 +98,16 @@ func (o *exportOptions) run(c *cobra.Command, e *command.Env) error {
 	}
 	q := endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: o.r, FileFormat: endpoint.FileFormat{Format: f.Name, Plain: true}})
 	return o.fetch(ctx, e, q, packed)
+}
+
+// lines refuses to write a profile of a store for a compiler: Go accepts one without lines and
+// does nothing with it.
+func (o *exportOptions) lines() error {
+	if name, _ := strings.CutSuffix(o.out, ".gz"); o.source || !strings.HasSuffix(name, ".pgo") {
+		return nil
+	}
+	return usagef("%s is for Go's compiler, which needs lines, and a store keeps functions: write the original file of a run with --source "+
+		"(import --keep-source), or merge files with \"dendro merge --format pprof -o %[1]s FILE...\"", words.Clean(o.out))
 }
 
 // fetch asks for a file, and writes it compressed.
