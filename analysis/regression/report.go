@@ -322,9 +322,10 @@ func (r *reporter) findings() []Finding {
 	for _, c := range gains {
 		list = append(list, r.change(Improvement, c))
 	}
+	list = slices.DeleteFunc(list, Finding.mayBeNone)
 	r.addUp(list)
 	list = slices.Insert(list, costs, r.slowdown(list[:costs])...)
-	list = append(list, r.faster(list)...)
+	list = slices.DeleteFunc(append(list, r.faster(list)...), Finding.mayBeNone)
 	for _, p := range r.moved {
 		if p.d > 0 {
 			f := r.place(Moved, p)
