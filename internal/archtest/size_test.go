@@ -13,12 +13,10 @@ import (
 // in a day.
 const maxPackage = 5000
 
-// largePackages are those that have more, with what they may have until they are divided. Bulk
-// files of store/neo4j and diffs of query/trees would export forty names and more: no seams.
+// largePackages are those that have more, with what they may have until they are divided.
 var largePackages = map[string]int{
 	"analysis/regression": 6200,
 	"query/trees":         6000,
-	"store/neo4j":         5400,
 }
 
 // TestPackageSize counts the lines of packages, but for those of tests.

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/csv"
 	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -32,7 +33,7 @@ type Bulk struct {
 	potentials int // as in NewBulk
 
 	rules string
-	files map[string]*csvFile
+	files *csv.Dir
 
 	// What further files may add to, until Finish.
 	benchmarks   map[string]testrun.Benchmark
@@ -77,7 +78,7 @@ func NewBulk(dir string, m Model, potentials int) (*Bulk, error) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s is not empty; give a new directory", dir))
 	}
-	return &Bulk{model: models[m], dir: dir, potentials: potentials, files: map[string]*csvFile{}, benchmarks: map[string]testrun.Benchmark{},
+	return &Bulk{model: models[m], dir: dir, potentials: potentials, files: csv.New(dir), benchmarks: map[string]testrun.Benchmark{},
 		runs:         map[string]testrun.Run{},
 		measurements: map[int64]*measured{}, functions: map[int64]profile.Function{}, rawNames: map[int64]rawExample{},
 		paths: map[int64]int64{}, profiles: map[store.ProfileID]bool{}}, nil
@@ -164,7 +165,7 @@ func (b *Bulk) put(f *store.File) error {
 // profileTypes are the columns of profiles, as profileProps and the models'
 // properties name them. In the files a number identifies a profile: millions of lines
 // refer to it.
-var profileTypes = columns{
+var profileTypes = csv.Columns{
 	{"key", "string"}, {"seq", "ID(Profile){id-type:long}"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"},
 	{"rows", "long"}, {"nodes", "long"},
 	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"},
@@ -198,12 +199,12 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 		}
 	}
 	n["modes"] = modes
-	w := b.nodesOf("Profile", profileTypes)
-	w.props(profileTypes, n)
-	b.link("HAS_PROFILE", "Benchmark", "Profile", identity.Benchmark(p.Benchmark), p.Seq)
-	b.link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, p.Seq)
+	w := b.files.Nodes("Profile", profileTypes)
+	w.Props(profileTypes, n)
+	b.files.Link("HAS_PROFILE", "Benchmark", "Profile", identity.Benchmark(p.Benchmark), p.Seq)
+	b.files.Link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, p.Seq)
 	if source != 0 {
-		b.link("HAS_SOURCE", "Profile", "Source", p.Seq, source)
+		b.files.Link("HAS_SOURCE", "Profile", "Source", p.Seq, source)
 	}
 	return b.model.bulk(b, p.Seq, c)
 }
@@ -244,66 +245,64 @@ func (b *Bulk) number() int64 {
 	return b.nodes
 }
 
-var modeTypes = columns{{"", "ID(ModeVector){id-type:long}"}, {"id", "long"}, {"mode", "string"}, {"paths", "long[]"}, {"selfs", "long[]"}}
+var modeTypes = csv.Columns{{"", "ID(ModeVector){id-type:long}"}, {"id", "long"}, {"mode", "string"},
+	{"paths", "long[]"}, {"selfs", "long[]"}}
 
 func (b *Bulk) putMode(profile int64, c *content, m store.ModeVector) error {
 	paths, selfs := c.modeIDs(m.Vector)
 	number := b.number()
-	b.nodesOf("ModeVector", modeTypes).row(number, int64(m.Mode), m.Mode.String(), paths, selfs)
-	b.link("HAS_MODE", "Profile", "ModeVector", profile, number)
+	b.files.Nodes("ModeVector", modeTypes).Row(number, int64(m.Mode), m.Mode.String(), paths, selfs)
+	b.files.Link("HAS_MODE", "Profile", "ModeVector", profile, number)
 	return nil
 }
 
-var sourceTypes = columns{{"", "ID(Source){id-type:long}"}, {"data", "byte[]"}}
+var sourceTypes = csv.Columns{{"", "ID(Source){id-type:long}"}, {"data", "byte[]"}}
 
 func (b *Bulk) putSource(data []byte) (int64, error) {
 	number := b.number()
-	b.nodesOf("Source", sourceTypes).row(number, data)
+	b.files.Nodes("Source", sourceTypes).Row(number, data)
 	return number, nil
 }
+
+// BulkScript is the file that imports the others, and is there when they are whole.
+const BulkScript = csv.Script
 
 // Finish writes the rest, closes the files and, when all of them are complete, writes
 // BulkScript, which imports them.
 func (b *Bulk) Finish() error {
 	b.writeNames()
 	b.writeRuns()
-	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"},
+	mark := csv.Columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"},
 		{"attributes", "long"}, {"ready", "boolean"}, {"potentials", "long"}}
 	var potentials any // null is no property
 	if b.potentials > 0 && b.model.name() == Thesis {
 		potentials = int64(b.potentials)
 	}
-	b.nodesOf("Dendro", mark).row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), false, potentials)
+	b.files.Nodes("Dendro", mark).Row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), false, potentials)
 	if err := b.Close(); err != nil {
 		return err
 	}
-	return b.writeCommand()
+	return b.files.WriteCommand()
 }
 
 // Close closes the files without completing them: it writes no script.
-func (b *Bulk) Close() error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(b.files)) {
-		errs = append(errs, b.files[name].close())
-	}
-	return errors.Join(errs...)
-}
+func (b *Bulk) Close() error { return b.files.Close() }
 
 // writeNames writes the distinct functions and examples of their raw names.
 func (b *Bulk) writeNames() {
 	label := b.model.functions()
-	types := columns{{"id", "ID(" + label + "){id-type:long}"}, {"name", "string"}, {"systemName", "string"}, {"module", "string"},
+	types := csv.Columns{{"id", "ID(" + label + "){id-type:long}"}, {"name", "string"}, {"systemName", "string"}, {"module", "string"},
 		{"file", "string"},
 		{"startLine", "long"}, {"column", "long"}, {"language", "string"}, {"kind", "string"}}
-	w := b.nodesOf(label, types)
+	w := b.files.Nodes(label, types)
 	for _, id := range slices.Sorted(maps.Keys(b.functions)) {
-		w.props(types, functionProps(id, b.functions[id].Name, b.functions[id]))
+		w.Props(types, functionProps(id, b.functions[id].Name, b.functions[id]))
 	}
-	w = b.nodesOf("RawName", columns{{"id", "ID(RawName){id-type:long}"}, {"group", "string"}, {"name", "string"}})
+	w = b.files.Nodes("RawName", csv.Columns{{"id", "ID(RawName){id-type:long}"}, {"group", "string"}, {"name", "string"}})
 	for _, id := range slices.Sorted(maps.Keys(b.rawNames)) {
 		n := b.rawNames[id]
-		w.row(id, n.group, n.name)
-		b.link("WAS", label, "RawName", n.function, id)
+		w.Row(id, n.group, n.name)
+		b.files.Link("WAS", label, "RawName", n.function, id)
 	}
 }
 
@@ -314,27 +313,27 @@ func (b *Bulk) writeRuns() {
 	for _, key := range slices.Sorted(maps.Keys(b.benchmarks)) {
 		benchmarks = append(benchmarks, benchmarkProps(b.benchmarks[key]))
 		groups[b.benchmarks[key].Group] = true
-		b.link("HAS_BENCHMARK", "BenchmarkGroup", "Benchmark", b.benchmarks[key].Group, key)
+		b.files.Link("HAS_BENCHMARK", "BenchmarkGroup", "Benchmark", b.benchmarks[key].Group, key)
 	}
-	w := b.nodesOf("BenchmarkGroup", columns{{"name", "ID(BenchmarkGroup)"}})
+	w := b.files.Nodes("BenchmarkGroup", csv.Columns{{"name", "ID(BenchmarkGroup)"}})
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
-		w.row(g)
+		w.Row(g)
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.runs)) {
 		runs = append(runs, runProps(b.runs[key]))
 	}
 	b.writeAll("Benchmark", benchmarks)
 	b.writeAll("TestRun", runs)
-	w = b.nodesOf("Measurement", columns{{"id", "ID(Measurement){id-type:long}"}, {"writes", "long"}, {"names", "string[]"},
+	w = b.files.Nodes("Measurement", csv.Columns{{"id", "ID(Measurement){id-type:long}"}, {"writes", "long"}, {"names", "string[]"},
 		{"means", "double[]"},
 		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}, {"samples", "string[]"},
 		{"errors", "double[]"}})
 	for _, id := range slices.Sorted(maps.Keys(b.measurements)) {
 		m := b.measurements[id]
 		n := measurementProps(m.metrics)
-		w.row(id, int64(1), n["names"], n["means"], n["units"], n["better"], n["counts"], n["primary"], n["samples"], n["errors"])
-		b.link("MEASURED", "Benchmark", "Measurement", m.benchmark, id)
-		b.link("MEASURED", "TestRun", "Measurement", m.run, id)
+		w.Row(id, int64(1), n["names"], n["means"], n["units"], n["better"], n["counts"], n["primary"], n["samples"], n["errors"])
+		b.files.Link("MEASURED", "Benchmark", "Measurement", m.benchmark, id)
+		b.files.Link("MEASURED", "TestRun", "Measurement", m.run, id)
 	}
 }
 
@@ -350,14 +349,14 @@ func (b *Bulk) writeAll(label string, list []bolt.Props) {
 			}
 		}
 	}
-	types := columns{{"key", "ID(" + label + ")"}}
+	types := csv.Columns{{"key", "ID(" + label + ")"}}
 	for _, k := range slices.Sorted(maps.Keys(names)) {
 		if k != "key" {
-			types = append(types, csvColumn{k, names[k]})
+			types = append(types, csv.Column{k, names[k]})
 		}
 	}
-	w := b.nodesOf(label, types)
+	w := b.files.Nodes(label, types)
 	for _, n := range list {
-		w.props(types, n)
+		w.Props(types, n)
 	}
 }

@@ -8,37 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
-
-func TestAppendCSV(t *testing.T) {
-	for _, c := range []struct {
-		value any
-		want  string
-	}{
-		{nil, ""}, {"", `""`}, {`say "hi", \`, `"say ""hi"", \"`}, {"two\nlines", "\"two\nlines\""}, {int64(-7), "-7"}, {0.1, "0.1"},
-		{true, "true"},
-		{time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600)), "2026-01-02T02:04:05.000006Z"},
-		{[]string{"a;b", ""}, "\"a;b\x1f\""}, {[]int64{1, -2}, "1\x1f-2"}, {[]float64{1.5, 2}, "1.5\x1f2"},
-		{[]bool{true, false}, "true\x1ffalse"},
-		{[]byte{0, 127, 128, 255}, "0\x1f127\x1f-128\x1f-1"}, {[]int64{}, ""}, {[]string{}, ""},
-	} {
-		got, err := appendCSV([]byte("x,"), c.value)
-		if err != nil || string(got) != "x,"+c.want {
-			t.Errorf("%#v: %q, %v, want %q", c.value, got, err, c.want)
-		}
-	}
-	for _, bad := range []any{[]string{"a\x1fb"}, 7, struct{}{}} {
-		if got, err := appendCSV(nil, bad); err == nil {
-			t.Errorf("%#v: %q", bad, got)
-		}
-	}
-}
 
 // bulk copies a small store into files of a model and returns their rows.
 func bulk(t *testing.T, m Model, potentials int) (dir string, rows map[string][][]string) {
@@ -106,7 +81,7 @@ func TestBulk(t *testing.T) {
 		if len(rows) != want {
 			t.Errorf("%s: %d files, want %d", m, len(rows), want)
 		}
-		options, err := os.ReadFile(filepath.Join(dir, bulkOptions))
+		options, err := os.ReadFile(filepath.Join(dir, "import.args"))
 		if !strings.Contains(string(options), "--multiline-fields=false") {
 			t.Errorf("%s: fields have no line breaks:\n%s", m, options)
 		}
@@ -163,7 +138,7 @@ func TestBulkLineBreaks(t *testing.T) {
 	if err := b.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	if options, err := os.ReadFile(filepath.Join(dir, bulkOptions)); err != nil ||
+	if options, err := os.ReadFile(filepath.Join(dir, "import.args")); err != nil ||
 		!strings.Contains(string(options), "--multiline-fields=true") {
 		t.Errorf("%v\n%s", err, options)
 	}

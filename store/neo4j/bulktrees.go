@@ -4,19 +4,20 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/neo4j/internal/csv"
 	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
 )
 
 // How the models lay trees out in CSV files.
 
 var (
-	pathTypes = columns{{"id", "ID(CallPath){id-type:long}"}, {"depth", "long"}}
-	treeTypes = columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"},
+	pathTypes = csv.Columns{{"id", "ID(CallPath){id-type:long}"}, {"depth", "long"}}
+	treeTypes = csv.Columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"},
 		{"depth", "long"},
 		{"baseSamples", "long"}, {"totalSamples", "long"}, {"base", "double"}, {"total", "double"}}
-	distance = csvColumn{"distance", "long"}
+	distance = csv.Column{"distance", "long"}
 
-	potentialTypes = columns{{"p", "double[]"}, {"c", "double[]"}}
+	potentialTypes = csv.Columns{{"p", "double[]"}, {"c", "double[]"}}
 )
 
 func (shared) bulk(b *Bulk, profile int64, c *content) error {
@@ -30,25 +31,25 @@ func (shared) bulk(b *Bulk, profile int64, c *content) error {
 			continue
 		}
 		b.paths[id] = fn
-		b.nodesOf("CallPath", pathTypes).row(id, int64(c.cut.Depth[n]))
-		b.link("OF", "CallPath", "Function", id, fn)
+		b.files.Nodes("CallPath", pathTypes).Row(id, int64(c.cut.Depth[n]))
+		b.files.Link("OF", "CallPath", "Function", id, fn)
 		if c.cut.Parent[n] != calltree.NoNode {
-			b.link("CALLS", "CallPath", "CallPath", c.parent(n), id)
+			b.files.Link("CALLS", "CallPath", "CallPath", c.parent(n), id)
 		}
 		if up := recursion[n]; up != calltree.NoNode {
-			b.linksOf("RECURS", "CallPath", "CallPath", distance).row(c.paths[up], id, int64(c.cut.Depth[n]-c.cut.Depth[up]))
+			b.files.Links("RECURS", "CallPath", "CallPath", distance).Row(c.paths[up], id, int64(c.cut.Depth[n]-c.cut.Depth[up]))
 		}
 	}
 	if b.potentials > 0 {
 		p, corrections := c.potentials(recursion, b.potentials)
-		w := b.linksOf("SAMPLED", "Profile", "CallPath", slices.Concat(columns{{"self", "long"}, {"total", "long"}}, potentialTypes)...)
+		w := b.files.Links("SAMPLED", "Profile", "CallPath", slices.Concat(csv.Columns{{"self", "long"}, {"total", "long"}}, potentialTypes)...)
 		for n, id := range c.paths {
-			w.row(profile, id, c.tree.Self[n], c.tree.Total[n], p[n+1], corrections[n+1])
+			w.Row(profile, id, c.tree.Self[n], c.tree.Total[n], p[n+1], corrections[n+1])
 		}
 	}
 	for _, r := range c.rows {
-		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(profile, c.functions[r.Func], r.Self,
-			r.Total)
+		w := b.files.Links("RAN", "Profile", "Function", csv.Column{"self", "long"}, csv.Column{"total", "long"})
+		w.Row(profile, c.functions[r.Func], r.Self, r.Total)
 	}
 	return nil
 }
@@ -64,22 +65,22 @@ func (thesis) bulk(b *Bulk, profile int64, c *content) error {
 		arrays = func(n int) []any { return []any{p[n], corrections[n]} } // 0 is the root
 		types = slices.Concat(treeTypes, potentialTypes)
 	}
-	w := b.nodesOf("Function", types)
+	w := b.files.Nodes("Function", types)
 	whole := c.whole()
-	w.row(append([]any{root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole)}, arrays(0)...)...)
-	b.link("ROOT", "Profile", "Function", profile, root)
+	w.Row(append([]any{root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole)}, arrays(0)...)...)
+	b.files.Link("ROOT", "Profile", "Function", profile, root)
 	for n := range number {
 		number[n] = b.number()
 		self, total := c.tree.Self[n], c.tree.Total[n]
-		w.row(append([]any{number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n]) + 1, self, total, c.share(self),
+		w.Row(append([]any{number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n]) + 1, self, total, c.share(self),
 			c.share(total)}, arrays(n+1)...)...)
 		caller := root
 		if up := c.cut.Parent[n]; up != calltree.NoNode {
 			caller = number[up]
 		}
-		b.link("INVOKES", "Function", "Function", caller, number[n])
+		b.files.Link("INVOKES", "Function", "Function", caller, number[n])
 		if up := recursion[n]; up != calltree.NoNode {
-			b.linksOf("RECURS", "Function", "Function", distance).row(number[up], number[n], int64(c.cut.Depth[n]-c.cut.Depth[up]))
+			b.files.Links("RECURS", "Function", "Function", distance).Row(number[up], number[n], int64(c.cut.Depth[n]-c.cut.Depth[up]))
 		}
 	}
 	return nil

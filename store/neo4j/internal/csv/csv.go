@@ -1,10 +1,17 @@
-package neo4j
+// Package csv writes the files of which neo4j-admin makes a database: a Dir has one for the
+// nodes of each label and one for the relationships of each type between two labels, and in
+// the end the options and a script of the import.
+//
+// A File has columns with the types of neo4j-admin, and its rows. Nothing here knows what
+// a store has: labels, types and columns are the caller's.
+package csv
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,25 +25,35 @@ import (
 // listSeparator separates the elements of a list: no name should contain it.
 const listSeparator = '\x1f'
 
-// csvColumn is a property and its type, as neo4j-admin names it; a column with an
+// Column is a property and its type, as neo4j-admin names it; a column with an
 // empty name is not stored.
-type csvColumn struct{ name, kind string }
+type Column [2]string
 
-type columns []csvColumn
+// Columns are those of a file, in order.
+type Columns []Column
 
-func (list columns) header() string {
+func (list Columns) header() string {
 	var b []byte
 	for i, c := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendQuoted(b, c.name+":"+c.kind)
+		b = appendQuoted(b, c[0]+":"+c[1])
 	}
 	return string(b) + "\n"
 }
 
-// csvFile is a file of nodes or relationships. close returns its first error.
-type csvFile struct {
+// Dir is a directory of files. It is not safe for concurrent use.
+type Dir struct {
+	name  string
+	files map[string]*File
+}
+
+// New returns the files of a directory, which has none yet.
+func New(name string) *Dir { return &Dir{name, map[string]*File{}} }
+
+// File is a file of nodes or relationships. Close of its Dir returns its first error.
+type File struct {
 	option string // of neo4j-admin
 	name   string
 	file   *os.File
@@ -47,43 +64,43 @@ type csvFile struct {
 	err    error
 }
 
-// nodesOf returns the file of the nodes with a label.
-func (b *Bulk) nodesOf(label string, types columns) *csvFile {
-	if f, ok := b.files[label]; ok {
+// Nodes returns the file of the nodes with a label.
+func (d *Dir) Nodes(label string, types Columns) *File {
+	if f, ok := d.files[label]; ok {
 		return f
 	}
-	return b.create("--nodes="+label, label, types)
+	return d.create("--nodes="+label, label, types)
 }
 
-// linksOf returns the file of the relationships of a type between nodes of two
+// Links returns the file of the relationships of a type between nodes of two
 // labels.
-func (b *Bulk) linksOf(kind, from, to string, types ...csvColumn) *csvFile {
+func (d *Dir) Links(kind, from, to string, types ...Column) *File {
 	name := from + "-" + kind + "-" + to
-	if f, ok := b.files[name]; ok {
+	if f, ok := d.files[name]; ok {
 		return f
 	}
-	return b.create("--relationships="+kind, name, slices.Concat(columns{{"", "START_ID(" + from + ")"}, {"", "END_ID(" + to + ")"}}, types))
+	return d.create("--relationships="+kind, name, slices.Concat(Columns{{"", "START_ID(" + from + ")"}, {"", "END_ID(" + to + ")"}}, types))
 }
 
-// link writes a relationship without properties.
-func (b *Bulk) link(kind, from, to string, start, end any) { b.linksOf(kind, from, to).row(start, end) }
+// Link writes a relationship without properties.
+func (d *Dir) Link(kind, from, to string, start, end any) { d.Links(kind, from, to).Row(start, end) }
 
-func (b *Bulk) create(option, name string, types columns) *csvFile {
-	f := &csvFile{option: option, name: name + ".csv"}
-	b.files[name] = f
-	if f.file, f.err = os.OpenFile(filepath.Join(b.dir, f.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); f.err == nil {
+func (d *Dir) create(option, name string, types Columns) *File {
+	f := &File{option: option, name: name + ".csv"}
+	d.files[name] = f
+	if f.file, f.err = os.OpenFile(filepath.Join(d.name, f.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); f.err == nil {
 		f.w = bufio.NewWriterSize(f.file, 256<<10)
 		_, f.err = f.w.WriteString(types.header())
 	}
 	return f
 }
 
-// props writes the properties of a node. One that has no column is an error.
-func (f *csvFile) props(types columns, n bolt.Props) {
+// Props writes the properties of a node. One that has no column is an error.
+func (f *File) Props(types Columns, n bolt.Props) {
 	values := make([]any, len(types))
 	left := len(n)
 	for i, c := range types {
-		if v, ok := n[c.name]; ok {
+		if v, ok := n[c[0]]; ok {
 			values[i] = v
 			left--
 		}
@@ -91,11 +108,11 @@ func (f *csvFile) props(types columns, n bolt.Props) {
 	if left > 0 && f.err == nil {
 		f.err = fmt.Errorf("%s has no column for %d of the properties %v", f.name, left, n)
 	}
-	f.row(values...)
+	f.Row(values...)
 }
 
-// row writes a line. Nil is a missing property.
-func (f *csvFile) row(values ...any) {
+// Row writes a line. Nil is a missing property.
+func (f *File) Row(values ...any) {
 	if f.err != nil {
 		return
 	}
@@ -171,7 +188,7 @@ func appendList[T any](b []byte, list []T, element func([]byte, T) []byte) []byt
 	return b
 }
 
-func (f *csvFile) close() error {
+func (f *File) close() error {
 	if f.file == nil {
 		return f.err
 	}
@@ -181,17 +198,26 @@ func (f *csvFile) close() error {
 	return errors.Join(f.err, f.file.Close())
 }
 
+// Close closes all files without completing them: it writes no script.
+func (d *Dir) Close() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		errs = append(errs, d.files[name].close())
+	}
+	return errors.Join(errs...)
+}
+
 // The files that define how to import the others.
 const (
-	bulkOptions = "import.args"
-	BulkScript  = "import.sh" // which is there when the others are whole
+	options = "import.args"
+	Script  = "import.sh" // which is there when the others are whole
 )
 
-// writeCommand writes the options of the import, and a script that calls it.
-func (b *Bulk) writeCommand() error {
+// WriteCommand writes the options of the import, and a script that calls it.
+func (d *Dir) WriteCommand() error {
 	var nodes, links []string
 	widest, broken := 0, false
-	for _, f := range b.files {
+	for _, f := range d.files {
 		option := f.option + "=./" + f.name // releases from 2025 on look for a file's directory in its name
 		if strings.HasPrefix(f.option, "--nodes") {
 			nodes = append(nodes, option)
@@ -209,7 +235,7 @@ func (b *Bulk) writeCommand() error {
 		buffer *= 2
 	}
 	// With line breaks in fields the tool cannot divide a file among processors.
-	options := slices.Concat([]string{fmt.Sprintf("--multiline-fields=%t", broken), fmt.Sprintf("--array-delimiter=U+%04X", listSeparator),
+	list := slices.Concat([]string{fmt.Sprintf("--multiline-fields=%t", broken), fmt.Sprintf("--array-delimiter=U+%04X", listSeparator),
 		fmt.Sprintf("--read-buffer-size=%dm", buffer)}, nodes, links)
 	script := `#!/bin/sh
 # Makes a database of these files. The server must be stopped; the database is
@@ -218,9 +244,9 @@ func (b *Bulk) writeCommand() error {
 #     dendro store init --store neo4j://user@host:7687/database
 set -e
 cd "$(dirname "$0")"
-exec "${NEO4J_ADMIN:-neo4j-admin}" database import full "${DATABASE:-neo4j}" "$@" @` + bulkOptions + "\n"
-	if err := os.WriteFile(filepath.Join(b.dir, bulkOptions), []byte(strings.Join(options, "\n")+"\n"), 0o666); err != nil {
+exec "${NEO4J_ADMIN:-neo4j-admin}" database import full "${DATABASE:-neo4j}" "$@" @` + options + "\n"
+	if err := os.WriteFile(filepath.Join(d.name, options), []byte(strings.Join(list, "\n")+"\n"), 0o666); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(b.dir, BulkScript), []byte(script), 0o777)
+	return os.WriteFile(filepath.Join(d.name, Script), []byte(script), 0o777)
 }
