@@ -33,6 +33,9 @@ func ViewBy[Store, Request, Part, Result any](answer func(context.Context, Store
 			if err != nil {
 				return nil, err
 			}
+			if st, own, err = overStore(ctx, st, own); err != nil {
+				return nil, err
+			}
 			result, err := answer(ctx, st, own)
 			if err != nil {
 				return nil, err // and no pointer to a result

@@ -31,9 +31,9 @@ type Lister interface {
 
 // Hinted adds to an error of an empty selection which of its names nothing has, and what
 // was perhaps meant. A name that nothing has is an error, too, if others of its field select
-// something: the result lacks what it was for.
+// something: the result lacks what it was for. Pushed profiles have no such names.
 func Hinted(ctx context.Context, st Lister, s *Selection, err error) error {
-	if st == nil || err != nil && !errors.Is(err, store.ErrNothing) || err == nil && !severalNames(s) {
+	if st == nil || s.Pushed.Chosen() || err != nil && !errors.Is(err, store.ErrNothing) || err == nil && !severalNames(s) {
 		return err
 	}
 	list, listErr := st.Profiles(ctx, store.Query{})

@@ -198,6 +198,11 @@ type PruneRequest struct {
 	DryRun    bool      `param:"dry-run" group:"Output" help:"report what would be removed; remove nothing" json:"dryRun,omitempty"`
 }
 
+// OfPushed refuses pushed profiles: a server removes them by their age.
+func (r *PruneRequest) OfPushed(context.Context, store.Store) (store.Store, error) {
+	return nil, param.Errorf("prune removes runs: pushed profiles are removed by dendro serve, as its flags --continuous-keep-raw, …-hours and …-days say")
+}
+
 // PruneResult counts profiles.
 type PruneResult struct {
 	Removed int  `json:"removed"` // or with DryRun would be

@@ -22,9 +22,9 @@ var preferred = []string{profile.CPU, profile.CPUSamples, profile.Wall, profile.
 
 // OneType returns the query of a selection for an answer about one value type. Without
 // --type, a selection of several has the type that is the default of most of its
-// benchmarks; notes name it and the others.
+// benchmarks; notes name it and the others, and say what runs of pushed profiles are.
 func OneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query, notes []string, err error) {
-	q, notes = *s, []string{}
+	q, notes = *s, append([]string{}, PushedNotes(st)...)
 	if len(q.Types) > 0 {
 		return q, notes, nil
 	}

@@ -35,12 +35,29 @@ type Query struct {
 	Until      time.Time         `param:"until" arg:"date" help:"runs before this date" json:"until,omitzero"`
 	Last       int               `param:"last" arg:"n" min:"0" help:"the newest n runs of each benchmark" json:"last,omitempty"`
 	Types      []string          `param:"type" arg:"name" help:"value type: cpu, wall, alloc, …; repeatable (default: that of most benchmarks, or all where changes are judged)" json:"type,omitempty"`
+	Pushed
 }
+
+// Pushed selects profiles that programs push, in place of runs. No run of a store is one: package
+// query reads them as runs of a store of their own.
+type Pushed struct {
+	Service string `param:"service" arg:"name" help:"pushed profiles of this service in place of runs; --type may be the type as pushed (list: dendro services)" json:"service,omitempty"`
+	Labels  string `param:"labels" arg:"{name=\"value\"}" help:"pushed profiles whose labels match, in the syntax of Prometheus: {version=~\"1.*\",zone!=\"b\"}" json:"labels,omitempty"`
+}
+
+// Chosen reports whether pushed profiles are selected.
+func (p *Pushed) Chosen() bool { return p.Service != "" || p.Labels != "" }
+
+// Selected returns the query, of a request that contains it.
+func (q *Query) Selected() *Query { return q }
 
 // Filter returns the selected profiles of all: by run date, then run key, then
 // import order; with Last, the newest n runs of each benchmark among what the
 // other fields select. It defines what a Query means.
 func (q *Query) Filter(all []Profile) []Profile {
+	if q.Pushed.Chosen() {
+		return nil
+	}
 	match := q.matcher(all)
 	var picked []*Profile // a Profile is too large to be moved about while sorting
 	for i := range all {
@@ -349,6 +366,12 @@ func (q *Query) String() string {
 	}
 	if q.Last > 0 {
 		parts = append(parts, fmt.Sprintf("last %d", q.Last))
+	}
+	if q.Service != "" {
+		parts = append(parts, "service "+q.Service)
+	}
+	if q.Labels != "" {
+		parts = append(parts, "labels "+q.Labels)
 	}
 	if parts == nil {
 		return "everything"

@@ -161,7 +161,7 @@ func full() store.Query {
 		Groups: []string{"g", "h"}, Benchmarks: []string{"b"}, Params: map[string]string{"size": "1", "mode": "x"},
 		Branches: []string{"main"}, Commits: []string{"1234567"}, Machines: []string{"m"}, Attributes: map[string]string{"jdk": "21"},
 		Runs: []string{"r"}, Profiles: []store.ProfileID{"0123456789abcdef"}, Types: []string{"cpu"},
-		Since: day(1), Until: day(2), Last: 3,
+		Since: day(1), Until: day(2), Last: 3, Pushed: store.Pushed{Service: "shop", Labels: `{zone="a"}`},
 	}
 }
 
@@ -192,7 +192,7 @@ func TestQueryTravels(t *testing.T) {
 func TestQueryString(t *testing.T) {
 	q := full()
 	want := "group g, h; benchmark b; param mode=x; param size=1; attr jdk=21; branch main; commit 1234567; machine m; run r; type cpu; " +
-		"1 profile ids; since 2024-03-01T00:00:00Z; until 2024-03-02T00:00:00Z; last 3"
+		"1 profile ids; since 2024-03-01T00:00:00Z; until 2024-03-02T00:00:00Z; last 3; service shop; labels {zone=\"a\"}"
 	if got := q.String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -75,7 +75,7 @@ func find(ctx context.Context, st store.Reader, q store.Query, req regression.Re
 
 // chosen reports whether runs are compared as the request says, in place of following changes.
 func (j *Judging) chosen(q *query.Selection, s *Sides) bool {
-	return s.Base != "" || s.Service != "" || q.Last > 0 || len(j.History) > 0 || j.AnyBranch || j.Window > 0
+	return s.Base != "" || q.Pushed.Chosen() || q.Last > 0 || len(j.History) > 0 || j.AnyBranch || j.Window > 0
 }
 
 // Listing says which changes are listed; the default is the open ones.
@@ -248,7 +248,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Sides.check(&r.Judging, ""); err != nil {
+	if err := r.Sides.check(&r.Selection, &r.Judging, ""); err != nil {
 		return nil, err
 	}
 	if !r.Judging.chosen(&q, &r.Sides) {
@@ -257,10 +257,12 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if r.New != "" || r.Ended {
 		return nil, param.Errorf("--new and --ended list changes: leave out --base, --service, --last, --history, --any-branch and --window")
 	}
-	st, named, about, err := r.Sides.open(ctx, st, &req)
+	st, named, about, err := r.Sides.open(ctx, st, &q, &req)
 	if err != nil {
 		return nil, err
 	}
+	own := *r
+	own.Selection, r = q, &own
 	list, err := query.ProfilesOf(ctx, st, q)
 	if err != nil {
 		return nil, err

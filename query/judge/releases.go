@@ -23,34 +23,45 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Releases compares releases of a service in place of runs.
+// Releases says what a release of a service is, whose releases are compared in place of runs.
 type Releases struct {
-	Service string `param:"service" group:"Side" arg:"name" help:"compare releases of a service that pushes profiles; default: the newest, and those beside it or the one before; --base and --head name others" json:"service,omitempty"`
-	By      string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
+	By string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
 }
 
 // The sides of a store with runs of releases.
 var ofReleases = Sides{Base: "attr." + releases.SideAttribute + "=" + releases.Base,
 	Head: "attr." + releases.SideAttribute + "=" + releases.Head}
 
-// open returns the store to judge, and its sides: that of the runs, or one with the runs of
-// releases, all of which are compared.
-func (s Sides) open(ctx context.Context, st store.Store, req *regression.Request) (store.Store, Sides, []string, error) {
-	if s.Service == "" {
+// OfPushed leaves the pushed profiles of a selection to the comparison of releases.
+func (*Releases) OfPushed(_ context.Context, st store.Store) (store.Store, error) { return st, nil }
+
+// open returns the store to judge, and its sides: that of the runs or, if the selection has pushed
+// profiles, one with the runs of two releases, all of which are compared.
+func (s Sides) open(ctx context.Context, st store.Store, q *query.Selection, req *regression.Request) (store.Store, Sides, []string,
+	error) {
+	if !q.Pushed.Chosen() {
 		if s.By != "" {
 			return nil, s, nil, param.Errorf("--by needs --service")
 		}
 		return st, s, nil, nil
+	}
+	if q.Service == "" {
+		return nil, s, nil, param.Errorf("releases are those of a service: --labels needs --service here")
 	}
 	req.Service, req.Window = true, cmp.Or(req.Window, math.MaxInt32)
 	windows, err := query.WindowsOf(st)
 	if err != nil {
 		return nil, s, nil, err
 	}
-	c, err := releases.Open(ctx, windows, releases.Options{Service: s.Service, Label: s.By, Base: s.Base, Head: s.Head})
+	labels, err := query.LabelMatchers(q.Labels)
 	if err != nil {
 		return nil, s, nil, err
 	}
+	c, err := releases.Open(ctx, windows, releases.Options{Service: q.Service, Labels: labels, Label: s.By, Base: s.Base, Head: s.Head})
+	if err != nil {
+		return nil, s, nil, err
+	}
+	q.Pushed = store.Pushed{}
 	return c, Sides{Releases: s.Releases, Base: ofReleases.Base, Head: ofReleases.Head}, []string{c.String()}, nil
 }
 

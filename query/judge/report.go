@@ -169,7 +169,7 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 	if r.Alpha > 0 {
 		return nil, param.Errorf("--fail-on has an error probability of its own: leave out --alpha")
 	}
-	p.Service = r.Service != ""
+	p.Service = r.Pushed.Chosen()
 	doc, err := r.report(ctx, st, &p)
 	if err == nil && r.OnMetric > 0 {
 		doc.Verdict.JudgeMetrics(doc.Metrics, float64(r.OnMetric))
@@ -178,7 +178,7 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 }
 
 // Validate refuses a request that makes no sense, whatever the store holds.
-func (r *ReportRequest) Validate() error { return r.Sides.check(&r.Judging, r.Method) }
+func (r *ReportRequest) Validate() error { return r.Sides.check(&r.Selection, &r.Judging, r.Method) }
 
 // report compares and, with a policy, judges.
 func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
@@ -193,7 +193,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	st, named, about, err := r.Sides.open(ctx, st, &req)
+	st, named, about, err := r.Sides.open(ctx, st, &q, &req)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/testrun"
@@ -201,5 +202,46 @@ func TestReleasesAreChanges(t *testing.T) {
 	release(t, st, "same", 11, 1, 1, 1.4)
 	if got := names(list(nil).Findings); got != "same v3 confirmed" {
 		t.Errorf("after a release: %s", got)
+	}
+}
+
+// TestJudgesPushed: bottlenecks, the history of a function and the overview of pushed profiles are
+// those of blocks of time, whose labels select.
+func TestJudgesPushed(t *testing.T) {
+	st := released(t, 1, 3)
+	of := map[string]string{"service": "shop", "labels": `{version="v2"}`}
+	answer := func(view func() (any, error)) any {
+		t.Helper()
+		result, err := view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	ranked := answer(func() (any, error) {
+		return query.ViewOf(Bottlenecks).Answer(t.Context(), st, withDefaults[BottlenecksRequest](t, of))
+	}).(*BottlenecksResult)
+	if len(ranked.Rows) == 0 || ranked.Rows[0].Function != "example.com/lib.f3" ||
+		!slices.Contains(ranked.Warnings, "a run is 15 min of all instances") {
+		t.Errorf("bottlenecks: %+v", ranked)
+	}
+	of["function"] = "example.com/lib.f3"
+	past := answer(func() (any, error) {
+		return query.ViewOf(History).Answer(t.Context(), st, withDefaults[HistoryRequest](t, of))
+	}).(*HistoryResult)
+	if len(past.Series) != 1 || len(past.Series[0].Runs) != 24 {
+		t.Errorf("history: %+v", past.Series)
+	}
+	delete(of, "function")
+	all := answer(func() (any, error) {
+		return query.ViewOf(Overview).Answer(t.Context(), st, withDefaults[OverviewRequest](t, of))
+	}).(*OverviewResult)
+	if all.Runs != 24 || len(all.Benchmarks) != 1 || all.Benchmarks[0].Group != "shop" {
+		t.Errorf("overview: %+v", all)
+	}
+	of["base"], of["head"] = "v1", "v2"
+	if _, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, of)); err == nil ||
+		!strings.Contains(err.Error(), `no windows with version="v1"`) {
+		t.Errorf("labels do not select what releases have: %v", err)
 	}
 }

@@ -25,15 +25,16 @@ type Sides struct {
 }
 
 // check refuses sides that do not go with the other parameters.
-func (s *Sides) check(j *Judging, method string) error {
+func (s *Sides) check(q *query.Selection, j *Judging, method string) error {
+	service := q.Pushed.Chosen()
 	switch {
-	case s.Head != "" && s.Base == "" && s.Service == "":
+	case s.Head != "" && s.Base == "" && !service:
 		return param.Errorf("--head needs --base; without both the newest runs are tested against those before")
-	case s.Service != "" && method != "" && method != "default":
+	case service && method != "" && method != "default":
 		return param.Errorf("--method %s ranks runs of benchmarks: leave out --service", method)
 	case s.Base != "" && method != "" && method != "default":
 		return param.Errorf("--method %s ranks the newest runs: leave out --base", method)
-	case s.Service != "" && (len(j.History) > 0 || j.AnyBranch):
+	case service && (len(j.History) > 0 || j.AnyBranch):
 		return param.Errorf("--service has the history of the releases: leave out --history and --any-branch")
 	case s.Base != "" && (len(j.History) > 0 || j.AnyBranch):
 		return param.Errorf("--base names the history: leave out --history and --any-branch")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/test/runtest"
 )
@@ -41,7 +42,7 @@ func TestRegressionsOfSides(t *testing.T) {
 		res.Benchmarks[0].Outcome.Branch != "main" {
 		t.Errorf("a run of another branch hides the changes of main: %+v", res.Benchmarks)
 	}
-	if err := (&Sides{Head: "fix"}).check(&Judging{}, ""); err == nil {
+	if err := (&Sides{Head: "fix"}).check(&query.Selection{}, &Judging{}, ""); err == nil {
 		t.Error("a head without a base is accepted")
 	}
 }

@@ -26,7 +26,6 @@ import (
 // DiffRequest asks how two sides differ: two parts of a store, or inputs.
 type DiffRequest struct {
 	query.Selection `group:"Selection"`
-	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Sides           Named  `prefix:"" group:"Side" json:"sides,omitzero"`
@@ -177,7 +176,10 @@ func DiffNode(ctx context.Context, st store.Store, r *DiffRequest) (*DiffNodeRes
 
 // ofComparison compares both sides of a request, and answers from the comparison.
 func ofComparison[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*comparison) (*R, error)) (_ *R, err error) {
-	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
+	if st, r, err = query.Over(ctx, st, r); err != nil {
+		return nil, err
+	}
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	c, err := newComparison(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -209,7 +211,10 @@ func NetNode(ctx context.Context, st store.Store, r *DiffRequest) (*NodeResult, 
 
 // ofNet makes one tree of the differences of both sides, and answers from it.
 func ofNet[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*scope) (*R, error)) (_ *R, err error) {
-	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
+	if st, r, err = query.Over(ctx, st, r); err != nil {
+		return nil, err
+	}
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	c, trees, _, err := r.trees(ctx, st)
 	if err != nil {
 		return nil, err
@@ -227,7 +232,7 @@ func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (*flame.Grap
 	switch {
 	case r.View == viewStackChart:
 		g, err := r.chartGraph(ctx, st)
-		return g, r.Pushed.Hinted(ctx, st, &r.Selection, err)
+		return g, query.Hinted(ctx, st, &r.Selection, err)
 	case r.Net:
 		return ofNet(ctx, st, r, (*scope).graph)
 	}

@@ -47,8 +47,11 @@ type DiffBenchmark struct {
 // DiffBenchmarks answers a DiffRequest with a row for each benchmark: amounts of different
 // benchmarks do not add up. It has no rows if the sides have one benchmark only.
 func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffBenchmarksResult, err error) {
+	if st, r, err = query.Over(ctx, st, r); err != nil {
+		return nil, err
+	}
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
-	if r.inputs() || r.Pushed.Chosen() || r.Against != "" {
+	if r.inputs() || r.Against != "" {
 		return nil, param.Errorf("--view %s compares two sets of runs of a store", viewBenchmarks)
 	}
 	v, err := newViewer(ctx, &r.Filter, query.TypeOf(&r.Selection))

@@ -12,7 +12,6 @@ import (
 // ExportRequest asks for a selection as one profile.
 type ExportRequest struct {
 	query.Selection `group:"Selection"`
-	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	Against         string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (head) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
@@ -28,12 +27,12 @@ const AllTables = -1
 // Export returns the sum of the selected profiles, the table of it to write (or
 // AllTables), and notes.
 func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
-	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
+	if st, r, err = query.Over(ctx, st, r); err != nil {
+		return nil, 0, nil, err
+	}
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if r.inverted() || r.Select != "" {
 		return nil, 0, nil, param.Errorf("an exported file contains stacks: leave out --invert, --callers and --select")
-	}
-	if r.Against != "" && r.Pushed.Chosen() {
-		return nil, 0, nil, param.Errorf("--against needs runs: leave it out with --service and --labels")
 	}
 	if r.Against != "" {
 		q, notes, err := query.OneType(ctx, st, &r.Selection)
@@ -50,7 +49,7 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		p, notes, err := r.sum(ctx, st)
 		return p, 0, notes, err
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, RawNames: r.RawNames,
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames,
 		Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
 	if err != nil {
 		return nil, 0, nil, err
@@ -60,7 +59,7 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 
 // summed reports whether the profile is the sum of runs as it is, with its compile modes.
 func (r *ExportRequest) summed() bool {
-	t := TreeRequest{Selection: r.Selection, Pushed: r.Pushed, Average: r.Average, Filter: r.Filter, Inputs: r.Inputs}
+	t := TreeRequest{Selection: r.Selection, Average: r.Average, Filter: r.Filter, Inputs: r.Inputs}
 	return t.isPlain(viewTree)
 }
 

@@ -35,7 +35,6 @@ type Input struct {
 	interval time.Duration    // between samples, if the file says so
 	start    time.Time        // of the first profile
 	duration time.Duration    // of all profiles; 0 if unknown for one of them
-	period   [2]string        // of pushed profiles: name and unit of what their period counts
 	metrics  map[string]float64
 	// operations of all profiles, 0 if unknown for one of them; estimated: of one at least.
 	operations float64
@@ -144,7 +143,7 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 		if err != nil {
 			return in, err
 		}
-		in.tree, in.profiles = t, len(profiles)
+		in.tree, in.profiles = t, query.Summed(st, profiles)
 		in.measure(profiles)
 	}
 	if r.rawNames {
@@ -163,9 +162,6 @@ func timed(p *profile.Profile, list []Input) *profile.Profile {
 		in := &list[i]
 		p.Start, p.Duration = continuous.Earlier(p.Start, in.start), p.Duration+in.duration
 		known = known && in.duration > 0
-		if in.period[0] != "" {
-			p.Tables[0].Type.PeriodName, p.Tables[0].Type.PeriodUnit = in.period[0], in.period[1]
-		}
 	}
 	if !known {
 		p.Duration = 0

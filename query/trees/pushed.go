@@ -1,98 +1,79 @@
 package trees
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"strings"
-	"time"
 
-	"github.com/dendroprof/dendro/continuous"
-	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
 
-// pushedInput returns the sum of the selected windows as an input.
-func pushedInput(ctx context.Context, st store.Store, p *query.Pushed, s *query.Selection, v *viewer, view string,
-	more ...string) (in Input, typ continuous.Type, err error) {
-	if len(s.Types) > 1 {
-		return in, typ, param.Errorf("pushed profiles show one value type: give one --type")
-	}
-	if flag := v.needsSamples(view, ""); flag != "" {
-		return in, typ, param.Errorf("%s needs single samples; pushed profiles are sums of windows", flag)
-	}
-	windows, err := query.WindowsOf(st)
-	if err != nil {
-		return in, typ, err
-	}
-	q, err := p.Query(s, more...)
-	if err != nil {
-		return in, typ, err
-	}
-	list, err := windows.Series(ctx, q)
-	if err != nil {
-		return in, typ, err
-	}
-	var others []string
-	typ, others, err = query.FindType(list, query.TypeOf(s))
-	if err != nil {
-		return in, typ, err
-	}
-	q.Type = typ
-	sum, err := windows.Tree(ctx, q)
-	if err != nil {
-		return in, typ, err
-	}
-	if len(others) > 0 && len(s.Types) == 0 {
-		v.note("type %s; --type shows others: %s", words.Clean(typ.String()), strings.Join(others, ", "))
-	}
-	first, last := span(sum.Series, q)
-	const layout = "2006-01-02 15:04"
-	text := fmt.Sprintf("%s of %d series from %s to %s UTC", query.Counted(int(sum.Parts), "window"), len(sum.Series),
-		first.UTC().Format(layout), last.UTC().Format(layout))
-	if typ.Gauge() {
-		text += ", mean over time"
-	}
-	v.note("%s", text)
-	v.by = "second"
-	if typ.Gauge() {
-		v.by = "value"
-	}
-	return Input{tree: sum.OverTime(), profiles: int(sum.Parts), start: first, duration: sum.Covered,
-		period: [2]string{typ.PeriodType, typ.PeriodUnit}}, typ, nil
+// ofRuns reports whether a request of pushed profiles needs runs, which are then blocks of
+// time: what it asks of them is more than their sum.
+func ofRuns(s *query.Selection, average string) bool {
+	return average != "" || s.Last > 0 || len(s.Runs)+len(s.Profiles) > 0
 }
 
-// pushedSides reads the sides of a diff, which are of one type.
-func (r *DiffRequest) pushedSides(ctx context.Context, st store.Store, v *viewer) (sides [2][]Input, err error) {
-	if (!r.Base.chosen() || !r.Head.chosen()) && !r.twoTypes() {
-		return sides, param.Errorf("nothing to compare: give --base-labels and --head-labels, or --base-since, --base-until and --head-since")
+// OfPushed makes the selected pushed profiles runs: one, or blocks of time if the request is
+// about runs.
+func (r *TreeRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
 	}
-	if r.Average.Average != "" || r.RawNames || r.Against != "" {
-		return sides, param.Errorf("--average, --raw-names and --against need runs: leave them out with --service and --labels")
-	}
-	if r.Base.Range != "" || r.Head.Range != "" {
-		return sides, param.Errorf("--base-range and --head-range need single samples; pushed profiles have --base-since, --base-until, --head-since and --head-until")
-	}
-	types := r.Types
-	for i, side := range [2]*Side{&r.Base, &r.Head} {
-		s := r.Selection
-		s.Types = types
-		s = side.narrow(s)
-		in, typ, err := pushedInput(ctx, st, &r.Pushed, &s, v, r.View, side.Labels)
-		if err != nil {
-			return sides, fmt.Errorf("%s: %w", sideName(i), err)
-		}
-		sides[i], types = []Input{in}, []string{typ.String()}
-	}
-	return sides, nil
+	return sumOf(ctx, st, &r.Selection, r.Average.Average)
 }
 
-// span returns the time of the windows of series in a query.
-func span(list []continuous.Series, q continuous.Query) (first, last time.Time) {
-	for i := range list {
-		first, last = continuous.Earlier(first, list[i].First), continuous.Later(last, list[i].Last)
+// OfPushed is that of a TreeRequest.
+func (r *ExportRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
+	switch {
+	case len(r.Inputs) > 0:
+		return nil, errOfFiles
+	case r.RawNames:
+		return nil, errRawNames
 	}
-	first = continuous.Later(first, q.From)
-	return first, continuous.Later(first, continuous.Earlier(last, q.Until))
+	return sumOf(ctx, st, &r.Selection, cmp.Or(r.Average.Average, r.Against))
+}
+
+func sumOf(ctx context.Context, st store.Reader, s *query.Selection, average string) (store.Store, error) {
+	if ofRuns(s, average) {
+		return query.PushedBlocks(ctx, st, s)
+	}
+	return query.PushedSums(ctx, st, query.PushedSide{Run: "all", Selection: s})
+}
+
+// What pushed profiles have not.
+var (
+	errOfFiles  = param.Errorf("--service and --labels select from a store, not files")
+	errRawNames = param.Errorf("--raw-names needs runs: leave it out with --service and --labels")
+)
+
+// OfPushed makes the sides of a diff a run each, or all that is selected blocks of time if the
+// sides are runs.
+func (r *DiffRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
+	switch {
+	case r.inputs():
+		return nil, errOfFiles
+	case r.RawNames:
+		return nil, errRawNames
+	case r.Base.Range != "" || r.Head.Range != "":
+		return nil, param.Errorf("--base-range and --head-range need single samples; pushed profiles have --base-since, --base-until, --head-since and --head-until")
+	case r.Against != "" || r.Sides.chosen() || ofRuns(&r.Selection, r.Average.Average) || len(r.Base.Runs)+len(r.Head.Runs) > 0:
+		return query.PushedBlocks(ctx, st, &r.Selection)
+	case (!r.Base.chosen() || !r.Head.chosen()) && !r.twoTypes():
+		return nil, param.Errorf("nothing to compare: give --base-labels and --head-labels, --base-since, --base-until and --head-since, or --last n")
+	}
+	base, head := r.Base.narrow(r.Selection), r.Head.narrow(r.Selection)
+	runs, err := query.PushedSums(ctx, st, query.PushedSide{Run: sideName(0), Labels: r.Base.Labels, Selection: &base},
+		query.PushedSide{Run: sideName(1), Labels: r.Head.Labels, Selection: &head})
+	if err != nil {
+		return nil, err
+	}
+	r.Pushed, r.only = store.Pushed{}, &[2]store.Query{base, head}
+	per := "second"
+	if runs.Gauge {
+		per = "value"
+	}
+	r.By = cmp.Or(r.By, per)
+	return runs, nil
 }

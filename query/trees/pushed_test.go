@@ -72,16 +72,19 @@ func TestPushedTree(t *testing.T) {
 		profiles int
 		note     string
 	}{
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}}, 1800, 8, "8 windows of 2 series from 2026-03-01 00:00 to 2026-03-01 03:00 UTC"},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout", Labels: `{version="1.5"}`}}, 1000, 4, "type process_cpu:cpu:nanoseconds:cpu:nanoseconds; --type shows others: memory:inuse_space:bytes:space:bytes"},
-		{trees.TreeRequest{Pushed: query.Pushed{Labels: `{service_name=~"c.*"}`},
-			Selection: query.Selection{Since: pushedAt(1), Until: pushedAt(3), Types: []string{"cpu"}}}, 900, 4,
+		{trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}}}, 1800, 8, "8 windows of 2 series from 2026-03-01 00:00 to 2026-03-01 03:00 UTC"},
+		{trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout", Labels: `{version="1.5"}`}}}, 1000, 4,
+			"type process_cpu:cpu:nanoseconds:cpu:nanoseconds; --type shows others: memory:inuse_space:bytes:space:bytes"},
+		{trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Labels: `{service_name=~"c.*"}`}, Since: pushedAt(1),
+			Until: pushedAt(3),
+			Types: []string{"cpu"}}}, 900, 4,
 			"4 windows of 2 series from 2026-03-01 01:00 to"},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"inuse_space"}}}, 2500, 4,
+		{trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}, Types: []string{"inuse_space"}}}, 2500, 4,
 			"mean over time"},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"},
-			Selection: query.Selection{Types: []string{"memory:inuse_space:bytes:space:bytes"}}}, 2500, 4, ""},
-		{trees.TreeRequest{Pushed: query.Pushed{Service: "checkout"}, Filter: trees.Filter{SampleFilter: trees.SampleFilter{Search: "parse"}}},
+		{trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"},
+			Types: []string{"memory:inuse_space:bytes:space:bytes"}}}, 2500, 4, ""},
+		{trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}},
+			Filter: trees.Filter{SampleFilter: trees.SampleFilter{Search: "parse"}}},
 			1000, 8, ""},
 	} {
 		tree, err := trees.Tree(t.Context(), st, &c.request)
@@ -109,8 +112,8 @@ func TestPushedTree(t *testing.T) {
 func TestPushedExport(t *testing.T) {
 	st := pushedStore(t)
 	for _, filter := range []trees.Filter{{}, {SampleFilter: trees.SampleFilter{Search: "parse"}}} {
-		p, table, _, err := trees.Export(t.Context(), st, &trees.ExportRequest{Pushed: query.Pushed{Service: "checkout"}, Filter: filter,
-			Selection: query.Selection{Since: pushedAt(1)}})
+		p, table, _, err := trees.Export(t.Context(), st, &trees.ExportRequest{Filter: filter,
+			Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}, Since: pushedAt(1)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +127,7 @@ func TestPushedExport(t *testing.T) {
 // TestPushedDiff: two versions are compared per second of their windows, gauges by value.
 func TestPushedDiff(t *testing.T) {
 	st := pushedStore(t)
-	r := &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Base: trees.Side{Labels: `{version="1.4"}`},
+	r := &trees.DiffRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}}, Base: trees.Side{Labels: `{version="1.4"}`},
 		Head: trees.Side{Labels: `{version="1.5"}`}}
 	d, err := trees.DiffFunctions(t.Context(), st, r)
 	if err != nil {
@@ -133,7 +136,7 @@ func TestPushedDiff(t *testing.T) {
 	if d.By != "second" || d.RootTotal.Base.Value() != 20 || d.RootTotal.Head.Value() != 25 || d.Functions.Increased != 2 {
 		t.Errorf("%+v, functions %+v", d.DiffHead, d.Functions)
 	}
-	r = &trees.DiffRequest{Pushed: query.Pushed{Service: "checkout"}, Selection: query.Selection{Types: []string{"memory"}},
+	r = &trees.DiffRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}, Types: []string{"memory"}},
 		Base: trees.Side{Until: pushedAt(1)}, Head: trees.Side{Since: pushedAt(2)}}
 	if d, err = trees.DiffFunctions(t.Context(), st, r); err != nil || d.RootTotal.Base.Value() != 1000 || d.RootTotal.Head.Value() != 3500 {
 		t.Errorf("heap: %+v (%v)", d, err)
@@ -144,21 +147,22 @@ func TestPushedDiff(t *testing.T) {
 func TestPushedErrors(t *testing.T) {
 	st := pushedStore(t)
 	for want, r := range map[string]*trees.TreeRequest{
-		"no profile was pushed by this selection (list: dendro services)": {Pushed: query.Pushed{Service: "none"}},
-		"--labels: selector \"{x\": column 3":                             {Pushed: query.Pushed{Labels: "{x"}},
-		"group g selects runs":                                            {Pushed: query.Pushed{Service: "cart"}, Selection: query.Selection{Groups: []string{"g"}}},
-		"--type wall: the pushed profiles have process_cpu:cpu": {Pushed: query.Pushed{Service: "cart"},
-			Selection: query.Selection{Types: []string{"wall"}}},
-		"--range needs single samples; pushed profiles are sums": {Pushed: query.Pushed{Service: "cart"},
+		"no profile was pushed by this selection (list: dendro services)": {Selection: query.Selection{Pushed: store.Pushed{Service: "none"}}},
+		"--labels: selector \"{x\": column 3":                             {Selection: query.Selection{Pushed: store.Pushed{Labels: "{x"}}},
+		"no group g, there are cart":                                      {Selection: query.Selection{Pushed: store.Pushed{Service: "cart"}, Groups: []string{"g"}}},
+		"--type wall: the pushed profiles have process_cpu:cpu": {Selection: query.Selection{Pushed: store.Pushed{Service: "cart"},
+			Types: []string{"wall"}}},
+		"--range needs single samples: pushed profiles are sums": {Selection: query.Selection{Pushed: store.Pushed{Service: "cart"}},
 			Filter: trees.Filter{SampleFilter: trees.SampleFilter{Range: "1..2"}}},
-		"--average and --raw-names need runs": {Pushed: query.Pushed{Service: "cart"}, RawNames: true},
+		"--raw-names needs runs": {Selection: query.Selection{Pushed: store.Pushed{Service: "cart"}}, RawNames: true},
 	} {
 		if _, err := trees.Tree(t.Context(), st, r); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "store is empty") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := trees.Diff(t.Context(), st, &trees.DiffRequest{Pushed: query.Pushed{Service: "cart"}}); err == nil ||
+	cart := query.Selection{Pushed: store.Pushed{Service: "cart"}}
+	if _, err := trees.Diff(t.Context(), st, &trees.DiffRequest{Selection: cart}); err == nil ||
 		!strings.Contains(err.Error(), "--base-labels and --head-labels") {
 		t.Errorf("a diff without sides: %v", err)
 	}
@@ -218,5 +222,55 @@ func TestPushedSeries(t *testing.T) {
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: %q, want %q", c.request, got, c.want)
 		}
+	}
+}
+
+// TestPushedRuns: what is asked of runs is asked of pushed profiles too: a run is then a block of time.
+func TestPushedRuns(t *testing.T) {
+	st := pushedStore(t)
+	of := query.Selection{Pushed: store.Pushed{Service: "checkout"}}
+	ask := func(view func(context.Context) (any, error)) any {
+		t.Helper()
+		result, err := view(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	runs := ask(func(ctx context.Context) (any, error) {
+		return query.ViewOf(query.Runs).Answer(ctx, st, &query.RunsRequest{Selection: of})
+	}).(*query.RunsResult)
+	if len(runs.Rows) != 4 || runs.Rows[3].Key != "2026-03-01T03:00" || !runs.Rows[3].Date.Equal(pushedAt(3)) {
+		t.Errorf("runs: %+v", runs.Rows)
+	}
+	found := ask(func(ctx context.Context) (any, error) {
+		r := trees.FindRequest{Selection: of, Pattern: "parse", By: "run"}
+		r.Since = pushedAt(1)
+		return trees.FindView(&r).Answer(ctx, st, &r)
+	}).(*trees.FindSumsResult)
+	if len(found.Rows) != 3 || found.Rows[0].Self.Value() != 250 || found.Rows[0].Of != 1 {
+		t.Errorf("found: %+v", found.Rows)
+	}
+	last := of
+	last.Last = 1
+	for _, r := range []*trees.TreeRequest{{Selection: last}, {Selection: last, Average: trees.Average{Average: "mean"}}} {
+		tree, err := trees.Tree(t.Context(), st, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tree.RootTotal.Value(); got != 450 {
+			t.Errorf("the newest block has %v", got)
+		}
+	}
+	diff, err := trees.DiffFunctions(t.Context(), st, &trees.DiffRequest{Selection: last})
+	if err != nil || diff.RootTotal.Base.Value() != diff.RootTotal.Head.Value() || diff.Profiles != (trees.Counts{6, 2}) {
+		t.Errorf("the newest block against those before: %+v, %v", diff, err)
+	}
+	if list, err := st.Profiles(t.Context(), of); err != nil || len(list) > 0 {
+		t.Errorf("the store has %d runs of the service, %v", len(list), err)
+	}
+	if _, err := query.ViewOf(query.Prune).Answer(t.Context(), st, &query.PruneRequest{Selection: of, Keep: 1}); err == nil ||
+		!strings.Contains(err.Error(), "prune removes runs") {
+		t.Errorf("prune: %v", err)
 	}
 }

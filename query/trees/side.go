@@ -133,9 +133,6 @@ func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v 
 	if v, err = newViewer(ctx, &r.Filter, query.TypeOf(&r.Selection)); err != nil {
 		return v, both, err
 	}
-	if r.inputs() && r.Pushed.Chosen() {
-		return v, both, param.Errorf("--service and --labels select from a store, not files")
-	}
 	if r.inputs() && r.Against == "" {
 		both = r.Inputs
 		for i := range both {
@@ -151,9 +148,6 @@ func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v 
 
 // sides reads what is compared from the store.
 func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (both [2][]Input, err error) {
-	if r.Pushed.Chosen() {
-		return r.pushedSides(ctx, st, v)
-	}
 	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
 	if r.Against != "" {
 		return r.bandSides(ctx, st, v)
@@ -202,6 +196,7 @@ func sideName(i int) string { return [2]string{"base", "head"}[i] }
 // selection or, with --last n, the newest runs and those before.
 func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
 	if r.only != nil {
+		v.tell(query.PushedNotes(st))
 		return *r.only, nil
 	}
 	if !r.twoTypes() {

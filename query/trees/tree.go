@@ -30,7 +30,6 @@ import (
 // TreeRequest asks for a view of the sum of a selection, or of inputs.
 type TreeRequest struct {
 	query.Selection `group:"Selection"`
-	query.Pushed    `group:"Selection"`
 	Average         `group:"Selection"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	View            string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers,locks,activity" help:"view: tree, flame, stack-chart, functions, markers, locks (who holds and who waits, in thread dumps), activity (when each thread had samples)" json:"view,omitempty"`
@@ -138,8 +137,11 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, err
 
 // Functions answers a TreeRequest with the functions of the tree.
 func Functions(ctx context.Context, st store.Store, r *TreeRequest) (_ *FunctionsResult, err error) {
+	if st, r, err = query.Over(ctx, st, r); err != nil {
+		return nil, err
+	}
 	if r.isPlain(viewFunctions) {
-		defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
+		defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
 			return list, err
 		}
@@ -181,7 +183,10 @@ func Node(ctx context.Context, st store.Store, r *TreeRequest) (*NodeResult, err
 
 // ofScope reads the tree of a request for a view, and answers from it.
 func ofScope[R any](ctx context.Context, st store.Store, r *TreeRequest, view string, answer func(*scope) (*R, error)) (_ *R, err error) {
-	defer func() { err = r.Pushed.Hinted(ctx, st, &r.Selection, err) }()
+	if st, r, err = query.Over(ctx, st, r); err != nil {
+		return nil, err
+	}
+	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	s, err := newScope(ctx, st, r, view)
 	if err != nil {
 		return nil, err
@@ -246,8 +251,8 @@ func (r *TreeRequest) validate(view string) error {
 		return param.Errorf("--modes shows whole stacks: leave out --callers, --callees and --under (--transform focus-function:NAME shows what a function calls)")
 	case r.Pushed.Chosen() && len(r.Inputs) > 0:
 		return param.Errorf("--service and --labels select from a store, not files")
-	case r.Pushed.Chosen() && (r.Average.Average != "" || r.RawNames):
-		return param.Errorf("--average and --raw-names need runs: leave them out with --service and --labels")
+	case r.Pushed.Chosen() && r.RawNames:
+		return param.Errorf("--raw-names needs runs: leave it out with --service and --labels")
 	}
 	_, _, err := r.parse()
 	return err
@@ -264,10 +269,6 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	list := r.Inputs
 	if len(list) > 0 {
 		list, err = v.selected(list)
-	} else if r.Pushed.Chosen() {
-		var in Input
-		in, _, err = pushedInput(ctx, st, &r.Pushed, &r.Selection, v, view)
-		list = []Input{in}
 	} else {
 		read := &reading{Average: r.Average, rawNames: r.RawNames, modes: r.Modes, limits: r.Limits, viewer: v}
 		if r.RowsOnly && view == viewTree && r.isPlain(view) {
@@ -473,7 +474,7 @@ func OwnFunctions(t *calltree.Table, samples ...[]int64) []bool {
 
 // isPlain reports whether the request shows the sum of a selection as it is.
 func (r *TreeRequest) isPlain(view string) bool {
-	return len(r.Inputs) == 0 && !r.Pushed.Chosen() && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" &&
+	return len(r.Inputs) == 0 && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" &&
 		r.Average.Average == "" &&
 		!r.RawNames && !r.Modes && !r.changesTree() && r.needsSamples(view, query.TypeOf(&r.Selection)) == ""
 }
@@ -493,7 +494,8 @@ func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*Functio
 		return nil, err
 	}
 	t := &calltree.Tree{Table: &calltree.Table{Functions: sums.Functions}, Type: store.SumType(sums.Profiles)}
-	s := &scope{viewer: &viewer{notes: notes}, r: r, tree: t, count: len(sums.Profiles), title: titleOf(nil, len(sums.Profiles), t.Type)}
+	count := query.Summed(st, sums.Profiles)
+	s := &scope{viewer: &viewer{notes: notes}, r: r, tree: t, count: count, title: titleOf(nil, count, t.Type)}
 	rows, root := make([]calltree.FunctionRow, len(sums.Rows)), int64(0)
 	for i, sum := range sums.Rows {
 		if sum.Total == 0 {

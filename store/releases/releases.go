@@ -26,10 +26,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/pushed"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -57,23 +56,19 @@ const (
 	longest = 4 * 24 * time.Hour
 )
 
-// steps are the lengths of blocks. Blocks begin at multiples of them, so that hours and
-// days are read as sums.
-var steps = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
-	2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour}
-
 // Options choose a service and its releases.
 type Options struct {
 	Service string
-	Label   string // whose values are releases; empty: the first of VersionLabels that the service has
-	Base    string // release to compare with; empty: see Compared
-	Head    string // release to test; empty: the one whose first window is the newest
+	Labels  []continuous.Matcher // that its series have
+	Label   string               // whose values are releases; empty: the first of VersionLabels that the service has
+	Base    string               // release to compare with; empty: see Compared
+	Head    string               // release to test; empty: the one whose first window is the newest
 	Until   time.Time
 }
 
 // Compared is a store with the runs of two sides, and what they are.
 type Compared struct {
-	*mem.Store
+	*pushed.Store
 	Label, Head string
 	Base        []string // releases, in byte order
 	Beside      bool     // they ran at the same time
@@ -96,7 +91,7 @@ const clock = "2006-01-02 15:04"
 
 // String describes the comparison.
 func (c *Compared) String() string {
-	how, run := "the time before", fmt.Sprintf("%s of all instances", spoken(c.Block))
+	how, run := "the time before", fmt.Sprintf("%s of all instances", pushed.SpokenStep(c.Block))
 	if c.Beside {
 		how = "at the same time"
 	}
@@ -115,14 +110,6 @@ func (c *Compared) String() string {
 	return text
 }
 
-// spoken writes the length of a block.
-func spoken(d time.Duration) string {
-	if d < time.Hour {
-		return fmt.Sprintf("%d min", d/time.Minute)
-	}
-	return fmt.Sprintf("%d h", d/time.Hour)
-}
-
 // release is what a value of the label pushed.
 type release struct {
 	version     string
@@ -132,12 +119,14 @@ type release struct {
 // Open reads the windows of the releases that are compared. Errors wrap store.ErrNothing
 // if there are no two releases.
 func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error) {
-	of := []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: o.Service}}
+	of := o.matchers()
 	series, err := st.Series(ctx, continuous.Query{Matchers: of, Until: o.Until})
 	if err != nil {
 		return nil, err
 	}
-	if len(series) == 0 {
+	if len(series) == 0 && len(o.Labels) > 0 {
+		return nil, fmt.Errorf("service %q has no profiles with these labels: %w", o.Service, store.ErrNothing)
+	} else if len(series) == 0 {
 		return nil, noService(ctx, st, o.Service)
 	}
 	p, err := plan(st, series, o)
@@ -145,6 +134,11 @@ func Open(ctx context.Context, st continuous.Store, o Options) (*Compared, error
 		return nil, err
 	}
 	return p.Read(ctx)
+}
+
+// matchers select the series of the service.
+func (o *Options) matchers() []continuous.Matcher {
+	return append(slices.Clone(o.Labels), continuous.Matcher{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: o.Service})
 }
 
 // Plan is what a comparison of two releases reads. Equal plans read the same windows, but for
@@ -155,6 +149,7 @@ type Plan struct {
 	Types    []continuous.Type
 
 	st       continuous.Store
+	of       []continuous.Matcher // of the series
 	head     release
 	base     []release
 	spread   [2][]string // instances of the head, of the base
@@ -168,7 +163,8 @@ func (p *Plan) String() string {
 
 // plan chooses what is compared of the series of a service.
 func plan(st continuous.Store, series []continuous.Series, o Options) (*Plan, error) {
-	p := &Plan{Compared: Compared{Label: cmp.Or(o.Label, versionLabel(series)), Operation: perSecond}, Service: o.Service, st: st}
+	p := &Plan{Compared: Compared{Label: cmp.Or(o.Label, versionLabel(series)), Operation: perSecond}, Service: o.Service, st: st,
+		of: o.matchers()}
 	all := releasesOf(series, p.Label, o.Until)
 	var err error
 	if p.head, p.base, err = choose(all, &p.Compared, o); err != nil {
@@ -221,8 +217,8 @@ func Plans(ctx context.Context, st continuous.Store, fits func(service string) b
 // Read reads the windows.
 func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 	c := p.Compared
-	c.Store, c.Pushed = mem.New(), map[[2]string]continuous.Type{}
-	b := &builder{st: p.st, to: c.Store, forest: new(calltree.Forest), service: p.Service, label: c.Label, requests: p.requests}
+	c.Store, c.Pushed = pushed.New(p.st), map[[2]string]continuous.Type{}
+	b := &builder{st: p.st, to: c.Store, service: p.Service, label: c.Label, requests: p.requests, of: p.of}
 	for _, t := range p.Types {
 		var err error
 		if c.Instance != "" {
@@ -346,16 +342,11 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 	case len(base) == 0:
 		return head, nil, fmt.Errorf("there is no release before %s=%q to compare with: %w", c.Label, head.version, store.ErrNothing)
 	}
-	c.Head, c.From, c.Block = head.version, head.first, steps[0]
+	c.Head, c.From, c.Block = head.version, head.first, pushed.Step(span, headRuns)
 	for _, r := range base {
 		c.Base = append(c.Base, r.version)
 	}
 	slices.Sort(c.Base)
-	for _, s := range steps {
-		if c.Block = s; span/s <= headRuns {
-			break
-		}
-	}
 	// A block that is not over yet waits, so that a release is judged again with each block. A
 	// base that runs beside it is read as far.
 	if whole := head.last.Truncate(c.Block); whole.Sub(head.first) >= c.Block {
@@ -407,10 +398,10 @@ func instances(series []continuous.Series, label, head string, base []string) (i
 // builder makes runs of windows.
 type builder struct {
 	st             continuous.Store
-	to             *mem.Store
-	forest         *calltree.Forest
+	to             *pushed.Store
 	service, label string
-	requests       continuous.Type // that counts requests; zero: none
+	of             []continuous.Matcher // of the service and its selected labels
+	requests       continuous.Type      // that counts requests; zero: none
 	runs           []built
 }
 
@@ -470,33 +461,20 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 	for i, r := range of {
 		versions[i] = r.version
 	}
-	q := continuous.Query{Type: t, From: from, Until: from.Add(length), Matchers: append(only,
-		continuous.Matcher{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: b.service},
-		continuous.Matcher{Name: b.label, Op: continuous.Matches, Value: alternatives(versions)})}
-	merged, err := b.st.Tree(ctx, q)
-	if err != nil || merged.Parts == 0 {
-		return err
-	}
+	q := continuous.Query{Type: t, From: from, Until: from.Add(length), Matchers: slices.Concat(only, b.of,
+		[]continuous.Matcher{{Name: b.label, Op: continuous.Matches, Value: alternatives(versions)}})}
 	version := cmp.Or(of[0].version, "(none)")
 	if len(of) > 1 {
 		version = "(others)"
 	}
-	rec := &store.Record{Type: merged.Tree.Type, Duration: merged.Covered, Samples: merged.Parts, Hash: merged.Tree.Profile().Hash(0),
-		Forest: b.forest, Self: b.vector(merged.Tree)}
-	f := &store.File{
-		Name:      fmt.Sprintf("windows of %s", b.service),
-		Benchmark: testrun.Benchmark{Group: b.service, Name: t.Name},
+	f, merged, err := b.to.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: b.service, Name: t.Name}, Windows: q, Instance: true,
 		Run: testrun.Run{Key: version + cmp.Or(name, "@"+from.UTC().Format("2006-01-02T15:04")), Date: from.UTC(), Commit: version,
-			Attributes: map[string]string{VersionAttribute: version, SideAttribute: side}},
-		Records: []*store.Record{rec},
+			Attributes: map[string]string{VersionAttribute: version, SideAttribute: side}}})
+	if err != nil || f == nil {
+		return err
 	}
 	made := built{File: f, pushed: t}
-	if t.Gauge() {
-		for i := range rec.Self.Self {
-			rec.Self.Self[i] /= merged.Parts
-		}
-		rec.Self = nonzero(rec.Self)
-	} else {
+	if !t.Gauge() {
 		made.seconds = merged.Covered.Seconds()
 		if made.requests, err = b.counted(ctx, q); err != nil {
 			return err
@@ -537,42 +515,15 @@ func (b *builder) store(ctx context.Context, c *Compared) error {
 		if operations > 0 {
 			of.Metrics = []testrun.Metric{testrun.NewOperations(operations, false)}
 		}
-		// Two types of one name that measure the same quantity are one value type: the
-		// first counts.
 		at := [2]string{of.Benchmark.Name, of.Records[0].Type.Name}
 		if _, ok := c.Pushed[at]; !ok {
 			c.Pushed[at] = of.pushed
 		}
-		out, err := b.to.Put(ctx, []*store.File{of.File}, store.PutOptions{Conflict: store.Refuse})
-		if err == nil && !errors.Is(out[0].Err, store.ErrConflict) {
-			err = out[0].Err
-		}
-		if err != nil {
+		if err := b.to.Add(ctx, of.File); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// vector returns the self values of a tree over the builder's forest.
-func (b *builder) vector(t *calltree.Tree) (v calltree.Vector) {
-	paths, _ := b.forest.Add(t.Table)
-	for n, x := range t.Self {
-		if x != 0 {
-			v.Nodes, v.Self = append(v.Nodes, paths[n]), append(v.Self, x)
-		}
-	}
-	return calltree.AddVectors(v) // in order of paths
-}
-
-// nonzero drops the values that are zero.
-func nonzero(v calltree.Vector) (kept calltree.Vector) {
-	for i, n := range v.Nodes {
-		if v.Self[i] != 0 {
-			kept.Nodes, kept.Self = append(kept.Nodes, n), append(kept.Self, v.Self[i])
-		}
-	}
-	return kept
 }
 
 // alternatives is a pattern of values.

@@ -50,6 +50,8 @@ func queries(all []store.Profile) []store.Query {
 		{Groups: []string{"json"}},
 		{Groups: []string{"json*"}},
 		{Groups: []string{""}},
+		{Pushed: store.Pushed{Service: "json"}}, // no run is a pushed profile
+		{Groups: []string{"json"}, Pushed: store.Pushed{Labels: "{}"}},
 		{Groups: []string{"no such group"}},
 		{Groups: []string{"query", "json.??"}},
 		{Benchmarks: []string{"parse"}},

@@ -250,14 +250,18 @@ func page[Request any](id, path, summary string, answer func(context.Context, st
 	draw func(context.Context, store.Store, *Request) (*flame.Graph, error),
 	prepare func(*Local, *PageRequest[Request])) *Endpoint[PageRequest[Request]] {
 	return file(id, "queries", path, summary, func(ctx context.Context, l *Local, r *PageRequest[Request]) (*File, error) {
+		st, of, err := query.Over(ctx, l.Store, &r.Page)
+		if err != nil {
+			return nil, err
+		}
 		if r.Picture && draw != nil {
-			g, err := draw(ctx, l.Store, &r.Page)
+			g, err := draw(ctx, st, of)
 			if err != nil {
 				return nil, err
 			}
 			return Picture(g), nil
 		}
-		p, err := answer(ctx, l.Store, &r.Page)
+		p, err := answer(ctx, st, of)
 		if err != nil {
 			return nil, err
 		}

@@ -15,112 +15,12 @@ import (
 	"github.com/dendroprof/dendro/table"
 )
 
-// Pushed selects pushed profiles in place of those of runs. The time and the type are those
-// of the selection; the type may be a text that a type has: cpu, inuse_space,
-// process_cpu:cpu:nanoseconds:cpu:nanoseconds.
-type Pushed struct {
-	Service string `param:"service" group:"Selection" arg:"name" help:"profiles that this service pushed, in place of runs; --since, --until and --type select among them (list: dendro services)" json:"service,omitempty"`
-	Labels  string `param:"labels" group:"Selection" arg:"{name=\"value\"}" help:"pushed profiles whose labels match, in the syntax of Prometheus: {version=~\"1.*\",zone!=\"b\"}" json:"labels,omitempty"`
-}
-
-// Chosen reports whether pushed profiles are selected.
-func (p *Pushed) Chosen() bool { return p.Service != "" || p.Labels != "" }
-
-// Hinted is Hinted for a request that selects runs or pushed profiles; the hints are about runs.
-func (p *Pushed) Hinted(ctx context.Context, st Lister, s *Selection, err error) error {
-	if p.Chosen() {
-		return err
-	}
-	return Hinted(ctx, st, s, err)
-}
-
-// Query returns the windows that p selects with the time of a selection. The selection may
-// not have what only runs have.
-func (p *Pushed) Query(s *Selection, more ...string) (q continuous.Query, err error) {
-	rest := *s
-	rest.Since, rest.Until, rest.Types = time.Time{}, time.Time{}, nil
-	if text := rest.String(); text != (&store.Query{}).String() {
-		return q, param.Errorf("%s selects runs: pushed profiles are selected by --service, --labels, --since, --until and --type", text)
-	}
-	if q.Matchers, err = continuous.ParseSelector(append([]string{p.Labels}, more...)...); err != nil {
-		return q, param.Errorf("--labels: %w", err)
-	}
-	if p.Service != "" {
-		q.Matchers = append(q.Matchers, continuous.Matcher{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: p.Service})
-	}
-	q.From, q.Until = s.Since, s.Until
-	return q, nil
-}
-
-// WindowsOf returns the windows of a store.
-func WindowsOf(st store.Reader) (continuous.Store, error) {
-	if w, ok := store.As[continuous.Store](st); ok {
-		return w, nil
-	}
-	return nil, fmt.Errorf("this store keeps no pushed profiles: use a DuckDB file")
-}
-
-// FindType returns the one type among series that a text names, and the others; without a
-// text it is the CPU time, or else the only one.
-func FindType(list []continuous.Series, text string) (t continuous.Type, others []string, err error) {
-	var types []continuous.Type
-	for i := range list {
-		if !slices.Contains(types, list[i].Type) {
-			types = append(types, list[i].Type)
-		}
-	}
-	named := namedTypes(types, text)
-	if text == "" {
-		if named = types; len(types) > 1 {
-			cpu := slices.DeleteFunc(slices.Clone(types), func(t continuous.Type) bool { return t.SampleType != "cpu" })
-			if len(cpu) == 1 {
-				named = cpu
-			}
-		}
-	}
-	names := typeNames(types)
-	switch {
-	case len(types) == 0:
-		return t, nil, fmt.Errorf("%w: no profile was pushed by this selection (list: dendro services)", store.ErrNothing)
-	case len(named) == 0:
-		return t, nil, param.Errorf("--type %s: the pushed profiles have %s", words.Clean(text), strings.Join(names, ", "))
-	case len(named) > 1:
-		return t, nil, param.Errorf("the pushed profiles have several types: give one --type of %s", strings.Join(typeNames(named), ", "))
-	}
-	return named[0], slices.DeleteFunc(names, func(name string) bool { return name == words.Clean(named[0].String()) }), nil
-}
-
-// namedTypes returns the types that a text names: as their id, as their sample type, or, if none
-// of them, as the beginning of their ids. So `wall` is the wall time of Node.js, and not the
-// samples and the CPU time that it pushes under that name too.
-func namedTypes(types []continuous.Type, text string) []continuous.Type {
-	for _, names := range []func(continuous.Type) bool{
-		func(t continuous.Type) bool { return t.String() == text },
-		func(t continuous.Type) bool { return t.SampleType == text },
-		func(t continuous.Type) bool { return strings.HasPrefix(t.String(), text+":") },
-	} {
-		named := slices.DeleteFunc(slices.Clone(types), func(t continuous.Type) bool { return !names(t) })
-		if len(named) > 0 {
-			return named
-		}
-	}
-	return nil
-}
-
-// typeNames returns the ids of types for a message.
-func typeNames(types []continuous.Type) (names []string) {
-	for _, t := range types {
-		names = append(names, words.Clean(t.String()))
-	}
-	return names
-}
-
 // PushedServicesRequest asks for the services that push profiles.
 type PushedServicesRequest struct {
-	Pushed `group:"Selection"`
-	Since  time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
-	Until  time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
-	Rows   int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
+	store.Pushed `group:"Selection"`
+	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until        time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
+	Rows         int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // PushedService is what a service pushes of one type.
@@ -157,7 +57,7 @@ func PushedServices(ctx context.Context, st store.Store, r *PushedServicesReques
 	if err != nil {
 		return nil, err
 	}
-	q, err := r.Pushed.Query(&Selection{Since: r.Since, Until: r.Until})
+	q, err := pushedQuery(&Selection{Pushed: r.Pushed, Since: r.Since, Until: r.Until})
 	if err != nil {
 		return nil, err
 	}
@@ -224,15 +124,15 @@ func (r *PushedServicesResult) Table(bool) *table.Table {
 
 // PushedSeriesRequest asks for the course of a type, or of a function, over time.
 type PushedSeriesRequest struct {
-	Pushed   `group:"Selection"`
-	Since    time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
-	Until    time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
-	Types    []string  `param:"type" group:"Selection" arg:"name" help:"type of the profiles: cpu, inuse_space, or a whole id (default: CPU time)" json:"type,omitempty"`
-	Function string    `param:"function" group:"View" arg:"name" help:"the function, by its exact name (default: all functions together)" json:"function,omitempty"`
-	Self     bool      `param:"self" group:"View" help:"with --function: without its callees" json:"self,omitempty"`
-	By       string    `param:"by" group:"View" arg:"label" help:"a line for each value of this label" json:"by,omitempty"`
-	Step     Seconds   `param:"step" group:"View" arg:"time" help:"time between points: 15s, 1h (default: about 300 points)" json:"step,omitzero"`
-	Rows     int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows; over time of lines, those of the largest sums (0: all)"`
+	store.Pushed `group:"Selection"`
+	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until        time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
+	Types        []string  `param:"type" group:"Selection" arg:"name" help:"type of the profiles: cpu, inuse_space, or a whole id (default: CPU time)" json:"type,omitempty"`
+	Function     string    `param:"function" group:"View" arg:"name" help:"the function, by its exact name (default: all functions together)" json:"function,omitempty"`
+	Self         bool      `param:"self" group:"View" help:"with --function: without its callees" json:"self,omitempty"`
+	By           string    `param:"by" group:"View" arg:"label" help:"a line for each value of this label" json:"by,omitempty"`
+	Step         Seconds   `param:"step" group:"View" arg:"time" help:"time between points: 15s, 1h (default: about 300 points)" json:"step,omitzero"`
+	Rows         int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows; over time of lines, those of the largest sums (0: all)"`
 }
 
 // Seconds is a length of time.
@@ -287,7 +187,7 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 	if len(r.Types) > 1 {
 		return nil, param.Errorf("a series has one type: give one --type")
 	}
-	q, err := r.Pushed.Query(&Selection{Since: r.Since, Until: r.Until})
+	q, err := pushedQuery(&Selection{Pushed: r.Pushed, Since: r.Since, Until: r.Until})
 	if err != nil {
 		return nil, err
 	}
