@@ -2,8 +2,10 @@ package protobuf
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -16,8 +18,20 @@ type Decoder struct {
 	Expand func(bytes int64) error
 
 	Repair bool // texts that are not UTF-8 get U+FFFD
+	Strict bool // a field that no field names is an *UnknownFieldError
 
 	pieces []piece // by the id of a list
+}
+
+// UnknownFieldError is the error of a field that no field of a struct names.
+type UnknownFieldError struct {
+	Message *Message
+	Field   string // its number, or in JSON its name
+}
+
+// Error names the field.
+func (e *UnknownFieldError) Error() string {
+	return fmt.Sprintf("%s has a field %.60q that is not known", e.Message, e.Field)
 }
 
 // piece is memory for the elements of lists.
@@ -57,6 +71,9 @@ func (d *Decoder) message(m *Message, p unsafe.Pointer, msg []byte, at wire.Fiel
 		}
 		pos = f.Hi
 		if !m.Known(f.Num) {
+			if d.Strict {
+				return &UnknownFieldError{m, strconv.Itoa(int(f.Num))}
+			}
 			continue
 		}
 		x := m.byNum[f.Num]

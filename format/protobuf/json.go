@@ -27,6 +27,7 @@ type Translator struct {
 	Renamed map[string]string                  // names that fields had before
 	Old     func(key []byte, list bool) bool   // whether a key makes it a message that is refused; or nil
 	Refuse  func(at int64) *profile.ParseError // the error of it
+	Strict  bool                               // a name that no field has is an *UnknownFieldError
 
 	s      jsonscan.Scanner
 	out    []byte
@@ -34,12 +35,13 @@ type Translator struct {
 	found  int64 // the place in the JSON text of the message at wanted
 }
 
-// FromJSON translates a message to the binary form; no text is the empty message.
-func (m *Message) FromJSON(text []byte) ([]byte, error) {
+// FromJSON translates a message to the binary form; no text is the empty message. Strictly, a name
+// that no field has is an *UnknownFieldError.
+func (m *Message) FromJSON(text []byte, strict bool) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	j := &Translator{Message: m}
+	j := &Translator{Message: m, Strict: strict}
 	j.s.KeepNUL = true
 	return j.Binary(text, profile.Limits{Line: len(text)})
 }
@@ -87,6 +89,8 @@ func (j *Translator) message(m *Message, at int) {
 		switch {
 		case j.Old != nil && j.Old(key, kind == jsonscan.Array):
 			j.s.Fail(j.Refuse(j.s.Offset()))
+		case f == nil && j.Strict && kind != jsonscan.Null:
+			j.s.Fail(&profile.ParseError{Offset: j.s.Offset(), Err: &UnknownFieldError{m, string(key)}})
 		case f == nil || kind == jsonscan.Null:
 		case f.packed():
 			j.packed(f)

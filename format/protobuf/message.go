@@ -12,7 +12,7 @@
 //	err := new(protobuf.Decoder).Decode(request, &r, msg) // binary → struct: r.Start
 //	b := protobuf.Encode(&r)                              // struct → binary
 //	text, err := request.JSON(b)                          // binary → JSON
-//	b, err := request.FromJSON(text)                      // JSON → binary
+//	b, err := request.FromJSON(text, false)                      // JSON → binary
 //
 // To add a message, write the struct. The Go type of a field says its type in the .proto file:
 //

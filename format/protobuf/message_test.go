@@ -176,7 +176,7 @@ func TestReference(t *testing.T) {
 		if err := json.Compact(&want, theirText); err != nil || want.String() != string(text) {
 			t.Fatalf("%s, they write %s (%v)", text, &want, err)
 		}
-		again, err := allType.FromJSON(text)
+		again, err := allType.FromJSON(text, false)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -196,7 +196,7 @@ func unmarshal(t *rapid.T, m *dynamicpb.Message, msg []byte) *dynamicpb.Message 
 // TestFromJSON reads what clients may write.
 func TestFromJSON(t *testing.T) {
 	read := func(text string) (v all, err error) {
-		msg, err := allType.FromJSON([]byte(text))
+		msg, err := allType.FromJSON([]byte(text), false)
 		if err == nil {
 			v = decode(t, msg)
 		}
@@ -264,7 +264,7 @@ func TestOneofCountedPosition(t *testing.T) {
 	if got, err := protobuf.Of[outer]().JSON(msg); err != nil || string(got) != text {
 		t.Errorf("%s, %v", got, err)
 	}
-	if again, err := protobuf.Of[outer]().FromJSON([]byte(text)); err != nil || len(again) == 0 {
+	if again, err := protobuf.Of[outer]().FromJSON([]byte(text), false); err != nil || len(again) == 0 {
 		t.Error(err)
 	}
 	if got := protobuf.Encode(&outer{Once: []once{zero}}); string(got) != "\x12\x02\x10\x00" {
@@ -354,7 +354,7 @@ func FuzzDecode(f *testing.F) {
 		if !json.Valid(text) {
 			t.Fatalf("%x: %s", msg, text)
 		}
-		if _, err := allType.FromJSON(text); err != nil {
+		if _, err := allType.FromJSON(text, false); err != nil {
 			t.Fatalf("%x: %s: %v", msg, text, err)
 		}
 	})
@@ -391,7 +391,7 @@ func FuzzFromJSON(f *testing.F) {
 	}
 	f.Add([]byte(`{"parts": [{}, {"name": null}], "double": "NaN", "i32": "7", "mood": "BAD", "later": {}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		msg, err := allType.FromJSON(text)
+		msg, err := allType.FromJSON(text, false)
 		if err != nil {
 			return
 		}

@@ -316,7 +316,7 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	a := infoOf(r.Context())
 	level := slog.LevelInfo
 	switch {
-	case status >= 500, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
+	case status >= 500 && status != http.StatusNotImplemented, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
 	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /healthcheck",
 		route == "GET /metrics":

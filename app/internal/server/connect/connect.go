@@ -12,6 +12,7 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -41,6 +42,7 @@ type Service struct {
 type Method struct {
 	Name              string
 	Request, Response *protobuf.Message
+	Strict            bool // a field of a request that is not known is an error: it may select
 
 	// Handle answers an encoded message with an encoded message. The request may not be
 	// retained. Errors are gRPC statuses; others are converted with server.StatusOf.
@@ -50,13 +52,14 @@ type Method struct {
 // maxRequest bounds what a request of Unary takes in memory, beyond its bytes.
 const maxRequest = 1 << 20
 
-// Unary returns a method that answers a struct.
+// Unary returns a method that answers a struct, which has all fields of the message: what it
+// has not is an error, and not ignored.
 func Unary[Q, A any](name string, answer func(context.Context, *Q) (protobuf.Encoded[A], error)) Method {
 	request := protobuf.Of[Q]()
-	return Method{Name: name, Request: request.Message, Response: protobuf.Of[A]().Message,
+	return Method{Name: name, Request: request.Message, Response: protobuf.Of[A]().Message, Strict: true,
 		Handle: func(ctx context.Context, msg []byte) ([]byte, error) {
 			left := int64(maxRequest)
-			d := protobuf.Decoder{Expand: func(bytes int64) error {
+			d := protobuf.Decoder{Strict: true, Expand: func(bytes int64) error {
 				if left -= bytes; left < 0 {
 					return fmt.Errorf("it takes more than %d bytes of memory", maxRequest)
 				}
@@ -64,13 +67,25 @@ func Unary[Q, A any](name string, answer func(context.Context, *Q) (protobuf.Enc
 			}}
 			var q Q
 			if err := request.Decode(&d, &q, msg); err != nil {
+				if err := unknownField(err); err != nil {
+					return nil, err
+				}
 				return nil, status.Errorf(codes.InvalidArgument, "the message %s is damaged or too large: %v", request, err)
 			}
 			return answer(ctx, &q)
 		}}
 }
 
-// Routes returns the HTTP routes of the service.
+// unknownField returns the error of a request with a field that is not known; nil of others.
+func unknownField(err error) error {
+	var unknown *protobuf.UnknownFieldError
+	if !errors.As(err, &unknown) {
+		return nil
+	}
+	return status.Errorf(codes.Unimplemented, "%v: an answer without it may be to another question", unknown)
+}
+
+// Routes returns the HTTP routes of the service. A method that it lacks is unimplemented.
 func (s *Service) Routes() []server.Route {
 	routes := make([]server.Route, 0, len(s.Methods))
 	for i := range s.Methods {
@@ -83,7 +98,10 @@ func (s *Service) Routes() []server.Route {
 			Problem: WriteProblem,
 		})
 	}
-	return routes
+	return append(routes, server.Route{Pattern: "POST /" + s.Name + "/{method}", Needs: s.Needs, Agents: s.Agents, Problem: WriteProblem,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			WriteError(w, r, status.Errorf(codes.Unimplemented, "%s has no method %.60q here", s.Name, r.PathValue("method")))
+		})})
 }
 
 // Encodings of messages over HTTP.
@@ -131,7 +149,10 @@ func (m *Method) answer(w http.ResponseWriter, r *http.Request) {
 func (m *Method) call(ctx context.Context, request []byte, asJSON bool) ([]byte, error) {
 	if asJSON {
 		var err error
-		if request, err = m.Request.FromJSON(request); err != nil {
+		if request, err = m.Request.FromJSON(request, m.Strict); err != nil {
+			if err := unknownField(err); err != nil {
+				return nil, err
+			}
 			return nil, status.Errorf(codes.InvalidArgument, "%s: %v", m.Request, err)
 		}
 	}

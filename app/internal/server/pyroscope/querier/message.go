@@ -77,6 +77,7 @@ type (
 		Aggregation aggregation        `pb:"7 aggregation"`
 		Stack       stackTraceSelector `pb:"8 stack_trace_selector"`
 		Limit       int64              `pb:"9 limit"`
+		Exemplars   exemplars          `pb:"10 exemplar_type"` // windows have none
 	}
 	selectSeriesResponse struct {
 		Series []series `pb:"1 series"`
@@ -91,7 +92,15 @@ type (
 	}
 	stackTraceSelector struct {
 		CallSite []callSite `pb:"1 call_site"`
-		GoPGO    *empty     `pb:"2 go_pgo"`
+		GoPGO    *goPGO     `pb:"2 go_pgo"`
+	}
+	goPGO struct {
+		Keep    uint32 `pb:"1 keep_locations"`
+		Callees bool   `pb:"2 aggregate_callees"`
+	}
+	asyncQuery struct {
+		ID   string    `pb:"1 request_id"`
+		Type asyncType `pb:"2 type"`
 	}
 	callSite struct {
 		Name string `pb:"1 name"`
@@ -103,6 +112,7 @@ type (
 		Format     format             `pb:"6 format"`
 		Stack      stackTraceSelector `pb:"7 stack_trace_selector"`
 		ProfileIDs []string           `pb:"8 profile_id_selector"`
+		Async      *asyncQuery        `pb:"9 async"`
 		TraceIDs   []string           `pb:"10 trace_id_selector"`
 		SpanIDs    []string           `pb:"11 span_selector"`
 	}
@@ -121,6 +131,15 @@ type (
 		Stack      stackTraceSelector `pb:"6 stack_trace_selector"`
 		ProfileIDs []string           `pb:"7 profile_id_selector"`
 		TraceIDs   []string           `pb:"8 trace_id_selector"`
+	}
+	selectMergeSpanProfileRequest struct {
+		Type     string   `pb:"1 profile_typeID"`
+		Selector string   `pb:"2 label_selector"`
+		SpanIDs  []string `pb:"3 span_selector"`
+		Start    int64    `pb:"4 start"`
+		End      int64    `pb:"5 end"`
+		MaxNodes int64    `pb:"6 max_nodes"`
+		Format   format   `pb:"7 format"`
 	}
 	diffRequest struct {
 		Left  selectMergeStacktracesRequest `pb:"1 left"`
@@ -162,6 +181,19 @@ type aggregation int32
 
 func (aggregation) Names() []string {
 	return []string{"TIME_SERIES_AGGREGATION_TYPE_SUM", "TIME_SERIES_AGGREGATION_TYPE_AVERAGE"}
+}
+
+// What a client may ask for besides the points of a series. Answers may have none.
+type exemplars int32
+
+func (exemplars) Names() []string {
+	return []string{"EXEMPLAR_TYPE_UNSPECIFIED", "EXEMPLAR_TYPE_NONE", "EXEMPLAR_TYPE_INDIVIDUAL", "EXEMPLAR_TYPE_SPAN"}
+}
+
+type asyncType int32
+
+func (asyncType) Names() []string {
+	return []string{"ASYNC_QUERY_TYPE_DISABLED", "ASYNC_QUERY_TYPE_FORCE"}
 }
 
 // Formats of SelectMergeStacktraces.

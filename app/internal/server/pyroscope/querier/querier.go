@@ -42,6 +42,10 @@ func New(st continuous.Store) *Querier {
 	return &Querier{store: st, now: time.Now, timeout: time.Minute}
 }
 
+// foreign are the services that the clients ask too: what Pyroscope keeps for its own pages.
+var foreign = []string{"settings.v1.SettingsService", "settings.v1.RecordingRulesService", "vcs.v1.VCSService",
+	"adhocprofiles.v1.AdHocProfileService", "capabilities.v1.FeatureFlagsService", "query.v1.QueryFrontendService"}
+
 // Part returns the part of a server that answers from a store.
 func Part(st continuous.Store) server.Part {
 	return server.Part{Name: "querier", Routes: New(st).Routes()}
@@ -50,6 +54,9 @@ func Part(st continuous.Store) server.Part {
 // Routes returns the routes, which need the token for reading.
 func (q *Querier) Routes() []server.Route {
 	routes := q.service().Routes()
+	for _, name := range foreign {
+		routes = append(routes, (&connect.Service{Name: name, Needs: server.Reading}).Routes()...)
+	}
 	for path, handler := range map[string]http.HandlerFunc{
 		"render": q.render, "render-diff": q.renderDiff, "label-values": q.labelValuesPage,
 	} {

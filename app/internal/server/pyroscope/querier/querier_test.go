@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -419,4 +420,23 @@ func decodeTree(b []byte) (map[string]int64, error) {
 		return nil, fmt.Errorf("%d bytes are left", len(b))
 	}
 	return values, nil
+}
+
+// TestNoErrorsInLog: whatever clients ask, nothing of it is an error of the server.
+func TestNoErrorsInLog(t *testing.T) {
+	files, err := filepath.Glob("testdata/requests/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var log bytes.Buffer
+	s, err := server.New(server.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, Part(storeOf(t, windows()...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		s.Handler().ServeHTTP(httptest.NewRecorder(), request(t, file))
+	}
+	if text := log.String(); !strings.Contains(text, "status=501") || strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
 }

@@ -119,6 +119,9 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context,
 			return nil, unsupported("windows have no %s: select by labels and time", ids.what)
 		}
 	}
+	if r.Async != nil && (r.Async.ID != "" || r.Async.Type != 0) {
+		return nil, unsupported("async: queries are answered at once")
+	}
 	request, err := r.treeRequest(r.MaxNodes, &r.Stack)
 	if err != nil {
 		return nil, err
@@ -142,7 +145,7 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context,
 		answer.Pprof = new(pprofProfile)
 		answer.Pprof.Profile, err = m.pprof()
 	default:
-		err = invalid("format %d: expected 1 (flame graph), 2 (tree), 3 (dot) or 4 (pprof)", r.Format)
+		err = unsupported("format %d: known are 1 (flame graph), 2 (tree), 3 (dot) or 4 (pprof)", r.Format)
 	}
 	return protobuf.Encode(&answer), err
 }
@@ -228,7 +231,7 @@ func (q *Querier) selectMergeProfile(ctx context.Context, r *selectMergeProfileR
 
 // selectMergeSpanProfile answers that windows have no spans; an empty flame graph would look
 // as if the span used no time.
-func (q *Querier) selectMergeSpanProfile(context.Context, *empty) (protobuf.Encoded[flameResponse], error) {
+func (q *Querier) selectMergeSpanProfile(context.Context, *selectMergeSpanProfileRequest) (protobuf.Encoded[flameResponse], error) {
 	return nil, unsupported("Dendro keeps no profiles of spans: select by labels and time")
 }
 
