@@ -136,11 +136,31 @@ func selection(typ string, selectors []string, start, end int64) (query continuo
 			return query, invalid("%.200s", err)
 		}
 	}
-	if query.Matchers, err = continuous.ParseSelector(selectors...); err != nil {
-		return query, invalid("%v", err)
+	for _, text := range selectors {
+		name, rest, err := splitQuery(text)
+		if err != nil {
+			return query, err
+		}
+		matchers, err := continuous.ParseSelector(rest)
+		if err != nil {
+			return query, invalid("%v", err)
+		}
+		if name != "" {
+			matchers = append(matchers, ofName(name))
+		}
+		query.Matchers = append(query.Matchers, matchers...)
 	}
 	query.From, query.Until, err = timeRange(start, end)
 	return query, err
+}
+
+// ofName returns the condition that is before the braces of a selector: a type, or the name that
+// types begin with.
+func ofName(name string) continuous.Matcher {
+	if t, err := continuous.ParseType(name); err == nil {
+		return continuous.Matcher{Name: continuous.TypeLabel, Op: continuous.Equal, Value: t.String()}
+	}
+	return continuous.Matcher{Name: "__name__", Op: continuous.Equal, Value: name}
 }
 
 // query returns the query of what a request selects.
