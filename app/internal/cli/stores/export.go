@@ -106,7 +106,7 @@ func (o *exportOptions) lines() error {
 	if name, _ := strings.CutSuffix(o.out, ".gz"); o.source || !strings.HasSuffix(name, ".pgo") {
 		return nil
 	}
-	return usagef("%s is for Go's compiler, which needs lines, and a store keeps functions: write the original file of a run with --source "+
+	return command.Usagef("%s is for Go's compiler, which needs lines, and a store keeps functions: write the original file of a run with --source "+
 		"(import --keep-source), or merge files with \"dendro merge --format pprof -o %[1]s FILE...\"", words.Clean(o.out))
 }
 
