@@ -120,4 +120,27 @@ describe.skipIf(missing)('changes', () => {
     expect(w.faults).toEqual([]);
     await w.close();
   });
+
+  test('the navigation has three places, and what is shown leads back to its benchmark', async () => {
+    const w = await world.page();
+    await w.open(base);
+    expect(await w.page.getByRole('navigation', { name: 'Sections' }).getByRole('link').allInnerTexts()).toEqual(['Changes', 'Benchmarks', 'Services']);
+    await w.open(`${base}/regressions?group=go`);
+    expect(w.page.url()).toBe(`${base}/?group=go`);
+    const of = 'group=go&benchmark=save';
+    for (const page of [`/profile?${of}&last=1`, `/diff?${of}&type=cpu&last=1`, `/function?${of}&function=shop.Price`]) {
+      await w.open(base + page);
+      expect(await w.barriers(), page).toEqual([]);
+      await w.page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'save' }).click();
+      await w.page.waitForURL(/\/benchmark\?group=go&benchmark=save/);
+    }
+    await w.page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Benchmarks' }).click();
+    await w.page.getByRole('link', { name: 'Where the time goes' }).click();
+    await w.page.getByRole('heading', { name: 'Bottlenecks' }).waitFor();
+    await w.page.goBack();
+    await w.page.getByRole('link', { name: 'Compare…' }).click();
+    await w.page.getByRole('heading', { name: 'Diff' }).waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
 });

@@ -102,16 +102,16 @@ describe.skipIf(missing)('pages', () => {
     await w.settled();
     expect(await w.page.locator('main').innerText()).toBe(shown);
     expect(w.page.url()).toBe(base + address);
-    await w.page.getByRole('link', { name: 'Regressions' }).click();
+    await w.page.getByRole('link', { name: 'Services' }).click();
     await w.settled();
-    expect(await w.page.title()).toContain('Regressions');
+    expect(await w.page.title()).toContain('Services');
     await w.page.goBack();
     await w.settled();
     expect(w.page.url()).toBe(base + address);
     expect(await w.page.locator('main').innerText()).toBe(shown);
     await w.page.goForward();
     await w.settled();
-    expect(await w.page.title()).toContain('Regressions');
+    expect(await w.page.title()).toContain('Services');
     await w.close();
   });
 
@@ -321,7 +321,8 @@ describe.skipIf(missing)('tokens', () => {
     await w.page.getByText('This store is empty').waitFor();
     expect(await w.barriers()).toEqual([]);
     await w.page.getByText('read only').waitFor();
-    await w.page.getByRole('link', { name: 'Tasks' }).click();
+    await w.page.getByRole('link', { name: 'Services' }).click();
+    await w.page.getByRole('link', { name: 'Slow requests' }).click();
     await w.settled();
     expect(await w.page.getByRole('button', { name: 'New task' }).count()).toBe(0);
     await w.page.reload();

@@ -131,7 +131,7 @@ describe.skipIf(missing)('source', () => {
     await panel.locator('.changed .added', { hasText: '(*regexp.Regexp)(nil)' }).waitFor();
     expect(await panel.getByRole('link', { name: commits[1]!.slice(0, 10), exact: true }).getAttribute('href')).toBe(`https://github.com/acme/shop/commit/${commits[1]}`);
     expect(await panel.locator('dd a', { hasText: 'rule.go' }).getAttribute('href')).toContain(`/blob/${commits[1]}/pricing/rule.go#L`);
-    await panel.getByRole('link', { name: 'Benchmark' }).click();
+    await panel.getByRole('link', { name: 'Benchmark', exact: true }).click();
     await w.settled();
     expect(await w.page.getByRole('grid', { name: 'Runs' }).locator('a', { hasText: commits[1]!.slice(0, 10) }).first().getAttribute('href')).toBe(`https://github.com/acme/shop/commit/${commits[1]}`);
     expect(w.faults).toEqual([]);

@@ -52,7 +52,7 @@ describe.skipIf(missing)('triage', () => {
     await w.page.locator('.triage .tr', { hasText: 'Shop.list' }).locator('[role=gridcell]').first().click();
     await w.page.locator('.panel').getByText('Ruled out').waitFor();
     expect(await w.barriers()).toEqual([]);
-    await w.page.getByRole('link', { name: 'Benchmark' }).click();
+    await w.page.getByRole('link', { name: 'Benchmark', exact: true }).click();
     await w.settled();
     expect(w.page.url()).toContain('branch=slow-sort');
     expect(w.faults).toEqual([]);

@@ -6,6 +6,7 @@ import { counted, instant, percent, rounded, signed, visible } from '../core/for
 import { benchmarkName, change, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { go, href, place, update } from '../core/url';
+import { Crumbs } from '../ui/Crumbs';
 import { Commit } from '../ui/Commit';
 import { ChangesOfSeries, HistoryPlot } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
@@ -35,6 +36,7 @@ function Chosen({ title, scope, params: asked }: InScope & { title: string }) {
   return (
     <Page
       title={title}
+      crumbs={<Crumbs of={new URLSearchParams([...asked].filter(([name]) => name === 'group'))} />}
       actions={<Pickers scope={scope} show={['branch', 'metric', 'machine', 'since']} />}
       sub={answer.value && answer.value.series.length === 1 && about(answer.value.series[0]!)}
     >

@@ -10,6 +10,7 @@ import { source } from '../core/source';
 import { href, place } from '../core/url';
 import { Band } from '../ui/Band';
 import { Traces } from '../ui/Evidence';
+import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
 import { Await } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -46,6 +47,7 @@ function Ranked({ scope, params }: InScope) {
   return (
     <Page
       title="Bottlenecks"
+      crumbs={<Crumbs of={params} />}
       sub={
         answer.value &&
         visible([`${counted(answer.value.profiles, 'profile')} of ${counted(answer.value.benchmarks, 'benchmark')}`, ...selected].join(' · '))

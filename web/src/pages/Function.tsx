@@ -8,6 +8,7 @@ import { carried } from '../core/scope';
 import type { Params } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { costs } from '../ui/Evidence';
+import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
 import { ChangesOfSeries, drawn, HistoryPlot } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
@@ -40,6 +41,7 @@ function One({ name, scope, params }: InScope & { name: string }) {
   return (
     <Page
       title={visible(name)}
+      crumbs={<Crumbs of={params} />}
       sub={answer.value && `${self ? 'Self' : 'Total'} time in ${counted(answer.value.series.length, 'benchmark')}`}
       actions={
         <>

@@ -84,14 +84,14 @@ export default function Home() {
 function ReportFiles({ of }: { of: URLSearchParams | undefined }) {
   const file = (format: string) => source.value.file('report', new URLSearchParams([...(of ?? []), ['format', format]]));
   return (
-    <>
+    <div class="actions">
       <a class="button" href={file('html')} download="report.html">
         Report as a file
       </a>
       <a class="button" href={file('md')} download="report.md">
         Markdown
       </a>
-    </>
+    </div>
   );
 }
 

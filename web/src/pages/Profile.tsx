@@ -8,6 +8,7 @@ import { carried, everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
 import { type Changes, go, href, place, update } from '../core/url';
 import { Commit } from '../ui/Commit';
+import { Crumbs } from '../ui/Crumbs';
 import { useKeys } from '../ui/Keys';
 import type { Item } from '../ui/Menu';
 import { Await, useAnswer } from '../ui/Load';
@@ -102,6 +103,7 @@ function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: strin
   return (
     <div class="profile">
       <div class="head bar">
+        <Crumbs of={params} />
         <h1>{name}</h1>
         <span class="sub">
           {amount(tree.root[0]!, tree.unit)}
@@ -177,7 +179,7 @@ function Choose() {
   useKeys([{ keys: '/', help: 'search', run: () => document.getElementById('search')?.focus() }]);
   return (
     <Page
-      title="Profiles"
+      title="Benchmarks"
       sub="The newest runs of every benchmark. A benchmark's page has all of its runs."
       actions={
         <>
@@ -190,6 +192,12 @@ function Choose() {
             value={params.get('q') ?? ''}
             onInput={e => update({ q: e.currentTarget.value })}
           />
+          <a class="button" href={href('bottlenecks', { ...carried(), group: params.getAll('group'), type: params.get('type') })} title="functions by their share of the time">
+            Where the time goes
+          </a>
+          <a class="button" href={href('diff', carried())}>
+            Compare…
+          </a>
           {params.has('list') && [...selectionParams(params).keys()].length > 0 && (
             <a class="button" href={href('profile', { ...carried(), group: params.getAll('group'), type: params.get('type') })}>
               Merged profile

@@ -85,7 +85,7 @@ function Time() {
 
 function List() {
   return (
-    <Page title="Services" sub="Services that push profiles by themselves, and those that agents trace.">
+    <Page title="Services" sub="Services that push profiles by themselves, and those that agents trace." actions={<a class="button" href={href('tasks')}>Slow requests</a>}>
       <Grid />
     </Page>
   );

@@ -22,7 +22,8 @@ export default function Tasks() {
       sub={service ? `Trace profiling of ${visible(service)}` : 'Trace profiling: sample the threads of slow requests'}
       actions={
         <>
-          {service && <a href={href('tasks')}>All services</a>}
+          <a href={href('services')}>Services</a>
+          {service && <a href={href('tasks')}>All tasks</a>}
           {mayChange() && (
             <button type="button" class="primary" onClick={() => update({ create: create ? null : true }, true)} aria-expanded={create}>
               New task

@@ -4,6 +4,7 @@ import { amount, percent, signed, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
 import { notesOf } from '../core/request';
 import { go, href, place, withChanges } from '../core/url';
+import { Crumbs } from './Crumbs';
 import { Fn } from './Fn';
 import { Page } from './Page';
 import { type Column, Table } from './Table';
@@ -104,6 +105,7 @@ export function DiffOfBenchmarks({ of, title }: { of: BenchmarkDiffs; title: str
   return (
     <Page
       title={title}
+      crumbs={<Crumbs of={params} />}
       sub={of.headline}
       actions={
         <a class="button" href={href('diff', { ...sides, type: params.get('type') ?? of.type, merged: 'true' })} title={`the benchmarks of value type ${of.type} as one tree`}>

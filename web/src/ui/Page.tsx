@@ -5,10 +5,13 @@ import { useEffect } from 'preact/hooks';
 export function Page({
   title,
   sub,
+  crumbs,
   actions,
   children,
 }: {
   title: string;
+  /** The way back, above the title. */
+  crumbs?: ComponentChildren;
   sub?: ComponentChildren;
   actions?: ComponentChildren;
   children?: ComponentChildren;
@@ -18,6 +21,7 @@ export function Page({
     <div class="page">
       <div class="head">
         <div>
+          {crumbs}
           <h1>{title}</h1>
           {sub && <p class="sub">{sub}</p>}
         </div>

@@ -11,12 +11,9 @@ import { helpShown, KeyHelp, press, useKeys } from './Keys';
 import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
-  { title: 'Changes', page: 'home', also: ['benchmark', 'find', 'function'] },
-  { title: 'Profiles', page: 'profile', also: [] },
-  { title: 'Diff', page: 'diff', also: [] },
-  { title: 'Bottlenecks', page: 'bottlenecks', also: [] },
-  { title: 'Services', page: 'services', also: [] },
-  { title: 'Tasks', page: 'tasks', also: ['task'] },
+  { title: 'Changes', page: 'home', also: ['find'] },
+  { title: 'Benchmarks', page: 'profile', also: ['benchmark', 'diff', 'function', 'bottlenecks'] },
+  { title: 'Services', page: 'services', also: ['tasks', 'task'] },
 ];
 
 function Links() {

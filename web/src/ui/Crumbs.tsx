@@ -1,0 +1,27 @@
+// The way from a profile, a diff or a function back to its benchmark or service.
+import { visible } from '../core/format';
+import { carried } from '../core/scope';
+import { source } from '../core/source';
+import { href } from '../core/url';
+
+export function Crumbs({ of }: { of: URLSearchParams }) {
+  const [group = '', benchmark = '', service = ''] = ['group', 'benchmark', 'service'].map(name => (of.getAll(name).length === 1 ? of.get(name)! : ''));
+  if (source.value.offline || of.has('file')) return null;
+  return (
+    <nav class="way" aria-label="Breadcrumb">
+      {service ? <a href={href('services')}>Services</a> : <a href={href('profile', carried())}>Benchmarks</a>}
+      {group && !service && (
+        <>
+          {' / '}
+          <a href={href('profile', { ...carried(), group, list: true })}>{visible(group)}</a>
+        </>
+      )}
+      {(benchmark || service) && (
+        <>
+          {' / '}
+          {service ? <a href={href('services', { service })}>{visible(service)}</a> : <a href={href('benchmark', { ...carried(), group, benchmark })}>{visible(benchmark)}</a>}
+        </>
+      )}
+    </nav>
+  );
+}
