@@ -4,7 +4,6 @@ import { start } from './main';
 import Benchmark from './pages/Benchmark';
 import Diff from './pages/Diff';
 import Find from './pages/Find';
-import Function from './pages/Function';
 import Home from './pages/Home';
 import Profile from './pages/Profile';
 import Report from './pages/Report';
@@ -17,7 +16,7 @@ start({
   profile: Profile,
   diff: Diff,
   find: Find,
-  function: Function,
+  function: later(() => import('./pages/Function')),
   bottlenecks: later(() => import('./pages/Bottlenecks')),
   services: later(() => import('./pages/Services')),
   tasks: later(() => import('./pages/Tasks')),
