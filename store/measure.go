@@ -21,7 +21,7 @@ import (
 //   - else the benchmark's own primary metric, which alone has the flag Primary.
 func (p *Profile) Measure(stored []testrun.Metric) {
 	p.Metrics = stored
-	n, _ := p.Operations()
+	n, _ := p.Covered()
 	ns, timed := p.time()
 	derives := p.isCPU() && timed && n > 0
 	if derives || !p.isCPU() && slices.ContainsFunc(stored, isDerived) {
@@ -48,11 +48,11 @@ func (p *Profile) Operations() (n float64, estimated bool) {
 
 // Covered returns the number of operations that the values of the profile stand for: the
 // denominator of what is per operation. That is Operations, but where the sampler counts waits
-// for a processor too, and the CPU time of the operations was measured: then it is as many as take
-// the time of all samples. A value per operation is then a share of the measured CPU time.
+// for a processor too, or misses threads, and the CPU time of the operations was measured: then it is
+// as many as take the time of all samples. A value per operation is then a share of the measured CPU time.
 func (p *Profile) Covered() (n float64, estimated bool) {
 	n, estimated = p.Operations()
-	if n > 0 && p.countsWaits() {
+	if n > 0 && (p.countsWaits() || p.missesThreads()) {
 		sampled, known := p.time()
 		if !known {
 			sampled = float64(p.Sum) * usualPeriod
@@ -78,6 +78,10 @@ func (p *Profile) countsWaits() bool {
 	}
 	return false
 }
+
+// missesThreads reports whether the samples lack threads that live shorter than a period:
+// async-profiler starts a timer for each thread, which ends with it.
+func (p *Profile) missesThreads() bool { return p.isCPU() && p.Profiler == "async-profiler" }
 
 func isDerived(m testrun.Metric) bool { return m.Name == testrun.CPUMetric }
 

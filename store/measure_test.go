@@ -73,6 +73,7 @@ func TestCovered(t *testing.T) {
 			"phpspy", 400, []testrun.Metric{process, operations}, 20},
 		"wall of one thread":     {ns(profile.Wall), "pyinstrument", 4e9, []testrun.Metric{process, operations}, 20},
 		"wall of all threads":    {ns(profile.Wall), "async-profiler", 4e9, []testrun.Metric{process, operations}, 10},
+		"without short threads":  {ns(profile.CPU), "async-profiler", 1e9, []testrun.Metric{process, operations}, 5},
 		"a clock of the process": {ns(profile.CPU), "pprof", 4e9, []testrun.Metric{process, operations}, 10},
 	} {
 		p := store.Profile{Type: tt.of, Profiler: tt.profiler, Sum: tt.sum, Metrics: tt.metrics}
