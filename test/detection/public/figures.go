@@ -35,6 +35,10 @@ func Run(ctx context.Context, w io.Writer, pairs []*Pair) (r Result, err error) 
 		if err := f.pair(ctx, tw, p); err != nil {
 			return r, fmt.Errorf("%s: %w", p.Name, err)
 		}
+		if p.Open != "" {
+			r.Open.add(&f)
+			continue
+		}
 		half := &r.Chosen
 		if p.Confirm {
 			half = &r.Held
@@ -49,7 +53,8 @@ func Run(ctx context.Context, w io.Writer, pairs []*Pair) (r Result, err error) 
 type Result struct {
 	Chosen Figures // pairs on which the method was chosen
 	Held   Figures // pairs that were held back
-	All    Figures
+	All    Figures // of both, which has to be as required
+	Open   Figures // pairs of which is known what the method does not do
 }
 
 // add adds counts.
@@ -198,10 +203,10 @@ var rows = []row{
 func (r Result) String() string {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "\tchosen on\theld back\tall")
+	fmt.Fprintln(tw, "\tchosen on\theld back\tall\topen")
 	for _, row := range rows {
 		fmt.Fprint(tw, row.name)
-		for _, f := range []*Figures{&r.Chosen, &r.Held, &r.All} {
+		for _, f := range []*Figures{&r.Chosen, &r.Held, &r.All, &r.Open} {
 			n, of := row.count(f)
 			fmt.Fprintf(tw, "\t%d of %d", n, of)
 		}

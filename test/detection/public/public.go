@@ -1,10 +1,11 @@
 // Package public measures the method of regressions on changes that nobody planted: bumps
-// of public Go modules and Java libraries, called by small programs.
+// of public Go modules and packages of Java, Python and Node.js, called by small programs.
 //
 // Each folder of testdata is a Pair: runs of the caller with the base version (repo-N), the
 // bumped version (head-N) and, as controls, another commit with the base version (ctl-N),
 // recorded in turns. A run is a CPU profile and the text of its benchmark, which says how
-// many operations the profile covers. testdata/truth.json has the CPU time per operation of
+// many operations the profile covers, or what `dendro bench` recorded of a whole program, with a
+// manifest. testdata/truth.json has the CPU time per operation of
 // the head relative to the base, measured apart from the profiles, and what the change is.
 //
 // Load reads the pairs, Measure judges one as `dendro check --base main --head bump` does,
@@ -13,8 +14,10 @@ package public
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -39,6 +42,7 @@ type Truth struct {
 	Place     []string   // functions that the change may be attributed to, the caller's not
 	None      bool       // nothing changed
 	Confirm   bool       // not used to choose the method
+	Open      string     // how the method differs from the truth today; empty: it agrees
 }
 
 // Pair is the recorded runs of one change.
@@ -83,10 +87,40 @@ var sides = []struct{ prefix, branch, commit string }{
 	{"ctl", "control", strings.Repeat("c", 40)},
 }
 
-// load imports the runs of a pair into a store: repo-1 head-1 ctl-1 repo-2 …
+// load imports the runs of a pair into a store: those of its manifest, or repo-1 head-1 ctl-1 repo-2 …
 func (p *Pair) load(ctx context.Context, fsys fs.FS) error {
 	st := mem.New()
 	p.Store = st
+	name := path.Join(p.Name, "manifest.json")
+	sources, err := ingest.ReadManifestFS(fsys, name)
+	switch {
+	case err == nil:
+		err = importAll(ctx, st, sources, ingest.Options{Workers: 1})
+	case errors.Is(err, fs.ErrNotExist):
+		err = p.importRuns(ctx, st, fsys)
+	}
+	if err != nil {
+		return err
+	}
+	list, err := st.Profiles(ctx, store.Query{})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		switch of := &list[i]; of.Run.Branch {
+		case "main":
+			p.Base = append(p.Base, *of)
+		case "bump":
+			p.Head = append(p.Head, *of)
+		default:
+			p.Control = append(p.Control, *of)
+		}
+	}
+	return nil
+}
+
+// importRuns imports the runs of a pair without a manifest.
+func (p *Pair) importRuns(ctx context.Context, st store.Destination, fsys fs.FS) error {
 	const most = 99
 	for n := 1; n <= most; n++ {
 		found := false
@@ -110,20 +144,6 @@ func (p *Pair) load(ctx context.Context, fsys fs.FS) error {
 			break
 		}
 	}
-	list, err := st.Profiles(ctx, store.Query{})
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		switch of := &list[i]; of.Run.Branch {
-		case "main":
-			p.Base = append(p.Base, *of)
-		case "bump":
-			p.Head = append(p.Head, *of)
-		default:
-			p.Control = append(p.Control, *of)
-		}
-	}
 	return nil
 }
 
@@ -139,14 +159,15 @@ func importRun(ctx context.Context, st store.Destination, fsys fs.FS, file, resu
 	}
 	src := ingest.FSSource(fsys, file)
 	src.Label = label
+	return importAll(ctx, st, []ingest.Source{src}, ingest.Options{Metrics: metrics, Workers: 1})
+}
+
+func importAll(ctx context.Context, st store.Destination, sources []ingest.Source, o ingest.Options) error {
 	var failed error
-	_, err = ingest.Run(ctx, st, []ingest.Source{src}, ingest.Options{Metrics: metrics, Workers: 1}, func(r ingest.Result) {
+	_, err := ingest.Run(ctx, st, sources, o, func(r ingest.Result) {
 		if r.Err != nil {
 			failed = r.Err
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return failed
+	return cmp.Or(err, failed)
 }

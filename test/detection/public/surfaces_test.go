@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -161,6 +162,10 @@ func consistent(t *testing.T, name string, doc *report.Report) {
 // addPair imports the runs of a pair as one branch: the base, then the head.
 func addPair(t *testing.T, st store.Destination, fsys fs.FS, p *Pair) {
 	day := 0
+	recorded, err := ingest.ReadManifestFS(fsys, path.Join(p.Name, "manifest.json"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(p.Name, err)
+	}
 	for _, side := range []struct{ prefix, commit string }{{"repo", strings.Repeat("a", 40)}, {"head", strings.Repeat("b", 40)}} {
 		for n := 1; n <= baseRuns; n++ {
 			run := fmt.Sprintf("%s-%d", side.prefix, n)
@@ -176,7 +181,15 @@ func addPair(t *testing.T, st store.Destination, fsys fs.FS, p *Pair) {
 			label := ingest.Label{Group: "pairs", Benchmark: name,
 				Run: testrun.Run{Key: p.Name + "-" + run, Branch: "main", Commit: side.commit, Machine: "m",
 					Date: time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)}}
-			if err := importRun(t.Context(), st, fsys, files[0], path.Join(p.Name, run+".txt"), label); err != nil {
+			if at := slices.IndexFunc(recorded, func(s ingest.Source) bool { return s.Label.Run.Key == run }); at >= 0 {
+				src := recorded[at]
+				label.Metrics = src.Label.Metrics
+				src.Label = label
+				err = importAll(t.Context(), st, []ingest.Source{src}, ingest.Options{Workers: 1})
+			} else {
+				err = importRun(t.Context(), st, fsys, files[0], path.Join(p.Name, run+".txt"), label)
+			}
+			if err != nil {
 				t.Fatal(p.Name, run, err)
 			}
 		}

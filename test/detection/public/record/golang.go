@@ -22,7 +22,7 @@ var toolchain = regexp.MustCompile(`(?m)^toolchain (go\S+)`)
 
 // buildGo builds a caller with go.mod (base) or head.mod (head). A line `toolchain` there
 // names the release of Go itself.
-func buildGo(ctx context.Context, caller, side, work string) (program, error) {
+func buildGo(ctx context.Context, caller, side, work string) (recorder, error) {
 	dir := filepath.Join(work, side)
 	if err := os.CopyFS(dir, os.DirFS(caller)); err != nil {
 		return nil, err

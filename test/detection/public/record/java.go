@@ -31,7 +31,7 @@ type javaProgram struct {
 
 // buildJava builds a caller with the artifacts that caller/base.jars or caller/head.jars
 // lists, one a line.
-func buildJava(ctx context.Context, caller, side, work string) (program, error) {
+func buildJava(ctx context.Context, caller, side, work string) (recorder, error) {
 	list, err := os.ReadFile(filepath.Join(caller, side+".jars"))
 	if err != nil {
 		return nil, err

@@ -1,13 +1,17 @@
 // Command record records the pairs of package public anew, or a new one:
 //
-//	go run ./test/detection/public/record [-truth] [-values n] NAME…
+//	go run ./test/detection/public/record [-truth] [-values n] [-count n] NAME…
 //
 // It builds the caller of testdata/NAME with both versions, finds how many operations take
 // about a second of CPU time, and records in turns (A B A C …) four profiles of the base,
 // two of the head and two more of the base as controls. With -truth it measures CPU time
 // per operation instead, without a profiler, in turns too, and writes testdata/NAME/cpu.json.
 //
-// It needs the Go module proxy, and for Java pairs a JDK, Maven and Maven Central.
+// A caller with bench.json is recorded by `dendro bench` as a user does it: two runs of the
+// base and two of the head in turns, then two of the base and two of the control, or -count.
+//
+// It needs the Go module proxy; for Java pairs a JDK, Maven and Maven Central; py-spy and PyPI
+// for those of Python; Node.js and the npm registry for those of Node.js.
 package main
 
 import (
@@ -24,10 +28,11 @@ import (
 func main() {
 	truth := flag.Bool("truth", false, "measure CPU time per operation instead of recording")
 	values := flag.Int("values", 12, "values of each side with -truth")
+	count := flag.Int("count", 2, "runs of the head, and controls, of a caller with bench.json; twice as many of the base")
 	dir := flag.String("dir", filepath.Join("test", "detection", "public", "testdata"), "directory of the pairs")
 	flag.Parse()
 	for _, name := range flag.Args() {
-		if err := record(context.Background(), filepath.Join(*dir, name), *truth, *values); err != nil {
+		if err := record(context.Background(), filepath.Join(*dir, name), *truth, *values, *count); err != nil {
 			fmt.Fprintf(os.Stderr, "record: %s: %v\n", name, err)
 			os.Exit(1)
 		}
@@ -40,25 +45,45 @@ type program interface {
 	calibrate(ctx context.Context) (int, error)
 	// measure returns the CPU time of an operation in nanoseconds, without a profiler.
 	measure(ctx context.Context, operations int) (float64, error)
+}
+
+// A recorder is a program whose measured loop alone is profiled.
+type recorder interface {
+	program
 	// record writes name.txt, the benchmark's text, and the profile beside it.
 	record(ctx context.Context, operations int, name string) error
 }
 
-func record(ctx context.Context, pair string, truth bool, values int) error {
+func record(ctx context.Context, pair string, truth bool, values, count int) error {
 	work, err := os.MkdirTemp("", "dendro-public-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
+	caller := filepath.Join(pair, "caller")
+	if _, err := os.Stat(filepath.Join(caller, "bench.json")); err == nil {
+		t, err := readTurns(ctx, caller, work)
+		if err != nil {
+			return err
+		}
+		if !truth {
+			return t.record(ctx, pair, count)
+		}
+		base, head, err := t.sides(ctx)
+		if err != nil {
+			return err
+		}
+		return measure(ctx, pair, base, head, 1, values)
+	}
 	build := buildGo
-	if java, _ := filepath.Glob(filepath.Join(pair, "caller", "*.java")); len(java) > 0 {
+	if java, _ := filepath.Glob(filepath.Join(caller, "*.java")); len(java) > 0 {
 		build = buildJava
 	}
-	base, err := build(ctx, filepath.Join(pair, "caller"), "base", work)
+	base, err := build(ctx, caller, "base", work)
 	if err != nil {
 		return err
 	}
-	head, err := build(ctx, filepath.Join(pair, "caller"), "head", work)
+	head, err := build(ctx, caller, "head", work)
 	if err != nil {
 		return err
 	}
@@ -71,7 +96,7 @@ func record(ctx context.Context, pair string, truth bool, values int) error {
 		return measure(ctx, pair, base, head, operations, values)
 	}
 	turns := []struct {
-		of   program
+		of   recorder
 		name string
 	}{
 		{base, "repo-1"}, {head, "head-1"}, {base, "repo-2"}, {base, "ctl-1"},
