@@ -243,9 +243,8 @@ func (f *fit) scaled(slot int32, d float64) float64 {
 }
 
 // widen divides all scores by their spread over the functions, if that is larger than between runs of one
-// side. Other requests, other machines and code that is not compiled yet change the costs of most functions:
-// what a quarter of them do shows no change of one. (The empirical null of Efron, Large-Scale Simultaneous
-// Hypothesis Testing, 2004; here of a quantile, and never narrower than the theoretical.)
+// side. Other requests and machines change the costs of most functions: what a quarter of them do shows no
+// change of one. (The empirical null of Efron, 2004; here of a quantile, never below the theoretical.)
 func (f *fit) widen() {
 	for group, kind := range []rowKind{functionSelf, functionTotal} {
 		var sizes []float64
@@ -256,7 +255,8 @@ func (f *fit) widen() {
 		}
 		if len(sizes) >= leastTests {
 			slices.Sort(sizes)
-			f.noise[group].width = math.Max(1, stat.Quantile(sizes, 0.75)/normalQuarter)
+			const normal = 1.1503 // a quarter of normal scores exceed it, on either side
+			f.noise[group].width = math.Max(1, stat.Quantile(sizes, 0.75)/normal)
 		}
 	}
 	for _, slot := range f.tested {
@@ -266,9 +266,6 @@ func (f *fit) widen() {
 		f.stdErr[slot] *= width
 	}
 }
-
-// normalQuarter is what a quarter of normal scores exceed, on either side.
-const normalQuarter = 1.1503
 
 // rest returns the score of the unexplained part d of a row's difference.
 func (f *fit) rest(slot int32, d float64) float64 {

@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/table"
 )
@@ -25,8 +26,8 @@ type ActivityResult struct {
 	Zero    float64 `json:"zero,omitempty"`
 	Markers int     `json:"markers"` // how many the view has
 	// Labels are those of the profile, with the totals of all of its samples.
-	Labels []LabelValues `json:"labels,omitempty"`
-	Rows   []ActivityRow `json:"rows"`
+	Labels []contents.LabelValues `json:"labels,omitempty"`
+	Rows   []ActivityRow          `json:"rows"`
 }
 
 // ActivityRow is a thread, with its samples in each of as many equal parts of the time.
@@ -51,7 +52,7 @@ func (s *scope) activity() (*ActivityResult, error) {
 	out := &ActivityResult{Head: s.head(s.tree.RootTotal(), query.Omitted{}), Zero: s.zero(), Markers: len(s.samples.Markers(s.shown.View)),
 		Rows: []ActivityRow{}}
 	for _, l := range format.DescribeLabels(s.samples.Profile(), s.shown.View.Table) {
-		out.Labels = append(out.Labels, labelValues(&l, s.shown.Type.Scale))
+		out.Labels = append(out.Labels, contents.Labels(&l, s.shown.Type.Scale))
 	}
 	if from >= to {
 		out.Notes = append(out.Notes, "samples do not say when they were taken, or all are of one moment")

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/trees"
 )
 
 // Detected writes what a file is, in a line, and indented below what it contains.
-func Detected(o *Output, d *trees.Detected) error {
+func Detected(o *Output, d *contents.File) error {
 	var b strings.Builder
 	title := d.Title
 	if title != "" && len(d.Packing) > 0 {
@@ -35,7 +35,7 @@ func Detected(o *Output, d *trees.Detected) error {
 	field("recorded by", strings.TrimSpace(d.Profiler+" "+d.Version))
 	field("recorded", recorded(d))
 	detectedTypes(d, field)
-	field("content", contents(d))
+	field("content", detectedContents(d))
 	field("states", strings.Join(d.States, ", "))
 	detectedLabels(d, field)
 	for _, w := range d.Warnings {
@@ -46,7 +46,7 @@ func Detected(o *Output, d *trees.Detected) error {
 }
 
 // recorded returns when, for how long and at what interval a profile was recorded.
-func recorded(d *trees.Detected) string {
+func recorded(d *contents.File) string {
 	var parts []string
 	if t, err := time.Parse(time.RFC3339Nano, d.Start); err == nil {
 		parts = append(parts, t.Format(time.RFC3339))
@@ -61,7 +61,7 @@ func recorded(d *trees.Detected) string {
 }
 
 // detectedTypes writes the value types, aligned.
-func detectedTypes(d *trees.Detected, field func(name, text string)) {
+func detectedTypes(d *contents.File, field func(name, text string)) {
 	width := 0
 	for _, t := range d.Types {
 		width = max(width, len(t.Name))
@@ -88,7 +88,7 @@ func detectedTypes(d *trees.Detected, field func(name, text string)) {
 const shownLabels = 5
 
 // detectedLabels writes the values of each label.
-func detectedLabels(d *trees.Detected, field func(name, text string)) {
+func detectedLabels(d *contents.File, field func(name, text string)) {
 	unit := ""
 	for _, t := range d.Types {
 		if t.Default {
@@ -113,8 +113,8 @@ func detectedLabels(d *trees.Detected, field func(name, text string)) {
 	}
 }
 
-// contents counts what is in a profile.
-func contents(d *trees.Detected) string {
+// detectedContents counts what is in a profile.
+func detectedContents(d *contents.File) string {
 	var parts []string
 	for _, c := range []struct {
 		n    int

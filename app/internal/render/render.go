@@ -15,6 +15,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
@@ -47,7 +48,7 @@ func Result(o *Output, result any) error {
 			return DiffNode(o, r)
 		case *trees.LinesResult:
 			return Lines(o, r)
-		case *trees.Detected:
+		case *contents.File:
 			return Detected(o, r)
 		case *tasks.AnalysisResult:
 			return Analysis(o, r)

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/table"
@@ -55,7 +56,7 @@ func detect(ctx context.Context, st store.Store, r *query.ProfilesRequest) (*pri
 	}
 	p := printed(func(o *Output) (err error) {
 		for decoded, problem := range format.NewReader(profile.Limits{}).Read("original", bytes.NewReader(data)) {
-			d := trees.Describe(decoded, problem)
+			d := contents.Describe(decoded, problem)
 			err = Result(o, &d)
 		}
 		return err

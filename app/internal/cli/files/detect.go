@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/contents"
 )
 
 // detectOptions are the flags of `dendro detect`.
@@ -46,10 +46,10 @@ func (o *detectOptions) run(e *command.Env, args []string) error {
 		fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(err.Error()))
 	}
 	failed := err != nil
-	var rows []trees.Detected
+	var rows []contents.File
 	shown := command.NewProgress(e, "auto", sources)
 	for i := range sources {
-		err := o.detect(&sources[i], func(d trees.Detected, err error) error {
+		err := o.detect(&sources[i], func(d contents.File, err error) error {
 			shown.Clear()
 			failed = failed || err != nil && (sources[i].Named || !errors.Is(err, profile.ErrUnrecognized))
 			if o.output == "json" {
@@ -63,7 +63,7 @@ func (o *detectOptions) run(e *command.Env, args []string) error {
 		}
 	}
 	if o.output == "json" {
-		if err := e.WriteJSON(map[string]any{"rows": append([]trees.Detected{}, rows...)}); err != nil {
+		if err := e.WriteJSON(map[string]any{"rows": append([]contents.File{}, rows...)}); err != nil {
 			return err
 		}
 	}
@@ -75,14 +75,14 @@ func (o *detectOptions) run(e *command.Env, args []string) error {
 
 // detect calls show for every profile in a source. Each source is read into
 // Symbols of its own: nothing is compared.
-func (o *detectOptions) detect(source *ingest.Source, show func(trees.Detected, error) error) error {
+func (o *detectOptions) detect(source *ingest.Source, show func(contents.File, error) error) error {
 	in, err := source.Open()
 	if err != nil {
-		return show(trees.Detected{Name: source.Name, Error: err.Error()}, err)
+		return show(contents.File{Name: source.Name, Error: err.Error()}, err)
 	}
 	defer in.Close()
 	for d, err := range format.NewReader(o.limits).Read(source.Name, in) {
-		if err := show(trees.Describe(d, err), err); err != nil {
+		if err := show(contents.Describe(d, err), err); err != nil {
 			return err
 		}
 	}

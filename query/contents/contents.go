@@ -1,4 +1,10 @@
-package trees
+// Package contents says what a file of profiles holds: the answer of "dendro detect", and the labels
+// that a profile's page offers.
+//
+// A File is a decoded profile, or the reason why it is none: its format and packing, who recorded it and
+// when, its value types with their totals, its functions, stacks and threads. It reads no file, and
+// selects nothing of a profile.
+package contents
 
 import (
 	"errors"
@@ -9,28 +15,28 @@ import (
 	"github.com/dendroprof/dendro/query/document"
 )
 
-// Detected describes a profile, or a file that is not one.
-type Detected struct {
-	Name      string         `json:"name"`
-	Error     string         `json:"error,omitempty"`
-	Format    string         `json:"format,omitempty"`
-	Title     string         `json:"title,omitempty"`
-	Packing   []string       `json:"packing,omitempty"`
-	Profiler  string         `json:"profiler,omitempty"`
-	Version   string         `json:"version,omitempty"`
-	Start     string         `json:"start,omitempty"`    // RFC 3339
-	Duration  int64          `json:"duration,omitempty"` // nanoseconds, as is interval
-	Interval  int64          `json:"interval,omitempty"`
-	Types     []DetectedType `json:"valueTypes,omitempty"`
-	Functions int            `json:"functions"`
-	Stacks    int            `json:"stacks"`
-	Depth     int            `json:"depth"`
-	Threads   int            `json:"threads"`
-	Markers   int            `json:"markers"`
-	States    []string       `json:"states,omitempty"`
-	Labels    []string       `json:"labels,omitempty"`
-	Values    []LabelValues  `json:"labelValues,omitempty"`
-	Warnings  []string       `json:"warnings,omitempty"`
+// File describes a profile, or a file that is not one. Times are in nanoseconds.
+type File struct {
+	Name      string        `json:"name"`
+	Error     string        `json:"error,omitempty"`
+	Format    string        `json:"format,omitempty"`
+	Title     string        `json:"title,omitempty"`
+	Packing   []string      `json:"packing,omitempty"`
+	Profiler  string        `json:"profiler,omitempty"`
+	Version   string        `json:"version,omitempty"`
+	Start     string        `json:"start,omitempty"`    // RFC 3339
+	Duration  int64         `json:"duration,omitempty"` // nanoseconds, as is interval
+	Interval  int64         `json:"interval,omitempty"`
+	Types     []Type        `json:"valueTypes,omitempty"`
+	Functions int           `json:"functions"`
+	Stacks    int           `json:"stacks"`
+	Depth     int           `json:"depth"`
+	Threads   int           `json:"threads"`
+	Markers   int           `json:"markers"`
+	States    []string      `json:"states,omitempty"`
+	Labels    []string      `json:"labels,omitempty"`
+	Values    []LabelValues `json:"labelValues,omitempty"`
+	Warnings  []string      `json:"warnings,omitempty"`
 }
 
 // LabelValues are the values of a label, by the totals of their samples.
@@ -47,8 +53,8 @@ type LabelValue struct {
 	Total document.Number `json:"total"`
 }
 
-// labelValues returns the values of a label in the unit of a type.
-func labelValues(l *format.LabelDescription, scale int) LabelValues {
+// Labels returns the values of a label in the unit of a type of this scale.
+func Labels(l *format.LabelDescription, scale int) LabelValues {
 	v := LabelValues{Key: l.Key, Values: []LabelValue{}, None: document.Whole(l.None, scale), More: l.More}
 	for _, one := range l.Values {
 		v.Values = append(v.Values, LabelValue{one.Value, document.Whole(one.Total, scale)})
@@ -56,8 +62,8 @@ func labelValues(l *format.LabelDescription, scale int) LabelValues {
 	return v
 }
 
-// DetectedType is one value type of a profile.
-type DetectedType struct {
+// Type is one value type of a profile.
+type Type struct {
 	Name       string          `json:"name"`
 	Unit       string          `json:"unit"`
 	Original   string          `json:"original,omitempty"`
@@ -70,8 +76,8 @@ type DetectedType struct {
 }
 
 // Describe describes what was decoded, or the error of a file that was not.
-func Describe(d format.Decoded, err error) Detected {
-	row := Detected{Name: d.Name, Packing: d.Packing}
+func Describe(d format.Decoded, err error) File {
+	row := File{Name: d.Name, Packing: d.Packing}
 	if d.Format != nil {
 		row.Format, row.Title = d.Format.Name, d.Format.Title
 	}
@@ -95,10 +101,10 @@ func Describe(d format.Decoded, err error) Detected {
 	row.States = c.States
 	for _, l := range c.Labels {
 		row.Labels = append(row.Labels, l.Key)
-		row.Values = append(row.Values, labelValues(&l, p.Tables[p.Default].Type.Scale))
+		row.Values = append(row.Values, Labels(&l, p.Tables[p.Default].Type.Scale))
 	}
 	for _, t := range c.Types {
-		row.Types = append(row.Types, DetectedType{
+		row.Types = append(row.Types, Type{
 			Name: t.Type.Name, Unit: t.Type.Unit, Original: t.Type.Original, Period: t.Type.Period, PeriodUnit: t.Type.PeriodUnit,
 			Default: t.Default, Samples: t.Samples, NoStack: t.NoStack, Total: document.Whole(t.Total, t.Type.Scale),
 		})
