@@ -151,6 +151,9 @@ func finish(stmt bind.PreparedStatement, res *bind.Result, sql string) error {
 	}
 	for {
 		state := bind.PendingExecuteTask(pending)
+		if state == bind.PendingStateError {
+			return &Error{message: bind.PendingError(pending), sql: sql}
+		}
 		if bind.PendingExecutionIsFinished(state) {
 			break
 		}
