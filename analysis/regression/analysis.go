@@ -224,24 +224,25 @@ func (f *fit) power(z, k float64) float64 {
 	return t*(1-1/(4*nu)) + powerOfReleases*math.Sqrt(1+t*t/(2*nu))
 }
 
-// smallestChange returns the smallest change detected in 80% of cases in a function
-// with share s of the program: max(power·√((F0·s/N + φ·s²)(1/n + 1/k)), impact
-// gate).
-func (f *fit) smallestChange(s, samples, k float64) float64 {
+// leastScore is the score that a change must exceed that k runs show.
+func (f *fit) leastScore(k float64) float64 { return stat.ScoreOfTail(f.options.alpha(int(k)) / f.tests()) }
+
+// smallestChange returns the change of so many standard errors in a function with share s of the
+// program: max(errors·√((F0·s/N + φ·s²)(1/n + 1/k)), impact gate).
+func (f *fit) smallestChange(s, samples, k, errors float64) float64 {
 	if !(samples > 0) {
 		return 1
 	}
 	trend := f.noise[0].trend
-	z := stat.ScoreOfTail(f.options.alpha(int(k)) / math.Max(leastTests, float64(f.perKind[functionSelf])))
 	gate := math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(samples)) / math.Sqrt(k)
-	return math.Max(f.power(z, k)*f.noise[0].width*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
+	return math.Max(errors*f.noise[0].width*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
 // reliablyFound returns the smallest change that reports print. Where operations are known, it
 // adds to smallestChange the spread of the program's samples per operation, as far as that exceeds
 // the usual rateDeviation: no size is more exact than this rate.
 func (f *fit) reliablyFound(s, samples, k float64) float64 {
-	change := f.smallestChange(s, samples, k)
+	change := f.smallestChange(s, samples, k, f.power(f.leastScore(k), k))
 	if excess := f.rate.spread*f.rate.spread - rateDeviation*rateDeviation; f.rate.exact && excess > 0 {
 		z := stat.ScoreOfTail(f.options.alpha(int(k)))
 		change = math.Hypot(change, (z+powerScore)*s*math.Sqrt(excess*(1/f.baseRuns+1/k)))

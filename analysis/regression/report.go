@@ -394,7 +394,7 @@ func (r *reporter) limitToPower(f *Finding) {
 	if r.options.Service && r.fit.program >= manySamples {
 		return
 	}
-	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns)
+	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns, r.leastScore(r.headRuns)+powerScore)
 	if f.Status == Confirmed && f.Kind == Regression && math.Max(f.Delta.Gross, f.Delta.Share) < detects {
 		f.Status = Suspect
 		f.Note = fmt.Sprintf("smaller than the change of %.1f%% that so few samples and runs detect reliably", 100*detects)
