@@ -35,6 +35,9 @@ import (
 // VersionLabels are the labels that name a release, the first that a service has.
 var VersionLabels = []string{"service_version", "service.version", "version", "service_git_ref"}
 
+// MachineLabels are labels that say on what kind of machine an instance runs.
+var MachineLabels = []string{"machine_type", "instance_type", "node_type", "cpu_model", "arch", "host.type", "host.arch"}
+
 // The attributes of runs: the release, and whether it is tested or compared with.
 const (
 	VersionAttribute = "version"
@@ -54,6 +57,9 @@ const (
 	// longest is what is read of the newest release, from its first window on: a month of
 	// a release says no more than its first days.
 	longest = 4 * 24 * time.Hour
+	// warmUp is the time in which a new release compiles its code and fills its caches: it is left out
+	// of a release that has run for twice as long.
+	warmUp = 30 * time.Minute
 )
 
 // Options choose a service and its releases.
@@ -75,6 +81,8 @@ type Compared struct {
 	Instance    string   // label whose values are spread over the runs; empty: runs are blocks of time
 	Block       time.Duration
 	From, Until time.Time // of the head
+	Warm        bool      // From is its start and the time in which it warms up
+	Machines    string    // how the kinds of machine of the sides differ; empty: not, or unknown
 	Operation   string    // "a request", or "a second of one instance"
 	Uncounted   string    // the first run whose requests are unknown, though others have some
 	// Pushed is what the service pushed, by benchmark and value type.
@@ -104,6 +112,12 @@ func (c *Compared) String() string {
 	}
 	text := fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation %s",
 		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", base, how, run, c.Operation)
+	if c.Machines != "" {
+		text += "; the sides ran on other machines: " + c.Machines
+	}
+	if c.Warm {
+		text += fmt.Sprintf("; the first %s of %q are left out", pushed.SpokenStep(warmUp), c.Head)
+	}
 	if c.Uncounted != "" {
 		text += fmt.Sprintf(" (the number of requests of run %s is unknown)", c.Uncounted)
 	}
@@ -173,6 +187,7 @@ func plan(st continuous.Store, series []continuous.Series, o Options) (*Plan, er
 	if p.Beside {
 		p.Instance, p.spread = instances(series, p.Label, p.Head, p.Base)
 	}
+	p.Machines = machines(series, &p.Compared)
 	if p.Types, p.requests = typesOf(series); p.requests != (continuous.Type{}) {
 		p.Operation = perRequest
 	}
@@ -343,6 +358,9 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 		return head, nil, fmt.Errorf("there is no release before %s=%q to compare with: %w", c.Label, head.version, store.ErrNothing)
 	}
 	c.Head, c.From, c.Block = head.version, head.first, pushed.Step(span, headRuns)
+	if c.Warm = span >= 2*warmUp; c.Warm {
+		c.From = c.From.Add(warmUp)
+	}
 	for _, r := range base {
 		c.Base = append(c.Base, r.version)
 	}
@@ -357,6 +375,26 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 	}
 	c.Until = head.last
 	return head, base, nil
+}
+
+// machines says of which kind of machine the sides have none in common.
+func machines(series []continuous.Series, c *Compared) string {
+	for _, name := range MachineLabels {
+		var of [2][]string
+		for i := range series {
+			kind, version := series[i].Labels.Get(name), series[i].Labels.Get(c.Label)
+			if kind != "" && version == c.Head {
+				of[0] = append(of[0], kind)
+			} else if kind != "" && slices.Contains(c.Base, version) {
+				of[1] = append(of[1], kind)
+			}
+		}
+		common := slices.ContainsFunc(of[0], func(kind string) bool { return slices.Contains(of[1], kind) })
+		if len(of[0]) > 0 && len(of[1]) > 0 && !common {
+			return fmt.Sprintf("%s %.80q, not %.80q", name, of[0][0], of[1][0])
+		}
+	}
+	return ""
 }
 
 // instances returns the label whose values tell most instances of both sides apart, and
@@ -433,8 +471,9 @@ func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared,
 // addBlocks makes the runs of both sides of a type that are blocks of time.
 func (b *builder) addBlocks(ctx context.Context, t continuous.Type, c *Compared, head release, base []release) error {
 	end := head.last.Add(-1)
-	for i, from := 0, end.Truncate(c.Block); i < headRuns && !from.Add(c.Block).Before(head.first.Add(1)); i, from = i+1, from.Add(-c.Block) {
-		if err := b.run(ctx, t, Head, []release{head}, from, c.Block, ""); err != nil {
+	for i, from := 0, end.Truncate(c.Block); i < headRuns && !from.Add(c.Block).Before(c.From.Add(1)); i, from = i+1, from.Add(-c.Block) {
+		first := continuous.Later(from, c.From)
+		if err := b.run(ctx, t, Head, []release{head}, first, from.Add(c.Block).Sub(first), ""); err != nil {
 			return err
 		}
 	}

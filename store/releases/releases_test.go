@@ -3,6 +3,7 @@ package releases_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ type pusher struct {
 	st     *mem.Store
 	forest *calltree.Forest
 	n      byte
+	labels continuous.Labels // of the next window, beside pod and version
 }
 
 func (p *pusher) push(t continuous.Type, version, pod string, start time.Time, values map[string]int64) {
@@ -39,7 +41,7 @@ func (p *pusher) push(t continuous.Type, version, pod string, start time.Time, v
 	}
 	w := &continuous.Window{
 		Series: continuous.Series{Service: "shop", Type: t,
-			Labels: continuous.Labels{{Name: "pod", Value: pod}, {Name: "version", Value: version}}},
+			Labels: append(slices.Clone(p.labels), continuous.Label{Name: "pod", Value: pod}, continuous.Label{Name: "version", Value: version})},
 		Start: start, Length: time.Minute, Type: valueType, Forest: p.forest,
 		Hash: profile.Hash{p.n, byte(start.Unix()), byte(start.Unix() >> 8), byte(start.Unix() >> 16)},
 	}
@@ -83,7 +85,7 @@ func sides(t *testing.T, c *releases.Compared) map[string][]int64 {
 
 // TestBefore compares the newest release with the one before it, not with older ones.
 func TestBefore(t *testing.T) {
-	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	for minute := range 30 {
 		at := noon.Add(time.Duration(minute) * time.Minute)
 		version := []string{"1.0", "1.1", "1.2"}[minute/10]
@@ -122,7 +124,7 @@ func TestBefore(t *testing.T) {
 
 // TestBeside compares a canary with the rest at the same time, not with the time before.
 func TestBeside(t *testing.T) {
-	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	for minute := range 60 {
 		at := noon.Add(time.Duration(minute) * time.Minute)
 		cost := int64(100)
@@ -146,9 +148,45 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestConditions leaves the warm-up of a release out once it has run for an hour, and names other machines.
+func TestConditions(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
+	for minute := range 150 {
+		at, cost := noon.Add(time.Duration(minute)*time.Minute), int64(100)
+		p.labels = continuous.Labels{{Name: "instance_type", Value: "m5.large"}}
+		p.push(cpu, "1.0", "a", at, map[string]int64{"main": cost})
+		if minute < 30 {
+			continue
+		}
+		if minute < 60 {
+			cost = 900 // not compiled
+		}
+		p.labels = continuous.Labels{{Name: "instance_type", Value: "m7.large"}}
+		p.push(cpu, "1.1", "b", at, map[string]int64{"main": cost})
+	}
+	for until, want := range map[int]struct {
+		warm  bool
+		least int64 // cost a minute
+	}{80: {false, 900}, 149: {true, 100}} {
+		c := open(t, p.st, releases.Options{Service: "shop", Until: noon.Add(time.Duration(until) * time.Minute)})
+		highest := int64(0)
+		for _, sum := range sides(t, c)["head process_cpu"] {
+			highest = max(highest, sum/int64(c.Block/time.Minute))
+		}
+		if c.Warm != want.warm || highest < want.least || want.warm && highest > want.least {
+			t.Errorf("after %d minutes: warm %v, up to %d a minute, want %+v", until, c.Warm, highest, want)
+		}
+		for _, words := range []string{`instance_type "m7.large", not "m5.large"`, `the first 30 min of "1.1" are left out`} {
+			if got := strings.Contains(c.String(), words); got != (want.warm || strings.HasPrefix(words, "instance")) {
+				t.Errorf("after %d minutes: %q", until, c)
+			}
+		}
+	}
+}
+
 // TestInstances spreads the instances of releases that ran beside each other over runs.
 func TestInstances(t *testing.T) {
-	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	for pod := range 200 {
 		version := "1.0"
 		if pod%5 == 0 { // 40: 13 runs of 3 or 4
@@ -175,7 +213,7 @@ func TestInstances(t *testing.T) {
 
 // TestRequests compares per request where every run has some, and per second else.
 func TestRequests(t *testing.T) {
-	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	minute := 0
 	push := func(minutes int, version string, counted bool) {
 		for range minutes {
@@ -211,7 +249,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestNothingToCompare(t *testing.T) {
-	p := &pusher{t, mem.New(), new(calltree.Forest), 0}
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	for _, want := range []string{"no service has pushed", "these services have", "no release before", `version="9"`} {
 		_, err := releases.Open(t.Context(), p.st, map[string]releases.Options{
 			"no service has pushed": {Service: "shop"}, "these services have": {Service: "nosuch"},

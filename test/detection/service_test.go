@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/query/judge"
@@ -140,6 +141,7 @@ func TestConditions(t *testing.T) {
 	}{
 		{"alike", few, func(*detection.Service) {}, 0.8},
 		{"alike, many", many, func(*detection.Service) {}, 0.8},
+		{"warm-up", few, func(s *detection.Service) { s.Warm = 5 * time.Minute }, 0.6},
 		{"load", few, func(s *detection.Service) { s.Load = 1.5 }, 0.8},
 		{"requests", few, func(s *detection.Service) { s.Load, s.Mix = 1.5, 0.1 }, 0},
 		{"machine", few, func(s *detection.Service) { s.Machine = 0.1 }, 0},
