@@ -202,16 +202,12 @@ type DetectableChange struct {
 const powerShare = 0.05
 
 // powerScore is the amount by which the mean of a statistic must exceed its threshold
-// for it to pass in 80% of cases.
-const powerScore = 0.84
-
-// powerOfReleases is the same for 90% of cases: a tenth is lost to the tests that follow (TestLimits).
-const powerOfReleases = 1.28
+// for it to pass in 80% of cases; powerOfReleases in 90%: tests that follow lose a tenth.
+const powerScore, powerOfReleases = 0.84, 1.28
 
 // power returns how many standard errors a change must have to be found in 80% of cases if its score must
-// exceed z, of k runs. Releases have few instances, each with so many samples that their spread is all there is to
-// know: there it is that of a noncentral t (Johnson, Kotz and Balakrishnan, Continuous Univariate
-// Distributions 2, 1995, 31.6: its normal approximation).
+// exceed z, of k runs. Between few instances of releases it is that of a noncentral t (Johnson, Kotz and
+// Balakrishnan, Continuous Univariate Distributions 2, 1995, 31.6: its normal approximation).
 func (f *fit) power(z, k float64) float64 {
 	if !f.options.Service {
 		return z + powerScore
@@ -225,7 +221,9 @@ func (f *fit) power(z, k float64) float64 {
 }
 
 // leastScore is the score that a change must exceed that k runs show.
-func (f *fit) leastScore(k float64) float64 { return stat.ScoreOfTail(f.options.alpha(int(k)) / f.tests()) }
+func (f *fit) leastScore(k float64) float64 {
+	return stat.ScoreOfTail(f.options.alpha(int(k)) / f.tests())
+}
 
 // smallestChange returns the change of so many standard errors in a function with share s of the
 // program: max(errors·√((F0·s/N + φ·s²)(1/n + 1/k)), impact gate).
@@ -235,14 +233,14 @@ func (f *fit) smallestChange(s, samples, k, errors float64) float64 {
 	}
 	trend := f.noise[0].trend
 	gate := math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(samples)) / math.Sqrt(k)
-	return math.Max(errors*f.noise[0].width*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
+	return math.Max(errors*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
 // reliablyFound returns the smallest change that reports print. Where operations are known, it
 // adds to smallestChange the spread of the program's samples per operation, as far as that exceeds
 // the usual rateDeviation: no size is more exact than this rate.
 func (f *fit) reliablyFound(s, samples, k float64) float64 {
-	change := f.smallestChange(s, samples, k, f.power(f.leastScore(k), k))
+	change := f.smallestChange(s, samples, k, f.noise[0].width*f.power(f.leastScore(k), k))
 	if excess := f.rate.spread*f.rate.spread - rateDeviation*rateDeviation; f.rate.exact && excess > 0 {
 		z := stat.ScoreOfTail(f.options.alpha(int(k)))
 		change = math.Hypot(change, (z+powerScore)*s*math.Sqrt(excess*(1/f.baseRuns+1/k)))

@@ -87,7 +87,7 @@ func newFit(sp *space, o *Options, a, b []int) *fit {
 	for _, slot := range f.tested {
 		f.scoreRow(slot)
 	}
-	if o.Service {
+	if o.Service && f.program >= manySamples {
 		f.widen()
 	}
 	f.nodeSums()

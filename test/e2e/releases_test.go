@@ -89,7 +89,7 @@ func TestReleases(t *testing.T) {
 			from := at.Add(time.Duration(v*windows+i) * time.Minute)
 			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", p.HTTP, url.QueryEscape("shop{service_version="+version+"}"),
 				from.Unix(), from.Add(time.Minute).Unix())
-			resp, err := http.Post(address, "application/octet-stream", bytes.NewReader(s.profiled(t, 60_000)))
+			resp, err := http.Post(address, "application/octet-stream", bytes.NewReader(s.profiled(t, 150_000)))
 			if err != nil {
 				t.Fatal(err)
 			}
