@@ -3,6 +3,7 @@ package trees
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -70,6 +71,12 @@ func (r *DiffRequest) OfPushed(ctx context.Context, st store.Store) (store.Store
 		return nil, err
 	}
 	r.Pushed, r.only = store.Pushed{}, &[2]store.Query{base, head}
+	r.Types = nil // runs have no pushed types: those of the sides are what was sampled
+	for _, s := range []*Side{&r.Base, &r.Head} {
+		if parts := strings.Split(s.Type, ":"); len(parts) > 1 {
+			s.Type = parts[1]
+		}
+	}
 	per := "second"
 	if runs.Gauge {
 		per = "value"

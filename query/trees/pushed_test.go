@@ -136,6 +136,16 @@ func TestPushedDiff(t *testing.T) {
 	if d.By != "second" || d.RootTotal.Base.Value() != 20 || d.RootTotal.Head.Value() != 25 || d.Functions.Increased != 2 {
 		t.Errorf("%+v, functions %+v", d.DiffHead, d.Functions)
 	}
+	checkout, full := store.Pushed{Service: "checkout"}, "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+	for _, named := range []*trees.DiffRequest{
+		{Selection: query.Selection{Pushed: checkout, Types: []string{full}}},
+		{Selection: query.Selection{Pushed: checkout}, Base: trees.Side{Type: full}},
+	} {
+		named.Base.Labels, named.Head.Labels = `{version="1.4"}`, `{version="1.5"}`
+		if d, err = trees.DiffFunctions(t.Context(), st, named); err != nil || d.RootTotal.Head.Value() != 25 {
+			t.Errorf("a type in full: %+v (%v)", d, err)
+		}
+	}
 	r = &trees.DiffRequest{Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}, Types: []string{"memory"}},
 		Base: trees.Side{Until: pushedAt(1)}, Head: trees.Side{Since: pushedAt(2)}}
 	if d, err = trees.DiffFunctions(t.Context(), st, r); err != nil || d.RootTotal.Base.Value() != 1000 || d.RootTotal.Head.Value() != 3500 {
