@@ -30,7 +30,8 @@ func TestPlain(t *testing.T) {
 			}
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { Plain(packed, 1<<20) }); n > 8 {
+	// Without a pool there are more than 40; the race detector's pools forget a quarter.
+	if n := testing.AllocsPerRun(100, func() { Plain(packed, 1<<20) }); n > 16 {
 		t.Errorf("%.0f allocations", n)
 	}
 }
