@@ -120,7 +120,7 @@ func (e *Env) Query(c *cobra.Command, request any, args []string, question func(
 	return c
 }
 
-// Learn sets the facts of the working directory that decide what is a change and whose.
+// Learn reads the acknowledged changes and the patterns of own code from the working directory.
 func Learn(f *facts.Facts) (err error) {
 	if f.Acknowledged, err = facts.ReadAcknowledgements(AcknowledgedFile); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// UsageError is a mistake in the call, not in the data.
+// UsageError says that a command was called wrongly: a flag or an argument is, not the data.
 type UsageError struct{ err error }
 
 // Error implements error.
@@ -28,10 +28,10 @@ func (e UsageError) Error() string { return e.err.Error() }
 // Unwrap returns what the mistake is.
 func (e UsageError) Unwrap() error { return e.err }
 
-// Usagef returns a mistake in the call.
+// Usagef formats the message of a UsageError.
 func Usagef(format string, args ...any) error { return Misuse(fmt.Errorf(format, args...)) }
 
-// Misuse marks an error as a mistake in the call.
+// Misuse returns an error as a UsageError.
 func Misuse(err error) error { return UsageError{err} }
 
 // ErrReported ends a command with status 1 after it has said why itself.

@@ -49,7 +49,7 @@ const (
 	patience  = time.Second
 )
 
-// NewProgress returns the progress of sources; with a bar, they report what is read of them.
+// NewProgress returns the progress of reading sources. If it has a bar, it counts the bytes that are read.
 func NewProgress(e *Env, how string, sources []ingest.Source) *Progress {
 	p := &Progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), Failures: []ingest.Result{}, Labels: []ingest.Result{},
 		guesses: map[ingest.Guess]bool{}, errors: map[string]int{}, example: map[string]string{}}
@@ -182,7 +182,7 @@ func (p *Progress) draw() {
 		done*100, p.files, p.allFiles, p.unit, float64(p.files)/max(0.001, elapsed.Seconds()), left)
 }
 
-// Clear takes the bar away, for what is printed next.
+// Clear erases the bar before something else is printed.
 func (p *Progress) Clear() {
 	if p.bar && !p.drawn.IsZero() {
 		fmt.Fprint(p.e.Err, "\r\x1b[K")

@@ -224,7 +224,7 @@ func Unfinished(where string) string {
 	return where + ".copying"
 }
 
-// unfinishedNote tells whoever reads a store that a copy into it broke off.
+// unfinishedNote returns a note if an earlier copy into the store was not finished.
 func unfinishedNote(where string) []string {
 	info, err := os.Stat(Unfinished(where))
 	if err != nil {
