@@ -32,11 +32,11 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// VersionLabels are the labels that name a release, the first that a service has.
-var VersionLabels = []string{"service_version", "service.version", "version", "service_git_ref"}
+// versionLabels are the labels that name a release, the first that a service has.
+var versionLabels = []string{"service_version", "service.version", "version", "service_git_ref"}
 
-// MachineLabels are labels that say on what kind of machine an instance runs.
-var MachineLabels = []string{"machine_type", "instance_type", "node_type", "cpu_model", "arch", "host.type", "host.arch"}
+// machineLabels are labels that say on what kind of machine an instance runs.
+var machineLabels = []string{"machine_type", "instance_type", "node_type", "cpu_model", "arch", "host.type", "host.arch"}
 
 // The attributes of runs: the release, and whether it is tested or compared with.
 const (
@@ -66,7 +66,7 @@ const (
 type Options struct {
 	Service string
 	Labels  []continuous.Matcher // that its series have
-	Label   string               // whose values are releases; empty: the first of VersionLabels that the service has
+	Label   string               // whose values are releases; empty: the first of versionLabels that the service has
 	Base    string               // release to compare with; empty: see Compared
 	Head    string               // release to test; empty: the one whose first window is the newest
 	Until   time.Time
@@ -270,14 +270,14 @@ func noService(ctx context.Context, st continuous.Store, service string) error {
 	return fmt.Errorf("service %q has no profiles; these services have: %.200q: %w", service, list, store.ErrNothing)
 }
 
-// versionLabel returns the first label of VersionLabels that a series has.
+// versionLabel returns the first label of versionLabels that a series has.
 func versionLabel(series []continuous.Series) string {
-	for _, name := range VersionLabels {
+	for _, name := range versionLabels {
 		if slices.ContainsFunc(series, func(s continuous.Series) bool { return s.Labels.Get(name) != "" }) {
 			return name
 		}
 	}
-	return VersionLabels[0]
+	return versionLabels[0]
 }
 
 // typesOf returns the types of series, in order of their text, without numbers of samples
@@ -379,7 +379,7 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 
 // machines says of which kind of machine the sides have none in common.
 func machines(series []continuous.Series, c *Compared) string {
-	for _, name := range MachineLabels {
+	for _, name := range machineLabels {
 		var of [2][]string
 		for i := range series {
 			kind, version := series[i].Labels.Get(name), series[i].Labels.Get(c.Label)
