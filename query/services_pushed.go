@@ -51,6 +51,16 @@ type PushedServicesResult struct {
 	Rows    []PushedService `json:"rows"`
 }
 
+// firstPushed divides series, in the order of a store, into those of the first service and type and the
+// rest.
+func firstPushed(list []continuous.Series) (own, rest []continuous.Series) {
+	n := 1
+	for n < len(list) && list[n].Service == list[0].Service && list[n].Type == list[0].Type {
+		n++
+	}
+	return list[:n], list[n:]
+}
+
 // PushedServices lists what services push.
 func PushedServices(ctx context.Context, st store.Store, r *PushedServicesRequest) (*PushedServicesResult, error) {
 	windows, err := WindowsOf(st)
@@ -67,12 +77,8 @@ func PushedServices(ctx context.Context, st store.Store, r *PushedServicesReques
 	}
 	rows := []PushedService{}
 	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n].Service == list[0].Service && list[n].Type == list[0].Type {
-			n++
-		}
-		rows = append(rows, pushedService(list[:n]))
-		list = list[n:]
+		own, rest := firstPushed(list)
+		rows, list = append(rows, pushedService(own)), rest
 	}
 	shown, omitted := First(rows, r.Rows)
 	return &PushedServicesResult{omitted, shown}, nil
