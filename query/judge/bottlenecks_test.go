@@ -2,12 +2,15 @@ package judge
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -57,5 +60,18 @@ func TestOwnSelection(t *testing.T) {
 	}
 	if step := r.Expanded.Expansions[0].Parents[0][1]; r.Expanded.Selection != "shortest" || step.Function != "q" || step.Weight != 2 {
 		t.Errorf("%s: %+v", r.Expanded.Selection, step)
+	}
+}
+
+// TestUnknownSamples: without a sampling period the number of samples is not known, which is not 0.
+func TestUnknownSamples(t *testing.T) {
+	for period, want := range map[int64]string{0: "70\t\t1\t1\twork", 10: "70\t7\t1\t1\twork"} {
+		r := BottlenecksResult{Result: &bottleneck.Result{}}
+		r.Type = profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Period: period}
+		rows := []bottleneck.Row{{Function: "work", Total: 70, Samples: period * 7 / 10, Profiles: 1, Benchmarks: 1}}
+		var b strings.Builder
+		if err := r.TableOf(rows, true).Write(&table.Output{W: &b, Format: "tsv"}); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("a period of %d: %q (%v), want %q", period, b.String(), err, want)
+		}
 	}
 }

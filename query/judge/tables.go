@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
@@ -217,10 +218,14 @@ func (r *BottlenecksResult) TableOf(rows []bottleneck.Row, exact bool) *table.Ta
 	if contexts {
 		t.Columns = append(t.Columns, table.CountColumn("contextShare"), table.TextColumn("context"))
 	}
+	_, counted := history.OneSample(r.Type)
 	for i := range rows {
 		x := &rows[i]
-		cells := []any{x.Score, document.Whole(x.Self, r.Type.Scale), document.Whole(x.Total, r.Type.Scale), x.Samples, x.Profiles, x.Benchmarks,
+		cells := []any{x.Score, document.Whole(x.Self, r.Type.Scale), document.Whole(x.Total, r.Type.Scale), nil, x.Profiles, x.Benchmarks,
 			x.Function}
+		if counted {
+			cells[3] = x.Samples
+		}
 		if contexts {
 			cells = append(cells, nil, "")
 			if len(x.Contexts) > 0 {
