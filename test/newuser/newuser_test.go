@@ -1,6 +1,7 @@
 package newuser
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,8 @@ var (
 // make nightly runs them.
 const shortWeeks = 2
 
-// TestNewUsers runs the scripts, each in a folder of its own.
+// TestNewUsers runs the scripts, each in an empty folder. The folder has one name for all of them, as Go
+// compiles a program anew for each folder it is in, which takes most of a script's time.
 func TestNewUsers(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("measures, and installs pandas: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
@@ -41,13 +43,17 @@ func TestNewUsers(t *testing.T) {
 	if err := os.Symlink(here, origin); err != nil {
 		t.Fatal(err)
 	}
+	home := filepath.Join(t.TempDir(), "home")
 	for _, script := range scripts {
 		t.Run(strings.TrimSuffix(filepath.Base(script), ".md"), func(t *testing.T) {
+			if err := errors.Join(os.RemoveAll(home), os.Mkdir(home, 0o755)); err != nil {
+				t.Fatal(err)
+			}
 			replace := []string{"https://github.com/dendroprof/dendro", origin}
 			for _, usual := range []string{"127.0.0.1:12800", "127.0.0.1:11800", "127.0.0.1:8000", "127.0.0.1:8001", "127.0.0.1:8002"} {
 				replace = append(replace, usual, program.FreeAddress(t))
 			}
-			session.Run(t, script, session.Options{Replace: strings.NewReplacer(replace...),
+			session.Run(t, script, session.Options{Dir: home, Replace: strings.NewReplacer(replace...),
 				Env: []string{"MAKELEVEL=", "MAKEFLAGS=", "GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me",
 					"GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
 		})

@@ -39,6 +39,7 @@ import (
 
 // Options says how a page is run.
 type Options struct {
+	Dir     string            // that the commands run in, empty; by default a temporary one
 	Tags    []string          // of session blocks that run beside those without a tag
 	Env     []string          // further environment, as KEY=VALUE
 	Path    []string          // folders before those of PATH
@@ -65,7 +66,10 @@ func Run(t *testing.T, page string, o Options) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(data), "\n")
-	dir := t.TempDir()
+	dir := o.Dir
+	if dir == "" {
+		dir = t.TempDir()
+	}
 	commands, err := parse(lines, dir, o.Tags)
 	if err != nil {
 		t.Fatalf("%s: %v", page, err)
