@@ -63,7 +63,8 @@ var (
 
 	_ traceprof.Store = (*Store)(nil)
 
-	_ continuous.Store = (*Store)(nil)
+	_ continuous.Store     = (*Store)(nil)
+	_ continuous.LineStore = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer, ErrOlder,

@@ -35,7 +35,8 @@ var (
 
 	_ store.VerdictKeeper = (*Store)(nil)
 
-	_ continuous.Store = (*Store)(nil)
+	_ continuous.Store     = (*Store)(nil)
+	_ continuous.LineStore = (*Store)(nil)
 )
 
 // schema is the version in Info. There is no stored format.

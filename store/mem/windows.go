@@ -24,6 +24,7 @@ type windows struct {
 	list         []*window
 	seq          int64
 	progress     continuous.Progress
+	lines        []continuous.Lines // in order
 }
 
 // series is a series and how to read its values.

@@ -32,9 +32,6 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// versionLabels are the labels that name a release, the first that a service has.
-var versionLabels = []string{"service_version", "service.version", "version", "service_git_ref"}
-
 // machineLabels are labels that say on what kind of machine an instance runs.
 var machineLabels = []string{"machine_type", "instance_type", "node_type", "cpu_model", "arch", "host.type", "host.arch"}
 
@@ -66,7 +63,7 @@ const (
 type Options struct {
 	Service string
 	Labels  []continuous.Matcher // that its series have
-	Label   string               // whose values are releases; empty: the first of versionLabels that the service has
+	Label   string               // whose values are releases; empty: the first of continuous.VersionLabels that the service has
 	Base    string               // release to compare with; empty: see Compared
 	Head    string               // release to test; empty: the one whose first window is the newest
 	Until   time.Time
@@ -270,14 +267,14 @@ func noService(ctx context.Context, st continuous.Store, service string) error {
 	return fmt.Errorf("service %q has no profiles; these services have: %.200q: %w", service, list, store.ErrNothing)
 }
 
-// versionLabel returns the first label of versionLabels that a series has.
+// versionLabel returns the first label of continuous.VersionLabels that a series has.
 func versionLabel(series []continuous.Series) string {
-	for _, name := range versionLabels {
+	for _, name := range continuous.VersionLabels {
 		if slices.ContainsFunc(series, func(s continuous.Series) bool { return s.Labels.Get(name) != "" }) {
 			return name
 		}
 	}
-	return versionLabels[0]
+	return continuous.VersionLabels[0]
 }
 
 // typesOf returns the types of series, in order of their text, without numbers of samples

@@ -64,6 +64,8 @@ var windowTests = []struct {
 	{"OwnCopies", testOwnWindows},
 	{"EndedContext", testWindowsEndedContext},
 	{"Concurrent", testConcurrentWindows},
+	{"Lines", testLines},
+	{"LineRoom", testLineRoom},
 }
 
 // The types of the suite's windows.

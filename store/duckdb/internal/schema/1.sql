@@ -41,3 +41,5 @@ CREATE TABLE series(id INTEGER, service VARCHAR, name VARCHAR, sample_type VARCH
 CREATE TABLE raw_window(series INTEGER, start BIGINT, length BIGINT, seq BIGINT, sum BIGINT, hash BIGINT, bytes INTEGER, paths BLOB);
 CREATE TABLE hour_window(series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, bytes INTEGER, paths BLOB);
 CREATE TABLE day_window(series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, bytes INTEGER, paths BLOB);
+CREATE TABLE line_profile(service VARCHAR, name VARCHAR, sample_type VARCHAR, sample_unit VARCHAR, period_type VARCHAR, period_unit VARCHAR,
+	label VARCHAR, version VARCHAR, day BIGINT, windows BIGINT, covered BIGINT, bytes INTEGER, profile BLOB);

@@ -59,6 +59,9 @@ func (Vectors) Copy(ctx context.Context, c *driver.Conn, catalog string, recode 
 	if err := c.Exec(fmt.Sprintf(`INSERT INTO "%s".series SELECT * FROM series ORDER BY id`, catalog)); err != nil {
 		return err
 	}
+	if err := c.Exec(fmt.Sprintf(`INSERT INTO "%s".line_profile SELECT * FROM line_profile ORDER BY day, service`, catalog)); err != nil {
+		return err
+	}
 	for l := range levelTables {
 		numbers := 5
 		if continuous.Level(l) != continuous.Raw {
