@@ -56,6 +56,16 @@ type Store interface {
 	WindowStats(ctx context.Context) (Stats, error)
 }
 
+// Follower is a Store that holds the windows of a log, and keeps how far it has read: whatever
+// ends it, it has exactly the windows of the records before its position.
+type Follower interface {
+	// PutRead stores windows as PutWindows does, which may be none, and in the same transaction
+	// that the record at next is the next to read.
+	PutRead(ctx context.Context, list []*Window, next int64) ([]Outcome, error)
+	// Next returns the position of the next record to read; 0 if none was read.
+	Next(ctx context.Context) (int64, error)
+}
+
 // Limited is a Store whose forest of call paths has a limited size. Stacks for which there is no
 // room are together in the path Other.
 type Limited interface {

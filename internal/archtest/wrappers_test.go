@@ -28,7 +28,7 @@ func TestWrappers(t *testing.T) {
 		}
 		optional = append(optional, "store."+name)
 	}
-	optional = append(optional, "traceprof.Store", "continuous.Store", "continuous.Limited", "continuous.LineStore")
+	optional = append(optional, "traceprof.Store", "continuous.Store", "continuous.Limited", "continuous.LineStore", "continuous.Follower")
 	wrappers := 0
 	err = eachPackage(func(dir string, files *token.FileSet, list []*ast.File) {
 		if strings.HasPrefix(dir, filepath.Join(root, "test")) {

@@ -48,14 +48,18 @@ type batch struct {
 // PutWindows implements continuous.Store. It looks in the file only for repeats of windows
 // that do not start after all others of their series.
 func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
-	for _, w := range list {
-		if err := w.Check(); err != nil {
-			return nil, err
-		}
+	if err := check(list); err != nil {
+		return nil, err
 	}
 	if len(list) == 0 {
 		return nil, ctx.Err()
 	}
+	return s.put(ctx, list, nil)
+}
+
+// put stores windows that were checked, and what also writes, if there is something, in one
+// transaction.
+func (s *Store) put(ctx context.Context, list []*continuous.Window, also func(c *driver.Conn) error) ([]continuous.Outcome, error) {
 	outcomes := make([]continuous.Outcome, len(list))
 	var b *batch
 	err := profiles.Grow(ctx, s.base, func(c *driver.Conn, g *profiles.Growth) error {
@@ -77,6 +81,11 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 			known[k] = append(known[k], start)
 			b.add(w, k, g)
 		}
+		if also != nil {
+			if err := also(c); err != nil {
+				return err
+			}
+		}
 		return b.write(ctx, c)
 	}, func() {
 		s.change.Lock()
@@ -87,6 +96,15 @@ func (s *Store) PutWindows(ctx context.Context, list []*continuous.Window) ([]co
 		return nil, err
 	}
 	return outcomes, nil
+}
+
+func check(list []*continuous.Window) error {
+	for _, w := range list {
+		if err := w.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // around returns how many milliseconds from a window its repeat may start.

@@ -462,10 +462,7 @@ func (r *roller) writeProgress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.c.Exec("DELETE FROM meta WHERE key = '" + metaProgress + "'"); err != nil {
-		return err
-	}
-	return r.c.Query(ctx, "INSERT INTO meta VALUES (?, ?)", []any{metaProgress, string(text)}, nil)
+	return setMeta(ctx, r.c, metaProgress, string(text))
 }
 
 // apply makes the state that of the commit.

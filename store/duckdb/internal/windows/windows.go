@@ -41,6 +41,8 @@ type Store struct {
 var (
 	_ continuous.Store   = (*Store)(nil)
 	_ continuous.Limited = (*Store)(nil)
+
+	_ continuous.Follower = (*Store)(nil)
 )
 
 // New returns the windows of a file, to be loaded by Load.
@@ -155,11 +157,7 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 		return s.state, nil
 	}
 	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}, grown: map[string]growth{}}
-	text := ""
-	err := c.Query(ctx, "SELECT value FROM meta WHERE key = '"+metaProgress+"'", nil, func(ch driver.Chunk) error {
-		text = ch.Texts(0)[0]
-		return nil
-	})
+	text, err := meta(ctx, c, metaProgress)
 	if err != nil {
 		return nil, err
 	}
