@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -141,6 +142,7 @@ func New(st continuous.Store, o Options) *Intake {
 	o.withDefaults()
 	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers), waiting: map[string]int64{}}
 	in.paths.current = &calltree.Forest{}
+	in.arrivals.Store(rand.Uint64()) // other receivers of one store count from elsewhere
 	for range o.Workers {
 		w := &Worker{in: in}
 		w.reset()
