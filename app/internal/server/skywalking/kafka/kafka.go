@@ -20,7 +20,6 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,13 +29,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 )
 
@@ -103,12 +99,6 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	if o.Group == "" {
 		o.Group = "dendro"
 	}
-	if o.Partitions == 0 {
-		o.Partitions = 3
-	}
-	if o.Replication == 0 {
-		o.Replication = -1
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -143,12 +133,6 @@ func (o *Options) check() error {
 			return fmt.Errorf("kafka: broker %d is empty: give --kafka-brokers host:port,…", i+1)
 		}
 	}
-	switch {
-	case o.User != "" && o.Password == "":
-		return errors.New("kafka: a user without a password: give --kafka-password-file")
-	case o.User == "" && o.Password != "":
-		return errors.New("kafka: a password without a user: give --kafka-user")
-	}
 	return nil
 }
 
@@ -164,30 +148,17 @@ func (o *Options) prefix() string {
 	return p
 }
 
+// broker returns how to connect.
+func (o *Options) broker() *brokers.Options {
+	return &brokers.Options{Addresses: o.Brokers, Partitions: o.Partitions, Replication: o.Replication, TLS: o.TLS, User: o.User,
+		Password: o.Password, Mechanism: o.Mechanism}
+}
+
 // connect sets the options of connections.
-func (f *Fetcher) connect() error {
-	o := &f.opts
-	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro"),
-		kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(answerBytes)}
-	if o.TLS {
-		f.connection = append(f.connection, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
-	}
-	if o.User == "" {
-		return nil
-	}
-	secret := scram.Auth{User: o.User, Pass: o.Password}
-	mechanism := secret.AsSha512Mechanism()
-	switch o.Mechanism {
-	case "", "plain":
-		mechanism = plain.Auth{User: o.User, Pass: o.Password}.AsMechanism()
-	case "scram-sha-256":
-		mechanism = secret.AsSha256Mechanism()
-	case "scram-sha-512":
-	default:
-		return fmt.Errorf("no SASL mechanism %q; there are plain, scram-sha-256, scram-sha-512", o.Mechanism)
-	}
-	f.connection = append(f.connection, kgo.SASL(mechanism))
-	return nil
+func (f *Fetcher) connect() (err error) {
+	f.connection, err = f.opts.broker().Client()
+	f.connection = append(f.connection, kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(answerBytes))
+	return err
 }
 
 // consumer returns the options of the consumer.
@@ -302,34 +273,7 @@ func (f *Fetcher) retry(ctx context.Context, what string, do func(context.Contex
 	}
 }
 
-// createTopics creates the missing topics. If all exist, it sends no request to create
-// any: Dendro may not have the permission.
+// createTopics creates the missing topics.
 func (f *Fetcher) createTopics(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
-	defer stop()
-	client, err := kgo.NewClient(f.connection...)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	admin := kadm.NewClient(client)
-	have, err := admin.ListTopics(ctx, f.names()...)
-	if err != nil {
-		return fmt.Errorf("listing topics: %w", err)
-	}
-	missing := slices.DeleteFunc(f.names(), have.Has)
-	if len(missing) == 0 {
-		return nil
-	}
-	answers, err := admin.CreateTopics(ctx, f.opts.Partitions, f.opts.Replication, nil, missing...)
-	if err != nil {
-		return fmt.Errorf("creating topics: %w", err)
-	}
-	var errs []error
-	for _, a := range answers.Sorted() {
-		if a.Err != nil && !errors.Is(a.Err, kerr.TopicAlreadyExists) {
-			errs = append(errs, fmt.Errorf("creating topic %s: %w %s", a.Topic, a.Err, a.ErrMessage))
-		}
-	}
-	return errors.Join(errs...)
+	return f.opts.broker().Create(ctx, nil, f.names()...)
 }
