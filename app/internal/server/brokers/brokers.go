@@ -1,6 +1,10 @@
-// Package brokers connects to Kafka: with TLS and a user, to topics that it creates.
+// Package brokers connects to Kafka.
 //
-// It knows no record. Packages skywalking/kafka and fleet read and write them.
+// Options have what all clients of one Kafka share: addresses, TLS, the user, and how new
+// topics are made. Flags of dendro serve fill it in; errors name them. A Log is a topic as a
+// place, kafka://HOST:PORT/TOPIC, as flags name it.
+//
+// The package knows no record: packages skywalking/kafka and fleet read and write them.
 package brokers
 
 import (

@@ -1,0 +1,209 @@
+// Package merged answers from several stores of windows as from one.
+//
+// Each window is in one of the stores. Answers are added up as a store adds up its own
+// windows: series by service, type and labels, trees by path. Some of the stores may be
+// missing (ErrMissing): the rest answers, and whoever made the store says what is not there.
+// Any other error is that of the whole answer. The package knows no network and no engine, and
+// changes nothing.
+package merged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// ErrMissing is wrapped by the error of a store that cannot answer now.
+var ErrMissing = errors.New("some windows are missing")
+
+// ErrReadOnly is the error of changes: they are made in the stores that are merged.
+var ErrReadOnly = errors.New("windows of several stores are read only")
+
+// Store is a continuous.Store over others, for reading. It is safe for concurrent use.
+type Store struct {
+	// Parts returns the stores.
+	Parts func(context.Context) ([]continuous.Store, error)
+}
+
+var _ continuous.Store = (*Store)(nil)
+
+// ask returns the answers of all stores that can answer.
+func ask[A any](ctx context.Context, s *Store, question func(context.Context, continuous.Store) (A, error)) ([]A, error) {
+	parts, err := s.Parts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]A, len(parts))
+	missing := make([]bool, len(parts))
+	var g errgroup.Group
+	for i, part := range parts {
+		g.Go(func() (err error) {
+			if answers[i], err = question(ctx, part); errors.Is(err, ErrMissing) {
+				missing[i], err = true, nil
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	given := answers[:0]
+	for i := range answers {
+		if !missing[i] {
+			given = append(given, answers[i])
+		}
+	}
+	return given, nil
+}
+
+// PutWindows implements continuous.Store.
+func (s *Store) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
+	return nil, ErrReadOnly
+}
+
+// RollUp implements continuous.Store.
+func (s *Store) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
+	return continuous.Rolled{}, ErrReadOnly
+}
+
+// Series implements continuous.Store.
+func (s *Store) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
+	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) ([]continuous.Series, error) { return st.Series(ctx, q) })
+	if err != nil {
+		return nil, err
+	}
+	list, _ := united(answers)
+	return list, nil
+}
+
+// united returns all series in order, one each, and where those of each answer are.
+func united(answers [][]continuous.Series) (list []continuous.Series, at [][]int32) {
+	places := map[continuous.Key]int{}
+	for _, answer := range answers {
+		for _, series := range answer {
+			key := series.Key()
+			place, ok := places[key]
+			if !ok {
+				places[key] = len(list)
+				list = append(list, series)
+				continue
+			}
+			have := &list[place]
+			if series.Last.After(have.Last) {
+				have.Facts = series.Facts
+			}
+			have.First, have.Last = continuous.Earlier(have.First, series.First), continuous.Later(have.Last, series.Last)
+		}
+	}
+	slices.SortFunc(list, func(a, b continuous.Series) int { return a.Compare(&b) })
+	for i := range list {
+		places[list[i].Key()] = i
+	}
+	for _, answer := range answers {
+		of := make([]int32, len(answer))
+		for i := range answer {
+			of[i] = int32(places[answer[i].Key()])
+		}
+		at = append(at, of)
+	}
+	return list, at
+}
+
+// Totals implements continuous.Store.
+func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) (*continuous.Totals, error) { return st.Totals(ctx, q, step) })
+	if err != nil {
+		return nil, err
+	}
+	var series [][]continuous.Series
+	for _, a := range answers {
+		series = append(series, a.Series)
+	}
+	list, at := united(series)
+	all := &continuous.Totals{Series: list}
+	for i, a := range answers {
+		for _, t := range a.Totals {
+			t.Series = at[i][t.Series]
+			all.Totals = append(all.Totals, t)
+		}
+	}
+	slices.SortFunc(all.Totals, func(a, b continuous.Total) int { return a.Compare(&b) })
+	return all, nil
+}
+
+// Function implements continuous.Store.
+func (s *Store) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) (*continuous.Amounts, error) {
+		return st.Function(ctx, q, name, step)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var series [][]continuous.Series
+	for _, a := range answers {
+		series = append(series, a.Series)
+	}
+	list, at := united(series)
+	all := &continuous.Amounts{Series: list}
+	for i, a := range answers {
+		for _, amount := range a.Amounts {
+			amount.Series = at[i][amount.Series]
+			all.Amounts = append(all.Amounts, amount)
+		}
+	}
+	slices.SortFunc(all.Amounts, func(a, b continuous.Amount) int { return a.Compare(&b.Total) })
+	return all, nil
+}
+
+// Tree implements continuous.Store.
+func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) (*continuous.Merged, error) { return st.Tree(ctx, q) })
+	if err != nil {
+		return nil, err
+	}
+	answers = slices.DeleteFunc(answers, func(m *continuous.Merged) bool { return len(m.Series) == 0 })
+	all := &continuous.Merged{}
+	var series [][]continuous.Series
+	var trees []*calltree.Tree
+	for _, a := range answers {
+		all.Windows += a.Windows
+		all.Parts += a.Parts
+		all.Covered += a.Covered
+		series, trees = append(series, a.Series), append(trees, a.Tree)
+	}
+	all.Series, _ = united(series)
+	typ, err := continuous.OneType(all.Series)
+	if err != nil {
+		return nil, err
+	}
+	if all.Tree, err = calltree.Merge(trees...); errors.Is(err, profile.ErrMalformed) {
+		err = fmt.Errorf("%s: %w", typ, continuous.ErrTooLarge)
+	}
+	return all, err
+}
+
+// WindowStats implements continuous.Store.
+func (s *Store) WindowStats(ctx context.Context) (continuous.Stats, error) {
+	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) (continuous.Stats, error) { return st.WindowStats(ctx) })
+	var all continuous.Stats
+	for _, a := range answers {
+		all.Series += a.Series
+		for level := range a.Windows {
+			all.Windows[level] += a.Windows[level]
+			all.Bytes[level] += a.Bytes[level]
+		}
+		all.First, all.Last = continuous.Earlier(all.First, a.First), continuous.Later(all.Last, a.Last)
+	}
+	return all, err
+}
