@@ -122,7 +122,9 @@ func united(answers [][]continuous.Series) (list []continuous.Series, at [][]int
 
 // Totals implements continuous.Store.
 func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
-	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) (*continuous.Totals, error) { return st.Totals(ctx, q, step) })
+	answers, err := ask(ctx, s, func(ctx context.Context, st continuous.Store) (*continuous.Totals, error) {
+		return st.Totals(ctx, q, step)
+	})
 	if err != nil {
 		return nil, err
 	}
