@@ -32,6 +32,34 @@ const (
 // Read returns the windows of a record, which pass Window.Check. They do not refer to the
 // record's bytes.
 func (r *Reader) Read(content []byte) ([]*continuous.Window, error) {
+	list, err := r.read(content)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range list {
+		if err := w.Check(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+	}
+	return list, nil
+}
+
+// ReadTree returns the tree that AppendTree wrote. Functions and siblings are in byte order of
+// names.
+func ReadTree(content []byte) (*calltree.Tree, error) {
+	list, err := new(Reader).read(content)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, fmt.Errorf("%w: %d windows are no tree", ErrMalformed, len(list))
+	}
+	w := list[0]
+	cut := w.Forest.Cut(w.Self.Nodes)
+	return calltree.NewTree(cut.Table, w.Type, cut.Self(w.Self)), nil
+}
+
+func (r *Reader) read(content []byte) ([]*continuous.Window, error) {
 	if r.forest == nil || r.forest.Paths.Len() > maxPaths || r.text > maxText {
 		r.forest, r.text = &calltree.Forest{}, 0
 	}
@@ -75,9 +103,6 @@ func (r *Reader) Read(content []byte) ([]*continuous.Window, error) {
 	snapshot := r.forest.Snapshot()
 	for _, w := range list {
 		w.Forest = snapshot
-		if err := w.Check(); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
-		}
 	}
 	return list, nil
 }

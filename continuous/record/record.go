@@ -62,6 +62,19 @@ func Append(to []byte, list []*continuous.Window) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(list))), windows...)
 }
 
+// AppendTree appends a tree as a record of one window, whose values may be larger than those of
+// windows to be stored. Nodes without a value below them are not written.
+func AppendTree(to []byte, t *calltree.Tree) []byte {
+	w := &continuous.Window{Type: t.Type, Forest: &calltree.Forest{}}
+	paths, _ := w.Forest.Add(t.Table)
+	for n, self := range t.Self {
+		if self != 0 {
+			w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, paths[n]), append(w.Self.Self, self)
+		}
+	}
+	return Append(to, []*continuous.Window{w})
+}
+
 // text returns the number of a text.
 func (w *writer) text(text string) uint64 {
 	n, ok := w.texts[text]

@@ -92,6 +92,26 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// TestTree: a tree is the same after it travelled, whatever its values are.
+func TestTree(t *testing.T) {
+	w := example()[0]
+	w.Self.Self[1] = 1<<62 + 1
+	cut := w.Forest.Cut(w.Self.Nodes)
+	tree := calltree.NewTree(cut.Table, w.Type, cut.Self(w.Self))
+	got, err := record.ReadTree(record.AppendTree(nil, tree))
+	if err != nil || got.Check() != nil {
+		t.Fatal(err, got.Check())
+	}
+	if d := cmp.Diff([]any{tree.Type, tree.Functions, tree.Self, tree.Total}, []any{got.Type, got.Functions, got.Self, got.Total}); d != "" {
+		t.Error(d)
+	}
+	for _, list := range [][]*continuous.Window{nil, example()} {
+		if _, err := record.ReadTree(record.Append(nil, list)); !errors.Is(err, record.ErrMalformed) {
+			t.Errorf("%d windows: %v", len(list), err)
+		}
+	}
+}
+
 // TestDamaged: what is cut or of another version is an error, whatever it is.
 func TestDamaged(t *testing.T) {
 	content := record.Append(nil, example())
