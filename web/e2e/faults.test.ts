@@ -178,6 +178,23 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('columns are as wide as they need, charts name days, and bars stand below their numbers', async () => {
+    const w = await world.page({ viewport: { width: 1500, height: 950 } });
+    const cut = () => w.page.locator('.tr > div').evaluateAll(cells => cells.filter(c => c.scrollWidth > c.clientWidth && !c.querySelector('button')).map(c => c.textContent));
+    const widths = () => w.page.locator('[role=columnheader]').evaluateAll(heads => Object.fromEntries(heads.map(h => [h.textContent, h.clientWidth])));
+    await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
+    expect(await cut()).toEqual([]);
+    expect((await widths())['Run']).toBeLessThan(200);
+    expect(await w.page.locator('.band').first().locator('text.axis').allInnerTexts()).not.toContainEqual(expect.stringContaining('run-'));
+    const [chart, runs] = [await w.page.locator('.band').first().boundingBox(), await w.page.getByRole('grid', { name: 'Runs' }).boundingBox()];
+    expect(runs!.x).toBeGreaterThan(chart!.x + chart!.width); // beside each other
+    await w.open(`${base}/?group=shop`);
+    expect(await cut()).toEqual([]);
+    await w.open(`${base}/profile?group=shop&benchmark=checkout&last=1&type=cpu&view=functions`);
+    expect(await w.page.locator('.cellbar').first().evaluate(e => getComputedStyle(e).backgroundSize)).toMatch(/ 3px$/);
+    await w.close();
+  });
+
   test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);

@@ -6,7 +6,7 @@ import { look, unseen } from '../src/core/looked';
 import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
-import { fitting } from '../src/ui/Table';
+import { fitting, sized, templateOf } from '../src/ui/Table';
 
 const change = (c: Partial<Change>): Change => ({
   id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, share: 0.1, base: 0.1 }, score: 9, status: 'confirmed',
@@ -99,6 +99,15 @@ describe('columns', () => {
   it('that do not fit are left out, the least important first', () => {
     const ids = (width: number) => fitting(columns, width).map(c => c.id).join('');
     expect([ids(0), ids(300), ids(250), ids(150), ids(50)]).toEqual(['abc', 'abc', 'ab', 'a', 'a']);
+  });
+  it('that say their texts take what the longest needs', () => {
+    const cell = () => '';
+    const texts = ['run-1', 'run-100'];
+    const width = (c: object) => sized([{ id: 'a', title: '', cell, ...c }], 2)[0]!;
+    expect(width({ width: 300, text: (i: number) => texts[i]! }).width).toBe(78);
+    expect(width({ width: 50, text: (i: number) => texts[i]! }).width).toBe(50);
+    expect(templateOf(sized([{ id: 'a', title: '', cell, text: i => texts[i]! }, { id: 'b', title: '', width: 90, cell }], 2))).toBe('minmax(160px, 160px) 90px minmax(0, 1fr)');
+    expect(templateOf([{ id: 'a', title: '', cell }])).toBe('minmax(160px, 1fr)');
   });
   it('of little use make room for what another wants', () => {
     const cell = () => '';

@@ -164,11 +164,19 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
           </span>
         </p>
       )}
-      <div class="card">
-        <HistoryPlot s={s} onSelect={open} />
+      <div class={alone ? 'columns' : ''}>
+        <div class="findings">
+          <div class="card">
+            <HistoryPlot s={s} onSelect={open} />
+          </div>
+          <ChangesOfSeries s={s} />
+        </div>
+        {alone && (
+          <div class="findings">
+            <Runs s={s} type={type} open={open} />
+          </div>
+        )}
       </div>
-      <ChangesOfSeries s={s} />
-      {alone && <Runs s={s} type={type} open={open} />}
     </section>
   );
 }
@@ -201,6 +209,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
     {
       id: 'run',
       title: 'Run',
+      text: i => rows[i]!.run,
       cell: i => <a href={href('profile', { group: s.group, benchmark: s.benchmark, type, run: rows[i]!.run })}>{visible(rows[i]!.run)}</a>,
     },
     { id: 'date', title: 'Date', width: 140, optional: 1, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
@@ -219,6 +228,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       title: 'Against mean',
       hint: 'of the runs before; coloured outside of two standard deviations',
       width: 180,
+      text: i => (rows[i]!.i > 0 ? against(s, rows[i]!) : ''),
       numeric: true,
       class: i => tone(s, rows[i]!.i),
       cell: i => (rows[i]!.i > 0 ? against(s, rows[i]!) : ''),

@@ -8,7 +8,7 @@ import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
 import { source } from '../core/source';
 import { href, place } from '../core/url';
-import { Band } from '../ui/Band';
+import { axisOf, Band } from '../ui/Band';
 import { Traces } from '../ui/Evidence';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
@@ -189,7 +189,7 @@ function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
         <Band
           label={visible(`${name} in ${title}`)}
           series={{ x: p.points.map((_, i) => i), values: p.points.map(q => q.y) }}
-          names={p.points.map(q => visible(q.run))}
+          {...axisOf(p.points)}
           height={160}
           format={percent}
         />

@@ -229,16 +229,17 @@ function ProfileList({ rows, filtered }: { rows: ProfileRow[]; filtered: boolean
         {
           id: 'name',
           title: 'Benchmark',
+          text: i => `${rows[i]!.benchmark.group} / ${rows[i]!.benchmark.name}`,
           cell: i => (
             <a href={href('profile', address(rows[i]!))}>
               {visible([rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / '))}
             </a>
           ),
         },
-        { id: 'run', title: 'Run', width: 160, cell: i => visible(rows[i]!.run.run) },
+        { id: 'run', title: 'Run', width: 260, text: i => rows[i]!.run.run, cell: i => visible(rows[i]!.run.run) },
         { id: 'date', title: 'Date (UTC)', width: 140, optional: 2, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
         { id: 'commit', title: 'Commit', width: 110, optional: 3, cell: i => <Commit of={rows[i]!.run} /> },
-        { id: 'type', title: 'Type', width: 120, optional: 1, cell: i => visible(rows[i]!.type.name) },
+        { id: 'type', title: 'Type', width: 200, text: i => rows[i]!.type.name, optional: 1, cell: i => visible(rows[i]!.type.name) },
         { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
       ]}
       empty={filtered ? 'No profile fits.' : 'The selection has no profiles. Import some: dendro import FILE'}

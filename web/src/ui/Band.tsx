@@ -1,7 +1,7 @@
 // A series over time or runs, with its moving mean, a band around it, and marks. It is
 // SVG: it takes its colours from the style sheet, prints, and its text can be selected.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { instant } from '../core/format';
+import { instant, visible } from '../core/format';
 import { showTip } from './Tip';
 
 export interface Series {
@@ -24,6 +24,8 @@ interface Props {
   label: string;
   series: Series;
   names?: readonly string[];
+  /** What stands below the points: days or hours of runs (axisOf); without it their numbers. */
+  below?: readonly string[];
   marks?: readonly Mark[];
   height?: number;
   format: (v: number) => string;
@@ -37,8 +39,16 @@ const left = 76;
 const bottom = 22;
 const top = 8;
 
-/** The end of a name, which differs between runs, if it is longer than its place on the axis. */
-const short = (name: string): string => (name.length > 16 ? `…${name.slice(-14)}` : name);
+/** What names runs in a chart: their keys and dates, and below it days or, of one day, hours. */
+export function axisOf(runs: readonly { run: string; date?: string | undefined }[]): { names: string[]; below?: string[] } {
+  const dates = runs.map(r => (r.date ? instant(r.date) : ''));
+  const names = runs.map((r, i) => visible([r.run, dates[i]].filter(Boolean).join(' · ')));
+  const given = dates.filter(Boolean).sort();
+  const [first, last] = [given[0], given[given.length - 1]];
+  if (!first || !last) return { names };
+  const [from, to] = first.slice(0, 10) === last.slice(0, 10) ? [11, 16] : first.slice(0, 4) === last.slice(0, 4) ? [5, 10] : [0, 10];
+  return { names, below: dates.map(d => d.slice(from, to)) };
+}
 
 /** Round numbers from low to high, about n of them. */
 export function ticks(low: number, high: number, n: number): number[] {
@@ -51,7 +61,7 @@ export function ticks(low: number, high: number, n: number): number[] {
   return list;
 }
 
-export function Band({ label, series, names, marks = [], height = 260, format, onSelect }: Props) {
+export function Band({ label, series, names, below, marks = [], height = 260, format, onSelect }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
   const [at, setAt] = useState(-1);
@@ -89,6 +99,7 @@ export function Band({ label, series, names, marks = [], height = 260, format, o
     .map(p => p.map(v => v!.toFixed(1)).join(' '))
     .join('L');
   const nameOf = (i: number) => names?.[i] ?? instant(new Date((xs[i] ?? 0) * 1000).toISOString());
+  const under = (i: number) => (below ? below[i]! : names ? String(i + 1) : nameOf(i));
   const every = Math.max(1, Math.ceil(xs.length / Math.max(1, Math.floor((width - left) / 112))));
   const nearest = (e: MouseEvent) => {
     const px = e.clientX - host.current!.getBoundingClientRect().left;
@@ -159,9 +170,10 @@ export function Band({ label, series, names, marks = [], height = 260, format, o
           ))}
         {xs.map(
           (_, i) =>
-            i % every === 0 && (
+            i % every === 0 &&
+            (i === 0 || under(i) !== under(i - every)) && (
               <text key={i} class="axis" {...(x(i) > width - 52 ? { x: width, 'text-anchor': 'end' } : { x: x(i), 'text-anchor': 'middle' })} y={height - 6}>
-                {short(nameOf(i))}
+                {under(i)}
               </text>
             ),
         )}

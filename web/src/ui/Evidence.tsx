@@ -10,7 +10,7 @@ import { formatNames } from '../core/selection';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
-import { Band, type Mark } from './Band';
+import { axisOf, Band, type Mark } from './Band';
 import { Fn } from './Fn';
 import { say } from './Tip';
 
@@ -487,7 +487,7 @@ export const level = (c: Candidate, b: JudgedBenchmark) => (v: number) =>
 
 /** A candidate over the runs of its benchmark. */
 export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBenchmark }) {
-  const { series, names, marks } = useMemo(() => plotOf(b, candidate.levels, candidate.band, true), [candidate, b]);
+  const { axis, ...plot } = useMemo(() => plotOf(b, candidate.levels, candidate.band, true), [candidate, b]);
   const write = level(candidate, b);
   const what = candidate.absolute ? 'Total' : 'Share';
   return (
@@ -498,9 +498,8 @@ export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBen
       </h3>
       <Band
         label={`${what} of ${candidate.function} over ${b.runs.length} runs: ${write(candidate.expected)} before, ${write(candidate.actual)} now`}
-        series={series}
-        names={names}
-        marks={marks}
+        {...plot}
+        {...axis}
         height={170}
         format={write}
       />
@@ -523,7 +522,8 @@ export function MetricPlot({ b }: { b: JudgedBenchmark }) {
     [b],
   );
   if (!m || !plot) return <p class="dim">No metric was imported with these runs.</p>;
-  return <Band label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...plot} height={180} format={v => metric(v, m.unit)} />;
+  const { axis, ...shown } = plot;
+  return <Band label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...shown} {...axis} height={180} format={v => metric(v, m.unit)} />;
 }
 
 function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: number; deviation: number }[], lowerIsBetter: boolean) {
@@ -542,7 +542,7 @@ function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: num
       low: band.map(l => Math.max(0, l.mean - width * l.deviation)),
       high: band.map(l => l.mean + width * l.deviation),
     },
-    names: b.runs.map(r => visible(r.run)),
+    axis: axisOf(b.runs),
     marks,
   };
 }

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Finding, HistorySeries } from '../core/answers';
 import { instant, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, metric } from '../core/metric';
-import { Band, type Mark } from './Band';
+import { axisOf, Band, type Mark } from './Band';
 import { Commit } from './Commit';
 import { costs, diffLink, Title } from './Evidence';
 
@@ -20,7 +20,7 @@ const verdict = (f: Finding): string => `${costs(f) ? 'slower' : 'faster'}, ${f.
 
 /** Plots a series with its changes. */
 export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; onSelect?: (run: number) => void; height?: number }) {
-  const { series, names, marks } = useMemo(() => {
+  const { series, axis, marks } = useMemo(() => {
     const marks: Mark[] = [];
     const mark = (run: string, label: string, worse: boolean) => {
       const index = s.runs.findIndex(r => r.run === run);
@@ -38,7 +38,7 @@ export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; o
         low: s.runs.map(r => Math.max(0, r.mean - 2 * r.deviation)),
         high: s.runs.map(r => r.mean + 2 * r.deviation),
       },
-      names: s.runs.map(r => visible(r.run)),
+      axis: axisOf(s.runs),
       marks,
     };
   }, [s]);
@@ -46,7 +46,7 @@ export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; o
     <Band
       label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs`}
       series={series}
-      names={names}
+      {...axis}
       marks={marks}
       height={height}
       format={valueOf(s)}

@@ -9,6 +9,8 @@ export interface Column {
   hint?: string;
   /** In px; the column without one takes the rest, at least 160. */
   width?: number;
+  /** The text of a cell: the column takes no more than the longest needs, and no more than its width. */
+  text?: (row: number) => string;
   /** Of a column without a width: columns that are optional from `spare` on make room until it has so many px. */
   wanted?: number;
   numeric?: boolean;
@@ -69,6 +71,26 @@ export function fitting(columns: readonly Column[], width: number): readonly Col
   return list;
 }
 
+/** Columns that say their texts take what the longest needs: a width is then the most, and 160 px the least of a column without one. */
+export function sized(columns: readonly Column[], rows: number): Column[] {
+  return columns.map(c => {
+    if (!c.text) return c;
+    let longest = c.title.length;
+    for (let i = 0; i < Math.min(rows, manyRows); i++) longest = Math.max(longest, c.text(i).length);
+    const needed = Math.ceil(longest * charWidth) + 22;
+    return c.width ? { ...c, width: Math.min(c.width, needed) } : { ...c, wanted: Math.max(160, needed) };
+  });
+}
+
+/** How columns share the width of their table: beside columns that say their texts the end of the rows stays empty. */
+export function templateOf(columns: readonly Column[]): string {
+  const all = columns.map(c => (c.width ? `${c.width}px` : `minmax(160px, ${c.text ? `${c.wanted}px` : '1fr'})`));
+  return [...all, ...(columns.every(c => c.width || c.text) ? ['minmax(0, 1fr)'] : [])].join(' ');
+}
+
+const charWidth = 7.9; // of 13 px digits, a little more than of most text
+const manyRows = 1000; // of which the longest text decides
+
 export function Table(p: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600, width: 0 });
@@ -100,8 +122,8 @@ export function Table(p: Props) {
   }, [selected, p.rows]);
   const from = Math.max(0, Math.floor(view.top / rowHeight) - 6);
   const to = Math.min(p.rows, Math.ceil((view.top + view.height) / rowHeight) + 6);
-  const columns = fitting(p.columns, view.width);
-  const template = columns.map(c => (c.width ? `${c.width}px` : 'minmax(160px, 1fr)')).join(' ');
+  const columns = fitting(sized(p.columns, p.rows), view.width);
+  const template = templateOf(columns);
   const least = leastWidth(columns);
   const key = (e: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);

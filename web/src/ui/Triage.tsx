@@ -26,6 +26,9 @@ type Row =
 /** A benchmark of the list, or what a service pushes of one type. */
 export type Listed = BenchmarkOverview & { service?: string };
 
+const nameOf = (r: Row): string => (r.is === 'fold' ? '' : benchmarkName(r.is === 'change' ? r.c : r.b));
+const branchOf = (r: Row): string => (r.is === 'fold' ? '' : (r.is === 'change' ? r.b?.outcome.branch : r.branch)) ?? '';
+
 /** The page of a benchmark that did not change. */
 const quietPage = (r: Extract<Row, { is: 'quiet' }>): string =>
   r.service ? href('services', { service: r.service }) : href('benchmark', { ...carried(), group: r.b.group, benchmark: r.b.benchmark });
@@ -294,7 +297,8 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
     {
       id: 'benchmark',
       title: 'Benchmark',
-      width: 210,
+      width: 300,
+      text: i => nameOf(rows[i]!),
       sortable: true,
       optional: 3,
       cell: i => {
@@ -319,7 +323,11 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
       id: 'since',
       title: 'Since',
       hint: 'the first run with the change, and its commit; of quiet benchmarks the newest run',
-      width: 178,
+      width: 290,
+      text: i => {
+        const r = rows[i]!;
+        return r.is === 'change' ? `${r.c.since.run} ${commit(r.c.since.commit ?? '')}` : r.is === 'quiet' ? (r.last ?? '') : '';
+      },
       sortable: true,
       optional: 2,
       cell: i => {
@@ -345,7 +353,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
     {
       id: 'spark',
       title: 'Metric',
-      width: 130,
+      width: 138,
       optional: 5,
       cell: i => {
         const r = rows[i]!;
@@ -367,11 +375,11 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
     {
       id: 'branch',
       title: 'Branch',
-      width: 92,
+      width: 160,
+      text: i => branchOf(rows[i]!),
       optional: 6,
       cell: i => {
-        const r = rows[i]!;
-        return r.is === 'fold' ? null : <span class="dim">{visible((r.is === 'change' ? r.b?.outcome.branch : r.branch) ?? '')}</span>;
+        return <span class="dim">{visible(branchOf(rows[i]!))}</span>;
       },
     },
   ];
