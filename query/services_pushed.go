@@ -18,7 +18,7 @@ import (
 // PushedServicesRequest asks for the services that push profiles.
 type PushedServicesRequest struct {
 	store.Pushed `group:"Selection"`
-	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until        time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
 	Rows         int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
@@ -131,7 +131,7 @@ func (r *PushedServicesResult) Table(bool) *table.Table {
 // PushedSeriesRequest asks for the course of a type, or of a function, over time.
 type PushedSeriesRequest struct {
 	store.Pushed `group:"Selection"`
-	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until        time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
 	Types        []string  `param:"type" group:"Selection" arg:"name" help:"type of the profiles: cpu, inuse_space, or a whole id (default: CPU time)" json:"type,omitempty"`
 	Function     string    `param:"function" group:"View" arg:"name" help:"the function, by its exact name (default: all functions together)" json:"function,omitempty"`

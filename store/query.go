@@ -31,7 +31,7 @@ type Query struct {
 	Attributes map[string]string `param:"attr" arg:"key=value" help:"attribute of the run; repeatable" json:"attr,omitempty"`
 	Runs       []string          `param:"run" arg:"key" help:"key of the run, exact or glob; repeatable" json:"run,omitempty"`
 	Profiles   []ProfileID       `param:"profile" arg:"id" help:"profile id, or its first digits; repeatable" json:"profile,omitempty"`
-	Since      time.Time         `param:"since" arg:"date" help:"runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Since      time.Time         `param:"since" arg:"date" help:"runs from this date on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until      time.Time         `param:"until" arg:"date" help:"runs before this date" json:"until,omitzero"`
 	Last       int               `param:"last" arg:"n" min:"0" help:"the newest n runs of each benchmark" json:"last,omitempty"`
 	Types      []string          `param:"type" arg:"name" help:"value type: cpu, wall, alloc, …; repeatable (default: that of most benchmarks, or all where changes are judged)" json:"type,omitempty"`

@@ -37,17 +37,38 @@ func ParseDate(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a date (RFC 3339, like 2026-11-21T10:00:00Z, or 2026-11-21)", text)
 }
 
-// ParseInstant parses a date like ParseDate, or an age before now: 12h, 30d, 1.5w, 1y
-// (of 365 days) or any Go duration.
+// ParseInstant parses a date like ParseDate; a day by its name (today, yesterday, or the
+// newest Monday, today included: midnight UTC); or an age before now: 12h, 30d, 1.5w, 1y (of
+// 365 days) or any Go duration.
 func ParseInstant(text string, now time.Time) (time.Time, error) {
+	now = now.UTC()
 	if age, ok := parseAge(text); ok {
-		return now.UTC().Add(-age), nil
+		return now.Add(-age), nil
+	}
+	if days, ok := daysBefore(text, now.Weekday()); ok {
+		return time.Date(now.Year(), now.Month(), now.Day()-days, 0, 0, 0, 0, time.UTC), nil
 	}
 	at, err := ParseDate(text)
 	if err != nil {
-		err = fmt.Errorf("%q is not a date (2026-11-21, 2026-11-21T10:00:00Z) or an age with its unit (30d, 12h)", text)
+		err = fmt.Errorf("%q is not a date (2026-11-21, 2026-11-21T10:00:00Z), a day (Monday, yesterday) or an age with its unit (30d, 12h)", text)
 	}
 	return at, err
+}
+
+// daysBefore returns how many days before today the day of a name was last.
+func daysBefore(name string, today time.Weekday) (int, bool) {
+	switch name = strings.ToLower(name); name {
+	case "today":
+		return 0, true
+	case "yesterday":
+		return 1, true
+	}
+	for days := range 7 {
+		if strings.ToLower(((today + 7 - time.Weekday(days)) % 7).String()) == name {
+			return days, true
+		}
+	}
+	return 0, false
 }
 
 func parseAge(text string) (time.Duration, bool) {

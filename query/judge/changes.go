@@ -263,7 +263,7 @@ func (c *changes) since(list []regression.Finding, text string) ([]regression.Fi
 	var date time.Time
 	if err != nil || n > 9999 { // a year is no number of runs
 		if date, err = words.ParseInstant(text, c.now); err != nil {
-			return nil, param.Errorf("--new %q: give a number of runs, a date (2026-11-21) or an age (7d)", text)
+			return nil, param.Errorf("--new %q: give a number of runs, a date (2026-11-21), a day (Monday) or an age (7d)", text)
 		}
 	} else if n < 1 {
 		return nil, param.Errorf("--new %d: the minimum is 1 run", n)

@@ -80,7 +80,7 @@ func (j *Judging) chosen(q *query.Selection, s *Sides) bool {
 
 // Listing says which changes are listed; the default is the open ones.
 type Listing struct {
-	New   string `param:"new" arg:"n|date" help:"only changes that were first seen in the newest n runs of their benchmark, or since a date or age (7d)" json:"new,omitempty"`
+	New   string `param:"new" arg:"n|date" help:"only changes first seen in the newest n runs, or since a date, day or age (Monday, 7d)" json:"new,omitempty"`
 	Ended bool   `param:"ended" help:"list changes that are over, newest end first" json:"ended,omitempty"`
 }
 

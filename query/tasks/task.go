@@ -42,7 +42,7 @@ type TasksRequest struct {
 	Kind     string    `param:"kind" group:"Selection" arg:"kind" choices:",trace,async-profiler,pprof" default:"" help:"kind: trace, async-profiler, pprof"`
 	Service  string    `param:"service" group:"Selection" arg:"name" help:"service"`
 	Endpoint string    `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
-	Since    time.Time `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, or an age: 3d, 12h)"`
+	Since    time.Time `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, Monday, or an age: 3d, 12h)"`
 	Until    time.Time `param:"until" group:"Selection" arg:"date" help:"tasks that start before this date"`
 	Rows     int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }

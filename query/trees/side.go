@@ -72,7 +72,7 @@ type Side struct {
 	Runs     []string  `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
 	Commits  []string  `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
 	Branches []string  `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
-	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until    time.Time `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
 	Range    string    `param:"range" arg:"START..END" help:"this side: keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
 	Type     string    `param:"type" arg:"name" help:"value type of this side, to compare two: cpu with wall shows what waits" json:"type,omitempty"`

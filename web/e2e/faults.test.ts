@@ -195,6 +195,23 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('fault 12: since Monday is a click, and its address is a date', async () => {
+    const w = await world.page();
+    await w.open(base);
+    await w.page.locator('.triage .tr', { hasText: 'checkout' }).first().waitFor();
+    await w.page.getByRole('button', { name: 'Monday' }).click();
+    await w.page.waitForURL(/[?&]new=\d{4}-\d\d-\d\d$/);
+    await w.page.getByText('No finding fits the filters.').waitFor(); // the demo is older
+    await w.page.getByLabel('New since').fill('2026-01-01');
+    await w.page.keyboard.press('Enter');
+    await w.page.locator('.triage .tr', { hasText: 'checkout' }).first().waitFor();
+    await w.page.goBack();
+    await w.page.getByText('No finding fits the filters.').waitFor();
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);

@@ -3,6 +3,7 @@ import type { Change, ReportDocument } from '../src/core/answers';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
 import { look, unseen } from '../src/core/looked';
+import { day, daysNamed } from '../src/core/days';
 import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
@@ -27,6 +28,20 @@ describe('scope', () => {
     expect(of('branch=pr', 'main', true)).toBe('base=main&head=pr');
     expect(of('branch=main', 'main', true)).toBe('branch=main');
     expect(of('branch=a&branch=b', 'main', true)).toBe('branch=a&branch=b');
+  });
+});
+
+describe('days', () => {
+  const now = new Date('2026-03-11T12:00:00Z'); // a Wednesday
+  it('are said by name, or as a date', () => {
+    expect([day('Monday', now), day('wednesday', now), day('thursday', now), day('yesterday', now), day('today', now)]).toEqual(['2026-03-09', '2026-03-11', '2026-03-05', '2026-03-10', '2026-03-11']);
+    expect([day('2026-01-02', now), day('', now), day('2026-13-02', now), day('soon', now), day('"><img>', now)]).toEqual(['2026-01-02', '', undefined, undefined, undefined]);
+    expect(daysNamed(now)).toEqual([['yesterday', '2026-03-10'], ['Monday', '2026-03-09'], ['a week', '2026-03-04']]);
+  });
+  it('leave the changes that were seen first since then', () => {
+    const at = (id: string, date: string) => change({ id, change: { finding: id, state: 'confirmed', onset: { run: 'r' }, seen: { run: 'r', date }, runs: 1 } });
+    const doc = { changes: [at('before', '2026-03-08T23:59:00Z'), at('monday', '2026-03-09T00:00:00Z'), change({ id: 'two sides' })] } as unknown as ReportDocument;
+    expect(shownChanges(doc, new URLSearchParams('new=2026-03-09')).map(c => c.id)).toEqual(['monday', 'two sides']);
   });
 });
 

@@ -66,7 +66,7 @@ export default function Home() {
                   <div class="head">
                     <h2>What changed</h2>
                     <ReportFiles of={scope.params} />
-                    <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} sides also={{ change: null }} />
+                    <Pickers scope={scope} show={['branch', 'group', 'type', 'machine']} sides also={{ change: null }} />
                   </div>
                   <Changes scope={scope} version={version} />
                 </section>

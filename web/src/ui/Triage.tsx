@@ -14,6 +14,7 @@ import { BenchmarkEvidence, costs, diffLink, FindingEvidence, kinds, pageOf, Tit
 import { useKeys } from './Keys';
 import { Await, useLoad } from './Load';
 import { status } from './Outcome';
+import { Since } from './Since';
 import { Spark } from './Spark';
 import { type Column, Table } from './Table';
 
@@ -84,6 +85,7 @@ export function shownChanges(doc: ReportDocument, params: URLSearchParams): Chan
       (params.get('slower') !== 'true' || costs(c)) &&
       (params.get('own') !== 'true' || !!c.headline?.own) &&
       (params.get('unseen') !== 'true' || fresh(c)) &&
+      (c.change?.seen.date ?? 'unknown') >= (params.get('new') ?? '') && // dates compare as texts
       (!certainty || (certainty === 'accepted' ? !!c.acknowledged : c.status === certainty && !c.acknowledged)) &&
       fits(c),
   );
@@ -134,7 +136,7 @@ export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
   const selected = address.get('change');
   const select = (key: string | null) => update({ change: key }, selected === null);
   const unfolded = address.get('quiet') === 'true';
-  const filters = ['q', 'slower', 'own', 'certainty', 'past', 'unseen'].map(n => address.get(n)).join('\n');
+  const filters = ['q', 'slower', 'own', 'certainty', 'past', 'unseen', 'new'].map(n => address.get(n)).join('\n');
   const rows = useMemo(() => {
     const of = new Map(doc.benchmarks.map(b => [`${keyOf(b)} ${b.type}`, b]));
     const found = shownChanges(doc, address).map((c): Row => ({ is: 'change', c, b: of.get(`${keyOf(c)} ${c.type}`) }));
@@ -143,7 +145,7 @@ export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
     ranked.sort((x, y) => (x.k < y.k ? -1 : x.k > y.k ? 1 : y.i - x.i));
     if (sort.descending) ranked.reverse();
     const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
-    const only = ['slower', 'own', 'certainty', 'unseen'].some(n => address.has(n));
+    const only = ['slower', 'own', 'certainty', 'unseen', 'new'].some(n => address.has(n));
     const quiet = only ? [] : quietRows(whole, benchmarks, words);
     const counts = only ? [] : words.join('') ? tally(quiet) : quietCounts(doc);
     const list: Row[] = ranked.map(x => x.row);
@@ -415,6 +417,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
         !source.value.offline &&
         (unlooked > 0 || params.has('unseen')) &&
         box('unseen', `new since you last looked (${count(unlooked)})`, `first listed after ${instant(new Date(before.at).toISOString())} UTC`)}
+      {!source.value.offline && <Since />}
       {doc.changes.some(past) && box('past', 'moved and past', 'also work that moved, and changes that the newest run no longer has')}
       <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}{doc.counts && ` · ${countsText(doc.counts)}`}</span>
     </div>

@@ -127,7 +127,7 @@ func TestTree(t *testing.T) {
 		t.Errorf("omitted: %+v", c.Omitted)
 	}
 	for _, bad := range []string{"depth=-1", "depth=x", "invert=maybe", "transform=nothing:x", "kind=cobol", "callers=a&callees=b",
-		"min-percent=NaN", "rows=1&rows=2", "last=-1", "since=yesterday", "profile=x", "attr=x", "under=%2F%28%2F"} {
+		"min-percent=NaN", "rows=1&rows=2", "last=-1", "since=someday", "profile=x", "attr=x", "under=%2F%28%2F"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?group=shop&"+bad, nil)), 400, "bad-request")
 	}
 	p := l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?type=*", nil)), 422, "several-types")
