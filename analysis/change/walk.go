@@ -284,7 +284,10 @@ func (w *walker) measure() error {
 			done[at] = a
 		}
 		if f := c.of(a.Findings); f != nil {
-			if math.Abs(f.Delta.Share) > otherPlace*math.Abs(c.Finding.Delta.Share) && f.Function != c.Finding.Function { // it has more in it
+			if c.Finding.Function == "" && f.Function != "" && math.Abs(f.Delta.Share) < mainPlace*math.Abs(c.Finding.Delta.Share) {
+				continue // a place that shows a part of it
+			}
+			if f.Function != c.Finding.Function && (c.Finding.Function == "" || math.Abs(f.Delta.Share) > otherPlace*math.Abs(c.Finding.Delta.Share)) { // it has more in it
 				f.ID = c.Finding.ID
 				c.Finding, c.Rows = *f, f.Rows
 			}
@@ -300,6 +303,9 @@ func (w *walker) measure() error {
 // otherPlace is the factor by which a change at a place close to its own is larger if another change has
 // joined it. Smaller differences are those of a place that one night more shows.
 const otherPlace = 1.5
+
+// mainPlace is the part of a change without a place from which on a place names it.
+const mainPlace = 0.5
 
 // of returns the finding that is the change: that of its place, else the first that is one with it;
 // nil: none, or only one without a place.
