@@ -287,7 +287,9 @@ func (w *walker) measure() error {
 			if c.Finding.Function == "" && f.Function != "" && math.Abs(f.Delta.Share) < mainPlace*math.Abs(c.Finding.Delta.Share) {
 				continue // a place that shows a part of it
 			}
-			if f.Function != c.Finding.Function && (c.Finding.Function == "" || math.Abs(f.Delta.Share) > otherPlace*math.Abs(c.Finding.Delta.Share)) { // it has more in it
+			// Another place is the change's only if it has more in it.
+			if f.Function != c.Finding.Function &&
+				(c.Finding.Function == "" || math.Abs(f.Delta.Share) > otherPlace*math.Abs(c.Finding.Delta.Share)) {
 				f.ID = c.Finding.ID
 				c.Finding, c.Rows = *f, f.Rows
 			}
