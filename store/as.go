@@ -7,7 +7,7 @@ type Wrapper interface {
 }
 
 // As returns a store as T, an interface that not every engine implements: Aggregator, Versioned,
-// Accepter, VerdictKeeper, SQLSpeaker or CypherSpeaker of this package, or a contract of
+// Accepter, VerdictKeeper, LinkKeeper, SQLSpeaker or CypherSpeaker of this package, or a contract of
 // traceprof or continuous. A wrapper has what it wraps. Nobody asserts a store's type, so that
 // no wrapper loses one: a test of internal/archtest demands both.
 func As[T any](s any) (t T, ok bool) {

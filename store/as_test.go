@@ -16,6 +16,7 @@ type able struct {
 	store.Versioned
 	store.Accepter
 	store.VerdictKeeper
+	store.LinkKeeper
 	store.SQLSpeaker
 	store.CypherSpeaker
 	windows
@@ -38,6 +39,7 @@ func TestAs(t *testing.T) {
 		found[store.Versioned](t, s, engine)
 		found[store.Accepter](t, s, engine)
 		found[store.VerdictKeeper](t, s, engine)
+		found[store.LinkKeeper](t, s, engine)
 		found[store.SQLSpeaker](t, s, engine)
 		found[store.CypherSpeaker](t, s, engine)
 		found[continuous.Limited](t, s, engine)

@@ -33,8 +33,8 @@
 // the resulting conditions. Large results are streams: function rows as columns, trees as
 // one shared table and a sparse vector per profile, the matrix of a regression analysis.
 // What some engines compute faster is one optional interface (Aggregator), with a fallback
-// that gives the same answer; storetest compares both. Accepted changes (Accepter) and
-// verdicts (VerdictKeeper) are optional too: they refer to no profile, and an engine only
+// that gives the same answer; storetest compares both. Accepted changes (Accepter),
+// short links (LinkKeeper) and verdicts (VerdictKeeper) are optional too: they refer to no profile, and an engine only
 // removes verdicts with their benchmark; who reads one compares its stamp.
 //
 // A record points into a growing Forest: an importer keeps its path dictionary over

@@ -15,7 +15,7 @@ import (
 // embeds a store says what it wraps. Otherwise a wrapper would be an engine that can do less.
 func TestWrappers(t *testing.T) {
 	optional := optionalInterfaces(t)
-	if len(optional) != 6 {
+	if len(optional) != 7 {
 		t.Errorf("package store has the optional interfaces %q; name them in the comment of store.As", optional)
 	}
 	as, err := os.ReadFile(filepath.Join(root, "store", "as.go"))

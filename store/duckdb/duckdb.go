@@ -60,6 +60,7 @@ var (
 	_ store.Accepter   = (*Store)(nil)
 
 	_ store.VerdictKeeper = (*Store)(nil)
+	_ store.LinkKeeper    = (*Store)(nil)
 
 	_ traceprof.Store = (*Store)(nil)
 

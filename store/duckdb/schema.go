@@ -81,7 +81,7 @@ func storeViews(ctx context.Context, c *driver.Conn) error {
 // if it is not a store, or one that this program cannot read.
 func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) {
 	meta := map[string]string{}
-	unread := c.Query(ctx, "SELECT key::VARCHAR, value::VARCHAR FROM meta", nil, func(ch driver.Chunk) error {
+	unread := c.Query(ctx, "SELECT key::VARCHAR, value::VARCHAR FROM meta WHERE key IN ('"+metaVersion+"', '"+metaProgram+"')", nil, func(ch driver.Chunk) error {
 		keys, values := ch.Texts(0), ch.Texts(1)
 		for i := range keys {
 			meta[keys[i]] = values[i]

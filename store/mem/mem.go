@@ -34,6 +34,7 @@ var (
 	_ store.Accepter  = (*Store)(nil)
 
 	_ store.VerdictKeeper = (*Store)(nil)
+	_ store.LinkKeeper    = (*Store)(nil)
 
 	_ continuous.Store     = (*Store)(nil)
 	_ continuous.LineStore = (*Store)(nil)
@@ -56,6 +57,7 @@ type Store struct {
 	sources  map[store.ProfileID][]byte
 	raw      rawNames
 	accepted map[string]store.Acceptance // by finding
+	links    map[string]string           // addresses by id
 	verdicts map[testrun.Benchmark][]store.Verdict
 	seq      int64 // of the newest profile
 
@@ -85,6 +87,7 @@ func New() *Store {
 		sources:  map[store.ProfileID][]byte{},
 		raw:      rawNames{},
 		accepted: map[string]store.Acceptance{},
+		links:    map[string]string{},
 		verdicts: map[testrun.Benchmark][]store.Verdict{},
 		forest:   new(calltree.Forest),
 	}

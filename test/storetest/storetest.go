@@ -87,6 +87,7 @@ var tests = []struct {
 	{"Types", testTypes},
 	{"Facts", testFacts},
 	{"Accepted", testAccepted},
+	{"Links", testLinks},
 	{"Verdicts", testVerdicts},
 	{"Code", testCode},
 	{"Values", testValues},

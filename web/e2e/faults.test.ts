@@ -1,4 +1,5 @@
 // What the pages once did wrong, and no other test of a page would notice.
+import type { ChildProcess } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decode, functionRows, type Wire } from '../src/core/profile';
@@ -11,6 +12,7 @@ const long = 'n'.repeat(300);
 describe.skipIf(missing)('faults', () => {
   const world = new World();
   let base = '';
+  let server: ChildProcess;
   beforeAll(async () => {
     const store = ['--store', 'f.duckdb'];
     world.dendro('demo', ...store);
@@ -27,7 +29,7 @@ describe.skipIf(missing)('faults', () => {
       metrics: [{ name: 'time/op', mean: (i < 20 ? 1000 : 1300) + 10 * (i % 3), unit: 'ns/op' }],
     }));
     world.dendro('import', ...store, '--manifest', world.write('weather.json', JSON.stringify(runs)));
-    base = (await world.serve(...store)).http;
+    ({ http: base, process: server } = await world.serve(...store));
   });
   afterAll(() => world.close());
 
@@ -238,6 +240,55 @@ describe.skipIf(missing)('faults', () => {
     expect(await alert.innerText()).not.toMatch(/dendro task/);
     await alert.getByRole('link').click();
     await w.page.getByRole('heading', { name: '/checkout' }).waitFor();
+    await w.close();
+  });
+
+  test('fault 4: a link to 18 runs is short; it survives Back, reload and a restart of the server', async () => {
+    const w = await world.page({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const runs = Array.from({ length: 17 }, (_, i) => `base-run=run-${String(i + 1).padStart(3, '0')}`).join('&');
+    const address = `/diff?group=shop&benchmark=checkout&type=cpu&${runs}&head-run=run-018&view=functions`;
+    await w.open(base + address);
+    await w.page.getByRole('button', { name: 'Share' }).click();
+    await w.page.getByText('Copied the link').waitFor();
+    const link = await w.page.evaluate(() => navigator.clipboard.readText());
+    expect(link).toMatch(/^http:\/\/[\d.:]+\/s\/[a-z2-7]{10}$/);
+    await w.page.keyboard.press('Escape'); // the toolbar has the focus
+    await w.page.keyboard.press('y');
+    expect(await w.page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+    const functions = w.page.getByRole('grid', { name: 'functions' });
+    const shown = async () => (await functions.waitFor(), expect(new URL(w.page.url()).searchParams.getAll('base-run')).toHaveLength(17));
+    await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
+    await w.open(link);
+    await shown();
+    await w.page.reload();
+    await shown();
+    await w.page.goBack();
+    await w.page.getByRole('heading', { name: 'shop/checkout' }).waitFor();
+    await w.page.goForward();
+    await shown();
+    server.kill('SIGTERM');
+    await new Promise(ended => server.once('exit', ended));
+    base = (await world.serve('--store', 'f.duckdb')).http;
+    await w.open(base + new URL(link).pathname);
+    await shown();
+    expect(w.faults).toEqual([]);
+    await w.open(`${base}/s/nosuch`);
+    const said = await w.page.getByRole('alert').innerText();
+    expect(said).toMatch(/^Nothing is selected\s+the store has no link "nosuch"/); // fault 15: nothing is said twice
+    await w.close();
+  });
+
+  test('fault 4: Share of a dropped file writes the page in one file', async () => {
+    const w = await world.page();
+    await w.open(base);
+    await w.page.setInputFiles('input[type=file]', join(world.dir, 'one.folded'));
+    const [file] = await Promise.all([w.page.waitForEvent('download'), w.page.getByRole('button', { name: 'Share' }).click()]);
+    const written = join(world.dir, 'shared.html');
+    await file.saveAs(written);
+    await w.open(`file://${written}`);
+    await w.page.locator('.workspace').waitFor();
+    expect(await w.page.getByRole('button', { name: 'Share' }).count()).toBe(0); // nothing to ask there
+    expect(w.faults).toEqual([]);
     await w.close();
   });
 });

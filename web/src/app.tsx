@@ -1,18 +1,16 @@
 // The app of a server.
 import { follow } from './core/url';
 import { start } from './main';
-import Benchmark from './pages/Benchmark';
 import Diff from './pages/Diff';
 import Find from './pages/Find';
 import Home from './pages/Home';
 import Profile from './pages/Profile';
-import Report from './pages/Report';
 import { later } from './ui/Later';
 
 follow(false);
 start({
   home: Home,
-  benchmark: Benchmark,
+  benchmark: later(() => import('./pages/Benchmark')),
   profile: Profile,
   diff: Diff,
   find: Find,
@@ -21,5 +19,6 @@ start({
   services: later(() => import('./pages/Services')),
   tasks: later(() => import('./pages/Tasks')),
   task: later(() => import('./pages/TaskDetail')),
-  report: Report,
+  report: later(() => import('./pages/Report')),
+  short: later(() => import('./pages/Short')),
 });

@@ -10,6 +10,14 @@ describe('addresses', () => {
       expect([...parse(format(p)).params]).toEqual([...p.params]);
     }
   });
+  it('has short ones for changes and stored links', () => {
+    expect([parse('/c/ab12-cpu').page, parse('/c/ab12-cpu').params.get('change')]).toEqual(['home', 'ab12-cpu']);
+    expect(format(parse('/?branch=pr&change=ab12'))).toBe('/c/ab12?branch=pr');
+    expect(format(parse('/c/ab12?branch=pr'))).toBe('/c/ab12?branch=pr');
+    expect(format(parse('/?change=["g","b"]'))).toMatch(/^\/\?change=/); // a benchmark without a change
+    expect([parse('/s/abc').page, parse('/s/abc').params.get('link')]).toEqual(['short', 'abc']);
+    for (const a of ['/c/', '/c/a/b', '/s/..', '/s/%2e%2e', '/c/a.b', '/s/<script>', '//evil.example']) expect(parse(a).page, a).toBe('missing');
+  });
   it('keeps every character of a parameter', () => {
     let all = '';
     for (let i = 1; i < 0x300; i++) all += String.fromCharCode(i);

@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/testrun"
@@ -31,6 +32,7 @@ var needs = map[string][]string{
 	"task":   {"task=last"}, "taskLogs": {"task=last"}, "taskCoverage": {"task=last"}, "taskWhy": {"task=last"}, "taskSegments": {"task=last"},
 	"snapshots": {"task=1700000000000_shop"}, "analysis": {"task=last"}, "traceProfile": {"task=last"},
 	"traceArchive": {"task=last", "trace=t"},
+	"link":         {"link=" + store.LinkID("/")},
 	"segment":      {"segment=a"}, "endpoints": {"service=shop"},
 }
 
@@ -69,6 +71,9 @@ func full(t *testing.T) *Local {
 		}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := st.KeepLink(t.Context(), "/", 1); err != nil {
+		t.Fatal(err)
 	}
 	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/",
 		Created: 1_700_000_000_000,

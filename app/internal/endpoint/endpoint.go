@@ -143,12 +143,16 @@ type Local struct {
 	Traces  traceprof.Store  // nil: the store keeps none
 	Windows continuous.Store // nil: the store keeps none
 	Limits  profile.Limits   // of original files that are decoded
+	Links   int              // maximum number of short links in the store; 0: 10,000
 	Version string           // of the program, for documents
 	Code    Code             // the repository of the profiled program; nil if unknown
 
 	RowsOnly bool // results are read by their rows, not in columns, which know more
 	Page     bool // reports are written as pages, which have diffs
 }
+
+// defaultLinks is the maximum number of short links.
+const defaultLinks = 10_000
 
 // NewLocal returns an open store with its traces and windows.
 func NewLocal(st store.Store, limits profile.Limits) *Local {

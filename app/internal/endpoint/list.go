@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -83,6 +84,12 @@ var (
 	Withdraw = change(one("withdraw", "changes", "/api/v1/withdraw", "End the acceptance of a change.", judge.Withdraw))
 )
 
+// Short links to pages.
+var (
+	Link     = one("link", "store", "/api/v1/links/{link}", "The page that a short link leads to.", query.Link)
+	KeepLink = keepLink()
+)
+
 // Queries of trace profiling.
 var (
 	Tasks           = traced("tasks", "/api/v1/tasks", "List tasks of trace profiling, newest start first.", tasks.Tasks)
@@ -128,7 +135,7 @@ var (
 
 // All lists the endpoints.
 var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, PushedServices, PushedSeries, History, Top, Tree, Flame, Diff, Find,
-	Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw,
+	Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw, Link, KeepLink,
 	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments,
 	DescribeSegment, Snapshots, Analysis,
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
@@ -176,6 +183,12 @@ func tree[Request any](id, path, summary string, part func(*Request) *trees.Tree
 		answer: func(ctx context.Context, l *Local, r *Request) (any, error) {
 			return trees.TreeView(part(r)).Answer(ctx, l.Store, part(r))
 		}}
+}
+
+func keepLink() *Endpoint[query.KeepLinkRequest] {
+	e := change(one("keepLink", "changes", "/api/v1/links", "Store the address of a page, at most 8 KiB, under a short link: /s/ID shows it. The same address has the same link.", query.KeepLink))
+	e.Prepare = func(l *Local, r *query.KeepLinkRequest) { r.Maximum = cmp.Or(l.Links, defaultLinks) }
+	return e
 }
 
 func lines() *Endpoint[trees.LinesRequest] {

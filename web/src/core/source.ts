@@ -6,6 +6,10 @@ import { isPushed } from './pushed';
 
 export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
+/** A detail that begins with its title goes on from there: nothing is said twice. */
+export const withoutTitle = (detail: string, title: string): string =>
+  title && detail.toLowerCase().startsWith(title.toLowerCase()) ? detail.slice(title.length).replace(/^[:.,\s]+/, '') : detail;
+
 /** An error to show: what failed, why, and whether to try again makes sense. */
 export class Problem extends Error {
   constructor(
@@ -15,7 +19,7 @@ export class Problem extends Error {
     readonly type = '',
     readonly more: Record<string, unknown> = {},
   ) {
-    super(detail);
+    super(withoutTitle(detail, title));
   }
 }
 

@@ -7,7 +7,7 @@
 // type, …) and are sent to it unchanged; the others are the state of the view.
 import { signal } from '@preact/signals';
 
-export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'services', 'tasks', 'task', 'report', 'missing'] as const;
+export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'services', 'tasks', 'task', 'report', 'short', 'missing'] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Parameters to set; null removes one, a list repeats one. */
@@ -21,19 +21,34 @@ export interface Place {
 /** Pages that are part of another one: links to them go on. */
 const moved = new Map<string, PageName>([['regressions', 'home']]);
 
+/** Short addresses: /c/ID is a change in the list of the first page, /s/ID a link that the store keeps. */
+const short: Record<string, [page: PageName, param: string]> = { c: ['home', 'change'], s: ['short', 'link'] };
+
 /** Reads an address: path and query, without origin. */
 export function parse(address: string): Place {
   const [path = '', query = ''] = split(address, '?');
   const old = path.replace(/^\/+|\/+$/g, '');
   const name: string = moved.get(old) ?? old;
+  const [, kind = '', id = ''] = /^([cs])\/([\w-]+)$/.exec(old) ?? [];
+  if (kind) {
+    const [page, param] = short[kind]!;
+    return { page, params: withChanges(new URLSearchParams(query), { [param]: id }) };
+  }
   const page = name === '' ? 'home' : (pageNames as readonly string[]).includes(name) ? (name as PageName) : 'missing';
   return { page, params: new URLSearchParams(query) };
 }
 
 /** Writes an address; parse reads it. */
-export function format(place: Place): string {
-  const query = place.params.toString().replace(/%2F/g, '/').replace(/%3A/g, ':').replace(/%3B/g, ';').replace(/%2C/g, ',');
-  return (place.page === 'home' ? '/' : `/${place.page}`) + (query ? `?${query}` : '');
+export function format({ page, params }: Place): string {
+  let path = page === 'home' ? '/' : `/${page}`;
+  for (const [kind, [of, param]] of Object.entries(short)) {
+    const id = page === of ? params.get(param) : null;
+    if (id === null || !/^[\w-]+$/.test(id)) continue; // a row without a change is named by its benchmark
+    path = `/${kind}/${id}`;
+    params = withChanges(params, { [param]: null });
+  }
+  const query = params.toString().replace(/%2F/g, '/').replace(/%3A/g, ':').replace(/%3B/g, ';').replace(/%2C/g, ',');
+  return path + (query ? `?${query}` : '');
 }
 
 /** Returns params with changes. */
@@ -82,6 +97,11 @@ export function go(page: PageName, changes: Changes = {}): void {
 /** Follows a link of this app. */
 export function goTo(address: string): void {
   write(parse(address.replace(/^#/, '')), true);
+}
+
+/** Shows another address in place of this one. */
+export function replaceWith(address: string): void {
+  write(parse(address), false);
 }
 
 /** Changes the state of the view: replaces the address, or with push makes a step of the history. */

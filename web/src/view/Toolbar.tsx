@@ -9,9 +9,11 @@ interface Props {
   /** The search. */
   children: ComponentChildren;
   menus: readonly Group[];
+  /** Copies a link to the view, or writes it as a file. */
+  share?: () => void;
 }
 
-export function Toolbar({ views, children, menus }: Props) {
+export function Toolbar({ views, children, menus, share }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const [fold, setFold] = useState(0);
   const [width, setWidth] = useState(0);
@@ -54,6 +56,11 @@ export function Toolbar({ views, children, menus }: Props) {
       )}
       {children}
       {fold < 2 ? menus.map(m => <Menu key={m.title ?? m.label} label={m.label} {...(m.title ? { title: m.title } : {})} groups={[m]} />) : <Menu label="More" groups={menus} />}
+      {share && (
+        <button type="button" title="copy a short link; of a dropped file: a page in one file (y)" onClick={share}>
+          Share
+        </button>
+      )}
     </div>
   );
 }

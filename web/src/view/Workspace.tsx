@@ -6,12 +6,13 @@ import { callers, Inverted, type Nodes, path, Upright } from '../core/nodes';
 import { functionRows, type Tree } from '../core/profile';
 import { search } from '../core/search';
 import { formatSelection, nodeOf, parseSelection, type Selection, selectionOf } from '../core/selection';
+import { isOfFiles, linkToShare } from '../core/share';
 import { remembered } from '../core/settings';
 import { source } from '../core/source';
 import { none } from '../core/table';
 import { threadsOf } from '../core/threads';
 import { callees, everyFunction, formatPath, parseTransform, transform } from '../core/transforms';
-import { link, place, update } from '../core/url';
+import { place, update } from '../core/url';
 import { type Colouring, functionBucket } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
 import { type Group, type Item, Popup } from '../ui/Menu';
@@ -126,6 +127,11 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       () => say(`Copied the ${what}`),
       () => say(`The browser does not let pages copy the ${what}`),
     );
+  /** Copies a link, or writes dropped files as a page in one file: no link leads to them. */
+  const share = () => {
+    if (isOfFiles(params)) downloads[0]?.run?.();
+    else void linkToShare().then(address => copy(address, 'link'));
+  };
   const showSource = () => {
     details.value = true;
     update({ tab: 'source' });
@@ -206,7 +212,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
     { keys: 'c', help: 'copy the name', run: () => fn !== none && copy(functions[fn]!.name, 'name') },
     { keys: 'p', help: 'copy the call path', run: () => node !== none && copy(pathNames(node, nodes), 'call path') },
-    { keys: 'y', help: 'copy the link', run: () => copy(link(), 'link') },
+    { keys: 'y', help: 'copy a short link', run: share },
   ];
   useKeys(keys);
   // A view has the focus when it opens, unless someone is at work elsewhere.
@@ -331,6 +337,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
   return (
     <div class="workspace">
       <Toolbar
+        {...(source.value.offline ? {} : { share })}
         views={views.map(v => ({ name: v, title: titles[v], shown: v === view, show: () => show(v) }))}
         menus={[
           ...menus,

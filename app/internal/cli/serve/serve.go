@@ -44,6 +44,7 @@ type serveOptions struct {
 	tokenFiles [3]string // of the agents', the HTTP and the reading token
 	proxies    []string
 	sql        bool
+	links      int
 	code       string // directory of the repository
 	rules      string
 	workers    int
@@ -124,6 +125,7 @@ func (o *serveOptions) addLimits(c *cobra.Command) {
 	f.Int64Var(&l.View, "max-view", 0, "maximum `bytes` after decompression of a file that is shown and not stored (default 1 GiB)")
 	f.Int64Var(&l.Work, "max-work", 0, "maximum `bytes` in memory of HTTP requests being computed: views, trees, graphs (default 2 GiB)")
 	f.Int64Var(&l.Steps, "max-steps", 0, "maximum `steps` of the patterns of a request: size of the pattern times bytes of the texts (default 1073741824)")
+	f.IntVar(&o.links, "max-links", 0, "at most `n` short links to pages in the store (default 10000)")
 	f.IntVar(&l.Requests, "max-requests", 0, "at most `n` HTTP requests of a kind being received, and n being answered (default 256)")
 	f.Int64Var(&l.Answers, "max-answers", 0, "maximum `bytes` of answers in memory that wait for slow clients (default 256 MiB)")
 	f.Int64Var(&l.Messages, "max-messages", 0, "maximum `bytes` of request bodies and gRPC messages in memory (default 256 MiB)")
@@ -311,7 +313,8 @@ func (c codeOnServer) AddSource(ctx context.Context, lines *trees.LinesResult) e
 // parts lists what the server answers.
 func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing,
 	panicked func(string, any, []byte)) []server.Part {
-	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
+	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Links: o.links, Limits: o.limits,
+		Workers: o.workers, Normalizer: names}
 	if o.code != "" {
 		questions.Code = codeOnServer{o.code}
 	}

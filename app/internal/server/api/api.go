@@ -51,6 +51,7 @@ type Options struct {
 	// nil: nobody sees code.
 	Code endpoint.Code
 
+	Links      int  // maximum number of short links in the store; 0: the default of package endpoint
 	SQL        bool // users' own SQL is allowed
 	Limits     profile.Limits
 	Workers    int                   // of an import; 0: one per core

@@ -127,6 +127,8 @@ func problemOf(err error) *server.Problem {
 	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported),
 		errors.Is(err, profile.ErrTooLarge):
 		return is("unreadable-profile", "A profile cannot be read", http.StatusUnprocessableEntity)
+	case errors.Is(err, store.ErrManyLinks):
+		return is("many-links", "The store keeps no more links", http.StatusInsufficientStorage)
 	case errors.Is(err, store.ErrReorganised):
 		return &server.Problem{Type: server.TypeBusy, Title: "The store is being reorganised", Status: http.StatusServiceUnavailable,
 			Detail: err.Error()}

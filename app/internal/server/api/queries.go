@@ -38,7 +38,7 @@ func (a *api) queries() []server.Route {
 
 // local is what questions are answered from.
 func (a *api) local() *endpoint.Local {
-	l := &endpoint.Local{Store: a.Store, Limits: a.Limits, Version: a.Version}
+	l := &endpoint.Local{Store: a.Store, Limits: a.Limits, Links: a.Links, Version: a.Version}
 	if a.Dispatcher != nil {
 		l.Traces = a.Dispatcher.Store()
 	}

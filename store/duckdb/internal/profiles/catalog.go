@@ -245,7 +245,7 @@ func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error 
 		sql  string
 		each func(driver.Chunk) error
 	}{
-		{"SELECT key, value FROM meta", cat.loadMeta},
+		{"SELECT value FROM meta WHERE key = '" + metaRules + "'", cat.loadRules},
 		{"SELECT id, grp, name FROM benchmark", func(ch driver.Chunk) error { return cat.loadBenchmarks(ch, benches) }},
 		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch driver.Chunk) error { return cat.loadRuns(ch, keys) }},
 		{"SELECT bench, run, name, mean, unit, better, n, is_primary, samples, error FROM metric", cat.loadMetrics},
@@ -264,12 +264,8 @@ func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error 
 	return err
 }
 
-func (cat *catalog) loadMeta(ch driver.Chunk) error {
-	keys, values := ch.Texts(0), ch.Texts(1)
-	for i, k := range keys {
-		if k == metaRules {
-			cat.rules = values[i]
-		}
+func (cat *catalog) loadRules(ch driver.Chunk) error {
+	for _, cat.rules = range ch.Texts(0) {
 	}
 	return nil
 }

@@ -1,0 +1,64 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// metaLink begins the key of table meta for a link.
+const metaLink = "link/"
+
+// KeepLink implements store.LinkKeeper. It changes no answer, so that the version stays.
+func (s *Store) KeepLink(ctx context.Context, address string, maximum int) error {
+	if err := store.CheckLink(address); err != nil {
+		return err
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return err
+	}
+	defer s.file.Leave()
+	id := store.LinkID(address)
+	err := s.file.With(func(c *driver.Conn) error {
+		stored, err := link(ctx, c, id)
+		if err != nil {
+			return err
+		}
+		n, err := c.Number(ctx, "SELECT count(*) FROM meta WHERE starts_with(key, '"+metaLink+"')")
+		if err != nil {
+			return err
+		}
+		isNew, err := store.NewLink(address, stored, int(n), maximum)
+		if !isNew {
+			return err
+		}
+		return c.WriteTx(func() error { return setMeta(ctx, c, metaLink+id, address) })
+	})
+	if err != nil {
+		return fmt.Errorf("keep a link: %w", err)
+	}
+	return nil
+}
+
+// Link implements store.LinkKeeper.
+func (s *Store) Link(ctx context.Context, id string) (address string, err error) {
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		address, err = link(ctx, c, id)
+		return err
+	})
+	return address, err
+}
+
+// link returns the stored address of an id; empty: there is none.
+func link(ctx context.Context, c *driver.Conn, id string) (address string, err error) {
+	err = c.Query(ctx, "SELECT value FROM meta WHERE key = ?", []any{metaLink + id}, func(ch driver.Chunk) error {
+		for _, address = range ch.Texts(0) {
+		}
+		return nil
+	})
+	return address, err
+}

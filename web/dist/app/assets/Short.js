@@ -1,0 +1,1 @@
+import{gt as e,ht as t,i as n,o as r,t as i,xt as a}from"./Load.js";import{E as o}from"./app.js";function s(){let s=n(`links/${t.value.params.get(`link`)??``}`),c=s.value?.address;return a(()=>{c&&e(c)},[c]),r(o,{title:`Link`,children:r(i,{of:s,what:`the link`,children:()=>null})})}export{s as default};
