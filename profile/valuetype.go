@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -87,6 +88,14 @@ func NamedTypes(types []*ValueType, name string) (found []int) {
 
 // String returns name and unit, for people.
 func (t ValueType) String() string { return t.Name + " (" + t.Unit + ")" }
+
+// PerOperation returns the unit of a value of one operation, "ns/op" of nanoseconds; what counts is
+// named by the type, "alloc-samples/op".
+func (t ValueType) PerOperation() string {
+	return cmp.Or(perOperation[t.Unit], t.Name) + "/op"
+}
+
+var perOperation = map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B"}
 
 // Names of value types that several formats share.
 const (

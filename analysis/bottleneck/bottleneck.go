@@ -8,6 +8,8 @@
 //     itself uses (potential.go).
 //   - Subtree, the subtree potential of degree n: the share of the function and
 //     its callees, up to n calls below; recursion counts once.
+//   - Own, for pages about where the time goes: every sample counts for the innermost
+//     function of the user's own code in its stack (own.go). The scores add up to 1.
 //   - Correlation of a function's share of the program with the time of the
 //     benchmark, over many runs (correlation.go). It needs metrics.
 //
@@ -28,6 +30,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -40,6 +43,7 @@ type Ranking string
 const (
 	Self        Ranking = "self"
 	Subtree     Ranking = "subtree"
+	Own         Ranking = "own"
 	Correlation Ranking = "correlation"
 )
 
@@ -59,14 +63,16 @@ type Options struct {
 	Weight store.Weight // of potentials; default store.ByShare
 	Correlating
 
-	Rows     int // keep the first n of each list, with Section of each section; 0: all
+	Rows     int // keep the first n of each list, with Sections of each section; 0: all
 	Contexts int // heaviest call paths of each row; 0: none
 	Plots    int // benchmarks of each row with the values of all runs; 0: none
-	// Section returns the section of a function; nil: the rows have none.
-	Section func(function string) string
+	// SectionsOf returns the section of every function of a table; self is the self value of each
+	// node. Rows have sections if Sections is set or Rank is Own, which need it.
+	SectionsOf func(t *calltree.Table, self []float64) []string
+	Sections   bool // order the rows by section
 }
 
-// The sections of Options.Section, in the order of the rows.
+// The sections of functions, in the order of the rows.
 const (
 	OwnCode = "own"     // the user's
 	Library = "library" // of dependencies and standard libraries
@@ -95,7 +101,7 @@ type Result struct {
 // Row is one function of a ranking, with the data behind its score.
 type Row struct {
 	Function string `json:"function"`
-	Section  string `json:"section,omitempty"` // one of Sections, if they were asked for
+	Section  string `json:"section,omitempty"` // one of Sections, of Own and if they were asked for
 	// Score is the potential as a share of the program, 0 to 1, or the
 	// correlation, -1 to 1.
 	Score float64 `json:"score"`
@@ -145,6 +151,8 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 		err = a.selfPotentials(ctx)
 	case Subtree:
 		err = a.subtreePotentials(ctx)
+	case Own:
+		err = a.ownPotentials(ctx)
 	case Correlation:
 		err = a.correlate(ctx)
 	default:
@@ -187,7 +195,8 @@ type analysis struct {
 	o        Options
 	r        *Result
 	profiles []store.Profile
-	tree     *weighted // a cache
+	tree     *weighted         // a cache
+	section  map[string]string // of the tree's functions by name, a cache
 }
 
 // finish sorts and cuts the rows, and adds the data behind them.
@@ -200,9 +209,12 @@ func (a *analysis) finish(ctx context.Context) error {
 	slices.SortFunc(a.r.Rows, sign(1))
 	slices.SortFunc(a.r.Negative, sign(-1))
 	a.r.Functions = len(a.r.Rows) + len(a.r.Negative)
-	if a.o.Section != nil {
-		a.sections()
-	} else if n := a.o.Rows; n > 0 {
+	if a.o.Sections || a.o.Rank == Own {
+		if err := a.sections(ctx); err != nil {
+			return err
+		}
+	}
+	if n := a.o.Rows; n > 0 && !a.o.Sections {
 		a.r.Rows = a.r.Rows[:min(n, len(a.r.Rows))]
 	}
 	if n := a.o.Rows; n > 0 {
@@ -226,22 +238,54 @@ func (a *analysis) finish(ctx context.Context) error {
 	return a.contexts(ctx, rows)
 }
 
-// sections orders the rows by section, and cuts each of them.
-func (a *analysis) sections() {
+// sectionOf returns the section of functions by their names. One of several functions is the
+// user's if one of them is.
+func (a *analysis) sectionOf(ctx context.Context) (map[string]string, error) {
+	if a.section != nil {
+		return a.section, nil
+	}
+	w, err := a.sum(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.section = map[string]string{}
+	for f, section := range a.o.SectionsOf(w.Table, w.self) {
+		name := w.Functions[f].Name
+		if before, ok := a.section[name]; !ok || slices.Index(Sections, section) < slices.Index(Sections, before) {
+			a.section[name] = section
+		}
+	}
+	return a.section, nil
+}
+
+// sections fills in the sections of the rows, and with Options.Sections orders the rows by
+// them and cuts each section.
+func (a *analysis) sections(ctx context.Context) error {
+	if a.r.Value == 0 {
+		return nil
+	}
+	of, err := a.sectionOf(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range a.r.Rows {
-		a.r.Rows[i].Section = a.o.Section(a.r.Rows[i].Function)
+		a.r.Rows[i].Section = of[a.r.Rows[i].Function]
+	}
+	if !a.o.Sections {
+		return nil
 	}
 	slices.SortStableFunc(a.r.Rows, func(x, y Row) int {
 		return cmp.Compare(slices.Index(Sections, x.Section), slices.Index(Sections, y.Section))
 	})
 	if a.o.Rows == 0 {
-		return
+		return nil
 	}
 	n := map[string]int{}
 	a.r.Rows = slices.DeleteFunc(a.r.Rows, func(r Row) bool {
 		n[r.Section]++
 		return n[r.Section] > a.o.Rows
 	})
+	return nil
 }
 
 // evidence is the amount of data behind a function.

@@ -81,13 +81,47 @@ func TestSelfPotential(t *testing.T) {
 	}
 }
 
+// sectionsOf gives functions sections by the beginnings of their names.
+func sectionsOf(t *calltree.Table, _ []float64) []string {
+	list := make([]string, len(t.Functions))
+	for i, f := range t.Functions {
+		switch {
+		case strings.HasPrefix(f.Name, "mine"):
+			list[i] = bottleneck.OwnCode
+		case strings.HasPrefix(f.Name, "jit"):
+			list[i] = bottleneck.Runtime
+		default:
+			list[i] = bottleneck.Library
+		}
+	}
+	return list
+}
+
+// TestOwn: a sample counts for the innermost function of the user's, or else for the outermost one.
+func TestOwn(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "lib;mine;mine2;lib;lib2 4, lib;mine;lib2 3, lib;mine 1, jit;lib 2"},
+		runtest.Run{Benchmark: "b", Stacks: "mine;lib2 1, mine;mine2;mine 3"})
+	r := find(t, st, bottleneck.Options{Rank: bottleneck.Own, Contexts: 2, Plots: 1, SectionsOf: sectionsOf})
+	same(t, lines(r.Rows), []string{
+		"mine 0.7000 self 4 total 12, 2 of 2 | mine;mine2;mine 0.375 | lib;mine 0.200",
+		"mine2 0.2000 self 0 total 7, 2 of 2 | lib;mine;mine2 0.200",
+		"jit 0.1000 self 0 total 2, 1 of 1 | jit 0.100",
+	})
+	if p := r.Rows[0].Plots; len(p) != 1 || p[0].Benchmark != "b" || len(p[0].Points) != 1 || p[0].Points[0].Y != 1 || p[0].CostUnit != "" {
+		t.Errorf("%+v", p)
+	}
+	if r.Rows[0].Section != bottleneck.OwnCode || r.Rows[2].Section != bottleneck.Runtime {
+		t.Errorf("%+v", r.Rows)
+	}
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Own, Weight: store.BySamples, Rows: 1, SectionsOf: sectionsOf})
+	same(t, lines(r.Rows), []string{"mine 0.5714 self 4 total 12, 2 of 2"})
+}
+
 // TestSections: sections come in their order, each with its best rows, whatever their scores.
 func TestSections(t *testing.T) {
 	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "jit 50, jit2 10, mine 5, mine2 3, lib 20"})
-	r := find(t, st, bottleneck.Options{Rows: 1, Section: func(name string) string {
-		return map[string]string{"mine": bottleneck.OwnCode, "mine2": bottleneck.OwnCode, "lib": bottleneck.Library}[name] +
-			map[bool]string{true: bottleneck.Runtime}[strings.HasPrefix(name, "jit")]
-	}})
+	r := find(t, st, bottleneck.Options{Rows: 1, Sections: true, SectionsOf: sectionsOf})
 	var got []string
 	for _, row := range r.Rows {
 		got = append(got, row.Section+" "+row.Function)

@@ -37,6 +37,10 @@ func (a *analysis) contexts(ctx context.Context, rows []*Row) error {
 	}
 	var carried []float64
 	switch {
+	case a.o.Rank == Own:
+		if _, carried, err = a.held(ctx); err != nil {
+			return err
+		}
 	case a.o.Rank != Subtree:
 		carried = w.self
 	case a.o.Degree == Everything:

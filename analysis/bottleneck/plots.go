@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // Plot has the numbers of a function in the runs of one benchmark: for Correlation the
 // metric (y) at the function's self (x), the paper's figure 5.2; for potentials the share
-// of the function (y) in one run after another.
+// of the function (y) in one run after another, and what it costs per operation.
 type Plot struct {
 	Group     string `json:"group"`
 	Benchmark string `json:"benchmark"`
@@ -23,6 +24,10 @@ type Plot struct {
 	X      string  `json:"x,omitempty"`      // unit of x, "share" or that of the value type; empty: points have no x
 	Y      string  `json:"y"`                // unit of y, "share" or that of the metric
 	Metric string  `json:"metric,omitempty"` // that y is
+	// Cost is the mean of what the share costs per operation, in CostUnit; absent if the
+	// operations of a run are unknown.
+	Cost     float64 `json:"cost,omitempty"`
+	CostUnit string  `json:"costUnit,omitempty"`
 	// Slope and Intercept are the line of least squares through the points; absent if they
 	// do not vary.
 	Slope     float64 `json:"slope,omitempty"`
@@ -39,68 +44,95 @@ type Point struct {
 }
 
 // plots fills in the plots of the rows, of each in the benchmarks with the strongest scores.
-// It queries the store for these functions only.
 func (a *analysis) plots(ctx context.Context, rows []*Row) error {
 	if a.o.Plots <= 0 || a.r.Value == 0 {
 		return nil
 	}
 	names := map[string][]*Row{}
-	var wanted []string
 	for _, r := range rows {
-		if names[r.Function] == nil {
-			wanted = append(wanted, r.Function)
-		}
 		names[r.Function] = append(names[r.Function], r)
 	}
-	set, err := a.st.Functions(ctx, a.q, wanted)
+	profiles, values, err := a.values(ctx, slices.Sorted(maps.Keys(names)))
 	if err != nil {
 		return err
 	}
-	type value struct{ self, total int64 }
-	values := make([]map[int32]value, len(set.Functions)) // by profile
-	for chunk, err := range set.Rows {
-		if err != nil {
-			return err
-		}
-		for i, f := range chunk.Function {
-			if values[f] == nil {
-				values[f] = map[int32]value{}
-			}
-			v := values[f][chunk.Profile[i]]
-			values[f][chunk.Profile[i]] = value{v.self + chunk.Self[i], v.total + chunk.Total[i]}
-		}
-	}
-	usable := Metrics(set.Profiles, a.o.Raw)
-	members := byDate(set.Profiles)
-	for f := range set.Functions {
-		for _, r := range names[set.Functions[f].Name] {
-			for _, profiles := range members {
-				p := Plot{Group: set.Profiles[profiles[0]].Benchmark.Group, Benchmark: set.Profiles[profiles[0]].Benchmark.Name, Y: "share"}
-				for _, n := range profiles {
-					v, has := values[f][n]
-					at := &set.Profiles[n]
-					point := Point{Run: at.Run.Key, Date: at.Run.Date}
-					switch {
-					case at.Sum == 0, a.o.Rank == Correlation && (!has || math.IsNaN(usable[n])):
-						continue
-					case a.o.Rank == Correlation:
-						point.X, p.X = a.measured(at, v.self)
-						point.Y, p.Metric, p.Y = a.metricOf(at)
-					case a.o.Rank == Subtree:
-						point.Y = float64(v.total) / float64(at.Sum)
-					default:
-						point.Y = float64(v.self) / float64(at.Sum)
-					}
-					p.Points = append(p.Points, point)
+	usable := Metrics(profiles, a.o.Raw)
+	members := byDate(profiles)
+	for name, rows := range names {
+		for _, members := range members {
+			p := Plot{Group: profiles[members[0]].Benchmark.Group, Benchmark: profiles[members[0]].Benchmark.Name, Y: "share"}
+			costs := []float64{}
+			for _, n := range members {
+				v, has := values[name][n]
+				at := &profiles[n]
+				point := Point{Run: at.Run.Key, Date: at.Run.Date}
+				if at.Sum == 0 || a.o.Rank == Correlation && (!has || math.IsNaN(usable[n])) {
+					continue
 				}
-				if a.finishPlot(&p) {
+				switch a.o.Rank {
+				case Correlation:
+					point.X, p.X = a.measured(at, v.self)
+					point.Y, p.Metric, p.Y = a.metricOf(at)
+				case Subtree:
+					point.Y = float64(v.total) / float64(at.Sum)
+				case Own:
+					point.Y = float64(v.held) / float64(at.Sum)
+				default:
+					point.Y = float64(v.self) / float64(at.Sum)
+				}
+				if operations, _ := at.Covered(); operations > 0 && !at.Type.Momentary() {
+					costs = append(costs, point.Y*float64(at.Sum)/math.Pow10(at.Type.Scale)/operations)
+				}
+				p.Points = append(p.Points, point)
+			}
+			if a.o.Rank != Correlation && len(costs) == len(p.Points) && len(costs) > 0 {
+				p.Cost, p.CostUnit = stat.Mean(costs), a.r.Type.PerOperation()
+			}
+			if a.finishPlot(&p) {
+				for _, r := range rows {
 					r.Plots = append(r.Plots, p)
 				}
 			}
+		}
+		for _, r := range rows {
 			a.cutPlots(r)
 		}
 	}
 	return nil
+}
+
+// value is what a profile has of a function.
+type value struct {
+	self, total int64
+	held        int64 // of Own
+}
+
+// values returns what each of the selected profiles has of some functions, by name and number of
+// the profile. It queries the store for these functions only.
+func (a *analysis) values(ctx context.Context, names []string) ([]store.Profile, map[string]map[int32]value, error) {
+	values := make(map[string]map[int32]value, len(names))
+	for _, name := range names {
+		values[name] = map[int32]value{}
+	}
+	if a.o.Rank == Own {
+		profiles, err := a.heldByProfile(ctx, values)
+		return profiles, values, err
+	}
+	set, err := a.st.Functions(ctx, a.q, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	for chunk, err := range set.Rows {
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, f := range chunk.Function {
+			m := values[set.Functions[f].Name]
+			v := m[chunk.Profile[i]]
+			m[chunk.Profile[i]] = value{self: v.self + chunk.Self[i], total: v.total + chunk.Total[i]}
+		}
+	}
+	return set.Profiles, values, nil
 }
 
 // byDate returns the numbers of the profiles of each benchmark, by date and run.

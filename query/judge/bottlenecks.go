@@ -5,23 +5,26 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 	"github.com/dendroprof/dendro/web"
 )
 
 // BottlenecksRequest asks which functions could gain most.
 type BottlenecksRequest struct {
 	query.Selection `group:"Selection"`
-	By              string `param:"by" group:"Method" arg:"what" choices:"self,subtree,correlation" help:"rank by self, subtree or correlation" json:"by,omitempty"`
+	By              string `param:"by" group:"Method" arg:"what" choices:"self,subtree,own,correlation" help:"rank by self, subtree, own or correlation" json:"by,omitempty"`
 	Degree          Degree `param:"degree" group:"Method" arg:"n" default:"5" help:"subtree: maximum depth of callees, or all" json:"degree,omitempty"`
 	Weight          string `param:"weight" group:"Method" arg:"what" choices:"share,samples" help:"self and subtree: weight of a profile: equal (share), or its samples" json:"weight,omitempty"`
 	Method          string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
@@ -69,7 +72,15 @@ type BottlenecksResult struct {
 	// profile has the same weight".
 	Measure string `json:"measure"`
 	*bottleneck.Result
+	// LeftOut are the selected benchmarks without a profile of the type, by their own type, most first.
+	LeftOut  []LeftOut `json:"leftOut,omitempty"`
 	Expanded *Expanded `json:"expanded,omitempty"`
+}
+
+// LeftOut is a number of benchmarks that an answer about another value type lacks.
+type LeftOut struct {
+	Type       string `json:"type"`
+	Benchmarks int    `json:"benchmarks"`
 }
 
 func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
@@ -88,14 +99,13 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	var section func(string) string
-	if r.Sections {
-		if section, err = sections(ctx, st, q, r.Own); err != nil {
-			return nil, err
-		}
+	leftOut, err := leftOut(ctx, st, q)
+	if err != nil {
+		return nil, err
 	}
-	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Section: section, Rank: bottleneck.Ranking(r.By),
-		Weight: store.Weight(r.Weight), Degree: int(r.Degree),
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Ranking(r.By), Sections: r.Sections,
+		SectionsOf: func(t *calltree.Table, self []float64) []string { return sections(t, self, r.Own) },
+		Weight:     store.Weight(r.Weight), Degree: int(r.Degree),
 		Rows: r.Rows, Contexts: r.Contexts, Plots: r.Plots, Correlating: r.correlating()})
 	if err != nil {
 		return nil, err
@@ -104,7 +114,7 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		res.Rows, res.Negative = res.Negative, nil
 	}
 	res.Rows, res.Warnings = query.Filled(res.Rows), append(notes, res.Warnings...)
-	out := &BottlenecksResult{Measure: r.measure(), Result: res}
+	out := &BottlenecksResult{Measure: r.measure(), Result: res, LeftOut: leftOut}
 	if r.Expand.Expand != "" {
 		list, err := store.Select(ctx, st, q)
 		if err != nil {
@@ -117,40 +127,52 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 	return out, r.Unmet(nil)
 }
 
-// sections returns the section of every function of a selection, told by its merged trees:
-// one for each sampling period, whose samples do not add. Own code of one is own code.
-func sections(ctx context.Context, st store.Store, q store.Query, ownCode []string) (func(string) string, error) {
-	list, err := st.Profiles(ctx, q)
+// leftOut counts the benchmarks of a selection that have no profile of its value types.
+func leftOut(ctx context.Context, st store.Store, q store.Query) ([]LeftOut, error) {
+	if len(q.Types) == 0 {
+		return nil, nil
+	}
+	all := q
+	all.Types = nil
+	list, err := st.Profiles(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	byPeriod := map[string][]store.ProfileID{}
+	shown, of := map[testrun.Benchmark]bool{}, map[testrun.Benchmark][]store.Profile{}
 	for i := range list {
-		key := list[i].Type.Key()
-		byPeriod[key] = append(byPeriod[key], list[i].ID)
+		b := list[i].Benchmark
+		of[b] = append(of[b], list[i])
+		shown[b] = shown[b] || slices.Contains(q.Types, list[i].Type.Name)
 	}
-	of := map[string]string{}
-	for _, ids := range byPeriod {
-		tree, _, err := store.MergeTrees(ctx, st, store.Query{Profiles: ids})
-		if err != nil {
-			return nil, err
-		}
-		samples := make([]float64, len(tree.Self))
-		for i, v := range tree.Self {
-			samples[i] = float64(v)
-		}
-		isOwn, isRuntime := own.Functions(tree.Table, samples, ownCode), own.Runtime(tree.Table)
-		for i := range tree.Functions {
-			name := tree.Functions[i].Name
-			switch {
-			case isRuntime[i]:
-				of[name] = cmp.Or(of[name], bottleneck.Runtime)
-			case isOwn[i]:
-				of[name] = bottleneck.OwnCode
-			}
+	byType := map[string]int{}
+	for b, list := range of {
+		if !shown[b] {
+			byType[query.TypesOf(list)[0]]++
 		}
 	}
-	return func(name string) string { return cmp.Or(of[name], bottleneck.Library) }, nil
+	var out []LeftOut
+	for name, n := range byType {
+		out = append(out, LeftOut{name, n})
+	}
+	slices.SortFunc(out, func(x, y LeftOut) int { return cmp.Or(y.Benchmarks-x.Benchmarks, cmp.Compare(x.Type, y.Type)) })
+	return out, nil
+}
+
+// sections returns the section of every function of a table.
+func sections(t *calltree.Table, self []float64, ownCode []string) []string {
+	isOwn, isRuntime := own.Functions(t, self, ownCode), own.Runtime(t)
+	list := make([]string, len(t.Functions))
+	for f := range list {
+		switch {
+		case isRuntime[f]:
+			list[f] = bottleneck.Runtime
+		case isOwn[f]:
+			list[f] = bottleneck.OwnCode
+		default:
+			list[f] = bottleneck.Library
+		}
+	}
+	return list
 }
 
 // measure says what the score is.
@@ -165,6 +187,8 @@ func (r *BottlenecksRequest) measure() string {
 			return "potential of functions with all their callees: " + per
 		}
 		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
+	case "own":
+		return "your own code with the libraries and the runtime it calls: " + per
 	case "correlation":
 		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method,
 			map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],

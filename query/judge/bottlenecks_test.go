@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,28 @@ func TestSections(t *testing.T) {
 	}
 	if len(r.Rows) == 0 || r.Rows[0].Section != "own" || r.Rows[0].Function != "main.work" {
 		t.Errorf("%+v", r.Rows)
+	}
+}
+
+// TestLeftOut: an answer about one value type counts the benchmarks that have only others.
+func TestLeftOut(t *testing.T) {
+	st := mem.New()
+	im := storetest.NewImporter()
+	for _, x := range []struct{ benchmark, typ string }{{"go1", profile.CPU}, {"go1", profile.Alloc}, {"go2", profile.CPU},
+		{"java", profile.CPUSamples}, {"waits", profile.Wall}} {
+		f := im.File("g", x.benchmark, "r1", x.typ, "×70  ×30\nmain.main  main.main\nmain.work  runtime.mallocgc")
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	for _, by := range []string{"self", "own"} {
+		r, err := Bottlenecks(t.Context(), st, &BottlenecksRequest{By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Type.Name != profile.CPU || r.Benchmarks != 2 || !slices.Equal(r.LeftOut, []LeftOut{{profile.CPUSamples, 1}, {profile.Wall, 1}}) {
+			t.Errorf("%s: %d benchmarks of %s, left out are %v", by, r.Benchmarks, r.Type.Name, r.LeftOut)
+		}
 	}
 }
 

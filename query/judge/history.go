@@ -321,7 +321,7 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 			s.CostUnit = t.Name
 		}
 	case perOperation:
-		s.CostUnit = unitPerOperation(t)
+		s.CostUnit = t.PerOperation()
 	}
 	return values, has
 }
@@ -348,14 +348,9 @@ func (s *HistorySeries) ofProgram(compared map[string]*store.Profile) []float64 
 		s.Unit = t.Name
 	}
 	if perOperation {
-		s.Metric, s.Unit = t.Name+"/op", unitPerOperation(t)
+		s.Metric, s.Unit = t.Name+"/op", t.PerOperation()
 	}
 	return values
-}
-
-func unitPerOperation(t profile.ValueType) string {
-	return map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B",
-		"count": t.Name}[t.Unit] + "/op"
 }
 
 // series returns the series of one benchmark; false if it has no value.

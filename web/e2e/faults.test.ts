@@ -180,7 +180,7 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
-  test('columns are as wide as they need, charts name days, and bars stand below their numbers', async () => {
+  test('fault 13: columns are as wide as they need, charts name days, and bars stand below their numbers', async () => {
     const w = await world.page({ viewport: { width: 1500, height: 950 } });
     const cut = () => w.page.locator('.tr > div').evaluateAll(cells => cells.filter(c => c.scrollWidth > c.clientWidth && !c.querySelector('button')).map(c => c.textContent));
     const widths = () => w.page.locator('[role=columnheader]').evaluateAll(heads => Object.fromEntries(heads.map(h => [h.textContent, h.clientWidth])));
@@ -209,6 +209,30 @@ describe.skipIf(missing)('faults', () => {
     await w.page.locator('.triage .tr', { hasText: 'checkout' }).first().waitFor();
     await w.page.goBack();
     await w.page.getByText('No finding fits the filters.').waitFor();
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('fault 10: where the time goes is a table by own code, and names the benchmarks that it leaves out', async () => {
+    const w = await world.page();
+    await w.open(`${base}/bottlenecks`);
+    const rows = w.page.getByRole('grid', { name: 'Where the time goes' }).locator('.tr');
+    const shares = (await rows.allInnerTexts()).map(t => parseFloat(/([\d.]+)%/.exec(t)![1]!));
+    expect(shares[0]).toBeGreaterThan(5); // not of a function that uses 0.08 %
+    expect(shares).toEqual([...shares].sort((a, b) => b - a));
+    expect(await w.page.getByRole('columnheader').allInnerTexts()).toEqual(expect.arrayContaining(['Function', 'Share', 'Trend', 'Per operation']));
+    const asked = w.requests.find(r => r.includes('/bottlenecks?by='))!; // with the branches of the page
+    const answer = (await (await fetch(asked)).json()) as { benchmarks: number; leftOut: { benchmarks: number; type: string }[] };
+    const all = (await (await fetch(`${base}/api/v1/overview?quick=true&${new URLSearchParams(new URL(asked).searchParams.getAll('branch').map(b => ['branch', b]))}`)).json()) as { benchmarks: unknown[] };
+    expect(answer.leftOut.reduce((n, x) => n + x.benchmarks, answer.benchmarks)).toBe(all.benchmarks.length);
+    const text = await w.page.locator('main').innerText();
+    for (const x of answer.leftOut) expect(text).toMatch(new RegExp(`Left out, without \\S+: .*${x.benchmarks} benchmarks? with ${x.type}`));
+    expect(text).not.toContain('Score:');
+    await rows.nth(1).click();
+    expect(await w.page.getByRole('complementary', { name: 'Function' }).innerText()).toMatch(/Heaviest call paths/);
+    await w.page.getByRole('link', { name: answer.leftOut[0]!.type, exact: true }).click();
+    await w.page.waitForURL(new RegExp(`type=${answer.leftOut[0]!.type}`));
     expect(await w.barriers()).toEqual([]);
     expect(w.faults).toEqual([]);
     await w.close();

@@ -300,17 +300,15 @@ describe.skipIf(missing)('workbench', () => {
     await w.close();
   });
 
-  test('bottlenecks begin with the user’s own code; the runtime is a section of its own', async () => {
+  test('where the time goes begins with the user’s own code, and dims what is none', async () => {
     const w = await world.page();
     await w.open(`${base}/bottlenecks?type=cpu-samples`); // of two sampling periods
     expect(await w.page.locator('.failure').count()).toBe(0);
     await w.open(`${base}/bottlenecks?group=java&type=cpu-samples`);
-    const headings = await w.page.locator('main h2').allInnerTexts();
-    expect(headings[0]).toBe('Your own code');
     expect(await w.page.locator('.sub').first().innerText()).not.toMatch(/branch$/);
-    expect(headings.at(-1)).toMatch(/^Runtime/);
-    expect(await w.page.locator('section', { hasText: 'Your own code' }).first().innerText()).toContain('com.acme');
-    expect(await w.page.locator('section.findings', { has: w.page.getByRole('heading', { name: /^Runtime/ }) }).innerText()).toContain('Compile::Compile');
+    const rows = w.page.getByRole('grid', { name: 'Where the time goes' }).locator('.tr');
+    expect(await rows.first().innerText()).toContain('com.acme.Shop.list');
+    expect(await rows.filter({ hasText: 'clone3' }).locator('div').first().getAttribute('class')).toContain('dim');
     await w.page.locator('.evidence .name a').first().click(); // a call path
     await w.settled();
     expect(await w.page.locator('aside.sidebar').innerText()).toMatch(/This call path/);

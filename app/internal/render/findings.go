@@ -178,7 +178,12 @@ func ranking(o *Output, t *Table, expanded []*judge.Expanded) error {
 // Bottlenecks writes a ranking of functions, each followed by its contexts; formats for
 // programs have the heaviest one in a column.
 func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksResult) error {
-	o.Notes(r.Warnings)
+	notes := slices.Clone(r.Warnings)
+	for _, x := range r.LeftOut {
+		notes = append(notes, fmt.Sprintf("left out: %d %s without %s (--type %s)", x.Benchmarks, words.Plural(x.Benchmarks, "benchmark"),
+			r.Type.Name, x.Type))
+	}
+	o.Notes(notes)
 	text := o.Format == "text"
 	if text {
 		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks,

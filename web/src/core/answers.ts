@@ -390,6 +390,8 @@ export interface BottleneckPlot {
   x?: string;
   y: string;
   metric?: string;
+  cost?: number;
+  costUnit?: string;
   slope?: number;
   intercept?: number;
   points: { run: string; date?: string; x: number; y: number }[];
@@ -409,10 +411,12 @@ export interface BottleneckRow {
 
 export interface Bottlenecks {
   measure: string;
-  rank: 'self' | 'subtree' | 'correlation';
+  rank: 'own' | 'self' | 'subtree' | 'correlation';
   type: { name: string; unit: string; scale?: number };
   profiles: number;
   benchmarks: number;
+  /** Benchmarks without the type, by their own. */
+  leftOut?: { type: string; benchmarks: number }[];
   rows: BottleneckRow[];
   negative?: BottleneckRow[];
   warnings: string[];

@@ -1,5 +1,6 @@
-// Functions by how much they could save, or by how closely they follow the time, each with
-// its call paths and its values in all runs.
+// Where the time goes: functions by their share of the program, or by how closely they follow the
+// time, and beside them the call paths and the values in all runs of the selected one.
+import { useState } from 'preact/hooks';
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
@@ -12,148 +13,167 @@ import { axisOf, Band } from '../ui/Band';
 import { Traces } from '../ui/Evidence';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
-import { Await } from '../ui/Load';
+import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { Scatter } from '../ui/Scatter';
 import { By, type InScope, Scoped } from '../ui/Scoped';
-import { preferred, useTyped } from '../ui/Typed';
+import { Spark } from '../ui/Spark';
+import { type Column, Table } from '../ui/Table';
 import '../pages.css';
 
-const kinds: Record<string, string> = { self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
-const page = { rows: '12', contexts: '3', plots: '4', sections: 'true' };
-const sections = { own: 'Your own code', library: 'Libraries', runtime: 'Runtime: collector, compiler, scheduler, kernel' } as const;
+const kinds: Record<string, string> = { own: 'Your own code', self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
+const page = { rows: '60', contexts: '3', plots: '4' };
 const fewest = '8'; // runs of a correlation: with a few, chance puts functions on top
 
 export default function Bottlenecks() {
   return (
-    <Scoped title="Bottlenecks" names={[...place.value.params.keys(), 'branch']}>
+    <Scoped title={title} names={[...[...place.value.params.keys()].filter(name => name !== 'sel'), 'branch']}>
       {known => <Ranked {...known} />}
     </Scoped>
   );
 }
 
+const title = 'Where the time goes';
+
 function Ranked({ scope, params }: InScope) {
-  const by = params.get('by') ?? 'self';
-  const asked = new URLSearchParams({ ...page, ...(by === 'correlation' && { 'least-occurrences': fewest }), ...Object.fromEntries(params) });
+  const asked = new URLSearchParams({ by: 'own', ...page, ...(params.get('by') === 'correlation' && { 'least-occurrences': fewest }) });
   for (const name of params.keys()) {
     asked.delete(name);
     for (const v of params.getAll(name)) asked.append(name, v);
   }
-  if (!asked.has('type') && scope.choices.types.length > 1) asked.set('type', preferred(scope.choices.types));
-  const answer = useTyped<Ranking>('bottlenecks', asked);
+  const answer = useAnswer<Ranking>('bottlenecks', asked);
   const { offline } = source.value;
-  const selected = [...params].filter(([k, v]) => k !== 'by' && v).map(([k, v]) => `${k} ${v}`);
+  const r = answer.value;
   return (
     <Page
-      title="Bottlenecks"
+      title={title}
       crumbs={<Crumbs of={params} />}
-      sub={
-        answer.value &&
-        visible([`${counted(answer.value.profiles, 'profile')} of ${counted(answer.value.benchmarks, 'benchmark')}`, ...selected].join(' · '))
-      }
+      sub={r && visible(`${counted(r.profiles, 'run')} of ${counted(r.benchmarks, 'benchmark')} · ${r.type.name} · ${about[r.rank]}`)}
       actions={
         !offline && (
           <>
-            <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={answer.value?.type.name ?? answer.type} />
-            <By kinds={kinds} now={by} />
-            <a class="button" href={source.value.file('page/bottlenecks', { ...Object.fromEntries(asked), type: answer.type })} download="bottlenecks.html">
+            <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={r?.type.name ?? ''} />
+            <By kinds={kinds} now={asked.get('by')!} />
+            <a class="button" href={source.value.file('page/bottlenecks', asked)} download="bottlenecks.html">
               Report as a file
             </a>
           </>
         )
       }
     >
-      <Await of={answer} what="bottlenecks">
-        {r => {
-          const rows = r.rows.filter(x => x.score !== 0);
-          return (
-            <>
-              <p class="dim">{`Score: ${r.measure}.`}</p>
-              {notesOf([...r.warnings, ...(r.expanded?.warnings ?? [])]).map(w => (
-                <p key={w} class="dim">
-                  {visible(w)}
-                </p>
-              ))}
-              {rows.length === 0 && !r.negative && <div class="empty">No function has a score.</div>}
-              {rows.some(x => x.section)
-                ? (['own', 'library', 'runtime'] as const).map(name => {
-                    const list = rows.filter(x => x.section === name);
-                    return (
-                      list.length > 0 && (
-                        <section key={name} class="findings">
-                          <h2>{sections[name]}</h2>
-                          <Rows r={r} rows={list} open={name === 'own' ? 3 : 0} />
-                        </section>
-                      )
-                    );
-                  })
-                : rows.length > 0 && <Rows r={r} rows={rows} open={3} />}
-              {r.negative && (
-                <>
-                  <h2>Decrease when the time increases</h2>
-                  <Rows r={r} rows={r.negative} open={3} />
-                </>
-              )}
-            </>
-          );
-        }}
+      <Await of={answer} what="the functions">
+        {r => (
+          <>
+            {r.leftOut && (
+              <p>
+                {`Left out, without ${visible(r.type.name)}: `}
+                {r.leftOut.map((x, i) => (
+                  <span key={x.type}>
+                    {`${i > 0 ? ', ' : ''}${counted(x.benchmarks, 'benchmark')} with `}
+                    {offline ? visible(x.type) : <a href={href('bottlenecks', { ...Object.fromEntries(params), type: x.type })}>{visible(x.type)}</a>}
+                  </span>
+                ))}
+              </p>
+            )}
+            {notesOf([...r.warnings, ...(r.expanded?.warnings ?? [])]).map(w => (
+              <p key={w} class="dim">
+                {visible(w)}
+              </p>
+            ))}
+            <Functions r={r} />
+          </>
+        )}
       </Await>
     </Page>
   );
 }
 
-function Rows({ r, rows, open }: { r: Ranking; rows: readonly BottleneckRow[]; open: number }) {
-  const contexts = new Map(r.expanded?.expansions.map(e => [e.function, e]));
+const about: Record<Ranking['rank'], string> = {
+  own: 'each function of yours with the libraries and the runtime that it calls',
+  self: 'each function without its callees',
+  subtree: 'each function with its callees',
+  correlation: 'how closely the share of each function follows the time',
+};
+
+/** The functions as a table, and beside it what is known of the selected one. */
+function Functions({ r }: { r: Ranking }) {
+  const rows = [...r.rows.filter(x => x.score !== 0), ...(r.negative ?? [])];
+  const [selected, select] = useState(0);
+  const x = rows[selected];
+  const several = r.benchmarks > 1;
+  const of = (i: number): BottleneckPlot | undefined => rows[i]!.plots?.[0];
   const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
+  const perOperation = (i: number) => (of(i)?.cost ? metric(of(i)!.cost!, of(i)!.costUnit!) : '');
+  const columns: Column[] = [
+    { id: 'function', title: 'Function', text: i => shortName(rows[i]!.function), class: i => (rows[i]!.section && rows[i]!.section !== 'own' ? 'dim' : ''), cell: i => <span title={visible(rows[i]!.function)}><Fn name={rows[i]!.function} /></span> },
+    { id: 'share', title: r.rank === 'correlation' ? 'Correlation' : 'Share', width: 92, numeric: true, ...(r.rank !== 'correlation' && { bar: (i: number) => rows[i]!.score }), cell: i => score(rows[i]!.score) },
+    ...(rows.some((_, i) => of(i) && !of(i)!.x)
+      ? [{ id: 'trend', title: 'Trend', hint: 'its share over the runs of the benchmark where it is largest', width: 138, optional: 2, cell: (i: number) => of(i) && <Spark values={of(i)!.points.map(p => p.y)} label={`share over ${of(i)!.points.length} runs of ${benchmarkName(of(i)!)}`} /> }]
+      : []),
+    ...(rows.some((_, i) => perOperation(i)) ? [{ id: 'cost', title: 'Per operation', hint: several ? 'in the benchmark where its share is largest' : '', width: 120, numeric: true, optional: 1, cell: perOperation }] : []),
+    { id: 'self', title: 'Self', hint: 'in all runs, without callees', width: 90, numeric: true, optional: 4, cell: i => amount(rows[i]!.self, r.type.unit) },
+    ...(several ? [{ id: 'benchmark', title: 'Most in', width: 220, optional: 3, text: (i: number) => (of(i) ? benchmarkName(of(i)!) : ''), cell: (i: number) => of(i) && visible(benchmarkName(of(i)!)) }] : []),
+  ];
   return (
-    <section class="findings">
-      {rows.map((x, i) => (
-        <details key={x.function} class="card" open={i < open}>
-          <summary>
-            <span class="what">
-              <Fn name={x.function} />
-            </span>
-            <span class="cost">{score(x.score)}</span>
-            <span class="where">{`self ${amount(x.self, r.type.unit)}, total ${amount(x.total, r.type.unit)} in ${counted(x.profiles, 'profile')} of ${counted(x.benchmarks, 'benchmark')}`}</span>
-          </summary>
-          <div class="evidence">
-            <div class="plots">{x.plots?.map(p => <Plot key={benchmarkName(p)} p={p} name={x.function} />)}</div>
-            {x.contexts && (
-              <table class="plain">
-                <thead>
-                  <tr>
-                    <th>Heaviest call paths</th>
-                    <th class="num">Share</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {x.contexts.map(c => (
-                    <tr key={c.path.join(';')}>
-                      <td>
-                        <Path r={r} x={x} path={c.path} />
-                      </td>
-                      <td class="num">{percent(c.share)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            )}
-            {contexts.has(x.function) && <Traces name={x.function} of={contexts.get(x.function)!} digits={r.expanded?.selection === 'correlation' ? 3 : 1} unit={r.type.unit} scale={r.type.scale} />}
-            {!source.value.offline && (
-              <p class="actions">
-                <a class="button" href={href('function', { ...carried(), function: x.function, type: r.type.name })}>
-                  History of this function
-                </a>
-                <a class="button" href={href('function', { ...carried(), function: x.function, type: r.type.name, lines: true })}>
-                  Show source
-                </a>
-              </p>
-            )}
-          </div>
-        </details>
-      ))}
-    </section>
+    <div class="split open">
+      <Table fitted label={title} rows={rows.length} columns={columns} rowKey={i => rows[i]!.function} selected={selected} onSelect={select} empty="No function has a share." />
+      {x && (
+        <aside class="panel" aria-label="Function">
+          <About key={x.function} r={r} x={x} score={score(x.score)} />
+        </aside>
+      )}
+    </div>
+  );
+}
+
+const sections = { own: 'your own code', library: 'a library', runtime: 'runtime: collector, compiler, scheduler, kernel' } as const;
+
+/** One function: where it is called, its values in the runs, and the ways on. */
+function About({ r, x, score }: { r: Ranking; x: BottleneckRow; score: string }) {
+  const expanded = r.expanded?.expansions.find(e => e.function === x.function);
+  const at = { ...carried(), function: x.function, type: r.type.name };
+  return (
+    <div class="evidence">
+      <h2>
+        <Fn name={x.function} />
+      </h2>
+      <p class="dim">
+        {[score, x.section && sections[x.section], `self ${amount(x.self, r.type.unit)}, total ${amount(x.total, r.type.unit)} in ${counted(x.profiles, 'run')} of ${counted(x.benchmarks, 'benchmark')}`].filter(Boolean).join(' · ')}
+      </p>
+      {!source.value.offline && (
+        <p class="actions">
+          <a class="button" href={href('function', at)}>
+            History of this function
+          </a>
+          <a class="button" href={href('function', { ...at, lines: true })}>
+            Show source
+          </a>
+        </p>
+      )}
+      {x.contexts && (
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>Heaviest call paths</th>
+              <th class="num">Share</th>
+            </tr>
+          </thead>
+          <tbody>
+            {x.contexts.map(c => (
+              <tr key={c.path.join(';')}>
+                <td>
+                  <Path r={r} x={x} path={c.path} />
+                </td>
+                <td class="num">{percent(c.share)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {x.plots?.map(p => <Plot key={benchmarkName(p)} p={p} name={x.function} />)}
+      {expanded && <Traces name={x.function} of={expanded} digits={r.expanded?.selection === 'correlation' ? 3 : 1} unit={r.type.unit} scale={r.type.scale} />}
+    </div>
   );
 }
 
@@ -172,7 +192,7 @@ function Path({ r, x, path }: { r: Ranking; x: BottleneckRow; path: readonly str
 function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
   const title = p.x
     ? `${benchmarkName(p)}: ${p.metric} over the function's ${p.x === 'share' ? 'share' : 'samples'}, r ${p.score.toFixed(3)}`
-    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}`;
+    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}${p.cost ? `, ${metric(p.cost, p.costUnit!)}` : ''}`;
   return (
     <figure>
       <figcaption>{visible(title)}</figcaption>

@@ -24,6 +24,8 @@ func newBottlenecks(e *command.Env) *cobra.Command {
                if the function itself took no time
   subtree      the same for the function and its callees, up to --degree calls deep;
                recursion counts once
+  own          the share of your own code with the libraries and the runtime that it
+               calls: each sample counts for the innermost function of your own
   correlation  how closely the share of the function follows the time of its
                benchmark over the runs. This needs metrics and many runs. Functions
                whose share decreases when the time increases are listed separately
