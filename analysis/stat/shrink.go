@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -27,9 +28,10 @@ const (
 // degrees of freedom behind each variance. Medians, because a few series that
 // jump between two levels must not set the noise of all others; the factor
 // 1-2/(9 dof) cubed turns the median of a chi-squared variance into its mean
-// (Wilson and Hilferty 1931). Eight rounds of weighted least squares with the
-// weights count/fit²; both coefficients are held above their floors. Without a
-// bin the result is Poisson noise with 5% jitter.
+// (Wilson and Hilferty 1931). Bins of few series join the next smaller bin: large series
+// are few, and the noise of small ones says little of theirs. Eight rounds of weighted
+// least squares with the weights count/fit²; both coefficients are held above their floors.
+// Without a bin of its own the result is Poisson noise with 5% jitter.
 func FitTrend(series []Spread, dof float64) Trend {
 	bins := trendBins(series, dof)
 	t := Trend{1, 0.0025}
@@ -51,17 +53,24 @@ func trendBins(series []Spread, dof float64) []trendBin {
 		k := int(math.Floor(math.Log(s.Mean) / binWidth))
 		members[k] = append(members[k], s)
 	}
-	var keys []int
-	for k, m := range members {
-		if len(m) >= binLeast {
-			keys = append(keys, k)
+	var groups [][]Spread
+	var open []Spread // of bins that have too few so far
+	full := false
+	for _, k := range slices.Backward(slices.Sorted(maps.Keys(members))) {
+		full = full || len(members[k]) >= binLeast
+		if open = append(open, members[k]...); len(open) >= binLeast {
+			groups, open = append(groups, open), nil
 		}
 	}
-	slices.Sort(keys)
+	if !full {
+		return nil
+	}
+	groups[len(groups)-1] = append(groups[len(groups)-1], open...)
+	slices.Reverse(groups)
 	var bins []trendBin
-	for _, k := range keys {
+	for _, group := range groups {
 		var means, fanos []float64
-		for _, s := range members[k] {
+		for _, s := range group {
 			means = append(means, s.Mean)
 			fanos = append(fanos, s.Variance/s.Mean)
 		}

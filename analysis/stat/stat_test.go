@@ -131,6 +131,22 @@ func TestRobust(t *testing.T) {
 	near(t, "Variance of one", Variance([]float64{2}), 0, 0)
 }
 
+// Few large series are heard beside many small ones that vary as a whole.
+func TestFitTrendOfFewLarge(t *testing.T) {
+	var series []Spread
+	for i := range 8 {
+		m := 6 + 0.1*float64(i)
+		series = append(series, Spread{m, m * m})
+	}
+	for _, m := range []float64{400, 440, 580, 720} {
+		series = append(series, Spread{m, m})
+	}
+	const most = 0.15 * 440 // in place of 440, if large series varied as the small ones do
+	if got := math.Sqrt(FitTrend(series, 15).Variance(440)); got > most {
+		t.Errorf("a series of 440 has a deviation of %.0f, at most %.0f expected", got, most)
+	}
+}
+
 // Series drawn from a known trend give it back.
 func TestFitTrend(t *testing.T) {
 	var series []Spread
