@@ -20,15 +20,11 @@ func (r *Report) Brief(changes int) *table.Page {
 		rows := &table.Table{Columns: []table.Column{number("cost"), {Name: "change", Whole: true}, {Name: "benchmark"}, {Name: "since"},
 			{Name: "function"}}}
 		for _, c := range shown {
-			in, more := c.where()
-			if more > 0 {
-				in = fmt.Sprintf("%s and %d more", in, more)
-			}
 			what := table.Tinted{Text: c.fail() + c.what()}
 			if c.Fails {
 				what.Tint = table.Red
 			}
-			rows.Add(Amount(&c.Finding), what, in, c.since(), c.label())
+			rows.Add(Amount(&c.Finding), what, In(c.Change), c.since(), c.label())
 		}
 		t.Table(rows)
 	}

@@ -11,16 +11,17 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/table"
+	"github.com/dendroprof/dendro/testrun"
 )
 
-// Finding returns one finding as the text report has it, without its place in the code. Only with
+// Finding returns one change as the text report has it, without its place in the code. Only with
 // full it has the evidence of what was ruled out; otherwise it names that.
-func Finding(f *regression.Finding, full bool) *table.Page {
+func Finding(of gate.Change, full bool) *table.Page {
 	t := &text{full: full}
-	c := &Change{Change: gate.Change{Finding: *f}}
-	where, _ := c.where()
-	t.TintedLine(tintOf(f), "%s  %s  %s  %s", c.what(), where, short(f), c.label())
+	c := &Change{Change: of}
+	t.TintedLine(tintOf(&c.Finding), "%s  %s  %s  %s", c.what(), In(c.Change), short(&c.Finding), c.label())
 	t.details(c)
+	t.also(c)
 	return &t.Page
 }
 
@@ -37,12 +38,35 @@ func tintOf(f *regression.Finding) table.Tint {
 
 func (t *text) change(c *Change) {
 	t.Line("\n%s%s  %s  %s", c.fail(), c.what(), short(&c.Finding), c.label())
-	if list := c.benchmarks(); len(list) > 1 {
-		t.field("in", "%d benchmarks: %s", len(list), strings.Join(words.First(list, 8), ", "))
-	} else {
-		t.field("in", "%s", list[0])
-	}
+	t.field("in", "%s", In(c.Change))
 	t.details(c)
+	t.also(c)
+}
+
+// mostAlso is the number of further findings of a change that text lists.
+const mostAlso = 8
+
+// also lists the other findings of a change: the benchmark, how much, and the function if it is another one.
+func (t *text) also(c *Change) {
+	for i := range words.First(c.Also, mostAlso) {
+		f := &c.Also[i]
+		one := Change{Change: gate.Change{Finding: *f}}
+		text := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+		if f.Type != c.Type {
+			text += " " + words.Clean(f.Type)
+		}
+		text += "  " + short(f)
+		if f.Delta.Time != nil && f.Delta.Share != 0 {
+			text += ", " + words.SignedPercent(f.Delta.Share)
+		}
+		if f.Function != c.Function && one.label() != "" {
+			text += "  " + one.label()
+		}
+		t.field("also in", "%s", text)
+	}
+	if n := len(c.Also) - mostAlso; n > 0 {
+		t.field("", "%d more (-o json)", n)
+	}
 }
 
 // fail returns the mark of a change that fails a gate.

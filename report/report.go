@@ -417,6 +417,15 @@ func (c *Change) where() (benchmark string, more int) {
 	return list[0], len(list) - 1
 }
 
+// In names the leading benchmark of a change, and says how many others have it.
+func In(c gate.Change) string {
+	text, more := (&Change{Change: c}).where()
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // since returns the run and commit of a change.
 func (c *Change) since() string {
 	s := words.Clean(c.Since.Run)

@@ -488,7 +488,7 @@ func TestFindingColours(t *testing.T) {
 		{regression.Finding{Status: regression.Confirmed, Kind: regression.Improvement}, table.Green},
 	} {
 		var b strings.Builder
-		if err := Finding(&c.f, false).Print(&table.Output{W: &b, Colour: true}); err != nil {
+		if err := Finding(gate.Change{Finding: c.f}, false).Print(&table.Output{W: &b, Colour: true}); err != nil {
 			t.Fatal(err)
 		}
 		head, rest, _ := strings.Cut(b.String(), "\n")

@@ -8,7 +8,7 @@
 //     larger suite must be less probable by chance to fail. The findings are those of
 //     `dendro regressions`, whatever the suite.
 //   - One function that is slower in many benchmarks is one Change, and so is one call in the
-//     user's code.
+//     user's code, and what all code took longer since one run (group.go).
 //   - Uncertain results are reported but do not fail: a suspect (seen in one run
 //     only) unless chance practically never makes it, a machine on which everything is slower, a history that is too short.
 //
@@ -120,139 +120,6 @@ func (p Policy) Alpha(benchmarks int) float64 {
 		alpha = suiteAlphaSuspect
 	}
 	return alpha / math.Pow(float64(max(1, benchmarks)), tailExponent)
-}
-
-// Change is one finding, or the findings of several benchmarks with one cause.
-type Change struct {
-	regression.Finding // the one with the highest score
-
-	Also  []regression.Finding // the others, by benchmark
-	Fails bool                 // by the policy; set by Judge
-}
-
-// Group merges the findings with one cause: the same function, or the same headline in the
-// user's code, in the same state (acknowledged, transient), if their kind is a cost. Other findings stay alone. Order:
-// costs, acknowledged ones, the other kinds, transient ones; each by onset, newest first, then
-// by share of the program and score.
-func Group(findings []regression.Finding) []Change {
-	var list []Change
-	at := map[int]int{} // by the first finding of a cause
-	for i, first := range causes(findings) {
-		if k, ok := at[first]; ok {
-			list[k].add(findings[i])
-			continue
-		}
-		at[first] = len(list)
-		list = append(list, Change{Finding: findings[i]})
-	}
-	for i := range list {
-		slices.SortStableFunc(list[i].Also, func(a, b regression.Finding) int {
-			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
-		})
-	}
-	slices.SortStableFunc(list, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), compareOnsets(&b.Finding, &a.Finding),
-			-cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
-			cmp.Compare(a.Group, b.Group),
-			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
-	})
-	return list
-}
-
-// compareOnsets orders changes by onset; findings of a comparison have none.
-func compareOnsets(f, g *regression.Finding) int {
-	if f.Change == nil || g.Change == nil {
-		return 0
-	}
-	return cmp.Or(f.Change.Onset.Date.Compare(g.Change.Onset.Date), cmp.Compare(f.Change.Onset.Run, g.Change.Onset.Run))
-}
-
-// culprit is what findings with one cause have in common.
-type culprit struct {
-	service      string // of releases: another program may have functions of the same names
-	function     string
-	calls        string          // of a headline
-	headline     bool            // the function is that of a headline
-	kind         regression.Kind // of findings without a function
-	acknowledged bool
-	transient    bool
-}
-
-// culprits returns what a cost may have in common with others: its function, and the
-// headline in the user's code. Other findings have nothing.
-func culprits(f *regression.Finding) []culprit {
-	if !f.Kind.Costs() {
-		return nil
-	}
-	c := culprit{function: f.Function, acknowledged: f.Acknowledged != nil, transient: f.Status == regression.Transient}
-	if f.Sides != nil {
-		c.service = f.Sides.Service
-	}
-	if f.Function == "" {
-		c.kind = f.Kind
-		return []culprit{c}
-	}
-	h := f.Headline
-	if h == nil || !h.Own {
-		return []culprit{c}
-	}
-	code := c
-	code.function, code.calls, code.headline = h.Function, h.Calls, true
-	return []culprit{c, code}
-}
-
-// causes returns for each finding the index of the first one with its cause.
-func causes(findings []regression.Finding) []int {
-	first, at := make([]int, len(findings)), map[culprit]int{}
-	for i := range findings {
-		first[i] = i
-		for _, c := range culprits(&findings[i]) {
-			k, known := at[c]
-			if !known {
-				at[c] = i
-				continue
-			}
-			a, b := first[k], first[i]
-			for j := range i + 1 {
-				if first[j] == a || first[j] == b {
-					first[j] = min(a, b)
-				}
-			}
-		}
-	}
-	return first
-}
-
-// add adds another finding of the same cause. A confirmed one leads, then the one with
-// the highest score.
-func (c *Change) add(f regression.Finding) {
-	confirmed := func(f *regression.Finding) int {
-		if f.Status == regression.Confirmed {
-			return 0
-		}
-		return 1
-	}
-	if cmp.Or(cmp.Compare(confirmed(&f), confirmed(&c.Finding)), -cmp.Compare(f.Score, c.Score)) < 0 {
-		f, c.Finding = c.Finding, f
-	}
-	c.Also = append(c.Also, f)
-}
-
-// All returns the change's findings, the leading one first.
-func (c *Change) All() []regression.Finding {
-	return append([]regression.Finding{c.Finding}, c.Also...)
-}
-
-func (c *Change) rank() int {
-	switch {
-	case c.Status == regression.Transient:
-		return 6
-	case !c.Kind.Costs():
-		return 3 + slices.Index([]regression.Kind{regression.Improvement, regression.Moved, regression.Environment}, c.Kind)
-	case c.Acknowledged != nil:
-		return 2
-	}
-	return 0
 }
 
 // Verdict is the result of a gate.

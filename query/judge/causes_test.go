@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
-
+	"github.com/dendroprof/dendro/table"
 	"github.com/dendroprof/dendro/test/runtest"
 )
 
@@ -49,6 +51,41 @@ func TestChangesHaveNames(t *testing.T) {
 	for i := range list.Findings {
 		if f := &list.Findings[i]; report.Label(f) == "" && (f.Note == "" || math.Abs(f.Delta.Share+0.15) > 0.01) {
 			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestToolchain: a compiler that makes all code slower, or faster, is one row of each surface, with the benchmarks
+// below it, whatever each of them shows of it.
+func TestToolchain(t *testing.T) {
+	for name, times := range map[string]float64{"slower": 1.2, "faster": 0.85} {
+		st := toolchain(t, times)
+		list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := list.Rows()
+		if len(rows) != 1 || len(rows[0].Also) != len(list.Findings)-1 || len(list.Findings) < 6 || rows[0].Since.Run != "n12" {
+			t.Fatalf("%s: %d rows of %d findings: %+v", name, len(rows), len(list.Findings), list.Causes)
+		}
+		var text strings.Builder
+		if err := list.Table(false).Write(&table.Output{W: &text, Format: "text"}); err != nil || strings.Count(text.String(), "\n") != 2 ||
+			!strings.Contains(text.String(), " and 5 more") {
+			t.Errorf("%s: %v\n%s", name, err, &text)
+		}
+		for _, parameters := range []map[string]string{nil, {"candidates": "0", "max-depth": "0", "changed": "true"}} {
+			doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, parameters))
+			if err != nil || len(doc.Changes) != 1 || doc.Changes[0].ID != rows[0].ID || !slices.EqualFunc(doc.Changes[0].Also, rows[0].Also,
+				func(a, b regression.Finding) bool { return a.ID == b.ID }) {
+				t.Errorf("%s: the report has %+v, %v", name, doc.Changes, err)
+			}
+		}
+		limited := withDefaults[RegressionsRequest](t, nil)
+		limited.Rows = 3
+		few, err := Regressions(t.Context(), st, limited)
+		if err != nil || len(few.Findings) != 3 || len(few.Rows()) != 1 || few.Rows()[0].ID != rows[0].ID ||
+			len(few.Causes[0].Also) != len(list.Findings)-1 {
+			t.Errorf("%s: three findings are %+v, %v", name, few.Rows(), err)
 		}
 	}
 }

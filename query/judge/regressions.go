@@ -16,6 +16,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -172,8 +173,75 @@ type RegressionsResult struct {
 	Followed   bool                 `json:"followed"` // findings are changes
 	Weather    []string             `json:"weather"`  // machines on which all code took longer, a line each
 	Findings   []regression.Finding `json:"findings"`
+	Causes     []Cause              `json:"causes"` // of several findings, which are one row
 	Benchmarks []Judged             `json:"benchmarks"`
 	Expanded   []*Expanded          `json:"expanded,omitempty"`
+}
+
+// Cause is several findings that are one change: of one function in several benchmarks, or of all code
+// since one run.
+type Cause struct {
+	Finding string   `json:"finding"` // id of the one that describes it
+	Also    []string `json:"also"`    // ids of the others, also of those that Rows left out
+}
+
+// setFindings sets the findings of a list, at most so many rows of them (0: all), and their causes. A row is a
+// cause; its other findings stand where there is room.
+func (r *RegressionsResult) setFindings(list []regression.Finding, rows int) {
+	r.Causes = []Cause{}
+	member := map[string]bool{}
+	for _, c := range gate.Group(list) {
+		if len(c.Also) == 0 {
+			continue
+		}
+		cause := Cause{Finding: c.ID}
+		for i := range c.Also {
+			cause.Also = append(cause.Also, c.Also[i].ID)
+			member[c.Also[i].ID] = true
+		}
+		r.Causes = append(r.Causes, cause)
+	}
+	r.Findings = slices.Clone(query.Filled(list))
+	if rows == 0 {
+		return
+	}
+	room := max(0, rows-(len(list)-len(member)))
+	r.Findings = slices.DeleteFunc(r.Findings, func(f regression.Finding) bool {
+		left := &rows
+		if member[f.ID] {
+			left = &room
+		}
+		*left--
+		return *left < 0
+	})
+}
+
+// Rows returns the findings as rows: of each cause one, with the others.
+func (r *RegressionsResult) Rows() []gate.Change {
+	at, member, also := map[string]*regression.Finding{}, map[string]bool{}, map[string][]string{}
+	for i := range r.Findings {
+		at[r.Findings[i].ID] = &r.Findings[i]
+	}
+	for _, c := range r.Causes {
+		also[c.Finding] = c.Also
+		for _, id := range c.Also {
+			member[id] = true
+		}
+	}
+	var list []gate.Change
+	for _, f := range r.Findings {
+		if member[f.ID] {
+			continue
+		}
+		c := gate.Change{Finding: f}
+		for _, id := range also[f.ID] {
+			if g := at[id]; g != nil {
+				c.Also = append(c.Also, *g)
+			}
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // Judged is what was compared of a benchmark.
@@ -275,8 +343,8 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	asChanges(st, res)
 	notes = append(about, notes...)
 	out := &RegressionsResult{Weather: []string{}, Notes: append(notes,
-		facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Findings: query.Filled(words.First(res.Findings, r.Rows)),
-		Benchmarks: []Judged{}}
+		facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Benchmarks: []Judged{}}
+	out.setFindings(res.Findings, r.Rows)
 	if err := addCalls(ctx, st, pointers(out.Findings)); err != nil {
 		return nil, err
 	}
@@ -313,9 +381,9 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 			return nil, err
 		}
 	}
-	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Findings: query.Filled(words.First(list, r.Rows)),
-		Benchmarks: []Judged{},
-		Notes:      query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
+	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Benchmarks: []Judged{},
+		Notes: query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
+	out.setFindings(list, r.Rows)
 	var ranking []ranked
 	histories, of, res := map[history.Key]compared{}, c.outcomes(), c.result(list)
 	if err := addCalls(ctx, st, pointers(out.Findings)); err != nil {

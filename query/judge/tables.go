@@ -125,20 +125,29 @@ func (r *HistoryResult) Table(bool) *table.Table {
 	return t
 }
 
-// Table lists findings.
-func (r *RegressionsResult) Table(bool) *table.Table {
+// Table lists findings; for people a row for each cause.
+func (r *RegressionsResult) Table(exact bool) *table.Table {
 	t := &table.Table{Of: "finding", Columns: []table.Column{table.TextColumn("status"), table.TextColumn("kind"),
 		{Name: "share", Right: true, Text: table.SignedPercent}, table.CountColumn("cost"), table.CountColumn("score"),
 		table.TextColumn("function"), table.TextColumn("caller"), table.TextColumn("benchmark"), table.TextColumn("since"),
 		table.TextColumn("headline")}}
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	add := func(f *regression.Finding, benchmark string) {
 		status := string(f.Status)
 		if f.Acknowledged != nil {
 			status = "acknowledged"
 		}
-		t.Add(status, string(f.Kind), f.Delta.Share, report.Cost(f), fmt.Sprintf("%.1f", f.Score), f.Function, f.Caller,
-			testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String(), f.Since.Run, report.Label(f))
+		t.Add(status, string(f.Kind), f.Delta.Share, report.Cost(f), fmt.Sprintf("%.1f", f.Score), f.Function, f.Caller, benchmark,
+			f.Since.Run, report.Label(f))
+	}
+	if exact {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			add(f, testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+		}
+		return t
+	}
+	for _, c := range r.Rows() {
+		add(&c.Finding, report.In(c))
 	}
 	return t
 }

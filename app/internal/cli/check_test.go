@@ -79,7 +79,7 @@ func TestCheckStatuses(t *testing.T) {
 		t.Errorf("%d lines for one change:\n%s", lines, out)
 	}
 	out, _ = check(t, 3, "--base", base, "--head", slow, "--full")
-	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression", "in         2 benchmarks: b, a",
+	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression", "in         b and 1 more", "also in    a  +",
 		"candidate parse", "parameters"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

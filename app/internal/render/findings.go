@@ -35,8 +35,8 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 		fmt.Fprintln(o.W, line)
 	}
 	printed, hidden, accepted, omitted := 0, 0, 0, 0
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for _, c := range r.Rows() {
+		f := &c.Finding
 		switch {
 		case !all && !report.Shown(f):
 			hidden++
@@ -45,7 +45,7 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 		case rows > 0 && printed == rows:
 			omitted++
 		default:
-			if err := report.Finding(f, full).Print(o); err != nil {
+			if err := report.Finding(c, full).Print(o); err != nil {
 				return err
 			}
 			printed++
