@@ -74,7 +74,6 @@ func (r *Report) metricsSummary() string {
 // levels names the error probabilities at which metrics are significant, if a row is not
 // significant that a level of 0.05 would make so; empty otherwise.
 func (r *Report) levels() string {
-	const usual = 0.05
 	for i := range r.Metrics.Rows {
 		if row := &r.Metrics.Rows[i]; !row.Significant && row.Reason == "" && row.P <= usual {
 			return fmt.Sprintf("; significant is p ≤ %.3g of the metric that judges a benchmark, p ≤ %.3g of others, because %d are compared", r.Metrics.Level, r.Metrics.Others, len(r.Metrics.Rows))
@@ -124,9 +123,16 @@ func side(s *metrics.Side, unit string) string {
 	return fmt.Sprintf("%s ± %.0f%%", text, 100*half)
 }
 
-// metricChange formats a change: ~ if it is within noise.
+// usual is the error probability at which other tools call a single metric changed.
+const usual = 0.05
+
+// metricChange formats a change: ~ if it is within noise, and why where other tools would call it a change.
 func metricChange(row *metrics.Row) string {
 	switch {
+	case !row.Significant && row.P <= usual && row.Needed > 0:
+		return fmt.Sprintf("~ needs %d runs", row.Needed)
+	case !row.Significant && row.P <= usual && row.Level > 0:
+		return fmt.Sprintf("~ p > %.2g", row.Level)
 	case !row.Significant:
 		return "~"
 	case row.Base.Median == 0:

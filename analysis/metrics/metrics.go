@@ -55,6 +55,7 @@ type Row struct {
 	Change      float64 `json:"change"`
 	P           float64 `json:"p"`     // error probability by Mann and Whitney, two-sided
 	Least       float64 `json:"least"` // the least P that so many values can have
+	Level       float64 `json:"level"` // P up to which the change is significant
 	Significant bool    `json:"significant"`
 	Reason      Reason  `json:"reason,omitempty"`
 	// Needed is the number of values of the head that could make a difference
@@ -241,6 +242,7 @@ func (t *Table) decide() {
 		if r.judges {
 			level = t.Level
 		}
+		r.Level = level
 		switch {
 		case r.Reason != "":
 		case r.Base.constant() && r.Head.constant() && r.Base.Median == r.Head.Median:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store/mem"
@@ -310,5 +311,45 @@ func TestTwoTypesAreOneBenchmark(t *testing.T) {
 	var text strings.Builder
 	if err := doc.Text(report.Detail{}).Print(&table.Output{W: &text}); err != nil || strings.Contains(text.String(), "2 benchmarks") {
 		t.Errorf("%s %v", &text, err)
+	}
+}
+
+// TestMetricsOfChanges: the table of metrics of a report compares the runs that the open change of a benchmark
+// compares, so that it does not deny a change whose newest two runs alone tell nothing; others have the newest runs.
+func TestMetricsOfChanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 1))
+	var runs []runtest.Run
+	for i := range 16 {
+		for _, benchmark := range []string{"changed", "same"} {
+			of := func(n float64) int { return int(n * (1 + 0.01*r.NormFloat64())) }
+			parse, metric := 1500.0, 100+5*r.NormFloat64()
+			if benchmark == "changed" && i >= 9 {
+				parse, metric = 3000, metric+15
+			}
+			if i >= 14 { // busy nights
+				metric = 107 + float64(i-14)
+			}
+			runs = append(runs, runtest.Run{Benchmark: benchmark, Key: fmt.Sprintf("n%02d", i), Metric: metric,
+				Stacks: fmt.Sprintf("main;parse %d, main;read %d, main;plan %d, main;join %d, main;sort %d, main;scan %d", of(parse), of(1500), of(2000), of(1000), of(800), of(700))})
+		}
+	}
+	st := runtest.Store(t, runs...)
+	doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, nil))
+	if err != nil || len(doc.Changes) != 1 || len(doc.Metrics.Rows) != 2 || len(doc.Changes[0].Sides.Head) != 7 {
+		t.Fatalf("%+v %+v %v", doc.Changes, doc.Metrics, err)
+	}
+	for _, row := range doc.Metrics.Rows {
+		if changed := row.Benchmark == "changed"; row.Significant != changed || changed && (row.Head.Runs != 7 || row.Base.Runs != 9) ||
+			!changed && (row.Head.Runs != 2 || row.Base.Runs != 14) {
+			t.Errorf("%+v", row)
+		}
+	}
+	var text strings.Builder
+	if err := doc.Text(report.Detail{}).Print(&table.Output{W: &text}); err != nil || strings.Contains(text.String(), "/changed  ~") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+	newest, err := Report(t.Context(), st, withDefaults[ReportRequest](t, map[string]string{"last": "2"}))
+	if err != nil || slices.ContainsFunc(newest.Metrics.Rows, func(row metrics.Row) bool { return row.Significant }) {
+		t.Errorf("the newest two alone tell: %+v, %v", newest.Metrics, err)
 	}
 }

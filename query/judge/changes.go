@@ -32,6 +32,7 @@ type changes struct {
 	profiles []store.Profile        // of all lines
 	now      time.Time
 	runs     map[group][]change.Run // oldest first
+	table    *metrics.Table         // nil: not computed
 }
 
 // group is benchmarks that the same runs have.
@@ -299,38 +300,82 @@ func (c *changes) since(list []regression.Finding, text string) ([]regression.Fi
 
 // outcomes returns what the changes say of each benchmark.
 func (c *changes) outcomes() map[testrun.Benchmark]report.Outcome {
-	of := map[testrun.Benchmark]*report.Standing{}
+	of, open, worse := map[testrun.Benchmark]*report.Standing{}, c.byImportance(), c.worse()
 	for i := range c.lines {
 		b := c.lines[i].Benchmark
 		if of[b] == nil {
-			of[b] = &report.Standing{}
+			of[b] = &report.Standing{Open: open[b], Worse: worse[b]}
 		}
 		line := report.Line{Standing: c.standing(i), Branch: c.verdicts[i].Key.Branch}
 		for k := range c.findings[i] {
-			switch f := &c.findings[i][k]; {
-			case f.Status == regression.Ended:
-			case f.Acknowledged != nil:
+			if f := &c.findings[i][k]; f.Status != regression.Ended && f.Acknowledged != nil {
 				line.Accepted++
-			default:
-				of[b].Open = append(of[b].Open, f)
 			}
 		}
 		of[b].Lines = append(of[b].Lines, line)
 	}
 	out := make(map[testrun.Benchmark]report.Outcome, len(of))
-	worse := c.worse()
 	for b, s := range of {
-		s.Worse = worse[b]
-		slices.SortStableFunc(s.Open, func(f, g *regression.Finding) int { return -cmp.Compare(importance(f), importance(g)) })
 		out[b] = s.Outcome()
 	}
 	return out
 }
 
-// worse returns the primary metrics that are significantly worse in the newest runs, by the table that
-// reports and checks of the selection have.
+// byImportance returns the open changes of each benchmark that nobody accepted, the most important one first.
+func (c *changes) byImportance() map[testrun.Benchmark][]*regression.Finding {
+	of := map[testrun.Benchmark][]*regression.Finding{}
+	for i := range c.lines {
+		b := c.lines[i].Benchmark
+		for k := range c.findings[i] {
+			if f := &c.findings[i][k]; f.Status != regression.Ended && f.Acknowledged == nil {
+				of[b] = append(of[b], f)
+			}
+		}
+	}
+	for _, list := range of {
+		slices.SortStableFunc(list, func(f, g *regression.Finding) int { return -cmp.Compare(importance(f), importance(g)) })
+	}
+	return of
+}
+
+// metrics compares the metrics of each benchmark: with an open change of the same runs that the most important one
+// compares, so that no row denies what the list says; else of the newest runs with those before.
+func (c *changes) metrics() *metrics.Table {
+	if c.table != nil {
+		return c.table
+	}
+	list, open := metricRuns(c.result(nil)), c.byImportance()
+	of := map[history.Key]map[string]store.Profile{} // by run
+	for b, list := range open {
+		of[history.Key{Benchmark: b, Type: list[0].Type}] = map[string]store.Profile{}
+	}
+	for i := range c.profiles {
+		if runs := of[history.KeyOf(&c.profiles[i])]; runs != nil {
+			runs[c.profiles[i].Run.Key] = c.profiles[i]
+		}
+	}
+	for i := range list {
+		r := &list[i]
+		if len(open[r.Benchmark]) == 0 || open[r.Benchmark][0].Sides == nil {
+			continue
+		}
+		f := open[r.Benchmark][0]
+		profiles := func(keys []string) (list []store.Profile) {
+			for _, key := range keys {
+				if p, ok := of[history.Key{Benchmark: r.Benchmark, Type: f.Type}][key]; ok {
+					list = append(list, p)
+				}
+			}
+			return list
+		}
+		r.Base, r.Head = profiles(f.Sides.Base), profiles(f.Sides.Head)
+	}
+	c.table = metrics.Compare(list)
+	return c.table
+}
+
+// worse returns the primary metrics that are significantly worse, by the table that reports have.
 func (c *changes) worse() map[testrun.Benchmark]*metrics.Row {
-	res := c.result(nil)
 	of := map[testrun.Benchmark]*metrics.Row{}
 	primary := map[testrun.Benchmark]string{}
 	for i := range c.lines {
@@ -338,7 +383,7 @@ func (c *changes) worse() map[testrun.Benchmark]*metrics.Row {
 			primary[c.lines[i].Benchmark] = m.Name
 		}
 	}
-	table := metrics.Compare(metricRuns(res))
+	table := c.metrics()
 	for i := range table.Rows {
 		r := &table.Rows[i]
 		if b := (testrun.Benchmark{Group: r.Group, Name: r.Benchmark}); r.Significant && r.Worse() >= report.LeastWorse &&

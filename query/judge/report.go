@@ -252,6 +252,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
+	if followed != nil && policy == nil {
+		doc.Metrics = followed.metrics()
+	} else {
+		doc.Metrics = metrics.Compare(metricRuns(res))
+	}
 	if followed != nil {
 		of := followed.outcomes()
 		for i := range doc.Benchmarks {
@@ -349,7 +354,7 @@ func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *re
 		v = gate.Judge(res, changes, *policy)
 	}
 	doc := report.New(res, ev, changes, v)
-	doc.Version, doc.Metrics = r.Version, metrics.Compare(metricRuns(res))
+	doc.Version = r.Version
 	return doc, nil
 }
 
