@@ -140,6 +140,9 @@ type Verdict struct {
 	// base has no run of any benchmark, also none that does not compare.
 	Tested     bool `json:"tested"`
 	NewHistory bool `json:"newHistory,omitempty"`
+	// NotHead is the commit that should have been tested, if the head was not named and has no runs: the
+	// newest others were tested.
+	NotHead string `json:"notHead,omitempty"`
 
 	Judged int `json:"judged"` // benchmarks with a verdict
 	// Runs are the numbers of runs that were compared, the fewest and the most of all

@@ -217,6 +217,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	var res *regression.Result
 	var runs store.Reader = st
 	var notes []string
+	notHead := ""
 	switch {
 	case followed != nil:
 		notes = followed.weather()
@@ -233,7 +234,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		var s *sides.Chosen
 		var c *gate.Comparison
 		if c, s, err = (&chooser{named, &r.Facts, r.Files}).compare(ctx, st, q, list, k, req); err == nil {
-			res, runs = c.Result, c.Runs
+			res, runs, notHead = c.Result, c.Runs, s.NotHead
 			notes = append(append(about, s.Notes...), onBase(c.OnBase)...)
 			params = append(params, report.Parameter{Name: "base", Value: s.BaseText}, report.Parameter{Name: "head", Value: s.HeadText})
 		}
@@ -251,6 +252,9 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	doc, err := r.document(ctx, runs, res, policy)
 	if err != nil {
 		return nil, err
+	}
+	if policy != nil {
+		doc.Verdict.NotHead = notHead
 	}
 	if followed != nil && policy == nil {
 		doc.Metrics = followed.metrics()

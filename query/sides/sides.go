@@ -35,6 +35,9 @@ type Chosen struct {
 	Base, Head         []store.Profile // in the order of time
 	BaseText, HeadText string
 	Notes              []string
+	// NotHead is the commit that is checked out, or that a workflow tests, if the head was not named and is
+	// another one, because the store has no run of it; empty otherwise.
+	NotHead string
 }
 
 // naming is how a side was named.
@@ -76,7 +79,22 @@ func (c *Chooser) named(ctx context.Context, flag, text string, list []store.Pro
 	if found := c.ofRevision(ctx, text, list); len(found) > 0 {
 		return found, byCommit, nil
 	}
-	return nil, 0, fmt.Errorf("%s %q %w", flag, text, errNoSide)
+	return nil, 0, fmt.Errorf("%s %q %w%s", flag, text, errNoSide, c.others(text, list))
+}
+
+// others says which names may be meant in place of one that the store does not have.
+func (c *Chooser) others(text string, list []store.Profile) string {
+	const most = 6
+	branches := query.Distinct(list, func(p *store.Profile) string { return p.Run.Branch })
+	branches = slices.DeleteFunc(branches, func(name string) bool { return name == "" })
+	said := words.DidYouMean(text, branches)
+	if said == "" && len(branches) > 0 && len(branches) <= most {
+		said = "; known branches: " + strings.Join(words.CleanAll(branches), ", ")
+	}
+	if c.Source() == nil {
+		said += "; there is no git repository here that knows it"
+	}
+	return said
 }
 
 // errNoSide is a side that the store does not have.
@@ -146,16 +164,26 @@ func (c *Chooser) Choose(ctx context.Context, list []store.Profile, last int) (*
 // commit that is checked out, else those of the newest commit that is not the base's.
 func (c *Chooser) headOf(ctx context.Context, s *Chosen, list, base []store.Profile, last int) ([]store.Profile, error) {
 	rest, by := without(list, base), byBranch
+	commit := ""
 	var err error
 	if c.Head == "" {
-		if found := c.checkedOut(ctx, rest); len(found) > 0 {
-			rest, by = found, byCommit
+		var found []store.Profile
+		if found, commit = c.checkedOut(ctx, rest); len(found) > 0 {
+			rest, by, commit = found, byCommit, ""
 		}
 	} else if rest, by, err = c.named(ctx, "--head", c.Head, list); err != nil {
 		return nil, err
 	}
+	about := ""
+	if commit != "" {
+		about = fmt.Sprintf(" (the store has none of %s, which is checked out, beside the base)", words.Commit(commit))
+	}
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("--base %s: all selected runs are of the base: import runs of the change, or name them with --head: %w", c.Base, store.ErrNothing)
+		return nil, &noHead{fmt.Sprintf("--base %s: every selected run is of the base%s: import runs of the change, or name them with --head", c.Base, about)}
+	}
+	if commit != "" && rest[len(rest)-1].Run.Commit != "" {
+		s.NotHead = commit
+		s.note("tested are the newest runs that are not of the base%s", about)
 	}
 	if newest := newestCommit(rest); last == 0 && len(newest) < len(rest) {
 		switch by {
@@ -169,16 +197,29 @@ func (c *Chooser) headOf(ctx context.Context, s *Chosen, list, base []store.Prof
 	return q.Filter(rest), nil
 }
 
+// noHead is the error that all runs are of the base.
+type noHead struct{ text string }
+
+func (e *noHead) Error() string { return e.text }
+func (e *noHead) Unwrap() error { return store.ErrNothing }
+
 // checkedOut returns the profiles of the commit that a workflow tests, or that is checked
-// out; nil if there are none.
-func (c *Chooser) checkedOut(ctx context.Context, list []store.Profile) []store.Profile {
+// out, and that commit if it is known.
+func (c *Chooser) checkedOut(ctx context.Context, list []store.Profile) (found []store.Profile, commit string) {
 	if c.Tested != "" {
 		q := store.Query{Commits: []string{c.Tested}}
 		if found := q.Filter(slices.Clone(list)); len(found) > 0 {
-			return found
+			return found, c.Tested
 		}
 	}
-	return c.ofRevision(ctx, "HEAD", list)
+	if commit = c.Tested; commit == "" {
+		if repo := c.Source(); repo != nil {
+			if a, err := repo.Revision(ctx, "HEAD", nil); err == nil {
+				commit = a.Commit
+			}
+		}
+	}
+	return c.ofRevision(ctx, "HEAD", list), commit
 }
 
 // newestCommit keeps the runs of the commit that was measured last; without commits the

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/github"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
 )
@@ -107,6 +108,8 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 		return err
 	}
 	switch v := doc.Verdict; {
+	case o.require && v.NotHead != "":
+		return fmt.Errorf("no verdict on %s, which has no runs: import them, or name others with --head (--require-verdict)", words.Commit(v.NotHead))
 	case v.Failed:
 		return command.ErrRegression
 	case o.require && !v.Tested && !v.NewHistory:
