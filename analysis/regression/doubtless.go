@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // Some changes leave no doubt, however little is known of the noise: no machine makes every
@@ -73,16 +74,9 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) {
 		return 0
 	}
-	of := func(runs []int) (list []float64, mean float64) {
-		for _, t := range runs {
-			n := m.Runs[t].Total + m.Runs[t].Environment
-			list = append(list, n)
-			mean += n / float64(len(runs))
-		}
-		return list, mean
-	}
-	before, was := of(hist)
-	after, now := of(tested)
+	samples := func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment }
+	before, was := each(hist, samples)
+	after, now := each(tested, samples)
 	change := now/was - 1
 	apart := slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)
 	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && r.functions(hist, leastMean) >= leastRows {
@@ -102,16 +96,9 @@ func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
 	}
 	for slot := range r.sp.functionSelfs() {
 		x := r.sp.values(int32(slot))
-		of := func(runs []int) (list []float64, mean float64) {
-			for _, t := range runs {
-				share := x[t] / m.Runs[t].Total
-				list = append(list, share)
-				mean += share / float64(len(runs))
-			}
-			return list, mean
-		}
-		before, was := of(hist)
-		after, now := of(tested)
+		share := func(t int) float64 { return x[t] / m.Runs[t].Total }
+		before, was := each(hist, share)
+		after, now := each(tested, share)
 		if slices.Min(after) > slices.Max(before) && now-was >= fewGrownSamples {
 			most = math.Max(most, now-was)
 		}
@@ -143,6 +130,14 @@ func (r *Rows) Differ(hist []int, o Options) float64 {
 	return most / least
 }
 
+// each returns a value of each run, and their mean.
+func each(runs []int, value func(t int) float64) (list []float64, mean float64) {
+	for _, t := range runs {
+		list = append(list, value(t))
+	}
+	return list, stat.Mean(list)
+}
+
 // counted reports whether all runs have operations, or all a metric.
 func counted(m *history.Matrix, hist, tested []int) bool {
 	operations, metric := true, true
@@ -156,11 +151,8 @@ func counted(m *history.Matrix, hist, tested []int) bool {
 // functions counts the functions with so many samples in a mean run of the history.
 func (r *Rows) functions(hist []int, least float64) (n int) {
 	for slot := range r.sp.functionSelfs() {
-		sum := 0.0
-		for _, t := range hist {
-			sum += r.sp.values(int32(slot))[t]
-		}
-		if sum >= least*float64(len(hist)) {
+		x := r.sp.values(int32(slot))
+		if _, mean := each(hist, func(t int) float64 { return x[t] }); mean >= least {
 			n++
 		}
 	}

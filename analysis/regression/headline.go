@@ -323,11 +323,7 @@ func (r *reporter) levelOf(fn int32) float64 {
 	if slot == noRow {
 		return 0
 	}
-	mu, x := 0.0, r.space.values(slot)
-	for _, t := range r.base {
-		mu += x[t] / r.factor[t] / r.baseRuns
-	}
-	return mu
+	return r.mean(slot, r.base)
 }
 
 // netError is the standard error of a function's whole change, relative to the change of

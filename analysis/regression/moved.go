@@ -642,12 +642,8 @@ func (f *fit) shows(p *place, cost float64) bool {
 	if !f.hasMetric || all == 0 {
 		return false
 	}
-	before, now := 0.0, 0.0
-	for _, t := range f.base {
-		before += f.space.matrix.Runs[t].Metric / f.baseRuns
-	}
-	for _, t := range f.head {
-		now += f.space.matrix.Runs[t].Metric / f.headRuns
-	}
+	metric := func(t int) float64 { return f.run(t).Metric }
+	_, before := each(f.base, metric)
+	_, now := each(f.head, metric)
 	return now/before-1 <= visible*p.d/all
 }

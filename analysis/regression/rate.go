@@ -43,24 +43,18 @@ func (f *fit) rates() (r rate) {
 	case profile.Live, profile.LiveSamples, profile.Goroutines: // a state, whatever was done before
 		return rate{}
 	}
-	samples := 0.0
-	for _, t := range f.base {
-		r.operations += f.run(t).Operations / f.baseRuns
-		samples += (f.run(t).Total + f.run(t).Environment) / f.baseRuns
-	}
+	all := func(t int) float64 { return f.run(t).Total + f.run(t).Environment }
+	_, samples := each(f.base, all)
+	_, r.operations = each(f.base, func(t int) float64 { return f.run(t).Operations })
 	r.known, r.exact = true, !f.options.Service
-	r.before, r.now = f.perOperation(r.operations, func(t int) float64 { return f.run(t).Total + f.run(t).Environment })
-	ss, means := 0.0, [2]float64{}
-	for _, t := range f.base {
-		means[0] += f.run(t).Rate() * r.operations / f.baseRuns
-	}
-	for _, t := range f.head {
-		means[1] += f.run(t).Rate() * r.operations / f.headRuns
-	}
-	r.mean = means[1] / means[0]
-	for _, t := range f.base {
-		d := f.run(t).Rate()*r.operations/means[0] - 1
-		ss += d * d
+	r.before, r.now = f.perOperation(r.operations, all)
+	rate := func(t int) float64 { return f.run(t).Rate() }
+	before, was := each(f.base, rate)
+	_, now := each(f.head, rate)
+	r.mean = now / was
+	ss := 0.0
+	for _, v := range before {
+		ss += (v/was - 1) * (v/was - 1)
 	}
 	r.dof = ratePrior + f.baseRuns - 1
 	r.spread = math.Sqrt(math.Max((ss+ratePrior*rateDeviation*rateDeviation)/r.dof, 1/math.Max(1, samples)))
@@ -96,9 +90,6 @@ func (f *fit) rateError(before, now float64) float64 {
 // machine returns the factor by which code that did not change takes more samples per
 // operation.
 func (f *fit) machine() float64 {
-	sum := 0.0
-	for _, t := range f.head {
-		sum += math.Log(f.factor[t]*f.rate.operations/f.run(t).Operations) / f.headRuns
-	}
-	return math.Exp(sum)
+	_, mean := each(f.head, func(t int) float64 { return math.Log(f.factor[t] * f.rate.operations / f.run(t).Operations) })
+	return math.Exp(mean)
 }

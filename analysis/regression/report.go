@@ -67,14 +67,11 @@ func (r *reporter) finding(k Kind) Finding {
 // metricLevel returns the metric of runs: of the median run where samples per operation are
 // known, as their level is, else the mean.
 func (f *fit) metricLevel(runs []int) float64 {
-	var values []float64
-	for _, t := range runs {
-		values = append(values, f.run(t).Metric)
-	}
+	values, mean := each(runs, func(t int) float64 { return f.run(t).Metric })
 	if f.rate.known {
 		return stat.Median(values)
 	}
-	return stat.Mean(values)
+	return mean
 }
 
 // explained compares the metric with what findings explain of it; nil without a metric.
@@ -738,12 +735,8 @@ func (f *fit) environmentShare() (before, now, z float64) {
 		run := f.run(t)
 		return run.Environment / (run.Environment + run.Total)
 	}
-	for _, t := range f.base {
-		before += share(t) / f.baseRuns
-	}
-	for _, t := range f.head {
-		now += share(t) / f.headRuns
-	}
+	_, before = each(f.base, share)
+	_, now = each(f.head, share)
 	_, z = f.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
 	return before, now, z
 }

@@ -147,14 +147,7 @@ func (f *fit) lasts(p *place) bool {
 	if k > 3 {
 		end = max(2, k/3)
 	}
-	x := f.space.values(p.slot)
-	rise := func(runs []int) float64 {
-		sum := 0.0
-		for _, t := range runs {
-			sum += x[t] / f.factor[t]
-		}
-		return sum/float64(len(runs)) - f.level[p.slot]
-	}
+	rise := func(runs []int) float64 { return f.mean(p.slot, runs) - f.level[p.slot] }
 	least := lastingShare * f.diff[p.slot]
 	lacking := 0
 	for _, t := range f.head {
