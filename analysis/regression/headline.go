@@ -229,16 +229,29 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 
 // measured sets the amount of a finding to the change of its function's samples per
 // operation, callees included: to all of the program's if the function is nearly all of it,
-// or where several findings share it, to that of the callee called by it. It reports false
+// or where other findings share it or are below it, to that of the callee called by it. It reports false
 // where that tells less than the places: where its interval holds no change, and the change d
-// of the places, which the machine's speed does not blur, is as large within its error.
+// of the places, which the machine's speed does not blur, is as large within its error; and
+// where not every tested run shows the change of a callee beside the main one.
 func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	if !r.rate.exact {
 		return false
 	}
 	slot := r.space.at(functionTotal, fn)
-	if r.carriers[fn] > 1 && f.Headline.Calls != "" {
+	switch {
+	case f.Headline.Calls == "":
+	case r.carriers[fn] > 1:
 		slot = r.edge(fn, f.Headline.Calls)
+	case slices.Contains(r.aboveMain, fn):
+		edge := r.edge(fn, f.Headline.Calls)
+		if edge == noRow {
+			break
+		}
+		if before, now := r.sums(edge); before > 0 && now > 0 { // no other name of one callee
+			if slot = edge; !r.lastsAt(edge) {
+				return false
+			}
+		}
 	}
 	if slot == noRow {
 		return false
@@ -251,8 +264,22 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	if math.Abs(net) < r.interval()*se && math.Abs(d-net) < se {
 		return false
 	}
-	f.Delta = r.delta(net, before, se)
+	f.Delta = r.delta(r.withoutMoved(net, before, now), before, se)
 	return true
+}
+
+// withoutMoved bounds the cost of a function by what the program rose and gains elsewhere make
+// up, if the rest of the program surely fell: what moved from there to the function is no cost.
+func (r *reporter) withoutMoved(net, before, now float64) float64 {
+	most := r.rate.now - r.rate.before
+	restBefore, restNow := math.Max(0, r.rate.before-before), math.Max(0, r.rate.now-now)
+	if most <= 0 || restBefore-restNow < r.interval()*r.rateError(restBefore, restNow) {
+		return net
+	}
+	for _, p := range r.falls {
+		most -= p.d
+	}
+	return math.Min(net, most)
 }
 
 // isMain reports whether a headline is that of the main change.

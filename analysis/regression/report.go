@@ -26,6 +26,8 @@ type reporter struct {
 	// main is the largest change whose function is nearly all of the program: what changed beside
 	// all findings is its, because the collector works for it.
 	main call
+	// aboveMain are the functions that call that of main: their totals have its change too.
+	aboveMain []int32
 }
 
 // call is a function of the user's and the callee that carries a change.
@@ -292,7 +294,7 @@ func (r *reporter) replaced(c *change) Finding {
 func (r *reporter) findings() []Finding {
 	var list []Finding
 	changes, gains := r.oneCarrier(r.changes), r.gains()
-	r.carriers, r.main = map[int32]int{}, call{fn: noRow}
+	r.carriers, r.main, r.aboveMain = map[int32]int{}, call{fn: noRow}, nil
 	most := 0.0
 	for _, c := range slices.Concat(changes, gains) {
 		if c.wide {
@@ -303,6 +305,7 @@ func (r *reporter) findings() []Finding {
 		r.carriers[fn]++
 		if d := math.Abs(c.d); d > most && r.wholeFunction(fn) {
 			r.main, most = call{fn, h.Calls}, d
+			r.aboveMain = slices.DeleteFunc(r.space.table.FunctionPath(node), func(of int32) bool { return of == fn })
 		}
 	}
 	for _, c := range changes {

@@ -138,7 +138,8 @@ const lastingShare = 1.0 / 3
 // only one of two runs is not confirmed, and one missing in the newest is over. From
 // four runs on an end is two runs, and at most a quarter of the runs may lack it: two
 // outliers of four runs are no change.
-func (f *fit) lasts(p *place) bool {
+func (f *fit) lasts(p *place) bool { return f.lastsAt(p.slot) }
+func (f *fit) lastsAt(slot int32) bool {
 	k := len(f.head)
 	if k == 1 {
 		return true
@@ -147,8 +148,8 @@ func (f *fit) lasts(p *place) bool {
 	if k > 3 {
 		end = max(2, k/3)
 	}
-	rise := func(runs []int) float64 { return f.mean(p.slot, runs) - f.level[p.slot] }
-	least := lastingShare * f.diff[p.slot]
+	rise := func(runs []int) float64 { return f.mean(slot, runs) - f.level[slot] }
+	least := lastingShare * f.diff[slot]
 	lacking := 0
 	for _, t := range f.head {
 		if !(rise([]int{t})/least >= 1) {

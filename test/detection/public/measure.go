@@ -51,6 +51,9 @@ func (p *Pair) Measure(ctx context.Context, base, head []store.Profile) (*Outcom
 		}
 		rank++
 		o.Costs = o.Costs || f.Kind.Costs()
+		if f.Headline != nil && slices.Contains(p.Also, f.Headline.Calls) {
+			continue
+		}
 		if o.Found || f.Kind.Costs() == p.Faster() {
 			o.Beside++
 			continue

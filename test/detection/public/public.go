@@ -40,6 +40,7 @@ type Truth struct {
 	Truth     [3]float64 // low, best, high: change of the CPU time per operation in percent
 	Headline  string     // function of the caller that calls the module; empty: any of its own
 	Place     []string   // functions that the change may be attributed to, the caller's not
+	Also      []string   // callees of another cost of the change, measured apart too
 	None      bool       // nothing changed
 	Confirm   bool       // not used to choose the method
 	Open      string     // how the method differs from the truth today; empty: it agrees
