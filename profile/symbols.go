@@ -157,6 +157,13 @@ func (s *Symbols) Grow(functions, frames int) {
 	s.frames.Grow(frames)
 }
 
+// Snapshot returns the functions, frames, modules and stacks of now, to be read by others while s
+// grows. Nothing may be added to it. The Kind of its functions may not be read: s fills it in.
+func (s *Symbols) Snapshot() *Symbols {
+	return &Symbols{Functions: slices.Clip(s.Functions), Frames: slices.Clip(s.Frames), Modules: slices.Clip(s.Modules),
+		Stacks: PrefixTree{Parent: slices.Clip(s.Stacks.Parent), Item: slices.Clip(s.Stacks.Item)}}
+}
+
 // Limit gives the tables of functions and frames room for n further entries each, and that
 // of stacks, unless that is 0, for so many. What finds no room becomes another entry, and
 // Full reports it: the profile that was being read is of no use then.

@@ -56,6 +56,10 @@ type Options struct {
 	// HasRoom is that of a store with limits (continuous.Limited); nil: there is room.
 	HasRoom func(k continuous.Key, service string, bytes int64) bool
 
+	// Lines says that somebody takes lines (Intake.TakeLines). Those that wait have as many bytes
+	// as windows may (MaxBytes).
+	Lines bool
+
 	MaxAge time.Duration // of a window, from its end; older ones are refused; 0: no limit
 
 	Workers  int           // profiles being decoded; one per core
@@ -114,6 +118,7 @@ type Intake struct {
 	st      continuous.Store
 	opts    Options
 	workers chan *Worker // that are free
+	lines   []*lineSet   // of all workers; nil: without Options.Lines
 
 	paths  forest
 	series activeSeries
@@ -145,6 +150,10 @@ func New(st continuous.Store, o Options) *Intake {
 	in.arrivals.Store(rand.Uint64()) // other receivers of one store count from elsewhere
 	for range o.Workers {
 		w := &Worker{in: in}
+		if o.Lines {
+			w.lines = newLineSet(&o, &in.counts.lostLines)
+			in.lines = append(in.lines, w.lines)
+		}
 		w.reset()
 		in.workers <- w
 	}
@@ -198,6 +207,8 @@ func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) er
 	}
 	if b == nil {
 		in.series.settle(w.held, false, in.opts.Now())
+	} else if w.lines != nil {
+		w.lines.collect(w)
 	}
 	return b, err
 }
@@ -221,6 +232,7 @@ func (w *Worker) run(fill func(*Worker) error) (err error) {
 		}
 	}()
 	w.windows, w.held, w.bytes = nil, nil, map[string]int64{}
+	w.lined, w.lineRows = w.lined[:0], w.lineRows[:0]
 	return fill(w)
 }
 

@@ -99,6 +99,7 @@ type Metrics struct {
 	CutStacks                int64            // samples whose stack lost outermost frames
 	FoldedSamples            int64            // samples that lost their labels: too many series, labels or bytes
 	NegativeSamples          int64            // samples that were dropped
+	LostLines                int64            // samples whose lines were not kept: too many stacks waited
 	Panics                   int64            // of readers: each is a defect
 	PendingBytes             int64            // now
 	Series                   int64            // of the last hour
@@ -107,7 +108,7 @@ type Metrics struct {
 
 // counts are the counters of Metrics.
 type counts struct {
-	cut, folded, negative, panics atomic.Int64
+	cut, folded, negative, lostLines, panics atomic.Int64
 
 	mu      sync.Mutex
 	metrics Metrics
@@ -172,6 +173,7 @@ func (in *Intake) Metrics() Metrics {
 	}
 	c.mu.Unlock()
 	m.CutStacks, m.FoldedSamples, m.NegativeSamples, m.Panics = c.cut.Load(), c.folded.Load(), c.negative.Load(), c.panics.Load()
+	m.LostLines = c.lostLines.Load()
 	in.mu.Lock()
 	m.PendingBytes = in.pending
 	in.mu.Unlock()

@@ -33,6 +33,9 @@ type Worker struct {
 	counted    int
 	rows       []row              // scratch
 	own        []continuous.Label // scratch
+	lines      *lineSet           // nil: nobody takes lines
+	lined      []linedTable       // of the push
+	lineRows   []lineRow          // of lined
 
 	// Of the push:
 	cost    *cost.Account
@@ -59,7 +62,7 @@ const (
 
 func (w *Worker) reset() {
 	*w = Worker{in: w.in, symbols: profile.NewSymbols(), decoders: map[string]profile.Decoder{},
-		cost: w.cost, client: w.client, windows: w.windows, held: w.held, bytes: w.bytes}
+		cost: w.cost, client: w.client, windows: w.windows, held: w.held, bytes: w.bytes, lines: w.lines}
 }
 
 // cool drops the tables if they are too large, and what refers to the last push.
@@ -73,8 +76,9 @@ func (w *Worker) cool() {
 		w.reset()
 	}
 	if cap(w.rows) > maxWarmStacks {
-		w.rows = nil
+		w.rows, w.lineRows = nil, nil
 	}
+	clear(w.lined[:cap(w.lined)])
 	clear(w.own[:cap(w.own)])
 }
 
@@ -194,11 +198,11 @@ func (w *Worker) Add(p *Profile) (err error) {
 	defer in.paths.mu.Unlock()
 	w.follow()
 	var made []*continuous.Window
-	held := len(w.held)
+	held, lined := len(w.held), len(w.lined)
 	defer func() {
 		if err != nil { // other profiles of the push may be stored: these places are not theirs
 			in.series.settle(w.held[held:], false, now)
-			w.held = w.held[:held]
+			w.held, w.lined = w.held[:held], w.lined[:lined]
 		}
 	}()
 	for i := range p.Tables {
@@ -379,6 +383,7 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 		return nil, err
 	}
 	w.rows = w.rows[:0]
+	from, lined := len(w.lineRows), w.lines != nil && p.Symbols == w.symbols && !typ.Requests() && w.hasLines(samples)
 	for k, st := range samples.Stack {
 		v := values(k)
 		switch {
@@ -395,6 +400,13 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 			at = target[sets.of[samples.Labels[k]]]
 		}
 		w.rows = append(w.rows, row{int32(at), w.path(st), v * scale})
+		if lined {
+			w.lineRows = append(w.lineRows, lineRow{int32(at), st, v * scale})
+		}
+	}
+	if lined {
+		w.lined = append(w.lined, linedTable{sets: sets, typ: typ, values: valueType, start: p.Start, length: p.Length, from: from,
+			to: len(w.lineRows)})
 	}
 	slices.SortFunc(w.rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.path, b.path)) })
 	var list []*continuous.Window

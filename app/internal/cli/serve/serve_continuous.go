@@ -44,6 +44,8 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&in.MaxShare, "continuous-max-share", 0, "maximum share of one service, in `percent` of series, call paths, texts and windows that wait for a commit (default 20)")
 	f.Int64Var(&o.Room.Paths, "continuous-max-paths", 0, "at most `n` call paths in the store; further stacks are added to (other) (default 5000000)")
 	f.Int64Var(&o.Room.Text, "continuous-max-text", 0, "maximum `bytes` of the names and places of functions, and of labels of series, in the store; further stacks are added to (other), further samples to a series without labels (default 256 MiB)")
+	f.Int64Var(&o.Lines, "continuous-max-lines", 1<<30, "maximum `bytes` of the profiles with lines in the store, one per service, type, version and day; the oldest are removed first (0: keep no lines)")
+	f.Lookup("continuous-max-lines").DefValue = "1 GiB"
 	f.DurationVar(&in.MaxAge, "continuous-max-age", 0, "refuse windows that ended more than this `time` ago (default --continuous-keep-raw); raise it to push old profiles")
 	f.IntVar(&in.MaxDepth, "continuous-max-depth", 0, "keep the innermost `n` frames of a pushed stack (default 2048)")
 	f.Int64Var(&in.MaxRate, "continuous-max-rate", 0, "maximum `bytes` per second that one service may push, over ten seconds (default 8 MiB)")

@@ -28,6 +28,7 @@ import (
 var (
 	fleetServices = flag.Int("services", 50, "services of BenchmarkPush")
 	fleetPods     = flag.Int("pods", 10, "pods of each service of BenchmarkPush")
+	fleetLines    = flag.Int64("lines", 1<<30, "bytes of lines that BenchmarkPush keeps; 0: none")
 )
 
 // BenchmarkPush pushes pprof files over HTTP, as SDKs do, into a DuckDB file: what a server takes
@@ -118,7 +119,7 @@ func benchPush(b *testing.B, bodies [][]byte, services, pods, clients int) {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	p, err := New(st, Options{Log: slog.New(slog.DiscardHandler), Intake: intake.Options{MaxRate: 1 << 40}})
+	p, err := New(st, Options{Log: slog.New(slog.DiscardHandler), Intake: intake.Options{MaxRate: 1 << 40}, Lines: *fleetLines})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -184,6 +185,15 @@ func benchPush(b *testing.B, bodies [][]byte, services, pods, clients int) {
 		}
 	}
 	parse = readtest.CPUTime() - parse
+	if p.lines != nil { // what is due each hour, and was collected meanwhile
+		start := readtest.CPUTime()
+		written, err := p.lines.Keep(b.Context(), time.Now(), true)
+		if err != nil {
+			b.Error(err)
+		}
+		b.ReportMetric(float64((readtest.CPUTime()-start).Microseconds())/float64(written), "cpu-µs/lines")
+		b.ReportMetric(float64(p.in.Metrics().LostLines), "lost-lines")
+	}
 	perPush := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N) }
 	b.ReportMetric(perPush(cpu), "cpu-µs/push")
 	b.ReportMetric(perPush(parse), "pprof-µs/parse")

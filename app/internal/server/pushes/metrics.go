@@ -59,6 +59,8 @@ func metrics(in *intake.Intake, st continuous.Store, forest continuous.Limited) 
 			newMetric("folded_samples_total", "Samples that lost their labels because a limit of series or labels was reached.", counter, func(m *intake.Metrics) float64 { return float64(m.FoldedSamples) }),
 			newMetric("negative_samples_total", "Samples with a negative value, which were dropped.", counter,
 				func(m *intake.Metrics) float64 { return float64(m.NegativeSamples) }),
+			newMetric("lost_lines_total", "Samples whose lines were not kept, because too many stacks waited (--continuous-max-pending).", counter,
+				func(m *intake.Metrics) float64 { return float64(m.LostLines) }),
 			newMetric("reader_panics_total", "Readers that panicked: each is a defect of Dendro.", counter,
 				func(m *intake.Metrics) float64 { return float64(m.Panics) }),
 			newMetric("pending_bytes", "Windows that wait for a commit, in bytes.", gauge,

@@ -3,6 +3,7 @@
 //
 //	Pyroscope's SDKs (HTTP, Connect, gRPC) ─┐
 //	OpenTelemetry (HTTP, gRPC) ─────────────┴▶ intake.Intake ─▶ continuous.Store ─▶ sums of hours and days
+//	their lines ────────────────────────────────────────────────▶ a profile a day (lines.Keeper)
 //	old windows ───────────────────────────────────────────────▶ removed (Options.Policy)
 //	call paths that only they had ─────────────────────────────▶ removed (reclaim)
 //
@@ -18,6 +19,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/otlp"
+	"github.com/dendroprof/dendro/app/internal/server/pushes/lines"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
@@ -30,6 +32,7 @@ type Options struct {
 	OTLP   otlp.Options
 	Policy continuous.Policy
 	Room   continuous.Room // of the call paths of the store; zero fields: 5,000,000 paths, 256 MiB
+	Lines  int64           // bytes of the profiles with lines in the store; 0: none are kept
 	Log    *slog.Logger
 }
 
@@ -37,7 +40,9 @@ type Options struct {
 type Pushes struct {
 	Parts []server.Part
 
-	in *intake.Intake
+	in    *intake.Intake
+	lines *lines.Keeper // nil: none are kept
+	log   *slog.Logger
 }
 
 // ErrNoWindows is the error for a store that cannot store windows.
@@ -53,7 +58,9 @@ func New(st store.Store, o Options) (*Pushes, error) {
 	if ok {
 		o.Intake.HasRoom = limited.HasRoom
 	}
-	p := &Pushes{in: intake.New(windows, o.Intake)}
+	withLines, _ := store.As[continuous.LineStore](st)
+	o.Intake.Lines = withLines != nil && o.Lines > 0
+	p := &Pushes{in: intake.New(windows, o.Intake), log: o.Log}
 	if ok {
 		o.Room = continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: p.in.Share()}
 		limited.Limit(o.Room)
@@ -66,15 +73,40 @@ func New(st store.Store, o Options) (*Pushes, error) {
 			return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery)
 		}},
 	}
+	if o.Intake.Lines {
+		p.lines = lines.NewKeeper(p.in, withLines, continuous.LineRoom{Bytes: o.Lines, Share: p.in.Share()})
+		p.Parts = append(p.Parts, server.Part{Name: "lines", Run: p.keepLines})
+	}
 	return p, nil
 }
 
-// Close stores pending windows. It may be called on nil.
+// Close stores pending windows and lines. It may be called on nil.
 func (p *Pushes) Close() error {
 	if p == nil {
 		return nil
 	}
-	return p.in.Close(context.Background())
+	err := p.in.Close(context.Background())
+	if p.lines != nil {
+		_, failed := p.lines.Keep(context.Background(), time.Now(), true)
+		err = cmp.Or(err, failed)
+	}
+	return err
+}
+
+// keepLines stores lines until the context ends.
+func (p *Pushes) keepLines(ctx context.Context) error {
+	tick := time.NewTicker(lines.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			if _, err := p.lines.Keep(ctx, now, false); err != nil && ctx.Err() == nil {
+				p.log.Error("cannot store the lines of pushed profiles; their windows are stored", "error", err)
+			}
+		}
+	}
 }
 
 const (
