@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,24 @@ const (
 	sendBytes  = 64 << 10 // of one write to the client
 )
 
+// MissingHeader is the header that says what an answer lacks. Characters other than those of ASCII
+// are written as in Go.
+const MissingHeader = "Dendro-Missing"
+
+// notice returns what answers lack now, as the value of a header.
+func (s *Server) notice() string {
+	var list []string
+	for _, p := range s.parts {
+		if p.Notice == nil {
+			continue
+		}
+		if text := p.Notice(); text != "" {
+			list = append(list, strings.Trim(strconv.QuoteToASCII(text), `"`))
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
 // recorder is the way of an answer to the client. The answer of a Stream, or one that is
 // flushed, is sent as it is made. Any other is made first, and then sent, so that a slow
 // client keeps neither a slot nor what the answer was made of.
@@ -31,7 +50,8 @@ type recorder struct {
 	unread  io.Reader // the body as it arrives
 	lingers bool      // the answer refuses the body
 	pace    pace
-	slot    *slot    // nil: none is needed
+	slot    *slot // nil: none is needed
+	notice  func() string
 	answers *holding // memory of the spool
 	direct  bool     // sent as it is made
 	stays   bool     // in its stage while it is sent
@@ -91,6 +111,9 @@ func (w *recorder) keep(b []byte) error {
 // send sends the status and what is buffered.
 func (w *recorder) send() error {
 	w.status = cmp.Or(w.pending, http.StatusOK)
+	if text := w.notice(); text != "" {
+		w.Header().Set(MissingHeader, text)
+	}
 	w.refusesBody()
 	w.ResponseWriter.WriteHeader(w.status)
 	held := w.held

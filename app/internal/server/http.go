@@ -157,6 +157,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.running.begin(r.Context())()
 	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), request: r, unread: r.Body,
 		pace:    newPace(&s.opts.Limits),
+		notice:  s.notice,
 		answers: &holding{budget: s.answers, client: a.client}}
 	_ = rec.conn.SetWriteDeadline(time.Time{}) // clear that of the connection's previous request
 	secure(w.Header())

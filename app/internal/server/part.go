@@ -28,6 +28,10 @@ type Part struct {
 	// and must be quick.
 	Ready func(context.Context) error
 
+	// Notice returns what all answers of the server lack at the moment, for people; empty:
+	// nothing. It is in the header Dendro-Missing of each.
+	Notice func() string
+
 	// Metrics are collected beside the server's own.
 	Metrics []prometheus.Collector
 }
