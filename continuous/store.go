@@ -56,6 +56,11 @@ type Store interface {
 	WindowStats(ctx context.Context) (Stats, error)
 }
 
+// Taker takes windows: a Store, or what brings them to one.
+type Taker interface {
+	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
+}
+
 // Follower is a Store that holds the windows of a log, and keeps how far it has read: whatever
 // ends it, it has exactly the windows of the records before its position.
 type Follower interface {

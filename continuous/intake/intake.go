@@ -84,7 +84,7 @@ func (o *Options) withDefaults() {
 	def(&o.MaxSeriesBytes, 16<<10)
 	def(&o.MaxDepth, 2048)
 	def(&o.MaxRate, 8<<20)
-	def(&o.MaxShare, 20)
+	o.MaxShare = o.Share()
 	def(&o.Workers, runtime.GOMAXPROCS(0))
 	def(&o.MaxDelay, 50*time.Millisecond)
 	def(&o.MaxBytes, 64<<20)
@@ -98,8 +98,13 @@ func (o *Options) withDefaults() {
 	o.Limits.Sums = true
 }
 
-// Share returns Options.MaxShare.
-func (in *Intake) Share() int { return in.opts.MaxShare }
+// Share returns MaxShare, or its default.
+func (o *Options) Share() int {
+	if o.MaxShare <= 0 {
+		return 20
+	}
+	return o.MaxShare
+}
 
 // part returns the share of one service of something.
 func (o *Options) part(of int64) int64 { return of * int64(min(o.MaxShare, 100)) / 100 }
@@ -115,7 +120,7 @@ var ErrClosed = errors.New("the intake of pushed profiles is closed")
 
 // Intake receives profiles. It is safe for concurrent use.
 type Intake struct {
-	st      continuous.Store
+	st      continuous.Taker
 	opts    Options
 	workers chan *Worker // that are free
 	lines   []*lineSet   // of all workers; nil: without Options.Lines
@@ -143,7 +148,7 @@ type forest struct {
 }
 
 // New returns an Intake that stores in st. Close it before st.
-func New(st continuous.Store, o Options) *Intake {
+func New(st continuous.Taker, o Options) *Intake {
 	o.withDefaults()
 	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers), waiting: map[string]int64{}}
 	in.paths.current = &calltree.Forest{}

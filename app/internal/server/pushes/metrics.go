@@ -25,26 +25,14 @@ type collector struct {
 	in      *intake.Intake
 	metrics []metric
 	refused *prometheus.Desc
-	windows *prometheus.Desc
-	bytes   *prometheus.Desc
-	paths   *prometheus.Desc
-	text    *prometheus.Desc
-	folded  *prometheus.Desc
-	st      continuous.Store
-	forest  continuous.Limited // nil: the engine has no limits
 }
 
-// metrics returns the metrics of the reception.
-func metrics(in *intake.Intake, st continuous.Store, forest continuous.Limited) []prometheus.Collector {
+// newCollector returns the metrics of the reception.
+func newCollector(in *intake.Intake) *collector {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
-	return []prometheus.Collector{&collector{in: in, st: st, forest: forest,
+	return &collector{in: in,
 		refused: prometheus.NewDesc("dendro_continuous_refused_total",
 			"Pushes that were refused, by reason: invalid, size, labels, label-bytes, series-bytes, series, age, rate, queue, token, unavailable, canceled.", []string{"reason"}, nil),
-		windows: prometheus.NewDesc("dendro_continuous_windows", "Windows in the store, by level: raw, hour, day.", []string{"level"}, nil),
-		bytes:   prometheus.NewDesc("dendro_continuous_window_bytes", "Bytes of their vectors, by level.", []string{"level"}, nil),
-		paths:   prometheus.NewDesc("dendro_continuous_paths", "Call paths in the store (--continuous-max-paths).", nil, nil),
-		text:    prometheus.NewDesc("dendro_continuous_text_bytes", "Bytes of the names and places of functions, and of labels of series, in the store (--continuous-max-text).", nil, nil),
-		folded:  prometheus.NewDesc("dendro_continuous_folded_stacks_total", "Stacks that were added to (other), because the call paths or texts of the store or of a service reached their limit.", nil, nil),
 		metrics: []metric{
 			newMetric("stored_total", "Windows stored.", counter, func(m *intake.Metrics) float64 { return float64(m.Stored) }),
 			newMetric("repeated_total", "Windows that were stored before.", counter, func(m *intake.Metrics) float64 { return float64(m.Repeated) }),
@@ -69,7 +57,7 @@ func metrics(in *intake.Intake, st continuous.Store, forest continuous.Limited) 
 				func(m *intake.Metrics) float64 { return float64(m.Series) }),
 			newMetric("intake_paths", "Call paths in the dictionary of the intake.", gauge,
 				func(m *intake.Metrics) float64 { return float64(m.Paths) }),
-		}}}
+		}}
 }
 
 // Describe sends the descriptions.
@@ -78,11 +66,6 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 		to <- m.desc
 	}
 	to <- c.refused
-	to <- c.windows
-	to <- c.bytes
-	to <- c.paths
-	to <- c.text
-	to <- c.folded
 }
 
 // Collect sends the values.
@@ -94,6 +77,38 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range m.Refused {
 		to <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(n), reason)
 	}
+}
+
+// stored collects the metrics of a store of windows.
+type stored struct {
+	windows *prometheus.Desc
+	bytes   *prometheus.Desc
+	paths   *prometheus.Desc
+	text    *prometheus.Desc
+	folded  *prometheus.Desc
+	st      continuous.Store
+	forest  continuous.Limited // nil: the engine has no limits
+}
+
+func newStored(st continuous.Store, forest continuous.Limited) *stored {
+	return &stored{st: st, forest: forest,
+		windows: prometheus.NewDesc("dendro_continuous_windows", "Windows in the store, by level: raw, hour, day.", []string{"level"}, nil),
+		bytes:   prometheus.NewDesc("dendro_continuous_window_bytes", "Bytes of their vectors, by level.", []string{"level"}, nil),
+		paths:   prometheus.NewDesc("dendro_continuous_paths", "Call paths in the store (--continuous-max-paths).", nil, nil),
+		text:    prometheus.NewDesc("dendro_continuous_text_bytes", "Bytes of the names and places of functions, and of labels of series, in the store (--continuous-max-text).", nil, nil),
+		folded:  prometheus.NewDesc("dendro_continuous_folded_stacks_total", "Stacks that were added to (other), because the call paths or texts of the store or of a service reached their limit.", nil, nil),
+	}
+}
+
+// Describe sends the descriptions.
+func (c *stored) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.windows, c.bytes, c.paths, c.text, c.folded} {
+		to <- d
+	}
+}
+
+// Collect sends the values.
+func (c *stored) Collect(to chan<- prometheus.Metric) {
 	if c.forest != nil {
 		forest, err := c.forest.Forest(context.Background())
 		if err != nil {

@@ -17,6 +17,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/otlp"
 	"github.com/dendroprof/dendro/app/internal/server/pushes/lines"
@@ -60,24 +62,44 @@ func New(st store.Store, o Options) (*Pushes, error) {
 	}
 	withLines, _ := store.As[continuous.LineStore](st)
 	o.Intake.Lines = withLines != nil && o.Lines > 0
-	p := &Pushes{in: intake.New(windows, o.Intake), log: o.Log}
-	if ok {
-		o.Room = continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: p.in.Share()}
-		limited.Limit(o.Room)
+	keep, err := o.Keep(st)
+	if err != nil {
+		return nil, err
 	}
-	p.Parts = []server.Part{
-		{Name: "pushes", Metrics: metrics(p.in, windows, limited), Ready: func(context.Context) error { return p.in.Err() }},
-		pyroscope.New(p.in).Part(),
-		otlp.New(p.in, o.OTLP).Part(),
-		{Name: "rollup", Run: func(ctx context.Context) error {
-			return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery)
-		}},
-	}
+	p := To(windows, o)
+	p.Parts = append(p.Parts, server.Part{Name: "rollup", Metrics: []prometheus.Collector{newStored(windows, limited)}, Run: keep})
 	if o.Intake.Lines {
-		p.lines = lines.NewKeeper(p.in, withLines, continuous.LineRoom{Bytes: o.Lines, Share: p.in.Share()})
+		p.lines = lines.NewKeeper(p.in, withLines, continuous.LineRoom{Bytes: o.Lines, Share: o.Intake.Share()})
 		p.Parts = append(p.Parts, server.Part{Name: "lines", Run: p.keepLines})
 	}
 	return p, nil
+}
+
+// To connects the parts that receive. Windows go to a taker, which brings them to a store.
+func To(t continuous.Taker, o Options) *Pushes {
+	p := &Pushes{in: intake.New(t, o.Intake), log: o.Log}
+	p.Parts = []server.Part{
+		{Name: "pushes", Metrics: []prometheus.Collector{newCollector(p.in)}, Ready: func(context.Context) error { return p.in.Err() }},
+		pyroscope.New(p.in).Part(),
+		otlp.New(p.in, o.OTLP).Part(),
+	}
+	return p
+}
+
+// Keep limits a store, and returns what makes its sums of hours and days and removes old windows
+// until a context ends.
+func (o *Options) Keep(st store.Store) (run func(context.Context) error, err error) {
+	windows, ok := store.As[continuous.Store](st)
+	if !ok {
+		return nil, ErrNoWindows
+	}
+	limited, ok := store.As[continuous.Limited](st)
+	if ok {
+		limited.Limit(continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: o.Intake.Share()})
+	}
+	return func(ctx context.Context) error {
+		return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery)
+	}, nil
 }
 
 // Close stores pending windows and lines. It may be called on nil.
