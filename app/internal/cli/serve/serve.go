@@ -51,6 +51,7 @@ type serveOptions struct {
 	limits     profile.Limits
 	traces     traceOptions
 	windows    continuousOptions
+	fleet      fleetOptions
 	logFormat  string
 	logLevel   string
 }
@@ -112,6 +113,7 @@ server at once. No acknowledged data is lost in either case.`,
 	o.addLimits(c)
 	o.traces.addFlags(c)
 	o.windows.addFlags(c)
+	o.fleet.addFlags(c)
 	f.Var(command.Choice(&o.logFormat, "text", "json"), "log-format", "`format` of the log on stderr: text, json")
 	f.Var(command.Choice(&o.logLevel, "info", "debug", "warn", "error"), "log-level", "minimum `level` to log: debug, info, warn, error")
 	return c
@@ -231,6 +233,12 @@ func (o *serveOptions) run(ctx context.Context, e *command.Env) error {
 	if err := o.CheckTokens(); err != nil {
 		return command.Misuse(err)
 	}
+	if err := o.checkFleet(); err != nil {
+		return err
+	}
+	if o.fleet.gateway != "" {
+		return o.serveGateway(ctx, e)
+	}
 	st, err := e.Open(ctx, engines.Write)
 	if err != nil {
 		return err
@@ -249,6 +257,21 @@ func (o *serveOptions) serve(ctx context.Context, e *command.Env, where string, 
 	}
 	if err := o.traces.kafkaOptions(); err != nil {
 		return err
+	}
+	var more []server.Part
+	switch {
+	case o.fleet.windows != "":
+		worker, err := o.worker(where)
+		if err != nil {
+			return err
+		}
+		st, more = withWindows{st, worker.Windows()}, append(more, worker.Part())
+	case len(o.fleet.workers) > 0:
+		reader, err := o.reader()
+		if err != nil {
+			return err
+		}
+		st, more = withWindows{st, reader.Windows()}, append(more, reader.Part())
 	}
 	o.traces.Version, o.traces.Log = o.Version, o.Log
 	o.traces.Ingest = ingest.Options{Limits: o.limits, Normalizer: names}
@@ -274,24 +297,37 @@ func (o *serveOptions) serve(ctx context.Context, e *command.Env, where string, 
 	}
 	var s *server.Server
 	panicked := func(tool string, p any, stack []byte) { s.Panicked("mcp "+tool, p, stack) }
-	parts := o.parts(st, names, traces, panicked)
+	parts := append(o.parts(st, names, traces, panicked), more...)
 	if received != nil {
 		parts = append(parts, received.Parts...)
 	}
-	if s, err = server.New(o.Options, parts...); err != nil {
+	return o.listen(ctx, e, func(made *server.Server) (release func()) {
+		s = made
+		return command.ClaimStore(where, address(s))
+	}, parts)
+}
+
+// listen serves parts until the context ends. Listening, if not nil, is called when the server
+// listens, and what it returns in the end.
+func (o *serveOptions) listen(ctx context.Context, e *command.Env, listening func(*server.Server) (release func()),
+	parts []server.Part) error {
+	s, err := server.New(o.Options, parts...)
+	if err != nil {
 		return err
 	}
 	if err := s.Listen(); err != nil {
 		return err
 	}
-	defer command.ClaimStore(where, address(s))()
+	if listening != nil {
+		defer listening(s)()
+	}
 	if a := s.HTTPAddr(); a != "" {
 		fmt.Fprintf(e.Out, "http  %s\n", address(s))
 	}
 	if a := s.GRPCAddr(); a != "" {
 		fmt.Fprintf(e.Out, "grpc  %s\n", a)
 	}
-	if a := address(s); a != "" {
+	if a := address(s); a != "" && o.Pages != nil {
 		fmt.Fprintf(e.Out, "page  %s/\n", a)
 	}
 	// A second signal ends the process: by default, signals do.

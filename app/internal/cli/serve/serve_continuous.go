@@ -58,10 +58,15 @@ func (o *serveOptions) continuous(st store.Store, names *normalize.Normalizer) (
 	if !o.windows.receive {
 		return nil, nil
 	}
-	o.windows.Log = o.Log
-	if o.windows.Intake.MaxAge == 0 {
-		o.windows.Intake.MaxAge = o.windows.Policy.Keep[continuous.Raw]
+	return pushes.New(st, o.pushOptions(names))
+}
+
+// pushOptions returns the options of what receives pushes, and keeps them.
+func (o *serveOptions) pushOptions(names *normalize.Normalizer) pushes.Options {
+	p := o.windows.Options
+	p.Log, p.Intake.Normalizer = o.Log, names
+	if p.Intake.MaxAge == 0 {
+		p.Intake.MaxAge = p.Policy.Keep[continuous.Raw]
 	}
-	o.windows.Intake.Normalizer = names
-	return pushes.New(st, o.windows.Options)
+	return p
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/kafka"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/broker"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -100,12 +101,12 @@ func decode(t *testing.T, raw []byte, m proto.Message) {
 }
 
 // serve runs a server's fetcher over a store until end is called.
-func serve(t *testing.T, b *broker, st traceprof.Store) (end func()) {
+func serve(t *testing.T, b *broker.Broker, st traceprof.Store) (end func()) {
 	t.Helper()
 	intake := traceprof.NewIntake(st, traceprof.IntakeOptions{})
 	agents := skywalking.New(skywalking.Options{Store: st, Intake: intake,
 		Dispatcher: traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})})
-	fetcher, err := kafka.New(agents, kafka.Options{Brokers: []string{b.address}, Namespace: namespace})
+	fetcher, err := kafka.New(agents, kafka.Options{Brokers: []string{b.Address}, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +168,11 @@ func TestRealKafka(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") != "1" {
 		t.Skip("needs Java and Maven; set DENDRO_TEST_REAL=1 to run a real Kafka")
 	}
-	b := newBroker(t)
+	b := broker.New(t)
 	st := mem.New()
 	end := serve(t, b, st)
 	serve(t, b, st)
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.address), kgo.MetadataMinAge(100*time.Millisecond), kgo.UnknownTopicRetries(-1))
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Address), kgo.MetadataMinAge(100*time.Millisecond), kgo.UnknownTopicRetries(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +188,8 @@ func TestRealKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "something of the first half is stored", func() bool { _, segments := held(t, st); return len(segments) > 0 })
-	b.end(t, syscall.SIGKILL)
-	b.start(t)
+	b.End(t, syscall.SIGKILL)
+	b.Start(t)
 	end()
 	if err := client.ProduceSync(t.Context(), list[half:]...).FirstErr(); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,10 @@
-package kafka_test
+// Package broker runs a real Kafka of one node, for tests. It needs Java and, the first time,
+// Maven Central.
+//
+// A broker listens on free ports of the loopback interface, keeps its data in a folder of the
+// test, and can be killed and started again. Topics are not made by themselves. What is written
+// and read is the business of the test.
+package broker
 
 import (
 	"context"
@@ -8,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -65,15 +70,16 @@ func install(ctx context.Context) (string, error) {
 		"org.apache.logging.log4j:log4j-slf4j-impl:"+log4j)
 }
 
-// broker is a Kafka of one node on a free port of the loopback interface.
-type broker struct {
+// Broker is a Kafka of one node on a free port of the loopback interface.
+type Broker struct {
+	Address   string
 	home, lib string
-	address   string
 	process   *exec.Cmd
 	ended     chan error
 }
 
-func newBroker(t *testing.T) *broker {
+// New starts a broker, which ends with the test.
+func New(t *testing.T) *Broker {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), startPatience)
 	defer stop()
@@ -81,25 +87,20 @@ func newBroker(t *testing.T) *broker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &broker{home: t.TempDir(), lib: lib}
+	b := &Broker{home: t.TempDir(), lib: lib}
 	port, controller := freePort(t), freePort(t)
-	b.address = fmt.Sprintf("127.0.0.1:%d", port)
+	b.Address = fmt.Sprintf("127.0.0.1:%d", port)
 	for name, text := range map[string]string{"server.properties": fmt.Sprintf(properties, port, controller), "log4j2.yaml": logging} {
 		if err := os.WriteFile(filepath.Join(b.home, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	id, err := b.java(ctx, "kafka.tools.StorageTool", "random-uuid").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Fields(string(id))
-	if out, err := b.java(ctx, "kafka.tools.StorageTool", "format", "-t", lines[len(lines)-1], "-c",
-		"server.properties").CombinedOutput(); err != nil {
+	const id = "4L6g3nShT-eMCtK--X86sw" // of a cluster, as random-uuid prints one
+	if out, err := b.java(ctx, "kafka.tools.StorageTool", "format", "-t", id, "-c", "server.properties").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Cleanup(func() { b.end(t, syscall.SIGTERM) })
-	b.start(t)
+	t.Cleanup(func() { b.End(t, syscall.SIGTERM) })
+	b.Start(t)
 	return b
 }
 
@@ -114,15 +115,15 @@ func freePort(t *testing.T) int {
 }
 
 // java returns a command of Kafka.
-func (b *broker) java(ctx context.Context, args ...string) *exec.Cmd {
+func (b *Broker) java(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "java", append([]string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC",
 		"-Dlog4j2.configurationFile=log4j2.yaml", "-cp", filepath.Join(b.lib, "*")}, args...)...)
 	c.Dir = b.home
 	return c
 }
 
-// start starts the broker, on the data that it has, and waits until it answers.
-func (b *broker) start(t *testing.T) {
+// Start starts the broker, on the data that it has, and waits until it answers.
+func (b *Broker) Start(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), startPatience)
 	defer stop()
@@ -138,7 +139,7 @@ func (b *broker) start(t *testing.T) {
 	}
 	b.ended = make(chan error, 1)
 	go func(p *exec.Cmd, ended chan error) { ended <- p.Wait() }(b.process, b.ended)
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.address))
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Address))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +162,8 @@ func (b *broker) start(t *testing.T) {
 	}
 }
 
-// end ends the broker with a signal and waits for it.
-func (b *broker) end(t *testing.T, signal syscall.Signal) {
+// End ends the broker with a signal and waits for it.
+func (b *Broker) End(t *testing.T, signal syscall.Signal) {
 	t.Helper()
 	if b.process == nil {
 		return
@@ -181,7 +182,7 @@ func (b *broker) end(t *testing.T, signal syscall.Signal) {
 	b.process = nil
 }
 
-func (b *broker) log() string {
+func (b *Broker) log() string {
 	text, _ := os.ReadFile(filepath.Join(b.home, "console.log"))
 	return string(text[max(0, len(text)-4000):])
 }

@@ -1,0 +1,197 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/server/brokers"
+	"github.com/dendroprof/dendro/app/internal/server/fleet"
+	"github.com/dendroprof/dendro/app/internal/server/pushes"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/secret"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// fleetOptions are the flags of `dendro serve` about more than one process.
+type fleetOptions struct {
+	gateway string        // the log to write
+	windows string        // the log to read
+	workers []string      // to ask
+	session time.Duration // of a worker
+}
+
+// shortestSession is what brokers allow by default (group.min.session.timeout.ms).
+const shortestSession = 6 * time.Second
+
+func (o *fleetOptions) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.gateway, "gateway", "", "receive profiles that programs push and write them to the `topic` kafka://HOST:PORT,…/TOPIC, which is made if it is missing; no store")
+	f.StringVar(&o.windows, "windows", "", "hold partitions of the `topic` kafka://HOST:PORT,…/TOPIC that gateways write, in files beside the store")
+	f.StringSliceVar(&o.workers, "windows-from", nil, "answer about pushed profiles from the workers at these `addresses` (http://HOST:PORT, comma-separated), which run with --windows and the same tokens")
+	f.DurationVar(&o.session, "windows-session", 45*time.Second, "`time` without a sign of life after which others get a worker's partitions")
+	f.Lookup("windows-session").DefValue = "45s"
+}
+
+// check returns an error for flags that exclude each other.
+func (o *serveOptions) checkFleet() error {
+	f := &o.fleet
+	var roles []string
+	for flag, set := range map[string]bool{"--gateway": f.gateway != "", "--windows": f.windows != "",
+		"--windows-from": len(f.workers) > 0, "--continuous": o.windows.receive} {
+		if set {
+			roles = append(roles, flag)
+		}
+	}
+	switch {
+	case len(roles) > 1:
+		return command.Usagef("--continuous, --gateway, --windows and --windows-from are roles of different processes: give one of them")
+	case f.gateway != "" && o.traces.brokers != "":
+		return command.Usagef("--gateway has no store for what --kafka-brokers receives: give one of them")
+	case f.session < shortestSession:
+		return command.Usagef("--windows-session %s: Kafka's brokers take at least %s", f.session, shortestSession)
+	}
+	if err := fleet.CheckWorkers(f.workers); err != nil {
+		return command.Usagef("--windows-from: %w", err)
+	}
+	return nil
+}
+
+// log returns the topic that a flag names.
+func (o *serveOptions) log(flag, text string) (fleet.Log, error) {
+	place, err := brokers.ParseLog(text)
+	if err != nil {
+		return fleet.Log{}, command.Usagef("%s: %w", flag, err)
+	}
+	if err := o.traces.kafkaOptions(); err != nil {
+		return fleet.Log{}, err
+	}
+	k := &o.traces.Kafka
+	return fleet.Log{Log: place, Keep: o.windows.Policy.Keep[continuous.Raw],
+		Brokers: brokers.Options{Partitions: k.Partitions, Replication: k.Replication, TLS: k.TLS, User: k.User, Password: k.Password,
+			Mechanism: k.Mechanism}}, nil
+}
+
+// serveGateway receives pushes without a store until the context ends.
+func (o *serveOptions) serveGateway(ctx context.Context, e *command.Env) (err error) {
+	o.Log = o.logger(e.Err)
+	o.Version, _ = command.Version()
+	l, err := o.log("--gateway", o.fleet.gateway)
+	if err != nil {
+		return err
+	}
+	names, err := command.ReadRules(o.rules)
+	if err != nil {
+		return err
+	}
+	to, err := fleet.NewGateway(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	received := pushes.To(to, o.pushOptions(names))
+	defer func() { err = errors.Join(err, received.Close()) }()
+	return o.listen(ctx, e, nil, append(received.Parts, to.Part()))
+}
+
+// partitionFile is the store of a partition.
+type partitionFile struct {
+	continuous.Store
+	continuous.Follower
+	keep func(context.Context) error
+	file store.Store
+}
+
+// Upkeep implements fleet.PartitionStore.
+func (p *partitionFile) Upkeep(ctx context.Context) error { return p.keep(ctx) }
+
+// Close implements fleet.PartitionStore.
+func (p *partitionFile) Close() error { return p.file.Close() }
+
+// worker returns a worker whose partitions are files in a folder beside the store.
+func (o *serveOptions) worker(where string) (*fleet.Worker, error) {
+	l, err := o.log("--windows", o.fleet.windows)
+	if err != nil {
+		return nil, err
+	}
+	if engines.IsDatabase(where) || where == "mem" || strings.HasSuffix(where, ":") {
+		return nil, command.Usagef("--windows keeps its partitions in files beside the store: give --store FILE")
+	}
+	dir := where + ".partitions"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	instance, err := instanceOf(filepath.Join(dir, "instance"))
+	if err != nil {
+		return nil, err
+	}
+	options := o.pushOptions(nil)
+	open := func(ctx context.Context, partition int32) (fleet.PartitionStore, error) {
+		st, err := engines.Open(ctx, filepath.Join(dir, fmt.Sprintf("%s-%d.duckdb", l.Topic, partition)), engines.Write)
+		if err != nil {
+			return nil, err
+		}
+		p := &partitionFile{file: st}
+		p.Store, _ = store.As[continuous.Store](st)
+		p.Follower, _ = store.As[continuous.Follower](st)
+		if p.keep, err = options.Keep(st); err != nil {
+			return nil, errors.Join(err, st.Close())
+		}
+		return p, nil
+	}
+	return fleet.NewWorker(fleet.WorkerOptions{Log: l, Group: o.traces.Kafka.Group + "-" + l.Topic, Instance: instance,
+		Session: o.fleet.session, Open: open, Logger: o.Log}), nil
+}
+
+// instanceOf returns the name of a worker, which it chooses at its first start and keeps in a file.
+func instanceOf(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte("dendro-" + rand.Text())
+		err = os.WriteFile(file, text, 0o600)
+	}
+	return string(text), err
+}
+
+// reader returns a reader of the workers.
+func (o *serveOptions) reader() (*fleet.Reader, error) {
+	token := o.ReadToken
+	if token == "" {
+		token = o.HTTPToken
+	}
+	for _, address := range o.fleet.workers {
+		u, err := url.Parse(address)
+		if err == nil && token != "" && u.Scheme == "http" {
+			err = secret.InClear("the token", u.Hostname(), "https://")
+		}
+		if err != nil {
+			return nil, command.Usagef("--windows-from: %w", err)
+		}
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token is for the worker alone
+	return fleet.NewReader(fleet.ReaderOptions{Workers: o.fleet.workers, Token: token, Logger: o.Log,
+		Client: &http.Client{CheckRedirect: stay}}), nil
+}
+
+// withWindows is a store whose windows are elsewhere.
+type withWindows struct {
+	store.Store
+	windows
+}
+
+type windows = continuous.Store
+
+// Unwrap implements store.Wrapper.
+func (w withWindows) Unwrap() store.Reader { return w.Store }

@@ -1,0 +1,469 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/merged"
+	"github.com/dendroprof/dendro/continuous/record"
+	"github.com/dendroprof/dendro/internal/words"
+)
+
+// ReaderOptions configure a Reader.
+type ReaderOptions struct {
+	Workers []string // addresses, http://HOST:PORT
+	Token   string   // for reading; empty: none
+	Client  *http.Client
+	Logger  *slog.Logger
+}
+
+// Reader asks workers. It is safe for concurrent use. Its Part looks after the workers.
+type Reader struct {
+	opts    ReaderOptions
+	workers []*remote
+
+	mu       sync.Mutex
+	total    int32                  // partitions of the topic; 0: no worker has said
+	services map[int32][]serviceEnd // of each partition, as it was last told
+	missing  string
+
+	down, partitions prometheus.GaugeFunc
+}
+
+// remote is a worker as a reader knows it.
+type remote struct {
+	address string
+	reader  *Reader
+
+	mu     sync.Mutex
+	status *status         // nil: it does not answer
+	up     context.Context // ends when it does not answer any more
+	fall   context.CancelFunc
+	seen   time.Time // when it answered last
+	failed error
+}
+
+// NewReader returns a reader of workers, none of which has to answer yet.
+func NewReader(o ReaderOptions) *Reader {
+	r := &Reader{opts: o, services: map[int32][]serviceEnd{}}
+	for _, address := range o.Workers {
+		r.workers = append(r.workers, &remote{address: strings.TrimSuffix(address, "/"), reader: r})
+	}
+	gauge := func(name, help string, value func() int) prometheus.GaugeFunc {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "dendro_reader_" + name, Help: help},
+			func() float64 { return float64(value()) })
+	}
+	r.down = gauge("workers_down", "Workers that do not answer.", func() (n int) {
+		for _, w := range r.workers {
+			if w.now() == nil {
+				n++
+			}
+		}
+		return n
+	})
+	r.partitions = gauge("partitions_missing", "Partitions that no worker answers for, or not with everything.", func() int {
+		return len(r.gaps(r.places()))
+	})
+	return r
+}
+
+// Part returns the reader as a part of a server.
+func (r *Reader) Part() server.Part {
+	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.partitions}, Notice: r.Missing}
+}
+
+// Windows returns the windows of all workers.
+func (r *Reader) Windows() continuous.Store {
+	return &merged.Store{Parts: func(ctx context.Context) (list []continuous.Store, err error) {
+		if r.unknown() {
+			r.look(ctx)
+		}
+		places := r.places()
+		r.say(places)
+		for _, number := range slices.Sorted(maps.Keys(places)) {
+			p := places[number]
+			list = append(list, &remotePartition{worker: p.worker, number: number})
+		}
+		return list, nil
+	}}
+}
+
+const (
+	lookEvery     = time.Second
+	lookWithin    = 2 * time.Second
+	servicesEvery = 15 // looks
+	servicesOf    = time.Hour
+)
+
+// run looks after the workers until the context ends.
+func (r *Reader) run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		r.look(ctx)
+		if n%servicesEvery == 0 || r.unnamed() {
+			r.learn(ctx)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// unknown reports whether no worker has answered yet.
+func (r *Reader) unknown() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.total == 0
+}
+
+// look asks all workers what they hold.
+func (r *Reader) look(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, lookWithin)
+	defer stop()
+	var all sync.WaitGroup
+	for _, w := range r.workers {
+		all.Go(func() {
+			s := &status{}
+			w.told(s, w.ask(ctx, http.MethodGet, address, nil, s))
+		})
+	}
+	all.Wait()
+	r.say(r.places())
+}
+
+// told remembers what a worker said, or that it did not.
+func (w *remote) told(s *status, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.status != nil
+	if w.failed = err; err != nil {
+		if w.status = nil; was {
+			w.fall()
+			w.reader.opts.Logger.Warn("a worker does not answer", "worker", w.address, "error", err)
+		}
+		return
+	}
+	w.status, w.seen = s, time.Now()
+	if !was {
+		w.up, w.fall = context.WithCancel(context.Background())
+		w.reader.opts.Logger.Info("a worker answers", "worker", w.address, "partitions", len(s.Partitions))
+	}
+	w.reader.mu.Lock()
+	defer w.reader.mu.Unlock()
+	w.reader.total = max(w.reader.total, s.Total)
+}
+
+// now returns what a worker holds, nil if it does not answer.
+func (w *remote) now() *status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+// held is a partition with the worker that holds it.
+type held struct {
+	place
+	worker     *remote
+	generation int32
+}
+
+// places returns who holds what: of two workers that say so, the one that heard later from the
+// group does.
+func (r *Reader) places() map[int32]held {
+	all := map[int32]held{}
+	for _, w := range r.workers {
+		s := w.now()
+		if s == nil {
+			continue
+		}
+		for _, p := range s.Partitions {
+			if have, ok := all[p.Partition]; !ok || s.Generation > have.generation {
+				all[p.Partition] = held{p, w, s.Generation}
+			}
+		}
+	}
+	return all
+}
+
+// gaps returns the partitions that nobody holds, or not with everything.
+func (r *Reader) gaps(places map[int32]held) (list []int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n := range r.total {
+		if p, ok := places[n]; !ok || !p.Complete {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// unnamed reports whether there is a partition whose services are not known.
+func (r *Reader) unnamed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.services) < int(r.total)
+}
+
+// learn asks which services the partitions have, to name them when they are missing.
+func (r *Reader) learn(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, 10*lookWithin)
+	defer stop()
+	for number, p := range r.places() {
+		if !p.Complete {
+			continue
+		}
+		var list []serviceEnd
+		part := &remotePartition{worker: p.worker, number: number}
+		if err := part.ask(ctx, "services", &question{Query: continuous.Query{From: time.Now().Add(-servicesOf)}}, &list); err == nil {
+			r.mu.Lock()
+			r.services[number] = list
+			r.mu.Unlock()
+		}
+	}
+}
+
+// Missing says what answers lack now; empty: nothing.
+func (r *Reader) Missing() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.missing
+}
+
+// say makes what Missing says.
+func (r *Reader) say(places map[int32]held) {
+	gaps := r.gaps(places)
+	var parts []string
+	var down []*remote
+	for _, w := range r.workers {
+		if w.now() == nil {
+			down = append(down, w)
+		}
+	}
+	if len(down) > 0 {
+		verb := "do not answer"
+		if len(down) == 1 {
+			verb = "does not answer"
+		}
+		parts = append(parts, fmt.Sprintf("%d of %d workers %s", len(down), len(r.workers), verb))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var absent, behind []string
+	var end time.Time
+	for _, n := range gaps {
+		p, ok := places[n]
+		names := &absent
+		if ok {
+			names = &behind
+			parts = append(parts, fmt.Sprintf("partition %d is being read again (record %d of %d)", n, p.Next, p.End))
+		}
+		for _, s := range r.services[n] {
+			*names = append(*names, s.Service)
+			if !ok {
+				end = continuous.Later(end, s.End)
+			}
+		}
+		if !ok && len(r.services[n]) == 0 {
+			parts = append(parts, fmt.Sprintf("nobody answers for partition %d of %d", n, r.total))
+		}
+	}
+	if len(absent) > 0 {
+		verb := "end"
+		if len(absent) == 1 {
+			verb = "ends"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s at %s", serviceWord(absent), list(absent), verb, end.UTC().Format("15:04 UTC")))
+	}
+	if len(behind) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s may lack windows", serviceWord(behind), list(behind)))
+	}
+	if r.total == 0 && len(down) == 0 {
+		parts = append(parts, "no worker holds a partition yet")
+	}
+	r.missing = strings.Join(parts, "; ")
+}
+
+func serviceWord(names []string) string {
+	if len(names) == 1 {
+		return "service"
+	}
+	return "services"
+}
+
+// mostNames is how many services are named.
+const mostNames = 10
+
+// list returns names for people, in order.
+func list(names []string) string {
+	slices.Sort(names)
+	names = words.CleanAll(slices.Compact(names))
+	if more := len(names) - mostNames; more > 0 {
+		return strings.Join(names[:mostNames], ", ") + " and " + words.Plural(more, "other")
+	}
+	return strings.Join(names, ", ")
+}
+
+// errDown is the error of a worker that does not answer.
+func (w *remote) errDown(err error) error {
+	return fmt.Errorf("worker %s does not answer: %w: %w", w.address, merged.ErrMissing, err)
+}
+
+// maxAnswer is the maximum of bytes of an answer.
+const maxAnswer = 1 << 30
+
+// ask sends a question and decodes the answer.
+func (w *remote) ask(ctx context.Context, method, path string, body, answer any) error {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, w.address+path, content)
+	if err != nil {
+		return err
+	}
+	if req.Header.Set("Content-Type", "application/json"); w.reader.opts.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+w.reader.opts.Token)
+	}
+	reply, err := w.reader.opts.Client.Do(req)
+	if err != nil {
+		return w.errDown(err)
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		var problem server.Problem
+		_ = json.NewDecoder(io.LimitReader(reply.Body, 1<<20)).Decode(&problem) // the status says enough
+		err := errors.New(cmp.Or(problem.Detail, problem.Title, reply.Status))
+		switch {
+		case problem.Type == problemTooLarge:
+			return continuous.ErrTooLarge
+		case problem.Type == problemNotHeld:
+			return errNotHeld
+		case reply.StatusCode == http.StatusBadRequest:
+			return err
+		}
+		return w.errDown(err)
+	}
+	if err := json.NewDecoder(io.LimitReader(reply.Body, maxAnswer)).Decode(answer); err != nil {
+		return w.errDown(err)
+	}
+	return nil
+}
+
+// remotePartition is a partition that a worker holds.
+type remotePartition struct {
+	worker *remote
+	number int32
+}
+
+// ask asks the worker, for as long as it answers at all.
+func (p *remotePartition) ask(ctx context.Context, what string, q *question, answer any) error {
+	err := p.askOnce(ctx, what, q, answer)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !errors.Is(err, merged.ErrMissing) {
+		return err
+	}
+	// The partition may have moved, and what is missing is said with this answer.
+	r := p.worker.reader
+	r.look(ctx)
+	if now, ok := r.places()[p.number]; ok && now.worker != p.worker {
+		return (&remotePartition{worker: now.worker, number: p.number}).askOnce(ctx, what, q, answer)
+	}
+	return err
+}
+
+func (p *remotePartition) askOnce(ctx context.Context, what string, q *question, answer any) error {
+	w := p.worker
+	w.mu.Lock()
+	up := w.up
+	w.mu.Unlock()
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(up, stop)()
+	return w.ask(asking, http.MethodPost, fmt.Sprintf("%s/%d/%s", address, p.number, what), q, answer)
+}
+
+// Series implements continuous.Store.
+func (p *remotePartition) Series(ctx context.Context, q continuous.Query) (list []continuous.Series, err error) {
+	err = p.ask(ctx, "series", &question{Query: q}, &list)
+	return list, err
+}
+
+// Totals implements continuous.Store.
+func (p *remotePartition) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	var answer continuous.Totals
+	err := p.ask(ctx, "totals", &question{Query: q, Step: step}, &answer)
+	return &answer, err
+}
+
+// Function implements continuous.Store.
+func (p *remotePartition) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	var answer continuous.Amounts
+	err := p.ask(ctx, "function", &question{Query: q, Step: step, Name: name}, &answer)
+	return &answer, err
+}
+
+// Tree implements continuous.Store.
+func (p *remotePartition) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	var answer tree
+	if err := p.ask(ctx, "tree", &question{Query: q}, &answer); err != nil {
+		return nil, err
+	}
+	t, err := record.ReadTree(answer.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("worker %s: %w", p.worker.address, err)
+	}
+	answer.Merged.Tree = t
+	return &answer.Merged, nil
+}
+
+// WindowStats implements continuous.Store.
+func (p *remotePartition) WindowStats(ctx context.Context) (stats continuous.Stats, err error) {
+	err = p.ask(ctx, "stats", &question{}, &stats)
+	return stats, err
+}
+
+// PutWindows implements continuous.Store.
+func (p *remotePartition) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
+	return nil, merged.ErrReadOnly
+}
+
+// RollUp implements continuous.Store.
+func (p *remotePartition) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
+	return continuous.Rolled{}, merged.ErrReadOnly
+}
+
+// CheckWorkers returns an error for an address that is none.
+func CheckWorkers(addresses []string) error {
+	for _, a := range addresses {
+		if u, err := url.Parse(a); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("%q is no address of a worker, such as http://10.0.0.1:12800", a)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,402 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/merged"
+	"github.com/dendroprof/dendro/continuous/record"
+)
+
+// WorkerOptions configure a Worker. All but Instance are required.
+type WorkerOptions struct {
+	Log      Log
+	Group    string // of consumers
+	Instance string // of this worker: one that comes back within Session keeps its partitions; empty: none does
+	// Session is after how long without a sign of life Kafka gives the partitions to others.
+	Session time.Duration
+	// Open opens the store of a partition, or makes it. It implements continuous.Store and
+	// continuous.Follower.
+	Open   func(ctx context.Context, partition int32) (PartitionStore, error)
+	Logger *slog.Logger
+}
+
+// PartitionStore is the store of a partition.
+type PartitionStore interface {
+	continuous.Store
+	continuous.Follower
+	// Upkeep rolls its windows up until the context ends.
+	Upkeep(context.Context) error
+	Close() error
+}
+
+// Worker holds partitions of a topic. Run its Part once.
+type Worker struct {
+	opts   WorkerOptions
+	log    *slog.Logger
+	client atomic.Pointer[kgo.Client] // while it runs
+	total  atomic.Int32               // partitions of the topic
+
+	mu   sync.RWMutex
+	held map[int32]*partition
+	end  context.CancelCauseFunc // of the run, with the error that no retry mends
+
+	failure atomic.Pointer[error]
+	records *prometheus.CounterVec // outcome
+	windows *prometheus.CounterVec // outcome
+	lag     *prometheus.GaugeVec   // partition
+}
+
+// partition is one that this worker holds.
+type partition struct {
+	*guarded
+	number int32
+	reader record.Reader
+	target int64         // the end of the log when it was assigned
+	next   atomic.Int64  // position
+	last   atomic.Int64  // end of the log when it was read last
+	stop   func()        // of the upkeep
+	ended  chan struct{} // the upkeep has ended
+}
+
+// NewWorker returns a worker, which connects when it runs.
+func NewWorker(o WorkerOptions) *Worker {
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_worker_" + name, Help: help}, []string{label})
+	}
+	return &Worker{opts: o, log: o.Logger, held: map[int32]*partition{},
+		records: counter("records_total", "Records read, by outcome: stored, poison (malformed, skipped).", "outcome"),
+		windows: counter("windows_total", "Windows read, by outcome: stored, repeated (pushed twice).", "outcome"),
+		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_worker_lag_records",
+			Help: "Records of a partition that this worker holds and has not stored, when it was read last."}, []string{"partition"})}
+}
+
+// Part returns the worker as a part of a server: what it does, and what readers ask.
+func (w *Worker) Part() server.Part {
+	return server.Part{Name: "worker", Run: w.run, Routes: w.routes(), Metrics: []prometheus.Collector{w.records, w.windows, w.lag},
+		Ready: func(context.Context) error {
+			if err := w.failure.Load(); err != nil {
+				return *err
+			}
+			return nil
+		}}
+}
+
+// Windows returns the windows of the partitions that this worker holds.
+func (w *Worker) Windows() continuous.Store {
+	return &merged.Store{Parts: func(context.Context) (list []continuous.Store, err error) {
+		w.mu.RLock()
+		defer w.mu.RUnlock()
+		for _, p := range w.held {
+			list = append(list, p.guarded)
+		}
+		return list, nil
+	}}
+}
+
+// Sizes of what is read at once.
+const (
+	pollRecords = 2000
+	fetchBytes  = 32 << 20
+)
+
+// retryAfter is the time between attempts.
+const retryAfter = time.Second
+
+// run reads the log until the context ends.
+func (w *Worker) run(ctx context.Context) (err error) {
+	ctx, w.end = context.WithCancelCause(ctx)
+	defer w.end(nil)
+	for {
+		if _, err = w.opts.Log.create(ctx); err == nil {
+			break
+		}
+		if !w.wait(ctx, err, "the topic could not be created or read") {
+			return nil
+		}
+	}
+	opts := []kgo.Opt{
+		kgo.ConsumerGroup(w.opts.Group), kgo.ConsumeTopics(w.opts.Log.Topic), kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.SessionTimeout(w.opts.Session), kgo.HeartbeatInterval(max(w.opts.Session/10, 300*time.Millisecond)),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.AutoCommitMarks(), // offsets in Kafka show the lag to others; what holds is in the stores
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(w.assigned), kgo.OnPartitionsRevoked(w.lost), kgo.OnPartitionsLost(w.lost),
+		kgo.AdjustFetchOffsetsFn(w.begin),
+		kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(2 * newMessage), kgo.MaxConcurrentFetches(1),
+	}
+	if w.opts.Instance != "" {
+		opts = append(opts, kgo.InstanceID(w.opts.Instance))
+	}
+	client, err := w.opts.Log.client(opts...)
+	if err != nil {
+		return err
+	}
+	w.client.Store(client)
+	defer func() {
+		client.CloseAllowingRebalance()
+		w.release(func(int32) bool { return true })
+	}()
+	w.log.Info("reading windows from Kafka", "topic", w.opts.Log.Topic, "group", w.opts.Group, "instance", w.opts.Instance)
+	for ctx.Err() == nil {
+		fetches := client.PollRecords(ctx, pollRecords)
+		if fetches.IsClientClosed() {
+			break
+		}
+		w.failed(nil)
+		fetches.EachError(func(topic string, partition int32, err error) {
+			if ctx.Err() == nil {
+				w.failed(fmt.Errorf("reading %s: %w", topic, err))
+				w.log.Warn("reading from Kafka", "topic", topic, "partition", partition, "error", err)
+			}
+		})
+		w.store(ctx, fetches)
+		client.AllowRebalance()
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (w *Worker) failed(err error) {
+	if err == nil {
+		w.failure.Store(nil)
+		return
+	}
+	w.failure.Store(&err)
+}
+
+// wait waits after an error, and reports whether to try again.
+func (w *Worker) wait(ctx context.Context, err error, what string) bool {
+	w.failed(err)
+	w.log.Error(what+"; trying again", "error", err, "in", retryAfter.String())
+	select {
+	case <-time.After(retryAfter):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// assigned opens the stores of partitions that this worker holds from now on.
+func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[string][]int32) {
+	numbers := topics[w.opts.Log.Topic]
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, w.opts.Log.Topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		w.end(fmt.Errorf("the ends of topic %s: %w", w.opts.Log.Topic, err))
+		return
+	}
+	w.total.Store(int32(len(ends[w.opts.Log.Topic])))
+	for _, number := range numbers {
+		end, _ := ends.Lookup(w.opts.Log.Topic, number)
+		p, err := w.open(ctx, number, end.Offset)
+		if err != nil {
+			w.end(fmt.Errorf("the store of partition %d: %w", number, err))
+			return
+		}
+		w.mu.Lock()
+		w.held[number] = p
+		w.mu.Unlock()
+		w.log.Info("holds a partition", "partition", number, "next", p.next.Load(), "end", end.Offset)
+	}
+}
+
+func (w *Worker) open(ctx context.Context, number int32, end int64) (*partition, error) {
+	st, err := w.opts.Open(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	next, err := st.Next(ctx)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	p := &partition{guarded: &guarded{st: st}, number: number, target: end, ended: make(chan struct{})}
+	p.next.Store(next)
+	p.last.Store(end)
+	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p.stop = stop
+	go func() {
+		defer close(p.ended)
+		if err := st.Upkeep(upkeep); err != nil {
+			w.end(fmt.Errorf("partition %d: %w", number, err))
+		}
+	}()
+	return p, nil
+}
+
+// begin says where each partition is read from: behind what its store has, whatever the group
+// has committed.
+func (w *Worker) begin(_ context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	for number := range offsets[w.opts.Log.Topic] {
+		if p := w.partition(number); p != nil {
+			offsets[w.opts.Log.Topic][number] = kgo.NewOffset().At(p.next.Load()).WithEpoch(-1)
+		}
+	}
+	return offsets, nil
+}
+
+// partition returns one that this worker holds, or nil.
+func (w *Worker) partition(number int32) *partition {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.held[number]
+}
+
+// lost hides partitions that others hold from now on.
+func (w *Worker) lost(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
+	numbers := topics[w.opts.Log.Topic]
+	w.release(func(n int32) bool { return slices.Contains(numbers, n) })
+}
+
+// release closes the stores of partitions. Their files stay: a worker that gets one back goes on
+// where it was.
+func (w *Worker) release(chosen func(int32) bool) {
+	var list []*partition
+	w.mu.Lock()
+	for number, p := range w.held {
+		if chosen(number) {
+			list = append(list, p)
+			delete(w.held, number)
+		}
+	}
+	w.mu.Unlock()
+	for _, p := range list {
+		p.stop()
+		<-p.ended
+		w.lag.DeleteLabelValues(strconv.Itoa(int(p.number)))
+		if err := p.close(); err != nil {
+			w.log.Error("cannot close the store of a partition", "partition", p.number, "error", err)
+		}
+		w.log.Info("holds a partition no more", "partition", p.number, "next", p.next.Load())
+	}
+}
+
+// store stores what was read, of each partition in one transaction with its position.
+func (w *Worker) store(ctx context.Context, fetches kgo.Fetches) {
+	var parts sync.WaitGroup
+	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+		p := w.partition(f.Partition)
+		if p == nil || len(f.Records) == 0 {
+			return
+		}
+		parts.Go(func() { w.storePartition(ctx, p, &f) })
+	})
+	parts.Wait()
+}
+
+func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchTopicPartition) {
+	var list []*continuous.Window
+	poison := 0
+	for _, r := range f.Records {
+		windows, err := p.reader.Read(r.Value)
+		if err != nil {
+			poison++
+			w.log.Warn("a record is skipped", "partition", p.number, "offset", r.Offset, "error", err)
+			continue
+		}
+		list = append(list, windows...)
+	}
+	next := f.Records[len(f.Records)-1].Offset + 1
+	for {
+		outcomes, err := p.st.PutRead(ctx, list, next)
+		if err == nil {
+			repeated := 0
+			for _, o := range outcomes {
+				if o == continuous.Repeated {
+					repeated++
+				}
+			}
+			w.windows.WithLabelValues("repeated").Add(float64(repeated))
+			w.windows.WithLabelValues("stored").Add(float64(len(outcomes) - repeated))
+			break
+		}
+		if !w.wait(ctx, fmt.Errorf("partition %d: %w", p.number, err), "windows could not be stored") {
+			return
+		}
+	}
+	p.next.Store(next)
+	p.last.Store(max(f.HighWatermark, next))
+	w.lag.WithLabelValues(strconv.Itoa(int(p.number))).Set(float64(p.last.Load() - next))
+	w.records.WithLabelValues("poison").Add(float64(poison))
+	w.records.WithLabelValues("stored").Add(float64(len(f.Records) - poison))
+	w.client.Load().MarkCommitRecords(f.Records...)
+}
+
+// guarded is a store that answers until it is closed, which waits for its answers.
+type guarded struct {
+	mu     sync.RWMutex
+	closed bool
+	st     PartitionStore
+}
+
+func (g *guarded) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	return g.st.Close()
+}
+
+// errNotHeld is the error of a partition that another worker may hold.
+var errNotHeld = fmt.Errorf("this worker does not hold the partition: %w", merged.ErrMissing)
+
+// open calls answer unless the store is closed.
+func open[A any](g *guarded, answer func() (A, error)) (a A, err error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.closed {
+		return a, errNotHeld
+	}
+	return answer()
+}
+
+// PutWindows implements continuous.Store.
+func (g *guarded) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
+	return nil, merged.ErrReadOnly
+}
+
+// RollUp implements continuous.Store.
+func (g *guarded) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
+	return continuous.Rolled{}, merged.ErrReadOnly
+}
+
+// Series implements continuous.Store.
+func (g *guarded) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
+	return open(g, func() ([]continuous.Series, error) { return g.st.Series(ctx, q) })
+}
+
+// Totals implements continuous.Store.
+func (g *guarded) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	return open(g, func() (*continuous.Totals, error) { return g.st.Totals(ctx, q, step) })
+}
+
+// Tree implements continuous.Store.
+func (g *guarded) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	return open(g, func() (*continuous.Merged, error) { return g.st.Tree(ctx, q) })
+}
+
+// Function implements continuous.Store.
+func (g *guarded) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	return open(g, func() (*continuous.Amounts, error) { return g.st.Function(ctx, q, name, step) })
+}
+
+// WindowStats implements continuous.Store.
+func (g *guarded) WindowStats(ctx context.Context) (continuous.Stats, error) {
+	return open(g, func() (continuous.Stats, error) { return g.st.WindowStats(ctx) })
+}
