@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Embedded, embedded, Http, Problem } from '../src/core/source';
+import { Embedded, embedded, Http, missing, Problem } from '../src/core/source';
 
 const json = (status: number, body: unknown) =>
   new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
@@ -30,6 +30,14 @@ describe('Http', () => {
     });
     expect(await new Http().get('info')).toEqual({ ok: true });
     expect(calls).toBe(2);
+  });
+  it('knows what an answer lacks', async () => {
+    vi.stubGlobal('fetch', async () => new Response('{}', { headers: { 'Dendro-Missing': 'a worker' } }));
+    await new Http().get('info');
+    expect(missing.value).toBe('a worker');
+    vi.stubGlobal('fetch', async () => json(200, {}));
+    await new Http().get('info');
+    expect(missing.value).toBe('');
   });
   it('does not repeat a change', async () => {
     let calls = 0;

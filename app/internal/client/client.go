@@ -38,6 +38,9 @@ const apiVersion = 1
 type Options struct {
 	Token string // bearer token; empty: none
 
+	// Missing is called with what answers lack, for people, if a server says so; nil: nobody is told.
+	Missing func(text string)
+
 	// HTTP does the requests; nil: a client of this package's own. Tests give theirs.
 	HTTP *http.Client
 }
@@ -47,7 +50,12 @@ type Client struct {
 	base  string // "http://host:12800"
 	token string
 	http  *http.Client
+
+	missing func(text string)
 }
+
+// missingHeader says what an answer lacks.
+const missingHeader = "Dendro-Missing"
 
 // Open connects to a server at http://host:port or https://host:port and requests its
 // description. Errors wrap store.ErrNewer when its API is newer than this program.
@@ -59,7 +67,8 @@ func Open(ctx context.Context, address string, o Options) (*Client, error) {
 	if u.User != nil {
 		return nil, fmt.Errorf("the address %s has a password in it: give the token as DENDRO_TOKEN or --token-file", u.Redacted())
 	}
-	c := &Client{base: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/"), token: o.Token, http: o.HTTP}
+	c := &Client{base: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/"), token: o.Token, http: o.HTTP,
+		missing: o.Missing}
 	if c.http == nil {
 		c.http = &http.Client{Transport: transport(u.Hostname()), CheckRedirect: stay}
 	}
@@ -206,6 +215,9 @@ func (c *Client) send(ctx context.Context, r *Request, body io.Reader) (*Answer,
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.unreached(ctx, err)
+	}
+	if text := resp.Header.Get(missingHeader); text != "" && c.missing != nil {
+		c.missing(text)
 	}
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()

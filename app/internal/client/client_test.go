@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -348,3 +349,35 @@ func TestLaterServer(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestMissing: what a server says of its answers is told, also of one that is an error.
+func TestMissing(t *testing.T) {
+	lacks := "1 of 3 workers does not answer"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if lacks != "" {
+			w.Header().Set("Dendro-Missing", lacks)
+		}
+		if strings.HasSuffix(r.URL.Path, "/none") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(w, `{"product":"dendro","api":1}`)
+	}))
+	defer server.Close()
+	var told []string
+	c, err := client.Open(t.Context(), server.URL, client.Options{Missing: func(text string) { told = append(told, text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Ask(t.Context(), client.Request{Method: "GET", Path: "/none"}); err == nil {
+		t.Error("an error is an answer")
+	}
+	lacks = ""
+	if _, err := c.About(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"1 of 3 workers does not answer", "1 of 3 workers does not answer"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+}

@@ -150,6 +150,7 @@ export class Http implements Source {
     let text: string;
     try {
       response = await fetch(base + path + (query ? `?${query}` : ''), init);
+      missing.value = response.headers.get('Dendro-Missing') ?? '';
       text = await read(response, options.progress);
     } catch (err) {
       if (options.signal?.aborted) throw err;
@@ -160,6 +161,9 @@ export class Http implements Source {
     throw problemOf(response, text);
   }
 }
+
+/** What the last answer lacks, in the words of the server; empty: nothing. */
+export const missing = signal('');
 
 /** The server refused the last request for want of a token. */
 export const needsToken = signal(false);

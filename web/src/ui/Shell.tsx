@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { loadSession, logIn, logOut, mayChange, session } from '../core/session';
 import { dark, nextTheme } from '../core/settings';
-import { download, Embedded, hasSession, needsToken, Problem, source } from '../core/source';
+import { download, Embedded, hasSession, missing, needsToken, Problem, source } from '../core/source';
 import { goTo, href, type PageName, place } from '../core/url';
 import { save } from '../view/export';
 import { helpShown, KeyHelp, press, useKeys } from './Keys';
@@ -119,6 +119,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </header>
       <main id="main" tabIndex={-1}>
         {failedDownload.value && <p role="alert">{failedDownload.value}</p>}
+        {missing.value && <p role="status">{`Not everything is here: ${missing.value}`}</p>}
         {needsToken.value ? <Login /> : children}
       </main>
       <Tip />

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/client"
@@ -143,7 +144,12 @@ func (e *Env) Dial(ctx context.Context, where string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Open(ctx, where, client.Options{Token: token})
+	var said sync.Map
+	return client.Open(ctx, where, client.Options{Token: token, Missing: func(text string) {
+		if _, again := said.LoadOrStore(text, true); !again {
+			fmt.Fprintf(e.Err, "warning: the answer is not complete: %s\n", words.Clean(text))
+		}
+	}})
 }
 
 // OpenAt opens the store at a place, as open does.
