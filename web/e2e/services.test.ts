@@ -48,6 +48,21 @@ describe.skipIf(missing)('services', () => {
     await w.close();
   });
 
+  test('fault 3: the source of a function of a service is where it begins, its opened file, and how to get its lines', async () => {
+    const w = await world.page();
+    await w.open(`${base}/profile?service=shop.api&type=process_cpu:cpu:nanoseconds:cpu:nanoseconds&view=functions&q=matchRule`);
+    await w.page.locator('.tr.hit, .tr', { hasText: 'matchRule' }).first().click();
+    await w.page.keyboard.press('l');
+    const details = w.page.locator('aside.sidebar');
+    expect(await details.innerText()).toMatch(/The function begins at line \d+ in .*rule\.go[\s\S]*curl -o cpu\.pb\.gz/);
+    await details.locator('input[type=file]').setInputFiles({ name: 'rule.go', mimeType: 'text/plain', buffer: Buffer.from(Array.from({ length: 80 }, (_, i) => `line ${i + 1}`).join('\n')) });
+    const line = /begins at line (\d+)/.exec(await details.innerText())![1]!;
+    await details.locator('.source tr', { hasText: `line ${line}` }).first().waitFor();
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('fault 5: a server with services only starts with them: cores, trend, and verdict of the newest release', async () => {
     const w = await world.page();
     await w.open(base);

@@ -2,6 +2,7 @@
 // were kept.
 import { amount, counted, visible } from '../core/format';
 import { signal } from '@preact/signals';
+import type { Func } from '../core/table';
 import { type Params, pause, queryOf, source } from '../core/source';
 import { Await, useLoad } from './Load';
 
@@ -38,6 +39,33 @@ export function Source({ name, at }: { name: string; at: Params }) {
     <Await of={answer} what="the lines">
       {a => a.rows.map(f => <Listing key={`${f.file} ${f.module}`} f={f} unit={a.unit} />)}
     </Await>
+  );
+}
+
+/** What records a profile with lines, by the kind of a frame. */
+const recorders: [kind: RegExp, command: string][] = [
+  [/^go/, "curl -o cpu.pb.gz 'http://HOST:PORT/debug/pprof/profile?seconds=30'"],
+  [/^(java|class)/, 'asprof -d 30 -f cpu.jfr PID'],
+  [/^python$/, 'py-spy record --format speedscope -d 30 -o cpu.json --pid PID'],
+];
+
+/** A function of a service, which pushes sums of functions: where it begins, and how to get its lines. */
+export function Declared({ f, self, total, unit }: { f: Func; self: number; total: number; unit: string }) {
+  const recorder = recorders.find(([kind]) => kind.test(f.kind))?.[1];
+  return (
+    <>
+      <p class="dim">
+        Services push sums of functions, without lines.{' '}
+        {f.file ? `${f.line > 0 ? `The function begins at line ${f.line}` : 'The function is'} in ${visible(f.file)}. ` : ''}
+        For its lines, record a profile of one instance and drop the file on this page{recorder ? ':' : '.'}
+      </p>
+      {recorder && (
+        <pre class="command" tabIndex={0} aria-label="Command">
+          {recorder}
+        </pre>
+      )}
+      {f.file && f.line > 0 && <Listing f={{ function: f.name, file: f.file, module: f.module, self, total, lines: [{ line: f.line, self, total }] }} unit={unit} />}
+    </>
   );
 }
 

@@ -11,7 +11,7 @@ import { source } from '../core/source';
 import { none } from '../core/table';
 import { callees } from '../core/transforms';
 import { href, place, update } from '../core/url';
-import { Source } from '../ui/Source';
+import { Declared, Source } from '../ui/Source';
 import { Name, Numbers, placeOf, tone, verdict } from './describe';
 
 interface Props {
@@ -108,7 +108,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
           ))}
         </nav>
       )}
-      {tab === 'source' && <Lines name={f.name} diff={t.isDiff} />}
+      {tab === 'source' && (isPushed(params) ? <Declared f={f} self={row?.self.at(-1) ?? 0} total={row?.total.at(-1) ?? 0} unit={t.unit} /> : <Source name={f.name} at={linesParams(params, t.isDiff)} />)}
       {tab === 'source' ? null : (
       <>
       {row && (
@@ -164,13 +164,6 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       )}
     </aside>
   );
-}
-
-/** The lines of the selected function; of a diff those of the head. */
-function Lines({ name, diff }: { name: string; diff: boolean }) {
-  const { params } = place.value;
-  if (isPushed(params)) return <p class="dim">What a service pushes is stored as sums of functions, without their lines. A profile that is dropped on the page has them.</p>;
-  return <Source name={name} at={linesParams(params, diff)} />;
 }
 
 /** The self values below a node by category, of the head side. */
