@@ -238,6 +238,23 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('fault 14: a phone has theme, help, all columns behind a hint, and pickers that are not cut', async () => {
+    const w = await world.page({ viewport: { width: 390, height: 844 } });
+    const inside = (boxes: { left: number; right: number }[]) => boxes.every(b => b.left >= 0 && b.right <= 390);
+    for (const [page, table, last] of [['/?group=shop', 'What changed', 'Branch'], ['/benchmark?group=shop&benchmark=checkout', 'Runs', 'Against mean'], ['/bottlenecks', 'Where the time goes', 'Most in']] as const) {
+      await w.open(base + page);
+      expect(inside(await w.page.locator('.pickers > *, header button, .head .button').evaluateAll(list => list.map(e => e.getBoundingClientRect().toJSON())))).toBe(true);
+      const grid = w.page.getByRole('grid', { name: table, exact: true });
+      expect(await grid.getAttribute('class'), page).toContain('cut');
+      await grid.evaluate(e => e.scrollTo(1e4, 0));
+      expect((await grid.getByRole('columnheader', { name: last }).boundingBox())!.x).toBeLessThan(380);
+      await w.page.waitForFunction(() => !document.querySelector('.table.cut'));
+      expect(await w.barriers(), page).toEqual([]);
+    }
+    for (const name of [/^(Dark|Light)$/, 'Keyboard help']) expect(await w.page.getByRole('button', { name }).count()).toBe(1);
+    await w.close();
+  });
+
   test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);

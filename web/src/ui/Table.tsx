@@ -88,20 +88,20 @@ export function templateOf(columns: readonly Column[]): string {
   return [...all, ...(columns.every(c => c.width || c.text) ? ['minmax(0, 1fr)'] : [])].join(' ');
 }
 
+const phone = 700; // px, as in the style sheet
 const charWidth = 7.9; // of 13 px digits, a little more than of most text
 const manyRows = 1000; // of which the longest text decides
 
 export function Table(p: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600, width: 0 });
+  const [view, setView] = useState({ top: 0, height: 600, width: 0, cut: false });
   useLayoutEffect(() => {
     const e = ref.current!;
     const read = () =>
-      setView(v =>
-        v.top === e.scrollTop && v.height === e.clientHeight && v.width === e.clientWidth
-          ? v
-          : { top: e.scrollTop, height: e.clientHeight, width: e.clientWidth },
-      );
+      setView(v => {
+        const now = { top: e.scrollTop, height: e.clientHeight, width: e.clientWidth, cut: e.scrollLeft + e.clientWidth < e.scrollWidth - 1 };
+        return v.top === now.top && v.height === now.height && v.width === now.width && v.cut === now.cut ? v : now;
+      });
     read();
     e.addEventListener('scroll', read, { passive: true });
     const watch = typeof ResizeObserver === 'undefined' ? undefined : new ResizeObserver(read);
@@ -122,7 +122,8 @@ export function Table(p: Props) {
   }, [selected, p.rows]);
   const from = Math.max(0, Math.floor(view.top / rowHeight) - 6);
   const to = Math.min(p.rows, Math.ceil((view.top + view.height) / rowHeight) + 6);
-  const columns = fitting(sized(p.columns, p.rows), view.width);
+  const all = sized(p.columns, p.rows);
+  const columns = innerWidth <= phone ? all : fitting(all, view.width); // a phone scrolls to the others
   const template = templateOf(columns);
   const least = leastWidth(columns);
   const key = (e: KeyboardEvent) => {
@@ -189,7 +190,7 @@ export function Table(p: Props) {
   const table = (
     <div
       ref={ref}
-      class="table"
+      class={view.cut ? 'table cut' : 'table'}
       role={p.tree ? 'treegrid' : 'grid'}
       aria-label={p.label}
       aria-rowcount={p.rows + 1}
