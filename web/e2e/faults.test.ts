@@ -255,6 +255,30 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('a printed graph is light, as wide as the sheet, and tells whose code it is without colours', async () => {
+    const w = await world.page({ colorScheme: 'dark' });
+    const light = (colour: string) => Number(/([\d.]+)%\)/.exec(colour)![1]);
+    for (const [page, fills] of [['profile', [66, 85, 95]], ['diff', []]] as const) {
+      await w.open(`${base}/${page}?group=shop&benchmark=checkout&type=cpu&${page === 'diff' ? 'base-run=run-018&head-run=run-016' : 'last=1'}`);
+      const pdf = await w.page.pdf({ format: 'A4' });
+      expect(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)!.length).toBe(1);
+      expect(await w.page.locator('.on-paper').count()).toBe(0); // it goes with the dialog
+      await w.page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+      await w.page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+      const sheet = w.page.locator('svg.on-paper');
+      const shown = await sheet.locator('rect').evaluateAll(list => list.map(r => r.getAttribute('fill')!));
+      if (fills.length > 0) expect([...new Set(shown.filter(f => f.startsWith('hsl')).map(light))].sort()).toEqual(fills);
+      else expect(shown).toContain('url(#hatch)');
+      expect(await sheet.locator('text').allTextContents()).toContain('pricing.matchRule');
+      expect(await w.page.locator('.toolbar, .side, .flame').evaluateAll(list => list.filter(e => e.getClientRects().length > 0).length)).toBe(0);
+      expect(await w.page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(26, 29, 33)');
+      await w.page.emulateMedia({ media: 'screen' });
+      await w.page.evaluate(() => dispatchEvent(new Event('afterprint')));
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);

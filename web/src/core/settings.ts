@@ -33,9 +33,15 @@ export const theme = remembered<Theme>('theme', 'auto');
 const system = typeof matchMedia === 'undefined' ? undefined : matchMedia('(prefers-color-scheme: dark)');
 /** Whether the page is dark now. */
 export const dark = signal(false);
+/** Whether the page is being printed: it is light, and readable without colours. */
+export const paper = signal(false);
 if (typeof document !== 'undefined') {
+  for (const [event, now] of [['beforeprint', true], ['afterprint', false]] as const)
+    addEventListener(event, () => {
+      paper.value = now;
+    });
   const apply = () => {
-    dark.value = theme.value === 'auto' ? !!system?.matches : theme.value === 'dark';
+    dark.value = paper.value ? false : theme.value === 'auto' ? !!system?.matches : theme.value === 'dark';
     document.documentElement.dataset.theme = dark.value ? 'dark' : 'light';
   };
   effect(apply);

@@ -11,9 +11,11 @@ import type { Boxes } from '../core/boxes';
 import { type Func, none } from '../core/table';
 import { Labels } from './label';
 import type { Palette } from './palette';
+import { type Pen, Sheet } from './sheet';
 
 export const row = 19;
 const leastWidth = 0.5; // px
+const mostRows = 150; // on paper: three sheets
 
 export interface Window {
   /** The part of the width that is shown, of 0 to 1. */
@@ -232,6 +234,14 @@ export class Icicle {
     if (!this.#frame) return;
     cancelAnimationFrame(this.#frame);
     this.#render();
+  }
+
+  /** What the window shows, from the first row to the last, for paper. */
+  sheet(width: number): SVGElement {
+    const height = Math.min(this.#scene!.boxes.deepest, mostRows) * row;
+    const sheet = new Sheet(width, height);
+    paint(sheet, this.#scene!, { ...this.#window(), width, height, top: 0, rows: height / row }, this.#labels!, this.#zoomed);
+    return sheet.svg;
   }
 
   /** Shows a box over the whole width; none: everything. */
@@ -494,7 +504,7 @@ export class Icicle {
 }
 
 /** Draws the boxes of a window, and grey where they are too narrow; returns the part of the window, of 0 to 1, that is grey. */
-export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: Labels, zoomed = none): number {
+export function paint(c: Pen, s: Scene, w: Window, labels: Labels, zoomed = none): number {
   const b = s.boxes;
   const hit = s.palette.fills.length;
   const buckets: number[][] = Array.from({ length: hit + 2 }, () => []);

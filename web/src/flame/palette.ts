@@ -1,5 +1,6 @@
 // Colours of boxes, in buckets: one fill style per bucket keeps drawing fast.
 import type { Func } from '../core/table';
+import { hatch } from './sheet';
 
 export type Colouring = 'owner' | 'package' | 'kind' | 'category' | 'thread' | 'diff';
 
@@ -87,7 +88,10 @@ const categories: Record<string, [hue: number, saturation: number]> = {
   transparent: [220, 4],
 };
 
-export function palette(by: Colouring, dark: boolean, colours: readonly string[] = []): Palette {
+/** How light the code of each owner is on paper, where colours may be missing. */
+const paperLightness = [66, 85, 95];
+
+export function palette(by: Colouring, dark: boolean, colours: readonly string[] = [], paper = false): Palette {
   const soft = (hue: number, saturation = 62, lighter = 0) =>
     dark ? `hsl(${hue} ${saturation * 0.55}% ${34 + lighter}%)` : `hsl(${hue} ${saturation}% ${83 + lighter}%)`;
   const none = dark ? '#343a42' : '#e4e6ea';
@@ -97,7 +101,8 @@ export function palette(by: Colouring, dark: boolean, colours: readonly string[]
       fills = Array.from({ length: hues }, (_, i) => soft(i * (360 / hues)));
       break;
     case 'owner':
-      fills = owners.flatMap(([, hue, saturation]) => Array.from({ length: shades }, (_, i) => soft(hue, saturation, (i - 1) * 3)));
+      if (paper) fills = owners.flatMap(([, hue, saturation], owner) => Array.from({ length: shades }, () => `hsl(${hue} ${saturation}% ${paperLightness[owner]}%)`));
+      else fills = owners.flatMap(([, hue, saturation]) => Array.from({ length: shades }, (_, i) => soft(hue, saturation, (i - 1) * 3)));
       break;
     case 'thread':
       fills = [none, ...threadHues.map(h => soft(h))];
@@ -110,6 +115,7 @@ export function palette(by: Colouring, dark: boolean, colours: readonly string[]
       break;
     case 'diff':
       fills = Array.from({ length: 2 * diffSteps + 1 }, (_, i) => diffColour((i - diffSteps) / diffSteps, dark));
+      if (paper) fills = fills.map((fill, i) => (i < diffSteps ? hatch : fill));
   }
   return { fills, ink: dark ? '#eef0f2' : '#1a1d21', hit: dark ? '#b08600' : '#ffd54a', miss: dark ? '#262b31' : '#eef0f2', narrow: dark ? '#3d444d' : '#d3d7dd' };
 }

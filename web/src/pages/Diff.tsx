@@ -7,7 +7,7 @@ import { decode, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { carried, everyBranch } from '../core/scope';
-import { dark } from '../core/settings';
+import { dark, paper } from '../core/settings';
 import { source } from '../core/source';
 import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
@@ -201,12 +201,16 @@ const newest = (params: URLSearchParams): boolean =>
 function Legend({ history }: { history: number | undefined }) {
   const steps = Array.from({ length: 11 }, (_, i) => diffColour((i - 5) / 5, dark.value));
   const than = history === undefined ? 'base' : 'the average';
+  const half = '50% 100% no-repeat';
+  const background = paper.value
+    ? `repeating-linear-gradient(135deg, ${steps[0]} 0 1px, #fff 1px 4px) left / ${half}, linear-gradient(to right, #fff, ${steps[10]}) right / ${half}`
+    : `linear-gradient(to right, ${steps.join(',')})`;
   return (
     <p class="legend">
       <span class="less">
         faster<span class="roomy">: less time than {than}</span>
       </span>
-      <i style={{ background: `linear-gradient(to right, ${steps.join(',')})` }} />
+      <i style={{ background }} />
       <span class="more">
         slower<span class="roomy">: more time than {than}</span>
       </span>

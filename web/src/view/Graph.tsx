@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { type Boxes, flameBoxes, type Order } from '../core/boxes';
 import { amount, counted, percent, relative, sizeOf, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
-import { dark } from '../core/settings';
+import { dark, paper } from '../core/settings';
 import { type Func, none } from '../core/table';
 import { Icicle, paintOverview, type Scene } from '../flame/icicle';
 import { threadsOf } from '../core/threads';
@@ -154,6 +154,8 @@ interface CanvasProps {
   axis?: { whole: number; unit: string };
 }
 
+const sheetWidth = 718; // px, of A4 between its margins
+
 /** Boxes on a canvas. */
 export function Canvas(p: CanvasProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -162,18 +164,18 @@ export function Canvas(p: CanvasProps) {
   props.current = p;
   const [view, setView] = useState<[number, number]>([0, 1]);
   const [narrow, setNarrow] = useState(0);
-  const isDark = dark.value;
+  const [isDark, onPaper] = [dark.value, paper.value];
   const scene = useMemo(
     (): Scene => ({
       boxes: p.boxes,
       of: p.of,
       functions: p.functions,
-      palette: palette(p.colouring, isDark, p.colours),
+      palette: palette(p.colouring, isDark, p.colours, onPaper),
       bucket: p.bucket,
       found: p.found,
       flipped: p.flipped,
     }),
-    [p.boxes, p.of, p.functions, p.colouring, isDark, p.bucket, p.found, p.flipped],
+    [p.boxes, p.of, p.functions, p.colouring, isDark, onPaper, p.bucket, p.found, p.flipped],
   );
   useLayoutEffect(() => {
     const g = new Icicle(host.current!, {
@@ -202,6 +204,12 @@ export function Canvas(p: CanvasProps) {
     if (before?.of !== scene.of || (p.zoomed !== none && before.boxes !== scene.boxes)) graph.current!.zoom(p.zoomed, false);
     graph.current!.select(p.selected, true);
     if (!before) graph.current!.flush();
+  }, [scene]);
+  useLayoutEffect(() => {
+    if (!onPaper) return;
+    const sheet = graph.current!.sheet(sheetWidth);
+    host.current!.after(sheet);
+    return () => sheet.remove();
   }, [scene]);
   const first = useRef(true);
   useLayoutEffect(() => {

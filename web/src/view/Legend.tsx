@@ -3,7 +3,7 @@ import { createContext } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { visible } from '../core/format';
 import type { Tree } from '../core/profile';
-import { dark } from '../core/settings';
+import { dark, paper } from '../core/settings';
 import { threadClasses, threadsOf } from '../core/threads';
 import { type Colouring, kindBucket, kindNames, ownerBucket, owners, palette, shades } from '../flame/palette';
 
@@ -39,6 +39,7 @@ export function Legend({ t, colouring }: { t: Tree; colouring: Colouring }) {
     colouring,
     dark.value,
     categories.map(c => c.color),
+    paper.value,
   );
   if (names.length === 0) return null;
   return (
