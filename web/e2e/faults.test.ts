@@ -279,6 +279,41 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('fault 12: one search, by the keyboard alone, finds a function, a benchmark, a commit and a run', async () => {
+    const w = await world.page();
+    await w.open(base);
+    expect(await w.page.locator('main input[type=search]').count()).toBe(0); // there is no second one
+    const find = async (key: string, text: string, option: RegExp, kind: string) => {
+      await w.page.keyboard.press(key);
+      await w.page.getByRole('dialog', { name: 'Search' }).waitFor();
+      await w.page.keyboard.type(text);
+      await w.page.getByRole('group', { name: kind, exact: true }).getByRole('option', { name: option }).first().waitFor();
+      expect(await w.page.locator('dialog.search [aria-selected=true]').count()).toBe(1);
+    };
+    await find('/', 'mustcomp', /regexp\.MustCompile/, 'Functions');
+    expect(await w.barriers()).toEqual([]);
+    await w.page.keyboard.press('Enter');
+    await w.page.waitForURL(/\/function\?.*MustCompile/);
+    await find('Control+k', 'checkout', /^shop\/checkout/, 'Benchmarks');
+    await w.page.keyboard.press('Enter');
+    await w.page.waitForURL(/\/benchmark\?.*checkout/);
+    const { rows } = (await (await fetch(`${base}/api/v1/runs?group=shop&run=run-018`)).json()) as { rows: { run: string; commit: string }[] };
+    await find('Control+k', rows[0]!.commit.slice(0, 9), /run-018/, 'Runs');
+    await w.page.keyboard.press('Escape');
+    await w.page.getByRole('dialog').waitFor({ state: 'detached' });
+    await find('Control+k', 'run-01', /run-018/, 'Runs');
+    await w.page.keyboard.press('ArrowDown');
+    await w.page.keyboard.press('ArrowUp');
+    await w.page.keyboard.press('Enter');
+    await w.page.waitForURL(/\/profile\?.*run-018/);
+    await w.settled();
+    await w.page.keyboard.press('Control+k');
+    await w.page.keyboard.type('nosuch<b>');
+    await w.page.getByText('Nothing has “nosuch<b>” in its name.').waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('a thread dump over time says that it has no times, and asks to undo nothing', async () => {
     const w = await world.page();
     await w.open(`${base}/profile?group=dumps&benchmark=jstack&view=stack-chart`);

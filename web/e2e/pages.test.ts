@@ -73,8 +73,10 @@ describe.skipIf(missing)('pages', () => {
   test('the search finds where a function takes more than a share, over all runs', async () => {
     const w = await world.page();
     await w.open(`${base}/`);
-    await w.page.locator('#search').fill('MustCompile');
-    await w.page.locator('#search').press('Enter');
+    await w.page.keyboard.press('/');
+    await w.page.getByRole('dialog', { name: 'Search' }).waitFor();
+    await w.page.keyboard.type('compile');
+    await w.page.getByRole('option', { name: '*compile*: where they take time' }).click();
     await w.page.waitForURL(/\/find/);
     await w.settled();
     const row = w.page.locator('tbody tr');

@@ -31,13 +31,13 @@ function Missing() {
 }
 
 /** Starts the app with these pages; without an address it shows the first one. */
-export function start(pages: Partial<Record<PageName, ComponentType>>): void {
+export function start(pages: Partial<Record<PageName, ComponentType>>, search?: ComponentType): void {
   const first = Object.values(pages)[0]!;
   function App() {
     const { page } = place.value;
     const Shown = pages[page] ?? (page === 'home' ? first : Missing);
     return (
-      <Shell>
+      <Shell search={search}>
         <Boundary address={format(place.value)}>
           <Shown />
         </Boundary>

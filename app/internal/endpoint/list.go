@@ -43,6 +43,7 @@ var (
 	Choices        = one("choices", "store", "/api/v1/choices", "What a selection may be narrowed to: branches with the one that others are compared with, groups, machines, value types, metrics, dates.", query.Choices)
 	Names          = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
 	Completions    = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
+	Search         = one("search", "store", "/api/v1/search", "Benchmarks, functions, runs, services and tasks whose name has each word of a text; runs also by the beginning of their commit.", query.Search)
 	PushedServices = one("pushedServices", "store", "/api/v1/pushed/services", "Services that push profiles, with their types and labels.",
 		query.PushedServices)
 	PushedSeries = one("pushedSeries", "queries", "/api/v1/pushed/series", "Pushed profiles, or a function in them, over time.",
@@ -134,8 +135,8 @@ var (
 )
 
 // All lists the endpoints.
-var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, PushedServices, PushedSeries, History, Top, Tree, Flame, Diff, Find,
-	Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw, Link, KeepLink,
+var All = []Any{Runs, Profiles, Overview, Choices, Names, Completions, Search, PushedServices, PushedSeries, History, Top, Tree, Flame,
+	Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact, Accepted, Accept, Withdraw, Link, KeepLink,
 	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments,
 	DescribeSegment, Snapshots, Analysis,
 	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}

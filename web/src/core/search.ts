@@ -56,3 +56,6 @@ export function search(t: Tree, text: string): Found | null {
   }
   return { ...found, share: sum.map((v, s) => (t.root[s] ? v / t.root[s]! : 0)) };
 }
+
+/** The pattern that finds what was typed into a search: a text without signs of a pattern is a part of a name. */
+export const patternOf = (text: string): string => (/[*?;|^$\\]|^\//.test(text) ? text.trim() : `*${text.trim()}*`);

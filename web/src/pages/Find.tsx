@@ -24,9 +24,6 @@ interface Found {
   rows: { name: string; group?: string; benchmark?: string; profiles: number; of: number; share: number; maxShare: number; maxRun: string; self: number; total: number }[];
 }
 
-/** The pattern that finds what was typed into a search: a text without signs of a pattern is a part of a name. */
-export const patternOf = (text: string): string => (/[*?;|^$\\]|^\//.test(text) ? text.trim() : `*${text.trim()}*`);
-
 export default function Find() {
   return (
     <Scoped title="Find" names={selection}>

@@ -1,19 +1,16 @@
 // What the store holds: benchmarks with their last result, services, and what changed.
 import { useState } from 'preact/hooks';
 import type { Overview } from '../core/answers';
-import { counted, visible } from '../core/format';
+import { counted } from '../core/format';
 import type { PushedService } from '../core/pushed';
-import { carried } from '../core/scope';
 import { source } from '../core/source';
-import { go, href, place, update } from '../core/url';
-import { useKeys } from '../ui/Keys';
+import { href } from '../core/url';
 import { later } from '../ui/Later';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { branchOf, Pickers, useScope } from '../ui/Pickers';
 import { Upload } from '../ui/Upload';
 import { Changes, selection } from '../ui/WhatChanged';
-import { patternOf } from './Find';
 import '../pages.css';
 
 export default function Home() {
@@ -23,26 +20,11 @@ export default function Home() {
   const pushed = pushes.value?.rows ?? [];
   const scope = useScope(selection, true);
   const o = answer.value;
-  const words = place.value.params.get('q') ?? '';
-  useKeys([{ keys: '/', help: 'search', run: () => document.getElementById('search')?.focus() }]);
   return (
     <Page
       title="Changes"
       sub={o && (o.benchmarks.length === 0 ? counted(o.services.length + new Set(pushed.map(p => p.service)).size, 'service') : `${counted(o.benchmarks.length + (o.omitted?.rows ?? 0), 'benchmark')}, ${counted(o.runs, 'run')}, ${counted(o.profiles, 'profile')}`)}
-      actions={
-        <>
-          <input
-            id="search"
-            type="search"
-            placeholder="Search benchmarks, services, functions  /"
-            aria-label="Search benchmarks, services and functions"
-            value={words}
-            onInput={e => update({ q: e.currentTarget.value })}
-            onKeyDown={e => e.key === 'Enter' && words.trim() && go('find', { ...carried(), pattern: patternOf(words) })}
-          />
-          <Upload done={() => again(version + 1)} branch={branchOf(scope)} />
-        </>
-      }
+      actions={<Upload done={() => again(version + 1)} branch={branchOf(scope)} />}
     >
       <Await of={answer} what="the store">
         {store => {
@@ -50,11 +32,6 @@ export default function Home() {
           if (store.benchmarks.length === 0 && store.services.length === 0 && pushed.length === 0) return pushes.value || pushes.error ? <Empty /> : <Waiting />;
           return (
             <>
-              {words.trim() && store.benchmarks.length > 0 && (
-                <p>
-                  <a href={href('find', { ...carried(), pattern: patternOf(words) })}>{`Find where functions like ${visible(words.trim())} take time (Enter)`}</a>
-                </p>
-              )}
               {store.running > 0 && (
                 <a class="card" href={href('tasks')}>
                   {`${counted(store.running, 'task')} running`}

@@ -12,6 +12,7 @@ export interface Key {
 
 const sets = signal<Key[][]>([]);
 export const helpShown = signal(false);
+export const searchShown = signal(false);
 
 /** Registers keys while the component is shown; later ones take precedence. */
 export function useKeys(list: Key[]): void {

@@ -1,5 +1,5 @@
 // What is around every page: navigation, theme, help, login.
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { loadSession, logIn, logOut, mayChange, session } from '../core/session';
@@ -7,7 +7,7 @@ import { dark, nextTheme } from '../core/settings';
 import { download, Embedded, hasSession, missing, needsToken, Problem, source } from '../core/source';
 import { goTo, href, type PageName, place } from '../core/url';
 import { save } from '../view/export';
-import { helpShown, KeyHelp, press, useKeys } from './Keys';
+import { helpShown, KeyHelp, press, searchShown, useKeys } from './Keys';
 import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
@@ -58,8 +58,14 @@ async function fetchFile(address: string, name: string): Promise<void> {
   }
 }
 
-export function Shell({ children }: { children: ComponentChildren }) {
+/** The frame; a report has no search. */
+export function Shell({ children, search: Search }: { children: ComponentChildren; search?: ComponentType | undefined }) {
   useKeys([
+    {
+      keys: '/ Ctrl+k',
+      help: 'search everything; in a graph / searches its functions',
+      run: e => !!Search && (e.key !== '/' || !document.querySelector('.workspace')) && (searchShown.value = true),
+    },
     { keys: '?', help: 'this help', run: () => (helpShown.value = true) },
     { keys: 't', help: 'dark or light', run: nextTheme },
   ]);
@@ -110,6 +116,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
             Log out
           </button>
         )}
+        {Search && (
+          <button type="button" class="searchbutton" onClick={() => (searchShown.value = true)} title="benchmark, function, commit, run, service, task (/ or Ctrl+K)">
+            Search <kbd>/</kbd>
+          </button>
+        )}
         <button type="button" class="theme" onClick={nextTheme} title="dark or light (t)">
           {dark.value ? 'Light' : 'Dark'}
         </button>
@@ -125,6 +136,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <Tip />
       <Said />
       <KeyHelp />
+      {Search && searchShown.value && <Search />}
     </>
   );
 }
