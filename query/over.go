@@ -236,6 +236,99 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 	return runs, nil
 }
 
+// PushedLines returns a store with the lines of the pushed profiles of a selection as one run, whose
+// source they are. Lines are kept per service, type, version and day.
+func PushedLines(ctx context.Context, st store.Reader, s *Selection) (*pushed.Store, error) {
+	windows, err := WindowsOf(st)
+	if err != nil {
+		return nil, err
+	}
+	withLines, ok := store.As[continuous.LineStore](st)
+	if !ok {
+		return nil, fmt.Errorf("this store keeps no lines of pushed profiles")
+	}
+	q, err := pushedQuery(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range q.Matchers {
+		if m.Name != continuous.ServiceLabel && !strings.HasPrefix(m.Name, "__") && !slices.Contains(continuous.VersionLabels, m.Name) {
+			return nil, param.Errorf("--labels: lines are kept per service, type, version and day, and not per %s; select by %s", words.Clean(m.Name),
+				strings.Join(continuous.VersionLabels, ", "))
+		}
+	}
+	if len(s.Types) > 1 || s.Last > 0 || len(s.Runs)+len(s.Profiles) > 0 {
+		return nil, param.Errorf("lines of pushed profiles are those of one type and a time: leave out --run, --last and further --type")
+	}
+	list, err := windows.Series(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	t, others, err := FindType(list, TypeOf(s))
+	if err != nil {
+		return nil, err
+	}
+	q.Type = t
+	kept, err := withLines.Lines(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("%w: no lines are kept of these profiles; they are stored some seconds after a push that has lines (pprof, JFR, OpenTelemetry)",
+			store.ErrNothing)
+	}
+	runs, last := pushed.New(windows), &kept[len(kept)-1]
+	if len(others) > 0 && len(s.Types) == 0 {
+		runs.Notes = append(runs.Notes, otherPushed(t, others))
+	}
+	runs.Notes = append(runs.Notes, linesNote(kept))
+	run := testrun.Run{Key: "lines", Date: kept[0].Day}
+	if version := last.Series.Labels; len(version) > 0 && isCommit(version[0].Value) {
+		run.Commit = version[0].Value
+	}
+	if err := runs.AddLines(ctx, kept, testrun.Benchmark{Group: last.Series.Service, Name: t.Name}, run); err != nil {
+		return nil, err
+	}
+	asRuns(s)
+	return runs, nil
+}
+
+// linesNote says what lines are of.
+func linesNote(kept []continuous.Lines) string {
+	parts, services, versions := int64(0), map[string]bool{}, map[string]bool{}
+	for i := range kept {
+		l := &kept[i]
+		parts += l.Windows
+		services[l.Series.Service] = true
+		if len(l.Series.Labels) > 0 {
+			versions[l.Series.Labels[0].Value] = true
+		}
+	}
+	const layout = "2006-01-02"
+	text := fmt.Sprintf("lines of %s", Counted(int(parts), "window"))
+	if len(services) > 1 {
+		text += fmt.Sprintf(" of %d services", len(services))
+	}
+	if len(versions) > 1 {
+		text += fmt.Sprintf(" of %d versions, whose lines may differ", len(versions))
+	}
+	first, last := kept[0].Day.Format(layout), kept[len(kept)-1].Day.Format(layout)
+	if first == last {
+		text += ", the whole day " + first
+	} else {
+		text += fmt.Sprintf(", the whole days from %s to %s", first, last)
+	}
+	if kept[0].Series.Type.Gauge() {
+		text += ", mean of a window"
+	}
+	return text
+}
+
+// isCommit reports whether a version may be a commit of git.
+func isCommit(version string) bool {
+	return len(version) >= 7 && len(version) <= 40 && strings.Trim(version, "0123456789abcdef") == ""
+}
+
 // PushedSide is a part of the windows that is summed.
 type PushedSide struct {
 	Run       string // that it becomes

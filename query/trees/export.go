@@ -2,7 +2,9 @@ package trees
 
 import (
 	"context"
+	"slices"
 
+	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -15,6 +17,7 @@ type ExportRequest struct {
 	Average         `group:"Selection"`
 	Against         string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (head) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
 	RawNames        bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
+	Lines           bool   `param:"lines" group:"View" help:"write the samples with their lines and names as recorded: of the original files (import --keep-source), or of pushed profiles" json:"lines,omitempty"`
 	Filter          `group:"View"`
 
 	Inputs []Input        `json:"-"` // in place of the store, if there are any
@@ -33,6 +36,10 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if r.inverted() || r.Select != "" {
 		return nil, 0, nil, param.Errorf("an exported file contains stacks: leave out --invert, --callers and --select")
+	}
+	if r.Lines {
+		p, notes, err := r.lines(ctx, st)
+		return p, 0, notes, err
 	}
 	if r.Against != "" {
 		q, notes, err := query.OneType(ctx, st, &r.Selection)
@@ -75,6 +82,36 @@ func (r *ExportRequest) sum(ctx context.Context, st store.Store) (*profile.Profi
 		return nil, nil, err
 	}
 	return timed(in.modes.profile(in.tree), []Input{in}), notes, nil
+}
+
+// lines returns the sum of the original files of the selected profiles, as they were recorded.
+func (r *ExportRequest) lines(ctx context.Context, st store.Store) (*profile.Profile, []string, error) {
+	if !r.summed() || r.Against != "" || r.RawNames {
+		return nil, nil, param.Errorf("--lines writes samples as they were recorded: leave out what changes them, --average and --against")
+	}
+	q, notes, err := query.OneType(ctx, st, &r.Selection)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := &reading{limits: r.Limits, viewer: &viewer{notes: append(notes, query.PushedNotes(st)...)}}
+	if read.typ = query.TypeOf(&r.Selection); len(q.Types) == 1 {
+		read.typ = q.Types[0]
+	}
+	reader := format.NewReader(r.Limits) // one, whose symbols all files share
+	reader.Context = ctx
+	sum := profile.NewMerger(reader.Symbols(), q.Types)
+	err = read.eachOriginal(ctx, st, q, "--lines", func() *format.Reader { return reader },
+		func(_ string, p *profile.Profile, stored *store.Profile) error {
+			return sum.Add(dumpOf(p, &stored.Run))
+		})
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := sum.Profile()
+	if err == nil && !slices.ContainsFunc(reader.Symbols().Frames, func(f profile.Frame) bool { return f.Line > 0 }) {
+		err = param.Errorf("--lines: the recorded samples have no lines")
+	}
+	return p, read.notes, err
 }
 
 // Selected returns the selected profiles of all value types; that there are none is an

@@ -212,22 +212,35 @@ func (in *Input) measure(profiles []store.Profile) {
 // originals decodes the original files of the selected profiles, each once, with the
 // names that the store gives their functions. Profiles whose file was not kept are left out
 // with a note; if that is all of them, the error names the flag that needs samples.
-func (r *reading) originals(ctx context.Context, st store.Store, q store.Query, flag string) ([]Input, error) {
+func (r *reading) originals(ctx context.Context, st store.Store, q store.Query, flag string) (list []Input, err error) {
+	reader := func() *format.Reader { return format.NewReader(r.limits) }
+	err = r.eachOriginal(ctx, st, q, flag, reader, func(name string, p *profile.Profile, stored *store.Profile) error {
+		in := NewInput(name, dumpOf(p, &stored.Run), NamesNormalised)
+		in.stored = stored
+		list = append(list, in)
+		return nil
+	})
+	return list, err
+}
+
+// eachOriginal calls f with every profile in the original files of the selected ones, which the
+// reader of each reads.
+func (r *reading) eachOriginal(ctx context.Context, st store.Store, q store.Query, flag string, reader func() *format.Reader,
+	f func(name string, p *profile.Profile, stored *store.Profile) error) error {
 	if isStrategy(r.typ) {
 		q.Types = nil // it is a way to weigh samples, not a type that profiles have
 	}
 	profiles, err := query.ProfilesOf(ctx, st, q)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	type file struct {
 		benchmark testrun.Benchmark
 		run       string
 	}
 	seen := map[file]bool{}
-	var list []Input
 	var missing error
-	without := 0
+	found, without := 0, 0
 	for i := range profiles {
 		p := &profiles[i]
 		key := file{p.Benchmark, p.Run.Key}
@@ -242,24 +255,25 @@ func (r *reading) originals(ctx context.Context, st store.Store, q store.Query, 
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for d, err := range format.NewReader(r.limits).Read(p.File, bytes.NewReader(data)) {
-			if err != nil {
-				return nil, err
+		for d, err := range reader().Read(p.File, bytes.NewReader(data)) {
+			if err == nil {
+				err = f(d.Name, d.Profile, p)
 			}
-			in := NewInput(d.Name, dumpOf(d.Profile, &p.Run), NamesNormalised)
-			in.stored = p
-			list = append(list, in)
+			if err != nil {
+				return err
+			}
+			found++
 		}
 	}
 	switch {
-	case len(list) == 0 && missing != nil:
-		return nil, fmt.Errorf("%s needs single samples: %w, or give the file", flag, missing)
+	case found == 0 && missing != nil:
+		return fmt.Errorf("%s needs single samples: %w, or give the file", flag, missing)
 	case without > 0:
 		r.note("%s needs single samples: %s dropped, whose original files were not kept (import with --keep-source)", flag, query.Counted(without, "profile"))
 	}
-	return list, nil
+	return nil
 }
 
 // dumpOf returns the part of a file that is stored as a run: all of it, or one of several

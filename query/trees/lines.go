@@ -62,6 +62,14 @@ type LineRow struct {
 // sourceContext is the number of lines of source text before and after those with samples.
 const sourceContext = 3
 
+// OfPushed makes the lines of the selected pushed profiles a run.
+func (r *LinesRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
+	if len(r.Inputs) > 0 {
+		return nil, errOfFiles
+	}
+	return query.PushedLines(ctx, st, &r.Selection)
+}
+
 // Lines answers a LinesRequest.
 func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()

@@ -32,6 +32,8 @@ func (r *ExportRequest) OfPushed(ctx context.Context, st store.Store) (store.Sto
 		return nil, errOfFiles
 	case r.RawNames:
 		return nil, errRawNames
+	case r.Lines:
+		return query.PushedLines(ctx, st, &r.Selection)
 	}
 	return sumOf(ctx, st, &r.Selection, cmp.Or(r.Average.Average, r.Against))
 }

@@ -1,6 +1,8 @@
 package trees_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/trees"
@@ -282,5 +285,81 @@ func TestPushedRuns(t *testing.T) {
 	if _, err := query.ViewOf(query.Prune).Answer(t.Context(), st, &query.PruneRequest{Selection: of, Keep: 1}); err == nil ||
 		!strings.Contains(err.Error(), "prune removes runs") {
 		t.Errorf("prune: %v", err)
+	}
+}
+
+// TestPushedLines lists and exports the lines that are kept beside windows.
+func TestPushedLines(t *testing.T) {
+	st := pushedStore(t)
+	put := func(typ, version string, day int, windows int64, lines map[int32]int64) {
+		t.Helper()
+		id, err := continuous.ParseType(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := profile.New(nil)
+		fn := p.Symbols.Function(profile.Function{Name: "main.parse", File: "/src/parse.go", StartLine: 7})
+		table := profile.Samples{Type: profile.ValueType{Name: id.SampleType, Unit: id.SampleUnit, Original: id.SampleType}}
+		for line, v := range lines {
+			table.Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: fn, Line: line})), v)
+		}
+		p.Tables = append(p.Tables, table)
+		var b bytes.Buffer
+		packed := gzip.NewWriter(&b)
+		if err := pprof.Encode(packed, p, 0); err != nil {
+			t.Fatal(err)
+		}
+		packed.Close()
+		l := &continuous.Lines{Windows: windows, Profile: b.Bytes(), Day: continuous.DayOf(pushedAt(0)).AddDate(0, 0, day),
+			Series: continuous.Series{Service: "checkout", Type: id, Labels: continuous.Labels{{Name: "version", Value: version}}}}
+		if err := st.(continuous.LineStore).PutLines(t.Context(), []*continuous.Lines{l}, continuous.LineRoom{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const cpu, heap = "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "memory:inuse_space:bytes:space:bytes"
+	put(cpu, "1.4", 0, 4, map[int32]int64{10: 100, 11: 300})
+	put(cpu, "1.5", 0, 4, map[int32]int64{11: 500, 12: 60})
+	put(cpu, "1.5", 1, 2, map[int32]int64{12: 1})
+	put(heap, "1.5", 0, 4, map[int32]int64{20: 8000})
+	for _, test := range []struct {
+		labels, typ, since, want, note string
+	}{
+		{"", "", "", "10=100 11=800 12=61 ", "lines of 10 windows of 2 versions, whose lines may differ, the whole days from"},
+		{`{version="1.5"}`, "", "", "11=500 12=61 ", "lines of 6 windows, the whole days from"},
+		{`{version="1.4"}`, "", "", "10=100 11=300 ", "lines of 4 windows, the whole day"},
+		{"", "inuse_space", "", "20=2000 ", "mean of a window"},
+		{`{pod="a"}`, "", "", "", "lines are kept per service, type, version and day, and not per pod"},
+	} {
+		r := &trees.LinesRequest{Function: "main.parse",
+			Selection: query.Selection{Pushed: store.Pushed{Service: "checkout", Labels: test.labels}}}
+		if test.typ != "" {
+			r.Types = []string{test.typ}
+		}
+		got, notes := "", ""
+		answer, err := query.ViewOf(trees.Lines).Answer(t.Context(), st, r)
+		if err != nil {
+			notes = err.Error()
+		} else {
+			result := answer.(*trees.LinesResult)
+			for _, l := range result.Rows[0].Lines {
+				got += fmt.Sprintf("%d=%v ", l.Line, l.Self)
+			}
+			notes = strings.Join(result.Notes, "; ")
+		}
+		if got != test.want || !strings.Contains(notes, test.note) {
+			t.Errorf("%s %s: %q (%s), not %q (%s)", test.labels, test.typ, got, notes, test.want, test.note)
+		}
+	}
+	p, _, _, err := trees.Export(t.Context(), st, &trees.ExportRequest{Lines: true,
+		Selection: query.Selection{Pushed: store.Pushed{Service: "checkout", Labels: `{version="1.5"}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := p.Symbols.Functions[0]; len(p.Tables) != 1 || p.Tables[0].Total() != 561 || f.StartLine != 7 {
+		t.Errorf("exported: %+v of %+v", p.Tables, f)
+	}
+	if _, _, _, err := trees.Export(t.Context(), st, &trees.ExportRequest{Lines: true,
+		Selection: query.Selection{Pushed: store.Pushed{Service: "cart"}}}); err == nil || !strings.Contains(err.Error(), "no lines are kept") {
+		t.Errorf("without lines: %v", err)
 	}
 }

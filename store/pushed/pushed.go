@@ -63,15 +63,10 @@ func New(windows continuous.Store) *Store {
 	return &Store{Store: mem.New(), windows: windows, forest: new(calltree.Forest)}
 }
 
-// Source implements store.Reader.
-func (s *Store) Source(context.Context, store.ProfileID) ([]byte, error) {
-	return nil, noSource{}
-}
-
 // noSource is the error of what sums of windows lack.
 type noSource struct{}
 
-func (noSource) Error() string { return "pushed profiles are sums of windows: import single profiles" }
+func (noSource) Error() string { return "pushed profiles are sums of windows, without single samples" }
 func (noSource) Unwrap() error { return store.ErrNoSource }
 
 // Run is a run that windows make.

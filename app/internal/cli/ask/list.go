@@ -25,7 +25,7 @@ of --source-root: that of the commit of the newest selected run, or if the repos
 not have it, what is checked out, with a note.
 
 A store keeps functions without their lines: without FILE, the runs must have been
-imported with --keep-source.`,
+imported with --keep-source, or be pushed (--service), whose lines are kept by day.`,
 		Example: `  dendro list regexp.compile cpu.pb.gz
   dendro list '*.compile' --benchmark checkout --last 1
   dendro list '/^regexp/' cpu.pb.gz --source-root ~/src/shop -o json`,

@@ -1,6 +1,8 @@
 package stores
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/trees"
@@ -49,7 +52,10 @@ with a script that creates a Neo4j database from them. This is the fastest way t
 a new database.
 
 --source writes the original file of one profile, if the import kept it (import
---keep-source).`,
+--keep-source).
+
+--lines writes the sum of the original files, or of what services pushed, with lines. So
+does -o default.pgo, which is a profile for Go's compiler.`,
 		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
   dendro export --run run-018 --benchmark checkout --format folded | head
   dendro export --benchmark checkout --average median -o typical.pb.gz
@@ -76,8 +82,11 @@ func (o *exportOptions) run(c *cobra.Command, e *command.Env) error {
 			return err
 		}
 	}
-	if err := o.lines(); err != nil {
-		return err
+	if o.forCompiler() && !o.source {
+		o.r.Lines, o.format = true, cmp.Or(o.format, "pprof")
+		if o.format != "pprof" {
+			return command.Usagef("%s is for Go's compiler, which reads --format pprof", words.Clean(o.out))
+		}
 	}
 	switch {
 	case (o.model != "" || o.potentials != 0) && o.format != neo4jAdmin:
@@ -100,14 +109,26 @@ func (o *exportOptions) run(c *cobra.Command, e *command.Env) error {
 	return o.fetch(ctx, e, q, packed)
 }
 
-// lines refuses to write a profile of a store for a compiler: Go accepts one without lines and
-// does nothing with it.
-func (o *exportOptions) lines() error {
-	if name, _ := strings.CutSuffix(o.out, ".gz"); o.source || !strings.HasSuffix(name, ".pgo") {
-		return nil
+// forCompiler reports whether the file is for Go's compiler.
+func (o *exportOptions) forCompiler() bool {
+	name, _ := strings.CutSuffix(o.out, ".gz")
+	return strings.HasSuffix(name, ".pgo")
+}
+
+// checkLines refuses a profile for Go's compiler without the lines that it needs: it accepts one
+// and does nothing with it.
+func (o *exportOptions) checkLines(data []byte) error {
+	for d, err := range format.NewReader(o.r.Limits).Read(o.out, bytes.NewReader(data)) {
+		if err != nil {
+			return err
+		}
+		s := d.Profile.Symbols
+		if slices.ContainsFunc(s.Frames, func(f profile.Frame) bool { return f.Line > 0 && s.Functions[f.Function].StartLine > 0 }) {
+			return nil
+		}
 	}
-	return command.Usagef("%s is for Go's compiler, which needs lines, and a store keeps functions: write the original file of a run with --source "+
-		"(import --keep-source), or merge files with \"dendro merge --format pprof -o %[1]s FILE...\"", words.Clean(o.out))
+	return fmt.Errorf("%s is for Go's compiler, which needs the lines of calls and the first lines of functions: these profiles have none",
+		words.Clean(o.out))
 }
 
 // fetch asks for a file, and writes it compressed.
@@ -118,6 +139,19 @@ func (o *exportOptions) fetch(ctx context.Context, e *command.Env, q endpoint.Qu
 			return err
 		}
 		e.Notes(f.Notes)
+		if o.forCompiler() && !o.source {
+			var b bytes.Buffer
+			if err := f.Write(&b); err != nil {
+				return err
+			}
+			if err := o.checkLines(b.Bytes()); err != nil {
+				return err
+			}
+			f.Write = func(w io.Writer) error {
+				_, err := w.Write(b.Bytes())
+				return err
+			}
+		}
 		write := func(w io.Writer) error { return format.Pack(w, packed, f.Write) }
 		if o.out == "" || o.out == "-" {
 			return write(e.Out)
