@@ -99,7 +99,7 @@ smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
 SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestSize|TestStartPage
 
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet ./test/pgo
 
 nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
 
@@ -118,7 +118,7 @@ real-newest: # Neo4j's newest release
 
 # DENDRO_BOOSTER and DENDRO_SKYWALKING_GO name the built UI and the Go agent's release, or none: see test/agents.
 real-servers: # the binary with servers and agents
-	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/pgo
 
 soak: ## load a server for SOAK (10m): agents, imports, queries, kills, a full disk (Linux; root for the full disk)
 	$(GO) test -vet=off -count=1 -v -timeout 3h -run TestSoak ./test/soak -soak $(SOAK)
