@@ -48,12 +48,14 @@ describe.skipIf(missing)('services', () => {
     await w.close();
   });
 
-  test('fault 3: the source of a function of a service is where it begins, its opened file, and how to get its lines', async () => {
+  test('fault 3: without lines, the source of a function of a service is where it begins, its opened file, and how to get its lines', async () => {
     const w = await world.page();
+    await w.page.route('**/api/v1/lines*', r => r.fulfill({ status: 404, contentType: 'application/problem+json', json: { title: 'Not found', detail: 'no lines are kept' } }));
     await w.open(`${base}/profile?service=shop.api&type=process_cpu:cpu:nanoseconds:cpu:nanoseconds&view=functions&q=matchRule`);
     await w.page.locator('.tr.hit, .tr', { hasText: 'matchRule' }).first().click();
     await w.page.keyboard.press('l');
     const details = w.page.locator('aside.sidebar');
+    await details.getByText('No lines of this selection are kept.').waitFor();
     expect(await details.innerText()).toMatch(/The function begins at line \d+ in .*rule\.go[\s\S]*curl -o cpu\.pb\.gz/);
     await details.locator('input[type=file]').setInputFiles({ name: 'rule.go', mimeType: 'text/plain', buffer: Buffer.from(Array.from({ length: 80 }, (_, i) => `line ${i + 1}`).join('\n')) });
     const line = /begins at line (\d+)/.exec(await details.innerText())![1]!;

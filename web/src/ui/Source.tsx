@@ -2,6 +2,7 @@
 // were kept.
 import { amount, counted, visible } from '../core/format';
 import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import type { Func } from '../core/table';
 import { type Params, pause, queryOf, source } from '../core/source';
 import { Await, useLoad } from './Load';
@@ -26,7 +27,8 @@ interface LinesAnswer {
 /** The name of a function as the pattern that only it matches. */
 export const exactly = (name: string): string => name.replace(/[\\;]/g, '\\$&');
 
-export function Source({ name, at }: { name: string; at: Params }) {
+/** The lines of a function. Children are shown in place of an error. */
+export function Source({ name, at, children }: { name: string; at: Params; children?: ComponentChildren }) {
   const asked = queryOf(at);
   asked.set('function', exactly(name));
   asked.set('rows', '3');
@@ -35,6 +37,7 @@ export function Source({ name, at }: { name: string; at: Params }) {
     await pause(150, options.signal);
     return source.value.get<LinesAnswer>('lines', asked, options);
   });
+  if (answer.error && children) return <>{children}</>;
   return (
     <Await of={answer} what="the lines">
       {a => a.rows.map(f => <Listing key={`${f.file} ${f.module}`} f={f} unit={a.unit} />)}
@@ -49,13 +52,13 @@ const recorders: [kind: RegExp, command: string][] = [
   [/^python$/, 'py-spy record --format speedscope -d 30 -o cpu.json --pid PID'],
 ];
 
-/** A function of a service, which pushes sums of functions: where it begins, and how to get its lines. */
+/** A function of a service whose lines are not kept: where it begins, and how to get its lines. */
 export function Declared({ f, self, total, unit }: { f: Func; self: number; total: number; unit: string }) {
   const recorder = recorders.find(([kind]) => kind.test(f.kind))?.[1];
   return (
     <>
       <p class="dim">
-        Services push sums of functions, without lines.{' '}
+        No lines of this selection are kept.{' '}
         {f.file ? `${f.line > 0 ? `The function begins at line ${f.line}` : 'The function is'} in ${visible(f.file)}. ` : ''}
         For its lines, record a profile of one instance and drop the file on this page{recorder ? ':' : '.'}
       </p>

@@ -108,7 +108,11 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
           ))}
         </nav>
       )}
-      {tab === 'source' && (isPushed(params) ? <Declared f={f} self={row?.self.at(-1) ?? 0} total={row?.total.at(-1) ?? 0} unit={t.unit} /> : <Source name={f.name} at={linesParams(params, t.isDiff)} />)}
+      {tab === 'source' && (
+        <Source name={f.name} at={linesParams(params, t.isDiff)}>
+          {isPushed(params) && <Declared f={f} self={row?.self.at(-1) ?? 0} total={row?.total.at(-1) ?? 0} unit={t.unit} />}
+        </Source>
+      )}
       {tab === 'source' ? null : (
       <>
       {row && (
