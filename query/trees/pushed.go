@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
@@ -22,7 +23,7 @@ func (r *TreeRequest) OfPushed(ctx context.Context, st store.Store) (store.Store
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	return sumOf(ctx, st, &r.Selection, r.Average.Average)
+	return sumOf(ctx, st, &r.Selection, &r.Average, "")
 }
 
 // OfPushed is that of a TreeRequest.
@@ -35,14 +36,28 @@ func (r *ExportRequest) OfPushed(ctx context.Context, st store.Store) (store.Sto
 	case r.Lines:
 		return query.PushedLines(ctx, st, &r.Selection)
 	}
-	return sumOf(ctx, st, &r.Selection, cmp.Or(r.Average.Average, r.Against))
+	return sumOf(ctx, st, &r.Selection, &r.Average, r.Against)
 }
 
-func sumOf(ctx context.Context, st store.Reader, s *query.Selection, average string) (store.Store, error) {
-	if ofRuns(s, average) {
-		return query.PushedBlocks(ctx, st, s)
+func sumOf(ctx context.Context, st store.Reader, s *query.Selection, a *Average, against string) (store.Store, error) {
+	if ofRuns(s, cmp.Or(a.Average, against)) {
+		return blocks(ctx, st, s, a, against)
 	}
 	return query.PushedSums(ctx, st, query.PushedSide{Run: "all", Selection: s})
+}
+
+// blocks makes blocks of time the runs of a request. Of several blocks of a state the mean is shown:
+// their sum is no amount.
+func blocks(ctx context.Context, st store.Reader, s *query.Selection, a *Average, against string) (store.Store, error) {
+	one := s.Service != "" || len(s.Groups) == 1
+	runs, err := query.PushedBlocks(ctx, st, s)
+	if err == nil && runs.Gauge && a.Average == "" && against == "" {
+		if !one {
+			return nil, param.Errorf("a mean over time is that of one service: give --service")
+		}
+		a.Average = string(average.Mean)
+	}
+	return runs, err
 }
 
 // What pushed profiles have not.
@@ -62,7 +77,7 @@ func (r *DiffRequest) OfPushed(ctx context.Context, st store.Store) (store.Store
 	case r.Base.Range != "" || r.Head.Range != "":
 		return nil, param.Errorf("--base-range and --head-range need single samples; pushed profiles have --base-since, --base-until, --head-since and --head-until")
 	case r.Against != "" || r.Sides.chosen() || ofRuns(&r.Selection, r.Average.Average) || len(r.Base.Runs)+len(r.Head.Runs) > 0:
-		return query.PushedBlocks(ctx, st, &r.Selection)
+		return blocks(ctx, st, &r.Selection, &r.Average, r.Against)
 	case (!r.Base.chosen() || !r.Head.chosen()) && !r.twoTypes():
 		return nil, param.Errorf("nothing to compare: give --base-labels and --head-labels, --base-since, --base-until and --head-since, or --last n")
 	}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,43 @@ func TestPushedTree(t *testing.T) {
 				t.Errorf("%+v: %v, %d profiles, notes %q", c.request.Pushed, h.RootTotal.Value(), h.Profiles, h.Notes)
 			}
 		}
+	}
+}
+
+// TestPushedMeans: blocks of a state are averaged, and those of an amount added.
+func TestPushedMeans(t *testing.T) {
+	st := pushedStore(t)
+	for _, c := range []struct {
+		typ  string
+		last int
+		want float64
+	}{{"inuse_space", 1, 4000}, {"inuse_space", 2, 3500}, {"inuse_space", 4, 2500}, {"cpu", 2, 900}} {
+		of := query.Selection{Pushed: store.Pushed{Service: "checkout"}, Types: []string{c.typ}, Last: c.last}
+		tree, err := trees.Tree(t.Context(), st, &trees.TreeRequest{Selection: of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, _, err := trees.Export(t.Context(), st, &trees.ExportRequest{Selection: of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		exported := float64(p.Tables[0].Total()) * math.Pow10(-p.Tables[0].Type.Scale)
+		if tree.RootTotal.Value() != c.want || exported != c.want {
+			t.Errorf("%s of the last %d blocks: %v, exported %v, not %v", c.typ, c.last, tree.RootTotal.Value(), exported, c.want)
+		}
+	}
+	_, err := trees.Tree(t.Context(), st, &trees.TreeRequest{Selection: query.Selection{Pushed: store.Pushed{Labels: `{service_name=~"c.*"}`},
+		Types: []string{"inuse_space"}, Last: 2}})
+	if err == nil || !strings.Contains(err.Error(), "give --service") {
+		t.Errorf("of several services: %v", err)
+	}
+	diff, err := trees.DiffFunctions(t.Context(), st, &trees.DiffRequest{By: "value",
+		Selection: query.Selection{Pushed: store.Pushed{Service: "checkout"}, Types: []string{"inuse_space"}, Last: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff.RootTotal.Base.Value() != 1000 || diff.RootTotal.Head.Value() != 3000 {
+		t.Errorf("a diff of %v and %v: %+v", diff.RootTotal.Base.Value(), diff.RootTotal.Head.Value(), diff.DiffHead)
 	}
 }
 
