@@ -162,9 +162,13 @@ func (h *Hook) body(f *regression.Finding, now time.Time) ([]byte, error) {
 	case Slack:
 		return json.Marshal(map[string]string{"text": escape(Text(f))})
 	case Alertmanager:
+		labels := map[string]string{"alertname": "DendroRegression", "group": f.Group, "benchmark": f.Benchmark, "type": f.Type,
+			"function": f.Function, "since": since(f), "finding": f.ID, "severity": "warning"}
+		if f.Sides != nil && f.Sides.Service != "" { // by which alerts of a service are routed
+			labels["service"] = f.Sides.Service
+		}
 		return json.Marshal([]map[string]any{{
-			"labels": map[string]string{"alertname": "DendroRegression", "group": f.Group, "benchmark": f.Benchmark, "type": f.Type,
-				"function": f.Function, "since": since(f), "finding": f.ID, "severity": "warning"},
+			"labels":      labels,
 			"annotations": map[string]string{"summary": Text(f), "path": strings.Join(words.CleanAll(f.Path), ";")},
 			"startsAt":    now.UTC().Format(time.RFC3339), "endsAt": now.Add(lasting).UTC().Format(time.RFC3339),
 		}})

@@ -78,6 +78,21 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestServiceLabel: alerts of releases have the service as a label, those of benchmarks have none.
+func TestServiceLabel(t *testing.T) {
+	h, bodies := hook(t, http.StatusOK, Alertmanager, "/")
+	release := finding()
+	release.Sides = &regression.Sides{Service: "shop"}
+	for _, f := range []*regression.Finding{finding(), release} {
+		if err := h.Post(t.Context(), f, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains((*bodies)[0], `"service"`) || !strings.Contains((*bodies)[1], `"service":"shop"`) {
+		t.Errorf("%q", *bodies)
+	}
+}
+
 // TestRefused wants an error without the address, which may be a secret, and no redirect
 // to be followed.
 func TestRefused(t *testing.T) {
