@@ -31,11 +31,6 @@ type (
 		End       int64 `json:"end"`      // of the log
 		Complete  bool  `json:"complete"` // all records from before it was assigned were read
 	}
-	// serviceEnd is a service of a partition, and when its last window ended.
-	serviceEnd struct {
-		Service string    `json:"service"`
-		End     time.Time `json:"end"`
-	}
 	// question is a query; Step and Name are those of some.
 	question struct {
 		Query continuous.Query `json:"query"`
@@ -104,14 +99,11 @@ var answers = map[string]func(context.Context, continuous.Store, *question) (any
 	},
 	"services": func(ctx context.Context, st continuous.Store, q *question) (any, error) {
 		list, err := st.Series(ctx, q.Query)
-		var services []serviceEnd
+		var services []string // in order, as series are
 		for i := range list {
-			if n := len(services); n == 0 || services[n-1].Service != list[i].Service {
-				services = append(services, serviceEnd{Service: list[i].Service})
-			}
-			last := &services[len(services)-1]
-			last.End = continuous.Later(last.End, list[i].Last)
+			services = append(services, list[i].Service)
 		}
+		services = slices.Compact(services)
 		return services, err
 	},
 }

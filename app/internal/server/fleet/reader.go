@@ -40,8 +40,8 @@ type Reader struct {
 	workers []*remote
 
 	mu       sync.Mutex
-	total    int32                  // partitions of the topic; 0: no worker has said
-	services map[int32][]serviceEnd // of each partition, as it was last told
+	total    int32              // partitions of the topic; 0: no worker has said
+	services map[int32][]string // of each partition, as it was last told
 	missing  string
 
 	down, partitions prometheus.GaugeFunc
@@ -56,13 +56,11 @@ type remote struct {
 	status *status         // nil: it does not answer
 	up     context.Context // ends when it does not answer any more
 	fall   context.CancelFunc
-	seen   time.Time // when it answered last
-	failed error
 }
 
 // NewReader returns a reader of workers, none of which has to answer yet.
 func NewReader(o ReaderOptions) *Reader {
-	r := &Reader{opts: o, services: map[int32][]serviceEnd{}}
+	r := &Reader{opts: o, services: map[int32][]string{}}
 	for _, address := range o.Workers {
 		r.workers = append(r.workers, &remote{address: strings.TrimSuffix(address, "/"), reader: r})
 	}
@@ -156,14 +154,14 @@ func (w *remote) told(s *status, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was := w.status != nil
-	if w.failed = err; err != nil {
+	if err != nil {
 		if w.status = nil; was {
 			w.fall()
 			w.reader.opts.Logger.Warn("a worker does not answer", "worker", w.address, "error", err)
 		}
 		return
 	}
-	w.status, w.seen = s, time.Now()
+	w.status = s
 	if !was {
 		w.up, w.fall = context.WithCancel(context.Background())
 		w.reader.opts.Logger.Info("a worker answers", "worker", w.address, "partitions", len(s.Partitions))
@@ -232,7 +230,7 @@ func (r *Reader) learn(ctx context.Context) {
 		if !p.Complete {
 			continue
 		}
-		var list []serviceEnd
+		var list []string
 		part := &remotePartition{worker: p.worker, number: number}
 		if err := part.ask(ctx, "services", &question{Query: continuous.Query{From: time.Now().Add(-servicesOf)}}, &list); err == nil {
 			r.mu.Lock()
@@ -268,46 +266,40 @@ func (r *Reader) say(places map[int32]held) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var absent, behind []string
-	var end time.Time
+	var unknown, absent, behind []string
 	for _, n := range gaps {
 		p, ok := places[n]
-		names := &absent
-		if ok {
-			names = &behind
+		names, told := r.services[n]
+		switch {
+		case ok:
 			parts = append(parts, fmt.Sprintf("partition %d is being read again (record %d of %d)", n, p.Next, p.End))
-		}
-		for _, s := range r.services[n] {
-			*names = append(*names, s.Service)
-			if !ok {
-				end = continuous.Later(end, s.End)
-			}
-		}
-		if !ok && len(r.services[n]) == 0 {
-			parts = append(parts, fmt.Sprintf("nobody answers for partition %d of %d", n, r.total))
+			behind = append(behind, names...)
+		case !told:
+			unknown = append(unknown, fmt.Sprint(n))
+		default:
+			absent = append(absent, names...)
 		}
 	}
-	if len(absent) > 0 {
-		verb := "end"
-		if len(absent) == 1 {
-			verb = "ends"
+	for _, missing := range []struct {
+		names           []string
+		noun, one, many string
+	}{
+		{absent, "service", "is missing", "are missing"},
+		{behind, "service", "may lack windows", "may lack windows"},
+		{unknown, "partition", "is missing", "are missing"},
+	} {
+		switch len(missing.names) {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprintf("%s %s %s", missing.noun, list(missing.names), missing.one))
+		default:
+			parts = append(parts, fmt.Sprintf("%ss %s %s", missing.noun, list(missing.names), missing.many))
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %s at %s", serviceWord(absent), list(absent), verb, end.UTC().Format("15:04 UTC")))
-	}
-	if len(behind) > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s may lack windows", serviceWord(behind), list(behind)))
 	}
 	if r.total == 0 && len(down) == 0 {
 		parts = append(parts, "no worker holds a partition yet")
 	}
 	r.missing = strings.Join(parts, "; ")
-}
-
-func serviceWord(names []string) string {
-	if len(names) == 1 {
-		return "service"
-	}
-	return "services"
 }
 
 // mostNames is how many services are named.

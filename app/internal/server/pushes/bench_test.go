@@ -2,6 +2,7 @@ package pushes
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -17,9 +18,12 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/continuous/record"
 	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/test/readtest"
 )
@@ -61,6 +65,90 @@ func BenchmarkPush(b *testing.B) {
 			})
 		}
 	}
+}
+
+// gateway takes windows as that of a fleet does, but for Kafka: the windows of a commit are a record
+// for each service, compressed.
+type gateway struct {
+	pack          *zstd.Encoder
+	records       atomic.Int64
+	plain, packed atomic.Int64 // bytes
+}
+
+func (g *gateway) PutWindows(_ context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
+	services := map[string][]*continuous.Window{}
+	for _, w := range list {
+		services[w.Series.Service] = append(services[w.Series.Service], w)
+	}
+	for _, windows := range services {
+		content := record.Append(nil, windows)
+		g.records.Add(1)
+		g.plain.Add(int64(len(content)))
+		g.packed.Add(int64(len(g.pack.EncodeAll(content, nil))))
+	}
+	return make([]continuous.Outcome, len(list)), nil
+}
+
+// BenchmarkGateway is BenchmarkPush for a gateway of a fleet.
+func BenchmarkGateway(b *testing.B) {
+	bodies := fleetWindows(b, *fleetServices)
+	for _, clients := range []int{1, 16} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			pack, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+			if err != nil {
+				b.Fatal(err)
+			}
+			g := &gateway{pack: pack}
+			p := To(g, pushOptions)
+			benchPushes(b, p, bodies, *fleetServices, *fleetPods, clients)
+			windows := float64(p.in.Metrics().Stored)
+			b.ReportMetric(float64(g.plain.Load())/windows, "B/window")
+			b.ReportMetric(float64(g.packed.Load())/windows, "packed-B/window")
+			b.ReportMetric(windows/float64(g.records.Load()), "windows/record")
+		})
+	}
+}
+
+// BenchmarkWorker is what a worker of a fleet takes to store what a gateway wrote.
+func BenchmarkWorker(b *testing.B) {
+	st, err := duckdb.Open(b.Context(), filepath.Join(b.TempDir(), "s.duckdb"), duckdb.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	var contents [][]byte
+	kept := taker(func(list []*continuous.Window) {
+		for _, w := range list {
+			contents = append(contents, record.Append(nil, []*continuous.Window{w}))
+		}
+	})
+	benchPushes(b, To(kept, pushOptions), fleetWindows(b, *fleetServices), *fleetServices, *fleetPods, 16)
+	b.ResetTimer()
+	cpu := readtest.CPUTime()
+	var reader record.Reader
+	for from := 0; from < len(contents); from += 500 {
+		var list []*continuous.Window
+		for _, content := range contents[from:min(from+500, len(contents))] {
+			windows, err := reader.Read(content)
+			if err != nil {
+				b.Fatal(err)
+			}
+			list = append(list, windows...)
+		}
+		if _, err := st.PutRead(b.Context(), list, int64(from)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	cpu = readtest.CPUTime() - cpu
+	b.ReportMetric(float64(cpu.Microseconds())/float64(len(contents)), "worker-µs/window")
+}
+
+// taker is a continuous.Taker.
+type taker func(list []*continuous.Window)
+
+func (t taker) PutWindows(_ context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
+	t(list)
+	return make([]continuous.Outcome, len(list)), nil
 }
 
 // fleetWindows returns some windows of each service, one service after the other.
@@ -119,10 +207,18 @@ func benchPush(b *testing.B, bodies [][]byte, services, pods, clients int) {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	p, err := New(st, Options{Log: slog.New(slog.DiscardHandler), Intake: intake.Options{MaxRate: 1 << 40}, Lines: *fleetLines})
+	o := pushOptions
+	o.Lines = *fleetLines
+	p, err := New(st, o)
 	if err != nil {
 		b.Fatal(err)
 	}
+	benchPushes(b, p, bodies, services, pods, clients)
+}
+
+var pushOptions = Options{Log: slog.New(slog.DiscardHandler), Intake: intake.Options{MaxRate: 1 << 40}}
+
+func benchPushes(b *testing.B, p *Pushes, bodies [][]byte, services, pods, clients int) {
 	defer p.Close()
 	s, err := server.New(server.Options{Log: slog.New(slog.DiscardHandler)}, p.Parts...)
 	if err != nil {

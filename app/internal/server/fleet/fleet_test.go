@@ -1,0 +1,286 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/brokers"
+	"github.com/dendroprof/dendro/app/internal/server/fleet"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/peer"
+	"github.com/dendroprof/dendro/test/storetest"
+)
+
+// file is a store that stays when a worker ends, as a file does.
+type file struct {
+	continuous.Store
+	mu   sync.Mutex
+	next int64
+	fail error // of the next PutRead
+	open bool
+}
+
+func (f *file) PutRead(ctx context.Context, list []*continuous.Window, next int64) ([]continuous.Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail; err != nil {
+		f.fail = nil
+		return nil, err
+	}
+	outcomes, err := f.PutWindows(ctx, list)
+	if err == nil {
+		f.next = next
+	}
+	return outcomes, err
+}
+
+func (f *file) Next(context.Context) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.next, nil
+}
+
+func (f *file) Upkeep(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (f *file) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = false
+	return nil
+}
+
+// disk has the files of a worker.
+type disk struct {
+	mu    sync.Mutex
+	files map[int32]*file
+}
+
+func (d *disk) opened(_ context.Context, partition int32) (fleet.PartitionStore, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.files[partition]
+	if f == nil {
+		f = &file{Store: mem.New()}
+		d.files[partition] = f
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open {
+		return nil, fmt.Errorf("partition %d is open", partition)
+	}
+	f.open = true
+	return f, nil
+}
+
+// lab is a broker in memory with a topic of three partitions.
+type lab struct {
+	*testing.T
+	log fleet.Log
+}
+
+func newLab(t *testing.T) *lab {
+	addresses := strings.Split(peer.Start(t, "kafka").Ready, ",")
+	return &lab{t, fleet.Log{Log: brokers.Log{Addresses: addresses, Topic: "windows"}}}
+}
+
+// worker runs a worker over a disk until stop is called.
+func (l *lab) worker(d *disk) (w *fleet.Worker, address string, stop func()) {
+	l.Helper()
+	w = fleet.NewWorker(fleet.WorkerOptions{Log: l.log, Group: "g", Session: 6 * time.Second, Open: d.opened,
+		Logger: slog.New(slog.DiscardHandler)})
+	s, err := server.New(server.Options{HTTPToken: token}, w.Part())
+	if err != nil {
+		l.Fatal(err)
+	}
+	listening := httptest.NewServer(s.Handler())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Part().Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		listening.Close()
+		cancel()
+		if err := <-ended; err != nil {
+			l.Error(err)
+		}
+	})
+	l.Cleanup(stop)
+	return w, listening.URL, stop
+}
+
+const token = "of the whole fleet"
+
+func (l *lab) reader(addresses ...string) *fleet.Reader {
+	r := fleet.NewReader(fleet.ReaderOptions{Workers: addresses, Token: token, Client: http.DefaultClient,
+		Logger: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Part().Run(ctx) }()
+	l.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			l.Error(err)
+		}
+	})
+	return r
+}
+
+func (l *lab) eventually(what string, holds func() bool) {
+	l.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.Fatal(what)
+		}
+	}
+}
+
+// parts returns how many pushed windows a store answers with.
+func (l *lab) parts(st continuous.Store) int {
+	l.Helper()
+	merged, err := st.Tree(l.Context(), continuous.Query{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return int(merged.Parts)
+}
+
+// window is window n of a service.
+func window(m *storetest.WindowMaker, service, n int) *continuous.Window {
+	return m.Window(fmt.Sprint("s", service), time.Now().Truncate(time.Hour).Add(time.Duration(n)*time.Second), nil,
+		storetest.Sample{Stack: []string{"main", fmt.Sprint("f", n%7)}, Value: int64(n + 1)})
+}
+
+// TestMoves: windows that a gateway acknowledged are there once, whichever workers come and go,
+// whatever fails meanwhile, and a reader says what is not there.
+func TestMoves(t *testing.T) {
+	l := newLab(t)
+	g, err := fleet.NewGateway(t.Context(), l.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	m := storetest.NewWindowMaker()
+	put := func(from int) {
+		t.Helper()
+		for n := from; n < from+10; n++ {
+			var list []*continuous.Window
+			for s := range 6 {
+				list = append(list, window(m, s, n))
+			}
+			if outcomes, err := g.PutWindows(t.Context(), list); err != nil || len(outcomes) != len(list) {
+				t.Fatal(outcomes, err)
+			}
+		}
+	}
+	put(0)
+	put(0) // pushed again
+	one := &disk{files: map[int32]*file{}}
+	w1, address1, stop1 := l.worker(one)
+	l.eventually("a worker does not read the log", func() bool { return l.parts(w1.Windows()) == 60 })
+
+	one.mu.Lock()
+	for _, f := range one.files {
+		f.mu.Lock()
+		f.fail = fmt.Errorf("the disk is full")
+		f.mu.Unlock()
+	}
+	one.mu.Unlock()
+	bad(t, l)
+	put(10)
+	l.eventually("a store that failed is not tried again", func() bool { return l.parts(w1.Windows()) == 120 })
+
+	two := &disk{files: map[int32]*file{}}
+	w2, address2, stop2 := l.worker(two)
+	r := l.reader(address1, address2)
+	l.eventually("a second worker gets no partition", func() bool {
+		n := l.parts(w2.Windows())
+		return n > 0 && n < 120 && n+l.parts(w1.Windows()) == 120 && l.parts(r.Windows()) == 120
+	})
+	l.eventually("something is missing", func() bool { return r.Missing() == "" })
+	put(20)
+	l.eventually("the reader does not see all", func() bool { return l.parts(r.Windows()) == 180 })
+
+	stop1() // it leaves the group
+	l.eventually("nothing is missing", func() bool {
+		missing := r.Missing()
+		return strings.HasPrefix(missing, "1 of 2 workers does not answer; service") && strings.Contains(missing, "missing")
+	})
+	l.eventually("the second worker does not take over", func() bool {
+		return l.parts(w2.Windows()) == 180 && l.parts(r.Windows()) == 180
+	})
+	put(30)
+	w1, _, stop1 = l.worker(one) // on its files: some partitions were read by the other meanwhile
+	l.eventually("a worker that comes back repeats or loses windows", func() bool {
+		n := l.parts(w1.Windows())
+		return n > 0 && n+l.parts(w2.Windows()) == 240
+	})
+	stop2()
+	l.eventually("the last worker does not hold everything", func() bool { return l.parts(w1.Windows()) == 240 })
+	stop1()
+}
+
+// bad writes a record that is none.
+func bad(t *testing.T, l *lab) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(l.log.Addresses...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "windows", Value: []byte("poison")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSmallMessages: a topic whose messages are too small for profiles is refused, in words.
+func TestSmallMessages(t *testing.T) {
+	l := newLab(t)
+	client, err := kgo.NewClient(kgo.SeedBrokers(l.log.Addresses...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	small := "1048588"
+	settings := map[string]*string{"max.message.bytes": &small}
+	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, settings, "windows"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.NewGateway(t.Context(), l.log); err == nil || !strings.Contains(err.Error(), "max.message.bytes") {
+		t.Errorf("a topic of small messages: %v", err)
+	}
+}
+
+// TestTokens: what a worker tells readers needs the token.
+func TestTokens(t *testing.T) {
+	s, err := server.New(server.Options{HTTPToken: token}, fleet.NewWorker(fleet.WorkerOptions{}).Part())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*http.Request{httptest.NewRequest("GET", "/fleet/v1/partitions", nil),
+		httptest.NewRequest("POST", "/fleet/v1/partitions/0/series", strings.NewReader("{}"))} {
+		for _, given := range []string{"", "another token of it", token} {
+			w := httptest.NewRecorder()
+			if r.Header.Del("Authorization"); given != "" {
+				r.Header.Set("Authorization", "Bearer "+given)
+			}
+			s.Handler().ServeHTTP(w, r)
+			if (w.Code == http.StatusUnauthorized) != (given != token) {
+				t.Errorf("%s with the token %q: %d", r.URL, given, w.Code)
+			}
+		}
+	}
+}
