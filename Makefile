@@ -152,7 +152,7 @@ bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 bench-continuous: ## windows of continuous profiles against a folder of pprof files (BENCHARGS='-services 1000' for the forest of that many, PUSHARGS='-services 1000 -pods 10' for the pushes of so many)
 	cd test/bench && $(GO) test -v -run '^$$' -bench Continuous -benchtime 5x -timeout 30m . -args $(BENCHARGS)
 	$(GO) test ./store/duckdb -run '^$$' -bench 'PushDuringRollUp|Retention' -benchtime 1x -timeout 30m
-	$(GO) test ./app/internal/server/pushes -run '^$$' -bench Push -benchtime 2000x -args $(PUSHARGS)
+	$(GO) test ./app/internal/server/pushes -run '^$$' -bench 'Push|Gateway|Worker' -benchtime 2000x -args $(PUSHARGS)
 
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
 	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m
