@@ -297,12 +297,12 @@ func TestFleet(t *testing.T) {
 	lost := map[string]bool{}
 	f.eventually("a killed worker is not missed", func() bool {
 		_, missing := f.ask(f.reader, "/api/v1/pushed/services", "")
-		if !strings.Contains(missing, "2 of 4 workers do not answer") || !strings.Contains(missing, " at ") {
+		if !strings.Contains(missing, "2 of 4 workers do not answer") || !strings.Contains(missing, "missing") {
 			return false
 		}
 		for s := range services {
 			name := fmt.Sprint("s", s)
-			lost[name] = strings.Contains(missing, " "+name+",") || strings.Contains(missing, " "+name+" end")
+			lost[name] = strings.Contains(missing, " "+name+",") || strings.Contains(missing, " "+name+" ")
 		}
 		return true
 	})

@@ -14,5 +14,5 @@ import (
 
 // Commands are the commands of this group, in the order of help.
 func Commands(e *command.Env) []*cobra.Command {
-	return []*cobra.Command{newServe(e), newTask(e), newMCP(e)}
+	return []*cobra.Command{newServe(e), newFleet(e), newTask(e), newMCP(e)}
 }
