@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/merged"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -19,10 +20,14 @@ import (
 type spread struct {
 	merged.Store
 	parts []continuous.Store
+	lines *mem.Store
 }
 
+// Unwrap implements store.Wrapper: lines are not merged.
+func (s *spread) Unwrap() store.Reader { return s.lines }
+
 func newSpread(n int) *spread {
-	s, turn := &spread{}, new(sync.Mutex)
+	s, turn := &spread{lines: mem.New()}, new(sync.Mutex)
 	for range n {
 		s.parts = append(s.parts, inTurn{mem.New(), turn})
 	}

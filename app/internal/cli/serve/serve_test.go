@@ -65,7 +65,7 @@ func TestTokenFiles(t *testing.T) {
 // TestServeIsDocumented wants every flag in the documentation.
 func TestServeIsDocumented(t *testing.T) {
 	var pages []byte
-	for _, name := range []string{"server.md", "skywalking.md", "continuous.md", "start/fleet.md"} {
+	for _, name := range []string{"server.md", "skywalking.md", "continuous.md", "web.md", "start/fleet.md"} {
 		page, err := os.ReadFile("../../../../docs/" + name)
 		if err != nil {
 			t.Fatal(err)
