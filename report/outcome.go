@@ -285,6 +285,8 @@ func (l *Line) says() string {
 		return s + " since " + words.Clean(l.Since.Run)
 	case l.Needed > 0:
 		return fmt.Sprintf("%s (%d of %d)", s, l.Runs, l.Needed)
+	case l.Status == change.TooFew: // the reason begins with it
+		return words.Clean(l.Reason)
 	case l.Weather != nil:
 		return fmt.Sprintf("%s: all code took %.2f times as long", s, l.Weather.Factor)
 	case l.Reason != "":

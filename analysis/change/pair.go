@@ -1,6 +1,7 @@
 package change
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -52,8 +53,10 @@ func (w *walker) judgePair() error {
 		}
 	}
 	base = base[max(0, len(base)-history.Window):]
+	few := fmt.Sprintf("too few runs: %d of the base and %d of the head of %s, at least %d and 1 are needed", len(base), len(head), v.Key.Pair,
+		leastLevel)
 	if !w.now.Comparable(base, head) {
-		v.Status, v.Reason = TooFew, "too few runs of the base or head of "+v.Key.Pair
+		v.Status, v.Reason = TooFew, few
 		return nil
 	}
 	if w.series.Type.Momentary() {
@@ -78,7 +81,9 @@ func (w *walker) judgePair() error {
 		}
 	}
 	v.sort()
-	v.status()
+	if v.status(); len(base) < leastLevel && len(v.Changes) == 0 { // so few show only what leaves no doubt
+		v.Status, v.Reason = TooFew, few
+	}
 	return nil
 }
 

@@ -71,7 +71,7 @@ type Standing struct {
 	Since      *Run     `json:"since,omitempty"`     // the first run without it; of Gone
 	Runs       int      `json:"runs,omitempty"`      // of TooFew
 	Needed     int      `json:"needed,omitempty"`    // of TooFew
-	Reason     string   `json:"reason,omitempty"`    // of Unknown
+	Reason     string   `json:"reason,omitempty"`    // of Unknown, and of TooFew in place of Needed
 	Weather    *Weather `json:"weather,omitempty"`   // of Machine
 }
 
@@ -108,7 +108,9 @@ func (v *Verdict) Standing(runs []Run) Standing {
 		if v.Runs == 1 && len(runs) > 1 {
 			s.Status = New
 		}
-		s.Runs, s.Needed = v.Walk.Judged, v.Needed
+		if s.Runs, s.Needed = v.Walk.Judged, v.Needed; v.Key.Pair != "" { // it needs them on both sides
+			s.Runs, s.Needed, s.Reason = 0, 0, v.Reason
+		}
 	case Unknown:
 		s.Reason = v.Reason
 	case Machine:

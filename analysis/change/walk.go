@@ -358,7 +358,7 @@ func (v *Verdict) status() {
 		}
 	}
 	switch {
-	case v.Status == Unknown && v.Reason != "":
+	case (v.Status == Unknown || v.Status == TooFew && v.Key.Pair != "") && v.Reason != "":
 	case v.Walk.Judged < v.Needed:
 		v.Status, v.Reason = TooFew, fmt.Sprintf("too few runs: %d of %d", v.Walk.Judged, v.Needed)
 	case costs > 0:

@@ -117,3 +117,31 @@ func TestRecordedPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestFewRunsOfPair: two runs of each side that leave doubt are no verdict, on any surface; that nothing changed is not
+// said of them.
+func TestFewRunsOfPair(t *testing.T) {
+	st := mem.New()
+	for i := range 4 {
+		f := night("a", i, 0, func(f *store.File) {
+			f.Run.Branch, f.Run.Attributes = []string{"main", "topic"}[i/2], map[string]string{"side": []string{"pr-base", "pr-head"}[i/2]}
+		})
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "test"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	const want = "too few runs: 2 of the base and 2 of the head of pr, at least 3 and 1 are needed"
+	list, err := Regressions(t.Context(), st, withDefaults[RegressionsRequest](t, nil))
+	if err != nil || len(list.Findings) > 0 || list.Benchmarks[0].Outcome.Says != want || list.Benchmarks[0].Reason != want {
+		t.Errorf("%+v %v", list, err)
+	}
+	doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, nil))
+	if err != nil || doc.Benchmarks[0].Outcome.Says != want || doc.Headline() != "nothing tested; 1 benchmark without a verdict" {
+		t.Errorf("%q %+v %v", doc.Headline(), doc.Benchmarks[0].Outcome, err)
+	}
+	check, err := Check(t.Context(), st, withDefaults[CheckRequest](t,
+		map[string]string{"base": "attr.side=pr-base", "head": "attr.side=pr-head"}))
+	if err != nil || check.Verdict.Tested {
+		t.Errorf("%+v %v", check.Verdict, err)
+	}
+}
