@@ -3,7 +3,6 @@ package trees
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/query"
@@ -88,12 +87,7 @@ func (r *DiffRequest) OfPushed(ctx context.Context, st store.Store) (store.Store
 		return nil, err
 	}
 	r.Pushed, r.only = store.Pushed{}, &[2]store.Query{base, head}
-	r.Types = nil // runs have no pushed types: those of the sides are what was sampled
-	for _, s := range []*Side{&r.Base, &r.Head} {
-		if parts := strings.Split(s.Type, ":"); len(parts) > 1 {
-			s.Type = parts[1]
-		}
-	}
+	r.Types = nil // runs have no pushed types: each side has one
 	per := "second"
 	if runs.Gauge {
 		per = "value"

@@ -181,6 +181,7 @@ func TestPushedDiff(t *testing.T) {
 	for _, named := range []*trees.DiffRequest{
 		{Selection: query.Selection{Pushed: checkout, Types: []string{full}}},
 		{Selection: query.Selection{Pushed: checkout}, Base: trees.Side{Type: full}},
+		{Selection: query.Selection{Pushed: checkout}, Base: trees.Side{Type: "process_cpu"}, Head: trees.Side{Type: full}},
 	} {
 		named.Base.Labels, named.Head.Labels = `{version="1.4"}`, `{version="1.5"}`
 		if d, err = trees.DiffFunctions(t.Context(), st, named); err != nil || d.RootTotal.Head.Value() != 25 {

@@ -125,8 +125,16 @@ func (r *DiffRequest) OfStore() bool {
 	return r.Sides.chosen() || len(q.Groups)+len(q.Benchmarks)+len(q.Params)+len(q.Runs)+len(q.Commits)+len(q.Branches)+len(q.Profiles) > 0
 }
 
-// side is what the request says of one side.
-func (r *DiffRequest) side(i int) *Side { return [2]*Side{&r.Base, &r.Head}[i] }
+// side is what the request says of one side. That of pushed profiles is a run of one type.
+func (r *DiffRequest) side(i int) *Side {
+	s := [2]*Side{&r.Base, &r.Head}[i]
+	if r.only == nil {
+		return s
+	}
+	own := *s
+	own.Type = ""
+	return &own
+}
 
 // read returns both sides, and the viewer of the request.
 func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, both [2][]Input, err error) {
