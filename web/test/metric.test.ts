@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, change, interval, metric, millis, splitName } from '../src/core/metric';
+import { ago, change, interval, metric, millis, otherBenchmarks, splitName } from '../src/core/metric';
 import { visible } from '../src/core/format';
 
 test('metrics read as package words of Go writes them', () => {
@@ -11,6 +11,12 @@ test('metrics read as package words of Go writes them', () => {
   expect(change(1_941_532, 'ns/op')).toBe('+1.94 ms/op');
   expect(change(-250, 'us')).toBe('−250 µs');
   expect(interval(1_941_532, 1_489_283, 2_393_781, 'ns/op')).toBe('1.49 … 2.39 ms/op');
+});
+
+test('a change names each of its other benchmarks once', () => {
+  const of = (...names: string[]) => names.map(benchmark => ({ group: 'g', benchmark }));
+  expect(otherBenchmarks({ ...of('a')[0]!, also: of('b', 'a', 'c', 'b') })).toEqual(['g/b', 'g/c']);
+  expect(otherBenchmarks({ ...of('a')[0]!, also: of('a') })).toEqual([]);
 });
 
 test('times of people', () => {

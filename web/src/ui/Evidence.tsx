@@ -356,7 +356,8 @@ function Facts({ c }: { c: Change }) {
       </a>,
     ]);
   if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
-  if (c.also.length > 0) rows.push(['also in', visible(c.also.map(benchmarkName).join(', '))]);
+  if (c.also.length > 0)
+    rows.push(['also in', visible(c.also.map(x => `${benchmarkName(x)} ${signed(x.delta.share, percent)}`).join(', '))]);
   if (c.note && c.function) rows.push(['note', c.note]);
   if (c.acknowledged)
     rows.push([

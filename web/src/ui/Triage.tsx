@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { looks, unseen } from '../core/looked';
-import { benchmarkName, change, metric } from '../core/metric';
+import { benchmarkName, change, metric, otherBenchmarks } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
 import { queryOf, source } from '../core/source';
@@ -289,7 +289,9 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
               <span class="name headline">
                 <Title c={r.c} short />
               </span>
-              {r.c.also.length > 0 && <small class="dim">{` and in ${counted(r.c.also.length, 'more benchmark')}`}</small>}
+              {otherBenchmarks(r.c).length > 0 && (
+                <small class="dim">{` and in ${counted(otherBenchmarks(r.c).length, 'more benchmark')}`}</small>
+              )}
             </>
           );
         if (r.is === 'quiet') return <span class="dim">{withoutFlags(status(r.o))}</span>;
