@@ -80,6 +80,10 @@ func TestToolchain(t *testing.T) {
 				t.Errorf("%s: the report has %+v, %v", name, doc.Changes, err)
 			}
 		}
+		check, err := Check(t.Context(), st, withDefaults[CheckRequest](t, nil))
+		if older := slices.Contains(check.Notes, "1 older change is open: dendro regressions"); err != nil || older != (name == "slower") {
+			t.Errorf("%s: a check notes %q, %v", name, check.Notes, err)
+		}
 		limited := withDefaults[RegressionsRequest](t, nil)
 		limited.Rows = 3
 		few, err := Regressions(t.Context(), st, limited)

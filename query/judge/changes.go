@@ -572,14 +572,13 @@ func (c *changes) isNew(f *regression.Finding) bool {
 	return false
 }
 
-// older says in one line how many changes are open that the newest runs did not bring; empty: none.
+// older says in one line how many changes are open that the newest runs did not bring, as many as the list has
+// rows; empty: none.
 func (c *changes) older() string {
-	n := 0
-	for _, f := range c.open() {
-		if f.Kind.Costs() && f.Status == regression.Confirmed && f.Acknowledged == nil && !c.isNew(&f) {
-			n++
-		}
-	}
+	list := slices.DeleteFunc(c.open(), func(f regression.Finding) bool {
+		return !f.Kind.Costs() || f.Status != regression.Confirmed || f.Acknowledged != nil || c.isNew(&f)
+	})
+	n := len(gate.Group(list))
 	if n == 0 {
 		return ""
 	}
