@@ -140,6 +140,7 @@ func causes(findings []regression.Finding) []int {
 			of[c] = append(of[c], i)
 		}
 	}
+	parts := partsOf(findings)
 	var events []*event
 	for c, list := range of {
 		at := map[string]*event{} // by the run
@@ -163,8 +164,8 @@ func causes(findings []regression.Finding) []int {
 		}
 	}
 	events = slices.DeleteFunc(events, func(e *event) bool {
-		for i := range findings {
-			if f := &findings[i]; e.tells(f) && f.Change.Explains < smallPart && mayBegin(f, e.run, e.date) {
+		for _, i := range parts[e.culprit] {
+			if f := &findings[i]; f.Change.Explains < smallPart && mayBegin(f, e.run, e.date) {
 				e.benchmarks[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}] = true
 			}
 		}
@@ -173,7 +174,7 @@ func causes(findings []regression.Finding) []int {
 	slices.SortFunc(events, func(a, b *event) int { // so that the order of findings decides nothing
 		return cmp.Or(cmp.Compare(len(b.benchmarks), len(a.benchmarks)), b.date.Compare(a.date), cmp.Compare(a.run, b.run))
 	})
-	u.absorb(findings, events)
+	u.absorb(findings, events, parts)
 	for i := range u {
 		u[i] = u.root(i)
 	}
@@ -181,28 +182,35 @@ func causes(findings []regression.Finding) []int {
 }
 
 // absorb joins the places that are of an event with it: with all that they have in common with others.
-func (u union) absorb(findings []regression.Finding, events []*event) {
-	of := map[int][]int{} // by root
+func (u union) absorb(findings []regression.Finding, events []*event, parts map[culprit][]int) {
+	of, part := map[int][]int{}, map[int]culprit{} // by root; of each finding that is a part
 	for i := range findings {
 		of[u.root(i)] = append(of[u.root(i)], i)
 	}
-	for _, e := range events {
-		before := map[base]bool{} // what the event was compared with
-		for _, i := range of[u.root(e.first)] {
-			before[baseOf(&findings[i])] = true
+	for c, list := range parts {
+		for _, i := range list {
+			part[i] = c
 		}
+	}
+	for _, e := range events {
+		own := of[u.root(e.first)]
 		join := func(has func(f *regression.Finding) bool) {
 			for root, list := range of {
-				if root != u.root(e.first) && !slices.ContainsFunc(list, func(i int) bool { return !e.tells(&findings[i]) || !has(&findings[i]) }) {
+				if root != u.root(e.first) && !slices.ContainsFunc(list, func(i int) bool {
+					c, is := part[i]
+					return !is || c != e.culprit || !has(&findings[i])
+				}) {
 					u.join(e.first, root)
 					delete(of, root)
-					for _, i := range list {
-						before[baseOf(&findings[i])] = true
-					}
+					own = append(own, list...)
 				}
 			}
 		}
 		join(func(f *regression.Finding) bool { return f.Change.Explains < ownCause && mayBegin(f, e.run, e.date) })
+		before := map[base]bool{} // what the event was compared with
+		for _, i := range own {
+			before[baseOf(&findings[i])] = true
+		}
 		join(func(f *regression.Finding) bool {
 			early := f.Change.Onset.Run == e.good && e.benchmarks[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}]
 			return f.Change.Explains < smallPart && (before[baseOf(f)] || early)
@@ -224,13 +232,18 @@ func baseOf(f *regression.Finding) base {
 	return b
 }
 
-// tells reports whether a finding with a place tells a part of what changed on the machine of an event.
-func (e *event) tells(f *regression.Finding) bool {
-	if f.Function == "" || f.Change == nil || f.Change.Explains <= 0 {
-		return false
+// partsOf returns the findings with a place that tell a part of what their benchmark changed, by what all code of
+// their machine has in common.
+func partsOf(findings []regression.Finding) map[culprit][]int {
+	of := map[culprit][]int{}
+	for i := range findings {
+		f := &findings[i]
+		if list := culprits(f); len(list) > 0 && f.Function != "" && f.Change != nil && f.Change.Explains > 0 {
+			c := everywhere(list[0], f)
+			of[c] = append(of[c], i)
+		}
 	}
-	list := culprits(f)
-	return len(list) > 0 && everywhere(list[0], f) == e.culprit
+	return of
 }
 
 // began returns the run with which each finding of a list began: of those that it may have begun with, the

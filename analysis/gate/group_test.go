@@ -126,6 +126,12 @@ func TestEventsInAnyOrder(t *testing.T) {
 				rapid.SampledFrom([]string{"-", "-", "f", "g"}).Draw(t, "function"), rapid.IntRange(1, onset-1).Draw(t, "good"), onset,
 				rapid.SampledFrom([]float64{0, 0.3, 0.9}).Draw(t, "explains"))
 			f.ID = fmt.Sprint(i)
+			if rapid.Bool().Draw(t, "machine") {
+				f.Change.Machine = ""
+			}
+			if rapid.IntRange(0, 9).Draw(t, "compared") == 0 { // of a comparison
+				f.Change = nil
+			}
 			f.Sides.Base[1] = fmt.Sprintf("n%02d", rapid.IntRange(1, onset-1).Draw(t, "base"))
 			list = append(list, f)
 		}
