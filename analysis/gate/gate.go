@@ -298,12 +298,12 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 		case c.PlaceChance > p.Alpha(judged):
 			improbable++
 			missing = v.missing(c.PlaceChance, p.Alpha(v.Judged))
-		case c.Kind == regression.Regression && c.Chance > suiteAlpha:
+		case c.Kind == regression.Regression && c.FunctionChance > suiteAlpha:
 			unsure++
 			if h := c.Headline; h != nil && !slices.Contains(functions, h.Function) {
 				functions = append(functions, h.Function)
 			}
-			missing = v.missing(c.Chance, suiteAlpha)
+			missing = v.missing(c.FunctionChance, suiteAlpha)
 		case c.Kind == regression.Slowdown && c.Function == "":
 			slowdowns++
 		default:
@@ -358,7 +358,7 @@ func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 		return false
 	case f.Status == regression.Confirmed && f.Doubtless, sure(f, benchmarks):
 		return true
-	case f.PlaceChance > p.Alpha(benchmarks), f.Kind == regression.Regression && f.Chance > suiteAlpha:
+	case f.PlaceChance > p.Alpha(benchmarks), f.Kind == regression.Regression && f.FunctionChance > suiteAlpha:
 		return false
 	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect):
 		return false

@@ -79,6 +79,9 @@ type Finding struct {
 	Chance float64 `json:"chance"`
 	// PlaceChance is Chance without the score of the headline's function.
 	PlaceChance float64 `json:"-"`
+	// FunctionChance is the error probability of the change of the headline's function: of one
+	// test, because the place says which function that is. 0: of no function.
+	FunctionChance float64 `json:"-"`
 	// RateChance is the error probability of the change of the program's samples per
 	// operation; 0: operations are unknown.
 	RateChance float64 `json:"-"`

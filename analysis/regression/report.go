@@ -344,6 +344,7 @@ func (r *reporter) findings() []Finding {
 		f.PlaceChance = tests * stat.NormalTail(score)
 		if f.Headline != nil && f.Kind == Regression {
 			score = math.Min(score, f.Headline.score)
+			f.FunctionChance = stat.NormalTail(f.Headline.score)
 		}
 		f.Chance = tests * stat.NormalTail(score)
 		if r.rate.known {
