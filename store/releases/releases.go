@@ -109,14 +109,16 @@ func (c *Compared) String() string {
 	}
 	text := fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation %s",
 		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", base, how, run, c.Operation)
+	if c.Uncounted != "" {
+		text += fmt.Sprintf(" (the number of requests of run %s is unknown)", c.Uncounted)
+	}
 	if c.Machines != "" {
 		text += "; the sides ran on other machines: " + c.Machines
 	}
 	if c.Warm {
 		text += fmt.Sprintf("; the first %s of %q are left out", pushed.SpokenStep(warmUp), c.Head)
-	}
-	if c.Uncounted != "" {
-		text += fmt.Sprintf(" (the number of requests of run %s is unknown)", c.Uncounted)
+	} else {
+		text += fmt.Sprintf("; %q is younger than %s: what is found may be its warm-up", c.Head, pushed.SpokenStep(2*warmUp))
 	}
 	return text
 }
