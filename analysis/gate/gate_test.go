@@ -69,7 +69,8 @@ func TestSureSuspects(t *testing.T) {
 		{regression.Confirmed, regression.Regression, 0.3, 1, Policy{}, false},
 		{regression.Confirmed, regression.Regression, 0.0051, 1, Policy{}, false},
 	} {
-		f := regression.Finding{Kind: c.kind, Status: c.status, Chance: c.chance, FunctionChance: c.chance, Function: "f", Delta: regression.Delta{Share: 0.1}}
+		f := regression.Finding{Kind: c.kind, Status: c.status, Chance: c.chance, FunctionChance: c.chance, Function: "f",
+			Delta: regression.Delta{Share: 0.1}}
 		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, c.benchmarks)}, Group([]regression.Finding{f}), c.policy)
 		if v.Failed != c.fails || (v.Why == "") != (c.fails || c.status == regression.Transient) {
 			t.Errorf("%+v: failed %v, %q", c, v.Failed, v.Why)
@@ -483,8 +484,8 @@ func TestTested(t *testing.T) {
 // show a large change. A widespread change fails only if a measurement confirms it; the
 // verdict says which is missing.
 func TestPlaceAndRate(t *testing.T) {
-	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "f", Chance: 0.02, FunctionChance: 0.02, PlaceChance: 1e-9,
-		RateChance: 0.002, Delta: regression.Delta{Share: 0.8}}
+	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "f", Chance: 0.02, FunctionChance: 0.02,
+		PlaceChance: 1e-9, RateChance: 0.002, Delta: regression.Delta{Share: 0.8}}
 	small, unsure := f, f
 	small.Delta.Share, unsure.RateChance = 0.3, 0.05
 	wide := regression.Finding{Kind: regression.Widespread, Status: regression.Confirmed, Chance: 1e-9, PlaceChance: 1e-9, Unmeasured: true,
