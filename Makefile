@@ -99,7 +99,7 @@ smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
 SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestSize|TestStartPage
 
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet ./test/pgo
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet
 
 nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
 
