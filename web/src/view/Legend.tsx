@@ -22,7 +22,8 @@ export function Legend({ t, colouring }: { t: Tree; colouring: Colouring }) {
       }
       case 'owner': {
         const all = used(functions.map(f => Math.floor(ownerBucket(f) / shades)));
-        return owners.flatMap(([name], i) => (all.has(i) ? [[name, i * shades + 1]] : []));
+        const jdk = functions.some(f => f.kind === 'java' && !f.own && /^(java|javax|jdk|sun)\./.test(f.name));
+        return owners.flatMap(([name], i) => (all.has(i) ? [[jdk && name === 'libraries' ? 'JDK and libraries' : name, i * shades + 1]] : []));
       }
       case 'kind': {
         const all = used(functions.map(kindBucket));
