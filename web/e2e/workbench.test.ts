@@ -164,7 +164,7 @@ describe.skipIf(missing)('workbench', () => {
     const w = await world.page();
     const address = `${base}/profile?group=java&benchmark=list&last=1`;
     await w.open(address);
-    expect((await w.page.locator('.legend > span').allInnerTexts()).map(s => s.trim())).toEqual(['your own code', 'libraries', 'runtime and kernel']);
+    expect((await w.page.locator('.legend > span').allInnerTexts()).map(s => s.trim())).toEqual(['your own code', 'JDK and libraries', 'runtime and kernel']);
     const pixel = (at: number) =>
       w.page.evaluate(at => {
         const from = document.querySelector<HTMLCanvasElement>('.flame canvas')!;

@@ -94,13 +94,13 @@ const manyRows = 1000; // of which the longest text decides
 
 export function Table(p: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600, width: 0, cut: false });
+  const [view, setView] = useState({ top: 0, height: 600, width: 0, left: 0 });
   useLayoutEffect(() => {
     const e = ref.current!;
     const read = () =>
       setView(v => {
-        const now = { top: e.scrollTop, height: e.clientHeight, width: e.clientWidth, cut: e.scrollLeft + e.clientWidth < e.scrollWidth - 1 };
-        return v.top === now.top && v.height === now.height && v.width === now.width && v.cut === now.cut ? v : now;
+        const now = { top: e.scrollTop, height: e.clientHeight, width: e.clientWidth, left: e.scrollLeft };
+        return v.top === now.top && v.height === now.height && v.width === now.width && v.left === now.left ? v : now;
       });
     read();
     e.addEventListener('scroll', read, { passive: true });
@@ -190,7 +190,7 @@ export function Table(p: Props) {
   const table = (
     <div
       ref={ref}
-      class={view.cut ? 'table cut' : 'table'}
+      class={view.width > 0 && view.left + view.width < least - 1 ? 'table cut' : 'table'}
       role={p.tree ? 'treegrid' : 'grid'}
       aria-label={p.label}
       aria-rowcount={p.rows + 1}
