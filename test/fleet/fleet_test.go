@@ -339,4 +339,37 @@ func TestFleet(t *testing.T) {
 	if n := f.pushed.Load(); n != 50*services {
 		t.Errorf("%d windows were acknowledged", n)
 	}
+	f.demo(strings.Replace(f.topic, "/windows", "/demo", 1))
+	step("the demo ran")
+}
+
+// demo runs the demo until its services are on the page of its reader.
+func (f *fleet) demo(topic string) {
+	f.t.Helper()
+	address := program.FreeAddress(f.t)
+	_, port, _ := strings.Cut(address, ":")
+	c := program.Command(f.t.TempDir(), "fleet", "demo", topic, "--port", port, "--workers", "1", "--services", "3")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.eventually("the demo shows no services", func() bool {
+		reply, err := http.Get("http://" + address + "/api/v1/pushed/services")
+		if err != nil {
+			return false
+		}
+		defer reply.Body.Close()
+		content, _ := io.ReadAll(reply.Body)
+		return strings.Contains(string(content), "demo-2")
+	})
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		f.t.Errorf("the demo ended with %v:\n%s", err, out.String())
+	}
+	if _, err := http.Get("http://" + address + "/healthz"); err == nil {
+		f.t.Error("a part of the demo runs on")
+	}
 }
