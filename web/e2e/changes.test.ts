@@ -136,7 +136,7 @@ describe.skipIf(missing)('changes', () => {
     }
     await w.page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Benchmarks' }).click();
     await w.page.getByRole('link', { name: 'Where the time goes' }).click();
-    await w.page.getByRole('heading', { name: 'Bottlenecks' }).waitFor();
+    await w.page.getByRole('heading', { name: 'Where the time goes' }).waitFor();
     await w.page.goBack();
     await w.page.getByRole('link', { name: 'Compare…' }).click();
     await w.page.getByRole('heading', { name: 'Diff' }).waitFor();

@@ -147,7 +147,7 @@ describe.skipIf(missing)('faults', () => {
 
   test('names with invisible characters are shown as such, long ones push nothing out of the page', async () => {
     const w = await world.page({ viewport: { width: 1280, height: 720 } });
-    for (const page of ['/?quiet=true', '/profile']) {
+    for (const page of ['/?quiet=true', '/benchmarks']) {
       await w.open(base + page);
       await w.page.getByText('nnnnnnnn').first().waitFor();
       expect(await w.page.locator('body').innerText(), page).not.toMatch(/[\u200b\u202e]/);
@@ -305,7 +305,7 @@ describe.skipIf(missing)('faults', () => {
     await w.page.keyboard.press('ArrowDown');
     await w.page.keyboard.press('ArrowUp');
     await w.page.keyboard.press('Enter');
-    await w.page.waitForURL(/\/profile\?.*run-018/);
+    await w.page.waitForURL(/\/benchmarks\?.*run=run-018/); // of several benchmarks
     await w.settled();
     await w.page.keyboard.press('Control+k');
     await w.page.keyboard.type('nosuch<b>');

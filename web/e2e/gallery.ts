@@ -79,7 +79,7 @@ export const pages: Record<string, string> = {
   benchmark: `/benchmark?${demo}`,
   'benchmark-java': `/benchmark?${java}`,
   'benchmark-go': `/benchmark?${go}`,
-  profiles: '/profile',
+  benchmarks: '/benchmarks',
   graph: `/profile?${demo}&type=cpu&last=1`,
   'graph-java': `/profile?${java}&last=1`,
   tree: `/profile?${demo}&type=cpu&last=1&view=tree`,

@@ -12,7 +12,7 @@ const demo = 'group=shop&benchmark=checkout';
 const addresses: Record<string, string> = {
   home: '/',
   benchmark: `/benchmark?${demo}`,
-  profiles: '/profile',
+  benchmarks: '/benchmarks',
   icicle: `/profile?${demo}&type=cpu&last=1`,
   tree: `/profile?${demo}&type=cpu&last=1&view=tree`,
   'bottom-up': `/profile?${demo}&type=cpu&last=1&view=inverted`,
@@ -287,7 +287,7 @@ describe.skipIf(missing)('hostile names', () => {
       `/profile?${at}&view=functions`,
       `/profile?${at}&view=tree`,
       `/diff?${at}&last=2`,
-      '/profile',
+      '/benchmarks',
       '/diff',
       '/function',
       `/function?${new URLSearchParams({ function: hostile('slow') })}`,

@@ -274,20 +274,28 @@ describe.skipIf(missing)('workbench', () => {
     await w.close();
   });
 
-  test('the list of profiles has pickers and a search, and the merged profile of what they leave', async () => {
+  test('fault 7: a row of Benchmarks is a benchmark, never a value type, with its newest value and state', async () => {
     const w = await world.page();
-    await w.open(`${base}/profile`);
-    await w.page.getByLabel('Group').selectOption('java');
-    await w.page.waitForURL(/list=true.*group=java/);
+    await w.open(`${base}/profile?list=true`); // the old address
+    await w.page.waitForURL(/\/benchmarks$/);
     await w.settled();
-    const rows = w.page.getByRole('grid', { name: 'profiles' }).locator('.tr');
-    expect((await rows.allInnerTexts()).every(r => r.startsWith('java / list'))).toBe(true);
-    await w.page.keyboard.press('/');
-    await w.page.keyboard.type('jvm-5');
-    await w.page.waitForFunction(() => document.querySelectorAll('.tr').length === 1);
-    await w.page.getByRole('link', { name: 'Merged profile' }).click();
+    const rows = w.page.getByRole('grid', { name: 'benchmarks' }).locator('.tr');
+    const names = async () => (await rows.allInnerTexts()).map(r => r.split('\n')[0]);
+    const { benchmarks } = (await (await fetch(`${base}/api/v1/overview?quick=true`)).json()) as { benchmarks: { group: string; benchmark: string }[] };
+    expect(await names()).toEqual(benchmarks.map(b => `${b.group}/${b.benchmark}`));
+    await rows.filter({ hasText: 'shop/checkout' }).filter({ hasText: /ms\/op[^]*slower/ }).waitFor();
+    const groups = await w.page.getByRole('navigation', { name: 'Groups' }).getByRole('link').evaluateAll(list => list.map(a => a.getBoundingClientRect().top));
+    expect(groups).toEqual([...new Set(groups)].sort((a, b) => a - b)); // one below the other
+    await w.page.getByRole('navigation', { name: 'Groups' }).getByRole('link', { name: /^java/ }).click();
+    await w.page.waitForURL(/\/benchmarks\?group=java$/);
+    expect((await names()).every(n => n!.startsWith('java/'))).toBe(true);
+    expect(await w.barriers()).toEqual([]);
+    await rows.getByRole('link', { name: 'java/list' }).click();
+    await w.page.waitForURL(/\/benchmark\?group=java&benchmark=list/);
+    await w.page.getByRole('navigation', { name: 'Benchmark' }).getByRole('link', { name: 'Where the time goes' }).click();
+    await w.page.waitForURL(/\/bottlenecks\?group=java&benchmark=list/);
     await w.settled();
-    expect(await w.page.locator('h1').innerText()).toMatch(/^java, [67] runs, jvm-1 … jvm-[67]$/);
+    expect(await w.page.getByRole('navigation', { name: 'Benchmark' }).locator('[aria-current]').innerText()).toBe('Where the time goes');
     expect(w.faults).toEqual([]);
     await w.close();
   });

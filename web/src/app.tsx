@@ -12,6 +12,7 @@ follow(false);
 start(
   {
     home: Home,
+    benchmarks: later(() => import('./pages/Benchmarks')),
     benchmark: later(() => import('./pages/Benchmark')),
     profile: Profile,
     diff: Diff,

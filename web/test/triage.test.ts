@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Change, ReportDocument } from '../src/core/answers';
+import type { BenchmarkOverview, Change, ReportDocument } from '../src/core/answers';
+import { groupsOf } from '../src/pages/Benchmarks';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
 import { look, unseen } from '../src/core/looked';
@@ -28,6 +29,13 @@ describe('scope', () => {
     expect(of('branch=pr', 'main', true)).toBe('base=main&head=pr');
     expect(of('branch=main', 'main', true)).toBe('branch=main');
     expect(of('branch=a&branch=b', 'main', true)).toBe('branch=a&branch=b');
+  });
+});
+
+describe('groups', () => {
+  it('are a tree: a group has the benchmarks of those below it, and comes before them', () => {
+    const list = ['', 'b', 'a/x', 'a', 'a/x/y', 'a-b'].map(group => ({ group }) as BenchmarkOverview);
+    expect(groupsOf(list).map(g => [g.group, g.name, g.depth, g.benchmarks])).toEqual([['a', 'a', 0, 3], ['a/x', 'x', 1, 2], ['a/x/y', 'y', 2, 1], ['a-b', 'a-b', 0, 1], ['b', 'b', 0, 1]]);
   });
 });
 

@@ -15,9 +15,11 @@ import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { type Column, Table } from '../ui/Table';
+import { Tabs } from '../ui/Tabs';
 import { preferred } from '../ui/Typed';
 import type { Run } from './Profile';
 import '../pages.css';
+import './benchmarks.css';
 
 const selection = ['group', 'benchmark', 'branch', 'machine', 'since', 'until', 'metric', 'window'];
 
@@ -40,6 +42,7 @@ function Chosen({ title, scope, params: asked }: InScope & { title: string }) {
       actions={<Pickers scope={scope} show={['branch', 'metric', 'machine', 'since']} />}
       sub={answer.value && answer.value.series.length === 1 && about(answer.value.series[0]!)}
     >
+      <Tabs />
       <Await of={answer} what="the runs">
         {h =>
           h.series.length === 0 ? (

@@ -19,6 +19,7 @@ import { Pickers } from '../ui/Pickers';
 import { Scatter } from '../ui/Scatter';
 import { By, type InScope, Scoped } from '../ui/Scoped';
 import { Spark } from '../ui/Spark';
+import { Tabs } from '../ui/Tabs';
 import { type Column, Table } from '../ui/Table';
 import '../pages.css';
 
@@ -62,6 +63,7 @@ function Ranked({ scope, params }: InScope) {
         )
       }
     >
+      <Tabs />
       <Await of={answer} what="the functions">
         {r => (
           <>

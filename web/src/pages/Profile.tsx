@@ -1,20 +1,17 @@
 // A profile, or the sum of a selection of profiles.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { amount, commit, counted, instant, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
-import { carried, everyBranch } from '../core/scope';
+import { everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
-import { type Changes, go, href, place, update } from '../core/url';
-import { Commit } from '../ui/Commit';
+import { type Changes, format, go, place, replaceWith, withChanges } from '../core/url';
 import { Crumbs } from '../ui/Crumbs';
-import { useKeys } from '../ui/Keys';
 import type { Item } from '../ui/Menu';
-import { Await, useAnswer } from '../ui/Load';
+import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
-import { Table } from '../ui/Table';
 import { OfFile, Upload } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { type Activity, labelMenu, useActivity, useTracks } from '../view/activity';
@@ -54,7 +51,7 @@ function waits(params: URLSearchParams, types: readonly string[]): Item[] {
 
 export default function Profile() {
   const { params } = place.value;
-  return source.value.offline || (!params.has('list') && [...selectionParams(params).keys()].length > 0) ? <Selected params={params} /> : <Choose />;
+  return source.value.offline || (!params.has('list') && [...selectionParams(params).keys()].length > 0) ? <Selected params={params} /> : <Moved params={params} />;
 }
 
 function Selected({ params }: { params: URLSearchParams }) {
@@ -156,93 +153,8 @@ function exportParams(params: URLSearchParams, format: string): URLSearchParams 
   return q;
 }
 
-interface ProfileRow {
-  id: string;
-  benchmark: { group: string; name: string };
-  run: Run;
-  type: { name: string; unit: string };
-  sum: number;
-}
-
-/** What to open, if the address does not say. */
-function Choose() {
-  const { params } = place.value;
-  const scope = useScope([]);
-  const asked = dataParams(params);
-  asked.set('last', '5');
-  const answer = useAnswer<{ rows: ProfileRow[] }>('profiles', asked);
-  const words = (params.get('q') ?? '').toLowerCase().split(/\s+/);
-  const fits = (r: ProfileRow) => {
-    const text = [r.benchmark.group, r.benchmark.name, r.run.run, r.run.commit, r.run.branch].join(' ').toLowerCase();
-    return words.every(w => text.includes(w));
-  };
-  useKeys([{ keys: '/', help: 'search', run: () => document.getElementById('search')?.focus() }]);
-  return (
-    <Page
-      title="Benchmarks"
-      sub="The newest runs of every benchmark. A benchmark's page has all of its runs."
-      actions={
-        <>
-          <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} branch={everyBranch} also={{ list: true }} />
-          <input
-            id="search"
-            type="search"
-            placeholder="Search benchmarks, runs, commits  /"
-            aria-label="Search benchmarks, runs, commits"
-            value={params.get('q') ?? ''}
-            onInput={e => update({ q: e.currentTarget.value })}
-          />
-          <a class="button" href={href('bottlenecks', { ...carried(), group: params.getAll('group'), type: params.get('type') })} title="functions by their share of the time">
-            Where the time goes
-          </a>
-          <a class="button" href={href('diff', carried())}>
-            Compare…
-          </a>
-          {params.has('list') && [...selectionParams(params).keys()].length > 0 && (
-            <a class="button" href={href('profile', { ...carried(), group: params.getAll('group'), type: params.get('type') })}>
-              Merged profile
-            </a>
-          )}
-        </>
-      }
-    >
-      <Await of={answer} what="profiles">
-        {({ rows }) => <ProfileList rows={rows.filter(fits).reverse()} filtered={!!words[0]} />}
-      </Await>
-    </Page>
-  );
-}
-
-function ProfileList({ rows, filtered }: { rows: ProfileRow[]; filtered: boolean }) {
-  const address = (r: ProfileRow): Changes => ({
-    group: r.benchmark.group,
-    benchmark: r.benchmark.name,
-    run: r.run.run,
-    type: r.type.name,
-  });
-  return (
-    <Table
-      fitted
-      label="profiles"
-      rows={rows.length}
-      columns={[
-        {
-          id: 'name',
-          title: 'Benchmark',
-          text: i => `${rows[i]!.benchmark.group} / ${rows[i]!.benchmark.name}`,
-          cell: i => (
-            <a href={href('profile', address(rows[i]!))}>
-              {visible([rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / '))}
-            </a>
-          ),
-        },
-        { id: 'run', title: 'Run', width: 260, text: i => rows[i]!.run.run, cell: i => visible(rows[i]!.run.run) },
-        { id: 'date', title: 'Date (UTC)', width: 140, optional: 2, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
-        { id: 'commit', title: 'Commit', width: 110, optional: 3, cell: i => <Commit of={rows[i]!.run} /> },
-        { id: 'type', title: 'Type', width: 200, text: i => rows[i]!.type.name, optional: 1, cell: i => visible(rows[i]!.type.name) },
-        { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
-      ]}
-      empty={filtered ? 'No profile fits.' : 'The selection has no profiles. Import some: dendro import FILE'}
-    />
-  );
+/** Without a selection there is no profile: the benchmarks, of which one is. */
+function Moved({ params }: { params: URLSearchParams }) {
+  useEffect(() => replaceWith(format({ page: 'benchmarks', params: withChanges(params, { list: null, type: null, q: null }) })), []);
+  return <Waiting />;
 }

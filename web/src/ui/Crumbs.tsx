@@ -9,11 +9,11 @@ export function Crumbs({ of }: { of: URLSearchParams }) {
   if (source.value.offline || of.has('file')) return null;
   return (
     <nav class="way" aria-label="Breadcrumb">
-      {service ? <a href={href('services')}>Services</a> : <a href={href('profile', carried())}>Benchmarks</a>}
+      {service ? <a href={href('services')}>Services</a> : <a href={href('benchmarks', carried())}>Benchmarks</a>}
       {group && !service && (
         <>
           {' / '}
-          <a href={href('profile', { ...carried(), group, list: true })}>{visible(group)}</a>
+          <a href={href('benchmarks', { ...carried(), group })}>{visible(group)}</a>
         </>
       )}
       {(benchmark || service) && (

@@ -3,12 +3,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { commit, count, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
-import { carried } from '../core/scope';
+import { carried, everyBranch } from '../core/scope';
 import { patternOf } from '../core/search';
 import { pause, source } from '../core/source';
 import { goTo, href } from '../core/url';
 import { Failure, useLoad } from './Load';
 import { searchShown } from './Keys';
+import './search.css';
 
 interface Found {
   benchmarks: { group: string; benchmark: string }[];
@@ -43,7 +44,7 @@ function groupsOf(f: Found, text: string): [kind: string, title: string, rows: R
       f.runs.map(r => ({
         label: r.run,
         hint: [r.commit && commit(r.commit), r.branch, r.benchmarks > 1 ? `${count(r.benchmarks)} benchmarks` : benchmarkName(r)].filter(Boolean).join(' · '),
-        to: r.benchmarks > 1 ? href('profile', { run: r.run, list: true }) : href('profile', { group: r.group, benchmark: r.benchmark, run: r.run }),
+        to: r.benchmarks > 1 ? href('benchmarks', { branch: everyBranch, run: r.run }) : href('profile', { group: r.group, benchmark: r.benchmark, run: r.run }),
       })),
     ],
     ['services', 'Services', f.services.map(s => ({ label: s.service, to: s.pushes ? href('services', { service: s.service }) : href('tasks', { service: s.service }) }))],
