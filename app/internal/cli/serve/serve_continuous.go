@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/server/pushes"
+	"github.com/dendroprof/dendro/app/internal/server/pushes/functions"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/store"
@@ -14,7 +16,8 @@ import (
 // continuousOptions are the flags of `dendro serve` about continuous profiles.
 type continuousOptions struct {
 	pushes.Options
-	receive bool
+	receive   bool
+	functions []string
 }
 
 func (o *continuousOptions) addFlags(c *cobra.Command) {
@@ -46,6 +49,7 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	f.Int64Var(&o.Room.Text, "continuous-max-text", 0, "maximum `bytes` of the names and places of functions, and of labels of series, in the store; further stacks are added to (other), further samples to a series without labels (default 256 MiB)")
 	f.Int64Var(&o.Lines, "continuous-max-lines", 1<<30, "maximum `bytes` of the profiles with lines in the store, one per service, type, version and day; the oldest are removed first (0: keep no lines)")
 	f.Lookup("continuous-max-lines").DefValue = "1 GiB"
+	f.StringSliceVar(&o.functions, "continuous-metrics", nil, "serve the CPU cores of `functions` at /metrics/functions: a number, as many of each service, and names, comma-separated (default none)")
 	f.DurationVar(&in.MaxAge, "continuous-max-age", 0, "refuse windows that ended more than this `time` ago (default --continuous-keep-raw); raise it to push old profiles")
 	f.IntVar(&in.MaxDepth, "continuous-max-depth", 0, "keep the innermost `n` frames of a pushed stack (default 2048)")
 	f.Int64Var(&in.MaxRate, "continuous-max-rate", 0, "maximum `bytes` per second that one service may push, over ten seconds (default 8 MiB)")
@@ -58,7 +62,12 @@ func (o *serveOptions) continuous(st store.Store, names *normalize.Normalizer) (
 	if !o.windows.receive {
 		return nil, nil
 	}
-	return pushes.New(st, o.pushOptions(names))
+	options := o.pushOptions(names)
+	var err error
+	if options.Functions, err = functions.Parse(o.windows.functions); err != nil {
+		return nil, command.Usagef("--continuous-metrics: %v", err)
+	}
+	return pushes.New(st, options)
 }
 
 // pushOptions returns the options of what receives pushes, and keeps them.

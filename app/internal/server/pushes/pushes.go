@@ -21,6 +21,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/otlp"
+	"github.com/dendroprof/dendro/app/internal/server/pushes/functions"
 	"github.com/dendroprof/dendro/app/internal/server/pushes/lines"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/continuous"
@@ -35,7 +36,9 @@ type Options struct {
 	Policy continuous.Policy
 	Room   continuous.Room // of the call paths of the store; zero fields: 5,000,000 paths, 256 MiB
 	Lines  int64           // bytes of the profiles with lines in the store; 0: none are kept
-	Log    *slog.Logger
+	// Functions are those that GET /metrics/functions has; nil: there is no such address.
+	Functions *functions.Chosen
+	Log       *slog.Logger
 }
 
 // Pushes is the reception of profiles into one store. Close it after the server has ended.
@@ -68,6 +71,9 @@ func New(st store.Store, o Options) (*Pushes, error) {
 	}
 	p := To(windows, o)
 	p.Parts = append(p.Parts, server.Part{Name: "rollup", Metrics: []prometheus.Collector{newStored(windows, limited)}, Run: keep})
+	if o.Functions != nil {
+		p.Parts = append(p.Parts, functions.Part(*o.Functions, windows))
+	}
 	if o.Intake.Lines {
 		p.lines = lines.NewKeeper(p.in, withLines, continuous.LineRoom{Bytes: o.Lines, Share: o.Intake.Share()})
 		p.Parts = append(p.Parts, server.Part{Name: "lines", Run: p.keepLines})

@@ -1,0 +1,198 @@
+// Package functions serves what functions of services take as metrics of Prometheus, so that alerts
+// and dashboards need nothing of Dendro's page.
+//
+// A core is a second of CPU time per second: the CPU time of all windows of a service that began
+// in five minutes, divided by these. A window that a program pushes a minute late is in it. The
+// package reads windows when it is asked and keeps the answer for some seconds; it stores nothing.
+package functions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
+)
+
+// Chosen says which functions GET /metrics/functions has: the hottest of each service, and some of
+// all services by their names.
+type Chosen struct {
+	Top   int
+	Named []string
+}
+
+// Parse parses numbers and names; nil for none.
+func Parse(list []string) (*Chosen, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	m := &Chosen{}
+	for _, text := range list {
+		n, err := strconv.Atoi(text)
+		switch {
+		case text == "":
+			return nil, fmt.Errorf("a function without a name")
+		case err != nil:
+			m.Named = append(m.Named, text)
+		case n < 1 || n > 1000:
+			return nil, fmt.Errorf("%d functions of a service: from 1 to 1000", n)
+		default:
+			m.Top = n
+		}
+	}
+	return m, nil
+}
+
+// Of the metrics of functions: the time that they are a mean of, which ends before programs are late
+// with their pushes; how long an answer is kept; and how many functions of all services it has.
+const (
+	functionsOver = 5 * time.Minute
+	functionsLate = time.Minute
+	functionsKept = 15 * time.Second
+	maxFunctions  = 10_000
+	maxLabel      = 1024 // bytes of a name
+)
+
+// cores is the CPU time per second of a function of a service.
+type cores struct {
+	service, function string
+	self, total       float64
+}
+
+// Part returns the route.
+func Part(c Chosen, st continuous.Store) server.Part {
+	return server.Part{Name: "functions", Routes: []server.Route{{Pattern: "GET /metrics/functions",
+		Handler: &metrics{Chosen: c, st: st, now: time.Now}}}}
+}
+
+// metrics answers GET /metrics/functions.
+type metrics struct {
+	Chosen
+	st  continuous.Store
+	now func() time.Time
+
+	mu      sync.Mutex
+	at      time.Time
+	list    []cores
+	omitted int
+}
+
+var (
+	selfCores = prometheus.NewDesc("dendro_function_self_cores",
+		"CPU time per second of a function without its callees, mean of five minutes, of all instances of the service.",
+		[]string{"service", "function"}, nil)
+	totalCores = prometheus.NewDesc("dendro_function_total_cores", "The same with its callees.", []string{"service", "function"}, nil)
+	omittedOf  = prometheus.NewDesc("dendro_functions_omitted", "Functions beyond 10,000, which are left out.", nil, nil)
+)
+
+func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	list, omitted, err := m.current(r.Context())
+	if err != nil {
+		http.Error(w, "the functions of services cannot be read: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(answer{list, omitted})
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+}
+
+// current returns the functions of now, or of some seconds ago.
+func (m *metrics) current(ctx context.Context) ([]cores, int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	if now.Sub(m.at) < functionsKept {
+		return m.list, m.omitted, nil
+	}
+	list, omitted, err := m.read(ctx, now)
+	if err == nil {
+		m.at, m.list, m.omitted = now, list, omitted
+	}
+	return list, omitted, err
+}
+
+func (m *metrics) read(ctx context.Context, now time.Time) (list []cores, omitted int, err error) {
+	q := continuous.Query{Until: now.Add(-functionsLate)}
+	q.From = q.Until.Add(-functionsOver)
+	all, err := m.st.Series(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	all = slices.DeleteFunc(all, func(s continuous.Series) bool {
+		return s.Type.SampleType != "cpu" || s.Type.SampleUnit != "nanoseconds"
+	})
+	all = slices.CompactFunc(all, func(a, b continuous.Series) bool { return a.Service == b.Service && a.Type == b.Type })
+	for i := range all {
+		if i > 0 && all[i].Service == all[i-1].Service {
+			continue // CPU time by two profilers is the same time
+		}
+		of := q
+		of.Type = all[i].Type
+		of.Matchers = []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: all[i].Service}}
+		merged, err := m.st.Tree(ctx, of)
+		if err != nil {
+			return nil, 0, err
+		}
+		found := m.chosen(all[i].Service, merged)
+		room := min(len(found), maxFunctions-len(list))
+		list, omitted = append(list, found[:room]...), omitted+len(found)-room
+	}
+	return list, omitted, nil
+}
+
+// chosen returns the chosen functions of a service, the hottest first.
+func (m *metrics) chosen(service string, merged *continuous.Merged) (list []cores) {
+	at := map[string]int{}
+	for _, row := range merged.Tree.FunctionRows() {
+		name := merged.Tree.Functions[row.Func].Name
+		name = strings.ToValidUTF8(name[:min(len(name), maxLabel)], "\uFFFD")
+		i, known := at[name]
+		if !known {
+			i = len(list)
+			at[name], list = i, append(list, cores{service: service, function: name})
+		}
+		list[i].self += float64(row.Self) / float64(functionsOver)
+		list[i].total += float64(row.Total) / float64(functionsOver)
+	}
+	slices.SortFunc(list, func(a, b cores) int { return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(a.function, b.function)) })
+	rest := list[min(m.Top, len(list)):]
+	list = list[:min(m.Top, len(list)):min(m.Top, len(list))]
+	for _, c := range rest {
+		if slices.Contains(m.Named, c.function) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// answer is what was read as a collector.
+type answer struct {
+	list    []cores
+	omitted int
+}
+
+// Describe implements prometheus.Collector.
+func (a answer) Describe(to chan<- *prometheus.Desc) {
+	to <- selfCores
+	to <- totalCores
+	to <- omittedOf
+}
+
+// Collect implements prometheus.Collector.
+func (a answer) Collect(to chan<- prometheus.Metric) {
+	for _, c := range a.list {
+		to <- prometheus.MustNewConstMetric(selfCores, prometheus.GaugeValue, c.self, c.service, c.function)
+		to <- prometheus.MustNewConstMetric(totalCores, prometheus.GaugeValue, c.total, c.service, c.function)
+	}
+	to <- prometheus.MustNewConstMetric(omittedOf, prometheus.GaugeValue, float64(a.omitted))
+}
