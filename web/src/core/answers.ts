@@ -1,14 +1,8 @@
 // The answers of the API that the pages read; docs/schema describes them.
 
-export interface Run {
-  run: string;
-  date?: string;
-  commit?: string;
-  branch?: string;
-  repository?: string;
-  machine?: string;
-  attributes?: Record<string, string>;
-}
+import type * as api from './api';
+
+export type Run = api.Run;
 
 export type Status = 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run at HEAD' | 'gone' | 'unknown';
 
@@ -62,11 +56,7 @@ export interface Overview {
   running: number;
 }
 
-export interface Service {
-  service: string;
-  instances: number;
-  lastSeen: number;
-}
+export type Service = api.QueryService;
 
 export interface HistoryRun extends Run {
   profiles: { id: string; type: string }[];
@@ -141,14 +131,7 @@ export interface Finding {
 }
 
 /** Runs, or releases of a service: values of a label. */
-export interface Sides {
-  base: string[];
-  head: string[];
-  against?: string;
-  service?: string;
-  label?: string;
-  pushed?: string;
-}
+export type Sides = api.Sides;
 
 export interface Change extends Finding {
   at?: string;
@@ -168,26 +151,14 @@ export interface Change extends Finding {
   also: Finding[];
 }
 
-export interface Moment {
-  run: string;
-  commit?: string;
-  date?: string;
-}
+export type Moment = api.Moment;
 
 export interface Level {
   mean: number;
   deviation: number;
 }
 
-export interface ContextStep {
-  function: string;
-  diff: number;
-  candidateDiff: number;
-  candidateScore?: number;
-  status: string;
-  why?: { measure: string; weight: number; distance: string }[];
-  weight?: number;
-}
+export type ContextStep = api.Step;
 
 /** The paths in which a function changed: steps from the function to its callees, or to its callers. */
 export interface ContextPaths {
@@ -283,54 +254,15 @@ export interface ReportDocument {
   counts?: Count[];
 }
 
-export interface TaskInfo {
-  id: string;
-  kind: string;
-  service: string;
-  endpoint?: string;
-  created: number;
-  start: number;
-  end: number;
-  duration: number;
-  minDuration?: number;
-  period?: number;
-  maxSegments?: number;
-  stopped?: number;
-  events?: string[];
-  state: 'planned' | 'running' | 'stopped' | 'over';
-}
+export type TaskInfo = api.Task;
 
-export interface Coverage {
-  segment?: string;
-  instance?: string;
-  known: boolean;
-  expected: number;
-  received: number;
-  lost: number;
-  span: number;
-  covered: number;
-  period?: number;
-  share: number;
-}
+export type Coverage = api.Coverage;
 
-export interface Cause {
-  code: string;
-  text: string;
-  names?: string[];
-  instances?: string[];
-}
+export type Cause = api.TraceprofCause;
 
-export interface TaskDescription extends TaskInfo {
-  coverage?: Coverage & { requests: number; segments: Coverage[] };
-  causes: Cause[];
-}
+export type TaskDescription = api.TaskResult;
 
-export interface TaskLogLine {
-  instance: string;
-  event: string;
-  time: number;
-  text?: string;
-}
+export type TaskLogLine = api.Log;
 
 export interface TaskSegment extends Coverage {
   segment: string;
@@ -340,17 +272,7 @@ export interface TaskSegment extends Coverage {
   latency: number;
 }
 
-export interface Span {
-  id: number;
-  parent: number;
-  operation: string;
-  kind: string;
-  layer?: string;
-  peer?: string;
-  start: number;
-  end: number;
-  error?: boolean;
-}
+export type Span = api.Span;
 
 export interface SegmentDescription {
   id: string;
@@ -371,17 +293,7 @@ export interface Snapshot {
   stack: string[];
 }
 
-export interface Analysis {
-  segments: number;
-  snapshots: number;
-  unit: string;
-  rootTotal: number;
-  notes: string[];
-  omitted: { rows: number; share?: number };
-  /** Only if they are asked for; of a row as indices of the list. */
-  dumps?: { segment: string; sequence: number; time: number }[];
-  rows: { depth: number; function: string; total: number; self: number; count: number; own?: boolean; dumps?: number[] }[];
-}
+export type Analysis = api.AnalysisResult;
 
 export interface BottleneckPlot {
   group: string;
