@@ -131,6 +131,7 @@ describe.skipIf(missing)('changes', () => {
     for (const page of [`/profile?${of}&last=1`, `/diff?${of}&type=cpu&last=1`, `/function?${of}&function=shop.Price`]) {
       await w.open(base + page);
       expect(await w.barriers(), page).toEqual([]);
+      expect(await w.page.locator('h1').innerText(), page).not.toMatch(/go ?\/ ?save/); // fault 15: the heading does not repeat the breadcrumb
       await w.page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'save' }).click();
       await w.page.waitForURL(/\/benchmark\?group=go&benchmark=save/);
     }

@@ -13,7 +13,7 @@ import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
 import { type BenchmarkDiffs, DiffOfBenchmarks } from '../ui/BenchmarkDiffs';
 import { Await, useAnswer } from '../ui/Load';
-import { Crumbs } from '../ui/Crumbs';
+import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
@@ -111,7 +111,7 @@ function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams;
       <div class="head bar">
         <Crumbs of={params} />
         <h1>
-          {what && <span class="dim">{what} </span>}
+          {what && !namedByCrumbs(params) && <span class="dim">{what} </span>}
           <span class="sidemark" data-side="base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark" data-side="head">head</span> {sides[1]}
         </h1>
         <span class="sub">

@@ -7,7 +7,7 @@ import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/
 import { everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
 import { type Changes, format, go, place, replaceWith, withChanges } from '../core/url';
-import { Crumbs } from '../ui/Crumbs';
+import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Item } from '../ui/Menu';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
@@ -101,7 +101,7 @@ function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: strin
     <div class="profile">
       <div class="head bar">
         <Crumbs of={params} />
-        <h1>{name}</h1>
+        <h1>{(namedByCrumbs(params) && runs.length > 0 && runsText(runs)) || name}</h1>
         <span class="sub">
           {amount(tree.root[0]!, tree.unit)}
           {tree.unit === 'count' && ' samples'} {wire.type !== 'samples' && `of ${wire.type} `}in {counted(count, 'profile')}

@@ -4,6 +4,10 @@ import { carried } from '../core/scope';
 import { source } from '../core/source';
 import { href } from '../core/url';
 
+/** Whether the way back names the benchmark or service: the heading beside it need not. */
+export const namedByCrumbs = (of: URLSearchParams): boolean =>
+  !source.value.offline && !of.has('file') && ['benchmark', 'service'].some(name => of.getAll(name).length === 1);
+
 export function Crumbs({ of }: { of: URLSearchParams }) {
   const [group = '', benchmark = '', service = ''] = ['group', 'benchmark', 'service'].map(name => (of.getAll(name).length === 1 ? of.get(name)! : ''));
   if (source.value.offline || of.has('file')) return null;

@@ -63,7 +63,7 @@ export function Shell({ children, search: Search }: { children: ComponentChildre
   useKeys([
     {
       keys: '/ Ctrl+k',
-      help: 'search everything; in a graph / searches its functions',
+      help: 'search everything',
       run: e => !!Search && (e.key !== '/' || !document.querySelector('.workspace')) && (searchShown.value = true),
     },
     { keys: '?', help: 'this help', run: () => (helpShown.value = true) },
@@ -117,7 +117,7 @@ export function Shell({ children, search: Search }: { children: ComponentChildre
           </button>
         )}
         {Search && (
-          <button type="button" class="searchbutton" onClick={() => (searchShown.value = true)} title="benchmark, function, commit, run, service, task (/ or Ctrl+K)">
+          <button type="button" class="searchbutton" onClick={() => (searchShown.value = true)} title="search (/, Ctrl+K)">
             Search <kbd>/</kbd>
           </button>
         )}

@@ -57,7 +57,7 @@ export function Toolbar({ views, children, menus, share }: Props) {
       {children}
       {fold < 2 ? menus.map(m => <Menu key={m.title ?? m.label} label={m.label} {...(m.title ? { title: m.title } : {})} groups={[m]} />) : <Menu label="More" groups={menus} />}
       {share && (
-        <button type="button" title="copy a short link; of a dropped file: a page in one file (y)" onClick={share}>
+        <button type="button" title="copy the link (y)" onClick={share}>
           Share
         </button>
       )}

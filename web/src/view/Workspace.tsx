@@ -212,7 +212,7 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
     { keys: 'c', help: 'copy the name', run: () => fn !== none && copy(functions[fn]!.name, 'name') },
     { keys: 'p', help: 'copy the call path', run: () => node !== none && copy(pathNames(node, nodes), 'call path') },
-    { keys: 'y', help: 'copy a short link', run: share },
+    { keys: 'y', help: 'copy the link', run: share },
   ];
   useKeys(keys);
   // A view has the focus when it opens, unless someone is at work elsewhere.
