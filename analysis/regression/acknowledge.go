@@ -28,30 +28,8 @@ type Acknowledgement struct {
 	Since string `json:"since,omitempty"`
 }
 
-// Excuse is the acknowledgement of a finding.
-type Excuse struct {
-	Reason string    `json:"reason,omitempty"`
-	Until  time.Time `json:"until,omitzero"`
-	By     string    `json:"by,omitempty"`
-	At     time.Time `json:"at,omitzero"`
-}
-
 // returnFactor is the factor by which a change may exceed the acknowledged size.
 const returnFactor = 1.5
-
-// Acknowledge marks the findings that are acknowledged at the time now.
-func Acknowledge(findings []Finding, list []Acknowledgement, now time.Time) {
-	for i := range findings {
-		f := &findings[i]
-		filed := slices.ContainsFunc(list, func(a Acknowledgement) bool { return !a.Stored && a.concerns(f) })
-		for j := range list {
-			if a := &list[j]; a.holds(f, now) && !(a.Stored && filed) {
-				f.Acknowledged = &Excuse{a.Reason, a.Until, a.By, a.At}
-				break
-			}
-		}
-	}
-}
 
 func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 	switch {
@@ -84,3 +62,17 @@ func (a *Acknowledgement) Covers(b testrun.Benchmark) bool {
 }
 
 func matches(glob, text string) bool { return glob == text || callpath.Glob(glob)(text) }
+
+// Acknowledge marks the findings that are acknowledged at the time now.
+func Acknowledge(findings []Finding, list []Acknowledgement, now time.Time) {
+	for i := range findings {
+		f := &findings[i]
+		filed := slices.ContainsFunc(list, func(a Acknowledgement) bool { return !a.Stored && a.concerns(f) })
+		for j := range list {
+			if a := &list[j]; a.holds(f, now) && !(a.Stored && filed) {
+				f.Acknowledged = &Excuse{a.Reason, a.Until, a.By, a.At}
+				break
+			}
+		}
+	}
+}

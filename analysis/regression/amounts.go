@@ -43,21 +43,6 @@ type growth struct {
 	confirmed     bool
 }
 
-// amounts compares the program's amounts of runs, of which the last most may be tested, and
-// replaces the findings of the comparison of shares.
-func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, most int, req *Request) {
-	b.Findings = nil
-	k := min(most, 2)
-	if req.K > 0 {
-		k = most
-	}
-	window := runs[max(0, len(runs)-k-req.window()):]
-	if f := grown(s, m, k, &req.Options, leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)); f != nil {
-		f.Sides = sidesOf(m, window[:len(window)-k], window[len(window)-k:])
-		b.Findings = append(b.Findings, *f)
-	}
-}
-
 // grown returns the finding of the first growth that is no noise, of a test of k runs; nil: none is.
 func grown(s *history.Series, m *history.Matrix, k int, o *Options, list ...growth) *Finding {
 	least, share := stat.ScoreOfTail(o.alpha(k)/2), o.withDefaults().MinShare // of two tests
@@ -73,14 +58,14 @@ func grown(s *history.Series, m *history.Matrix, k int, o *Options, list ...grow
 // Grown returns the finding that the program's amount is larger in all tested runs than in those of
 // the history; nil: it is not. Like Growing, it is for value types of one moment.
 func (r *Rows) Grown(hist, tested []int, o Options) *Finding {
-	return grown(r.series, r.sp.matrix, len(tested), &o, step(r.sp.matrix, slices.Concat(hist, tested), len(tested)))
+	return grown(r.series, r.sp.Matrix, len(tested), &o, step(r.sp.Matrix, slices.Concat(hist, tested), len(tested)))
 }
 
 // Growing returns the finding that the program's amount grows from run to run; nil: it does not.
 // It is asked at each run, so that a growth from run to run must be as sure as what one run shows: a
 // step would otherwise look like one first. The snapshots of one process are a test of all of them.
 func (r *Rows) Growing(runs []int, o Options) *Finding {
-	m := r.sp.matrix
+	m := r.sp.Matrix
 	if f := grown(r.series, m, len(runs), &o, leak(m, runs)); f != nil {
 		return f
 	}
@@ -89,7 +74,7 @@ func (r *Rows) Growing(runs []int, o Options) *Finding {
 
 // traceAmounts is Trace of the program's amounts.
 func (r *Rows) traceAmounts(hist, tested []int) (list []float64) {
-	m, n := r.sp.matrix, float64(len(hist))
+	m, n := r.sp.Matrix, float64(len(hist))
 	mean, squares := 0.0, 0.0
 	for _, t := range hist {
 		mean += amount(m, t) / n
@@ -108,7 +93,7 @@ func (r *Rows) traceAmounts(hist, tested []int) (list []float64) {
 }
 
 // Amount is the program's amount in a run, in the unit of the value type.
-func (r *Rows) Amount(t int) float64 { return amount(r.sp.matrix, t) }
+func (r *Rows) Amount(t int) float64 { return amount(r.sp.Matrix, t) }
 
 // amount is the program's amount in a run.
 func amount(m *history.Matrix, t int) float64 {

@@ -7,65 +7,9 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
-
-// Rows is a history prepared for any number of comparisons: all sums of samples that
-// may change as one. It is immutable and safe for concurrent use.
-type Rows struct {
-	sp     *space
-	series *history.Series
-}
-
-// Prepare computes the rows of a matrix of the series.
-func Prepare(s *history.Series, m *history.Matrix) *Rows {
-	sp := newSpace(m)
-	if m.Weighted {
-		sp.rescale()
-	}
-	return &Rows{sp, s}
-}
-
-// rescale divides weighted counts by their Fano factor at low levels, so that their
-// noise is that of counts.
-func (s *space) rescale() {
-	if len(s.matrix.Runs) < leastHistory {
-		return
-	}
-	mean := 0.0
-	for i := range s.matrix.Runs {
-		mean += s.matrix.Runs[i].Total / float64(len(s.matrix.Runs))
-	}
-	var series []stat.Spread
-	for slot := range s.functionSelfs() {
-		y := slices.Clone(s.values(int32(slot)))
-		for t := range y {
-			if n := s.matrix.Runs[t].Total; n > 0 {
-				y[t] *= mean / n
-			}
-		}
-		if m := stat.Mean(y); m >= leastMeanTrend {
-			series = append(series, stat.Spread{Mean: m, Variance: stat.Variance(y)})
-		}
-	}
-	f0 := stat.FitTrend(series, float64(len(s.matrix.Runs)-1)).F0
-	for i := range s.samples {
-		s.samples[i] /= f0
-	}
-	runs := slices.Clone(s.matrix.Runs)
-	for i := range runs {
-		r := &runs[i]
-		r.Count = slices.Clone(r.Count)
-		for j := range r.Count {
-			r.Count[j] /= f0
-		}
-		r.Total /= f0
-		r.Environment /= f0
-	}
-	m := *s.matrix
-	m.Runs, m.Weighted = runs, false
-	s.matrix = &m
-}
 
 // Analysis is the result of one comparison of one benchmark.
 type Analysis struct {
@@ -131,7 +75,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	}
 	for _, t := range slices.Concat(hist, tested) {
 		if !r.Usable(t) {
-			return nil, fmt.Errorf("run %s has no samples of the program", r.sp.matrix.Runs[t].Profile.Run.Key)
+			return nil, fmt.Errorf("run %s has no samples of the program", r.sp.Matrix.Runs[t].Profile.Run.Key)
 		}
 	}
 	o = o.withDefaults()
@@ -161,18 +105,15 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 
 // Comparable reports whether there are enough runs to compare.
 func (r *Rows) Comparable(hist, tested []int) bool {
-	return len(tested) > 0 && (len(hist) >= leastHistory || doubtless(r.sp.matrix, hist, tested))
+	return len(tested) > 0 && (len(hist) >= leastHistory || doubtless(r.sp.Matrix, hist, tested))
 }
-
-// Usable reports whether a run has samples of the program.
-func (r *Rows) Usable(t int) bool { return r.sp.matrix.Runs[t].Total > 0 }
 
 // ranked lists functions by the score of their self.
 func (f *fit) ranked() []Candidate {
 	var list []Candidate
 	for _, slot := range f.tested {
-		if f.space.kind[slot] == functionSelf && f.diff[slot] > 0 {
-			list = append(list, Candidate{f.space.table.Functions[f.space.item[slot]].Name, f.diff[slot], f.diff[slot] / math.Max(1, f.program),
+		if f.space.Kind[slot] == row.FunctionSelf && f.diff[slot] > 0 {
+			list = append(list, Candidate{f.space.Table.Functions[f.space.Item[slot]].Name, f.diff[slot], f.diff[slot] / math.Max(1, f.program),
 				f.score[slot]})
 		}
 	}

@@ -56,7 +56,7 @@ func doubtless(m *history.Matrix, base, head []int) bool {
 // doubtless reports whether the comparison leaves no doubt that the program takes longer. The
 // rate of a service is its load.
 func (f *fit) doubtless() bool {
-	return !f.options.Service && doubtless(f.space.matrix, f.base, f.head)
+	return !f.options.Service && doubtless(f.space.Matrix, f.base, f.head)
 }
 
 // The least change of the number of samples per run that is worth a note: of any program, and of one
@@ -70,7 +70,7 @@ const (
 // say whether that is a cost, and the runs of the two sides do not overlap: then only shares are
 // compared, and what makes everything slower does not show. 0: nothing to note.
 func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
-	m := r.sp.matrix
+	m := r.sp.Matrix
 	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) {
 		return 0
 	}
@@ -89,13 +89,13 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 // shares do not tell which of them became slower, if neither operations nor a metric do, and the
 // runs of the two sides do not overlap. 0: nothing to note.
 func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
-	m := r.sp.matrix
+	m := r.sp.Matrix
 	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) ||
 		r.functions(hist, leastMeanTest) >= leastRowsTested {
 		return 0
 	}
-	for slot := range r.sp.functionSelfs() {
-		x := r.sp.values(int32(slot))
+	for slot := range r.sp.FunctionSelfs() {
+		x := r.sp.Values(int32(slot))
 		share := func(t int) float64 { return x[t] / m.Runs[t].Total }
 		before, was := each(hist, share)
 		after, now := each(tested, share)
@@ -112,7 +112,7 @@ const differingRuns = 2
 // Differ returns the factor by which runs of the history differ in samples per operation; 0 if
 // that is not worth a note, or operations are unknown.
 func (r *Rows) Differ(hist []int, o Options) float64 {
-	m := r.sp.matrix
+	m := r.sp.Matrix
 	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() {
 		return 0
 	}
@@ -150,8 +150,8 @@ func counted(m *history.Matrix, hist, tested []int) bool {
 
 // functions counts the functions with so many samples in a mean run of the history.
 func (r *Rows) functions(hist []int, least float64) (n int) {
-	for slot := range r.sp.functionSelfs() {
-		x := r.sp.values(int32(slot))
+	for slot := range r.sp.FunctionSelfs() {
+		x := r.sp.Values(int32(slot))
 		if _, mean := each(hist, func(t int) float64 { return x[t] }); mean >= least {
 			n++
 		}

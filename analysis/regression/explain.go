@@ -12,12 +12,6 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Explanation is a probable cause of a change that the profiles show.
-type Explanation struct {
-	Cause    string `json:"cause"` // "interpreted", "c1", "not inlined", "compiled"
-	Evidence string `json:"evidence"`
-}
-
 // Limits below which compile modes explain nothing: the part of a function's samples whose
 // mode changed, and samples of a side.
 const (

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -236,7 +237,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	if req.History != nil {
 		before = len(runs) - most // runs that may be tested are history only if chosen as such
 	}
-	if before < leastHistory && (before < doubtlessRuns || !doubtless(rows.sp.matrix, runs[:before], runs[len(runs)-k:])) {
+	if before < leastHistory && (before < doubtlessRuns || !doubtless(rows.sp.Matrix, runs[:before], runs[len(runs)-k:])) {
 		b.TooFew, b.Reason = true, fmt.Sprintf("too few runs: %d before the tested run, at least %d are needed", before, leastHistory)
 		if before > 0 {
 			b.Ranked = rows.rankFew(runs[:before], runs[len(runs)-k:])
@@ -250,7 +251,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 		if err != nil {
 			return nil, err
 		}
-		sides := sidesOf(rows.sp.matrix, hist, tested)
+		sides := sidesOf(rows.sp.Matrix, hist, tested)
 		for i := range a.Findings {
 			a.Findings[i].Sides = sides
 		}
@@ -372,34 +373,43 @@ func sortFindings(list []Finding) {
 func (r *Rows) rankFew(hist, tested []int) []Candidate {
 	var na, nb float64
 	for _, t := range hist {
-		na += r.sp.matrix.Runs[t].Total
+		na += r.sp.Matrix.Runs[t].Total
 	}
 	for _, t := range tested {
-		nb += r.sp.matrix.Runs[t].Total
+		nb += r.sp.Matrix.Runs[t].Total
 	}
 	if na == 0 || nb == 0 {
 		return nil
 	}
 	var list []Candidate
-	for slot := range r.sp.functionSelfs() {
-		x := r.sp.values(int32(slot))
-		var xa, xb float64
-		for _, t := range hist {
-			xa += x[t]
-		}
-		for _, t := range tested {
-			xb += x[t]
-		}
+	for slot := range r.sp.FunctionSelfs() {
+		x := r.sp.Values(int32(slot))
+		xa, xb := row.SumOver(x, hist), row.SumOver(x, tested)
 		share := xb/nb - xa/na
 		if share <= 0 {
 			continue
 		}
 		p := (xa + xb + 1) / (na + nb)
-		name := r.sp.table.Functions[r.sp.item[slot]].Name
+		name := r.sp.Table.Functions[r.sp.Item[slot]].Name
 		list = append(list, Candidate{name, share * nb / float64(len(tested)), share, share / math.Sqrt(p*(1/na+1/nb))})
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int {
 		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Function, b.Function))
 	})
 	return list[:min(len(list), mostRanked)]
+}
+
+// amounts compares the program's amounts of runs, of which the last most may be tested, and
+// replaces the findings of the comparison of shares.
+func (b *Benchmark) amounts(s *history.Series, m *history.Matrix, runs []int, most int, req *Request) {
+	b.Findings = nil
+	k := min(most, 2)
+	if req.K > 0 {
+		k = most
+	}
+	window := runs[max(0, len(runs)-k-req.window()):]
+	if f := grown(s, m, k, &req.Options, leak(m, window), step(m, window, k), trend(m, window, false), step(m, window, 1)); f != nil {
+		f.Sides = sidesOf(m, window[:len(window)-k], window[len(window)-k:])
+		b.Findings = append(b.Findings, *f)
+	}
 }

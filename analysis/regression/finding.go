@@ -240,3 +240,45 @@ func (f *Finding) setID() {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", f.Group, f.Benchmark, f.Type, f.Kind, f.Function, f.Caller))
 	f.ID = hex.EncodeToString(sum[:8])
 }
+
+// Excuse is the acknowledgement of a finding.
+type Excuse struct {
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+}
+
+// Explanation is a probable cause of a change that the profiles show.
+type Explanation struct {
+	Cause    string `json:"cause"` // "interpreted", "c1", "not inlined", "compiled"
+	Evidence string `json:"evidence"`
+}
+
+// Headline names a change in the code that the user can change: the function of the
+// user's own that carries it, and what that function calls.
+type Headline struct {
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`  // where the function begins; 0: unknown
+	Call     int    `json:"call,omitempty"`  // line of the call, or of its own code, in the newest run; 0: unknown
+	Calls    string `json:"calls,omitempty"` // the callee with the change; empty: its own code
+	New      bool   `json:"new,omitempty"`   // the function is not in the history
+	// Own is false if no function of the user's own is on the path: then Function is the
+	// place itself.
+	Own bool `json:"own"`
+
+	// score is that of the function with all its callees, or of its callee if that is the
+	// user's own too, positive if it changed as the places did: a library's functions may
+	// only be called by other names, which compilers decide run by run.
+	score float64
+}
+
+// Row names a sum of samples that changed, in every matrix: a function (Caller and Path are
+// empty), calls of it from one caller, or one call path.
+type Row struct {
+	Total    bool     `json:"total,omitempty"` // with all callees
+	Function string   `json:"function"`
+	Caller   string   `json:"caller,omitempty"`
+	Path     []string `json:"path,omitempty"` // root to function
+}

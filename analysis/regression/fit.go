@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -20,7 +21,7 @@ type noise struct {
 // fit compares the runs b with the runs a. It holds the statistics of every tested row,
 // by slot of the space; those of other rows are zero.
 type fit struct {
-	space              *space
+	space              *row.Space
 	options            *Options
 	base, head         []int   // history and tested runs
 	baseRuns, headRuns float64 // their numbers
@@ -37,7 +38,7 @@ type fit struct {
 
 	tested         []int32 // slots, ascending
 	isTested       []bool
-	perKind        [rowKinds]int
+	perKind        [row.Kinds]int
 	noise          [2]noise  // of self rows, of total rows
 	level          []float64 // μ: samples of a row in a mean history run
 	diff           []float64 // D: mean of the tested runs less the level
@@ -51,18 +52,17 @@ type fit struct {
 	threshold      float64 // z*
 	gate           float64 // minimum impact, as a share
 	own            []bool  // by function; see ownFunctions
-	given          *given  // falls that no rise has taken; after markMoved
 }
 
 // newFit computes the statistics of all rows. It needs three history runs and
 // one tested run, all with samples.
-func newFit(sp *space, o *Options, a, b []int) *fit {
+func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 	f := &fit{space: sp, options: o, base: a, head: b, baseRuns: float64(len(a)), headRuns: float64(len(b))}
-	f.factor = make([]float64, len(sp.matrix.Runs))
+	f.factor = make([]float64, len(sp.Matrix.Runs))
 	f.hasMetric = true
 	for _, list := range [][]int{a, b} {
 		for _, t := range list {
-			f.hasMetric = f.hasMetric && sp.matrix.Runs[t].Metric > 0
+			f.hasMetric = f.hasMetric && sp.Matrix.Runs[t].Metric > 0
 		}
 	}
 	f.rate = f.rates()
@@ -98,13 +98,13 @@ func newFit(sp *space, o *Options, a, b []int) *fit {
 // levels finds the tested rows, their means and their differences. It stores the sample
 // variance in overdispersion for estimateNoise.
 func (f *fit) levels() {
-	rows := len(f.space.kind)
+	rows := len(f.space.Kind)
 	all := make([]float64, 6*rows)
 	take := func() (v []float64) { v, all = all[:rows:rows], all[rows:]; return v }
 	f.level, f.diff, f.stdErr, f.overdispersion, f.score, f.rawScore = take(), take(), take(), take(), take(), take()
 	f.isTested = make([]bool, rows)
 	for slot := range int32(rows) {
-		x := f.space.values(slot)
+		x := f.space.Values(slot)
 		sumA, sumB, mu, mb := 0.0, 0.0, 0.0, 0.0
 		for _, t := range f.base {
 			sumA += x[t]
@@ -120,10 +120,10 @@ func (f *fit) levels() {
 		mu, mb = mu/f.baseRuns, mb/f.headRuns
 		f.tested = append(f.tested, slot)
 		f.isTested[slot] = true
-		f.perKind[f.space.kind[slot]]++
+		f.perKind[f.space.Kind[slot]]++
 		f.level[slot], f.diff[slot] = mu, mb-mu
 		f.overdispersion[slot] = f.variance(x, mu, mb)
-		if f.space.kind[slot] == functionSelf {
+		if f.space.Kind[slot] == row.FunctionSelf {
 			f.program += mu
 		}
 	}
@@ -150,19 +150,13 @@ func (f *fit) variance(x []float64, mu, mb float64) float64 {
 	return ss / f.dof
 }
 
-// The minimum means of rows from which the trend and the prior strength are estimated.
-const (
-	leastMeanTrend = 3
-	leastMeanPrior = 8
-)
-
 // estimateNoise estimates trend and prior strength, from function selfs for all self
 // rows and from function totals for all total rows.
 func (f *fit) estimateNoise() {
-	for group, kind := range []rowKind{functionSelf, functionTotal} {
+	for group, kind := range []row.Kind{row.FunctionSelf, row.FunctionTotal} {
 		var series []stat.Spread
 		for _, slot := range f.tested {
-			if f.space.kind[slot] == kind && f.level[slot] >= leastMeanTrend {
+			if f.space.Kind[slot] == kind && f.level[slot] >= leastMeanTrend {
 				series = append(series, stat.Spread{Mean: f.level[slot], Variance: f.overdispersion[slot]})
 			}
 		}
@@ -179,7 +173,7 @@ func (f *fit) estimateNoise() {
 
 // group returns the noise of a row's group.
 func (f *fit) group(slot int32) *noise {
-	if f.space.kind[slot].total() {
+	if f.space.Kind[slot].Total() {
 		return &f.noise[1]
 	}
 	return &f.noise[0]
@@ -218,14 +212,8 @@ func (f *fit) scoreRow(slot int32) {
 }
 
 func (f *fit) sums(slot int32) (sumA, sumB float64) {
-	x := f.space.values(slot)
-	for _, t := range f.base {
-		sumA += x[t]
-	}
-	for _, t := range f.head {
-		sumB += x[t]
-	}
-	return sumA, sumB
+	x := f.space.Values(slot)
+	return row.SumOver(x, f.base), row.SumOver(x, f.head)
 }
 
 // scaled returns the score of a difference d of a row: Student's t on the
@@ -246,10 +234,10 @@ func (f *fit) scaled(slot int32, d float64) float64 {
 // side. Other requests and machines change the costs of most functions: what a quarter of them do shows no
 // change of one. (The empirical null of Efron, 2004; here of a quantile, never below the theoretical.)
 func (f *fit) widen() {
-	for group, kind := range []rowKind{functionSelf, functionTotal} {
+	for group, kind := range []row.Kind{row.FunctionSelf, row.FunctionTotal} {
 		var sizes []float64
 		for _, slot := range f.tested {
-			if f.space.kind[slot] == kind {
+			if f.space.Kind[slot] == kind {
 				sizes = append(sizes, math.Abs(f.rawScore[slot]))
 			}
 		}
@@ -282,10 +270,10 @@ func (f *fit) rest(slot int32, d float64) float64 {
 
 // nodeSums computes D and μ of the self samples of every node.
 func (f *fit) nodeSums() {
-	f.nodeD = make([]float64, f.space.table.Len())
-	f.nodeMu = make([]float64, f.space.table.Len())
+	f.nodeD = make([]float64, f.space.Table.Len())
+	f.nodeMu = make([]float64, f.space.Table.Len())
 	for _, t := range f.base {
-		r := &f.space.matrix.Runs[t]
+		r := &f.space.Matrix.Runs[t]
 		for i, n := range r.Nodes {
 			f.nodeMu[n] += r.Count[i] / f.factor[t] / f.baseRuns
 		}
@@ -294,7 +282,7 @@ func (f *fit) nodeSums() {
 		f.nodeD[n] = -mu
 	}
 	for _, t := range f.head {
-		r := &f.space.matrix.Runs[t]
+		r := &f.space.Matrix.Runs[t]
 		for i, n := range r.Nodes {
 			f.nodeD[n] += r.Count[i] / f.factor[t] / f.headRuns
 		}
@@ -306,7 +294,7 @@ func (f *fit) nodeSums() {
 const leastTests = 20
 
 // tests returns the number by which the error probability is divided.
-func (f *fit) tests() float64 { return math.Max(leastTests, float64(f.perKind[functionSelf])) }
+func (f *fit) tests() float64 { return math.Max(leastTests, float64(f.perKind[row.FunctionSelf])) }
 
 // limits sets the threshold and the impact gate.
 func (f *fit) limits() {
@@ -326,3 +314,12 @@ func (f *fit) passes(slot int32, d float64) bool {
 
 // whole reports whether a row is nearly all of the program and therefore not a place.
 func (f *fit) whole(slot int32) bool { return f.level[slot] > f.options.MaxShare*f.program }
+
+// mean returns the normalised samples of a row in a mean one of some runs.
+func (f *fit) mean(slot int32, runs []int) float64 {
+	sum, x := 0.0, f.space.Values(slot)
+	for _, t := range runs {
+		sum += x[t] / f.factor[t]
+	}
+	return sum / float64(len(runs))
+}

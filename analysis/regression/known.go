@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -24,60 +23,6 @@ type proof struct {
 	version string // commit of the newest run, or its key
 	tested  int    // runs
 	history.Known
-}
-
-// leastGone is how many samples were to be expected of a function that has none: that none
-// comes is then a chance of 1%.
-const leastGone = 4.6
-
-// known returns which functions were renamed, or inlined into a caller.
-func (v *verdict) known() (k history.Known) {
-	t := v.space.table
-	name := func(fn int32) string { return t.Functions[fn].Name }
-	for _, p := range v.moved {
-		if p.d <= 0 {
-			continue
-		}
-		if from, to, ok := v.renamedAbove(p.node); ok {
-			r := history.Rename{Base: name(t.Func[from]), Head: name(t.Func[to])}
-			if !slices.Contains(k.Renamed, r) {
-				k.Renamed = append(k.Renamed, r)
-			}
-		} else if callee, ok := v.inlined(p); ok && v.expected(callee) >= leastGone {
-			in := history.Inline{Caller: name(v.space.function(p.slot)), Callee: name(callee)}
-			if !slices.Contains(k.Inlined, in) {
-				k.Inlined = append(k.Inlined, in)
-			}
-		}
-	}
-	return k
-}
-
-// inlined returns the function whose work a rise took, if it vanished and the rise's function
-// called it.
-func (f *fit) inlined(rise *place) (callee int32, ok bool) {
-	slot := rise.from
-	if rise.with != nil {
-		slot = rise.with.slot
-	}
-	if slot == noRow {
-		return noRow, false
-	}
-	t, callee := f.space.table, f.space.function(slot)
-	called := slices.ContainsFunc(f.space.functions[callee], func(n int32) bool {
-		return t.Parent[n] != calltree.NoNode && t.Func[t.Parent[n]] == f.space.function(rise.slot)
-	})
-	return callee, called && f.presence(callee) == Vanished
-}
-
-// expected returns how many samples of a function the tested runs have if nothing changed.
-func (f *fit) expected(fn int32) float64 {
-	slot := f.space.at(functionTotal, fn)
-	if slot == noRow {
-		return 0
-	}
-	before, _ := f.sums(slot)
-	return before * f.headFactors / f.baseFactors
 }
 
 // versionOf returns what tells the newest run's version of a program; empty without runs.
@@ -101,9 +46,6 @@ func proofsOf(list []Benchmark) (proofs []proof) {
 	}
 	return proofs
 }
-
-// renamedNote begins the notes of renamed functions.
-const renamedNote = "renamed "
 
 // shareKnown compares the benchmarks again whose findings name a function that benchmarks of
 // the same version show to be renamed or, other ones, to be inlined.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/calltree"
 )
 
@@ -64,7 +65,7 @@ func (f *fit) merge(places []*place) []*change {
 // onePath joins changes that turned out to be on one path when they were raised: one is
 // the other's caller, or of the same function.
 func (f *fit) onePath(changes []*change) []*change {
-	t := f.space.table
+	t := f.space.Table
 	var kept []*change
 	for _, c := range changes {
 		if c.wide {
@@ -99,7 +100,7 @@ func (c *change) add(other *change) {
 
 // below reports whether a change is at or below the node of another.
 func (f *fit) below(c, other *change) bool {
-	return other.node <= c.node && c.node < f.space.table.End[other.node]
+	return other.node <= c.node && c.node < f.space.Table.End[other.node]
 }
 
 // moveUp moves a change up a path that hardly existed before: the outermost of a chain
@@ -107,7 +108,7 @@ func (f *fit) below(c, other *change) bool {
 // deepest one that explains the change, because each of them does. For the same reason it
 // moves a change in a library up to the user's function that does nothing else.
 func (f *fit) moveUp(c *change) {
-	t := f.space.table
+	t := f.space.Table
 	if !f.ownFunctions()[t.Func[c.node]] {
 		if at, ok := f.carrierOf(c.node); ok && f.doesOnly(t.Func[at.node], c) {
 			c.node, c.merged = at.node, true
@@ -118,8 +119,8 @@ func (f *fit) moveUp(c *change) {
 		if up == calltree.NoNode {
 			return
 		}
-		slot := f.space.at(nodeTotal, up)
-		if slot == noRow || !f.isTested[slot] || f.whole(slot) || f.level[slot] >= raiseLevel*f.diff[slot] || f.diff[slot] < raiseShare*c.d {
+		slot := f.space.At(row.NodeTotal, up)
+		if slot == row.None || !f.isTested[slot] || f.whole(slot) || f.level[slot] >= raiseLevel*f.diff[slot] || f.diff[slot] < raiseShare*c.d {
 			return
 		}
 		c.node, c.merged = up, true
@@ -129,8 +130,8 @@ func (f *fit) moveUp(c *change) {
 // doesOnly reports whether the places of a change are nearly all that a function does,
 // before and now.
 func (f *fit) doesOnly(fn int32, c *change) bool {
-	slot := f.space.at(functionTotal, fn)
-	if slot == noRow || !f.isTested[slot] {
+	slot := f.space.At(row.FunctionTotal, fn)
+	if slot == row.None || !f.isTested[slot] {
 		return false
 	}
 	mu := 0.0
@@ -161,41 +162,41 @@ func (f *fit) join(c *change, p *place) bool {
 // caller returns the function that calls at a place, or noRow where the place is
 // a function in all contexts or a root.
 func (f *fit) caller(p *place) int32 {
-	t := f.space.table
-	n := noRow
-	switch kind, item := f.space.kind[p.slot], f.space.item[p.slot]; kind {
-	case nodeSelf, nodeTotal:
+	t := f.space.Table
+	n := row.None
+	switch kind, item := f.space.Kind[p.slot], f.space.Item[p.slot]; kind {
+	case row.NodeSelf, row.NodeTotal:
 		n = item
-	case edgeSelf, edgeTotal:
-		n = f.space.edgeNode[item]
+	case row.EdgeSelf, row.EdgeTotal:
+		n = f.space.EdgeNode[item]
 	default:
-		return noRow
+		return row.None
 	}
 	if t.Parent[n] == calltree.NoNode {
-		return noRow
+		return row.None
 	}
 	return t.Func[t.Parent[n]]
 }
 
 func (f *fit) related(g, p *place) bool {
-	fg, fp := f.space.function(g.slot), f.space.function(p.slot)
+	fg, fp := f.space.Function(g.slot), f.space.Function(p.slot)
 	return fg == fp || f.caller(p) == fg || f.caller(g) == fp
 }
 
 // common returns the lowest call node above a change and a place, if it is near and its
 // rise is the sum of theirs.
 func (f *fit) common(c *change, p *place) (int32, bool) {
-	t, sp := f.space.table, f.space
+	t, sp := f.space.Table, f.space
 	a := lowestCommon(t, c.node, p.node)
 	if a == calltree.NoNode || t.Depth[c.places[0].node]-t.Depth[a] > mergeUp || t.Depth[p.node]-t.Depth[a] > mergeDown {
 		return a, false
 	}
-	slot := sp.at(nodeTotal, a)
-	if slot == noRow || !f.isTested[slot] || f.whole(slot) {
+	slot := sp.At(row.NodeTotal, a)
+	if slot == row.None || !f.isTested[slot] || f.whole(slot) {
 		return a, false
 	}
 	sum, rise := c.d+p.d, f.diff[slot]
-	if fn := sp.at(functionTotal, t.Func[a]); fn != noRow {
+	if fn := sp.At(row.FunctionTotal, t.Func[a]); fn != row.None {
 		rise = math.Max(rise, f.diff[fn])
 	}
 	return a, f.level[slot] <= mergeLevel*sum && rise >= mergeShare*sum

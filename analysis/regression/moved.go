@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/calltree"
 )
 
@@ -42,31 +43,21 @@ const (
 	visible      = 0.5 // of a fall that the program's total or the metric must show
 )
 
-// byDelta sorts nodes by their part of a change of the sign of whole, largest first.
-func byDelta(nodes []int32, delta map[int32]float64, whole float64) {
-	slices.SortStableFunc(nodes, func(a, b int32) int {
-		c := cmp.Compare(delta[b], delta[a])
-		if whole < 0 {
-			c = -c
-		}
-		return cmp.Or(c, cmp.Compare(a, b))
-	})
-}
-
 // markMoved marks the places of moved work. The places are in the order of discovery. A
-// rise is moved only with a fall that could have become it, and no fall is used twice.
-func (f *fit) markMoved(places []*place) {
+// rise is moved only with a fall that could have become it, and no fall is used twice. It returns
+// the falls that no rise has taken.
+func (f *fit) markMoved(places []*place) *given {
 	g := &given{fit: f, rest: slices.Clone(f.nodeD)}
-	f.given = g
 	g.pairFalls(places, f.closeBy)
 	for _, p := range places {
 		if !p.moved && (f.insideFlatDomain(p) || f.neighbourOpposes(p)) {
-			p.moved = p.d < 0 || g.partner(p, places) || !f.rate.known && p.from != noRow
+			p.moved = p.d < 0 || g.partner(p, places) || !f.rate.known && p.from != row.None
 		}
 	}
 	g.pairFalls(places, func(rise, fall *place) bool {
 		return -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
 	})
+	return g
 }
 
 // given is the work of falls that no rise has taken yet.
@@ -77,7 +68,7 @@ type given struct {
 
 // left returns the work that a row lost and no rise has taken.
 func (g *given) left(slot int32) (sum float64) {
-	g.space.nodesOf(slot, func(n int32) { sum -= g.rest[n] })
+	g.space.NodesOf(slot, func(n int32) { sum -= g.rest[n] })
 	return sum
 }
 
@@ -88,7 +79,7 @@ func (g *given) take(slot int32, amount float64) {
 		return
 	}
 	part := math.Max(0, 1-amount/left)
-	g.space.nodesOf(slot, func(n int32) {
+	g.space.NodesOf(slot, func(n int32) {
 		if g.rest[n] < 0 {
 			g.rest[n] *= part
 		}
@@ -100,7 +91,7 @@ func (g *given) take(slot int32, amount float64) {
 // most three functions together. It names the largest.
 func (g *given) partner(p *place, places []*place) bool {
 	least := partnerShare * p.d
-	best, gap := noRow, math.Inf(1)
+	best, gap := row.None, math.Inf(1)
 	var selfs []int32
 	for _, slot := range g.fallen(p, places) {
 		left := g.left(slot)
@@ -111,11 +102,11 @@ func (g *given) partner(p *place, places []*place) bool {
 		if d := math.Abs(left - p.d); left >= enough && d < gap {
 			best, gap = slot, d
 		}
-		if g.space.kind[slot] == functionSelf && left > 0 {
+		if g.space.Kind[slot] == row.FunctionSelf && left > 0 {
 			selfs = append(selfs, slot)
 		}
 	}
-	if best != noRow {
+	if best != row.None {
 		p.from = best
 		g.take(best, p.d)
 		return true
@@ -142,13 +133,13 @@ func (g *given) partner(p *place, places []*place) bool {
 // wrapped reports whether calls that vanished inside the row that did not rise are together
 // as much as the rise: somebody moved them into a new function. It names the largest.
 func (g *given) wrapped(p *place) bool {
-	if p.flat == noRow {
+	if p.flat == row.None {
 		return false
 	}
-	t := g.space.table
+	t := g.space.Table
 	gone := func(n int32) bool {
-		slot := g.space.at(nodeTotal, n)
-		if slot == noRow {
+		slot := g.space.At(row.NodeTotal, n)
+		if slot == row.None {
 			return false
 		}
 		before, now := g.sums(slot)
@@ -156,11 +147,11 @@ func (g *given) wrapped(p *place) bool {
 	}
 	var calls []int32
 	sum := 0.0
-	g.space.nodesOf(p.flat, func(n int32) {
+	g.space.NodesOf(p.flat, func(n int32) {
 		if !gone(n) || t.Parent[n] != calltree.NoNode && gone(t.Parent[n]) {
 			return
 		}
-		slot := g.space.at(nodeTotal, n)
+		slot := g.space.At(row.NodeTotal, n)
 		calls = append(calls, slot)
 		sum += g.left(slot)
 	})
@@ -184,13 +175,13 @@ func (g *given) fallen(p *place, places []*place) (slots []int32) {
 		}
 	}
 	slots = append(slots, g.neighbours(p)...)
-	if p.flat != noRow {
-		g.space.nodesOf(p.flat, func(n int32) {
-			slots = append(slots, g.space.at(functionSelf, g.space.table.Func[n]), g.space.at(nodeSelf, n), g.space.at(nodeTotal, n))
+	if p.flat != row.None {
+		g.space.NodesOf(p.flat, func(n int32) {
+			slots = append(slots, g.space.At(row.FunctionSelf, g.space.Table.Func[n]), g.space.At(row.NodeSelf, n), g.space.At(row.NodeTotal, n))
 		})
 	}
 	slices.Sort(slots)
-	return slices.DeleteFunc(slices.Compact(slots), func(slot int32) bool { return slot == noRow || slot == p.slot || g.diff[slot] >= 0 })
+	return slices.DeleteFunc(slices.Compact(slots), func(slot int32) bool { return slot == row.None || slot == p.slot || g.diff[slot] >= 0 })
 }
 
 // isNew reports whether a path exists on one side only, or nearly so: in the tested runs
@@ -232,24 +223,12 @@ func (f *fit) tolerance(rise, fall int32, d float64) float64 {
 	return math.Max(pairShare*d, pairErrors*math.Hypot(f.stdErr[rise], f.stdErr[fall]))
 }
 
-// function returns the function of a row; for an edge the callee.
-func (s *space) function(slot int32) int32 {
-	switch kind, item := s.kind[slot], s.item[slot]; kind {
-	case functionSelf, functionTotal:
-		return item
-	case nodeSelf, nodeTotal:
-		return s.table.Func[item]
-	default:
-		return s.table.Func[s.edgeNode[item]]
-	}
-}
-
 // closeBy reports whether the function of the fall is that of the rise, or its
 // parent, grandparent, child or sibling somewhere.
 func (f *fit) closeBy(rise, fall *place) bool {
-	t := f.space.table
-	fn := f.space.function(fall.slot)
-	if fn == f.space.function(rise.slot) {
+	t := f.space.Table
+	fn := f.space.Function(fall.slot)
+	if fn == f.space.Function(rise.slot) {
 		return true
 	}
 	for _, root := range rise.roots {
@@ -272,13 +251,13 @@ func (f *fit) closeBy(rise, fall *place) bool {
 
 func (f *fit) hasChild(n, fn int32) bool {
 	found := false
-	f.children(n, func(c int32) { found = found || f.space.table.Func[c] == fn })
+	f.children(n, func(c int32) { found = found || f.space.Table.Func[c] == fn })
 	return found
 }
 
 // children visits the children of a node in order.
 func (f *fit) children(n int32, visit func(c int32)) {
-	t := f.space.table
+	t := f.space.Table
 	for c := n + 1; c < t.End[n]; c = t.End[c] {
 		visit(c)
 	}
@@ -288,7 +267,7 @@ func (f *fit) children(n int32, visit func(c int32)) {
 // this unlikely. One that surely rose is not flat: a part of the change replaced other work
 // of the row, and the rest is its cost.
 func (f *fit) flat(slot int32, d, limit float64) bool {
-	if slot == noRow || !f.isTested[slot] || !(f.stdErr[slot] > 0) || sameSign(f.diff[slot], d) && math.Abs(f.score[slot]) >= f.threshold {
+	if slot == row.None || !f.isTested[slot] || !(f.stdErr[slot] > 0) || sameSign(f.diff[slot], d) && math.Abs(f.score[slot]) >= f.threshold {
 		return false
 	}
 	return (f.diff[slot]*d-d*d/2)/(f.stdErr[slot]*f.stdErr[slot]) < limit
@@ -311,14 +290,14 @@ func (f *fit) insideFlatDomain(p *place) bool {
 }
 
 func (f *fit) domains(p *place) []int32 {
-	sp, t := f.space, f.space.table
-	kind, top := sp.kind[p.slot], p.roots[0]
+	sp, t := f.space, f.space.Table
+	kind, top := sp.Kind[p.slot], p.roots[0]
 	var list []int32
-	if kind == nodeSelf || kind == edgeSelf {
-		list = append(list, sp.at(functionSelf, t.Func[top]))
+	if kind == row.NodeSelf || kind == row.EdgeSelf {
+		list = append(list, sp.At(row.FunctionSelf, t.Func[top]))
 	}
-	if kind != functionTotal {
-		list = append(list, sp.at(functionTotal, t.Func[top]))
+	if kind != row.FunctionTotal {
+		list = append(list, sp.At(row.FunctionTotal, t.Func[top]))
 	}
 	roots := p.roots[:min(len(p.roots), domainRoots)]
 	q := t.Parent[top]
@@ -326,8 +305,8 @@ func (f *fit) domains(p *place) []int32 {
 		if q == calltree.NoNode {
 			break
 		}
-		for _, slot := range [2]int32{sp.at(nodeTotal, q), sp.at(functionTotal, t.Func[q])} {
-			if slot != noRow && f.containsAll(slot, roots) {
+		for _, slot := range [2]int32{sp.At(row.NodeTotal, q), sp.At(row.FunctionTotal, t.Func[q])} {
+			if slot != row.None && !slices.ContainsFunc(roots, func(n int32) bool { return !f.contains(slot, n) }) {
 				list = append(list, slot)
 			}
 		}
@@ -336,40 +315,30 @@ func (f *fit) domains(p *place) []int32 {
 	return list
 }
 
-// containsAll reports whether all nodes lie in a total row.
-func (f *fit) containsAll(slot int32, nodes []int32) bool {
-	for _, n := range nodes {
-		if !f.contains(slot, n) {
-			return false
-		}
-	}
-	return true
-}
-
 // contains reports whether a node belongs to a row.
 func (f *fit) contains(slot, n int32) bool {
-	sp, t := f.space, f.space.table
-	item := sp.item[slot]
-	switch sp.kind[slot] {
-	case nodeSelf:
+	sp, t := f.space, f.space.Table
+	item := sp.Item[slot]
+	switch sp.Kind[slot] {
+	case row.NodeSelf:
 		return n == item
-	case functionSelf:
+	case row.FunctionSelf:
 		return t.Func[n] == item
-	case edgeSelf:
-		return sp.edgeOf[n] == item
+	case row.EdgeSelf:
+		return sp.EdgeOf[n] == item
 	}
 	for q := n; q != calltree.NoNode; q = t.Parent[q] {
-		switch sp.kind[slot] {
-		case nodeTotal:
+		switch sp.Kind[slot] {
+		case row.NodeTotal:
 			if q == item {
 				return true
 			}
-		case functionTotal:
+		case row.FunctionTotal:
 			if t.Func[q] == item {
 				return true
 			}
 		default:
-			if sp.edgeOf[q] == item {
+			if sp.EdgeOf[q] == item {
 				return true
 			}
 		}
@@ -382,20 +351,20 @@ func (f *fit) contains(slot, n int32) bool {
 // named; where samples per operation are known, they tell a cost from it, and one is asked for.
 func (f *fit) attributed(p *place) bool {
 	d := math.Abs(p.d)
-	if f.space.kind[p.slot].total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
+	if f.space.Kind[p.slot].Total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
 		return false
 	}
-	q := f.space.table.Parent[p.roots[0]]
+	q := f.space.Table.Parent[p.roots[0]]
 	for range attributionUp {
 		if q == calltree.NoNode {
 			break
 		}
-		if slot := f.space.at(nodeTotal, q); slot != noRow && f.isTested[slot] &&
+		if slot := f.space.At(row.NodeTotal, q); slot != row.None && f.isTested[slot] &&
 			d < attributionShare*f.level[slot]*math.Sqrt(f.overdispersion[slot]) {
 			p.from = slot
 			return true
 		}
-		q = f.space.table.Parent[q]
+		q = f.space.Table.Parent[q]
 	}
 	return false
 }
@@ -403,22 +372,22 @@ func (f *fit) attributed(p *place) bool {
 // chainIsFlat follows the callers of the place's largest node and asks at each
 // whether it rose as much as what is below it did at least.
 func (f *fit) chainIsFlat(p *place, limit float64) bool {
-	sp, t := f.space, f.space.table
+	sp, t := f.space, f.space.Table
 	top := p.roots[0]
-	total := sp.at(nodeTotal, top)
+	total := sp.At(row.NodeTotal, top)
 	start := total
-	if !sp.kind[p.slot].total() {
-		start = sp.at(nodeSelf, top)
+	if !sp.Kind[p.slot].Total() {
+		start = sp.At(row.NodeSelf, top)
 	}
 	sign := math.Copysign(1, p.d)
 	of := func(slot int32) float64 {
-		if slot == noRow {
+		if slot == row.None {
 			return 0
 		}
 		return sign * f.diff[slot]
 	}
 	lower := func(slot int32) float64 {
-		if slot == noRow {
+		if slot == row.None {
 			return 0
 		}
 		return sign*f.diff[slot] - f.stdErr[slot]
@@ -433,8 +402,8 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 		if q == calltree.NoNode {
 			break
 		}
-		node := sp.at(nodeTotal, q)
-		for _, slot := range [2]int32{node, sp.at(functionTotal, t.Func[q])} {
+		node := sp.At(row.NodeTotal, q)
+		for _, slot := range [2]int32{node, sp.At(row.FunctionTotal, t.Func[q])} {
 			if f.flat(slot, sign*d, limit) {
 				p.flat = slot
 				return true
@@ -474,37 +443,37 @@ func (f *fit) neighbourOpposes(p *place) bool {
 // neighbours lists the rows beside a place that may have given it their work, in
 // ascending order.
 func (f *fit) neighbours(p *place) []int32 {
-	sp, t := f.space, f.space.table
+	sp, t := f.space, f.space.Table
 	var list []int32
 	add := func(slots ...int32) {
 		for _, s := range slots {
-			if s != noRow {
+			if s != row.None {
 				list = append(list, s)
 			}
 		}
 	}
-	node := func(n int32) { add(sp.at(nodeSelf, n), sp.at(nodeTotal, n)) }
+	node := func(n int32) { add(sp.At(row.NodeSelf, n), sp.At(row.NodeTotal, n)) }
 	for _, root := range p.roots[:min(len(p.roots), nearRoots)] {
 		fn := t.Func[root]
-		f.children(root, func(c int32) { add(sp.at(functionSelf, t.Func[c]), sp.at(edgeTotal, sp.edgeOf[c])) })
+		f.children(root, func(c int32) { add(sp.At(row.FunctionSelf, t.Func[c]), sp.At(row.EdgeTotal, sp.EdgeOf[c])) })
 		g := t.Parent[root]
 		if g == calltree.NoNode {
 			continue
 		}
-		add(sp.at(functionSelf, t.Func[g]), sp.at(nodeSelf, g))
+		add(sp.At(row.FunctionSelf, t.Func[g]), sp.At(row.NodeSelf, g))
 		f.children(g, func(c int32) {
 			if c == root {
 				return
 			}
 			if t.Func[c] != fn {
-				add(sp.at(functionSelf, t.Func[c]))
+				add(sp.At(row.FunctionSelf, t.Func[c]))
 			}
 			node(c)
-			add(sp.at(edgeTotal, sp.edgeOf[c]))
+			add(sp.At(row.EdgeTotal, sp.EdgeOf[c]))
 			f.children(c, func(cc int32) {
 				if t.Func[cc] == fn {
 					node(cc)
-					add(sp.at(edgeTotal, sp.edgeOf[cc]))
+					add(sp.At(row.EdgeTotal, sp.EdgeOf[cc]))
 				}
 			})
 		})
@@ -525,27 +494,27 @@ func (f *fit) neighbours(p *place) []int32 {
 // The place is then searched from the user's function on, down the calls that carry most of
 // what all of it costs. Others are their own place.
 func (f *fit) withInlined(p *place) *place {
-	fn := f.space.function(p.slot)
+	fn := f.space.Function(p.slot)
 	vanished := map[int32]bool{}
 	for _, root := range p.roots {
-		f.children(root, func(c int32) { vanished[f.space.table.Func[c]] = f.presence(f.space.table.Func[c]) == Vanished })
+		f.children(root, func(c int32) { vanished[f.space.Table.Func[c]] = f.presence(f.space.Table.Func[c]) == Vanished })
 	}
 	lost := 0.0
 	for callee, is := range vanished {
-		if slot := f.space.at(functionTotal, callee); is && slot != noRow && callee != fn {
+		if slot := f.space.At(row.FunctionTotal, callee); is && slot != row.None && callee != fn {
 			lost -= f.diff[slot]
 		}
 	}
-	if f.space.kind[p.slot].total() || lost < partnerShare*p.d {
+	if f.space.Kind[p.slot].Total() || lost < partnerShare*p.d {
 		return p
 	}
 	at, _ := f.carrierOf(p.node)
 	n := f.innermost(at.node)
-	slot := f.space.at(nodeTotal, n)
-	if slot == noRow || !f.isTested[slot] || f.diff[slot] <= 0 {
+	slot := f.space.At(row.NodeTotal, n)
+	if slot == row.None || !f.isTested[slot] || f.diff[slot] <= 0 {
 		return p
 	}
-	return &place{slot: slot, flat: noRow, from: noRow, d: f.diff[slot], mu: f.level[slot], z: p.z, node: n,
+	return &place{slot: slot, flat: row.None, from: row.None, d: f.diff[slot], mu: f.level[slot], z: p.z, node: n,
 		roots: []int32{n}, rootSelf: f.nodeD[n], part: []float64{f.diff[slot]}}
 }
 
@@ -553,20 +522,20 @@ func (f *fit) withInlined(p *place) *place {
 // rose by more than its caller did took over work of its siblings.
 func (f *fit) innermost(n int32) int32 {
 	total := func(n int32) float64 {
-		if slot := f.space.at(nodeTotal, n); slot != noRow {
+		if slot := f.space.At(row.NodeTotal, n); slot != row.None {
 			return f.diff[slot]
 		}
 		return 0
 	}
 	for {
 		rise := total(n)
-		next, most := noRow, carrierShare*rise
+		next, most := row.None, carrierShare*rise
 		f.children(n, func(c int32) {
 			if d := total(c); d >= most && d > 0 && d <= surpass*rise {
 				next, most = c, d
 			}
 		})
-		if next == noRow {
+		if next == row.None {
 			return n
 		}
 		n = next
@@ -597,8 +566,8 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 	inside := map[int32]*change{} // by row
 	var best *change
 	for _, p := range moved {
-		if p.d <= 0 || p.z < f.threshold || !f.lasts(p) || p.with != nil || p.flat == noRow ||
-			f.space.function(p.flat) == f.space.function(p.slot) || f.whole(p.flat) || f.diff[p.flat] <= 0 {
+		if p.d <= 0 || p.z < f.threshold || !f.lasts(p) || p.with != nil || p.flat == row.None ||
+			f.space.Function(p.flat) == f.space.Function(p.slot) || f.whole(p.flat) || f.diff[p.flat] <= 0 {
 			continue
 		}
 		if _, _, renamed := f.renamedAbove(p.node); renamed {
@@ -620,8 +589,8 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 // rootAbove returns the outermost node of a total row at or above a node.
 func (f *fit) rootAbove(slot, n int32) int32 {
 	root := n
-	for ; n != calltree.NoNode; n = f.space.table.Parent[n] {
-		if slices.Contains(f.space.roots(slot), n) {
+	for ; n != calltree.NoNode; n = f.space.Table.Parent[n] {
+		if slices.Contains(f.space.Roots(slot), n) {
 			root = n
 		}
 	}

@@ -1,8 +1,11 @@
 package regression
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/calltree"
 )
 
@@ -60,16 +63,16 @@ type pursuit struct {
 	touched             []int32
 	outD, outMu         []float64 // scratch of takeOut, by node
 	subD, subMu         []float64 // scratch of sumBelow, by node
-	walk                *walk
+	walk                *row.Walk
 }
 
 func newPursuit(f *fit) *pursuit {
 	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
-	rows, nodes := len(f.space.kind), f.space.table.Len()
+	rows, nodes := len(f.space.Kind), f.space.Table.Len()
 	return &pursuit{fit: f, restDiff: clone(f.diff), restLevel: clone(f.level), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
 		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
 		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes),
-		walk: f.space.newWalk()}
+		walk: f.space.NewWalk()}
 }
 
 // run returns the places in the order of discovery.
@@ -77,7 +80,7 @@ func (p *pursuit) run() []*place {
 	var found []*place
 	for len(found) < mostPlaces {
 		slot := p.choose()
-		if slot == noRow {
+		if slot == row.None {
 			break
 		}
 		slot = p.down(slot)
@@ -91,15 +94,29 @@ func (p *pursuit) run() []*place {
 // value is the gain of choosing a row with score z: the evidence minus the penalty for
 // testing all rows of its kind.
 func (p *pursuit) value(slot int32, z float64) float64 {
-	k := p.space.kind[slot]
-	return z*z/2 - math.Log(1+float64(p.perKind[k])) + k.prior()
+	k := p.space.Kind[slot]
+	return z*z/2 - math.Log(1+float64(p.perKind[k])) + prior(k)
+}
+
+// prior is the weight of the kind of a row in the choice of the next place, in units of
+// z²/2.
+func prior(k row.Kind) float64 {
+	switch k {
+	case row.FunctionSelf:
+		return 1.5
+	case row.FunctionTotal, row.EdgeTotal, row.EdgeSelf:
+		return 0.3
+	case row.NodeTotal:
+		return -0.5
+	}
+	return 0
 }
 
 func sameSign(a, b float64) bool { return a > 0 && b > 0 || a < 0 && b < 0 }
 
 // choose returns the row that explains most, or noRow.
 func (p *pursuit) choose() int32 {
-	best, at := math.Inf(-1), noRow
+	best, at := math.Inf(-1), row.None
 	for _, slot := range p.tested {
 		d := p.restDiff[slot]
 		if !sameSign(d, p.fit.diff[slot]) || math.Abs(p.fit.diff[slot]) < math.Abs(d)/2 || p.whole(slot) || !p.passes(slot, d) {
@@ -138,7 +155,7 @@ func (p *pursuit) down(slot int32) int32 {
 	visited := map[int32]bool{slot: true}
 	for range mostMoves {
 		next := p.finer(slot, visited)
-		if next == noRow {
+		if next == row.None {
 			break
 		}
 		slot = next
@@ -149,25 +166,25 @@ func (p *pursuit) down(slot int32) int32 {
 
 func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 	d, z := p.restDiff[from], p.rest(from, p.restDiff[from])
-	class := p.space.kind[from].class()
+	class := p.space.Kind[from].Class()
 	least := math.Max(p.threshold, insideScore*math.Abs(z))
 	p.shared(from)
-	best, at := math.Inf(-1), noRow
+	best, at := math.Inf(-1), row.None
 	for _, r := range p.touched {
 		in, inMu := p.inD[r], p.inMu[r]
-		c := p.space.kind[r].class()
+		c := p.space.Kind[r].Class()
 		if visited[r] || !p.isTested[r] || c > class ||
 			!sameSign(in, d) || !sameSign(p.fit.diff[r], d) || math.Abs(in) < insideShare*math.Abs(d) {
 			continue
 		}
-		if c == class && inMu > sameRow*p.restLevel[from] && p.space.depth(r) <= p.space.depth(from) {
+		if c == class && inMu > sameRow*p.restLevel[from] && p.space.Depth(r) <= p.space.Depth(from) {
 			continue
 		}
 		rz := p.rest(r, p.restDiff[r])
 		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.stdErr[r]) > scaledAlike {
 			continue
 		}
-		v := p.value(r, rz) + perDepth*float64(p.space.depth(r))
+		v := p.value(r, rz) + perDepth*float64(p.space.Depth(r))
 		if v > best || v == best && r < at {
 			best, at = v, r
 		}
@@ -185,7 +202,7 @@ func (p *pursuit) shared(slot int32) {
 	p.touched = p.touched[:0]
 	stamp := p.next()
 	add := func(r int32, d, mu float64) {
-		if r == noRow || r == slot || d == 0 && mu == 0 {
+		if r == row.None || r == slot || d == 0 && mu == 0 {
 			return
 		}
 		if p.mark[r] != stamp {
@@ -195,26 +212,26 @@ func (p *pursuit) shared(slot int32) {
 		p.inD[r] += d
 		p.inMu[r] += mu
 	}
-	sp, t := p.space, p.space.table
-	p.space.nodesOf(slot, func(n int32) {
+	sp, t := p.space, p.space.Table
+	p.space.NodesOf(slot, func(n int32) {
 		d, mu := p.nodeD[n], p.nodeMu[n]
-		add(sp.at(functionSelf, t.Func[n]), d, mu)
-		add(sp.at(nodeSelf, n), d, mu)
-		add(sp.at(edgeSelf, sp.edgeOf[n]), d, mu)
+		add(sp.At(row.FunctionSelf, t.Func[n]), d, mu)
+		add(sp.At(row.NodeSelf, n), d, mu)
+		add(sp.At(row.EdgeSelf, sp.EdgeOf[n]), d, mu)
 	})
-	if !sp.kind[slot].total() {
+	if !sp.Kind[slot].Total() {
 		return
 	}
 	for _, root := range p.rootsOver(slot) {
 		p.sumBelow(root, t.End[root], p.nodeD, p.nodeMu)
-		p.walk.walk(root, func(n int32, outerFunction, outerEdge bool) {
+		p.walk.Walk(root, func(n int32, outerFunction, outerEdge bool) {
 			d, mu := p.subD[n], p.subMu[n]
-			add(sp.at(nodeTotal, n), d, mu)
+			add(sp.At(row.NodeTotal, n), d, mu)
 			if outerFunction {
-				add(sp.at(functionTotal, t.Func[n]), d, mu)
+				add(sp.At(row.FunctionTotal, t.Func[n]), d, mu)
 			}
 			if outerEdge {
-				add(sp.at(edgeTotal, sp.edgeOf[n]), d, mu)
+				add(sp.At(row.EdgeTotal, sp.EdgeOf[n]), d, mu)
 			}
 		})
 	}
@@ -225,7 +242,7 @@ func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
 	copy(p.subD[root:end], d[root:end])
 	copy(p.subMu[root:end], mu[root:end])
 	for n := end - 1; n > root; n-- {
-		if up := p.space.table.Parent[n]; up >= root {
+		if up := p.space.Table.Parent[n]; up >= root {
 			p.subD[up] += p.subD[n]
 			p.subMu[up] += p.subMu[n]
 		}
@@ -236,12 +253,12 @@ func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
 func (p *pursuit) rootsOver(slot int32) []int32 {
 	var outer []int32
 	end := int32(-1)
-	for _, n := range p.space.roots(slot) {
-		if p.space.kind[slot].total() {
+	for _, n := range p.space.Roots(slot) {
+		if p.space.Kind[slot].Total() {
 			if n < end {
 				continue
 			}
-			end = p.space.table.End[n]
+			end = p.space.Table.End[n]
 		}
 		outer = append(outer, n)
 	}
@@ -254,7 +271,7 @@ func (p *pursuit) next() int32 { p.stamp++; return p.stamp }
 func (p *pursuit) up(slot int32) int32 {
 	for range mostMoves {
 		next := p.coarser(slot)
-		if next == noRow {
+		if next == row.None {
 			break
 		}
 		slot = next
@@ -266,7 +283,7 @@ func (p *pursuit) coarser(from int32) int32 {
 	d, mu, z := p.restDiff[from], p.restLevel[from], p.rest(from, p.restDiff[from])
 	// The node of the row with the largest change, and the row's nodes.
 	top, most, sum := calltree.NoNode, 0.0, 0.0
-	p.space.nodesOf(from, func(n int32) {
+	p.space.NodesOf(from, func(n int32) {
 		v := p.nodeD[n]
 		sum += v
 		if d < 0 {
@@ -276,8 +293,8 @@ func (p *pursuit) coarser(from int32) int32 {
 			top, most = n, v
 		}
 	})
-	best, at := scaledSurely, noRow
-	p.space.above(top, calltree.NoNode, p.mark, p.next(), func(r int32) {
+	best, at := scaledSurely, row.None
+	p.space.Above(top, calltree.NoNode, p.mark, p.next(), func(r int32) {
 		if r == from || !p.isTested[r] || p.whole(r) || p.restLevel[r] <= 1.02*mu || !sameSign(p.restDiff[r], d) {
 			return
 		}
@@ -300,7 +317,7 @@ func (p *pursuit) coarser(from int32) int32 {
 // in another.
 func (p *pursuit) inside(part, whole int32) (d, mu float64) {
 	member := p.members(whole)
-	p.space.nodesOf(part, func(n int32) {
+	p.space.NodesOf(part, func(n int32) {
 		if member(n) {
 			d += p.nodeD[n]
 			mu += p.nodeMu[n]
@@ -311,15 +328,15 @@ func (p *pursuit) inside(part, whole int32) (d, mu float64) {
 
 // members returns a predicate: whether a node belongs to a row.
 func (p *pursuit) members(slot int32) func(n int32) bool {
-	t, item := p.space.table, p.space.item[slot]
-	switch p.space.kind[slot] {
-	case nodeSelf:
+	t, item := p.space.Table, p.space.Item[slot]
+	switch p.space.Kind[slot] {
+	case row.NodeSelf:
 		return func(n int32) bool { return n == item }
-	case functionSelf:
+	case row.FunctionSelf:
 		return func(n int32) bool { return t.Func[n] == item }
-	case edgeSelf:
-		return func(n int32) bool { return p.space.edgeOf[n] == item }
-	case nodeTotal:
+	case row.EdgeSelf:
+		return func(n int32) bool { return p.space.EdgeOf[n] == item }
+	case row.NodeTotal:
 		return func(n int32) bool { return item <= n && n < t.End[item] }
 	}
 	roots := p.rootsOver(slot)
@@ -338,15 +355,15 @@ func (p *pursuit) members(slot int32) func(n int32) bool {
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
-	pl := &place{slot: slot, flat: noRow, from: noRow, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
+	pl := &place{slot: slot, flat: row.None, from: row.None, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
 	pl.roots = p.rootsOver(slot)
-	totals := p.space.kind[slot].total()
+	totals := p.space.Kind[slot].Total()
 	parts := map[int32]float64{}
 	most := math.Inf(-1)
 	for _, root := range pl.roots {
 		end := root + 1
 		if totals {
-			end = p.space.table.End[root]
+			end = p.space.Table.End[root]
 		}
 		for n := root; n < end; n++ {
 			v := p.nodeD[n]
@@ -369,22 +386,22 @@ func (p *pursuit) report(slot int32) *place {
 
 // takeOut removes the nodes of a row from all rows, in one pass over the table.
 func (p *pursuit) takeOut(slot int32) {
-	sp, t := p.space, p.space.table
+	sp, t := p.space, p.space.Table
 	take := func(r int32, d, mu float64) {
-		if r != noRow {
+		if r != row.None {
 			p.restDiff[r] -= d
 			p.restLevel[r] -= mu
 		}
 	}
 	clear(p.outD)
 	clear(p.outMu)
-	sp.nodesOf(slot, func(n int32) {
+	sp.NodesOf(slot, func(n int32) {
 		d, mu := p.nodeD[n], p.nodeMu[n]
 		p.outD[n], p.outMu[n] = d, mu
 		p.nodeD[n], p.nodeMu[n] = 0, 0
-		take(sp.at(functionSelf, t.Func[n]), d, mu)
-		take(sp.at(nodeSelf, n), d, mu)
-		take(sp.at(edgeSelf, sp.edgeOf[n]), d, mu)
+		take(sp.At(row.FunctionSelf, t.Func[n]), d, mu)
+		take(sp.At(row.NodeSelf, n), d, mu)
+		take(sp.At(row.EdgeSelf, sp.EdgeOf[n]), d, mu)
 	})
 	p.sumBelow(0, int32(t.Len()), p.outD, p.outMu)
 	for n := range int32(t.Len()) {
@@ -392,13 +409,20 @@ func (p *pursuit) takeOut(slot int32) {
 		if d == 0 && mu == 0 {
 			continue
 		}
-		take(sp.at(nodeTotal, n), d, mu)
-		if sp.outerFunction[n] {
-			take(sp.at(functionTotal, t.Func[n]), d, mu)
+		take(sp.At(row.NodeTotal, n), d, mu)
+		if sp.OuterFunction[n] {
+			take(sp.At(row.FunctionTotal, t.Func[n]), d, mu)
 		}
-		if sp.outerEdge[n] {
-			take(sp.at(edgeTotal, sp.edgeOf[n]), d, mu)
+		if sp.OuterEdge[n] {
+			take(sp.At(row.EdgeTotal, sp.EdgeOf[n]), d, mu)
 		}
 	}
 	p.restDiff[slot] = 0
+}
+
+// byDelta sorts nodes by their part of a change of the sign of whole, largest first.
+func byDelta(nodes []int32, delta map[int32]float64, whole float64) {
+	slices.SortStableFunc(nodes, func(a, b int32) int {
+		return cmp.Or(int(math.Copysign(1, whole))*cmp.Compare(delta[b], delta[a]), cmp.Compare(a, b))
+	})
 }

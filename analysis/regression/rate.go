@@ -63,7 +63,7 @@ func (f *fit) rates() (r rate) {
 
 // perOperation returns a value of a history run and of a tested one, of so many operations.
 func (f *fit) perOperation(operations float64, value func(t int) float64) (before, now float64) {
-	m := f.space.matrix
+	m := f.space.Matrix
 	return operations * m.PerOperation(f.base, value), operations * m.PerOperation(f.head, value)
 }
 

@@ -10,11 +10,9 @@
 // self or total); a place is the row that explains a change; a Finding describes a
 // change.
 //
-// A comparison is fit.go (levels, noise, scores, after sizefactor.go), pursuit.go
-// (the fewest places that explain all differences), moved.go (work that only
-// changed its place), verdict.go (threshold of the benchmark's own history),
-// merge.go (one finding per change) and report.go (findings). Find reads a store;
-// Rows.Compare compares any two sets of runs.
+// Files are in layers, each of which uses those below only (internal/archtest/layers.txt): rows, noise
+// and size of runs, search for places, what places mean, findings, benchmarks of a store. Find reads a
+// store; Rows.Compare compares any two sets of runs.
 //
 // Thesis is the method of the paper, a time series score that ranks without a verdict.
 // Correlation over many benchmarks is in package bottleneck.

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -423,9 +424,9 @@ func TestRowsAreTheirDefinitions(t *testing.T) {
 			runs[i] = cut.Vector(runs[i])
 		}
 		m := history.NewMatrix(cut.Table, make([]store.Profile, len(runs)), runs)
-		sp := newSpace(m)
+		sp := row.NewSpace(m)
 		f := &fit{space: sp}
-		for slot := range int32(len(sp.kind)) {
+		for slot := range int32(len(sp.Kind)) {
 			for run := range m.Runs {
 				want := 0.0
 				for i, n := range m.Runs[run].Nodes {
@@ -433,14 +434,14 @@ func TestRowsAreTheirDefinitions(t *testing.T) {
 						want += m.Runs[run].Count[i]
 					}
 				}
-				if got := sp.values(slot)[run]; got != want {
-					t.Fatalf("row %d (kind %d, item %d) in run %d: %v, want %v", slot, sp.kind[slot], sp.item[slot], run, got, want)
+				if got := sp.Values(slot)[run]; got != want {
+					t.Fatalf("row %d (kind %d, item %d) in run %d: %v, want %v", slot, sp.Kind[slot], sp.Item[slot], run, got, want)
 				}
 			}
 			var nodes []int32
-			sp.nodesOf(slot, func(n int32) { nodes = append(nodes, n) })
+			sp.NodesOf(slot, func(n int32) { nodes = append(nodes, n) })
 			member := (&pursuit{fit: f}).members(slot)
-			for n := range int32(sp.table.Len()) {
+			for n := range int32(sp.Table.Len()) {
 				if in := f.contains(slot, n); in != slices.Contains(nodes, n) || in != member(n) {
 					t.Fatalf("node %d in row %d: contains %t, nodesOf %t, members %t", n, slot, in, slices.Contains(nodes, n), member(n))
 				}

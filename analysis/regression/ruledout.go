@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 )
 
 // believableSpeed is the factor of a machine's speed beyond which "within noise" means that
@@ -33,8 +35,8 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 
 // ruleOutMoved compares a rise with the largest fall that no moved work explains.
 func (r *reporter) ruleOutMoved(rise float64) RuledOut {
-	largest, fall := noRow, 0.0
-	for slot := range int32(len(r.space.functionSelfs())) {
+	largest, fall := row.None, 0.0
+	for slot := range int32(len(r.space.FunctionSelfs())) {
 		if !r.isTested[slot] {
 			continue
 		}
@@ -43,8 +45,8 @@ func (r *reporter) ruleOutMoved(rise float64) RuledOut {
 		}
 	}
 	text := fmt.Sprintf("no function fell beside the rise of %.1f samples per run", rise)
-	if largest != noRow {
-		name := r.space.table.Functions[r.space.item[largest]].Name
+	if largest != row.None {
+		name := r.space.Table.Functions[r.space.Item[largest]].Name
 		text = fmt.Sprintf("the largest fall that is not explained, of %s, is %.1f samples per run; the rise is %.1f", name, fall, rise)
 	}
 	return RuledOut{"moved work", text}

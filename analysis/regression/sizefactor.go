@@ -3,6 +3,7 @@ package regression
 import (
 	"math"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -46,7 +47,7 @@ func (f *fit) historyFactors() {
 func (f *fit) totalFactors() {
 	mean := 0.0
 	for _, t := range f.base {
-		mean += f.space.matrix.Runs[t].Total / float64(len(f.base))
+		mean += f.space.Matrix.Runs[t].Total / float64(len(f.base))
 	}
 	f.meanTotal = math.Max(mean, 1)
 	for _, list := range [][]int{f.base, f.head} {
@@ -70,8 +71,8 @@ type vote struct {
 // votes returns the function selfs whose mean over the history is at least least.
 func (f *fit) votes(least float64) []vote {
 	var list []vote
-	for slot := range f.space.functionSelfs() {
-		x := f.space.values(int32(slot))
+	for slot := range f.space.FunctionSelfs() {
+		x := f.space.Values(int32(slot))
 		mean, ss := 0.0, 0.0
 		for _, t := range f.base {
 			mean += x[t] / f.factor[t]
@@ -164,7 +165,7 @@ func (f *fit) testedFactors() {
 	expected, prior := f.metricPrior()
 	jitter := f.options.least().jitter
 	for _, t := range f.head {
-		total := f.space.matrix.Runs[t].Total
+		total := f.space.Matrix.Runs[t].Total
 		if !(total > 0) {
 			f.factor[t] = leastFactor
 			continue
@@ -287,7 +288,7 @@ func (f *fit) metricPrior() (expected func(t int) float64, prior func(t int, g f
 	if !f.hasMetric {
 		return anything, none
 	}
-	runs := f.space.matrix.Runs
+	runs := f.space.Matrix.Runs
 	diffs := make([]float64, 0, len(f.base))
 	for _, t := range f.base {
 		if !(runs[t].Total > 0) {
@@ -302,4 +303,19 @@ func (f *fit) metricPrior() (expected func(t int) float64, prior func(t int, g f
 		u := (g - expected(t)) / sd
 		return -3 * math.Log1p(u*u/3)
 	}
+}
+
+// Sizes returns by what the samples of each run are divided so that runs of both sides compare: the
+// size factors of Compare, with mean about 1 over the base. A diff that divides by them has the
+// amounts of the findings. Nil if there are too few runs to compare.
+func Sizes(s *history.Series, m *history.Matrix, base, head []int, o Options) []float64 {
+	if len(base) < leastHistory || len(head) == 0 {
+		return nil
+	}
+	for t := range m.Runs {
+		if !(m.Runs[t].Total > 0) {
+			return nil
+		}
+	}
+	return newFit(Prepare(s, m).sp, &o, base, head).factor
 }

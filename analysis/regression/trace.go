@@ -3,28 +3,20 @@ package regression
 import (
 	"math"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// Row names a sum of samples that changed, in every matrix: a function (Caller and Path are
-// empty), calls of it from one caller, or one call path.
-type Row struct {
-	Total    bool     `json:"total,omitempty"` // with all callees
-	Function string   `json:"function"`
-	Caller   string   `json:"caller,omitempty"`
-	Path     []string `json:"path,omitempty"` // root to function
-}
-
 // rowNamed returns the row of a slot.
-func (s *space) rowNamed(slot int32) Row {
-	t, item := s.table, s.item[slot]
-	r := Row{Total: s.kind[slot].total()}
-	switch s.kind[slot] {
-	case functionSelf, functionTotal:
+func rowNamed(s *row.Space, slot int32) Row {
+	t, item := s.Table, s.Item[slot]
+	r := Row{Total: s.Kind[slot].Total()}
+	switch s.Kind[slot] {
+	case row.FunctionSelf, row.FunctionTotal:
 		r.Function = t.Functions[item].Name
-	case edgeSelf, edgeTotal:
-		n := s.edgeNode[item]
+	case row.EdgeSelf, row.EdgeTotal:
+		n := s.EdgeNode[item]
 		r.Function, r.Caller = t.Name(n), t.Name(t.Parent[n])
 	default:
 		r.Function, r.Path = t.Name(item), t.Path(item)
@@ -33,42 +25,42 @@ func (s *space) rowNamed(slot int32) Row {
 }
 
 // slotOf returns the slot of a row, or noRow.
-func (s *space) slotOf(r *Row) int32 {
-	kind := func(self, total rowKind) rowKind {
+func slotOf(s *row.Space, r *Row) int32 {
+	kind := func(self, total row.Kind) row.Kind {
 		if r.Total {
 			return total
 		}
 		return self
 	}
-	t := s.table
+	t := s.Table
 	for fn := range t.Functions {
 		if t.Functions[fn].Name != r.Function {
 			continue
 		}
 		if r.Caller == "" && len(r.Path) == 0 {
-			return s.at(kind(functionSelf, functionTotal), int32(fn))
+			return s.At(kind(row.FunctionSelf, row.FunctionTotal), int32(fn))
 		}
-		for _, n := range s.functions[fn] {
+		for _, n := range s.Functions[fn] {
 			switch {
 			case len(r.Path) > 0:
-				if s.isAt(n, r.Path) {
-					return s.at(kind(nodeSelf, nodeTotal), n)
+				if isAt(s, n, r.Path) {
+					return s.At(kind(row.NodeSelf, row.NodeTotal), n)
 				}
 			case t.Parent[n] != calltree.NoNode && t.Name(t.Parent[n]) == r.Caller:
-				return s.at(kind(edgeSelf, edgeTotal), s.edgeOf[n])
+				return s.At(kind(row.EdgeSelf, row.EdgeTotal), s.EdgeOf[n])
 			}
 		}
 	}
-	return noRow
+	return row.None
 }
 
 // isAt reports whether a path leads to a node.
-func (s *space) isAt(n int32, path []string) bool {
+func isAt(s *row.Space, n int32, path []string) bool {
 	for i := len(path) - 1; i >= 0; i-- {
-		if n == calltree.NoNode || s.table.Name(n) != path[i] {
+		if n == calltree.NoNode || s.Table.Name(n) != path[i] {
 			return false
 		}
-		n = s.table.Parent[n]
+		n = s.Table.Parent[n]
 	}
 	return n == calltree.NoNode
 }
@@ -76,7 +68,7 @@ func (s *space) isAt(n int32, path []string) bool {
 // rowsOf returns the rows of places.
 func (r *reporter) rowsOf(places []*place) (rows []Row) {
 	for _, p := range places {
-		rows = append(rows, r.space.rowNamed(p.slot))
+		rows = append(rows, rowNamed(r.space, p.slot))
 	}
 	return rows
 }
@@ -134,8 +126,8 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 	var slots []int32
 	level, spread := 0.0, 0.0 // variance beyond that of counts
 	for i := range rows {
-		slot := f.space.slotOf(&rows[i])
-		if slot == noRow {
+		slot := slotOf(f.space, &rows[i])
+		if slot == row.None {
 			continue
 		}
 		mu := f.mean(slot, f.base)
@@ -167,19 +159,10 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 		for _, t := range runs {
 			y := 0.0
 			for _, slot := range slots {
-				y += f.space.values(slot)[t] / f.factor[t]
+				y += f.space.Values(slot)[t] / f.factor[t]
 			}
 			list = append(list, scale(y)-scale(level))
 		}
 	}
 	return list
-}
-
-// mean returns the normalised samples of a row in a mean one of some runs.
-func (f *fit) mean(slot int32, runs []int) float64 {
-	sum, x := 0.0, f.space.values(slot)
-	for _, t := range runs {
-		sum += x[t] / f.factor[t]
-	}
-	return sum / float64(len(runs))
 }

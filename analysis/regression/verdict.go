@@ -3,6 +3,8 @@ package regression
 import (
 	"math"
 	"slices"
+
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 )
 
 // verdict is the result for one choice of tested runs.
@@ -13,6 +15,7 @@ type verdict struct {
 	unstable  []*place  // rises no larger than those within the benchmark's own history
 	passing   []*place  // rises that not every tested run shows
 	moved     []*place
+	given     *given   // falls that no rise has taken
 	falls     []*place // not moved
 	blocks    int      // blocks of the own history that were tested; 0: not tested
 	noisy     int      // of these with findings
@@ -20,11 +23,11 @@ type verdict struct {
 }
 
 // judge runs the whole method for the tested runs b against the history a.
-func judge(sp *space, o *Options, a, b []int) *verdict {
+func judge(sp *row.Space, o *Options, a, b []int) *verdict {
 	f := newFit(sp, o, a, b)
 	v := &verdict{fit: f, threshold: f.threshold}
 	places := newPursuit(f).run()
-	f.markMoved(places)
+	v.given = f.markMoved(places)
 	var rises, falls []*place
 	for _, p := range places {
 		switch {
@@ -114,7 +117,7 @@ func raised(threshold float64, peaks []float64) float64 {
 }
 
 // peak returns the largest scores of a rise and of a fall of b against a, or 0.
-func peak(sp *space, o *Options, a, b []int) (rise, fall float64) {
+func peak(sp *row.Space, o *Options, a, b []int) (rise, fall float64) {
 	f := newFit(sp, o, a, b)
 	places := newPursuit(f).run()
 	f.markMoved(places)

@@ -1,4 +1,4 @@
-package regression
+package row
 
 import (
 	"fmt"
@@ -42,26 +42,26 @@ func TestSums(t *testing.T) {
 		profiles[i].Type, vectors[i] = profile.NamedType(profile.CPUSamples), cut.Vector(paths[i])
 	}
 	m := history.NewMatrix(cut.Table, profiles, vectors)
-	s := newSpace(m)
+	s := NewSpace(m)
 	few := 0
 	for run := range m.Runs {
 		r := &m.Runs[run]
-		if len(r.Nodes) < s.table.Len()/fewNodes {
+		if len(r.Nodes) < s.Table.Len()/fewNodes {
 			few++
 		}
-		self := make([]float64, s.table.Len())
+		self := make([]float64, s.Table.Len())
 		for i, n := range r.Nodes {
 			self[n] = r.Count[i]
 		}
-		for slot := range int32(len(s.kind)) {
+		for slot := range int32(len(s.Kind)) {
 			want := 0.0
-			s.nodesOf(slot, func(n int32) { want += self[n] })
-			if got := s.values(slot)[run]; got != want {
-				t.Fatalf("run %d, row of kind %d and item %d: %v, want %v", run, s.kind[slot], s.item[slot], got, want)
+			s.NodesOf(slot, func(n int32) { want += self[n] })
+			if got := s.Values(slot)[run]; got != want {
+				t.Fatalf("run %d, row of kind %d and item %d: %v, want %v", run, s.Kind[slot], s.Item[slot], got, want)
 			}
 		}
 	}
-	if few < 3 || few > len(m.Runs)-3 || len(s.kind) < 50 {
-		t.Errorf("%d of %d runs have few nodes, %d rows: the test compares nothing", few, len(m.Runs), len(s.kind))
+	if few < 3 || few > len(m.Runs)-3 || len(s.Kind) < 50 {
+		t.Errorf("%d of %d runs have few nodes, %d rows: the test compares nothing", few, len(m.Runs), len(s.Kind))
 	}
 }

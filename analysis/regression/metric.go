@@ -1,0 +1,74 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/stat"
+)
+
+func (f *fit) run(t int) *history.Run { return &f.space.Matrix.Runs[t] }
+
+// metricLevel returns the metric of runs: of the median run where samples per operation are
+// known, as their level is, else the mean.
+func (f *fit) metricLevel(runs []int) float64 {
+	values, mean := each(runs, func(t int) float64 { return f.run(t).Metric })
+	if f.rate.known {
+		return stat.Median(values)
+	}
+	return mean
+}
+
+// outside compares a logarithm of the tested runs with the history: the difference from
+// the median, and its score by the median deviation.
+func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64) {
+	var of []float64
+	for _, t := range f.base {
+		of = append(of, value(t))
+	}
+	median, mad := stat.MedianDeviation(of)
+	for _, t := range f.head {
+		diff += (value(t) - median) / f.headRuns
+	}
+	sd := math.Max(floor, stat.NormalDeviation*mad) * math.Sqrt(1/f.baseRuns+1/f.headRuns)
+	return diff, stat.StudentScore(diff/sd, f.dof)
+}
+
+// metricChange returns the logarithm of the factor by which the metric became worse, and
+// its score.
+func (f *fit) metricChange() (log, z float64) {
+	return f.outside(func(t int) float64 { return math.Log(f.run(t).Metric) }, metricFloor)
+}
+
+// commonFactor returns G, the factor by which everything takes longer, and its score.
+func (f *fit) commonFactor() (g, z float64, ok bool) {
+	if !f.hasMetric {
+		return 1, 0, false
+	}
+	diff, z := f.outside(func(t int) float64 {
+		r := f.run(t)
+		return math.Log(r.Metric * f.factor[t] / r.Total)
+	}, metricFloor)
+	return math.Exp(diff), z, true
+}
+
+// environmentFloor is the minimum relative deviation of the environment's share, for
+// any runtime.
+const environmentFloor = 0.25
+
+// environmentShare returns the share of samples outside of the program on both sides, and
+// the score of its change.
+func (f *fit) environmentShare() (before, now, z float64) {
+	share := func(t int) float64 {
+		run := f.run(t)
+		return run.Environment / (run.Environment + run.Total)
+	}
+	_, before = each(f.base, share)
+	_, now = each(f.head, share)
+	_, z = f.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
+	return before, now, z
+}
+
+// manySamples is how many samples of a run of a service are so many that the spread of runs
+// says all about the noise.
+const manySamples = 10_000

@@ -1,0 +1,253 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// slowerShare is the minimum change of a program of which no place is known. However noisy
+// its history is, it is a suspect if it doubles, or takes half as much again in runs that
+// are all above those before.
+const (
+	slowerShare   = 0.1
+	doubledChange = 0.9
+	halfMore      = 0.5
+	leastApart    = 3 // minimum runs of each side
+)
+
+// slowdownTests is the number of tests that a slowdown counts for. The metric is one test,
+// but by simulation scores from 3 on are up to 6 times as frequent as the normal tail has
+// them, because the deviation is the median's (noise of 10%, 4 to 20 runs).
+const slowdownTests = 6
+
+// slowdown returns the finding that everything, or the one hot function, became slower,
+// from the metric's own history.
+func (r *reporter) slowdown(costs []Finding) []Finding {
+	if r.rate.known {
+		return r.slower(costs)
+	}
+	if hot := r.hotFunction(); hot != row.None {
+		return r.hotSlowdown(hot)
+	}
+	g, z, ok := r.commonFactor()
+	if len(costs) == 0 && r.doubtless() { // whatever the sizes of so few runs seem to be
+		log, score := r.metricChange()
+		g, z, ok = math.Exp(log), score, true
+	}
+	if !ok || z < r.fit.threshold && !r.doubtless() || g < 1+r.options.MinGrowth {
+		return nil
+	}
+	f := r.finding(Slowdown)
+	f.Score = z
+	if !r.everyMetricShows(math.Log(g)) {
+		f.Status = Suspect
+	}
+	f.Delta = Delta{Share: g - 1, Base: 1}
+	if r.time > 0 {
+		f.Delta.Time = &Estimate{Value: (g - 1) * r.time, Low: (g*math.Exp(-stat.Interval95*math.Log(g)/z) - 1) * r.time,
+			High: (g*math.Exp(stat.Interval95*math.Log(g)/z) - 1) * r.time, Unit: r.unit}
+	}
+	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, not a single function", g)
+	f.setID()
+	return []Finding{f}
+}
+
+// slower returns the finding that the program takes more samples per operation, if the costs of
+// places do not explain half of it. If the profile shows that the code changed, and a rise
+// beside code that did not change, the rate alone has to show less. A service has no such
+// finding: its rate is its load.
+func (r *reporter) slower(costs []Finding) []Finding {
+	change, z, explained := r.rate.change(), r.rateScore(), 0.0
+	for i := range costs {
+		explained += costs[i].Delta.Samples
+	}
+	large := change >= doubledChange || change >= halfMore && r.apart()
+	if !r.rate.exact || !large && !r.everyRunShows(change) {
+		return nil
+	}
+	node := r.carrying()
+	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head))) && r.everyRunShows(change) || r.doubtless()
+	if !alone && !large && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare ||
+		explained >= visible*change*r.rate.before {
+		return nil
+	}
+	f := r.finding(Slowdown)
+	if !alone {
+		f.Status = Suspect
+	}
+	f.Score = z
+	f.Delta = r.program()
+	f.Note = "slower; place not certain"
+	if !alone && large {
+		f.Note += fmt.Sprintf(", and runs of the history differ by %.0f%%", 100*r.rate.spread)
+	}
+	if node != calltree.NoNode {
+		f.Path = r.space.Table.Path(node)
+		f.Headline = r.headlineAt(node)
+	}
+	f.setID()
+	return []Finding{f}
+}
+
+// apart reports whether each tested run takes more samples per operation than every run of
+// the history. With four runs on each side, that has a probability of 1/70 by chance.
+func (r *reporter) apart() bool {
+	rates := func(runs []int) (list []float64) {
+		for _, t := range runs {
+			list = append(list, r.run(t).Rate())
+		}
+		return list
+	}
+	return min(len(r.base), len(r.head)) >= leastApart && slices.Min(rates(r.head)) > slices.Max(rates(r.base))
+}
+
+// everyRunShows reports whether each tested run has most of a change of the samples per
+// operation.
+func (r *reporter) everyRunShows(change float64) bool {
+	for _, t := range r.head {
+		if (r.run(t).Rate()*r.rate.operations/r.rate.before-1)/change < lastingShare {
+			return false
+		}
+	}
+	return true
+}
+
+// faster returns the finding that the program takes fewer samples per operation, if no place
+// is known. A service has no such finding: its rate is its load.
+func (r *reporter) faster(list []Finding) []Finding {
+	is := func(f Finding) bool { return f.Kind == Improvement }
+	if !r.rate.exact || r.rate.change() > -slowerShare || -r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
+		!r.everyRunShows(r.rate.change()) || slices.ContainsFunc(list, is) {
+		return nil
+	}
+	f := r.finding(Improvement)
+	f.Score = r.rateScore()
+	f.Delta = r.program()
+	f.Note = "faster; place not certain"
+	f.setID()
+	return []Finding{f}
+}
+
+// everyMetricShows reports whether the metric of each tested run has most of a change, given as
+// the logarithm of a factor.
+func (r *reporter) everyMetricShows(log float64) bool {
+	for _, t := range r.head {
+		if math.Log(r.run(t).Metric/r.metricLevel(r.base)) < lastingShare*log {
+			return false
+		}
+	}
+	return true
+}
+
+// codeChanged reports whether some path rose beyond the threshold, although it is no cost by
+// itself: work moved to it, or the user's function did not surely rise with it.
+func (r *reporter) codeChanged() bool {
+	rose := func(p *place) bool { return p.d > 0 && p.z >= r.fit.threshold }
+	return slices.ContainsFunc(r.moved, rose) || slices.ContainsFunc(r.unstable, rose)
+}
+
+// carrying returns the innermost node with most of the rise of the program, or NoNode if the
+// shares of functions do not show half of what the rate shows.
+func (r *reporter) carrying() int32 {
+	t, at, most := r.space.Table, calltree.NoNode, visible*(r.rate.now-r.rate.before)
+	for n := int32(0); n < int32(t.Len()); n = t.End[n] {
+		if slot := r.space.At(row.NodeTotal, n); slot != row.None && r.diff[slot] >= most {
+			at, most = n, r.diff[slot]
+		}
+	}
+	if at == calltree.NoNode {
+		return at
+	}
+	return r.innermost(at)
+}
+
+// headlineAt names the user's function at or above a node and the callee towards it.
+func (r *reporter) headlineAt(node int32) *Headline {
+	t, calls := r.space.Table, row.None
+	at, own := r.carrierOf(node)
+	if at.calls != calltree.NoNode {
+		calls = t.Func[at.calls]
+	}
+	return r.name(t.Func[at.node], calls, own, 1)
+}
+
+// program returns the change of the whole program's samples per operation.
+func (r *reporter) program() Delta {
+	return r.delta(r.rate.now-r.rate.before, r.rate.before, r.rateError(r.rate.before, r.rate.now))
+}
+
+// programChange returns the change of the whole program's samples per operation, as a share
+// of those before; nil if operations are unknown.
+func (r *reporter) programChange() *Estimate {
+	if !r.rate.known {
+		return nil
+	}
+	width := r.interval() * r.rateError(r.rate.before, r.rate.now) / r.rate.before
+	return &Estimate{Value: r.rate.change(), Low: math.Max(-1, r.rate.change()-width), High: r.rate.change() + width, Unit: "share"}
+}
+
+// hotFunction returns the self row of the function that is nearly all of the program.
+func (r *reporter) hotFunction() int32 {
+	for slot := range int32(len(r.space.FunctionSelfs())) {
+		if r.isTested[slot] && r.whole(slot) {
+			return slot
+		}
+	}
+	return row.None
+}
+
+func (r *reporter) hotSlowdown(slot int32) []Finding {
+	if !r.hasMetric {
+		return nil
+	}
+	ratio, z := r.metricChange()
+	explained := 0.0
+	for _, c := range r.changes {
+		explained += c.d
+	}
+	if z < r.fit.threshold && !r.doubtless() || math.Exp(ratio) < 1+r.options.MinGrowth ||
+		explained >= visible*math.Expm1(ratio)*r.level[slot] {
+		return nil
+	}
+	f := r.finding(Slowdown)
+	f.Function = r.space.Table.Functions[r.space.Item[slot]].Name
+	node := r.space.Functions[r.space.Item[slot]][0]
+	for _, n := range r.space.Functions[r.space.Item[slot]] {
+		if r.nodeMu[n] > r.nodeMu[node] {
+			node = n
+		}
+	}
+	f.Path = r.space.Table.Path(node)
+	f.Paths = []Path{{f.Path, (math.Exp(ratio) - 1) * r.level[slot]}}
+	f.Score = z
+	if !r.everyMetricShows(ratio) {
+		f.Status = Suspect
+	}
+	se := ratio / z
+	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Base: r.level[slot] / r.all}
+	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time,
+		High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
+	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
+	f.setID()
+	return []Finding{f}
+}
+
+// environment returns the finding, at most one and never a cost, that the share of
+// collector, compiler or scheduler changed.
+func (r *reporter) environment() []Finding {
+	before, now, z := r.environmentShare()
+	if math.Abs(z) < r.fit.threshold || math.Abs(now-before) < 0.02 {
+		return nil
+	}
+	f := r.finding(Environment)
+	f.Score = z
+	f.Delta = Delta{Share: now - before, Base: before}
+	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel): %.0f%% → %.0f%%", 100*before, 100*now)
+	f.setID()
+	return []Finding{f}
+}
