@@ -38,6 +38,9 @@ func (f *fit) carrierOf(n int32) (c carrier, ok bool) {
 			return carrier{n, calltree.NoNode}, false
 		}
 	}
+	if f.options.without("existing headline") {
+		return c, true
+	}
 	for up := t.Parent[c.node]; f.isNew(t.Func[c.node]) && up != calltree.NoNode && is[t.Func[up]]; up = t.Parent[up] {
 		c = carrier{up, c.node}
 	}
@@ -161,7 +164,7 @@ const (
 // inline a library's functions differently in each run: that makes new paths with any score,
 // but the user's function that calls them takes as long as before.
 func (f *fit) carried(p *place) bool {
-	if f.ownFunctions()[f.space.Function(p.slot)] {
+	if f.options.without("library carried") || f.ownFunctions()[f.space.Function(p.slot)] {
 		return true
 	}
 	least := float64(carriedOld)

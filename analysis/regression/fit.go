@@ -201,7 +201,7 @@ func (f *fit) scoreRow(slot int32) {
 	zh := f.scaled(slot, f.diff[slot])
 	f.rawScore[slot], f.score[slot] = zh, zh
 	expect := level * f.headFactors
-	if f.diff[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= nothingCount {
+	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= nothingCount {
 		return
 	}
 	size := math.Min(sizeLimit, 1/(over/(level*level*f.headRuns)+1/(sumA+0.5)))

@@ -63,7 +63,7 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 		before, now = r.rate.before, r.rate.now
 	}
 	net, se := now-before, r.rateError(before, now)
-	if math.Abs(net) < r.interval()*se && math.Abs(d-net) < se {
+	if !r.options.without("surer places") && math.Abs(net) < r.interval()*se && math.Abs(d-net) < se {
 		return false
 	}
 	f.Delta = r.delta(r.withoutMoved(net, before, now), before, se)
@@ -101,7 +101,7 @@ func (r *reporter) addUp(list []Finding) {
 			others += f.Delta.Samples
 		}
 	}
-	if main == nil || others == 0 {
+	if r.options.without("adds up") || main == nil || others == 0 {
 		return
 	}
 	if d := r.rate.now - r.rate.before - others; sameSign(d, main.Delta.Samples) {
@@ -121,6 +121,9 @@ func (r *reporter) onSides(slot int32) (before, now float64) {
 // limited bounds a cost by the measured rise in samples per operation: that of its function,
 // or of the program if that is larger. If neither rose, the cost stays as it is.
 func (r *reporter) limited(cost, rise float64) float64 {
+	if r.options.without("bounded cost") {
+		return cost
+	}
 	if most := math.Max(rise, r.rate.now-r.rate.before); most > 0 {
 		return math.Min(cost, most)
 	}
@@ -164,7 +167,8 @@ const netError = 0.25
 // difference of the function with all its callees, if that is known well enough.
 func (r *reporter) net(fn int32, d float64) float64 {
 	slot := r.space.At(row.FunctionTotal, fn)
-	if slot == row.None || !r.isTested[slot] || r.whole(slot) || r.stdErr[slot] > netError*math.Abs(d) || !sameSign(r.diff[slot], d) {
+	if r.options.without("net cost") || slot == row.None || !r.isTested[slot] || r.whole(slot) ||
+		r.stdErr[slot] > netError*math.Abs(d) || !sameSign(r.diff[slot], d) {
 		return d
 	}
 	return r.diff[slot]
@@ -181,7 +185,7 @@ func (r *reporter) oneCarrier(changes []*change) []*change {
 	var kept []*change
 	var keys []key
 	for _, c := range changes {
-		if c.wide {
+		if r.options.without("one headline") || c.wide {
 			return changes
 		}
 		h, node := r.headline(c.places, c.node)

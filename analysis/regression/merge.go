@@ -65,6 +65,9 @@ func (f *fit) merge(places []*place) []*change {
 // onePath joins changes that turned out to be on one path when they were raised: one is
 // the other's caller, or of the same function.
 func (f *fit) onePath(changes []*change) []*change {
+	if f.options.without("one path") {
+		return changes
+	}
 	t := f.space.Table
 	var kept []*change
 	for _, c := range changes {
@@ -114,7 +117,7 @@ func (f *fit) moveUp(c *change) {
 			c.node, c.merged = at.node, true
 		}
 	}
-	for {
+	for !f.options.without("new path") {
 		up := t.Parent[c.node]
 		if up == calltree.NoNode {
 			return
@@ -131,7 +134,7 @@ func (f *fit) moveUp(c *change) {
 // before and now.
 func (f *fit) doesOnly(fn int32, c *change) bool {
 	slot := f.space.At(row.FunctionTotal, fn)
-	if slot == row.None || !f.isTested[slot] {
+	if f.options.without("only caller") || slot == row.None || !f.isTested[slot] {
 		return false
 	}
 	mu := 0.0
@@ -179,6 +182,9 @@ func (f *fit) caller(p *place) int32 {
 }
 
 func (f *fit) related(g, p *place) bool {
+	if f.options.without("caller and callee") {
+		return false
+	}
 	fg, fp := f.space.Function(g.slot), f.space.Function(p.slot)
 	return fg == fp || f.caller(p) == fg || f.caller(g) == fp
 }
@@ -186,6 +192,9 @@ func (f *fit) related(g, p *place) bool {
 // common returns the lowest call node above a change and a place, if it is near and its
 // rise is the sum of theirs.
 func (f *fit) common(c *change, p *place) (int32, bool) {
+	if f.options.without("common caller") {
+		return calltree.NoNode, false
+	}
 	t, sp := f.space.Table, f.space
 	a := lowestCommon(t, c.node, p.node)
 	if a == calltree.NoNode || t.Depth[c.places[0].node]-t.Depth[a] > mergeUp || t.Depth[p.node]-t.Depth[a] > mergeDown {
@@ -219,7 +228,7 @@ func lowestCommon(t *calltree.Table, a, b int32) int32 {
 // widespread replaces many changes without a main one by a single change without a
 // place.
 func (f *fit) widespread(changes []*change) []*change {
-	if len(changes) < wideLeast {
+	if f.options.without("widespread") || len(changes) < wideLeast {
 		return changes
 	}
 	sum, largest := 0.0, 0.0

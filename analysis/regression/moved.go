@@ -48,14 +48,16 @@ const (
 // the falls that no rise has taken.
 func (f *fit) markMoved(places []*place) *given {
 	g := &given{fit: f, rest: slices.Clone(f.nodeD)}
-	g.pairFalls(places, f.closeBy)
+	if !f.options.without("moved nearby") {
+		g.pairFalls(places, f.closeBy)
+	}
 	for _, p := range places {
 		if !p.moved && (f.insideFlatDomain(p) || f.neighbourOpposes(p)) {
 			p.moved = p.d < 0 || g.partner(p, places) || !f.rate.known && p.from != row.None
 		}
 	}
 	g.pairFalls(places, func(rise, fall *place) bool {
-		return -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
+		return !f.options.without("moved anywhere") && -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
 	})
 	return g
 }
@@ -133,7 +135,7 @@ func (g *given) partner(p *place, places []*place) bool {
 // wrapped reports whether calls that vanished inside the row that did not rise are together
 // as much as the rise: somebody moved them into a new function. It names the largest.
 func (g *given) wrapped(p *place) bool {
-	if p.flat == row.None {
+	if g.options.without("wrapped calls") || p.flat == row.None {
 		return false
 	}
 	t := g.space.Table
@@ -290,6 +292,9 @@ func (f *fit) insideFlatDomain(p *place) bool {
 }
 
 func (f *fit) domains(p *place) []int32 {
+	if f.options.without("flat around") {
+		return nil
+	}
 	sp, t := f.space, f.space.Table
 	kind, top := sp.Kind[p.slot], p.roots[0]
 	var list []int32
@@ -350,6 +355,9 @@ func (f *fit) contains(slot, n int32) bool {
 // of a caller: the samples were the caller's before. Within that jitter no fall can be
 // named; where samples per operation are known, they tell a cost from it, and one is asked for.
 func (f *fit) attributed(p *place) bool {
+	if f.options.without("within jitter") {
+		return false
+	}
 	d := math.Abs(p.d)
 	if f.space.Kind[p.slot].Total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
 		return false
@@ -372,6 +380,9 @@ func (f *fit) attributed(p *place) bool {
 // chainIsFlat follows the callers of the place's largest node and asks at each
 // whether it rose as much as what is below it did at least.
 func (f *fit) chainIsFlat(p *place, limit float64) bool {
+	if f.options.without("flat caller") {
+		return false
+	}
 	sp, t := f.space, f.space.Table
 	top := p.roots[0]
 	total := sp.At(row.NodeTotal, top)
@@ -418,6 +429,9 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 // neighbourOpposes reports whether some neighbour of the place fell by about what it
 // rose, or the other way round: the work of one went to the other.
 func (f *fit) neighbourOpposes(p *place) bool {
+	if f.options.without("neighbour fell") {
+		return false
+	}
 	d := p.d
 	limit := neighbourLimit
 	if p.isNew() {
@@ -505,7 +519,7 @@ func (f *fit) withInlined(p *place) *place {
 			lost -= f.diff[slot]
 		}
 	}
-	if f.space.Kind[p.slot].Total() || lost < partnerShare*p.d {
+	if f.options.without("inlined callee") || f.space.Kind[p.slot].Total() || lost < partnerShare*p.d {
 		return p
 	}
 	at, _ := f.carrierOf(p.node)
@@ -548,7 +562,7 @@ func (f *fit) innermost(n int32) int32 {
 // them. Otherwise a compiler that attributes a function's samples to its callees would hide
 // what the function costs. Of one tested run, the metric tells too little.
 func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
-	if !f.hasMetric || len(f.head) == 1 {
+	if f.options.without("metric alone") || !f.hasMetric || len(f.head) == 1 {
 		return nil
 	}
 	worse, z := f.metricChange()
@@ -605,7 +619,7 @@ func (f *fit) shows(p *place, cost float64) bool {
 		total += d
 		all += f.nodeMu[n]
 	}
-	if total <= visible*p.d {
+	if f.options.without("gain shows") || total <= visible*p.d {
 		return true
 	}
 	if !f.hasMetric || all == 0 {

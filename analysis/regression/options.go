@@ -17,6 +17,9 @@ type Options struct {
 	// name; empty: package own decides.
 	Own []string
 
+	// Without names one of Rules to leave out: what is it good for?
+	Without string
+
 	types          int  // judged value types of the benchmark: they share the default of Alpha
 	SkipOwnHistory bool // do not test the history's own runs
 }

@@ -95,7 +95,11 @@ func (p *pursuit) run() []*place {
 // testing all rows of its kind.
 func (p *pursuit) value(slot int32, z float64) float64 {
 	k := p.space.Kind[slot]
-	return z*z/2 - math.Log(1+float64(p.perKind[k])) + prior(k)
+	v := z*z/2 - math.Log(1+float64(p.perKind[k]))
+	if p.options.without("kind of row") {
+		return v
+	}
+	return v + prior(k)
 }
 
 // prior is the weight of the kind of a row in the choice of the next place, in units of
@@ -152,6 +156,9 @@ func (p *pursuit) alike(whole int32, inD, inMu, partSE float64) float64 {
 // visits a row once: self of a function and of its only hot node would lead to each
 // other forever.
 func (p *pursuit) down(slot int32) int32 {
+	if p.options.without("finest row") {
+		return slot
+	}
 	visited := map[int32]bool{slot: true}
 	for range mostMoves {
 		next := p.finer(slot, visited)
@@ -269,6 +276,9 @@ func (p *pursuit) next() int32 { p.stamp++; return p.stamp }
 
 // up goes from a row to one above it that changed as a whole.
 func (p *pursuit) up(slot int32) int32 {
+	if p.options.without("whole rose") {
+		return slot
+	}
 	for range mostMoves {
 		next := p.coarser(slot)
 		if next == row.None {

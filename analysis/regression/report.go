@@ -283,7 +283,7 @@ func (r *reporter) findings() []Finding {
 		}
 	}
 	for _, c := range changes {
-		if f := r.change(Regression, c); f.Delta.Share > 0 {
+		if f := r.change(Regression, c); f.Delta.Share > 0 || r.options.without("slower as a whole") {
 			list = append(list, f)
 		} else { // the function as a whole does not take longer
 			r.unstable = append(r.unstable, c.places...)
@@ -340,7 +340,8 @@ func (r *reporter) withoutDoubtful(costs []Finding) []Finding {
 		most = math.Max(most, costs[i].Delta.Share)
 	}
 	return slices.DeleteFunc(costs, func(f Finding) bool {
-		return r.rate.exact && f.Status == Suspect && f.Delta.Share < most && f.Delta.Time != nil && f.Delta.Time.Low < 0
+		return !r.options.without("doubtful suspect") && r.rate.exact && f.Status == Suspect &&
+			f.Delta.Share < most && f.Delta.Time != nil && f.Delta.Time.Low < 0
 	})
 }
 
@@ -362,7 +363,7 @@ func (f *fit) measuredSlower() bool {
 // report says its runs detect. The next run of a benchmark can confirm a suspect; a release of
 // a service has no next run, so there, if runs have many samples, the score decides alone.
 func (r *reporter) limitToPower(f *Finding) {
-	if r.options.Service && r.fit.program >= manySamples {
+	if r.options.without("detectable") || r.options.Service && r.fit.program >= manySamples {
 		return
 	}
 	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns, r.leastScore(r.headRuns)+powerScore)

@@ -28,6 +28,9 @@ const slowdownTests = 6
 // slowdown returns the finding that everything, or the one hot function, became slower,
 // from the metric's own history.
 func (r *reporter) slowdown(costs []Finding) []Finding {
+	if r.options.without("slowdown") {
+		return nil
+	}
 	if r.rate.known {
 		return r.slower(costs)
 	}
@@ -66,7 +69,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
-	large := change >= doubledChange || change >= halfMore && r.apart()
+	large := !r.options.without("half as much again") && (change >= doubledChange || change >= halfMore && r.apart())
 	if !r.rate.exact || !large && !r.everyRunShows(change) {
 		return nil
 	}
@@ -121,7 +124,8 @@ func (r *reporter) everyRunShows(change float64) bool {
 // is known. A service has no such finding: its rate is its load.
 func (r *reporter) faster(list []Finding) []Finding {
 	is := func(f Finding) bool { return f.Kind == Improvement }
-	if !r.rate.exact || r.rate.change() > -slowerShare || -r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
+	if r.options.without("faster") || !r.rate.exact || r.rate.change() > -slowerShare ||
+		-r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
 		!r.everyRunShows(r.rate.change()) || slices.ContainsFunc(list, is) {
 		return nil
 	}
@@ -147,6 +151,9 @@ func (r *reporter) everyMetricShows(log float64) bool {
 // codeChanged reports whether some path rose beyond the threshold, although it is no cost by
 // itself: work moved to it, or the user's function did not surely rise with it.
 func (r *reporter) codeChanged() bool {
+	if r.options.without("code changed") {
+		return false
+	}
 	rose := func(p *place) bool { return p.d > 0 && p.z >= r.fit.threshold }
 	return slices.ContainsFunc(r.moved, rose) || slices.ContainsFunc(r.unstable, rose)
 }

@@ -81,7 +81,7 @@ func judge(sp *row.Space, o *Options, a, b []int) *verdict {
 // the second largest score becomes the threshold: the noise of this benchmark has forms
 // that the model does not cover. It returns the threshold of falls.
 func (v *verdict) ownHistory() float64 {
-	if len(v.base) < historyLeast {
+	if v.options.without("own history") || len(v.base) < historyLeast {
 		return v.threshold
 	}
 	var peaks, falls []float64
@@ -144,7 +144,7 @@ const lastingShare = 1.0 / 3
 func (f *fit) lasts(p *place) bool { return f.lastsAt(p.slot) }
 func (f *fit) lastsAt(slot int32) bool {
 	k := len(f.head)
-	if k == 1 {
+	if f.options.without("lasts") || k == 1 {
 		return true
 	}
 	end := 1

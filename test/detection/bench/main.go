@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -31,6 +32,7 @@ func main() {
 	clean := flag.String("clean", "", "measure the gate on pairs of runs of this store, in which nothing changed, and nothing else")
 	roc := flag.Bool("roc", false, "print located regressions and false findings by the error probability, and nothing else")
 	nights := flag.Bool("nights", true, "measure changes that last for nights and end")
+	without := flag.String("without", "", "print what a rule of the method buys in every suite (all: each rule), and nothing else")
 	trace := flag.Bool("v", false, "print every run with an unexpected answer")
 	flag.Parse()
 	if *gate > 0 {
@@ -39,6 +41,13 @@ func main() {
 	}
 	if *clean != "" {
 		if err := runClean(context.Background(), *clean); err != nil {
+			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
+			os.Exit(1)
+		}
+		return
+	}
+	if *without != "" {
+		if err := runWithout(context.Background(), *real, *without); err != nil {
 			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 			os.Exit(1)
 		}
@@ -59,6 +68,9 @@ func main() {
 	}
 }
 
+// realTestdata is the part of the real histories that the repository has.
+const realTestdata = "test/detection/testdata/real"
+
 func runClean(ctx context.Context, where string) error {
 	st, err := engines.Open(ctx, where, engines.Read)
 	if err != nil {
@@ -69,9 +81,7 @@ func runClean(ctx context.Context, where string) error {
 
 func run(real string, size float64, seed uint64, nights, trace bool) error {
 	whole := real != ""
-	if !whole {
-		real = filepath.Join("test", "detection", "testdata", "real")
-	}
+	real = cmp.Or(real, realTestdata)
 	start := time.Now()
 	subjects, all, err := detection.LoadReal(context.Background(), os.DirFS(real))
 	if err != nil {

@@ -36,7 +36,7 @@ type Outcome struct {
 // Measure judges runs of the head against all runs of the base.
 func (p *Pair) Measure(ctx context.Context, base, head []store.Profile) (*Outcome, error) {
 	s := gate.Sides{Base: history.Distinct(slices.Clone(base)), Head: history.Distinct(slices.Clone(head))}
-	c, err := gate.Compare(ctx, p.Store, s, regression.Request{})
+	c, err := gate.Compare(ctx, p.Store, s, regression.Request{Options: p.Options})
 	if err != nil {
 		return nil, err
 	}

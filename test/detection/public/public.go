@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -51,6 +52,8 @@ type Pair struct {
 	Name string
 	Truth
 	Store store.Reader
+	// Options are those of its comparisons; zero: the defaults.
+	Options regression.Options
 	// Runs of the three sides, in the order of recording.
 	Base, Head, Control []store.Profile
 }

@@ -1,0 +1,48 @@
+package regression
+
+// Rule is a decision beside the model of noise: what it decides and why, and the function that does.
+type Rule struct{ Name, Why, Decides string }
+
+// Rules are all of them, in the order in which a comparison applies them. `go run ./test/detection/bench
+// -without NAME` shows what one is good for.
+var Rules = []Rule{
+	{"small counts", "the normal score of a row with few samples is too high", "scoreRow"},
+	{"kind of row", "of rows that explain a change as well, functions rather than single paths", "value"},
+	{"finest row", "a caller changes with what it calls: the change is inside", "down"},
+	{"whole rose", "a part that changed by the factor of the whole is not the place", "up"},
+	{"moved nearby", "a fall of the same size beside a rise: work has another name or place", "markMoved"},
+	{"flat around", "a function that did not rise with a part of it: work moved inside", "domains"},
+	{"within jitter", "a small new path below a caller that varies more: the caller's own samples", "attributed"},
+	{"flat caller", "a caller that rose by less than what it calls: work moved inside", "chainIsFlat"},
+	{"neighbour fell", "a neighbour fell by what a row rose: it gave its work", "neighbourOpposes"},
+	{"wrapped calls", "calls that vanished are made by a new function between", "wrapped"},
+	{"moved anywhere", "a fall of the same size anywhere cancels a rise", "markMoved"},
+	{"lasts", "a change that not every tested run shows is a run's, not the code's", "lasts"},
+	{"library carried", "compilers inline libraries differently: the user's function must show it", "carried"},
+	{"inlined callee", "a function that inlined its callee has its samples, not its cost", "withInlined"},
+	{"gain shows", "a gain that the program does not show went elsewhere", "shows"},
+	{"own history", "what runs of unchanged code show is no change", "ownHistory"},
+	{"caller and callee", "rises of a function and of its caller are one change", "related"},
+	{"common caller", "rises near each other that their caller shows are one change", "common"},
+	{"only caller", "a function that only calls a library is the place, not what it calls", "doesOnly"},
+	{"new path", "the outermost of new functions is what somebody added", "moveUp"},
+	{"one path", "changes whose headlines are on one path are one change", "onePath"},
+	{"widespread", "many changes without a main one have one cause: compiler, flags", "widespread"},
+	{"metric alone", "samples that move to callees hide that their function became slower", "shownByMetric"},
+	{"existing headline", "the code was changed where it calls a new function", "carrierOf"},
+	{"one headline", "changes that one function carries are read together", "oneCarrier"},
+	{"surer places", "an interval with 0 says less of the size than the places do", "measured"},
+	{"bounded cost", "no place costs more than its function or the program", "limited"},
+	{"net cost", "what vanished below a function is no cost of it", "net"},
+	{"slower as a whole", "a rise in a function that does not take longer is no cost", "findings"},
+	{"doubtful suspect", "beside a large cost the shares of small functions change by chance", "withoutDoubtful"},
+	{"adds up", "costs and gains add up to the change of the program", "addUp"},
+	{"slowdown", "everything, or the one hot function, became slower", "slowdown"},
+	{"half as much again", "a noisy history does not hide a program that takes twice the time", "slower"},
+	{"code changed", "code that changed makes a slower program less of a chance", "codeChanged"},
+	{"faster", "a program that is faster everywhere has no place", "faster"},
+	{"detectable", "a change below what the runs detect is confirmed by the next run only", "limitToPower"},
+}
+
+// without reports whether a rule is left out.
+func (o *Options) without(rule string) bool { return o.Without == rule }
