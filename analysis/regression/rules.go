@@ -17,7 +17,7 @@ var Rules = []Rule{
 	{"neighbour fell", "a neighbour fell by what a row rose: it gave its work", "neighbourOpposes"},
 	{"wrapped calls", "calls that vanished are made by a new function between", "wrapped"},
 	{"moved anywhere", "a fall of the same size anywhere cancels a rise", "markMoved"},
-	{"lasts", "a change that not every tested run shows is a run's, not the code's", "lasts"},
+	{"lasts", "a change that not every tested run shows is a run's, not the code's", "lastsAt"},
 	{"library carried", "compilers inline libraries differently: the user's function must show it", "carried"},
 	{"inlined callee", "a function that inlined its callee has its samples, not its cost", "withInlined"},
 	{"gain shows", "a gain that the program does not show went elsewhere", "shows"},

@@ -118,7 +118,7 @@ func TestSameAsServer(t *testing.T) {
 		if command == "" {
 			command = about.ID
 		}
-		if untested := []string{"functionNames", "completions", "choices", "accepted", "original", "treePage", "diffPage",
+		if untested := []string{"functionNames", "completions", "choices", "search", "link", "accepted", "original", "treePage", "diffPage",
 			"bottlenecksPage"}; about.Tag != "traces" && about.Tag != "changes" && !slices.Contains(untested, about.ID) && asked[command] == 0 {
 			t.Errorf("no command asks %s", about.ID)
 		}
