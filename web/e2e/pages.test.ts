@@ -127,12 +127,12 @@ describe.skipIf(missing)('pages', () => {
     await w.page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await key('Escape');
     await key('/');
-    expect(await focused()).toContain('Search');
-    await w.page.keyboard.type('check');
-    await w.page.waitForFunction(() => document.querySelectorAll('.tbody .tr').length === 1);
-    let steps = 0;
-    for (; steps < 30 && !(await focused())?.endsWith('checkout'); steps++) await key('Tab');
+    await w.page.getByRole('dialog', { name: 'Search' }).waitFor();
+    expect(await focused()).toContain('benchmark, function, commit');
+    await w.page.keyboard.type('checkout');
+    await w.page.getByRole('option', { name: /^shop\/checkout/, selected: true }).waitFor();
     await key('Enter');
+    await w.page.waitForURL(/\/benchmark\?/);
     await w.settled();
     expect(await w.page.locator('h1').innerText()).toBe('shop/checkout');
     await w.page.getByRole('grid', { name: 'Runs' }).focus();

@@ -45,28 +45,15 @@ export function Source({ name, at, children }: { name: string; at: Params; child
   );
 }
 
-/** What records a profile with lines, by the kind of a frame. */
-const recorders: [kind: RegExp, command: string][] = [
-  [/^go/, "curl -o cpu.pb.gz 'http://HOST:PORT/debug/pprof/profile?seconds=30'"],
-  [/^(java|class)/, 'asprof -d 30 -f cpu.jfr PID'],
-  [/^python$/, 'py-spy record --format speedscope -d 30 -o cpu.json --pid PID'],
-];
-
 /** A function of a service whose lines are not kept: where it begins, and how to get its lines. */
 export function Declared({ f, self, total, unit }: { f: Func; self: number; total: number; unit: string }) {
-  const recorder = recorders.find(([kind]) => kind.test(f.kind))?.[1];
   return (
     <>
       <p class="dim">
         No lines of this selection are kept.{' '}
         {f.file ? `${f.line > 0 ? `The function begins at line ${f.line}` : 'The function is'} in ${visible(f.file)}. ` : ''}
-        For its lines, record a profile of one instance and drop the file on this page{recorder ? ':' : '.'}
+        For its lines, record a profile of one instance and drop the file on this page.
       </p>
-      {recorder && (
-        <pre class="command" tabIndex={0} aria-label="Command">
-          {recorder}
-        </pre>
-      )}
       {f.file && f.line > 0 && <Listing f={{ function: f.name, file: f.file, module: f.module, self, total, lines: [{ line: f.line, self, total }] }} unit={unit} />}
     </>
   );

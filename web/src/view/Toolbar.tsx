@@ -55,8 +55,8 @@ export function Toolbar({ views, children, menus, share }: Props) {
         />
       )}
       {children}
-      {fold < 2 ? menus.map(m => <Menu key={m.title ?? m.label} label={m.label} {...(m.title ? { title: m.title } : {})} groups={[m]} />) : <Menu label="More" groups={menus} />}
-      {share && (
+      {fold < 2 ? menus.map(m => <Menu key={m.title ?? m.label} label={m.label} {...(m.title ? { title: m.title } : {})} groups={[m]} />) : <Menu label="More" groups={share ? [...menus, { label: 'Link', items: [{ label: 'Share', run: share }] }] : menus} />}
+      {share && fold < 2 && (
         <button type="button" title="copy the link (y)" onClick={share}>
           Share
         </button>
