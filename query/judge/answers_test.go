@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	queryfind "github.com/dendroprof/dendro/query/find"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
@@ -101,7 +102,7 @@ func TestResultsDecode(t *testing.T) {
 		sameAfterDecoding(t, st, trees.DiffView, x)
 	}
 	for _, by := range []string{"profile", "run", "benchmark", "group", "function"} {
-		sameAfterDecoding(t, st, trees.FindView, values{"pattern": "load", "by": by})
+		sameAfterDecoding(t, st, queryfind.View, values{"pattern": "load", "by": by})
 	}
 	for _, x := range []values{{}, {"expand": "greedy"}, {"method": "thesis"}, {"method": "thesis", "expand": "greedy"},
 		{"method": "hotelling", "last": "2"}} {

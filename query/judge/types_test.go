@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	queryfind "github.com/dendroprof/dendro/query/find"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
@@ -79,9 +80,9 @@ func TestPeriods(t *testing.T) {
 	put(t, st, "b", "r1", slow)
 	put(t, st, "b", "r2", fast)
 
-	find := trees.FindRequest{Pattern: "f"}
+	find := queryfind.Request{Pattern: "f"}
 	param.Of(&find) // sets the defaults
-	found, err := trees.Find(t.Context(), st, &find)
+	found, err := queryfind.Find(t.Context(), st, &find)
 	if err != nil || len(found.Rows) != 2 || found.Rows[1].Share != 0.75 {
 		t.Errorf("find: %+v, %v", found, err)
 	}

@@ -55,11 +55,3 @@ func DiffView(r *DiffRequest) query.View[DiffRequest] {
 	}
 	return query.ViewOf(Diff)
 }
-
-// FindView returns the view that a FindRequest names.
-func FindView(r *FindRequest) query.View[FindRequest] {
-	if r.By == "profile" {
-		return query.ViewOf(Find)
-	}
-	return query.ViewOf(FindSums)
-}

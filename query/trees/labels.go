@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
 )
 
 // label is one KEY=VALUE of a filter. KEY alone is any value.
@@ -53,6 +55,36 @@ func (f *Filter) checkLabels() error {
 		}
 	}
 	return nil
+}
+
+// EachLabelled calls f with every selected profile whose original file is kept, and the tree of its
+// samples that the labels select; the sum of the profile is that of the tree. It returns notes on
+// what was left out. Typ is the value type as a request names it.
+func EachLabelled(ctx context.Context, st store.Store, q store.Query, typ string, labels *LabelFilter, limits profile.Limits,
+	f func(store.Profile, *calltree.Tree)) (notes []string, err error) {
+	v, err := newViewer(ctx, &Filter{SampleFilter: SampleFilter{LabelFilter: *labels}}, typ)
+	if err != nil {
+		return nil, err
+	}
+	read := reading{limits: limits, viewer: v}
+	list, err := read.originals(ctx, st, q, labels.Flag())
+	if err == nil {
+		list, err = v.byLabels(list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		stored := *list[i].stored
+		table, _, err := list[i].viewer.ParseType(stored.Type.Name)
+		if err != nil {
+			return nil, err
+		}
+		t := calltree.FromProfile(list[i].viewer.Profile(), table)
+		stored.Sum = t.RootTotal()
+		f(stored, t)
+	}
+	return v.notes, nil
 }
 
 // byLabels returns the inputs with the samples that the labels select, under the frames of

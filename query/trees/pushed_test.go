@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/find"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -296,10 +297,10 @@ func TestPushedRuns(t *testing.T) {
 		t.Errorf("runs: %+v", runs.Rows)
 	}
 	found := ask(func(ctx context.Context) (any, error) {
-		r := trees.FindRequest{Selection: of, Pattern: "parse", By: "run"}
+		r := find.Request{Selection: of, Pattern: "parse", By: "run"}
 		r.Since = pushedAt(1)
-		return trees.FindView(&r).Answer(ctx, st, &r)
-	}).(*trees.FindSumsResult)
+		return find.View(&r).Answer(ctx, st, &r)
+	}).(*find.SumsResult)
 	if len(found.Rows) != 3 || found.Rows[0].Self.Value() != 250 || found.Rows[0].Of != 1 {
 		t.Errorf("found: %+v", found.Rows)
 	}

@@ -62,8 +62,8 @@ type LabelFilter struct {
 	NoLabels []string `param:"no-label" arg:"KEY=VALUE" help:"drop samples with this label, exact or glob; repeatable" json:"noLabel,omitempty"`
 }
 
-// flag returns the flag of the first label; empty: there is none.
-func (f *LabelFilter) flag() string {
+// Flag returns the flag of the first label; empty: there is none.
+func (f *LabelFilter) Flag() string {
 	switch {
 	case len(f.Labels) > 0:
 		return "--label"
@@ -100,8 +100,8 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--state"
 	case f.NoIdle:
 		return "--no-idle"
-	case f.LabelFilter.flag() != "":
-		return f.LabelFilter.flag()
+	case f.LabelFilter.Flag() != "":
+		return f.LabelFilter.Flag()
 	case len(f.RootLabels) > 0:
 		return "--root-label"
 	case len(f.LeafLabels) > 0:
@@ -449,4 +449,11 @@ func withPeriod(t *calltree.Tree, in *Input) *calltree.Tree {
 func withInterval(t profile.ValueType, nanos int64) profile.ValueType {
 	t.Period, t.PeriodUnit = nanos, "nanoseconds"
 	return t
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
 }

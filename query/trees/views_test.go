@@ -74,7 +74,7 @@ func page[R any](of func(context.Context, store.Store, *R) (*web.Report, error))
 // TestViews: what the views of trees, sides and samples answer; a file each.
 func TestViews(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) < 6 {
+	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
@@ -82,7 +82,6 @@ func TestViews(t *testing.T) {
 			viewtest.Run(t, file, viewtest.Print, map[string]viewtest.Question{
 				"tree":       viewtest.View(trees.TreeView),
 				"diff":       viewtest.View(trees.DiffView),
-				"find":       viewtest.View(trees.FindView),
 				"lines":      viewtest.Query(trees.Lines),
 				"export":     viewtest.Query(export),
 				"graph":      graph(trees.Graph),

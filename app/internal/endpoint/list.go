@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/find"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
@@ -55,8 +56,8 @@ var (
 		func(r *FlameRequest) *trees.TreeRequest { return &r.TreeRequest })
 	Diff = viewed(about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and head-…, or last=n against the runs before.", Diffs...),
 		ofStore, trees.DiffView, func(l *Local, r *trees.DiffRequest) { r.Limits = l.Limits })
-	Find = viewed(about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", trees.FindResult{}, trees.FindSumsResult{}),
-		ofStore, trees.FindView, func(l *Local, r *trees.FindRequest) { r.Limits = l.Limits })
+	Find = viewed(about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", find.Result{}, find.SumsResult{}),
+		ofStore, find.View, func(l *Local, r *find.Request) { r.Limits = l.Limits })
 	Lines       = lines()
 	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", judge.Bottlenecks)
 	Regressions = viewed(about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",

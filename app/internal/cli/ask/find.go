@@ -5,7 +5,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/find"
 )
 
 // patternHelp explains patterns in the help of commands that take them.
@@ -16,7 +16,7 @@ number of frames. 'A;B' is B called directly by A, 'A;**;B' is B anywhere below 
 '\;' for ';' and '\\' for '\'.`
 
 func newFind(e *command.Env) *cobra.Command {
-	var r trees.FindRequest
+	var r find.Request
 	c := &cobra.Command{
 		Use:   "find [flags] PATTERN",
 		Short: "Find where a function or call path occurs and how much time it uses",

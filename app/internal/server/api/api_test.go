@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/find"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -213,7 +214,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("find: %+v", f.Rows)
 	}
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/find?group=shop&pattern=nothing", nil)), 404, "nothing-selected")
-	var by rowsOf[trees.FindSum]
+	var by rowsOf[find.Sum]
 	l.get("/api/v1/find?group=shop&pattern=pay&by=benchmark&form=rows", &by)
 	if len(by.Rows) != 1 || by.Rows[0].Name != "shop/checkout" || by.Rows[0].Profiles != 2 {
 		t.Errorf("by benchmark: %+v", by.Rows)

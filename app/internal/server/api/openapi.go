@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding"
 	"encoding/json"
@@ -218,9 +219,19 @@ func (s *schemas) of(t reflect.Type) map[string]any {
 	return map[string]any{}
 }
 
+// schemaNames are the names of types in code that clients generated, where they are others than
+// those of this program.
+var schemaNames = map[string]string{
+	"find.Result":     "trees.FindResult",
+	"find.Row":        "trees.FindRow",
+	"find.Sum":        "trees.FindSum",
+	"find.SumsResult": "trees.FindSumsResult",
+}
+
 // object describes a struct, once.
 func (s *schemas) object(t reflect.Type) map[string]any {
 	name := strings.Trim(noName.ReplaceAllString(strings.ReplaceAll(t.String(), "github.com/dendroprof/dendro/internal/", ""), "-"), "-")
+	name = cmp.Or(schemaNames[name], name)
 	ref := map[string]any{"$ref": "#/components/schemas/" + name}
 	if _, ok := s.known[name]; ok {
 		return ref

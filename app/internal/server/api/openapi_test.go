@@ -19,6 +19,11 @@ func TestDocument(t *testing.T) {
 	if json.Unmarshal(w.Body.Bytes(), &served) != nil || json.Unmarshal(l.doc, &want) != nil || !reflect.DeepEqual(served, want) {
 		t.Errorf("served is %.200s", w.Body)
 	}
+	for of, name := range schemaNames {
+		if text := w.Body.String(); !strings.Contains(text, `schemas/`+name+`"`) || strings.Contains(text, `schemas/`+of+`"`) {
+			t.Errorf("%s is not described as %s", of, name)
+		}
+	}
 	for _, broken := range []exchange{
 		{Method: "GET", URL: "/api/v1/info", Status: 200, Header: w.Header(), Body: []byte(`{"product": 1}`)},
 		{Method: "GET", URL: "/api/v1/info", Status: 200, Header: http.Header{"Content-Type": {"text/css"}}, Body: []byte(`{}`)},

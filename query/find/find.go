@@ -1,13 +1,16 @@
-package trees
+// Package find answers where a function or a call path occurs, and how much it uses there: by
+// profile, or summed by run, benchmark, group or function.
+//
+// It models a pattern, what it matched in each profile, and the minimum from which a row counts.
+// It does not model trees: stores match patterns, and package trees reads the samples that labels
+// select.
+package find
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -17,40 +20,41 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 )
 
-// FindRequest asks where a function or call path occurs.
-type FindRequest struct {
-	query.Selection `group:"Selection"`
-	Pattern         string      `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
-	MinShare        query.Share `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the samples of a row's profiles (5% or 0.05)" json:"minShare,omitempty"`
-	MinValue        Amount      `param:"min-value" group:"Limit" arg:"value" help:"minimum value of a row, like --min-share of total or self: 2s, 10MiB, or a number in the unit of the value type" json:"minValue,omitzero"`
-	InAnyRun        bool        `param:"in-any-run" group:"Limit" help:"with --by: keep rows of which a single profile reaches the minimum" json:"inAnyRun,omitempty"`
-	Callees         []string    `param:"callee" group:"View" arg:"name" help:"only where the function found calls this one directly (exact name, glob or /re/); repeatable, all are needed" json:"callee,omitempty"`
-	LabelFilter     `group:"View"`
-	Total           bool   `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
-	Self            bool   `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
-	By              string `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
-	Rows            int    `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+// Request asks where a function or call path occurs.
+type Request struct {
+	query.Selection   `group:"Selection"`
+	Pattern           string      `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
+	MinShare          query.Share `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the samples of a row's profiles (5% or 0.05)" json:"minShare,omitempty"`
+	MinValue          Amount      `param:"min-value" group:"Limit" arg:"value" help:"minimum value of a row, like --min-share of total or self: 2s, 10MiB, or a number in the unit of the value type" json:"minValue,omitzero"`
+	InAnyRun          bool        `param:"in-any-run" group:"Limit" help:"with --by: keep rows of which a single profile reaches the minimum" json:"inAnyRun,omitempty"`
+	Callees           []string    `param:"callee" group:"View" arg:"name" help:"only where the function found calls this one directly (exact name, glob or /re/); repeatable, all are needed" json:"callee,omitempty"`
+	trees.LabelFilter `group:"View"`
+	Total             bool   `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
+	Self              bool   `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
+	By                string `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
+	Rows              int    `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
 
 	Limits profile.Limits `json:"-"` // of original files that are decoded
 }
 
-// FindResult is where the pattern was found, by profile.
-type FindResult struct {
-	FindHead
-	Rows []FindRow `json:"rows"`
+// Result is where the pattern was found, by profile.
+type Result struct {
+	Head
+	Rows []Row `json:"rows"`
 }
 
-// FindSumsResult is where the pattern was found, by run, benchmark, group or function.
-type FindSumsResult struct {
-	FindHead
-	Rows []FindSum `json:"rows"`
+// SumsResult is where the pattern was found, by run, benchmark, group or function.
+type SumsResult struct {
+	Head
+	Rows []Sum `json:"rows"`
 }
 
-// FindHead begins the documents of what was found.
-type FindHead struct {
+// Head begins the documents of what was found.
+type Head struct {
 	Profiles int           `json:"profiles"` // that were searched
 	Type     string        `json:"type"`
 	Unit     string        `json:"unit"`
@@ -59,8 +63,8 @@ type FindHead struct {
 	By       string        `json:"by"`
 }
 
-// FindRow is a function in one profile.
-type FindRow struct {
+// Row is a function in one profile.
+type Row struct {
 	Share     float64         `json:"share"` // of the profile: of total, or of self if that is measured
 	Self      document.Number `json:"self"`
 	Total     document.Number `json:"total"`
@@ -74,9 +78,9 @@ type FindRow struct {
 	Function  string          `json:"function"`
 }
 
-// FindSum is a run, benchmark, group or function with what was found in its profiles. A
+// Sum is a run, benchmark, group or function with what was found in its profiles. A
 // profile without the pattern counts as 0: the share is of all samples of the row.
-type FindSum struct {
+type Sum struct {
 	Name      string `json:"name"`
 	Group     string `json:"group,omitempty"`     // of a benchmark or group
 	Benchmark string `json:"benchmark,omitempty"` // of a benchmark
@@ -90,39 +94,47 @@ type FindSum struct {
 	Total    document.Number `json:"total"`
 }
 
-// Find answers a FindRequest with a row per profile and function.
-func Find(ctx context.Context, st store.Store, r *FindRequest) (*FindResult, error) {
+// Find answers a Request with a row per profile and function.
+func Find(ctx context.Context, st store.Store, r *Request) (*Result, error) {
 	f, err := r.find(ctx, st, true)
 	if err != nil {
 		return nil, err
 	}
 	rows := f.perProfile()
 	shown := query.Filled(words.First(rows, r.Rows))
-	return &FindResult{f.head(len(rows), len(shown)), shown}, nil
+	return &Result{f.head(len(rows), len(shown)), shown}, nil
 }
 
-// FindSums answers a FindRequest with a row per run, benchmark, group or function, as By
+// Sums answers a Request with a row per run, benchmark, group or function, as By
 // says.
-func FindSums(ctx context.Context, st store.Store, r *FindRequest) (*FindSumsResult, error) {
+func Sums(ctx context.Context, st store.Store, r *Request) (*SumsResult, error) {
 	f, err := r.find(ctx, st, r.By == "function")
 	if err != nil {
 		return nil, err
 	}
 	rows := f.summed()
 	shown := query.Filled(words.First(rows, r.Rows))
-	return &FindSumsResult{f.head(len(rows), len(shown)), shown}, nil
+	return &SumsResult{f.head(len(rows), len(shown)), shown}, nil
+}
+
+// View returns the view that a Request names.
+func View(r *Request) query.View[Request] {
+	if r.By == "profile" {
+		return query.ViewOf(Find)
+	}
+	return query.ViewOf(Sums)
 }
 
 // found is what a request found, before its minimum.
 type found struct {
-	*FindRequest
+	*Request
 	all   *store.Finds
 	least []int64 // MinValue in each profile
 	notes []string
 }
 
 // find looks for the pattern of the request, or for each function that it matches.
-func (r *FindRequest) find(ctx context.Context, st store.Store, functions bool) (f *found, err error) {
+func (r *Request) find(ctx context.Context, st store.Store, functions bool) (f *found, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if r.Self && r.Total {
 		return nil, param.Errorf("--self and --total exclude each other")
@@ -145,7 +157,7 @@ func (r *FindRequest) find(ctx context.Context, st store.Store, functions bool) 
 		return nil, err
 	}
 	var finds *store.Finds
-	if r.LabelFilter.flag() != "" {
+	if r.LabelFilter.Flag() != "" {
 		var more []string
 		finds, more, err = r.inOriginals(ctx, st, q, p, functions)
 		notes = append(notes, more...)
@@ -175,30 +187,12 @@ func (r *FindRequest) find(ctx context.Context, st store.Store, functions bool) 
 
 // inOriginals looks for the pattern in the samples that the labels select. The sum of a
 // profile is that of these samples.
-func (r *FindRequest) inOriginals(ctx context.Context, st store.Store, q store.Query, p *callpath.Pattern, functions bool) (*store.Finds,
+func (r *Request) inOriginals(ctx context.Context, st store.Store, q store.Query, p *callpath.Pattern, functions bool) (*store.Finds,
 	[]string, error) {
 	p.StopWhen(func() bool { return ctx.Err() != nil })
-	v, err := newViewer(ctx, &Filter{SampleFilter: SampleFilter{LabelFilter: r.LabelFilter}}, query.TypeOf(&r.Selection))
-	if err != nil {
-		return nil, nil, err
-	}
-	read := reading{limits: r.Limits, viewer: v}
-	list, err := read.originals(ctx, st, q, r.LabelFilter.flag())
-	if err == nil {
-		list, err = v.byLabels(list)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
 	out := &store.Finds{}
-	for i := range list {
-		stored := *list[i].stored
-		table, _, err := list[i].viewer.ParseType(stored.Type.Name)
-		if err != nil {
-			return nil, nil, err
-		}
-		t := calltree.FromProfile(list[i].viewer.Profile(), table)
-		stored.Sum = t.RootTotal()
+	typ := query.TypeOf(&r.Selection)
+	notes, err := trees.EachLabelled(ctx, st, q, typ, &r.LabelFilter, r.Limits, func(stored store.Profile, t *calltree.Tree) {
 		at := int32(len(out.Profiles))
 		out.Profiles = append(out.Profiles, stored)
 		if functions && p.Single() {
@@ -208,16 +202,19 @@ func (r *FindRequest) inOriginals(ctx context.Context, st store.Store, q store.Q
 					out.Rows = append(out.Rows, store.FindRow{Profile: at, Function: t.Functions[row.Func].Name, Self: row.Self, Total: row.Total})
 				}
 			}
-		} else {
-			v := calltree.Vector{Self: t.Self}
-			for n := range t.Self {
-				v.Nodes = append(v.Nodes, int32(n))
-			}
-			self, total := p.Spans(t.Table).Sum(v)
-			out.Rows = append(out.Rows, store.FindRow{Profile: at, Function: r.Pattern, Self: self, Total: total})
+			return
 		}
+		v := calltree.Vector{Self: t.Self}
+		for n := range t.Self {
+			v.Nodes = append(v.Nodes, int32(n))
+		}
+		self, total := p.Spans(t.Table).Sum(v)
+		out.Rows = append(out.Rows, store.FindRow{Profile: at, Function: r.Pattern, Self: self, Total: total})
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	return out, v.notes, ctx.Err()
+	return out, notes, ctx.Err()
 }
 
 // unknown returns an error if the pattern has a function that no profile in the store has. Nil
@@ -240,8 +237,8 @@ func unknown(ctx context.Context, st store.Reader, p *callpath.Pattern, names []
 }
 
 // head describes what was searched, and says why no row is listed.
-func (f *found) head(rows, shown int) FindHead {
-	out := FindHead{Profiles: len(f.all.Profiles), By: f.By, Notes: f.notes, Omitted: query.Omitted{Rows: rows - shown}}
+func (f *found) head(rows, shown int) Head {
+	out := Head{Profiles: len(f.all.Profiles), By: f.By, Notes: f.notes, Omitted: query.Omitted{Rows: rows - shown}}
 	if len(f.all.Profiles) > 0 {
 		out.Type, out.Unit = f.all.Profiles[0].Type.Name, f.all.Profiles[0].Type.Unit
 	}
@@ -277,17 +274,17 @@ func (f *found) reaches(row store.FindRow) bool {
 }
 
 // perProfile lists a row per function and profile, the largest share first.
-func (f *found) perProfile() []FindRow {
-	var rows []FindRow
+func (f *found) perProfile() []Row {
+	var rows []Row
 	for _, row := range f.all.Rows {
 		if f.reaches(row) {
 			p := &f.all.Profiles[row.Profile]
-			rows = append(rows, FindRow{Share: f.share(row), Self: document.Whole(row.Self, p.Type.Scale),
+			rows = append(rows, Row{Share: f.share(row), Self: document.Whole(row.Self, p.Type.Scale),
 				Total: document.Whole(row.Total, p.Type.Scale), Unit: p.Type.Unit, Group: p.Benchmark.Group, Benchmark: p.Benchmark.Name,
 				Run: p.Run.Key, Date: p.Run.Date, Commit: p.Run.Commit, Profile: p.ID, Function: row.Function})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b FindRow) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Share, a.Share) })
 	return rows
 }
 
@@ -308,7 +305,7 @@ func (f *found) key(p *store.Profile) any {
 
 // summed sums the rows per run, benchmark, group or function, and lists the sums that are
 // at or above the minimum.
-func (f *found) summed() []FindSum {
+func (f *found) summed() []Sum {
 	type whole struct { // of the profiles of a key
 		profiles int
 		sum      int64
@@ -318,7 +315,7 @@ func (f *found) summed() []FindSum {
 		function string
 	}
 	type sum struct {
-		FindSum
+		Sum
 		self, total int64
 		least       int64
 	}
@@ -342,7 +339,7 @@ func (f *found) summed() []FindSum {
 		}
 		s := sums[at]
 		if s == nil {
-			s = &sum{FindSum: FindSum{Name: name, Of: of[at.key].profiles}, least: f.least[row.Profile]}
+			s = &sum{Sum: Sum{Name: name, Of: of[at.key].profiles}, least: f.least[row.Profile]}
 			switch f.By {
 			case "benchmark":
 				s.Group, s.Benchmark = p.Benchmark.Group, p.Benchmark.Name
@@ -361,7 +358,7 @@ func (f *found) summed() []FindSum {
 			s.MaxShare, s.MaxRun = share, p.Run.Key
 		}
 	}
-	var rows []FindSum
+	var rows []Sum
 	for _, at := range order {
 		s := sums[at]
 		value := f.value(store.FindRow{Self: s.self, Total: s.total})
@@ -371,74 +368,12 @@ func (f *found) summed() []FindSum {
 		}
 		scale := f.all.Profiles[0].Type.Scale // of all: a selection has one type
 		s.Self, s.Total = document.Whole(s.self, scale), document.Whole(s.total, scale)
-		rows = append(rows, s.FindSum)
+		rows = append(rows, s.Sum)
 	}
 	if f.By != "run" { // runs stay in the order of time
-		slices.SortStableFunc(rows, func(a, b FindSum) int {
+		slices.SortStableFunc(rows, func(a, b Sum) int {
 			return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Name, b.Name))
 		})
 	}
 	return rows
-}
-
-func abs(v int64) int64 {
-	if v < 0 {
-		return -v
-	}
-	return v
-}
-
-// Amount is a value with a unit, or with none: then it is in the unit of the value type.
-// The zero Amount is not set.
-type Amount struct {
-	Value float64
-	Unit  string // nanoseconds, bytes or empty
-}
-
-// units are the units that people write, as multiples of those of value types.
-var units = map[string]Amount{"": {1, ""}, "ns": {1, "nanoseconds"}, "us": {1e3, "nanoseconds"}, "µs": {1e3, "nanoseconds"},
-	"ms": {1e6, "nanoseconds"}, "s": {1e9, "nanoseconds"},
-	"min": {60e9, "nanoseconds"}, "h": {3600e9, "nanoseconds"}, "B": {1, "bytes"}, "kB": {1e3, "bytes"}, "MB": {1e6, "bytes"},
-	"GB":  {1e9, "bytes"},
-	"KiB": {1 << 10, "bytes"}, "MiB": {1 << 20, "bytes"}, "GiB": {1 << 30, "bytes"}}
-
-// UnmarshalText parses 2s, 1.5 MiB or 100.
-func (a *Amount) UnmarshalText(text []byte) error {
-	at := strings.LastIndexAny(string(text), "0123456789.") + 1
-	v, err := strconv.ParseFloat(strings.TrimSpace(string(text[:at])), 64)
-	unit, known := units[strings.TrimSpace(string(text[at:]))]
-	if err != nil || !known || !(v >= 0) || math.IsInf(v, 0) {
-		return param.Errorf("%.60q is not a value (2s, 300ms, 10MiB, or a number)", text)
-	}
-	*a = Amount{v * unit.Value, unit.Unit}
-	return nil
-}
-
-// in returns the amount as stored values of each profile. Times are also those of counted
-// samples whose period is a time.
-func (a Amount) in(profiles []store.Profile) ([]int64, error) {
-	least := make([]int64, len(profiles))
-	for i := range profiles {
-		t := &profiles[i].Type
-		v, unit := a.Value*math.Pow10(t.Scale), t.Unit
-		switch {
-		case unit == "milliseconds" && a.Unit == "nanoseconds":
-			v, unit = v/1e6, a.Unit
-		case unit == "microseconds" && a.Unit == "nanoseconds":
-			v, unit = v/1e3, a.Unit
-		case unit == "count" && a.Unit != "" && t.PeriodUnit == a.Unit && t.Period > 0:
-			v, unit = v/float64(t.Period), a.Unit
-		}
-		if a.Unit != "" && a.Unit != unit {
-			return nil, param.Errorf("--min-value is in %s, the value type %s is in %s", a.Unit, t.Name, t.Unit)
-		}
-		least[i] = int64(math.Ceil(min(v, 1<<62)))
-	}
-	return least, nil
-}
-
-// MarshalText returns the amount as UnmarshalText reads it.
-func (a Amount) MarshalText() ([]byte, error) {
-	unit := map[string]string{"nanoseconds": "ns", "bytes": "B"}[a.Unit]
-	return append(strconv.AppendFloat(nil, a.Value, 'f', -1, 64), unit...), nil
 }

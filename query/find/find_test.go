@@ -1,4 +1,4 @@
-package trees
+package find
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestFindSums(t *testing.T) {
 		{"by=function pattern=* self=true min-share=50%", "main 14 of 14 0.953571 max 1 in 05 1335"},
 		{"by=run min-share=20%", "04 1 of 1 0.4 max 0.4 in 04 40"},
 	} {
-		r := FindRequest{Pattern: "parse"}
+		r := Request{Pattern: "parse"}
 		parameters := param.Of(&r)
 		for _, v := range strings.Fields(test.values) {
 			name, value, _ := strings.Cut(v, "=")
@@ -56,7 +56,7 @@ func TestFindSums(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		found, err := FindSums(t.Context(), st, &r)
+		found, err := Sums(t.Context(), st, &r)
 		if err != nil {
 			t.Errorf("%s: %v", test.values, err)
 			continue
@@ -76,7 +76,7 @@ func TestFindSums(t *testing.T) {
 			t.Errorf("%s: notes %q", test.values, found.Notes)
 		}
 	}
-	r := FindRequest{Pattern: "parse", InAnyRun: true}
+	r := Request{Pattern: "parse", InAnyRun: true}
 	param.Of(&r)
 	if _, err := Find(t.Context(), st, &r); err == nil || !strings.Contains(err.Error(), "--in-any-run needs --by") {
 		t.Errorf("--in-any-run by profile: %v", err)
@@ -108,7 +108,7 @@ func TestFindReadsNamesOnce(t *testing.T) {
 		{"main;parze", "no function in the store matches parze; did you mean parse?", 1},
 	} {
 		st := &countingNames{Store: of}
-		_, err := Find(t.Context(), st, &FindRequest{Pattern: test.pattern, By: "profile"})
+		_, err := Find(t.Context(), st, &Request{Pattern: test.pattern, By: "profile"})
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) || st.names != test.reads {
 			t.Errorf("%s: %d reads: %v", test.pattern, st.names, err)
 		}
