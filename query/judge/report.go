@@ -22,6 +22,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/sides"
 	"github.com/dendroprof/dendro/query/trees"
@@ -506,7 +507,7 @@ func addCalls(ctx context.Context, st store.Store, findings []*regression.Findin
 			if p.HasSource && p.Benchmark.Group == f.Group && p.Benchmark.Name == f.Benchmark && p.Type.Name == f.Type &&
 				slices.Contains(f.Sides.Head, p.Run.Key) {
 				h := *f.Headline
-				if h.Call, err = trees.CallLine(ctx, st, p, h.Function, h.Calls); err != nil && ctx.Err() != nil {
+				if h.Call, err = listing.OfCall(ctx, st, p, h.Function, h.Calls); err != nil && ctx.Err() != nil {
 					return ctx.Err()
 				}
 				f.Headline = &h

@@ -29,7 +29,7 @@ func (r *TreeRequest) OfPushed(ctx context.Context, st store.Store) (store.Store
 func (r *ExportRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
 	switch {
 	case len(r.Inputs) > 0:
-		return nil, errOfFiles
+		return nil, ErrOfFiles
 	case r.RawNames:
 		return nil, errRawNames
 	case r.Lines:
@@ -59,18 +59,17 @@ func blocks(ctx context.Context, st store.Reader, s *query.Selection, a *Average
 	return runs, err
 }
 
-// What pushed profiles have not.
-var (
-	errOfFiles  = param.Errorf("--service and --labels select from a store, not files")
-	errRawNames = param.Errorf("--raw-names needs runs: leave it out with --service and --labels")
-)
+// ErrOfFiles refuses pushed profiles beside files.
+var ErrOfFiles = param.Errorf("--service and --labels select from a store, not files")
+
+var errRawNames = param.Errorf("--raw-names needs runs: leave it out with --service and --labels")
 
 // OfPushed makes the sides of a diff a run each, or all that is selected blocks of time if the
 // sides are runs.
 func (r *DiffRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
 	switch {
 	case r.inputs():
-		return nil, errOfFiles
+		return nil, ErrOfFiles
 	case r.RawNames:
 		return nil, errRawNames
 	case r.Base.Range != "" || r.Head.Range != "":

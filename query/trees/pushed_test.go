@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/find"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -370,17 +371,17 @@ func TestPushedLines(t *testing.T) {
 		{"", "inuse_space", "", "20=2000 ", "mean of a window"},
 		{`{pod="a"}`, "", "", "", "lines are kept per service, type, version and day, and not per pod"},
 	} {
-		r := &trees.LinesRequest{Function: "main.parse",
+		r := &listing.Request{Function: "main.parse",
 			Selection: query.Selection{Pushed: store.Pushed{Service: "checkout", Labels: test.labels}}}
 		if test.typ != "" {
 			r.Types = []string{test.typ}
 		}
 		got, notes := "", ""
-		answer, err := query.ViewOf(trees.Lines).Answer(t.Context(), st, r)
+		answer, err := query.ViewOf(listing.List).Answer(t.Context(), st, r)
 		if err != nil {
 			notes = err.Error()
 		} else {
-			result := answer.(*trees.LinesResult)
+			result := answer.(*listing.Result)
 			for _, l := range result.Rows[0].Lines {
 				got += fmt.Sprintf("%d=%v ", l.Line, l.Self)
 			}

@@ -253,18 +253,3 @@ func PathEnds(names []string) string {
 	}
 	return calltree.FormatPath(names)
 }
-
-// Table has a row per line.
-func (r *LinesResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
-		Columns: []table.Column{table.TextColumn("function"), table.TextColumn("file"), table.CountColumn("line"),
-			query.AmountColumn("self", query.Noun(r.Type, r.Unit)), query.AmountColumn("total", query.Noun(r.Type, r.Unit)),
-			table.ShareColumn("share"), table.TextColumn("source")}}
-	for i := range r.Rows {
-		f := &r.Rows[i]
-		for _, l := range f.Lines {
-			t.Add(f.Function, f.File, l.Line, l.Self, l.Total, l.Total.Of(r.RootTotal), l.Source)
-		}
-	}
-	return t
-}

@@ -82,7 +82,6 @@ func TestViews(t *testing.T) {
 			viewtest.Run(t, file, viewtest.Print, map[string]viewtest.Question{
 				"tree":       viewtest.View(trees.TreeView),
 				"diff":       viewtest.View(trees.DiffView),
-				"lines":      viewtest.Query(trees.Lines),
 				"export":     viewtest.Query(export),
 				"graph":      graph(trees.Graph),
 				"diff-graph": graph(trees.DiffGraph),

@@ -7,12 +7,12 @@ import (
 	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/listing"
 )
 
 // AddSource adds the source text of lines, as it is in the commit of their runs. If the
 // repository does not have that commit, the text is what is checked out, and a note says so.
-func (r Repository) AddSource(ctx context.Context, lines *trees.LinesResult) error {
+func (r Repository) AddSource(ctx context.Context, lines *listing.Result) error {
 	sources, err := gitlog.OpenSourcesAt(ctx, r.Dir, lines.Commit)
 	if err != nil {
 		return err

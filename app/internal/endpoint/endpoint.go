@@ -23,7 +23,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/table"
@@ -69,7 +69,7 @@ type Code interface {
 	// Locate adds to the changes of a report the commits and lines that may be their causes.
 	Locate(ctx context.Context, doc *report.Report) error
 	// AddSource adds the text of lines.
-	AddSource(ctx context.Context, lines *trees.LinesResult) error
+	AddSource(ctx context.Context, lines *listing.Result) error
 }
 
 // Any is an Endpoint of any request.

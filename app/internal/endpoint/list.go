@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/find"
 	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
@@ -193,11 +194,11 @@ func keepLink() *Endpoint[query.KeepLinkRequest] {
 	return e
 }
 
-func lines() *Endpoint[trees.LinesRequest] {
-	e := one("lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", trees.Lines)
-	e.Prepare = func(l *Local, r *trees.LinesRequest) { r.Limits = l.Limits }
-	e.Complete = func(ctx context.Context, code Code, _ *trees.LinesRequest, result any) error {
-		return code.AddSource(ctx, result.(*trees.LinesResult))
+func lines() *Endpoint[listing.Request] {
+	e := one("lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", listing.List)
+	e.Prepare = func(l *Local, r *listing.Request) { r.Limits = l.Limits }
+	e.Complete = func(ctx context.Context, code Code, _ *listing.Request, result any) error {
+		return code.AddSource(ctx, result.(*listing.Result))
 	}
 	return e
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/listing"
 )
 
 // Lines writes a listing of each function.
-func Lines(o *Output, r *trees.LinesResult) error {
+func Lines(o *Output, r *listing.Result) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, r.Sum())

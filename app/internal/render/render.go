@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/table"
@@ -46,7 +47,7 @@ func Result(o *Output, result any) error {
 			return DiffFunctions(o, r)
 		case *trees.DiffNodeResult:
 			return DiffNode(o, r)
-		case *trees.LinesResult:
+		case *listing.Result:
 			return Lines(o, r)
 		case *contents.File:
 			return Detected(o, r)

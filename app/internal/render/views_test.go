@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
@@ -101,7 +102,7 @@ func TestPrinted(t *testing.T) {
 				"runs":        viewtest.Query(query.Runs),
 				"tree":        viewtest.View(trees.TreeView),
 				"diff":        viewtest.View(trees.DiffView),
-				"lines":       viewtest.Query(trees.Lines),
+				"lines":       viewtest.Query(listing.List),
 				"regressions": viewtest.Query(findings),
 				"check":       viewtest.Query(check),
 				"bottlenecks": viewtest.Query(bottlenecks),

@@ -9,12 +9,12 @@ import (
 	"github.com/dendroprof/dendro/app/internal/coderepo"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/gitlog"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newList(e *command.Env) *cobra.Command {
-	var r trees.LinesRequest
+	var r listing.Request
 	c := &cobra.Command{
 		Use:   "list [flags] FUNCTION [FILE...]",
 		Short: "List the lines of a function with the time spent in each",
@@ -48,7 +48,7 @@ imported with --keep-source, or be pushed (--service), whose lines are kept by d
 			dir, _ = gitlog.Root(".") // not in a repository: lines without their text
 		}
 		answer := func(a endpoint.Asker) error {
-			result, err := endpoint.Answer[trees.LinesResult](ctx, a, endpoint.Lines.Of(&r))
+			result, err := endpoint.Answer[listing.Result](ctx, a, endpoint.Lines.Of(&r))
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ import (
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -342,7 +342,7 @@ func (c codeOnServer) Locate(ctx context.Context, doc *report.Report) error {
 	return coderepo.Repository{Dir: c.dir}.Locate(ctx, doc)
 }
 
-func (c codeOnServer) AddSource(ctx context.Context, lines *trees.LinesResult) error {
+func (c codeOnServer) AddSource(ctx context.Context, lines *listing.Result) error {
 	return coderepo.Repository{Dir: c.dir}.AddSource(ctx, lines)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -200,7 +200,7 @@ func (r *repository) Locate(_ context.Context, doc *report.Report) error {
 	return nil
 }
 
-func (r *repository) AddSource(context.Context, *trees.LinesResult) error { r.listed++; return nil }
+func (r *repository) AddSource(context.Context, *listing.Result) error { r.listed++; return nil }
 
 // TestCode: code of the server's repository is for those who may change the store, also where
 // an answer is kept; programs read their own repository.

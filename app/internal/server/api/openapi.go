@@ -17,8 +17,8 @@ import (
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/param"
-	"github.com/dendroprof/dendro/query/trees"
 )
 
 // openAPI describes the addresses that are not in the list of endpoints.
@@ -67,7 +67,7 @@ func (a *api) description() ([]byte, error) {
 	describe("POST", "/api/v1/view", uploaded(schemas, "view", "A view of the file in the body, which is not stored.", new(viewRequest),
 		endpoint.Trees, "application/octet-stream", binary))
 	describe("POST", "/api/v1/view/lines", uploaded(schemas, "viewLines", "The lines of functions of the file in the body, which is not stored.", new(viewLinesRequest),
-		[]any{new(trees.LinesResult)}, "application/octet-stream", binary))
+		[]any{new(listing.Result)}, "application/octet-stream", binary))
 	describe("POST", "/api/v1/view/diff", uploaded(schemas, "viewDiff", "The diff of the files base and head of a form, which are not stored; a side without a file is of the store: the selection, narrowed by the parameters of that side.", new(viewDiffRequest), endpoint.Diffs,
 		"multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "head": binary}}))
 	profiles := map[string]any{transfer.ContentType: map[string]any{"schema": binary}}
@@ -222,10 +222,13 @@ func (s *schemas) of(t reflect.Type) map[string]any {
 // schemaNames are the names of types in code that clients generated, where they are others than
 // those of this program.
 var schemaNames = map[string]string{
-	"find.Result":     "trees.FindResult",
-	"find.Row":        "trees.FindRow",
-	"find.Sum":        "trees.FindSum",
-	"find.SumsResult": "trees.FindSumsResult",
+	"find.Result":      "trees.FindResult",
+	"find.Row":         "trees.FindRow",
+	"find.Sum":         "trees.FindSum",
+	"find.SumsResult":  "trees.FindSumsResult",
+	"listing.Function": "trees.FunctionLines",
+	"listing.Line":     "trees.LineRow",
+	"listing.Result":   "trees.LinesResult",
 }
 
 // object describes a struct, once.

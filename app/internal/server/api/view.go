@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/trees"
 )
 
@@ -53,13 +54,13 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	return respondFile(w, file)
 }
 
-// viewLinesRequest is a query.LinesRequest of an uploaded file.
+// viewLinesRequest is a listing.Request of an uploaded file.
 type viewLinesRequest struct {
-	trees.LinesRequest
+	listing.Request
 	Name string `param:"name" default:"upload" help:"name of the file, in messages" group:"Selection"`
 }
 
-// viewLines answers a LinesRequest of the file or archive in the body, and stores nothing.
+// viewLines answers a listing.Request of the file or archive in the body, and stores nothing.
 func (a *api) viewLines(w http.ResponseWriter, r *http.Request) error {
 	var request viewLinesRequest
 	var f endpoint.RowsForm
@@ -70,7 +71,7 @@ func (a *api) viewLines(w http.ResponseWriter, r *http.Request) error {
 	if request.Inputs, err = a.inputs(r.Context(), request.Name, r.Body, trees.NamesToCompare); err != nil {
 		return err
 	}
-	result, err := trees.Lines(r.Context(), nil, &request.LinesRequest)
+	result, err := listing.List(r.Context(), nil, &request.Request)
 	if err != nil {
 		return err
 	}
