@@ -1,15 +1,13 @@
 package trees
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/locks"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/table"
 )
@@ -18,37 +16,7 @@ import (
 // with most waiting threads first.
 type LocksResult struct {
 	Head
-	Dumps     int        `json:"dumps"`
-	Deadlocks []Deadlock `json:"deadlocks"`
-	Rows      []LockRow  `json:"rows"`
-}
-
-// Deadlock is a circle of threads: each waits for the lock of the same index, which the
-// next thread holds; the last one's is held by the first.
-type Deadlock struct {
-	Threads []string `json:"threads"`
-	Locks   []string `json:"locks"`
-	Dumps   int      `json:"dumps"` // that have it
-}
-
-// LockRow is a lock, in the dump in which most threads wait for it. HeldBy is empty where
-// the dump does not say who holds it.
-type LockRow struct {
-	Lock     string       `json:"lock"`    // class@address
-	Waiting  int          `json:"waiting"` // threads
-	Dumps    int          `json:"dumps"`   // in which it is held or waited for
-	HeldBy   string       `json:"heldBy"`
-	State    string       `json:"state"` // of the holder
-	In       string       `json:"in"`    // innermost function of the holder that is the user's own, else its innermost
-	Deadlock int          `json:"deadlock,omitempty"`
-	Waiters  []LockWaiter `json:"waiters"`
-}
-
-// LockWaiter is a thread that waits for a lock.
-type LockWaiter struct {
-	Thread string `json:"thread"`
-	State  string `json:"state"`
-	In     string `json:"in"` // as in LockRow
+	locks.Locks
 }
 
 // locks lists the locks of all inputs.
@@ -56,23 +24,23 @@ func (s *scope) locks() (*LocksResult, error) {
 	if name := s.besideLocks(); name != "" {
 		return nil, param.Errorf("locks are those of whole dumps: leave out %s", name)
 	}
-	all := &lockTable{rows: map[string]*LockRow{}, circles: map[string]int{}}
+	all := locks.New()
 	list, known := s.list, false
 	for i := range list {
 		if list[i].viewer == nil {
 			return nil, param.Errorf("locks are in thread dumps: give the files, or import them with --keep-source")
 		}
-		known = all.addDumps(s.all[i], list[i].viewer) || known || s.all[i].Type.Name == profile.Threads
+		known = all.Add(s.all[i], list[i].viewer, OwnFunctions(s.all[i].Table, s.all[i].Self)) || known || s.all[i].Type.Name == profile.Threads
 	}
 	if !known {
 		return nil, fmt.Errorf("%sits samples do not say who holds a lock, as Java thread dumps do (jstack -l, jcmd PID Thread.print -l); --state lists who waits", list[0].prefix())
 	}
-	rows := all.sorted()
-	shown := words.First(rows, s.r.Rows)
+	found := all.Locks()
+	rows := found.Rows
+	found.Rows = words.First(rows, s.r.Rows)
 	s.notes = []string{} // of samples without a stack, which are threads like others here
-	out := &LocksResult{Head: s.head(s.tree.RootTotal(), query.Omitted{Rows: len(rows) - len(shown)}), Dumps: all.dumps,
-		Deadlocks: all.deadlocks, Rows: shown}
-	if slices.ContainsFunc(rows, func(r LockRow) bool { return r.HeldBy == "" }) {
+	out := &LocksResult{Head: s.head(s.tree.RootTotal(), query.Omitted{Rows: len(rows) - len(found.Rows)}), Locks: found}
+	if slices.ContainsFunc(rows, func(r locks.Row) bool { return r.HeldBy == "" }) {
 		out.Notes = append(out.Notes, "dumps do not say who holds some locks: jstack -l PID and jcmd PID Thread.print -l print it of all")
 	}
 	return out, nil
@@ -96,259 +64,9 @@ func (s *scope) besideLocks() string {
 	return ""
 }
 
-// lockTable collects the locks of dumps.
-type lockTable struct {
-	dumps     int
-	rows      map[string]*LockRow
-	deadlocks []Deadlock
-	circles   map[string]int // number of a deadlock by its threads and locks
-}
-
-// lockDump is one dump: its threads that hold a lock or wait for one.
-type lockDump struct {
-	threads []lockThread
-	holder  map[string]int // thread that holds a lock
-	named   map[string]int // thread of a name, the first
-}
-
-type lockThread struct {
-	LockWaiter
-	wants, owner string
-	holds        []string
-	dead         bool // the dump lists it in a deadlock
-}
-
-// addDumps adds the dumps of a profile, and reports whether they say anything of locks.
-func (t *lockTable) addDumps(shown *calltree.Shown, v *calltree.Viewer) (any bool) {
-	own := OwnFunctions(shown.Table, shown.Self)
-	states, names := v.States(), v.ThreadNames()
-	d, at, first := newLockDump(), int64(0), true
-	for x := range shown.Samples() {
-		if !first && x.Time != at {
-			t.add(d)
-			d = newLockDump()
-		}
-		at, first = x.Time, false
-		one := lockThread{LockWaiter: LockWaiter{Thread: names[x.Thread], State: states[x.State], In: placeOf(shown.Tree, own, x.Node)}}
-		for _, l := range v.Labels(x.Labels) {
-			switch l.Key {
-			case profile.LabelLock:
-				one.wants = l.Text
-			case profile.LabelOwner:
-				one.owner = l.Text
-			case profile.LabelHolds:
-				one.holds = append(one.holds, l.Text)
-			case profile.LabelDeadlock:
-				one.dead = true
-			}
-		}
-		any = any || one.wants != "" || one.holds != nil
-		d.add(one)
-	}
-	if !first {
-		t.add(d)
-	}
-	return any
-}
-
-// placeOf returns the innermost function of a stack that is the user's own, else its
-// innermost one.
-func placeOf(t *calltree.Tree, own []bool, node int32) string {
-	if node == calltree.NoNode {
-		return ""
-	}
-	for n := node; n != calltree.NoNode; n = t.Parent[n] {
-		if own[t.Func[n]] {
-			return t.Functions[t.Func[n]].Name
-		}
-	}
-	return t.Functions[t.Func[node]].Name
-}
-
-func newLockDump() *lockDump {
-	return &lockDump{holder: map[string]int{}, named: map[string]int{}}
-}
-
-func (d *lockDump) add(x lockThread) {
-	n := len(d.threads)
-	d.threads = append(d.threads, x)
-	if _, ok := d.named[x.Thread]; !ok {
-		d.named[x.Thread] = n
-	}
-	for _, lock := range x.holds {
-		d.holder[lock] = n
-	}
-}
-
-// holderOf returns the thread that holds what thread n waits for, or -1.
-func (d *lockDump) holderOf(n int) int {
-	x := &d.threads[n]
-	if x.wants == "" {
-		return -1
-	}
-	if h, ok := d.holder[x.wants]; ok && h != n {
-		return h
-	}
-	if h, ok := d.named[x.owner]; ok && x.owner != "" && h != n {
-		return h
-	}
-	return -1
-}
-
-// isLock reports whether a thread waits for a lock, and not for a condition or for work.
-func (x *lockThread) isLock(holder int) bool {
-	return x.wants != "" && (holder >= 0 || x.owner != "" || x.dead || x.State == "BLOCKED" || strings.Contains(x.wants, ".Reentrant"))
-}
-
-// add adds a dump.
-func (t *lockTable) add(d *lockDump) {
-	t.dumps++
-	now := map[string]*LockRow{}
-	row := func(lock string) *LockRow {
-		r := now[lock]
-		if r == nil {
-			r = &LockRow{Lock: lock, Waiters: []LockWaiter{}}
-			if h, ok := d.holder[lock]; ok {
-				x := &d.threads[h]
-				r.HeldBy, r.State, r.In = x.Thread, x.State, x.In
-			}
-			now[lock] = r
-		}
-		return r
-	}
-	for lock := range d.holder {
-		row(lock)
-	}
-	for n := range d.threads {
-		x, holder := &d.threads[n], d.holderOf(n)
-		if !x.isLock(holder) {
-			continue
-		}
-		r := row(x.wants)
-		r.Waiting++
-		r.Waiters = append(r.Waiters, x.LockWaiter)
-		if r.HeldBy == "" {
-			if r.HeldBy = x.owner; holder >= 0 {
-				h := &d.threads[holder]
-				r.HeldBy, r.State, r.In = h.Thread, h.State, h.In
-			}
-		}
-	}
-	for _, circle := range d.circles() {
-		n := t.deadlock(d, circle)
-		for _, x := range circle {
-			row(d.threads[x].wants).Deadlock = n
-		}
-	}
-	for lock, r := range now {
-		r.Dumps = 1
-		if before := t.rows[lock]; before != nil {
-			r.Dumps += before.Dumps
-			if before.Waiting > r.Waiting {
-				before.Dumps = r.Dumps
-				before.Deadlock = max(before.Deadlock, r.Deadlock)
-				continue
-			}
-		}
-		t.rows[lock] = r
-	}
-}
-
-// circles returns the threads of each deadlock of the dump, each waiting for the next.
-func (d *lockDump) circles() (list [][]int) {
-	seen := make([]int, len(d.threads)) // the walk that met a thread first, plus one
-	for start := range d.threads {
-		n := start
-		for n >= 0 && seen[n] == 0 {
-			seen[n] = start + 1
-			n = d.holderOf(n)
-		}
-		if n < 0 || seen[n] != start+1 {
-			continue
-		}
-		circle := []int{n}
-		for next := d.holderOf(n); next != n; next = d.holderOf(next) {
-			circle = append(circle, next)
-		}
-		list = append(list, circle)
-	}
-	return list
-}
-
-// deadlock returns the number of a deadlock, which may have been in a dump before.
-func (t *lockTable) deadlock(d *lockDump, circle []int) int {
-	least := slices.Index(circle, slices.Min(circle))
-	circle = slices.Concat(circle[least:], circle[:least])
-	one := Deadlock{}
-	for _, n := range circle {
-		one.Threads, one.Locks = append(one.Threads, d.threads[n].Thread), append(one.Locks, d.threads[n].wants)
-	}
-	key := strings.Join(append(slices.Clone(one.Threads), one.Locks...), "\x00")
-	n, ok := t.circles[key]
-	if !ok {
-		t.deadlocks = append(t.deadlocks, one)
-		n = len(t.deadlocks)
-		t.circles[key] = n
-	}
-	t.deadlocks[n-1].Dumps++
-	return n
-}
-
-// sorted returns the locks by waiting threads.
-func (t *lockTable) sorted() []LockRow {
-	rows := []LockRow{}
-	for _, r := range t.rows {
-		rows = append(rows, *r)
-	}
-	slices.SortFunc(rows, func(a, b LockRow) int {
-		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Dumps, a.Dumps), cmp.Compare(a.Lock, b.Lock))
-	})
-	return rows
-}
-
 // Table lists locks, below the deadlocks.
 func (r *LocksResult) Table(bool) *table.Table {
-	t := &table.Table{
-		Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "lock", Title: r.deadlockLines(),
-		Columns: []table.Column{table.CountColumn("waiting"), table.TextColumn("lock"), table.TextColumn("held by"), table.TextColumn("state"),
-			table.TextColumn("in"), table.TextColumn("waiting threads")},
-		Empty: "no thread holds a lock or waits for one",
-	}
-	if r.Dumps > 1 {
-		t.Columns = slices.Insert(t.Columns, 1, table.CountColumn("dumps"))
-	}
-	for i := range r.Rows {
-		x := &r.Rows[i]
-		var waiters []string
-		for _, w := range x.Waiters {
-			waiters = append(waiters, w.Thread)
-		}
-		cells := []any{x.Waiting, x.Lock, x.HeldBy, x.State, x.In, strings.Join(waiters, ", ")}
-		if r.Dumps > 1 {
-			cells = slices.Insert(cells, 1, any(x.Dumps))
-		}
-		t.Add(cells...)
-	}
+	t := r.Locks.Table()
+	t.Notes, t.Omitted = r.Notes, r.Omitted.Rows
 	return t
-}
-
-// deadlockLines says who waits for whom in each deadlock.
-func (r *LocksResult) deadlockLines() string {
-	var lines []string
-	for i, d := range r.Deadlocks {
-		var b strings.Builder
-		fmt.Fprintf(&b, "deadlock %d: %s", i+1, d.Threads[0])
-		for k, lock := range d.Locks {
-			which := ", which"
-			if k == 0 {
-				which = ""
-			}
-			fmt.Fprintf(&b, "%s waits for %s, held by %s", which, lock, d.Threads[(k+1)%len(d.Threads)])
-		}
-		if r.Dumps > 1 {
-			fmt.Fprintf(&b, " (in %d of %d dumps)", d.Dumps, r.Dumps)
-		}
-		lines = append(lines, words.Clean(b.String()))
-	}
-	return strings.Join(lines, "\n")
 }

@@ -229,6 +229,9 @@ var schemaNames = map[string]string{
 	"listing.Function": "trees.FunctionLines",
 	"listing.Line":     "trees.LineRow",
 	"listing.Result":   "trees.LinesResult",
+	"locks.Deadlock":   "trees.Deadlock",
+	"locks.Row":        "trees.LockRow",
+	"locks.Waiter":     "trees.LockWaiter",
 }
 
 // object describes a struct, once.
