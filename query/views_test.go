@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +18,7 @@ import (
 
 // TestViews: what lists of runs, profiles, functions, choices and pushed profiles answer.
 func TestViews(t *testing.T) {
-	for _, file := range []string{"runs", "pushed"} {
+	for _, file := range []string{"runs", "pushed", "selected"} {
 		t.Run(file, func(t *testing.T) {
 			viewtest.Run(t, "testdata/"+file+".txt", viewtest.Print, map[string]viewtest.Question{
 				"runs":           viewtest.Query(query.Runs),
@@ -28,6 +29,16 @@ func TestViews(t *testing.T) {
 				"prune":          viewtest.Query(query.Prune),
 				"services":       viewtest.Query(query.PushedServices),
 				"series":         viewtest.Query(query.PushedSeries),
+				"original": viewtest.Query(func(ctx context.Context, st store.Store, r *query.RunsRequest) (*strings.Builder, error) {
+					data, err := query.Original(ctx, st, &r.Selection)
+					var b strings.Builder
+					b.Write(data)
+					return &b, err
+				}),
+				"selected": viewtest.Query(func(ctx context.Context, st store.Store, r *query.RunsRequest) (*query.ProfilesResult, error) {
+					list, err := query.Selected(ctx, st, &r.Selection)
+					return &query.ProfilesResult{Rows: list}, err
+				}),
 			})
 		})
 	}

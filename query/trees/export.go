@@ -113,22 +113,3 @@ func (r *ExportRequest) lines(ctx context.Context, st store.Store) (*profile.Pro
 	}
 	return p, read.notes, err
 }
-
-// Selected returns the selected profiles of all value types; that there are none is an
-// error.
-func Selected(ctx context.Context, st store.Reader, s *query.Selection) ([]store.Profile, error) {
-	list, err := query.ProfilesOf(ctx, st, *s)
-	return list, query.Hinted(ctx, st, s, err)
-}
-
-// Original returns the original file of the one selected profile.
-func Original(ctx context.Context, st store.Store, s *query.Selection) ([]byte, error) {
-	list, err := st.Profiles(ctx, *s)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) != 1 {
-		return nil, param.Errorf("--source writes the file of one profile; %d are selected", len(list))
-	}
-	return st.Source(ctx, list[0].ID)
-}

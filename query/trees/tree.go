@@ -1,5 +1,5 @@
 // Package trees answers where samples are spent: call trees of runs and files, with their
-// functions, lines, threads and locks, and the same of two sides compared.
+// functions, threads and locks, and the same of two sides compared.
 //
 // Words: a view is one way to show a tree; a side is what a diff compares; a band is what
 // earlier runs vary by.

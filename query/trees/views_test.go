@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/format"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
@@ -87,16 +86,6 @@ func TestViews(t *testing.T) {
 				"diff-graph": graph(trees.DiffGraph),
 				"page":       page(trees.TreePage),
 				"diff-page":  page(trees.DiffPage),
-				"original": viewtest.Query(func(ctx context.Context, st store.Store, r *trees.ExportRequest) (*text, error) {
-					data, err := trees.Original(ctx, st, &r.Selection)
-					var b text
-					b.Write(data)
-					return &b, err
-				}),
-				"selected": viewtest.Query(func(ctx context.Context, st store.Store, r *trees.ExportRequest) (*query.ProfilesResult, error) {
-					list, err := trees.Selected(ctx, st, &r.Selection)
-					return &query.ProfilesResult{Rows: list}, err
-				}),
 			})
 		})
 	}

@@ -328,7 +328,7 @@ type OriginalRequest struct {
 }
 
 func original(ctx context.Context, l *Local, r *OriginalRequest) (*File, error) {
-	data, err := trees.Original(ctx, l.Store, &r.Selection)
+	data, err := query.Original(ctx, l.Store, &r.Selection)
 	return &File{Name: "original", Type: "application/octet-stream", Write: func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err

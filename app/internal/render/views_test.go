@@ -51,7 +51,7 @@ func check(ctx context.Context, st store.Store, r *judge.CheckRequest) (*printed
 
 // detect describes the one original file of a selection.
 func detect(ctx context.Context, st store.Store, r *query.ProfilesRequest) (*printed, error) {
-	data, err := trees.Original(ctx, st, &r.Selection)
+	data, err := query.Original(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}

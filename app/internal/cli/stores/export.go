@@ -181,7 +181,7 @@ func (o *exportOptions) parquet(ctx context.Context, e *command.Env) error {
 		return command.Usagef("parquet writes a new directory: give -o DIRECTORY")
 	}
 	return e.Whole(ctx, &o.r.Selection, true, func(st store.Store) error {
-		list, err := trees.Selected(ctx, st, &o.r.Selection)
+		list, err := query.Selected(ctx, st, &o.r.Selection)
 		if err != nil {
 			return err
 		}
