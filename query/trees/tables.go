@@ -140,19 +140,6 @@ func (r *NodeResult) Table(bool) *table.Table {
 	return t
 }
 
-// Table lists the shares of functions of the newest runs and of those before.
-func (r *GrowthResult) Table(bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows, Of: "function",
-		Title: fmt.Sprintf("share of total, head (%s), and mean share, base (%s); diff in percentage points; %s", query.RunsText(r.Head), query.RunsText(r.Base), words.Clean(r.Type)),
-		Columns: []table.Column{table.ShareColumn("head"), table.ShareColumn("base"),
-			{Name: "diff", Right: true, Text: table.SignedPercent, Tint: table.Worse},
-			table.ShareColumn("selfHead"), table.ShareColumn("selfBase"), table.TextColumn("function")}}
-	for _, f := range r.Rows {
-		t.Add(f.Head, f.Base, f.Diff, f.SelfHead, f.SelfBase, f.Function)
-	}
-	return t
-}
-
 // Table has a row per call node.
 func (r *DiffResult) Table(bool) *table.Table { return diffTable(r.Rows, &r.DiffHead) }
 

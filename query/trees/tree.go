@@ -22,6 +22,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/growth"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
@@ -458,6 +459,18 @@ func (s *scope) rows() (*TreeResult, error) {
 		functions.write(w)
 	}
 	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}, nil
+}
+
+// Growth answers a TreeRequest by comparing the functions of the newest Last runs with
+// those before.
+func Growth(ctx context.Context, st store.Store, r *TreeRequest) (*growth.Result, error) {
+	return growth.List(ctx, st, &r.Selection, r.Sort, r.Rows)
+}
+
+// comparesRuns reports whether a list of functions compares the newest runs with those
+// before: it does so for the runs as they are, without a filter.
+func (r *TreeRequest) comparesRuns(view string) bool {
+	return r.Last > 0 && view == viewFunctions && r.isPlain(view)
 }
 
 // OwnFunctions returns for every function of a table whether it is code that the user

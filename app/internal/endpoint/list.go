@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/find"
+	"github.com/dendroprof/dendro/query/growth"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/tasks"
@@ -31,7 +32,7 @@ type FlameRequest struct {
 // The results of requests with several views.
 var (
 	Trees = []any{trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.StackChartResult{}, trees.MarkersResult{},
-		trees.LocksResult{}, trees.ActivityResult{}, trees.NodeResult{}, trees.GrowthResult{}}
+		trees.LocksResult{}, trees.ActivityResult{}, trees.NodeResult{}, growth.Result{}}
 	Diffs = []any{trees.DiffResult{}, trees.DiffFunctionsResult{}, trees.DiffFlameResult{}, trees.DiffChartResult{}, trees.DiffNodeResult{},
 		trees.DiffBenchmarksResult{}, trees.BandResult{},
 		trees.TreeResult{}, trees.FunctionsResult{}, trees.FlameResult{}, trees.NodeResult{}}

@@ -18,7 +18,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/find"
-	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/query/growth"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
@@ -194,7 +194,7 @@ func TestFunctions(t *testing.T) {
 	if f.Omitted.Rows != 2 || f.RootTotal != 23 || len(f.Rows) != 2 || f.Rows[0].Function != "parse" || f.Rows[0].Self != 15 {
 		t.Errorf("functions: %+v", f)
 	}
-	var g trees.GrowthResult
+	var g growth.Result
 	l.get("/api/v1/functions?group=shop&last=1&sort=diff", &g)
 	if len(g.Rows) != 4 || g.Rows[0].Function != "parse" || math.Abs(g.Rows[0].Head-9./13) > 1e-12 || g.Rows[0].Base != 0.6 {
 		t.Errorf("functions now and before: %+v", g)

@@ -226,6 +226,8 @@ var schemaNames = map[string]string{
 	"find.Row":         "trees.FindRow",
 	"find.Sum":         "trees.FindSum",
 	"find.SumsResult":  "trees.FindSumsResult",
+	"growth.Result":    "trees.GrowthResult",
+	"growth.Row":       "trees.GrowthRow",
 	"listing.Function": "trees.FunctionLines",
 	"listing.Line":     "trees.LineRow",
 	"listing.Result":   "trees.LinesResult",
