@@ -15,7 +15,7 @@ describe.skipIf(missing || !dir)('pictures', () => {
     const w = await world.page({ viewport: { width: 1280, height: 640 } });
     await w.open(http);
     await w.page.locator('.triage .tr [role=gridcell]').first().click();
-    await w.page.getByRole('heading', { name: 'Ruled out' }).waitFor();
+    await w.page.getByRole('link', { name: 'rule.go:35' }).waitFor(); // the evidence is read
     await w.page.screenshot({ path: join(dir!, 'web-home.png') });
     await w.page.setViewportSize({ width: 1280, height: 720 });
     await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();

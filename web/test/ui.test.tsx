@@ -1,6 +1,8 @@
 // @vitest-environment happy-dom
 import { render } from 'preact';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Change } from '../src/core/answers';
+import { Facts } from '../src/ui/Evidence';
 import { KeyHelp, press, useKeys } from '../src/ui/Keys';
 import { Menu } from '../src/ui/Menu';
 import { Scatter } from '../src/ui/Scatter';
@@ -119,5 +121,22 @@ describe('Scatter', () => {
     await show1([points[0]!, points[0]!]);
     expect(document.querySelector('path')).toBeNull();
     for (const c of document.querySelectorAll('circle')) expect(Number.isFinite(Number(c.getAttribute('cx')))).toBe(true);
+  });
+});
+
+describe('Facts', () => {
+  const change = (call?: number): Change => ({
+    id: 'f', kind: 'regression', benchmark: 'checkout', type: 'cpu', function: 'regexp.MustCompile', status: 'confirmed', score: 9,
+    fails: false, file: 'rule.go', line: call ?? 29, since: { run: 'r' }, delta: { samples: 1, share: 0.1, base: 0.1 }, also: [],
+    headline: { function: 'pricing.matchRule', file: 'rule.go', line: 29, own: true, ...(call && { call }) },
+  });
+  const code = () => [...document.querySelectorAll('a')].at(-1)!.textContent;
+  it('names a line once the evidence says which', async () => {
+    await show(<Facts c={change()} read={false} />);
+    expect(code()).toBe('rule.go');
+    await show(<Facts c={change(35)} read />);
+    expect(code()).toBe('rule.go:35');
+    await show(<Facts c={change()} read />);
+    expect(code()).toBe('rule.go:29 (declaration)');
   });
 });

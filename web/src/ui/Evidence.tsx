@@ -110,7 +110,7 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
         )}
         {costs(c) && !offline && <Acknowledge c={c} />}
       </div>
-      <Facts c={c} />
+      <Facts c={c} read={b !== undefined} />
       {(c.code?.lines.length ?? 0) > 0 && <Lines of={c.code!.lines} />}
       {!!c.code?.moreLines && <p class="dim">{counted(c.code.moreLines, 'more changed line')}</p>}
       <Next c={c} b={b ?? light} />
@@ -297,7 +297,8 @@ export function wholeText(life: Change['change']): string {
   return signed(life.program.value, percent) + (part > 0 && part < 1 ? `, ${percent(part)} of that is this change` : '');
 }
 
-function Facts({ c }: { c: Change }) {
+/** What is known of a change. Which line calls is known once the evidence is read: lists would name a declaration. */
+export function Facts({ c, read }: { c: Change; read: boolean }) {
   const time = c.delta.time;
   const rows: [string, preact.ComponentChildren][] = [];
   if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}`]);
@@ -316,7 +317,7 @@ function Facts({ c }: { c: Change }) {
     </>,
   ]);
   if (c.file) {
-    const text = `${visible(c.file)}${c.line ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
+    const text = `${visible(c.file)}${c.line && read ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
     rows.push([
       'code',
       c.link && web(c.link) ? (
