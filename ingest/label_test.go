@@ -163,6 +163,13 @@ func TestManifestAndSidecar(t *testing.T) {
 			t.Errorf("manifest errors lack %q: %v", want, err)
 		}
 	}
+	m = write("m.json", `[{"file": "a", "date": "x"}, {"file": "b", "date": "y"}, {"file": "c", "date": "x"}, {"file": "d", "date": "x"}]`)
+	_, err = ReadManifest(m)
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "entry 1 (a)") || !strings.HasSuffix(lines[0], " … and 2 more of these") ||
+		!strings.HasSuffix(lines[1], "or 2026-11-21)") {
+		t.Errorf("a fault of several entries is one line: %v", err)
+	}
 	bad := write("bad.json", "[\n {\"file\": }\n]")
 	if _, err := ReadManifest(bad); err == nil || !strings.Contains(err.Error(), "bad.json:2:") {
 		t.Errorf("the place of a mistake is missing: %v", err)

@@ -266,7 +266,8 @@ func manifest(name string, data []byte, open func(file string) Source) ([]Source
 		return nil, fmt.Errorf("%w (a manifest is a list of objects)", err)
 	}
 	var sources []Source
-	var errs []error
+	var faults []error
+	at, more := map[string]int{}, map[int]int{} // a fault is one line, whatever the number of its entries
 	for i := range entries {
 		e := &entries[i]
 		label, err := e.label()
@@ -274,14 +275,22 @@ func manifest(name string, data []byte, open func(file string) Source) ([]Source
 			err = errors.New("no file")
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: entry %d (%s): %w", name, i+1, e.File, err))
+			if k, ok := at[err.Error()]; ok {
+				more[k]++
+				continue
+			}
+			at[err.Error()] = len(faults)
+			faults = append(faults, fmt.Errorf("%s: entry %d (%s): %w", name, i+1, e.File, err))
 			continue
 		}
 		s := open(e.File)
 		s.Label = label
 		sources = append(sources, s)
 	}
-	return slices.Clip(sources), errors.Join(errs...)
+	for k, n := range more {
+		faults[k] = fmt.Errorf("%w … and %d more of these", faults[k], n)
+	}
+	return slices.Clip(sources), errors.Join(faults...)
 }
 
 // maxSmall is the maximum size of a file of metadata, in bytes.
