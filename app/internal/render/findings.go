@@ -51,7 +51,11 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 			printed++
 		}
 	}
-	if printed == 0 {
+	switch {
+	case printed > 0:
+	case slices.ContainsFunc(r.Benchmarks, func(b judge.Judged) bool { return r.Followed && b.Outcome.Finding != "" }):
+		fmt.Fprintln(o.W, "no findings but the open changes below")
+	default:
 		fmt.Fprintln(o.W, "no findings")
 	}
 	if r.Followed {
