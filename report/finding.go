@@ -121,7 +121,7 @@ func (t *text) details(c *Change) {
 	if s := c.amounts(); s != "" {
 		t.field("cost", "%s", s)
 	}
-	t.field("since", "%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))
+	t.field("since", "%s", c.life())
 	if len(c.Path) > 0 {
 		t.field("path", "%s", calls(c.Path))
 	}

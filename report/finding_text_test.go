@@ -46,3 +46,21 @@ func TestWhole(t *testing.T) {
 		t.Errorf("unknown: %q", got)
 	}
 }
+
+// TestLife: a change that is over names the run with which it ended.
+func TestLife(t *testing.T) {
+	var c Change
+	c.Since, c.Score = regression.Since{Run: "r9", Commit: "0123456789abcdef", LastGood: "r8"}, 6
+	for end, want := range map[string]string{
+		"":    "r9 (0123456789), last good r8; score 6.0",
+		"r15": "r9 (0123456789), last good r8, ended with r15; score 6.0",
+	} {
+		c.Finding.Change = &regression.Lasting{}
+		if end != "" {
+			c.Finding.Change.End = &regression.Moment{Run: end}
+		}
+		if got := c.life(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

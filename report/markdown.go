@@ -158,7 +158,7 @@ func (c *Change) markdown() string {
 	if s := c.amounts(); s != "" {
 		item("cost", escapeText(s))
 	}
-	item("since", escapeText(fmt.Sprintf("%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))))
+	item("since", escapeText(c.life()))
 	if c.named() != "" && c.Note != "" {
 		item("note", escapeText(words.Clean(c.Note)))
 	}

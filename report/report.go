@@ -435,6 +435,15 @@ func (c *Change) since() string {
 	return s
 }
 
+// life returns when a change began, when it ended if it did, and how sure that is.
+func (c *Change) life() string {
+	s := c.since() + ", last good " + words.Clean(c.Since.LastGood)
+	if c.Finding.Change != nil && c.Finding.Change.End != nil {
+		s += ", ended with " + words.Clean(c.Finding.Change.End.Run)
+	}
+	return s + "; score " + score(c.Score)
+}
+
 // code returns the place of a change, file:line, and the caller's name if it is a
 // caller's.
 func (c *Change) code() (place, of string) {

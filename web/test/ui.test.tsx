@@ -139,4 +139,10 @@ describe('Facts', () => {
     await show(<Facts c={change()} read />);
     expect(code()).toBe('rule.go:29 (declaration)');
   });
+  it('names the run with which a change ended', async () => {
+    const at = { run: 'r9', date: '' };
+    const over = { finding: 'f', state: 'ended', onset: at, end: { ...at, run: 'r15' }, seen: at, runs: 6 };
+    await show(<Facts c={{ ...change(), since: { run: 'r9', lastGood: 'r8' }, change: over }} read />);
+    expect(document.body.textContent).toContain('r9, last good r8, ended with r15; score');
+  });
 });

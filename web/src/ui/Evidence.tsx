@@ -287,8 +287,13 @@ export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
   );
 }
 
-/** Reports whether an address is one of the web: repositories come from configurations that nobody checked. */
-const web = (address: string): boolean => /^https?:\/\//.test(address);
+/** A link to an address of the web, if it is one: repositories come from configurations that nobody checked. */
+const away = (to = '', text = visible(to)) =>
+  /^https?:\/\//.test(to) && (
+    <a href={to} target="_blank" rel="noreferrer">
+      {text}
+    </a>
+  );
 
 /** By how much the whole program changed, and how much of that a change explains; empty if it is unknown, or about the same. */
 export function wholeText(life: Change['change']): string {
@@ -308,11 +313,11 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
   ]);
   const whole = wholeText(c.change);
   if (whole) rows.push(['whole program', whole]);
-  if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn key="f" name={c.caller} />]);
+  if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn name={c.caller} />]);
   rows.push([
     'since',
     <>
-      {`${visible(c.since.run)}, last good ${visible(c.since.lastGood ?? '')}; `}
+      {visible(`${c.since.run}, last good ${c.since.lastGood ?? ''}${c.change?.end ? `, ended with ${c.change.end.run}` : ''}; `)}
       <abbr title={scoreHint}>{`score ${c.score.toFixed(1)}`}</abbr>
     </>,
   ]);
@@ -320,17 +325,14 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     const text = `${visible(c.file)}${c.line && read ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
     rows.push([
       'code',
-      c.link && web(c.link) ? (
-        <a key="c" href={c.link} target="_blank" rel="noreferrer">
-          {text}
-        </a>
-      ) : source.value.offline ? (
-        text
-      ) : (
-        <a key="c" href={href('function', { ...carried(), function: c.at ?? c.function ?? '', group: c.group, benchmark: c.benchmark, type: c.type, lines: true })} title="its lines, with self and total">
-          {text}
-        </a>
-      ),
+      away(c.link, text) ||
+        (source.value.offline ? (
+          text
+        ) : (
+          <a href={href('function', { ...carried(), function: c.at ?? c.function ?? '', group: c.group, benchmark: c.benchmark, type: c.type, lines: true })} title="its lines, with self and total">
+            {text}
+          </a>
+        )),
     ]);
   }
   for (const d of c.code?.dependencies ?? []) rows.push(['bumped', visible(`${d.name} ${d.base || 'none'} → ${d.head || 'none'} (${d.file})`)]);
@@ -338,26 +340,15 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     rows.push([
       'commit',
       <>
-        {x.link && web(x.link) ? (
-          <a href={x.link} target="_blank" rel="noreferrer">
-            {commit(x.commit)}
-          </a>
-        ) : (
-          commit(x.commit)
-        )}
+        {away(x.link, commit(x.commit)) || commit(x.commit)}
         {visible(` ${x.subject} (${x.author})`)}
       </>,
     ]);
   if (c.code?.moreCommits) rows.push(['', counted(c.code.moreCommits, 'more commit')]);
-  if (c.code?.link && web(c.code.link))
-    rows.push([
-      'difference',
-      <a key="d" href={c.code.link} target="_blank" rel="noreferrer">
-        {visible(c.code.link)}
-      </a>,
-    ]);
+  const difference = away(c.code?.link);
+  if (difference) rows.push(['difference', difference]);
   if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
-  if (c.also.length > 0)
+  if (c.also.length)
     rows.push(['also in', visible(c.also.map(x => `${benchmarkName(x)} ${signed(x.delta.share, percent)}`).join(', '))]);
   if (c.note && c.function) rows.push(['note', c.note]);
   if (c.acknowledged)
