@@ -512,3 +512,16 @@ func TestPlaceAndRate(t *testing.T) {
 		}
 	}
 }
+
+// TestConfirms: a second run of the head is asked for only while there is one.
+func TestConfirms(t *testing.T) {
+	f := regression.Finding{Kind: regression.Regression, Status: regression.Suspect, Function: "shop.Price"}
+	f.Delta.Share = 0.1
+	for runs, want := range map[int]string{1: "a second run of the head decides", 4: "more runs of the head decide"} {
+		b := regression.Benchmark{Analyses: []*regression.Analysis{{Tested: make([]string, runs), History: make([]string, 4)}}}
+		v := Judge(&regression.Result{Benchmarks: []regression.Benchmark{b}}, Group([]regression.Finding{f}), Policy{})
+		if !strings.Contains(v.Why, want) {
+			t.Errorf("%d runs: %q", runs, v.Why)
+		}
+	}
+}
