@@ -206,14 +206,7 @@ func listed(c *change.Change, s *history.Series) regression.Finding {
 	if c.Onset.LastGood != nil {
 		f.Since.LastGood = c.Onset.LastGood.Run
 	}
-	switch c.State {
-	case change.Suspect:
-		f.Status = regression.Suspect
-	case change.Ended:
-		f.Status = regression.Ended
-	default:
-		f.Status = regression.Confirmed
-	}
+	f.Status = statusOf(f.Change)
 	return f
 }
 
@@ -539,13 +532,20 @@ func (c *changes) brought(line int, findings []regression.Finding, policy *gate.
 // asListed gives a finding that a policy has judged the status of the change that it is: the list asks more
 // of a change that it calls confirmed than one comparison does.
 func asListed(f *regression.Finding) {
-	if f.Change == nil || f.Status == regression.Transient || f.Change.End != nil {
-		return
+	if f.Change != nil && f.Status != regression.Transient {
+		f.Status = statusOf(f.Change)
 	}
-	f.Status = regression.Confirmed
-	if f.Change.State == string(change.Suspect) {
-		f.Status = regression.Suspect
+}
+
+// statusOf returns the status of the finding that a change is shown as.
+func statusOf(c *regression.Lasting) regression.Status {
+	switch change.State(c.State) {
+	case change.Suspect:
+		return regression.Suspect
+	case change.Ended:
+		return regression.Ended
 	}
+	return regression.Confirmed
 }
 
 // newRuns is the number of newest runs of a line that brought a change, if no sides are named: as
