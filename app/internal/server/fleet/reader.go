@@ -116,9 +116,7 @@ func (r *Reader) run(ctx context.Context) error {
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		r.look(ctx)
-		if n%servicesEvery == 0 || r.unnamed() {
-			r.learn(ctx)
-		}
+		r.learn(ctx, n%servicesEvery == 0)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -215,19 +213,20 @@ func (r *Reader) gaps(places map[int32]held) (list []int32) {
 	return list
 }
 
-// unnamed reports whether there is a partition whose services are not known.
-func (r *Reader) unnamed() bool {
+// named reports whether services of a partition are known.
+func (r *Reader) named(number int32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.services) < int(r.total)
+	return len(r.services[number]) > 0
 }
 
-// learn asks which services the partitions have, to name them when they are missing.
-func (r *Reader) learn(ctx context.Context) {
+// learn asks which services the partitions have, to name them when they are missing: all of them,
+// or those of which no service is known.
+func (r *Reader) learn(ctx context.Context, all bool) {
 	ctx, stop := context.WithTimeout(ctx, 10*lookWithin)
 	defer stop()
 	for number, p := range r.places() {
-		if !p.Complete {
+		if !p.Complete || !all && r.named(number) {
 			continue
 		}
 		var list []string
@@ -269,12 +268,12 @@ func (r *Reader) say(places map[int32]held) {
 	var unknown, absent, behind []string
 	for _, n := range gaps {
 		p, ok := places[n]
-		names, told := r.services[n]
+		names := r.services[n]
 		switch {
 		case ok:
 			parts = append(parts, fmt.Sprintf("partition %d is being read again (record %d of %d)", n, p.Next, p.End))
 			behind = append(behind, names...)
-		case !told:
+		case len(names) == 0:
 			unknown = append(unknown, fmt.Sprint(n))
 		default:
 			absent = append(absent, names...)
