@@ -356,7 +356,7 @@ describe.skipIf(missing)('faults', () => {
     await w.page.keyboard.press('y');
     expect(await w.page.evaluate(() => navigator.clipboard.readText())).toBe(link);
     const functions = w.page.getByRole('grid', { name: 'functions' });
-    const shown = async () => (await functions.waitFor(), expect(new URL(w.page.url()).searchParams.getAll('base-run')).toHaveLength(17));
+    const shown = async () => (await w.page.waitForURL(url => url.searchParams.getAll('base-run').length === 17), await functions.waitFor());
     await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
     await w.open(link);
     await shown();
