@@ -20,14 +20,14 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 var (
 	scripts = []string{"testdata/engineer.md", "testdata/operator.md", "testdata/researcher.md"}
-	weeks   = []string{"testdata/week/go.md", "testdata/week/node.md", "testdata/week/python.md", "testdata/week/cpp.md",
+	weeks   = []string{"testdata/week/node.md", "testdata/week/go.md", "testdata/week/python.md", "testdata/week/cpp.md",
 		"testdata/week/jvm.md", "testdata/week/rust.md"}
 )
 
-// shortWeeks are those of every check, the quickest ones: of Go, and of a language whose
-// benchmarks know nothing of Dendro. The others need tools that not every machine has, and
-// make nightly runs them.
-const shortWeeks = 2
+// shortWeeks are those of every check, the first: of a language whose benchmarks know nothing of
+// Dendro. Pairs of Go are recorded by docs/start/ci.md, which test/docs runs. The others need tools
+// that not every machine has, and make nightly runs all.
+const shortWeeks = 1
 
 // TestNewUsers runs the scripts, each in an empty folder. The folder has one name for all of them, as Go
 // compiles a program anew for each folder it is in, which takes most of a script's time.
