@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,9 @@ import (
 // travelled is a store whose windows come as records.
 type travelled struct {
 	continuous.Store
-	mem    *mem.Store
+	mem *mem.Store
+
+	mu     sync.Mutex // a log is read by one; what was read is of the reader's forest
 	reader record.Reader
 }
 
@@ -31,7 +34,10 @@ func (s *travelled) PutWindows(ctx context.Context, list []*continuous.Window) (
 			return nil, err
 		}
 	}
-	read, err := s.reader.Read(record.Append(nil, list))
+	written := record.Append(nil, list)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	read, err := s.reader.Read(written)
 	if err != nil {
 		return nil, err
 	}
