@@ -17,7 +17,7 @@ import (
 var ErrMalformed = errors.New("malformed record of windows")
 
 // Reader reads records into one growing forest, so that what stores know of its paths holds for
-// the next record too. The zero value is ready.
+// the next record too. The zero value is ready. A Reader, and what it returned, are for one goroutine.
 type Reader struct {
 	forest *calltree.Forest
 	text   int // bytes of its names
