@@ -159,24 +159,14 @@ func (c *cursor) byte() byte {
 	return 0
 }
 
-func (c *cursor) uvarint() uint64 {
-	if c.err != nil {
-		return 0
-	}
-	v, n := binary.Uvarint(c.content[c.pos:])
-	if n <= 0 {
-		c.fail("no number")
-		return 0
-	}
-	c.pos += n
-	return v
-}
+func (c *cursor) uvarint() uint64 { return integer(c, binary.Uvarint) }
+func (c *cursor) varint() int64   { return integer(c, binary.Varint) }
 
-func (c *cursor) varint() int64 {
+func integer[T int64 | uint64](c *cursor, decode func([]byte) (T, int)) T {
 	if c.err != nil {
 		return 0
 	}
-	v, n := binary.Varint(c.content[c.pos:])
+	v, n := decode(c.content[c.pos:])
 	if n <= 0 {
 		c.fail("no number")
 		return 0
