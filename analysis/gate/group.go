@@ -26,8 +26,8 @@ type Change struct {
 //     only a part of what their benchmark lost or gained are of that cause too: a toolchain that makes
 //     all code slower has places where it shows most.
 //
-// Costs and improvements are told apart, other kinds stay alone. Order: costs, acknowledged ones, the other
-// kinds, transient ones; each by onset, newest first, then by share of the program and score.
+// A change has costs or improvements, never both; findings of other kinds are not grouped. Order: costs,
+// acknowledged costs, the other kinds, transient findings; each by onset, newest first, then by share of the program and score.
 func Group(findings []regression.Finding) []Change {
 	var list []Change
 	at := map[int]int{} // by the first finding of a cause

@@ -116,7 +116,7 @@ func TestOneEvent(t *testing.T) {
 	}
 }
 
-// TestEventsInAnyOrder: what is one change does not depend on the order of findings, and each is in one.
+// TestEventsInAnyOrder: the order of findings does not decide how they are grouped, and each finding is in one change.
 func TestEventsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []regression.Finding

@@ -17,7 +17,7 @@ type Options struct {
 	// name; empty: package own decides.
 	Own []string
 
-	// Without names one of Rules to leave out: what is it good for?
+	// Without names the one of Rules that is left out, to measure what the rule is good for.
 	Without string
 
 	types          int  // judged value types of the benchmark: they share the default of Alpha

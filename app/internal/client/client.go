@@ -38,7 +38,7 @@ const apiVersion = 1
 type Options struct {
 	Token string // bearer token; empty: none
 
-	// Missing is called with what answers lack, for people, if a server says so; nil: nobody is told.
+	// Missing is called with a sentence of the server that says what its answer lacks. It may be nil.
 	Missing func(text string)
 
 	// HTTP does the requests; nil: a client of this package's own. Tests give theirs.

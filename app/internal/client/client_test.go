@@ -350,7 +350,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestMissing: what a server says of its answers is told, also of one that is an error.
+// TestMissing: Missing gets what the server says its answer lacks, also if the answer is an error.
 func TestMissing(t *testing.T) {
 	lacks := "1 of 3 workers does not answer"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@
 // which; what a worker does not hold any more it does not show.
 //
 // A Reader asks the workers, each partition of the one that holds it, and adds up their answers
-// (package merged). It says what is missing.
+// (package merged). It says which workers, services and partitions are missing.
 //
 // The package knows no protocol by which programs push, and no engine: the caller opens stores.
 package fleet

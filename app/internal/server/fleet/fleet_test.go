@@ -165,7 +165,7 @@ func window(m *storetest.WindowMaker, service, n int) *continuous.Window {
 }
 
 // TestMoves: windows that a gateway acknowledged are there once, whichever workers come and go,
-// whatever fails meanwhile, and a reader says what is not there.
+// whatever fails meanwhile, and a reader says which services are missing.
 func TestMoves(t *testing.T) {
 	l := newLab(t)
 	g, err := fleet.NewGateway(t.Context(), l.log)
