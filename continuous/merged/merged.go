@@ -83,15 +83,15 @@ func (s *Store) Series(ctx context.Context, q continuous.Query) ([]continuous.Se
 	if err != nil {
 		return nil, err
 	}
-	list, _ := united(answers)
+	list, _ := united(answers, func(list []continuous.Series) []continuous.Series { return list })
 	return list, nil
 }
 
-// united returns all series in order, one each, and where those of each answer are.
-func united(answers [][]continuous.Series) (list []continuous.Series, at [][]int32) {
+// united returns the series of all answers in order, one each, and where those of each answer are.
+func united[T any](answers []T, seriesOf func(T) []continuous.Series) (list []continuous.Series, at [][]int32) {
 	places := map[continuous.Key]int{}
 	for _, answer := range answers {
-		for _, series := range answer {
+		for _, series := range seriesOf(answer) {
 			key := series.Key()
 			place, ok := places[key]
 			if !ok {
@@ -111,9 +111,10 @@ func united(answers [][]continuous.Series) (list []continuous.Series, at [][]int
 		places[list[i].Key()] = i
 	}
 	for _, answer := range answers {
-		of := make([]int32, len(answer))
-		for i := range answer {
-			of[i] = int32(places[answer[i].Key()])
+		series := seriesOf(answer)
+		of := make([]int32, len(series))
+		for i := range series {
+			of[i] = int32(places[series[i].Key()])
 		}
 		at = append(at, of)
 	}
@@ -128,11 +129,7 @@ func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Durati
 	if err != nil {
 		return nil, err
 	}
-	var series [][]continuous.Series
-	for _, a := range answers {
-		series = append(series, a.Series)
-	}
-	list, at := united(series)
+	list, at := united(answers, func(a *continuous.Totals) []continuous.Series { return a.Series })
 	all := &continuous.Totals{Series: list}
 	for i, a := range answers {
 		for _, t := range a.Totals {
@@ -152,11 +149,7 @@ func (s *Store) Function(ctx context.Context, q continuous.Query, name string, s
 	if err != nil {
 		return nil, err
 	}
-	var series [][]continuous.Series
-	for _, a := range answers {
-		series = append(series, a.Series)
-	}
-	list, at := united(series)
+	list, at := united(answers, func(a *continuous.Amounts) []continuous.Series { return a.Series })
 	all := &continuous.Amounts{Series: list}
 	for i, a := range answers {
 		for _, amount := range a.Amounts {
@@ -176,15 +169,14 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 	}
 	answers = slices.DeleteFunc(answers, func(m *continuous.Merged) bool { return len(m.Series) == 0 })
 	all := &continuous.Merged{}
-	var series [][]continuous.Series
 	var trees []*calltree.Tree
 	for _, a := range answers {
 		all.Windows += a.Windows
 		all.Parts += a.Parts
 		all.Covered += a.Covered
-		series, trees = append(series, a.Series), append(trees, a.Tree)
+		trees = append(trees, a.Tree)
 	}
-	all.Series, _ = united(series)
+	all.Series, _ = united(answers, func(a *continuous.Merged) []continuous.Series { return a.Series })
 	typ, err := continuous.OneType(all.Series)
 	if err != nil {
 		return nil, err
