@@ -106,7 +106,7 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 // finds them.
 func remove(t *bolt.Tx, m model, list []store.Profile) (there []store.ProfileID, err error) {
 	keys := texts(store.IDs(list))
-	r, err := t.One("MATCH (p:Profile) WHERE p.key IN $keys RETURN collect(p.key), collect(coalesce(p.nodes, 0))", map[string]any{"keys": keys})
+	r, err := t.One("MATCH (p:Profile) WHERE p.key IN $keys RETURN collect(p.key), collect(p.nodes)", map[string]any{"keys": keys})
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func prepare(ctx context.Context, db *bolt.DB, opts InitOptions) (mark, error) {
 	}
 	err = db.Write(ctx, "the mark of the database", func(t *bolt.Tx) error {
 		return t.Do(`MERGE (d:Dendro {id: 'dendro'})
-			ON CREATE SET d.model = $model, d.schema = $schema, d.rules = '', d.epoch = 1, d.attributes = 0, d.ready = false, d.potentials = $potentials`,
+			ON CREATE SET d.model = $model, d.schema = $schema, d.rules = '', d.epoch = 1, d.attributes = 0, d.code = 0, d.ready = false, d.potentials = $potentials`,
 			map[string]any{"model": string(opts.Model), "schema": schema, "potentials": potentials})
 	})
 	if err != nil {

@@ -116,7 +116,7 @@ func mergeAttributes(t *bolt.Tx, label string, ids []int64, want map[int64]profi
 	if err := t.Do("UNWIND $props AS p MATCH (f:"+label+" {id: p.id}) SET f.startLine = null, f.column = null, f += p", map[string]any{"props": props}); err != nil {
 		return err
 	}
-	return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1, d.code = coalesce(d.code, 0) + $other", map[string]any{"other": other})
+	return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1, d.code = d.code + $other", map[string]any{"other": other})
 }
 
 // maxRawName is the maximum length of a stored raw name, in bytes.

@@ -15,30 +15,11 @@ import (
 // their nodes are removed last.
 func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
 	x := remover{s: s, ctx: ctx}
-	err := x.noteArrivals()
-	if err == nil {
-		err = e.Run(&x)
-	}
+	err := e.Run(&x)
 	if err == nil {
 		err = x.sweep()
 	}
 	return x.out, err
-}
-
-// noteArrivals gives segments of older programs the time of their arrival, their start,
-// and creates its index: once in the life of a Store.
-func (x *remover) noteArrivals() error {
-	if x.s.arrivalsNoted.Load() {
-		return nil
-	}
-	if err := x.s.db.Schema(x.ctx, arrivals); err != nil {
-		return err
-	}
-	_, err := x.batches("MATCH (s:TraceSegment) WHERE s.arrived IS NULL WITH s LIMIT $batch SET s.arrived = s.start RETURN count(*)", nil)
-	if err == nil {
-		x.s.arrivalsNoted.Store(true)
-	}
-	return err
 }
 
 // ExpiryBatch is the maximum number of nodes that one transaction removes.

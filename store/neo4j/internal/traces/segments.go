@@ -35,9 +35,7 @@ func readSegment(n bolt.Props) traceprof.Segment {
 	g := traceprof.Segment{ID: n.WholeText("id"), Trace: n.WholeText("trace"), Service: n.WholeText("service"), Instance: n.Text("instance"),
 		Endpoint: n.WholeText("endpoint"), Operation: n.Text("operation"), Start: n.Int("start"), End: n.Int("start") + n.Int("latency"),
 		Error: failed, Raw: raw}
-	if at, ok := n["arrived"].(int64); ok { // databases of older programs have no such property
-		g.SetArrived(at)
-	}
+	g.SetArrived(n.Int("arrived"))
 	return g
 }
 

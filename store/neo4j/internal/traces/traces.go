@@ -13,7 +13,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
@@ -25,8 +24,6 @@ type Store struct {
 	usable  func(write bool) error
 	putting chan struct{} // holds one token: PutSnapshots of one Store run one by one
 	stacks  *stackCache
-
-	arrivalsNoted atomic.Bool // every segment has the time of its arrival
 }
 
 var _ traceprof.Store = (*Store)(nil)
@@ -42,9 +39,6 @@ func New(db *bolt.DB, usable func(write bool) error) *Store {
 // LimitStacks implements traceprof.Store; the default is 256 MiB.
 func (s *Store) LimitStacks(bytes int64) { s.stacks = newStackCache(bytes) }
 
-// arrivals is the index by which Expire finds the oldest segments.
-var arrivals = bolt.Index("TraceSegment", "arrived")
-
 // Schema lists the constraints and indexes of traces.
 func Schema() []string {
 	return []string{
@@ -52,7 +46,7 @@ func Schema() []string {
 		bolt.Constraint("TraceLog", "key"), bolt.Index("TraceLog", "task"),
 		bolt.Constraint("TraceInstance", "key"), bolt.Index("TraceInstance", "service"),
 		bolt.Constraint("TraceSegment", "id"), bolt.Index("TraceSegment", "trace"), bolt.Index("TraceSegment", "endpoint"),
-		bolt.Index("TraceSegment", "start"), arrivals,
+		bolt.Index("TraceSegment", "start"), bolt.Index("TraceSegment", "arrived"),
 		"CREATE INDEX dendro_tracesegment_service_start IF NOT EXISTS FOR (n:TraceSegment) ON (n.service, n.start)",
 		bolt.Constraint("SampledTask", "task"), bolt.Constraint("SampledSegment", "key"), bolt.Index("SampledSegment", "segment"),
 		bolt.Index("StackPart", "dictionary"),
