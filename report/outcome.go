@@ -23,6 +23,9 @@ const (
 	Faster    = change.Faster    // improvements, no costs
 	Unchanged = change.Unchanged // neither; Outcome.Detectable would have been seen
 	Unknown   = change.Unknown   // not compared, for Outcome.Reason
+
+	// Accepted is unchanged but for changes that somebody accepted.
+	Accepted Status = "accepted"
 )
 
 // Outcome is what a store says of a benchmark: one status, one size, one onset, and what they
@@ -197,15 +200,14 @@ func (o *Outcome) says() string {
 // Standing is what the ledger of changes has of a benchmark.
 type Standing struct {
 	Lines []Line
-	Open  []*regression.Finding // changes, the most important one first
+	Open  []*regression.Finding // changes, the most important one first, accepted ones last
 	Worse *metrics.Row          // the primary metric, if it is significantly worse in the newest runs
 }
 
 // Line is the standing of a benchmark by one of its value types.
 type Line struct {
 	change.Standing
-	Branch   string
-	Accepted int // changes
+	Branch string
 }
 
 // order lists statuses, the one first that says most of a benchmark with several value types.
@@ -215,16 +217,21 @@ var order = []Status{change.Gone, change.NotAtHead, change.Slower, change.Faster
 // Outcome returns what the ledger says of the benchmark.
 func (s *Standing) Outcome() Outcome {
 	var o Outcome
-	accepted := 0
+	open, accepted := s.Open, []*regression.Finding(nil)
+	if n := slices.IndexFunc(s.Open, func(f *regression.Finding) bool { return f.Acknowledged != nil }); n >= 0 {
+		open, accepted = s.Open[:n], s.Open[n:]
+	}
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		accepted += l.Accepted
 		if i == 0 || slices.Index(order, l.Status) < slices.Index(order, o.Status) {
 			o.Status, o.Reason, o.Branch, o.Base, o.Says = l.Status, l.Reason, l.Branch, l.Branch, l.says()
 		}
 		if l.Detectable > 0 && (o.Detectable == 0 || l.Detectable < o.Detectable) {
 			o.Detectable = l.Detectable
 		}
+	}
+	if o.Status == Unchanged && len(accepted) > 0 {
+		o.Status, o.Says = Accepted, standsFor(accepted)
 	}
 	if o.Status == Unchanged {
 		for i := range s.Lines {
@@ -234,7 +241,7 @@ func (s *Standing) Outcome() Outcome {
 		}
 	}
 	status, says := o.Status, o.Says
-	for _, f := range s.Open {
+	for _, f := range open {
 		o.add(f)
 	}
 	switch {
@@ -245,26 +252,49 @@ func (s *Standing) Outcome() Outcome {
 		if o.Certainty == regression.Suspect {
 			suspect = ", suspect"
 		}
-		o.Says = fmt.Sprintf("%s%s (%d open %s%s)", o.Status, suspect, n, words.Plural(n, "change"), s.pair())
+		o.Says = fmt.Sprintf("%s%s (%d open %s%s)", o.Status, suspect, n, words.Plural(n, "change"), pair(open))
 	case o.Status == Unchanged && o.Detectable > 0:
 		for i := range s.Lines {
 			o.Reason = cmp.Or(o.Reason, differing(s.Lines[i].Differ))
 		}
 		o.Says = o.says()
-		if w := s.Worse; w != nil { // no place is certain, and no surface may say that nothing is worse
-			o.Says += fmt.Sprintf(", but %s %s, p %.2g", words.Clean(w.Metric), words.SignedPercent(w.Change), w.P)
-		}
 	}
-	if accepted > 0 {
-		o.Says += fmt.Sprintf(", %d accepted %s", accepted, words.Plural(accepted, "change"))
+	quiet := o.Status == Unchanged && o.Detectable > 0 || o.Status == Accepted
+	if w := s.Worse; w != nil && quiet { // no place is certain, and no surface may say that nothing is worse
+		o.Says += fmt.Sprintf(", but %s %s, p %.2g", words.Clean(w.Metric), words.SignedPercent(w.Change), w.P)
+	}
+	if n := len(accepted); n > 0 && o.Status != Accepted {
+		o.Says += fmt.Sprintf(", %d accepted %s", n, words.Plural(n, "change"))
 	}
 	return o
 }
 
+// standsFor says what was accepted: the first of the changes, by whom and why, and how many more.
+func standsFor(accepted []*regression.Finding) string {
+	f, status, why := accepted[0], Slower, ""
+	if !f.Kind.Costs() {
+		status = Faster
+	}
+	if x := f.Acknowledged; x.By != "" {
+		why = "by " + x.By
+	}
+	if r := f.Acknowledged.Reason; r != "" {
+		why = strings.TrimPrefix(why+": "+r, ": ")
+	}
+	s := fmt.Sprintf("%s: %s %s since %s", Accepted, status, words.SignedPercent(f.Delta.Share), words.Clean(f.Since.Run))
+	if why != "" {
+		s += " (" + words.Clean(why) + ")"
+	}
+	if n := len(accepted) - 1; n > 0 {
+		s += fmt.Sprintf(", %d more", n)
+	}
+	return s
+}
+
 // pair says which commits were recorded in turns if all open changes are between these.
-func (s *Standing) pair() string {
+func pair(open []*regression.Finding) string {
 	pair := ""
-	for i, f := range s.Open {
+	for i, f := range open {
 		if f.Change == nil || f.Change.Pair == "" || i > 0 && f.Change.Pair != pair {
 			return ""
 		}
@@ -342,8 +372,8 @@ func (r *Report) Tally() {
 		}
 	}
 	r.Counts = nil
-	for _, status := range []Status{Slower, Faster, Unchanged, change.Machine, change.NotAtHead, change.Gone, change.New, change.TooFew,
-		Unknown} {
+	for _, status := range []Status{Slower, Faster, Accepted, Unchanged, change.Machine, change.NotAtHead, change.Gone, change.New,
+		change.TooFew, Unknown} {
 		if of[status] > 0 {
 			r.Counts = append(r.Counts, Count{status, says[status], of[status]})
 		}

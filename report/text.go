@@ -180,17 +180,23 @@ func (r *Report) summary(b *Benchmark) string {
 	return strings.Join(parts, "; ")
 }
 
-// found returns how many findings of a benchmark are shown and not accepted.
+// found returns how many findings of a benchmark are shown and not accepted; if none, how many are accepted.
 func (b *Benchmark) found() string {
-	n := 0
+	n, accepted := 0, 0
 	for i := range b.Findings {
-		if f := &b.Findings[i]; Shown(f) && f.Acknowledged == nil {
+		switch f := &b.Findings[i]; {
+		case !Shown(f):
+		case f.Acknowledged != nil:
+			accepted++
+		default:
 			n++
 		}
 	}
 	switch {
 	case n > 0:
 		return fmt.Sprintf("%d %s", n, words.Plural(n, "finding"))
+	case accepted > 0:
+		return fmt.Sprintf("%d accepted %s", accepted, words.Plural(accepted, "change"))
 	case unplaced(b.Benchmark):
 		return "nothing found, though the metric " + beyondHistory
 	}

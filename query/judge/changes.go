@@ -33,6 +33,8 @@ type changes struct {
 	now      time.Time
 	runs     map[group][]change.Run // oldest first
 	table    *metrics.Table         // nil: not computed
+	// explained are the benchmarks whose metrics the table compares before and after an accepted change.
+	explained map[testrun.Benchmark]bool
 }
 
 // group is benchmarks that the same runs have.
@@ -299,13 +301,7 @@ func (c *changes) outcomes() map[testrun.Benchmark]report.Outcome {
 		if of[b] == nil {
 			of[b] = &report.Standing{Open: open[b], Worse: worse[b]}
 		}
-		line := report.Line{Standing: c.standing(i), Branch: c.verdicts[i].Key.Branch}
-		for k := range c.findings[i] {
-			if f := &c.findings[i][k]; f.Status != regression.Ended && f.Acknowledged != nil {
-				line.Accepted++
-			}
-		}
-		of[b].Lines = append(of[b].Lines, line)
+		of[b].Lines = append(of[b].Lines, report.Line{Standing: c.standing(i), Branch: c.verdicts[i].Key.Branch})
 	}
 	out := make(map[testrun.Benchmark]report.Outcome, len(of))
 	for b, s := range of {
@@ -314,13 +310,13 @@ func (c *changes) outcomes() map[testrun.Benchmark]report.Outcome {
 	return out
 }
 
-// byImportance returns the open changes of each benchmark that nobody accepted, the most important one first.
+// byImportance returns the open changes of each benchmark, the most important one first, accepted ones last.
 func (c *changes) byImportance() map[testrun.Benchmark][]*regression.Finding {
 	of := map[testrun.Benchmark][]*regression.Finding{}
 	for i := range c.lines {
 		b := c.lines[i].Benchmark
 		for k := range c.findings[i] {
-			if f := &c.findings[i][k]; f.Status != regression.Ended && f.Acknowledged == nil {
+			if f := &c.findings[i][k]; f.Status != regression.Ended {
 				of[b] = append(of[b], f)
 			}
 		}
@@ -332,11 +328,13 @@ func (c *changes) byImportance() map[testrun.Benchmark][]*regression.Finding {
 }
 
 // metrics compares the metrics of each benchmark: with an open change of the same runs that the most important one
-// compares, so that no row denies what the list says; else of the newest runs with those before.
+// compares, so that no row denies what the list says; else of the newest runs with those before, as far back as the
+// level that somebody accepted.
 func (c *changes) metrics() *metrics.Table {
 	if c.table != nil {
 		return c.table
 	}
+	c.explained = map[testrun.Benchmark]bool{}
 	list, open := metricRuns(c.result(nil)), c.byImportance()
 	of := map[history.Key]map[string]store.Profile{} // by run
 	for b, list := range open {
@@ -353,6 +351,14 @@ func (c *changes) metrics() *metrics.Table {
 			continue
 		}
 		f := open[r.Benchmark][0]
+		if f.Acknowledged != nil { // its level is the one to compare with
+			at := slices.IndexFunc(r.Base, func(p store.Profile) bool { return p.Run.Key == f.Since.Run })
+			if at >= 0 && len(r.Base)-at >= leastSince {
+				r.Base = r.Base[at:]
+				continue
+			}
+			c.explained[r.Benchmark] = true
+		}
 		profiles := func(keys []string) (list []store.Profile) {
 			for _, key := range keys {
 				if p, ok := of[history.Key{Benchmark: r.Benchmark, Type: f.Type}][key]; ok {
@@ -380,17 +386,19 @@ func (c *changes) worse() map[testrun.Benchmark]*metrics.Row {
 	for i := range table.Rows {
 		r := &table.Rows[i]
 		if b := (testrun.Benchmark{Group: r.Group, Name: r.Benchmark}); r.Significant && r.Worse() >= report.LeastWorse &&
-			r.Metric == primary[b] {
+			r.Metric == primary[b] && !c.explained[b] {
 			of[b] = r
 		}
 	}
 	return of
 }
 
-// importance orders the changes of a benchmark: confirmed costs by size, suspects, improvements.
+// importance orders the changes of a benchmark: confirmed costs by size, suspects, improvements, accepted ones.
 func importance(f *regression.Finding) float64 {
 	x := math.Abs(f.Delta.Share)
 	switch {
+	case f.Acknowledged != nil:
+		return x - 3e6
 	case !f.Kind.Costs():
 		return x - 2e6
 	case f.Status == regression.Suspect:

@@ -317,6 +317,60 @@ func (s *surfaces) walk() {
 	}
 	s.texts(list.Findings)
 	s.pairs()
+	s.accepted()
+}
+
+// accepted accepts every change, and compares what the surfaces then say of the benchmarks.
+func (s *surfaces) accepted() {
+	t := s.t
+	for id := range s.list {
+		resp, err := http.PostForm(s.address+"/api/v1/accept?by=Ada&reason=known&finding="+id, nil)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(id, resp, err)
+		}
+		resp.Body.Close()
+	}
+	says := func(path string) map[string]string {
+		of := map[string]string{}
+		type benchmarks []struct {
+			Benchmark string
+			Outcome   *report.Outcome
+		}
+		doc := decodeAs[struct{ Benchmarks, Series benchmarks }](t, s.get("/api/v1/"+path))
+		for _, b := range append(doc.Benchmarks, doc.Series...) {
+			if b.Outcome != nil {
+				of[b.Benchmark] = b.Outcome.Says
+			}
+		}
+		return of
+	}
+	all := says("regressions")
+	texts := map[string]string{"text of regressions": s.print("regressions"), "text of overview": s.print("overview"),
+		"MCP's overview": s.tool("overview")}
+	for id := range s.first {
+		f := s.list[id]
+		if f == nil {
+			continue
+		}
+		direction, _, _ := strings.Cut(strings.TrimPrefix(statement(f), f.Benchmark+" "), " ")
+		want := fmt.Sprintf("accepted: %s %s since %s (by Ada: known)", direction, words.SignedPercent(f.Delta.Share), f.Since.Run)
+		if got := all[f.Benchmark]; got != want && !strings.HasPrefix(got, want+", 1 more") {
+			t.Errorf("%s is said to be %q, want %q", f.Benchmark, got, want)
+		}
+		for surface, text := range texts {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q:\n%s", surface, want, text)
+			}
+		}
+	}
+	for _, path := range []string{"overview", "report", "check", "history", "history?amount=true",
+		"report?candidates=0&max-depth=0&changed=true"} {
+		for b, got := range says(path) {
+			if got != all[b] {
+				t.Errorf("%s says of %s: %q, the list %q", path, b, got, all[b])
+			}
+		}
+	}
 }
 
 // pairs compares what a check of two sides says of runs that were recorded in turns.

@@ -4,7 +4,7 @@ import type * as api from './api';
 
 export type Run = api.Run;
 
-export type Status = 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run at HEAD' | 'gone' | 'unknown';
+export type Status = 'slower' | 'faster' | 'accepted' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run at HEAD' | 'gone' | 'unknown';
 
 export interface BenchmarkOverview {
   group: string;
