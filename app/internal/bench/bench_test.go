@@ -213,6 +213,38 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestStarts: the work of a profiler is not that of the program that it starts. Here it is all there is.
+func TestStarts(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("the kernel tells no CPU time of children")
+	}
+	var took [2]usage
+	for i, starts := range []bool{false, true} {
+		var out bytes.Buffer
+		p := process{dir: t.TempDir(), out: &out, starts: starts,
+			args: []string{"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; sh -c 'j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done'"}}
+		var err error
+		if took[i], err = run(t.Context(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took[1].cpu*2 > took[0].cpu || took[1].cpu <= 0 {
+		t.Errorf("of %s of CPU time, %s are the program's: want a sixth", took[0].cpu, took[1].cpu)
+	}
+	for _, x := range []struct {
+		s         cpuSplit
+		all, want time.Duration
+	}{
+		{cpuSplit{}, 77 * time.Millisecond, 77 * time.Millisecond},
+		{cpuSplit{500 * time.Millisecond, 400 * time.Millisecond}, 915 * time.Millisecond, 407500 * time.Microsecond},
+		{cpuSplit{10 * time.Millisecond, 280 * time.Millisecond}, 299 * time.Millisecond, 284500 * time.Microsecond},
+	} {
+		if got := x.s.ofChildren(x.all); got != x.want {
+			t.Errorf("%+v of %s: %s, want %s", x.s, x.all, got, x.want)
+		}
+	}
+}
+
 // TestEndTogether: when a command is interrupted, what it has started ends too.
 func TestEndTogether(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
