@@ -25,6 +25,18 @@ func (m *Merged) OverTime() *calltree.Tree {
 	return calltree.NewTree(m.Tree.Table, m.Tree.Type, self)
 }
 
+// Totals returns the amounts as totals: what the function took, with its callees or itself.
+func (a *Amounts) Totals(self bool) *Totals {
+	t := &Totals{Series: a.Series, Totals: make([]Total, len(a.Amounts))}
+	for i, x := range a.Amounts {
+		if x.Sum = x.Whole; self {
+			x.Sum = x.Self
+		}
+		t.Totals[i] = x.Total
+	}
+	return t
+}
+
 // Chart says which points the lines of a chart have: at Start, Start+Step, … up to End. A
 // window belongs to the first point at or after its start, so a point stands for the time
 // (point − Step, point], and windows are needed from Start − Step on.

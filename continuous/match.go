@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
 
@@ -47,7 +46,7 @@ func (q *Query) Compile() (*Selection, error) {
 			return nil, fmt.Errorf("label %q: unknown operation %q; use =, !=, =~ or !~", m.Name, m.Op)
 		}
 		var err error
-		if c.size, err = programSize(m.Value); err != nil {
+		if c.size, err = cost.PatternSize(m.Value); err != nil {
 			return nil, fmt.Errorf("label %q: %w", m.Name, err)
 		}
 		if size += c.size; size > maxProgram {
@@ -96,39 +95,6 @@ func (m *matcher) matches(ctx context.Context, value string) (bool, error) {
 		m.known[value] = matches
 	}
 	return matches == (m.Op == Matches), nil
-}
-
-// programSize returns the number of instructions of a pattern, about, without compiling it:
-// repetitions multiply.
-func programSize(pattern string) (int64, error) {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0, err
-	}
-	return instructions(re), nil
-}
-
-func instructions(re *syntax.Regexp) (n int64) {
-	for _, sub := range re.Sub {
-		n += instructions(sub)
-	}
-	switch re.Op {
-	case syntax.OpLiteral:
-		return int64(len(re.Rune))
-	case syntax.OpRepeat:
-		times := max(re.Min, re.Max)
-		if re.Max < 0 {
-			times = re.Min + 1
-		}
-		return (n + 1) * int64(max(times, 1))
-	case syntax.OpAlternate:
-		return n + int64(len(re.Sub))
-	case syntax.OpConcat:
-		return n
-	case syntax.OpCapture:
-		return n + 2
-	}
-	return n + 1
 }
 
 // Compare orders series by service, type and labels.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/internal/cost"
 )
 
 // maxSelector limits the bytes of selectors, and so the size of their patterns.
@@ -114,7 +116,7 @@ func (p *selectorParser) matcher() (m Matcher, err error) {
 		return m, err
 	}
 	if m.Op == Matches || m.Op == NotMatches {
-		size, err := programSize(m.Value)
+		size, err := cost.PatternSize(m.Value)
 		if err == nil && size > maxProgram {
 			err = fmt.Errorf("the pattern has %d instructions: the maximum is %d; shorten it", size, maxProgram)
 		}

@@ -250,7 +250,10 @@ func countWork(t *testing.T, matchers []continuous.Matcher) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size := continuous.ProgramSize(m.Value)
+		size, err := cost.PatternSize(m.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if int64(len(program.Inst)) > size+4 {
 			t.Fatalf("%q has %d instructions, counted as %d", m.Value, len(program.Inst), size)
 		}

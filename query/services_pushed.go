@@ -270,15 +270,7 @@ func pushedTotals(ctx context.Context, windows continuous.Store, c *continuous.C
 	if err != nil {
 		return nil, err
 	}
-	totals := &continuous.Totals{Series: amounts.Series, Totals: make([]continuous.Total, len(amounts.Amounts))}
-	for i, a := range amounts.Amounts {
-		totals.Totals[i] = a.Total
-		totals.Totals[i].Sum = a.Whole
-		if r.Self {
-			totals.Totals[i].Sum = a.Self
-		}
-	}
-	return totals, nil
+	return amounts.Totals(r.Self), nil
 }
 
 // chartOf returns the chart of series: on a grid of full steps, so that a chart that is

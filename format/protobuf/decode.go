@@ -23,14 +23,19 @@ type Decoder struct {
 	pieces []piece // by the id of a list
 }
 
-// UnknownFieldError is the error of a field that no field of a struct names.
+// UnknownFieldError is the error of a field that no field of a struct names, or of a value that
+// its enum has not.
 type UnknownFieldError struct {
 	Message *Message
 	Field   string // its number, or in JSON its name
+	Value   string // in JSON, of an enum; empty: the field is not known
 }
 
 // Error names the field.
 func (e *UnknownFieldError) Error() string {
+	if e.Value != "" {
+		return fmt.Sprintf("%s %.60q is not known", e.Field, e.Value)
+	}
 	return fmt.Sprintf("%s has a field %.60q that is not known", e.Message, e.Field)
 }
 
@@ -72,7 +77,7 @@ func (d *Decoder) message(m *Message, p unsafe.Pointer, msg []byte, at wire.Fiel
 		pos = f.Hi
 		if !m.Known(f.Num) {
 			if d.Strict {
-				return &UnknownFieldError{m, strconv.Itoa(int(f.Num))}
+				return &UnknownFieldError{Message: m, Field: strconv.Itoa(int(f.Num))}
 			}
 			continue
 		}

@@ -27,7 +27,7 @@ type Translator struct {
 	Renamed map[string]string                  // names that fields had before
 	Old     func(key []byte, list bool) bool   // whether a key makes it a message that is refused; or nil
 	Refuse  func(at int64) *profile.ParseError // the error of it
-	Strict  bool                               // a name that no field has is an *UnknownFieldError
+	Strict  bool                               // a name that no field or enum has is an *UnknownFieldError
 
 	s      jsonscan.Scanner
 	out    []byte
@@ -36,7 +36,7 @@ type Translator struct {
 }
 
 // FromJSON translates a message to the binary form; no text is the empty message. Strictly, a name
-// that no field has is an *UnknownFieldError.
+// that no field or enum has is an *UnknownFieldError.
 func (m *Message) FromJSON(text []byte, strict bool) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func (j *Translator) message(m *Message, at int) {
 		case j.Old != nil && j.Old(key, kind == jsonscan.Array):
 			j.s.Fail(j.Refuse(j.s.Offset()))
 		case f == nil && j.Strict && kind != jsonscan.Null:
-			j.s.Fail(&profile.ParseError{Offset: j.s.Offset(), Err: &UnknownFieldError{m, string(key)}})
+			j.s.Fail(&profile.ParseError{Offset: j.s.Offset(), Err: &UnknownFieldError{Message: m, Field: string(key)}})
 		case f == nil || kind == jsonscan.Null:
 		case f.packed():
 			j.packed(f)
@@ -184,7 +184,10 @@ func (j *Translator) number(b []byte, f *field) []byte {
 		if j.s.Kind() == jsonscan.String {
 			name := j.s.Text()
 			i := slices.Index(f.enum, name)
-			if i < 0 {
+			switch {
+			case i < 0 && j.Strict:
+				j.s.Fail(&profile.ParseError{Offset: j.s.Offset(), Err: &UnknownFieldError{Field: f.name, Value: name}})
+			case i < 0:
 				j.s.Errorf("%.40q is not one of %s", name, strings.Join(f.enum, ", "))
 			}
 			return binary.AppendUvarint(b, uint64(i))

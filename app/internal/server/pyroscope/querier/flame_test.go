@@ -11,11 +11,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	oracle "github.com/google/pprof/profile"
+	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
@@ -338,5 +340,95 @@ func BenchmarkFlameGraph(b *testing.B) {
 		if len(protobuf.Encode(newFlameGraph(f))) == 0 {
 			b.Fatal("empty")
 		}
+	}
+}
+
+// TestStackFilter compares the samples that a filter leaves with those whose stacks meet it.
+func TestStackFilter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "c"}), 0, 2)
+		s := &stackTraceSelector{Frames: frameFilter{Include: names.Draw(t, "include"), Exclude: names.Draw(t, "exclude"),
+			IncludePatterns: names.Draw(t, "patterns"), ExcludePatterns: names.Draw(t, "not")}}
+		for _, name := range names.Draw(t, "site") {
+			s.CallSite = append(s.CallSite, callSite{name})
+		}
+		f, err := s.filter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, want := &calltree.Forest{}, map[string]int64{}
+		values := map[int32]int64{}
+		for range rapid.IntRange(0, 20).Draw(t, "samples") {
+			stack := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "c"}), 1, 5).Draw(t, "stack")
+			path := calltree.NoNode
+			for _, name := range stack {
+				path = tree.Path(path, tree.Function(profile.Function{Name: name}))
+			}
+			values[path]++
+			has := func(match func(name string) bool) bool { return slices.ContainsFunc(stack, match) }
+			selected := len(stack) >= len(s.CallSite)
+			for i, site := range s.CallSite {
+				selected = selected && stack[i] == site.Name
+			}
+			for _, name := range s.Frames.Include {
+				selected = selected && has(func(n string) bool { return n == name })
+			}
+			for _, name := range s.Frames.IncludePatterns {
+				selected = selected && has(func(n string) bool { return strings.Contains(n, name) })
+			}
+			for _, name := range s.Frames.Exclude {
+				selected = selected && !has(func(n string) bool { return n == name })
+			}
+			for _, name := range s.Frames.ExcludePatterns {
+				selected = selected && !has(func(n string) bool { return strings.Contains(n, name) })
+			}
+			if selected {
+				want[strings.Join(stack, ";")]++
+			}
+		}
+		self := make([]int64, tree.Paths.Len())
+		for p, v := range values {
+			self[p] = v
+		}
+		all, got := tree.Tree(profile.ValueType{}, self), map[string]int64{}
+		if f != nil {
+			if all, err = f.of(context.Background(), all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range int32(all.Len()) {
+			if all.Self[n] != 0 {
+				got[strings.Join(all.Path(n), ";")] = all.Self[n]
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("%+v: %v, want %v", s, got, want)
+		}
+	})
+}
+
+// TestStackFilterLimits: a filter has a maximum of conditions, and its patterns cost steps.
+func TestStackFilterLimits(t *testing.T) {
+	for _, s := range []frameFilter{{Include: make([]string, 65)}, {ExcludePatterns: []string{"(a{100}){100}"}},
+		{IncludePatterns: []string{"("}}} {
+		if f, err := (&stackTraceSelector{Frames: s}).filter(); err == nil || f != nil {
+			t.Errorf("%.40v: %v", s, f)
+		}
+	}
+	f, err := (&stackTraceSelector{Frames: frameFilter{Include: make([]string, 64), IncludePatterns: nil}}).filter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forest calltree.Forest
+	forest.Path(calltree.NoNode, forest.Function(profile.Function{Name: "a"}))
+	tree := forest.Tree(profile.ValueType{}, []int64{1})
+	if got, err := f.of(t.Context(), tree); err != nil || got.RootTotal() != 0 {
+		t.Error(got, err)
+	}
+	f, _ = (&stackTraceSelector{Frames: frameFilter{ExcludePatterns: []string{"xyz"}}}).filter()
+	ctx, end := cost.Begin(t.Context(), cost.Limits{Steps: cost.Limit{Max: 5}})
+	defer end()
+	if _, err := f.of(ctx, tree); err == nil {
+		t.Error("the steps of patterns are not counted")
 	}
 }

@@ -91,8 +91,15 @@ type (
 		Time  int64   `pb:"2 timestamp"`
 	}
 	stackTraceSelector struct {
-		CallSite []callSite `pb:"1 call_site"`
-		GoPGO    *goPGO     `pb:"2 go_pgo"`
+		CallSite []callSite  `pb:"1 call_site"`
+		GoPGO    *goPGO      `pb:"2 go_pgo"`
+		Frames   frameFilter `pb:"3 frame_filter"`
+	}
+	frameFilter struct {
+		Include         []string `pb:"1 include_function_names"`
+		Exclude         []string `pb:"2 exclude_function_names"`
+		IncludePatterns []string `pb:"3 include_function_name_regexes"`
+		ExcludePatterns []string `pb:"4 exclude_function_name_regexes"`
 	}
 	goPGO struct {
 		Keep    uint32 `pb:"1 keep_locations"`

@@ -6,7 +6,9 @@
 // all data. No range is too long, and none is shortened. Of gauges, such as the live heap,
 // flame graphs and series show the mean over time, not the sum of all windows
 // (continuous.Merged.OverTime, continuous.Chart). Windows have neither spans, nor profiles
-// one by one, nor lines: requests for them are errors that say so.
+// one by one, nor lines: requests for them are errors that say so. The formats FUNCTIONS and
+// SANDWICH, of which no release of Pyroscope has the messages yet, are unimplemented: the clients
+// compute those tables from the flame graph then.
 package querier
 
 import (

@@ -22,13 +22,13 @@ const (
 
 // treeRequest selects windows of one type whose trees are added up.
 type treeRequest struct {
-	query    continuous.Query
-	nodes    int64    // maximum; 0: the default of the answer
-	callSite []string // only stacks that begin with these functions
+	query  continuous.Query
+	nodes  int64        // maximum; 0: the default of the answer
+	stacks *stackFilter // nil: all
 }
 
 // treeRequest returns what a request for a tree selects.
-func (s selected) treeRequest(nodes int64, below *stackTraceSelector) (*treeRequest, error) {
+func (s selected) treeRequest(nodes int64, stacks *stackTraceSelector) (*treeRequest, error) {
 	r := &treeRequest{nodes: nodes}
 	if s.Type == "" {
 		return nil, invalid("profile_typeID is missing: ProfileTypes lists them")
@@ -37,22 +37,11 @@ func (s selected) treeRequest(nodes int64, below *stackTraceSelector) (*treeRequ
 		return nil, invalid("max_nodes %d: expected 1 to %d, or 0 for the default", r.nodes, maxNodes)
 	}
 	var err error
-	if r.callSite, err = below.names(); err != nil {
+	if r.stacks, err = stacks.filter(); err != nil {
 		return nil, err
 	}
 	r.query, err = s.query()
 	return r, err
-}
-
-// names returns the functions of a call site.
-func (s *stackTraceSelector) names() (names []string, err error) {
-	if s.GoPGO != nil {
-		return nil, unsupported("go_pgo: optimisation by profile needs lines, and windows keep functions; use the profiles that the program writes itself")
-	}
-	for _, site := range s.CallSite {
-		names = append(names, site.Name)
-	}
-	return names, nil
 }
 
 // merged is the tree of a request.
@@ -80,8 +69,10 @@ func (q *Querier) merge(ctx context.Context, r *treeRequest) (*merged, error) {
 		return m, nil
 	}
 	m.tree = sum.OverTime()
-	if len(r.callSite) > 0 {
-		m.tree = below(m.tree, r.callSite)
+	if r.stacks != nil {
+		if m.tree, err = r.stacks.of(ctx, m.tree); err != nil {
+			return nil, err
+		}
 	}
 	for i := range sum.Series {
 		if s := &sum.Series[i]; i == 0 || s.First.Before(m.start) {
@@ -98,15 +89,6 @@ func (q *Querier) merge(ctx context.Context, r *treeRequest) (*merged, error) {
 		m.end = r.query.Until
 	}
 	return m, nil
-}
-
-// below returns a tree with only the samples whose stacks begin with functions.
-func below(t *calltree.Tree, names []string) *calltree.Tree {
-	self := make([]int64, t.Len())
-	if n, ok := t.FindPath(names); ok {
-		copy(self[n:t.End[n]], t.Self[n:t.End[n]])
-	}
-	return calltree.NewTree(t.Table, t.Type, self)
 }
 
 func (q *Querier) selectMergeStacktraces(ctx context.Context,
@@ -279,14 +261,14 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 
 func (q *Querier) selectSeries(ctx context.Context, r *selectSeriesRequest) (protobuf.Encoded[selectSeriesResponse], error) {
 	c := &continuous.Chart{By: r.By, Limit: int(min(r.Limit, math.MaxInt32)), Mean: r.Aggregation == average}
-	sites, err := r.Stack.names()
+	stacks, err := r.Stack.filter()
 	switch {
 	case err != nil:
 		return nil, err
 	case r.Type == "":
 		return nil, invalid("profile_typeID is missing: ProfileTypes lists them")
-	case len(sites) > 0:
-		return nil, unsupported("the series of a call path is not supported: SelectMergeStacktraces has its value in any time")
+	case stacks != nil && stacks.function() == "":
+		return nil, unsupported("the series of stacks is not supported, but for those with one function: SelectMergeStacktraces has their value in any time")
 	case !(r.Step >= 0.001 && r.Step <= 1e9):
 		return nil, invalid("step %v: expected seconds, at least 0.001", r.Step)
 	case r.Limit < 0:
@@ -297,7 +279,7 @@ func (q *Querier) selectSeries(ctx context.Context, r *selectSeriesRequest) (pro
 	if err != nil {
 		return nil, err
 	}
-	lines, err := q.lines(ctx, c, query)
+	lines, err := q.lines(ctx, c, query, stacks.function())
 	if err != nil {
 		return nil, err
 	}
@@ -315,9 +297,9 @@ func (q *Querier) selectSeries(ctx context.Context, r *selectSeriesRequest) (pro
 	return protobuf.Encode(&answer), nil
 }
 
-// lines returns the lines of a chart of a selection. Without a time the chart begins with
-// the first window, and ends now.
-func (q *Querier) lines(ctx context.Context, c *continuous.Chart, query continuous.Query) ([]continuous.Line, error) {
+// lines returns the lines of a chart of a selection, or of what a function took in it with its
+// callees. Without a time the chart begins with the first window, and ends now.
+func (q *Querier) lines(ctx context.Context, c *continuous.Chart, query continuous.Query, function string) ([]continuous.Line, error) {
 	if query.From.IsZero() {
 		list, err := q.store.Series(ctx, query)
 		if err != nil || len(list) == 0 {
@@ -333,9 +315,16 @@ func (q *Querier) lines(ctx context.Context, c *continuous.Chart, query continuo
 	if query.Until.IsZero() {
 		c.End = q.now()
 	}
-	totals, err := q.store.Totals(ctx, c.Query(query), c.Step)
+	if function == "" {
+		totals, err := q.store.Totals(ctx, c.Query(query), c.Step)
+		if err != nil {
+			return nil, err
+		}
+		return c.Lines(totals), nil
+	}
+	amounts, err := q.store.Function(ctx, c.Query(query), function, c.Step)
 	if err != nil {
 		return nil, err
 	}
-	return c.Lines(totals), nil
+	return c.Lines(amounts.Totals(false)), nil
 }
