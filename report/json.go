@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 
+	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
@@ -18,23 +20,32 @@ import (
 // or is removed.
 const Schema = 1
 
-// document is docs/schema/findings.md.
-type document struct {
+// Document is a report as JSON: docs/schema/findings.md.
+type Document struct {
 	Schema     int                 `json:"schema"`
 	Headline   string              `json:"headline"`
 	Parameters []Parameter         `json:"parameters"`
 	Verdict    *gate.Verdict       `json:"verdict,omitempty"`
 	Notes      []string            `json:"notes"`
-	Changes    []changeDocument    `json:"changes"`
-	Metrics    *metrics.Table      `json:"metrics"`
-	Benchmarks []benchmarkDocument `json:"benchmarks"`
+	Changes    []DocumentChange    `json:"changes"`
+	Metrics    metrics.Table       `json:"metrics"`
+	Benchmarks []DocumentBenchmark `json:"benchmarks"`
 	Counts     []Count             `json:"counts,omitempty"` // of all benchmarks
 	Steady     int                 `json:"steady,omitempty"` // benchmarks that were left out
-	Client     *clientDocument     `json:"client,omitempty"`
+	Client     *DocumentClient     `json:"client,omitempty"`
 }
 
-// clientDocument is what only a program needs that writes the report in other formats.
-type clientDocument struct {
+// Values are those of the types of a Document that have few.
+var Values = map[reflect.Type]any{
+	reflect.TypeFor[Status](): statuses,
+	reflect.TypeFor[regression.Kind](): []regression.Kind{regression.Regression, regression.Leak, regression.Widespread, regression.Slowdown,
+		regression.Improvement, regression.Moved, regression.Environment},
+	reflect.TypeFor[regression.Status]():   []regression.Status{regression.Confirmed, regression.Suspect, regression.Transient, regression.Ended},
+	reflect.TypeFor[regression.Presence](): []regression.Presence{regression.New, regression.Vanished},
+}
+
+// DocumentClient is what only a program needs that writes the report in other formats.
+type DocumentClient struct {
 	Module      string                      `json:"module,omitempty"`
 	Attached    []Attachment                `json:"attached,omitempty"`
 	Definitions map[string]profile.Function `json:"definitions,omitempty"`
@@ -43,14 +54,16 @@ type clientDocument struct {
 	Findings    [][]regression.Finding      `json:"findings"` // of the benchmarks
 }
 
-type changeDocument struct {
+// DocumentChange is a change in a Document.
+type DocumentChange struct {
 	regression.Finding
 	Place
 	Fails bool                 `json:"fails"`
 	Also  []regression.Finding `json:"also"`
 }
 
-type benchmarkDocument struct {
+// DocumentBenchmark is a benchmark in a Document.
+type DocumentBenchmark struct {
 	Group   string  `json:"group,omitempty"`
 	Name    string  `json:"benchmark"`
 	Type    string  `json:"type"`
@@ -85,7 +98,7 @@ func (r *Report) JSON(w io.Writer) error { return encode(w, r.document()) }
 // it.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	d := r.document()
-	d.Client = &clientDocument{Module: r.Module, Attached: r.Attached, Definitions: r.Definitions, Commits: r.Commits}
+	d.Client = &DocumentClient{Module: r.Module, Attached: r.Attached, Definitions: r.Definitions, Commits: r.Commits}
 	for i := range r.Benchmarks {
 		d.Client.Types = append(d.Client.Types, r.Benchmarks[i].Type)
 		d.Client.Findings = append(d.Client.Findings, r.Benchmarks[i].Findings)
@@ -96,7 +109,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON returned. The profiles of the compared runs are not
 // part of it.
 func (r *Report) UnmarshalJSON(data []byte) error {
-	var d document
+	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {
 		return err
 	}
@@ -104,7 +117,7 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 	if c == nil || len(c.Types) != len(d.Benchmarks) || len(c.Findings) != len(d.Benchmarks) {
 		return errors.New("the report lacks what other formats need: ask for it with client=true")
 	}
-	*r = Report{Counts: d.Counts, Steady: d.Steady, Parameters: d.Parameters, Verdict: d.Verdict, Notes: d.Notes, Metrics: d.Metrics,
+	*r = Report{Counts: d.Counts, Steady: d.Steady, Parameters: d.Parameters, Verdict: d.Verdict, Notes: d.Notes, Metrics: &d.Metrics,
 		Module: c.Module, Attached: c.Attached, Definitions: c.Definitions, Commits: c.Commits}
 	for _, x := range d.Changes {
 		r.Changes = append(r.Changes, Change{gate.Change{Finding: x.Finding, Fails: x.Fails, Also: x.Also}, x.Place})
@@ -118,18 +131,18 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (r *Report) document() *document {
-	d := &document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
-		Changes: []changeDocument{}, Metrics: r.Metrics, Benchmarks: []benchmarkDocument{}, Counts: r.Counts, Steady: r.Steady}
+func (r *Report) document() *Document {
+	d := &Document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
+		Changes: []DocumentChange{}, Metrics: *r.Metrics, Benchmarks: []DocumentBenchmark{}, Counts: r.Counts, Steady: r.Steady}
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		d.Changes = append(d.Changes, changeDocument{c.Finding, c.Place, c.Fails, Filled(c.Also)})
+		d.Changes = append(d.Changes, DocumentChange{c.Finding, c.Place, c.Fails, Filled(c.Also)})
 	}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
 		e := b.Evidence
 		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
-		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name,
+		d.Benchmarks = append(d.Benchmarks, DocumentBenchmark{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name,
 			Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
 			Verdict: b.Reason == "", Reason: b.Reason, Outcome: b.Outcome, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked),
 			Evidence: e})

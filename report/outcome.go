@@ -28,6 +28,10 @@ const (
 	Accepted Status = "accepted"
 )
 
+// statuses are all of them, in the order of a summary.
+var statuses = []Status{Slower, Faster, Accepted, Unchanged, change.Machine, change.NotAtHead, change.Gone, change.New,
+	change.TooFew, Unknown}
+
 // Outcome is what a store says of a benchmark: one status, one size, one onset, and what they
 // rest on. All documents and pages show this one, whose finding is the benchmark's most
 // important one.
@@ -372,8 +376,7 @@ func (r *Report) Tally() {
 		}
 	}
 	r.Counts = nil
-	for _, status := range []Status{Slower, Faster, Accepted, Unchanged, change.Machine, change.NotAtHead, change.Gone, change.New,
-		change.TooFew, Unknown} {
+	for _, status := range statuses {
 		if of[status] > 0 {
 			r.Counts = append(r.Counts, Count{status, says[status], of[status]})
 		}

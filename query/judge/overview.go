@@ -52,12 +52,12 @@ type BenchmarkOverview struct {
 
 // ReleaseOverview is what a service pushed of one type, with its newest release.
 type ReleaseOverview struct {
-	Service  string          `json:"service"`
-	Name     string          `json:"benchmark"` // name of the pushed type, which a finding has as its benchmark
-	Type     string          `json:"type"`
-	Releases int             `json:"releases"` // that were compared with those before
-	Last     testrun.Run     `json:"last"`     // the newest: its name, as run and commit, and its first window
-	Outcome  *report.Outcome `json:"outcome"`
+	Service  string         `json:"service"`
+	Name     string         `json:"benchmark"` // name of the pushed type, which a finding has as its benchmark
+	Type     string         `json:"type"`
+	Releases int            `json:"releases"` // that were compared with those before
+	Last     testrun.Run    `json:"last"`     // the newest: its name, as run and commit, and its first window
+	Outcome  report.Outcome `json:"outcome"`
 }
 
 // MetricNewest is the newest values of the primary metric of a benchmark. They are as
@@ -130,9 +130,8 @@ func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *Ov
 	of := c.outcomes()
 	for i := range c.lines {
 		if s := &c.lines[i]; s.Service {
-			outcome := of[s.Benchmark]
 			o.Releases = append(o.Releases, ReleaseOverview{Service: s.Benchmark.Group, Name: s.Benchmark.Name, Type: s.Type.Name,
-				Releases: len(s.Profiles), Last: *newest(s), Outcome: &outcome})
+				Releases: len(s.Profiles), Last: *newest(s), Outcome: of[s.Benchmark]})
 		}
 	}
 	for i := range o.Benchmarks {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { boxesOf, ownRows, sharedFrames } from '../src/core/dumps';
 
-const dump = (sequence: number, time: number, stack: string) => ({ segment: 's', sequence, time, stack: stack.split(';') });
+const dump = (sequence: number, time: number, stack: string) => ({ segment: 's', task: 't', sequence, time, stack: stack.split(';') });
 
 test('the same frame in a row of dumps is one box', () => {
   const { boxes, depth } = boxesOf([dump(0, 100, 'a;b'), dump(1, 110, 'a;b'), dump(2, 120, 'a;c')], 10);

@@ -1,5 +1,6 @@
+import type { PushedSeries, PushedService } from '../src/core/answers';
 import { describe, expect, it } from 'vitest';
-import { gridOf, hoursOf, isPushed, labelsOf, type PushedSeries, type PushedService, rateText, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
+import { gridOf, hoursOf, isPushed, labelsOf, rateText, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
 
 describe('selectors of labels', () => {
   it('are read as they are written', () => {

@@ -11,7 +11,8 @@ import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence
 import { fitting, sized, templateOf } from '../src/ui/Table';
 
 const change = (c: Partial<Change>): Change => ({
-  id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, share: 0.1, base: 0.1 }, score: 9, status: 'confirmed',
+  id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, gross: 1, share: 0.1, base: 0.1 }, score: 9, status: 'confirmed',
+  function: 'f', chance: 0, parts: [], path: [], paths: [], ruledOut: [],
   since: { run: 'r1' }, fails: false, also: [], ...c,
 });
 
@@ -189,7 +190,7 @@ describe('since you last looked', () => {
 
 describe('what a change explains', () => {
   const of = (value: number, explains?: number) =>
-    wholeText({ finding: 'f', state: 'confirmed', onset: { run: 'n' }, seen: { run: 'n' }, runs: 2, program: { value }, ...(explains !== undefined && { explains }) });
+    wholeText({ finding: 'f', state: 'confirmed', onset: { run: 'n' }, seen: { run: 'n' }, runs: 2, program: { value, low: value, high: value, unit: '1' }, ...(explains !== undefined && { explains }) });
   it('is stated where the whole program changed by another amount', () => {
     expect(of(1, 0.03)).toBe('+100.0%, 3.0% of that is this change');
     expect(of(0.2, 0.95)).toBe('');

@@ -127,7 +127,7 @@ describe('Scatter', () => {
 describe('Facts', () => {
   const change = (call?: number): Change => ({
     id: 'f', kind: 'regression', benchmark: 'checkout', type: 'cpu', function: 'regexp.MustCompile', status: 'confirmed', score: 9,
-    fails: false, file: 'rule.go', line: call ?? 29, since: { run: 'r' }, delta: { samples: 1, share: 0.1, base: 0.1 }, also: [],
+    fails: false, file: 'rule.go', line: call ?? 29, since: { run: 'r' }, delta: { samples: 1, gross: 1, share: 0.1, base: 0.1 }, also: [], chance: 0, parts: [], path: [], paths: [], ruledOut: [],
     headline: { function: 'pricing.matchRule', file: 'rule.go', line: 29, own: true, ...(call && { call }) },
   });
   const code = () => [...document.querySelectorAll('a')].at(-1)!.textContent;

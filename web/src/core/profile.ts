@@ -1,19 +1,6 @@
 // Call trees and diffs: values over a table. A tree has one side, a diff two (base, head).
+import type { WireFunction } from './answers';
 import { type Category, type Func, layout, none, packageLength, type Rows, type Table } from './table';
-
-/** A function, as the API describes those of an answer in columns. */
-export interface WireFunction {
-  function: string;
-  file: string;
-  line?: number;
-  column?: number;
-  module: string;
-  language: string;
-  kind: string;
-  own?: boolean;
-  runtime?: boolean;
-  baseName?: string;
-}
 
 /** Reads the functions of an answer. */
 export const readFunctions = (list: readonly WireFunction[]): Func[] =>

@@ -1,38 +1,6 @@
 // Profiles that services push: what selects them, as addresses hold it.
+import type { PushedSeries, PushedService } from './answers';
 import { amount, number } from './format';
-
-/** What a service pushes of one type. */
-export interface PushedService {
-  service: string;
-  type: string;
-  unit: string;
-  gauge: boolean;
-  series: number;
-  labels: { name: string; values: string[]; more?: number }[];
-  first: string;
-  last: string;
-}
-
-/** Lines over time; a point stands for the step that ends with it. */
-export interface PushedSeries {
-  type: string;
-  unit: string;
-  /** Of the rates of the lines; without it they have none. */
-  rateUnit?: string;
-  gauge: boolean;
-  step: number;
-  since: number;
-  until: number;
-  rows: PushedLine[];
-  notes: string[];
-}
-
-export interface PushedLine {
-  value: string;
-  times: number[];
-  values: number[];
-  rates?: number[];
-}
 
 /** Whether an address selects pushed profiles. */
 export const isPushed = (params: URLSearchParams): boolean => params.has('service') || params.has('labels');

@@ -1,19 +1,7 @@
 // What of the store a page shows: branch, machine, time, value type, metric. Addresses hold
 // it, links carry it from page to page, and without a branch pages show the base branch.
+import type { Choices } from './answers';
 import { place } from './url';
-
-export interface Choices {
-  base?: string;
-  /** Runs without a branch. */
-  noBranch?: number;
-  branches: { branch: string; runs: number; newest: string; date?: string }[];
-  groups: string[];
-  machines: string[];
-  types: string[];
-  metrics: string[];
-  first?: string;
-  last?: string;
-}
 
 export const noChoices: Choices = { branches: [], groups: [], machines: [], types: [], metrics: [] };
 

@@ -129,7 +129,7 @@ function Functions({ r }: { r: Ranking }) {
   );
 }
 
-const sections = { own: 'your own code', library: 'standard library or dependency', runtime: 'runtime: collector, compiler, scheduler, kernel' } as const;
+const sections: Record<string, string> = { own: 'your own code', library: 'standard library or dependency', runtime: 'runtime: collector, compiler, scheduler, kernel' };
 
 /** One function: where it is called, its values in the runs, and the ways on. */
 function About({ r, x, score }: { r: Ranking; x: BottleneckRow; score: string }) {

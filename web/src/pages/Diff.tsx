@@ -1,4 +1,5 @@
 // The difference of two selections of profiles.
+import type { BenchmarkDiffs } from '../core/answers';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { amount, commit, counted, instant, rangeTitle, relative, visible } from '../core/format';
@@ -11,7 +12,7 @@ import { dark, paper } from '../core/settings';
 import { source } from '../core/source';
 import { type Changes, go, place, update } from '../core/url';
 import { diffColour } from '../flame/palette';
-import { type BenchmarkDiffs, DiffOfBenchmarks } from '../ui/BenchmarkDiffs';
+import { DiffOfBenchmarks } from '../ui/BenchmarkDiffs';
 import { Await, useAnswer } from '../ui/Load';
 import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Group } from '../ui/Menu';

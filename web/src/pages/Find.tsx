@@ -1,4 +1,5 @@
 // Where a function or call path takes more than a share: by benchmark, group, run or function.
+import type { FindSumsResult } from '../core/answers';
 import { amount, counted, count, percent, visible } from '../core/format';
 import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
@@ -13,16 +14,6 @@ import '../pages.css';
 const selection = ['pattern', 'min-share', 'by', 'self', 'in-any-run', 'last', 'group', 'benchmark', 'branch', 'machine', 'type', 'since', 'until'];
 const kinds = { benchmark: 'Benchmark', group: 'Group', run: 'Run', function: 'Function' } as const;
 type Kind = keyof typeof kinds;
-
-interface Found {
-  profiles: number;
-  type: string;
-  unit: string;
-  by: Kind;
-  notes: string[];
-  omitted: { rows: number };
-  rows: { name: string; group?: string; benchmark?: string; profiles: number; of: number; share: number; maxShare: number; maxRun: string; self: number; total: number }[];
-}
 
 export default function Find() {
   return (
@@ -79,7 +70,7 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
   const asked = new URLSearchParams(params);
   asked.set('by', by);
   if (!asked.has('type') && scope.choices.types.length > 1) asked.set('type', preferred(scope.choices.types));
-  const answer = useTyped<Found>('find', asked);
+  const answer = useTyped<FindSumsResult>('find', asked);
   return (
     <Await of={answer} what="where it occurs">
       {r => (
@@ -132,11 +123,11 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
 }
 
 /** The page of a row: a function over time, a run, a benchmark, or the regressions of a group. */
-function addressOf(by: Kind, x: Found['rows'][number], type: string): string {
+function addressOf(by: Kind, x: FindSumsResult['rows'][number], type: string): string {
   if (by === 'function') return href('function', { ...carried(), function: x.name, type });
   if (by === 'run') return href('profile', { ...carried(), run: x.name, type });
   return href(by === 'benchmark' ? 'benchmark' : 'home', { ...carried(), ...whereOf(x), type });
 }
 
 /** The selection of a row. */
-const whereOf = ({ group, benchmark }: Found['rows'][number]) => ({ ...(group && { group }), ...(benchmark && { benchmark }) });
+const whereOf = ({ group, benchmark }: FindSumsResult['rows'][number]) => ({ ...(group && { group }), ...(benchmark && { benchmark }) });

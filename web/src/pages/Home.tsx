@@ -1,8 +1,7 @@
 // What the store holds: benchmarks with their last result, services, and what changed.
 import { useState } from 'preact/hooks';
-import type { Overview } from '../core/answers';
+import type { Overview, PushedService } from '../core/answers';
 import { counted } from '../core/format';
-import type { PushedService } from '../core/pushed';
 import { source } from '../core/source';
 import { href } from '../core/url';
 import { later } from '../ui/Later';

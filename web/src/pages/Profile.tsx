@@ -1,4 +1,5 @@
 // A profile, or the sum of a selection of profiles.
+import type { Activity } from '../core/answers';
 import { useEffect, useMemo } from 'preact/hooks';
 import { amount, commit, counted, instant, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
@@ -14,7 +15,7 @@ import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
 import { OfFile, Upload } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
-import { type Activity, labelMenu, useActivity, useTracks } from '../view/activity';
+import { labelMenu, useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
 import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';

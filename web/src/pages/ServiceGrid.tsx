@@ -1,9 +1,9 @@
 // All services: what each uses now and over the last day, what its newest release cost, and when it was seen.
 import { useMemo } from 'preact/hooks';
-import type { Overview, Service } from '../core/answers';
+import type { Overview, PushedSeries, PushedService, Service } from '../core/answers';
 import { counted, instant, visible } from '../core/format';
 import { ago } from '../core/metric';
-import { gridOf, type PushedSeries, type PushedService, rateText, typeName } from '../core/pushed';
+import { gridOf, rateText, typeName } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { href, place } from '../core/url';
 import { Await, useAnswer } from '../ui/Load';

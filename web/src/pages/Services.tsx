@@ -1,10 +1,10 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
-import type { ReportDocument } from '../core/answers';
+import type { PushedSeries, PushedService, ReportDocument } from '../core/answers';
 import { useMemo } from 'preact/hooks';
 import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 import { decode, type Wire } from '../core/profile';
-import { gridOf, hoursOf, labelsOf, mainType, type PushedSeries, type PushedService, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
+import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { dataParams, notesOf, serverTransforms } from '../core/request';
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';

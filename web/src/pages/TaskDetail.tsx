@@ -231,9 +231,9 @@ function Sampled({ t, interval }: { t: TaskDescription; interval: number }) {
 function requestsOf(list: readonly TaskSegment[], endpoint: string | undefined, chosen: string): { s: TaskSegment; within: TaskSegment[]; child: boolean }[] {
   const traces = new Map<string, TaskSegment[]>();
   for (const s of list) {
-    const of = traces.get(s.trace || s.segment);
+    const of = traces.get(s.trace || s.segment!);
     if (of) of.push(s);
-    else traces.set(s.trace || s.segment, [s]);
+    else traces.set(s.trace || s.segment!, [s]);
   }
   return [...traces.values()].flatMap(all => {
     const rank = (s: TaskSegment) => (s.endpoint === endpoint ? 0 : 1);
@@ -279,7 +279,7 @@ function Segments({ list, chosen, of }: { list: TaskSegment[]; chosen: string; o
                 <td class="tight">
                   <button type="button" class="plainbutton" title={s.segment} aria-pressed={s.segment === chosen}>
                     {child && '└ '}
-                    {visible(s.endpoint || s.segment.slice(0, 18))}
+                    {visible(s.endpoint || s.segment!.slice(0, 18))}
                   </button>
                   {within.length > 0 && <small class="dim">{` and ${counted(within.length, 'segment')} within`}</small>}
                 </td>

@@ -1,5 +1,6 @@
 // Two sides of several benchmarks: amounts of different benchmarks do not add up, so that each has a row.
 import { useMemo, useState } from 'preact/hooks';
+import type { BenchmarkDiffs, DiffBenchmark } from '../core/answers';
 import { amount, percent, signed, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
 import { notesOf } from '../core/request';
@@ -9,40 +10,11 @@ import { Fn } from './Fn';
 import { Page } from './Page';
 import { type Column, Table } from './Table';
 
-/** The answer of diff for the benchmarks of both sides one by one. */
-export interface BenchmarkDiffs {
-  headline: string;
-  type: string;
-  notes: string[];
-  rows: BenchmarkDiff[];
-}
+const tone = (b: DiffBenchmark): string => (b.level === 'slower' ? 'more' : b.level === 'faster' ? 'less' : 'dim');
+const ran = (b: DiffBenchmark): boolean => b.profiles.base > 0 && b.profiles.head > 0;
+const per = (b: DiffBenchmark): string => (b.by === 'operation' ? '/op' : b.by === 'second' ? '/s' : '');
 
-interface Change {
-  base: number;
-  head: number;
-  delta: number;
-  relative: number | null;
-}
-
-interface BenchmarkDiff {
-  group: string;
-  benchmark: string;
-  type: string;
-  level: 'slower' | 'faster' | 'unchanged' | 'not run' | 'new';
-  profiles: { base: number; head: number };
-  unit: string;
-  by: string;
-  total: Change;
-  noise: number;
-  function?: string;
-  change: Change;
-}
-
-const tone = (b: BenchmarkDiff): string => (b.level === 'slower' ? 'more' : b.level === 'faster' ? 'less' : 'dim');
-const ran = (b: BenchmarkDiff): boolean => b.profiles.base > 0 && b.profiles.head > 0;
-const per = (b: BenchmarkDiff): string => (b.by === 'operation' ? '/op' : b.by === 'second' ? '/s' : '');
-
-const sorts: Record<string, (b: BenchmarkDiff) => string | number> = {
+const sorts: Record<string, (b: DiffBenchmark) => string | number> = {
   benchmark: benchmarkName,
   change: b => (ran(b) ? (b.total.relative ?? 0) : -Infinity),
   level: b => ['not run', 'new', 'unchanged', 'faster', 'slower'].indexOf(b.level),
@@ -59,8 +31,8 @@ export function DiffOfBenchmarks({ of, title }: { of: BenchmarkDiffs; title: str
     return sort.descending ? list.reverse() : list;
   }, [of, sort]);
   const sides = Object.fromEntries([...new Set(withChanges(params, { type: null }).keys())].map(name => [name, params.getAll(name)]));
-  const to = (b: BenchmarkDiff) => ({ ...sides, group: b.group, benchmark: b.benchmark, type: b.type });
-  const amountOf = (v: number, b: BenchmarkDiff) => amount(v, b.unit) + per(b);
+  const to = (b: DiffBenchmark) => ({ ...sides, group: b.group, benchmark: b.benchmark, type: b.type });
+  const amountOf = (v: number, b: DiffBenchmark) => amount(v, b.unit) + per(b);
   const columns: Column[] = [
     { id: 'level', title: 'Verdict', hint: 'of the whole program; unchanged is within sampling noise', width: 96, sortable: true, class: i => tone(rows[i]!), cell: i => rows[i]!.level },
     {

@@ -1,6 +1,6 @@
 // What changed and why we think so: the evidence behind a finding and a benchmark.
 import { useMemo, useState } from 'preact/hooks';
-import type { Candidate, Change, ContextPaths, ContextStep, Finding, JudgedBenchmark } from '../core/answers';
+import type { Candidate, Change, ContextStep, Expansion, Finding, JudgedBenchmark } from '../core/answers';
 import { amount, commit, counted, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
@@ -214,7 +214,7 @@ function Candidates({ b }: { b: JudgedBenchmark }) {
 const digitsOf = (c: Candidate): number => (c.method === 'correlation' ? 3 : 1);
 
 /** The traces of a function, as in appendix B of the paper: of its callees the function last, of its callers first. */
-export function Traces({ name, of, unit, scale = 0, digits = 1 }: { name: string; of: ContextPaths; unit: string; scale?: number | undefined; digits?: number }) {
+export function Traces({ name, of, unit, scale = 0, digits = 1 }: { name: string; of: Expansion; unit: string; scale?: number | undefined; digits?: number }) {
   const value = (v: number) => signed(v / 10 ** scale, x => amount(x, unit));
   const weighed = [...of.children, ...of.parents].some(path => path.some(s => s.why));
   const table = (title: string, paths: ContextStep[][], upwards: boolean) =>

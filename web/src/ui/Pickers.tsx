@@ -1,6 +1,7 @@
 // What of the store a page shows, to choose: branch, value type, metric, machine, time.
+import type { Choices } from '../core/answers';
 import { visible } from '../core/format';
-import { type Choices, everyBranch, noChoices, scoped } from '../core/scope';
+import { everyBranch, noChoices, scoped } from '../core/scope';
 import { queryOf, source } from '../core/source';
 import { type Changes, place, update } from '../core/url';
 import { useLoad } from './Load';

@@ -1,6 +1,7 @@
 // The one search: benchmarks, functions, runs by key or commit, services and tasks, in one box
 // that the keyboard alone can use.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { SearchResult } from '../core/answers';
 import { commit, count, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
 import { carried, everyBranch } from '../core/scope';
@@ -11,15 +12,6 @@ import { Failure, useLoad } from './Load';
 import { searchShown } from './Keys';
 import './search.css';
 
-interface Found {
-  benchmarks: { group: string; benchmark: string }[];
-  functions: string[];
-  runs: { run: string; commit?: string; branch?: string; benchmarks: number; group: string; benchmark: string }[];
-  services: { service: string; pushes: boolean }[];
-  tasks: { id: string; service: string; endpoint?: string }[];
-  omitted?: Record<string, number>;
-}
-
 interface Row {
   label: string;
   hint?: string;
@@ -27,7 +19,7 @@ interface Row {
 }
 
 /** What was found, by kind, in the order of the list. */
-function groupsOf(f: Found, text: string): [kind: string, title: string, rows: Row[]][] {
+function groupsOf(f: SearchResult, text: string): [kind: string, title: string, rows: Row[]][] {
   const all: [string, string, Row[]][] = [
     ['benchmarks', 'Benchmarks', f.benchmarks.map(b => ({ label: benchmarkName(b), to: href('benchmark', { ...carried(), ...b }) }))],
     [
@@ -59,10 +51,10 @@ export default function Search() {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const asked = text.trim();
-  const answer = useLoad<Found | null>(asked, async o => {
+  const answer = useLoad<SearchResult | null>(asked, async o => {
     if (!asked) return null;
     await pause(100, o.signal); // while one types
-    return source.value.get<Found>('search', { text: asked }, o);
+    return source.value.get<SearchResult>('search', { text: asked }, o);
   });
   useLayoutEffect(() => ref.current?.showModal(), []);
   const groups = answer.value && asked ? groupsOf(answer.value, asked) : [];

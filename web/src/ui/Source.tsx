@@ -1,28 +1,12 @@
 // The lines of a function with self and total beside their text, where the original files
 // were kept.
+import type { FunctionLines, LinesResult } from '../core/answers';
 import { amount, counted, visible } from '../core/format';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Func } from '../core/table';
 import { type Params, pause, queryOf, source } from '../core/source';
 import { Await, useLoad } from './Load';
-
-interface FunctionLines {
-  function: string;
-  file: string;
-  module: string;
-  total: number;
-  self: number;
-  /** A web page of the file. */
-  link?: string;
-  lines: { line: number; total: number; self: number; source?: string }[];
-}
-
-interface LinesAnswer {
-  unit: string;
-  notes?: string[];
-  rows: FunctionLines[];
-}
 
 /** The name of a function as the pattern that only it matches. */
 export const exactly = (name: string): string => name.replace(/[\\;]/g, '\\$&');
@@ -33,9 +17,9 @@ export function Source({ name, at, children }: { name: string; at: Params; child
   asked.set('function', exactly(name));
   asked.set('rows', '3');
   // Whoever walks through a graph does not ask for the lines of every function on the way.
-  const answer = useLoad<LinesAnswer>(`lines?${asked}`, async options => {
+  const answer = useLoad<LinesResult>(`lines?${asked}`, async options => {
     await pause(150, options.signal);
-    return source.value.get<LinesAnswer>('lines', asked, options);
+    return source.value.get<LinesResult>('lines', asked, options);
   });
   if (answer.error && children) return <>{children}</>;
   return (

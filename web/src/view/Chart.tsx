@@ -1,9 +1,10 @@
 // The stack chart: what every thread did over time, one chart per thread over one axis.
+import type { WireFunction } from '../core/answers';
 import type { ComponentChildren } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
-import { readFunctions, type WireFunction } from '../core/profile';
+import { readFunctions } from '../core/profile';
 import { dataParams, selectionParams } from '../core/request';
 import { matches } from '../core/search';
 import { idOf, parseSelection } from '../core/selection';

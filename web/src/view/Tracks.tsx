@@ -1,12 +1,12 @@
 // The threads of a profile over time, a row for each, and the markers of the profile as a table.
 import { useMemo, useRef, useState } from 'preact/hooks';
+import type { Activity, MarkerRow } from '../core/answers';
 import { counted, number, visible } from '../core/format';
 import { dataParams } from '../core/request';
 import { place, update } from '../core/url';
 import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';
 import { Table } from '../ui/Table';
-import type { Activity } from './activity';
 import { choose as chooseRange } from './Chart';
 
 const height = 18;
@@ -87,29 +87,20 @@ const readRange = (text: string | null): number[] | undefined => {
   return ends?.length === 2 && ends.every(Number.isFinite) ? ends : undefined;
 };
 
-interface Marker {
-  start: number;
-  end: number;
-  name: string;
-  category: string;
-  thread: string;
-  fields: { key: string; text?: string; number?: number; unit?: string }[];
-}
-
 /** What the program or its runtime recorded: requests, collections, spans. */
 export function Markers({ params, zero }: { params: URLSearchParams; zero: number }) {
   const q = dataParams(params);
   q.set('view', 'markers');
   q.set('rows', '20000');
-  const answer = useAnswer<{ rows: Marker[] }>('tree', q);
+  const answer = useAnswer<{ rows: MarkerRow[] }>('tree', q);
   const [sort, setSort] = useState({ id: 'start', descending: false });
   const [selected, select] = useState(-1);
   const words = (params.get('q') ?? '').toLowerCase();
   return (
     <Await of={answer} what="the markers">
       {({ rows }) => {
-        const text = (m: Marker) => m.fields.map(f => `${f.key}=${f.text ?? `${number(f.number ?? 0)} ${f.unit ?? ''}`.trim()}`).join(' ');
-        const keys: Record<string, (m: Marker) => number | string> = { start: m => m.start, length: m => m.end - m.start, name: m => m.name, category: m => m.category, thread: m => m.thread };
+        const text = (m: MarkerRow) => m.fields.map(f => `${f.key}=${f.text ?? `${number(f.number ?? 0)} ${f.unit ?? ''}`.trim()}`).join(' ');
+        const keys: Record<string, (m: MarkerRow) => number | string> = { start: m => m.start, length: m => m.end - m.start, name: m => m.name, category: m => m.category, thread: m => m.thread };
         const key = keys[sort.id]!;
         const list = rows
           .filter(m => !words || `${m.name} ${m.category} ${m.thread} ${text(m)}`.toLowerCase().includes(words))

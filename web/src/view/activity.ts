@@ -1,29 +1,13 @@
 // Whether a profile has threads over time, markers and labels of samples, which only files and
 // kept originals say.
 import { useEffect, useState } from 'preact/hooks';
+import type { Activity, Label } from '../core/answers';
 import { amount, visible } from '../core/format';
 import { dataParams, selectionParams } from '../core/request';
 import { source } from '../core/source';
 import { update } from '../core/url';
 import { useLoad } from '../ui/Load';
 import type { Group } from '../ui/Menu';
-
-/** The values of a label of samples, the largest first. */
-export interface Label {
-  key: string;
-  values: { value: string; total: number }[];
-  none: number;
-  more?: number;
-}
-
-export interface Activity {
-  from: number;
-  to: number;
-  zero?: number;
-  markers: number;
-  labels?: Label[];
-  rows: { name: string; id: string; process: string; samples: number; use: number[] }[];
-}
 
 /** The activity of the threads of one profile of a type, whatever of it is chosen; undefined: there is none to show. */
 export function useActivity(params: URLSearchParams, type: string, one: boolean): Activity | undefined {

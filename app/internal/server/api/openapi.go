@@ -19,6 +19,7 @@ import (
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/report"
 )
 
 // openAPI describes the addresses that are not in the list of endpoints.
@@ -108,11 +109,11 @@ func operation(s *schemas, q *endpoint.Question) map[string]any {
 	text := map[string]any{"schema": map[string]any{"type": "string"}}
 	switch q.Form {
 	case endpoint.FormReport:
-		for name, mediaType := range mediaTypes {
-			if content[mediaType] = text; name == "json" || name == "sarif" {
-				content[mediaType] = map[string]any{"schema": map[string]any{"type": "object"}}
-			}
+		for _, mediaType := range mediaTypes {
+			content[mediaType] = text
 		}
+		content[mediaTypes["json"]] = map[string]any{"schema": s.of(reflect.TypeFor[report.Document]())}
+		content[mediaTypes["sarif"]] = map[string]any{"schema": map[string]any{"type": "object"}}
 	case endpoint.FormFile:
 		for _, mediaType := range q.Types {
 			if content[mediaType] = text; !strings.HasPrefix(mediaType, "text/") {
@@ -204,6 +205,9 @@ func (s *schemas) of(t reflect.Type) map[string]any {
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
 	case reflect.String:
+		if values, ok := report.Values[t]; ok {
+			return map[string]any{"type": "string", "enum": values}
+		}
 		return map[string]any{"type": "string"}
 	case reflect.Float32, reflect.Float64:
 		return map[string]any{"type": "number"}
@@ -271,12 +275,14 @@ func (s *schemas) fields(t reflect.Type, properties map[string]any, required *[]
 			if name == "" {
 				name = f.Name
 			}
-			properties[name] = s.of(f.Type)
-			switch {
-			case name == "rows": // or, in columns, these
-				properties["columns"] = map[string]any{"type": "object"}
-			case !strings.Contains(options, "omit"):
+			of := f.Type
+			if omitted := strings.Contains(options, "omit"); omitted {
+				of = inner // it is not written, and never null
+			} else if name != "rows" {
 				*required = append(*required, name)
+			}
+			if properties[name] = s.of(of); name == "rows" { // or, in columns, these
+				properties["columns"] = map[string]any{"type": "object"}
 			}
 		}
 	}

@@ -68,7 +68,7 @@ type generator struct {
 var (
 	identifier = regexp.MustCompile(`[^A-Za-z0-9]+`)
 	words      = regexp.MustCompile(`[A-Z][A-Za-z0-9]*`)
-	named      = regexp.MustCompile(`\bapi\.([A-Z][A-Za-z0-9]*)`)
+	named      = regexp.MustCompile(`(?m)^  ([A-Z][A-Za-z0-9]*)`)
 )
 
 func (g *generator) file(uses []byte) []byte {
@@ -92,7 +92,7 @@ func (g *generator) file(uses []byte) []byte {
 	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(g.names[a], g.names[b]) })
 	texts, used := map[string]string{}, map[string]bool{}
 	for _, key := range keys {
-		texts[g.names[key]] = g.object(g.schemas[key], "")
+		texts[g.names[key]] = g.object(g.schemas[key])
 	}
 	var use func(name string)
 	use = func(name string) {
@@ -107,41 +107,40 @@ func (g *generator) file(uses []byte) []byte {
 		use(string(m[1]))
 	}
 	var b bytes.Buffer
-	b.WriteString("// The answers of the API, made from its description by TestTypes of app/internal/server/api: do not edit.\n")
+	b.WriteString("// The answers of the API, made from its description by TestTypes of app/internal/server/api: do not edit.\n\n")
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		fmt.Fprintf(&b, "\nexport interface %s %s\n", name, texts[name])
+		fmt.Fprintf(&b, "export interface %s %s\n", name, texts[name])
 	}
 	return b.Bytes()
 }
 
-func (g *generator) object(s *schema, indent string) string {
-	var b strings.Builder
-	b.WriteString("{\n")
+// object writes a type on one line: a change of the API is a change of a line.
+func (g *generator) object(s *schema) string {
+	var members []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		optional := "?"
 		if slices.Contains(s.Required, name) || name == "rows" { // in columns, which no page asks for, it is absent
 			optional = ""
 		}
-		if name == "columns" {
-			continue
+		if name != "columns" {
+			members = append(members, name+optional+": "+g.of(s.Properties[name]))
 		}
-		fmt.Fprintf(&b, "%s  %s%s: %s;\n", indent, name, optional, g.of(s.Properties[name], indent+"  "))
 	}
-	return b.String() + indent + "}"
+	return "{ " + strings.Join(members, "; ") + " }"
 }
 
 // of writes a type. Lists are never null, although their Go types could be.
-func (g *generator) of(s *schema, indent string) string {
+func (g *generator) of(s *schema) string {
 	var text string
 	switch {
 	case s.Ref != "":
 		return g.names[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 	case len(s.AllOf) == 1:
-		text = g.of(s.AllOf[0], indent)
+		text = g.of(s.AllOf[0])
 	case len(s.AnyOf) > 0:
 		var list []string
 		for _, x := range s.AnyOf {
-			list = append(list, g.of(x, indent))
+			list = append(list, g.of(x))
 		}
 		return strings.Join(list, " | ")
 	case len(s.Enum) > 0:
@@ -151,19 +150,19 @@ func (g *generator) of(s *schema, indent string) string {
 		}
 		return strings.Join(list, " | ")
 	case s.Type == "array":
-		item := g.of(s.Items, indent)
+		item := g.of(s.Items)
 		if strings.Contains(item, "|") {
 			item = "(" + item + ")"
 		}
 		return item + "[]"
 	case s.Type == "object" && len(s.Properties) > 0:
-		text = g.object(s, indent)
+		text = g.object(s)
 	case s.Type == "object":
 		var values schema
 		if json.Unmarshal(s.Values, &values) != nil {
 			return "Record<string, unknown>"
 		}
-		return "Record<string, " + g.of(&values, indent) + ">"
+		return "Record<string, " + g.of(&values) + ">"
 	case s.Type == "integer", s.Type == "number":
 		text = "number"
 	case s.Type == "string", s.Type == "boolean":
