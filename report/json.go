@@ -6,7 +6,6 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"

@@ -15,7 +15,7 @@ export interface CodeCommit { author: string; commit: string; link?: string; sub
 export interface CodeLine { file: string; line: number; sign: string; text: string }
 export interface ContentsLabelValues { key: string; more?: number; none: number; values: LabelValue[] }
 export interface Context { path: string[]; share: number }
-export interface Count { benchmarks: number; says: string; status: 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run at HEAD' | 'gone' | 'unknown' }
+export interface Count { benchmarks: number; says: string; status: 'slower' | 'faster' | 'accepted' | 'unchanged' | 'machine' | 'not run at HEAD' | 'gone' | 'new' | 'too few runs' | 'unknown' }
 export interface Counts { base: number; head: number }
 export interface Coverage { covered: number; cpu?: boolean; expected: number; hole?: number; holeAt?: number; holes?: number; instance?: string; known: boolean; late?: number; lost: number; period?: number; received: number; segment?: string; share: number; slow?: boolean; span: number }
 export interface Delta { base: number; gross: number; samples: number; share: number; time?: Estimate }
@@ -64,7 +64,7 @@ export interface MetricNewest { better?: string; deviation: number; last: number
 export interface MetricsRow { base: Side; benchmark: string; better: string; change: number; fails: boolean; group?: string; head: Side; least: number; level: number; metric: string; needed?: number; p: number; reason?: string; significant: boolean; unit: string }
 export interface Moment { commit?: string; date?: string; run: string }
 export interface Omitted { rows: number; share?: number }
-export interface Outcome { baseBranch?: string; baseRuns?: number; branch?: string; certainty?: 'confirmed' | 'suspect' | 'transient' | 'ended'; detectable?: number; finding?: string; more?: number; notAt?: string; reason?: string; says: string; share?: number; since?: Since; status: 'slower' | 'faster' | 'unchanged' | 'machine' | 'too few runs' | 'new' | 'not run at HEAD' | 'gone' | 'unknown'; tested?: number; time?: Estimate; title?: string; type?: string }
+export interface Outcome { baseBranch?: string; baseRuns?: number; branch?: string; certainty?: 'confirmed' | 'suspect' | 'transient' | 'ended'; detectable?: number; finding?: string; more?: number; notAt?: string; reason?: string; says: string; share?: number; since?: Since; status: 'slower' | 'faster' | 'accepted' | 'unchanged' | 'machine' | 'not run at HEAD' | 'gone' | 'new' | 'too few runs' | 'unknown'; tested?: number; time?: Estimate; title?: string; type?: string }
 export interface OverviewResult { benchmarks: BenchmarkOverview[]; omitted?: Omitted; profiles: number; releases: ReleaseOverview[]; running: number; runs: number; services: QueryService[] }
 export interface Parameter { name: string; value: string }
 export interface Part { caller?: string; delta: number; function: string; path: string[]; score: number }
