@@ -61,6 +61,13 @@ type Taker interface {
 	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
 }
 
+// Versioned is a Store that knows when its windows changed, because no other program can change them:
+// answers about those of a service hold while the version is the same. Later versions are larger.
+// Versions of two openings do not compare.
+type Versioned interface {
+	WindowsVersion(service string) uint64 // of every service if it is empty
+}
+
 // Follower is a Store that holds the windows of a log, and keeps how far it has read: whatever
 // ends it, it has exactly the windows of the records before its position.
 type Follower interface {

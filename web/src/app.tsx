@@ -1,4 +1,5 @@
 // The app of a server.
+import { Http, setSource } from './core/source';
 import { follow } from './core/url';
 import { start } from './main';
 import Diff from './pages/Diff';
@@ -8,6 +9,7 @@ import { later } from './ui/Later';
 
 const search = () => import('./ui/Search');
 
+setSource(new Http());
 follow(false);
 start(
   {

@@ -39,6 +39,19 @@ describe('Http', () => {
     await new Http().get('info');
     expect(missing.value).toBe('');
   });
+  it('has the answer before where the server says that it is the same', async () => {
+    const fetched = vi.fn(async (_: string, init: RequestInit) => {
+      const same = new Headers(init.headers).get('If-None-Match') === '"a"';
+      return new Response(same ? null : '{"rows": []}', { status: same ? 304 : 200, headers: { ETag: '"a"' } });
+    });
+    vi.stubGlobal('fetch', fetched);
+    const last = {};
+    const first = await new Http().get('tree', {}, { last });
+    expect(await new Http().get('tree', {}, { last })).toBe(first);
+    expect(first).toEqual({ rows: [] });
+    await new Http().get('tree');
+    expect(fetched.mock.calls.map(([, init]) => new Headers(init.headers).get('If-None-Match'))).toEqual([null, '"a"', null]);
+  });
   it('does not repeat a change', async () => {
     let calls = 0;
     vi.stubGlobal('fetch', async () => {

@@ -3,12 +3,15 @@ import type { BenchmarkOverview, Change, ReportDocument } from '../src/core/answ
 import { groupsOf } from '../src/pages/Benchmarks';
 import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
+import { Http, setSource } from '../src/core/source';
 import { look, unseen } from '../src/core/looked';
 import { day, daysNamed } from '../src/core/days';
 import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/pages/Diff';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
 import { fitting, sized, templateOf } from '../src/ui/Table';
+
+setSource(new Http());
 
 const change = (c: Partial<Change>): Change => ({
   id: '1', kind: 'regression', benchmark: 'b', type: 'cpu', delta: { samples: 1, gross: 1, share: 0.1, base: 0.1 }, score: 9, status: 'confirmed',

@@ -2,12 +2,14 @@
 import { render } from 'preact';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Change } from '../src/core/answers';
+import { Http, setSource } from '../src/core/source';
 import { Facts } from '../src/ui/Evidence';
 import { KeyHelp, press, useKeys } from '../src/ui/Keys';
 import { Menu } from '../src/ui/Menu';
 import { Scatter } from '../src/ui/Scatter';
 import { Table } from '../src/ui/Table';
 
+setSource(new Http());
 const tick = () => new Promise(resolve => setTimeout(resolve, 20));
 const show = async (content: preact.ComponentChild) => {
   render(content, document.body);

@@ -27,6 +27,8 @@ export interface Options {
   signal?: AbortSignal;
   /** The answer is text: lines of JSON. */
   text?: boolean;
+  /** The answer before and its tag, of what is asked for again: while it is the same, it is not sent. */
+  last?: { tag?: string; value?: unknown };
   /** Called with the number of bytes read so far. */
   progress?: (bytes: number) => void;
 }
@@ -40,6 +42,8 @@ export interface Source {
   send<T>(method: string, path: string, params: Params, body?: unknown, options?: Options): Promise<T>;
   /** The address of a file to download; empty if there is none. */
   file(path: string, params: Params): string;
+  /** Fetches a file that the server writes of files that are kept. */
+  written?(params: Params): Promise<Blob>;
   /** Whether there is a stack chart of a tree or diff. */
   hasChart(path: 'tree' | 'diff'): boolean;
 }
@@ -128,7 +132,6 @@ export class Http implements Source {
     return true;
   }
 
-  /** Fetches a file that the server writes of files that are kept. */
   async written(params: Params): Promise<Blob> {
     const kept = requestOf('', queryOf(params));
     if (!kept?.body) throw new Problem('The file is no longer here', 'Drop it on the home page again.');
@@ -139,7 +142,8 @@ export class Http implements Source {
 
   private async ask<T>(method: string, path: string, params: Params, body: unknown, options: Options): Promise<T> {
     const query = queryOf(params).toString();
-    const init: RequestInit = { method, headers: withSession({ Accept: 'application/json' }) };
+    const { last } = options;
+    const init: RequestInit = { method, headers: withSession({ Accept: 'application/json', ...(last?.tag && { 'If-None-Match': last.tag }) }) };
     if (options.signal) init.signal = options.signal;
     if (body instanceof FormData || body instanceof Blob) init.body = body;
     else if (body !== undefined) {
@@ -156,7 +160,13 @@ export class Http implements Source {
       if (options.signal?.aborted) throw err;
       throw new Problem('The server does not answer', `${method} ${base}${path}: ${err instanceof Error ? err.message : err}`);
     }
-    if (response.ok) return options.text ? (text as T) : parseJSON<T>(text, path);
+    if (last) last.tag = response.headers.get('ETag') ?? '';
+    if (last && response.status === 304) return last.value as T;
+    if (response.ok) {
+      const value = options.text ? (text as T) : parseJSON<T>(text, path);
+      if (last) last.value = value;
+      return value;
+    }
     if (response.status === 401) expired();
     throw problemOf(response, text);
   }
@@ -284,8 +294,8 @@ export async function embedded(text: string): Promise<Embedment> {
   return (await new Response(stream).json()) as Embedment;
 }
 
-const current = signal<Source>(new Http());
-/** The source of this page. */
+const current = signal<Source>(undefined!); // a report has no code of the other
+/** The source of this page; it is set before the page starts. */
 export const source: ReadonlySignal<Source> = current;
 export function setSource(s: Source): void {
   current.value = s;

@@ -1,11 +1,12 @@
 // An answer that is asked for again while something runs and the page is visible.
-import { useEffect } from 'preact/hooks';
-import type { Params } from '../core/source';
-import { type Loading, useAnswer } from './Load';
+import { useEffect, useRef } from 'preact/hooks';
+import { type Options, type Params, queryOf, source } from '../core/source';
+import { type Loading, useLoad } from './Load';
 
 /** Loads again after every interval, in ms, while it is not 0. */
 export function usePolled<T>(path: string, params: Params, interval: number): Loading<T> {
-  const answer = useAnswer<T>(path, params);
+  const last = useRef<NonNullable<Options['last']>>({}).current;
+  const answer = useLoad<T>(`${path}?${queryOf(params)}`, options => source.value.get<T>(path, params, { ...options, last }));
   const { retry, busy } = answer;
   useEffect(() => {
     if (!interval || busy) return;

@@ -1,4 +1,4 @@
-import { Http, source } from '../core/source';
+import { source } from '../core/source';
 import type { Item } from '../ui/Menu';
 import { save } from './export';
 
@@ -19,7 +19,7 @@ export function savedItem(label: string, params: URLSearchParams, format: string
     const q = new URLSearchParams(params);
     q.set('format', format);
     try {
-      if (source.value instanceof Http) save(`profile.${endings[format]}`, 'application/octet-stream', await source.value.written(q));
+      if (source.value.written) save(`profile.${endings[format]}`, 'application/octet-stream', await source.value.written(q));
     } catch (err) {
       alert(err instanceof Error ? err.message : err);
     }

@@ -76,6 +76,7 @@ type api struct {
 	puts      *server.Budget // bytes of uploads by other Dendros
 	ready     readiness
 	kept      kept
+	started   time.Time
 }
 
 // Part returns the API as a part of a server.
@@ -95,7 +96,7 @@ func newAPI(o Options) *api {
 	if traces, ok := store.As[traceprof.Store](o.Store); ok && o.Dispatcher == nil {
 		o.Dispatcher = traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{})
 	}
-	return &api{Options: o, puts: server.NewBudget("bytes of uploads", o.PutBytes, o.PutBytes),
+	return &api{Options: o, started: time.Now(), puts: server.NewBudget("bytes of uploads", o.PutBytes, o.PutBytes),
 		imported: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_import_files_total",
 			Help: "Files of imports by upload, by what became of them: stored, unchanged, skipped, failed."}, []string{"status"}),
 		imports: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_imports_in_flight", Help: "Imports by upload under way."}),

@@ -1,12 +1,18 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/internal/lru"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -19,20 +25,49 @@ const keptBytes = 64 << 20
 // them is kept.
 type kept struct {
 	mu      sync.Mutex
-	version uint64
-	answers lru.Cache[string, []byte]
+	answers lru.Cache[string, keptAnswer]
 }
 
-// keyOf returns the key of a request whose answer may be kept; false: it may not. What
-// depends on the time of day or on facts of the client is computed anew.
-func keyOf(r *http.Request, st store.Store) (key string, version uint64, ok bool) {
-	v, is := store.As[store.Versioned](st)
-	q := r.URL.Query()
-	if !is || r.Method != http.MethodGet || q.Has("since") || q.Has("until") {
+// keptAnswer is an answer that was computed from a version of the content.
+type keptAnswer struct {
+	version uint64
+	body    []byte
+}
+
+// keyOf returns the key of a request whose answer follows from the content, and the version of that;
+// false: it does not. What depends on the time of day or on facts of the client is computed anew.
+func (a *api) keyOf(r *http.Request, q *endpoint.Question) (key string, version uint64, ok bool) {
+	asked := r.URL.Query()
+	service := asked.Get("service")
+	if r.Method != http.MethodGet || q.Tag != "queries" && q.Tag != "analyses" || q.ID == endpoint.Lines.ID { // which the repository completes
 		return "", 0, false
 	}
-	key = r.URL.Path + "?" + q.Encode()
-	if s, is := store.As[store.Accepter](st); is {
+	for name, values := range asked {
+		switch last := name[strings.LastIndexByte(name, '-')+1:]; last {
+		case "since", "until", "new":
+			if _, err := words.ParseDate(values[0]); err != nil { // a day, or an age
+				return "", 0, false
+			}
+		case "service":
+			if name != last { // of a side
+				service = ""
+			}
+		}
+	}
+	v, ok := store.As[store.Versioned](a.Store)
+	if !ok {
+		return "", 0, false
+	}
+	version = v.Version()
+	if windows, is := store.As[continuous.Store](a.Store); is {
+		of, ok := store.As[continuous.Versioned](windows)
+		if !ok {
+			return "", 0, false
+		}
+		version += of.WindowsVersion(service) // neither becomes less
+	}
+	key = r.URL.Path + "?" + asked.Encode()
+	if s, is := store.As[store.Accepter](a.Store); is {
 		list, err := s.Accepted(r.Context())
 		if err != nil {
 			return "", 0, false
@@ -45,31 +80,81 @@ func keyOf(r *http.Request, st store.Store) (key string, version uint64, ok bool
 		}
 		key += fmt.Sprintf("#%d", inForce)
 	}
-	return key, v.Version(), true
+	if a.code(r.Context()) != nil {
+		key += "#code"
+	}
+	return key, version, true
 }
 
-// get returns a kept answer of this version of the store.
+// get returns a kept answer of this version of the content.
 func (k *kept) get(key string, version uint64) ([]byte, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.version != version {
-		return nil, false
-	}
-	return k.answers.Get(key)
+	found, ok := k.answers.Get(key)
+	return found.body, ok && found.version == version
 }
 
-// put keeps an answer that was computed from this version of the store.
+// put keeps an answer that was computed from this version of the content.
 func (k *kept) put(key string, version uint64, answer []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if version < k.version {
+	if k.answers.Limit() == 0 {
+		k.answers.Reset(keptBytes)
+	}
+	if before, ok := k.answers.Get(key); ok && before.version > version {
 		return // it took longer to compute than the content lasted
 	}
-	if version > k.version || k.answers.Limit() == 0 {
-		k.answers.Reset(keptBytes)
-		k.version = version
-	}
 	if len(answer) <= keptBytes/4 {
-		k.answers.Put(key, answer, int64(len(key)+len(answer)))
+		k.answers.Put(key, keptAnswer{version, answer}, int64(len(key)+len(answer)))
 	}
+}
+
+// tag is the ETag of an answer, in two parts: the content that it follows from, if the store knows its
+// version, which tells without computing anything that the answer is the same, and the answer itself,
+// if it is short. A client sends the tag of the answer that it has.
+type tag struct{ content, body string }
+
+// tagOf returns the tag of what keyOf returned.
+func (a *api) tagOf(key string, version uint64, known bool) (t tag) {
+	if known {
+		t.content = hash([]byte(fmt.Sprint(key, "#", version, "#", a.started.UnixNano()))) // versions of two openings do not compare
+	}
+	return t
+}
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// unchanged writes the tag, and whether the client has the answer: then it gets no other.
+func (t tag) unchanged(w http.ResponseWriter, r *http.Request) bool {
+	has := r.Header.Get("If-None-Match")
+	content, body, _ := strings.Cut(strings.Trim(has, `"`), ".")
+	same := t.content != "" && content == t.content
+	switch {
+	case same && t.body == "": // the body is that of the client
+		w.Header().Set("ETag", has)
+	case t != tag{}:
+		w.Header().Set("ETag", `"`+t.content+"."+t.body+`"`)
+		same = same || t.body != "" && body == t.body
+	}
+	if same {
+		w.Header().Del("Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+	}
+	return same
+}
+
+// respondTagged writes a result as respond does, unless the client has it.
+func respondTagged(w http.ResponseWriter, r *http.Request, t tag, f *endpoint.RowsForm, result any) {
+	w.Header().Set("Content-Type", "application/json")
+	out := &lateWriter{w: w, begin: func() {}}
+	write(out, f, result)
+	if !out.begun { // it is short
+		if t.body = hash(out.held); t.unchanged(w, r) {
+			return
+		}
+	}
+	abortOn(out.flush())
 }

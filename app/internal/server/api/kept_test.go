@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -91,6 +95,106 @@ func TestKeptOfOlderContent(t *testing.T) {
 	}
 	if got, ok := k.get("b", 2); ok {
 		t.Errorf("an answer of older content: %q", got)
+	}
+}
+
+// counting counts the questions about windows.
+type counting struct {
+	*duckdb.Store
+	asked int
+}
+
+func (s *counting) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	s.asked++
+	return s.Store.Totals(ctx, q, step)
+}
+
+func (s *counting) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	s.asked++
+	return s.Store.Tree(ctx, q)
+}
+
+// TestTags: what a page asks for again is not sent again, and if the store knows that nothing of the
+// selection changed, not computed either; after a push or an import it is the new answer.
+func TestTags(t *testing.T) {
+	file, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "x.duckdb"), duckdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, start, m, im := &counting{Store: file}, time.Now().Add(-time.Hour).Truncate(time.Minute), storetest.NewWindowMaker(), storetest.NewImporter()
+	n := 0
+	push := func(service, version string) {
+		t.Helper()
+		n++
+		w := m.Window(service, start.Add(time.Duration(n)*time.Minute), []string{"service_version", version},
+			storetest.Sample{Value: int64(1e9 + n), Stack: []string{"main", "serve"}})
+		if _, err := st.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	importRun := func() {
+		t.Helper()
+		n++
+		f := im.File("shop", "pay", fmt.Sprint("r", n), profile.CPUSamples, "×1  ×50\nmain  main\npay")
+		if out, err := st.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	push("a", "1")
+	push("b", "1")
+	importRun()
+	l := labOf(t, st, server.Options{}, Options{})
+	const unchanged, computed, sent = "unchanged", "unchanged, but computed", "sent"
+	tags, bodies := map[string]string{}, map[string]string{}
+	ask := func(address string) string {
+		t.Helper()
+		r, before := httptest.NewRequest(http.MethodGet, address, nil), st.asked
+		r.Header.Set("If-None-Match", tags[address])
+		w := l.serve(r)
+		tags[address] = w.Header().Get("ETag")
+		switch {
+		case tags[address] == "":
+			t.Errorf("%s has no tag", address)
+		case w.Code == http.StatusNotModified && w.Body.Len() == 0 && st.asked == before:
+			return unchanged
+		case w.Code == http.StatusNotModified && w.Body.Len() == 0:
+			return computed
+		case w.Code != http.StatusOK || w.Body.String() == bodies[address]:
+			t.Errorf("%s: %d, sent again: %.300s", address, w.Code, w.Body)
+		}
+		bodies[address] = w.Body.String()
+		return sent
+	}
+	const series, tree, report = "/api/v1/pushed/series?service=a", "/api/v1/tree?service=a&form=compact", "/api/v1/report?candidates=0"
+	const aged, services, tasks = "/api/v1/tree?service=a&since=9000d", "/api/v1/pushed/services", "/api/v1/tasks"
+	all := []string{series, tree, report, aged, services, tasks}
+	for _, step := range []struct {
+		what string
+		do   func()
+		want []string // by address
+	}{
+		{"the first answers", func() {}, []string{sent, sent, sent, sent, sent, sent}},
+		{"nothing changed", func() {}, []string{unchanged, unchanged, unchanged, computed, unchanged, unchanged}},
+		{"another service pushed", func() { push("b", "1") }, []string{unchanged, unchanged, unchanged, computed, sent, unchanged}},
+		{"the service pushed", func() { push("a", "2") }, []string{sent, sent, sent, sent, sent, unchanged}},
+		{"a run was stored", importRun, []string{computed, computed, sent, computed, unchanged, unchanged}},
+	} {
+		step.do()
+		for i, address := range all {
+			if got := ask(address); got != step.want[i] {
+				t.Errorf("%s: %s is %s, want %s", step.what, address, got, step.want[i])
+			}
+		}
+	}
+	before := st.WindowsVersion("a")
+	if _, err := st.RollUp(t.Context(), time.Now().Add(72*time.Hour), continuous.Policy{}); err != nil || st.WindowsVersion("a") == before {
+		t.Error("hours were summed up, and the version is the same", err)
+	}
+	// One server's versions are nothing to another.
+	l = labOf(t, st, server.Options{}, Options{})
+	bodies = map[string]string{}
+	if got := ask(tree); got != computed {
+		t.Errorf("another server: %s", got)
 	}
 }
 

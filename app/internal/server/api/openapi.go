@@ -100,6 +100,7 @@ func described(id, tag, summary string, parameters []*param.Parameter, content m
 	}
 	return map[string]any{"operationId": id, "tags": []any{tag}, "summary": summary, "parameters": list,
 		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content},
+			"304":     map[string]any{"description": "The result is that of the ETag in If-None-Match."},
 			"default": map[string]any{"$ref": "#/components/responses/Problem"}}}
 }
 

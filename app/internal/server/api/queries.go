@@ -89,9 +89,17 @@ func (a *api) answerRows(w http.ResponseWriter, r *http.Request, q endpoint.Ques
 	if !f.Client {
 		l.Code = a.code(r.Context())
 	}
+	t := a.tagOf(a.keyOf(r, &q))
+	if t.unchanged(w, r) {
+		return nil
+	}
 	result, err := l.Ask(r.Context(), q)
 	if err != nil {
 		return err
+	}
+	if r.Method == http.MethodGet {
+		respondTagged(w, r, t, f, result)
+		return nil
 	}
 	if q.Created != nil {
 		w.Header().Set("Location", q.Created(result))
@@ -115,11 +123,12 @@ var mediaTypes = map[string]string{"json": "application/json", "md": "text/markd
 
 // answerReport writes a report: a kept one, if the store has not changed since.
 func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Question, f *reportFormat) error {
-	key, version, keeps := keyOf(r, a.Store)
-	code := a.code(r.Context())
-	if code != nil {
-		key += "#code"
+	key, version, keeps := a.keyOf(r, &q)
+	t := a.tagOf(key, version, keeps)
+	if t.unchanged(w, r) {
+		return nil
 	}
+	code := a.code(r.Context())
 	body, found := []byte(nil), false
 	if keeps {
 		body, found = a.kept.get(key, version)
@@ -139,6 +148,9 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 		if keeps {
 			a.kept.put(key, version, body)
 		}
+	}
+	if t.body = hash(body); t.unchanged(w, r) {
+		return nil
 	}
 	if w.Header().Set("Content-Type", mediaTypes[f.Format]); f.Format == "html" {
 		attach(w, mediaTypes["html"], "report.html") // opened here, the policy of this server would forbid its script

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -74,7 +75,12 @@ func respond(w http.ResponseWriter, f *endpoint.RowsForm, name string, result an
 		return respondFile(w, endpoint.SheetOf(name, result.(query.Result), f.Form)) // every answer about a file has a table
 	}
 	w.Header().Set("Content-Type", "application/json")
+	write(w, f, result)
+	return nil
+}
+
+// write writes a result as JSON.
+func write(w io.Writer, f *endpoint.RowsForm, result any) {
 	abortOn(document.Write(w, result, document.Form{Columns: f.Form == "columns" || f.Form == "compact", Compact: f.Form == "compact",
 		Client: f.Client}))
-	return nil
 }

@@ -67,7 +67,7 @@ type generator struct {
 
 var (
 	identifier = regexp.MustCompile(`[^A-Za-z0-9]+`)
-	words      = regexp.MustCompile(`[A-Z][A-Za-z0-9]*`)
+	typeNames  = regexp.MustCompile(`[A-Z][A-Za-z0-9]*`)
 	named      = regexp.MustCompile(`(?m)^  ([A-Z][A-Za-z0-9]*)`)
 )
 
@@ -98,7 +98,7 @@ func (g *generator) file(uses []byte) []byte {
 	use = func(name string) {
 		if text, ok := texts[name]; ok && !used[name] {
 			used[name] = true
-			for _, word := range words.FindAllString(text, -1) {
+			for _, word := range typeNames.FindAllString(text, -1) {
 				use(word)
 			}
 		}

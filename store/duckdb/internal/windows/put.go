@@ -91,6 +91,10 @@ func (s *Store) put(ctx context.Context, list []*continuous.Window, also func(c 
 		s.change.Lock()
 		defer s.change.Unlock()
 		b.apply()
+		s.version++
+		for _, e := range b.changed {
+			s.versions[e.Service] = s.version
+		}
 	})
 	if err != nil {
 		return nil, err

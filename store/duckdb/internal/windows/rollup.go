@@ -180,6 +180,9 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 	}, func() {
 		s.change.Lock()
 		defer s.change.Unlock()
+		if r.next != r.st.progress || r.rolled != (continuous.Rolled{}) {
+			s.changedAll()
+		}
 		r.apply()
 	})
 	if err != nil {

@@ -36,11 +36,15 @@ type Store struct {
 	// caller or under profiles.Snapshot. Who holds change reads what HasRoom needs of it.
 	state  *state
 	change sync.RWMutex
+	// version counts changes; that of a service is in versions, or if it is larger in ofAll.
+	version, ofAll uint64
+	versions       map[string]uint64
 }
 
 var (
-	_ continuous.Store   = (*Store)(nil)
-	_ continuous.Limited = (*Store)(nil)
+	_ continuous.Store     = (*Store)(nil)
+	_ continuous.Limited   = (*Store)(nil)
+	_ continuous.Versioned = (*Store)(nil)
 
 	_ continuous.Follower = (*Store)(nil)
 )
@@ -90,6 +94,23 @@ func (s *Store) become(st *state) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	s.state = st
+	s.changedAll()
+}
+
+// changedAll changes the version of all services. The caller holds change.
+func (s *Store) changedAll() {
+	s.version++
+	s.ofAll, s.versions = s.version, map[string]uint64{}
+}
+
+// WindowsVersion implements continuous.Versioned.
+func (s *Store) WindowsVersion(service string) uint64 {
+	s.change.RLock()
+	defer s.change.RUnlock()
+	if service == "" {
+		return s.version
+	}
+	return max(s.ofAll, s.versions[service])
 }
 
 // state mirrors the committed tables but for windows.
