@@ -2,15 +2,19 @@
 // drop of a file to the picture with what belongs to it, from the store to the same, how long a
 // frame takes while one zooms, and what the page holds in memory then. Beside the time that passed
 // stands the processor time of the processes that run and draw the page, which other programs on the
-// machine change less. Times decide nothing.
+// machine change less. Of the page itself also, for each thing that one does, the longest time that its
+// main thread was busy in one piece, and how long a key in the search took to its frame. Times decide nothing.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { asNested, asSpeedscope, profile } from './made';
 import { d3FlameGraph, type Served, speedscope } from './others';
 import { missing, World } from './world';
 
 const rounds = Number(process.env.DENDRO_ROUNDS ?? 3);
+/** The programs to measure, as a pattern: speedscope takes minutes. */
+const wanted = new RegExp(process.env.DENDRO_PROGRAMS ?? '');
 
 interface Program {
   name: string;
@@ -22,6 +26,8 @@ interface Program {
   ready: string;
   /** Zooms by a step, forth or back, as the source of a function for the page. */
   zoom: string;
+  /** What else one does, in order. */
+  actions?: readonly [name: string, run: (page: Page) => Promise<unknown>][];
 }
 
 const wheel = (canvas: string) => `forth => {
@@ -33,7 +39,34 @@ const wheel = (canvas: string) => `forth => {
 const dendro = {
   ready: `() => document.querySelector('.flame canvas') && document.querySelector('.side .tr .name')`,
   zoom: wheel(`[...document.querySelectorAll('.flame canvas')].at(-1)`),
+  actions: actions(),
 };
+
+/** What one does with a graph, from the keys that are typed into the search to an export. */
+function actions(): NonNullable<Program['actions']> {
+  const menu = (name: string, item: string) => async (page: Page) => {
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('menuitem', { name: item }).or(page.getByRole('menuitemcheckbox', { name: item })).or(page.getByRole('menuitemradio', { name: item })).first().click();
+  };
+  const key = (k: string) => (page: Page) => page.keyboard.press(k);
+  return [
+    ['search', async page => page.getByRole('searchbox').pressSequentially('method7', { delay: 150 })],
+    ['end of the search', key('Escape')],
+    ['selection', async page => page.mouse.click(1000, 300)],
+    ['theme', key('t')],
+    ['theme back', key('t')],
+    ['order by width', menu('Display', 'widest callee first')],
+    ['tree', key('3')],
+    ['bottom-up', key('4')],
+    ['sandwich', key('5')],
+    ['functions', key('6')],
+    ['sort by name', async page => page.getByRole('button', { name: /functions$/ }).click()],
+    ['icicle', key('1')],
+    ['collapse recursion', key('r')],
+    ['export of the picture', menu('Export', 'SVG')],
+    ['export of the table', menu('Export', 'TSV')],
+  ];
+}
 
 describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', () => {
   const world = new World();
@@ -83,8 +116,8 @@ describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', 
             of?.dispatchEvent(new MouseEvent('click', { bubbles: true }));
           }`,
         },
-      ];
-      const seen = new Map(programs.map(p => [p.name, { ready: [] as number[], readyTime: [] as number[], frames: [] as number[], frameTime: [] as number[], heap: [] as number[] }]));
+      ].filter(p => wanted.test(p.name));
+      const seen = new Map(programs.map(p => [p.name, { ready: [] as number[], readyTime: [] as number[], frames: [] as number[], frameTime: [] as number[], heap: [] as number[], blocks: new Map<string, number[]>(), keys: [] as number[] }]));
       for (let round = 0; round < rounds; round++)
         for (const p of programs) {
           const m = await measured(world, p);
@@ -94,6 +127,8 @@ describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', 
           of.frames.push(...m.frames);
           of.frameTime.push(m.frameTime);
           of.heap.push(m.heap);
+          of.keys.push(...m.keys);
+          for (const [action, length] of m.blocks) of.blocks.set(action, [...(of.blocks.get(action) ?? []), length]);
           console.log(`${n} nodes, round ${round + 1}, ${p.name}: ready ${text(m.ready)} ms (${text(m.readyTime)}), frame ${text(at(m.frames, 0.5))} ms, p95 ${text(at(m.frames, 0.95))} (${text(m.frameTime)}), ${text(m.heap)} MB`);
         }
       console.log(
@@ -104,6 +139,12 @@ describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', 
             ([name, s]) =>
               `| ${name} | ${text(at(s.ready, 0.5))} (${text(at(s.readyTime, 0.5))}) | ${text(at(s.ready, 0))}–${text(at(s.ready, 1))} | ${text(at(s.frames, 0.5), 1)} (${text(at(s.frameTime, 0.5), 1)}) | ${text(at(s.frames, 0.95), 1)} | ${text(at(s.heap, 0.5))} |`,
           ),
+          ...[...seen]
+            .filter(([, s]) => s.blocks.size > 1)
+            .map(
+              ([name, s]) =>
+                `${name}: longest block, median of the rounds: ${[...s.blocks].map(([action, list]) => `${action} ${text(at(list, 0.5))}`).join(', ')}; a key in the search to its frame: p98 ${text(at(s.keys, 0.98))} ms`,
+            ),
         ].join('\n'),
       );
     }, 3_600_000);
@@ -123,6 +164,10 @@ interface Measured {
   frames: number[];
   frameTime: number;
   heap: number;
+  /** Of each action the longest task of the main thread. */
+  blocks: Map<string, number>;
+  /** From each key in the search to the frame after it. */
+  keys: number[];
 }
 
 /** Opens the page of a program once; times in ms, memory in MB. */
@@ -136,6 +181,10 @@ async function measured(world: World, p: Program): Promise<Measured> {
   await page.addInitScript(`(() => {
     const state = (window.bench = { begin: ${p.file ? 'NaN' : '0'}, end: 0 });
     addEventListener('change', e => { if (e.target.type === 'file') state.begin = performance.now(); }, true);
+    window.blocks = [];
+    window.keyed = [];
+    new PerformanceObserver(list => window.blocks.push(...list.getEntries().map(e => e.duration))).observe({ type: 'longtask', buffered: true });
+    new PerformanceObserver(list => window.keyed.push(...list.getEntries().filter(e => e.interactionId).map(e => e.duration))).observe({ type: 'event', durationThreshold: 16 });
     const ready = ${p.ready};
     const through = new MessageChannel();
     through.port1.onmessage = () => { state.end = performance.now(); };
@@ -145,6 +194,8 @@ async function measured(world: World, p: Program): Promise<Measured> {
     };
     requestAnimationFrame(look);
   })()`);
+  const blocks = new Map<string, number>();
+  const seen = async (action: string) => blocks.set(action, Math.max(0, ...(await page.evaluate<number[]>('window.blocks.splice(0)'))));
   let before = await used();
   await page.goto(p.url(), { waitUntil: p.file ? 'networkidle' : 'commit' });
   if (p.file) before = await used();
@@ -156,6 +207,7 @@ async function measured(world: World, p: Program): Promise<Measured> {
   const readyTime = (await used()) - before;
   const { begin, end } = await state();
   await page.waitForTimeout(1500); // what follows, as the rest of the boxes
+  await seen(p.file ? 'drop' : 'open');
   const still = await used();
   const frames = await page.evaluate<number[]>(`new Promise(done => {
     const zoom = ${p.zoom};
@@ -175,6 +227,15 @@ async function measured(world: World, p: Program): Promise<Measured> {
   const client = await page.context().newCDPSession(page);
   await client.send('HeapProfiler.collectGarbage');
   const use = (await client.send('Runtime.getHeapUsage')) as { usedSize: number; backingStorageSize?: number };
+  await seen('zoom');
+  const keys: number[] = [];
+  for (const [action, run] of p.actions ?? []) {
+    await page.evaluate('window.keyed.length = 0');
+    await run(page);
+    await page.waitForTimeout(700);
+    await seen(action);
+    if (action === 'search') keys.push(...(await page.evaluate<number[]>('window.keyed')));
+  }
   await page.context().close();
-  return { ready: end - begin, readyTime, frames, frameTime, heap: (use.usedSize + (use.backingStorageSize ?? 0)) / 1e6 };
+  return { ready: end - begin, readyTime, frames, frameTime, blocks, keys, heap: (use.usedSize + (use.backingStorageSize ?? 0)) / 1e6 };
 }
