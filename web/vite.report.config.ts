@@ -6,5 +6,6 @@ import { viteSingleFile } from 'vite-plugin-singlefile';
 export default defineConfig({
   plugins: [preact(), viteSingleFile({ removeViteModuleLoader: true })],
   publicDir: false,
+  define: { 'import.meta.env.VITE_REPORT': 'true' },
   build: { outDir: 'dist/report', emptyOutDir: true, target: 'es2022', rollupOptions: { input: 'report.html' } },
 });

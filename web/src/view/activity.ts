@@ -57,11 +57,11 @@ type Parts = typeof import('./Tracks');
 
 let loaded: Parts | undefined;
 
-/** The code of the tracks, which is loaded when a profile has some. */
+/** The code of the tracks, which is loaded when a profile has some; the profiles of a report have none. */
 export function useTracks(wanted: boolean): Parts | undefined {
   const [parts, set] = useState(loaded);
   useEffect(() => {
-    if (wanted && !loaded) void import('./Tracks').then(code => set((loaded = code)));
+    if (wanted && !loaded && !import.meta.env.VITE_REPORT) void import('./Tracks').then(code => set((loaded = code)));
   }, [wanted]);
   return parts;
 }
