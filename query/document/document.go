@@ -12,9 +12,12 @@ package document
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -79,8 +82,9 @@ type Form struct {
 	// Columns writes rows as an object `columns` with an array per field: the form for
 	// programs that read a million rows.
 	Columns bool
-	// Compact leaves out the columns that follow from the others, for programs that derive
-	// them while they read, as the web page: half of a large tree.
+	// Compact leaves out the columns that follow from the others and packs the numbers of the
+	// rest, for programs that derive the former while they read, as the web page: a million
+	// rows are read in milliseconds.
 	Compact bool
 	// Client adds the fields that only the program itself needs to print a result:
 	// those with the tag client.
@@ -216,9 +220,13 @@ func (w *Writer) elements(n int, at func(i int) any) {
 	w.text("]")
 }
 
-// Numbers writes a member with n numbers.
+// Numbers writes a member with n numbers: a list or, in the compact form, a text.
 func (w *Writer) Numbers(name string, n int, at func(i int) Number) {
 	w.Name(name)
+	if w.form.Compact {
+		w.pack(n, at)
+		return
+	}
 	w.text("[")
 	var buf [32]byte
 	for i := 0; i < n && w.err == nil; i++ {
@@ -229,6 +237,44 @@ func (w *Writer) Numbers(name string, n int, at func(i int) Number) {
 		_, w.err = w.w.Write(at(i).append(b))
 	}
 	w.text("]")
+}
+
+// pack writes n numbers as a text: the least of u1, u2, i4 and f8 that holds all of them
+// exactly, a colon, and their bytes, the least significant first, in base 64.
+func (w *Writer) pack(n int, at func(i int) Number) {
+	value := func(i int) float64 {
+		if v := at(i).Value(); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return v
+		}
+		return 0
+	}
+	least, most, whole := 0.0, 0.0, true
+	for i := range n {
+		v := value(i)
+		least, most, whole = min(least, v), max(most, v), whole && v == math.Trunc(v)
+	}
+	kind, put := "f8", func(b []byte, v float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(v)) }
+	switch {
+	case !whole || least < math.MinInt32 || most > math.MaxInt32:
+	case least < 0 || most > math.MaxUint16:
+		kind, put = "i4", func(b []byte, v float64) []byte { return binary.LittleEndian.AppendUint32(b, uint32(int32(v))) }
+	case most > math.MaxUint8:
+		kind, put = "u2", func(b []byte, v float64) []byte { return binary.LittleEndian.AppendUint16(b, uint16(v)) }
+	default:
+		kind, put = "u1", func(b []byte, v float64) []byte { return append(b, byte(v)) }
+	}
+	w.text(`"` + kind + ":")
+	text, buf := base64.NewEncoder(base64.StdEncoding, w.w), make([]byte, 0, 3<<10)
+	for i := 0; i < n && w.err == nil; i++ {
+		if buf = put(buf, value(i)); len(buf) == cap(buf) || i == n-1 {
+			_, w.err = text.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	if err := text.Close(); w.err == nil {
+		w.err = err
+	}
+	w.text(`"`)
 }
 
 // Derived writes a member with n numbers that follow from the members around it, unless the

@@ -2,6 +2,7 @@ package document
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,27 @@ func TestColumns(t *testing.T) {
 		var out strings.Builder
 		if err := Write(&out, &result, form); err != nil || out.String() != want+"\n" {
 			t.Errorf("%+v: %s, %v; want %s", form, &out, err, want)
+		}
+	}
+}
+
+// TestPacked: the compact form has numbers as bytes of the least type that holds all of them.
+func TestPacked(t *testing.T) {
+	for want, list := range map[string][]Number{
+		`"u1:"`:                         {},
+		`"u1:AP8="`:                     {Whole(0, 0), Whole(255, 0)},
+		`"u2:AQAAAQ=="`:                 {Whole(10, 1), Whole(256, 0)},
+		`"i4://///w=="`:                 {Whole(-1, 0)},
+		`"f8:AAAAAAAA4D8AAAAAAAAAAA=="`: {Whole(5, 1), {Divided: true, Float: nan()}},
+		`"f8:AAAAAAAA8EE="`:             {Whole(1<<32, 0)},
+		`"u1:` + strings.Repeat("AQEB", 5000) + `"`: slices.Repeat([]Number{Whole(1, 0)}, 15000),
+	} {
+		result := struct {
+			Rows Rows[Number] `json:"rows"`
+		}{Rows[Number]{Columns: func(w *Writer) { w.Numbers("n", len(list), func(i int) Number { return list[i] }) }}}
+		var out strings.Builder
+		if err := Write(&out, &result, Form{Columns: true, Compact: true}); err != nil || out.String() != `{"columns":{"n":`+want+"}}\n" {
+			t.Errorf("%v: %s, %v; want %s", list, &out, err, want)
 		}
 	}
 }

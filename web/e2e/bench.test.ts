@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, test } from 'vitest';
 import { flameBoxes } from '../src/core/boxes';
 import { Upright } from '../src/core/nodes';
-import { decode, functionRows } from '../src/core/profile';
+import { decoding, functionRows } from '../src/core/profile';
+import { atOnce } from '../src/core/steps';
 import { profile } from './made';
 import { missing, World } from './world';
 
@@ -34,9 +35,9 @@ describe.skipIf(!wanted || missing)('speed', () => {
           times[name]!.push((user + system) / 1000);
           return result;
         };
-        const tree = time('decode', () => decode(wire));
-        time('boxes', () => flameBoxes(new Upright(tree), { order: 'name' }));
-        time('functions', () => functionRows(tree));
+        const tree = time('decode', () => atOnce(decoding(wire)));
+        time('boxes', () => atOnce(flameBoxes(new Upright(tree), { order: 'name' })));
+        time('functions', () => atOnce(functionRows(tree)));
       }
       report(`${n} nodes, ${sides} sides, processor time`, times);
     }, 120_000);

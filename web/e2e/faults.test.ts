@@ -2,7 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decode, functionRows, type Wire } from '../src/core/profile';
+import { decoding, functionRows, type Wire } from '../src/core/profile';
+import { atOnce } from '../src/core/steps';
 import { missing, World } from './world';
 
 const formats = resolve(import.meta.dirname, '../../format');
@@ -46,8 +47,8 @@ describe.skipIf(missing)('faults', () => {
 
   test('a change of self within the noise is grey, also where the band of a history decides on totals', async () => {
     const selection = 'group=shop&benchmark=checkout&type=cpu&last=1&against=history';
-    const tree = decode((await (await fetch(`${base}/api/v1/diff?${selection}&form=columns`)).json()) as Wire);
-    const noisy = functionRows(tree).find(r => r.outside && r.self[0] !== r.self[1] && Math.abs(r.self[1]! - r.self[0]!) <= tree.noise(r.self[0]!, r.self[1]!))!;
+    const tree = atOnce(decoding((await (await fetch(`${base}/api/v1/diff?${selection}&form=columns`)).json()) as Wire));
+    const noisy = atOnce(functionRows(tree)).find(r => r.outside && r.self[0] !== r.self[1] && Math.abs(r.self[1]! - r.self[0]!) <= tree.noise(r.self[0]!, r.self[1]!))!;
     const name = tree.table.functions[noisy.fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
     const w = await world.page();
     await w.open(`${base}/diff?${selection}&view=functions&q=${encodeURIComponent(`^${name}$`)}`);

@@ -1,8 +1,13 @@
 // Large profiles that are made, for benchmarks.
 import type { Wire } from '../src/core/profile';
 
+/** An answer whose columns are lists. */
+interface Made extends Wire {
+  columns: Wire['columns'] & { parent: number[]; function: number[]; self?: number[] };
+}
+
 /** A random walk in a call graph, merged: names by Zipf, the rows in display order as the server writes them. */
-export function profile(n: number, sides = 1): Wire {
+export function profile(n: number, sides = 1): Made {
   let seed = 7;
   const random = () => {
     seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
@@ -49,9 +54,9 @@ export function profile(n: number, sides = 1): Wire {
 }
 
 /** Calls visit for every stack with samples, root first, and their value; the list is used again. */
-function stacks(wire: Wire, visit: (stack: number[], value: number) => void): void {
+function stacks(wire: Made, visit: (stack: number[], value: number) => void): void {
   const { function: fn, self } = wire.columns;
-  const parent = wire.columns.parent!;
+  const parent = wire.columns.parent;
   const stack: number[] = [];
   const depth: number[] = [];
   parent.forEach((p, row) => {
@@ -63,7 +68,7 @@ function stacks(wire: Wire, visit: (stack: number[], value: number) => void): vo
 }
 
 /** The profile as speedscope writes it. */
-export function asSpeedscope(wire: Wire): string {
+export function asSpeedscope(wire: Made): string {
   const samples: string[] = [];
   const weights: number[] = [];
   stacks(wire, (stack, value) => {
@@ -76,9 +81,9 @@ export function asSpeedscope(wire: Wire): string {
 }
 
 /** The profile nested, as d3-flame-graph takes it: values are totals. */
-export function asNested(wire: Wire): string {
+export function asNested(wire: Made): string {
   const { function: fn, self, functions } = wire.columns;
-  const parent = wire.columns.parent!;
+  const parent = wire.columns.parent;
   const n = parent.length;
   const total = [...self!];
   const children: number[][] = Array.from({ length: n }, () => []);

@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { type Boxes, chartBoxes, flameBoxes } from '../src/core/boxes';
-import { Inverted, type Nodes, Upright } from '../src/core/nodes';
-import { decode, functionRows, Tree } from '../src/core/profile';
+import { chartBoxes, nodeOf } from '../src/core/boxes';
+import { around, callers, type Nodes, Upright } from '../src/core/nodes';
+import { type Column, decoding, Tree, valuesOf, type Wire } from '../src/core/profile';
 import { commitPage } from '../src/core/repository';
 import { pattern, search } from '../src/core/search';
-import { named, none, parts } from '../src/core/table';
-import { callees, formatTransform, parseTransform, transform, treeKinds } from '../src/core/transforms';
+import { atOnce, inSteps } from '../src/core/steps';
+import { named, none, parts, stride } from '../src/core/table';
+import { callees, formatTransform, parseTransform, treeKinds } from '../src/core/transforms';
 import { forms } from '../src/flame/label';
-import { func, randomTree } from './random';
+import { profile } from '../e2e/made';
+import { decode, func, inverted, type Laid, laidOut, randomTree, rowsOf, transformed } from './random';
 
 const sum = (list: Iterable<number>) => [...list].reduce((a, b) => a + b, 0);
 
 describe('trees', () => {
-  it('are depth first, siblings by function, each once', () => {
+  it('are depth first, siblings by name, each function once', () => {
     for (let seed = 0; seed < 30; seed++) {
       const { table: t } = randomTree(seed);
       const wrong: number[] = [];
@@ -20,7 +22,7 @@ describe('trees', () => {
         const p = t.parent[i]!;
         const next = t.end[i]!;
         if (p >= i || t.depth[i] !== (p === none ? 0 : t.depth[p]! + 1) || (p !== none && t.end[p]! < t.end[i]!)) wrong.push(i);
-        if (next < t.n && t.parent[next] === p && t.fn[next]! <= t.fn[i]!) wrong.push(i);
+        if (next < t.n && t.parent[next] === p && t.functions[t.fn[next]!]!.name <= t.functions[t.fn[i]!]!.name) wrong.push(i);
       }
       expect(wrong).toEqual([]);
     }
@@ -31,15 +33,68 @@ describe('trees', () => {
       expect(sum(t.self[0]!)).toBe(t.root[0]);
       const roots = new Upright(t).children(none);
       expect(sum(roots.map(r => t.total[0]![r]!))).toBe(t.root[0]);
-      expect(sum(functionRows(t).map(r => r.self[0]!))).toBe(t.root[0]);
-      expect(sum(new Inverted(t).children(none).map(r => new Inverted(t).total(r, 0)))).toBe(t.root[0]);
+      expect(sum(rowsOf(t).map(r => r.self[0]!))).toBe(t.root[0]);
+      expect(sum(inverted(t).children(none).map(r => inverted(t).total(r, 0)))).toBe(t.root[0]);
+    }
+  });
+  it('say who calls a function and whom it calls, as its trees of callers and callees do', () => {
+    for (let seed = 0; seed < 30; seed++) {
+      const t = randomTree(seed, 300, 1 + (seed % 2));
+      for (let fn = 0; fn < 9; fn++) {
+        const set = new Uint8Array(9);
+        set[fn] = 1;
+        const level = (v: Nodes) =>
+          v
+            .children(v.children(none).find(r => v.fn(r) === fn) ?? none)
+            .map(c => ({ fn: v.fn(c), total: t.self.map((_, side) => v.total(c, side)) }))
+            .filter(x => x.total.some(total => total !== 0));
+        const near = around(t, fn);
+        expect(near.callees).toEqual(level(new Upright(atOnce(callees(t, set)))));
+        expect(near.callers).toEqual(level(atOnce(callers(t, set))));
+      }
     }
   });
   it('give the functions of the inverted tree their self values', () => {
     const t = randomTree(3);
-    const v = new Inverted(t);
-    const self = new Map(functionRows(t).map(r => [r.fn, r.self[0]]));
+    const v = inverted(t);
+    const self = new Map(rowsOf(t).map(r => [r.fn, r.self[0]]));
     for (const r of v.children(none)) expect(v.self(r, 0)).toBe(self.get(v.fn(r)));
+  });
+});
+
+describe('answers in columns', () => {
+  const packed = (kind: string, list: ArrayBufferView): Column => `${kind}:${Buffer.from(list.buffer).toString('base64')}`;
+  it('are packed as the server does', () => {
+    for (const [text, want] of [
+      ['u1:AP8=', [0, 255]],
+      ['u2:AQAAAQ==', [1, 256]],
+      ['i4://///w==', [-1]],
+      ['f8:AAAAAAAA4D8AAAAAAAAAAA==', [0.5, 0]],
+      ['u1:', []],
+    ] as const)
+      expect([...valuesOf(text)]).toEqual(want);
+  });
+  it('take few bytes a node, and are read while the page does other things', async () => {
+    const made = profile(200_000).columns;
+    const depth = new Uint8Array(made.parent.length);
+    made.parent.forEach((p, i) => (depth[i] = p === none ? 0 : depth[p]! + 1));
+    const columns = { depth: packed('u1', depth), function: packed('u2', new Uint16Array(made.function)), self: packed('u2', new Uint16Array(made.self!)), functions: made.functions };
+    const wire: Wire = { profiles: 1, type: 'cpu', unit: 'count', columns };
+    const reading = decoding(wire);
+    let steps = 0;
+    while (!reading.next().done) steps++;
+    expect(steps).toBeGreaterThan(depth.length / stride);
+    let turns = 0;
+    const timer = setInterval(() => turns++);
+    const t = await inSteps(decoding(wire));
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(1);
+    const b = laidOut(new Upright(t), { order: 'name' });
+    const { starts, ends, ...boxes } = b;
+    const held = new Set([...Object.values(t.table), ...t.self, ...t.total, t.widths, ...Object.values(boxes)].filter(x => ArrayBuffer.isView(x)));
+    expect([...held].reduce((sum, x) => sum + x.byteLength, 0) / t.table.n).toBeLessThan(20);
+    expect(t.root).toEqual([sum(made.self!)]);
+    await expect(inSteps(decoding(wire), AbortSignal.abort())).rejects.toThrow(/abort/i);
   });
 });
 
@@ -58,7 +113,7 @@ describe('transforms', () => {
       const root = t.table.functions[t.table.fn[0]!]!.name;
       for (const kind of treeKinds) {
         const arg = kind === 'collapse-resource' ? 'm1' : kind === 'merge-function' ? 'p1/q.f4' : root;
-        const after = transform(t, [parseTransform(`${kind}:${arg}`)!]);
+        const after = transformed(t, [parseTransform(`${kind}:${arg}`)!]);
         expect(after.root[0], kind).toBeLessThanOrEqual(t.root[0]!);
         if (keeps.includes(kind) && kind !== 'merge-function' && kind !== 'merge-node') expect(after.root[0], kind).toBe(t.root[0]);
       }
@@ -76,8 +131,8 @@ describe('transforms', () => {
         'collapse-function:p1/q.f4',
       ]) {
         const x = parseTransform(text)!;
-        const once = transform(t, [x]);
-        const twice = transform(once, [x]);
+        const once = transformed(t, [x]);
+        const twice = transformed(once, [x]);
         expect([twice.table.n, ...twice.self[0]!]).toEqual([once.table.n, ...once.self[0]!]);
       }
     }
@@ -86,17 +141,17 @@ describe('transforms', () => {
     for (let seed = 0; seed < 20; seed++) {
       const t = randomTree(seed, 200, 2);
       const list = ['collapse-recursion:p0/q.f3', 'merge-function:p1/q.f1', 'focus-function:p2/q.f2'].map(x => parseTransform(x)!);
-      const all = transform(t, list);
-      const steps = list.reduce((tree, x) => transform(tree, [x]), t);
+      const all = transformed(t, list);
+      const steps = list.reduce((tree, x) => transformed(tree, [x]), t);
       expect(steps.total.map(v => [...v])).toEqual(all.total.map(v => [...v]));
     }
   });
   it('drop and focus divide the samples', () => {
     for (let seed = 0; seed < 20; seed++) {
       const t = randomTree(seed);
-      const [a, b] = ['drop-function:p0/q.f3', 'focus-function:p0/q.f3'].map(x => transform(t, [parseTransform(x)!]).root[0]!);
+      const [a, b] = ['drop-function:p0/q.f3', 'focus-function:p0/q.f3'].map(x => transformed(t, [parseTransform(x)!]).root[0]!);
       expect(a! + b!).toBe(t.root[0]);
-      expect(callees(t, named(t.table.functions, 'p0/q.f3')).root[0]).toBe(b);
+      expect(atOnce(callees(t, named(t.table.functions, 'p0/q.f3'))).root[0]).toBe(b);
     }
   });
   it('read what they write', () => {
@@ -120,36 +175,37 @@ describe('boxes', () => {
     for (let seed = 0; seed < 6; seed++) {
       for (const v of [
         new Upright(randomTree(seed)),
-        new Inverted(randomTree(seed)),
+        inverted(randomTree(seed)),
         new Upright(randomTree(seed, 200, 2)),
-        new Inverted(randomTree(seed, 200, 2)),
+        inverted(randomTree(seed, 200, 2)),
       ] as Nodes[]) {
         for (const order of orders) {
-          const b = flameBoxes(v, { order });
+          const b = laidOut(v, { order });
           const last = new Map<number, number>();
           const wrong: number[] = [];
           for (let i = 0; i < b.n; i++) {
             const p = b.parent[i]!;
-            if (p !== none && (b.start[i]! < b.start[p]! - 1e-12 || b.end[i]! > b.end[p]! + 1e-12 || b.skip[p]! < b.skip[i]!))
+            if (p !== none && (b.starts[i]! < b.starts[p]! - 1e-12 || b.ends[i]! > b.ends[p]! + 1e-12 || b.skip[p]! < b.skip[i]!))
               wrong.push(i);
-            if (b.start[i]! < (last.get(b.depth[i]!) ?? 0) - 1e-12) wrong.push(i);
-            last.set(b.depth[i]!, b.end[i]!);
+            if (b.starts[i]! < (last.get(b.depth[i]!) ?? 0) - 1e-12) wrong.push(i);
+            last.set(b.depth[i]!, b.ends[i]!);
           }
           expect(wrong).toEqual([]);
         }
       }
     }
   });
-  it('of a first look are those of the whole layout that are wide enough', () => {
+  it('by name are the rows of the table, and by width the same in another order', () => {
     for (let seed = 0; seed < 6; seed++) {
       const v = new Upright(randomTree(seed, 2000, 1 + (seed % 2), 40));
-      const all = flameBoxes(v, { order: 'name' });
-      const place = (b: Boxes, i: number) => [b.node[i], b.start[i]!.toFixed(9), b.end[i]!.toFixed(9), b.depth[i], b.node[b.parent[i]!]];
-      for (const least of [1e-9, 0.001, 0.02]) {
-        const some = flameBoxes(v, { order: 'name', least });
-        const wide = Array.from(all.node, (_, i) => i).filter(i => all.end[i]! - all.start[i]! >= least * (1 - 1e-9));
-        expect(Array.from(some.node, (_, i) => place(some, i))).toEqual(wide.map(i => place(all, i)));
-        expect(Array.from(some.skip).every((to, i) => to > i && (some.parent[i] === none || to <= some.skip[some.parent[i]!]!))).toBe(true);
+      const b = laidOut(v, { order: 'name' });
+      expect([b.node, b.skip, b.parent, b.width]).toEqual([null, v.tree.table.end, v.tree.table.parent, v.tree.widths[1]]);
+      const wide = laidOut(v, { order: 'width' });
+      const sized = (x: Laid) => [...Array(x.n).keys()].map(i => [nodeOf(x, i), x.width[i], x.depth[i], x.fn[i], x.parent[i] === none ? none : nodeOf(x, x.parent[i]!)].join()).sort();
+      expect(sized(wide)).toEqual(sized(b));
+      for (let i = 0; i < wide.n; i++) {
+        const next = wide.skip[i]!;
+        if (next < wide.n && wide.parent[next] === wide.parent[i]) expect(wide.width[next]).toBeLessThanOrEqual(wide.width[i]!);
       }
     }
   });
@@ -169,7 +225,7 @@ describe('search', () => {
       const t = randomTree(seed);
       const found = search(t, 'q\\.f[36]$')!;
       expect(found.count).toBe(2);
-      const with36 = transform(t, [parseTransform('filter:function-include:p0/q.f3;p0/q.f6')!]).root[0]!;
+      const with36 = transformed(t, [parseTransform('filter:function-include:p0/q.f3;p0/q.f6')!]).root[0]!;
       expect(found.share[0]).toBeCloseTo(with36 / t.root[0]!, 12);
     }
   });
@@ -226,12 +282,12 @@ describe('diffs', () => {
     const v = new Upright(t);
     const change = (n: number) => t.change(v.total(n, 0), v.total(n, 1), v.outside(n));
     expect([0, 1, 2].map(change)).toEqual([0, 50, 0]);
-    expect(functionRows(t).map(r => [r.fn, r.outside])).toEqual([
+    expect(rowsOf(t).map(r => [r.fn, r.outside])).toEqual([
       [0, false],
       [1, true],
       [2, false],
     ]);
-    expect(new Inverted(t).outside()).toBeUndefined();
+    expect(inverted(t).outside()).toBeUndefined();
   });
   it('name the base name of what was renamed', () => {
     expect(forms({ ...func('b/db.fetch'), baseName: 'a/store.load' })).toEqual(['b/db.fetch (was a/store.load)', 'b/db.fetch', 'db.fetch', 'fetch']);

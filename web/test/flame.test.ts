@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Boxes, flameBoxes } from '../src/core/boxes';
 import { Upright } from '../src/core/nodes';
 import { none } from '../src/core/table';
 import { boxAt, paint, row, type Scene, visit, type Window, yOf } from '../src/flame/icicle';
 import { forms, Labels } from '../src/flame/label';
 import { diffBucket, diffSteps, palette } from '../src/flame/palette';
-import { func, random, randomTree } from './random';
+import { func, type Laid, laidOut, random, randomTree } from './random';
 
 const window = (more: Partial<Window> = {}): Window => ({
   from: 0,
@@ -19,12 +18,12 @@ const window = (more: Partial<Window> = {}): Window => ({
 });
 
 /** What is visible, looked at one by one. A box in a parent that is too narrow is too narrow. */
-function bruteForce(b: Boxes, w: Window): number[] {
+function bruteForce(b: Laid, w: Window): number[] {
   const list = [];
   for (let i = 0; i < b.n; i++) {
-    const px = ((b.end[i]! - b.start[i]!) / (w.to - w.from)) * w.width;
+    const px = ((b.ends[i]! - b.starts[i]!) / (w.to - w.from)) * w.width;
     const y = yOf(w, b.depth[i]!);
-    if (px >= 0.5 && b.end[i]! > w.from && b.start[i]! < w.to && y > -row && y < w.height) list.push(i);
+    if (px >= 0.5 && b.ends[i]! > w.from && b.starts[i]! < w.to && y > -row && y < w.height) list.push(i);
   }
   return list;
 }
@@ -34,7 +33,7 @@ describe('the window', () => {
     for (let seed = 0; seed < 12; seed++) {
       const r = random(seed);
       for (const order of ['name', 'width'] as const) {
-        const b = flameBoxes(new Upright(randomTree(seed, 3000, 1 + (seed % 2), 40)), { order });
+        const b = laidOut(new Upright(randomTree(seed, 3000, 1 + (seed % 2), 40)), { order });
         for (let k = 0; k < 8; k++) {
           const from = r(1000) / 1000;
           const w = window({
@@ -56,7 +55,7 @@ describe('the window', () => {
   it('covers every pixel whose boxes are too narrow, and says how much they hold', () => {
     for (let seed = 0; seed < 12; seed++) {
       const r = random(seed);
-      const b = flameBoxes(new Upright(randomTree(seed, 3000, 1, 40)), { order: 'name' });
+      const b = laidOut(new Upright(randomTree(seed, 3000, 1, 40)), { order: 'name' });
       const from = r(500) / 1000;
       const w = window({ from, to: from + (1 + r(499)) / 1000, width: 20 + r(200), flipped: seed % 2 === 1, rows: Math.max(b.deepest, 16), top: r(60) });
       const covered = new Set<string>();
@@ -74,14 +73,14 @@ describe('the window', () => {
         },
       );
       const scale = w.width / (w.to - w.from);
-      const isNarrow = (i: number) => (b.end[i]! - b.start[i]!) * scale < 0.5;
+      const isNarrow = (i: number) => (b.ends[i]! - b.starts[i]!) * scale < 0.5;
       let want = 0;
       for (let i = 0; i < b.n; i++) {
         const y = yOf(w, b.depth[i]!);
-        if (b.end[i]! <= w.from || b.start[i]! >= w.to || !isNarrow(i) || b.start[i] === b.end[i]) continue;
+        if (b.ends[i]! <= w.from || b.starts[i]! >= w.to || !isNarrow(i) || b.starts[i] === b.ends[i]) continue;
         if (w.flipped ? y <= -row : y >= w.height) continue;
-        if (b.parent[i] === none || !isNarrow(b.parent[i]!)) want += (Math.min(b.end[i]!, w.to) - Math.max(b.start[i]!, w.from)) / (w.to - w.from);
-        const x = Math.max(0, Math.floor((b.start[i]! - w.from) * scale));
+        if (b.parent[i] === none || !isNarrow(b.parent[i]!)) want += (Math.min(b.ends[i]!, w.to) - Math.max(b.starts[i]!, w.from)) / (w.to - w.from);
+        const x = Math.max(0, Math.floor((b.starts[i]! - w.from) * scale));
         const near = [x - 1, x, x + 1].some(px => covered.has(`${px} ${y}`)); // a box may begin in one pixel and end in the next
         expect(near, `box ${i} at depth ${b.depth[i]}`).toBe(true);
       }
@@ -89,13 +88,13 @@ describe('the window', () => {
     }
   });
   it('finds the box at a point', () => {
-    const b = flameBoxes(new Upright(randomTree(4, 500)), { order: 'name' });
-    for (let i = 0; i < b.n; i++) if (b.end[i]! > b.start[i]!) expect(boxAt(b, b.depth[i]!, (b.start[i]! + b.end[i]!) / 2)).toBe(i);
+    const b = laidOut(new Upright(randomTree(4, 500)), { order: 'name' });
+    for (let i = 0; i < b.n; i++) if (b.ends[i]! > b.starts[i]!) expect(boxAt(b, b.depth[i]!, (b.starts[i]! + b.ends[i]!) / 2)).toBe(i);
     expect(boxAt(b, 999, 0.5)).toBe(none);
   });
   it('sets a fill once per colour, and paints narrow boxes of a pixel once', () => {
     const t = randomTree(9, 4000, 1, 60);
-    const boxes = flameBoxes(new Upright(t), { order: 'name' });
+    const boxes = laidOut(new Upright(t), { order: 'name' });
     const fills: unknown[] = [];
     let rects = 0;
     const context = {

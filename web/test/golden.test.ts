@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { flameBoxes } from '../src/core/boxes';
-import { callers, Inverted, type Nodes, Upright } from '../src/core/nodes';
-import { decode, functionRows, type Tree, type Wire } from '../src/core/profile';
+import { callers, type Nodes, Upright } from '../src/core/nodes';
+import { type Tree, type Wire } from '../src/core/profile';
+import { atOnce } from '../src/core/steps';
 import { named, none } from '../src/core/table';
 import { callees, parseTransform, type Transform, transform } from '../src/core/transforms';
+import { decode, inverted, laidOut, rowsOf } from './random';
 
 // The rows that `dendro tree` and `dendro diff` print, see test/web/golden_test.go.
 interface Golden {
@@ -30,7 +31,7 @@ function walk(v: Nodes): string[] {
 }
 
 function functions(t: Tree): string[] {
-  const rows = functionRows(t);
+  const rows = rowsOf(t);
   const text = (r: (typeof rows)[number]) => `0 ${t.table.functions[r.fn]!.name} ${r.self.join(' ')}/${r.total.join(' ')} `;
   if (!t.isDiff) return rows.map(text);
   const delta = (r: (typeof rows)[number]) => r.total[1]! - r.total[0]!;
@@ -38,9 +39,9 @@ function functions(t: Tree): string[] {
 }
 
 function flame(t: Tree): string[] {
-  const b = flameBoxes(new Upright(t), { order: 'name' });
-  const rows = Array.from({ length: b.n }, (_, i) => i).sort((x, y) => b.depth[x]! - b.depth[y]! || x - y);
-  return rows.map(i => `${b.depth[i]} ${t.table.functions[b.fn[i]!]!.name} [${b.start[i]!.toFixed(6)} ${b.end[i]!.toFixed(6)}]`);
+  const b = laidOut(new Upright(t), { order: 'name' });
+  const rows = [...Array(b.n).keys()].filter(i => b.width[i]! > 0).sort((x, y) => b.depth[x]! - b.depth[y]! || x - y);
+  return rows.map(i => `${b.depth[i]} ${t.table.functions[b.fn[i]!]!.name} [${b.starts[i]!.toFixed(6)} ${b.ends[i]!.toFixed(6)}]`);
 }
 
 function view(t: Tree, flags: string[]): string[] {
@@ -59,18 +60,18 @@ function view(t: Tree, flags: string[]): string[] {
       else if (flag !== '--sort') [how, arg] = [flag, value];
     }
   }
-  const shown = transform(t, list, kind);
+  const shown = atOnce(transform(t, list, kind));
   switch (how) {
     case 'functions':
       return functions(shown);
     case 'flame':
       return flame(shown);
     case 'inverted':
-      return walk(new Inverted(shown));
+      return walk(inverted(shown));
     case '--callers':
-      return walk(callers(shown, named(shown.table.functions, arg)));
+      return walk(atOnce(callers(shown, named(shown.table.functions, arg))));
     case '--callees':
-      return walk(new Upright(callees(shown, named(shown.table.functions, arg))));
+      return walk(new Upright(atOnce(callees(shown, named(shown.table.functions, arg)))));
   }
   return walk(new Upright(shown));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { percent, relative, rounded } from '../src/core/format';
-import { decode } from '../src/core/profile';
 import { threadClasses, threadsOf } from '../src/core/threads';
+import { decode } from './random';
 
 const f = (name: string, runtime = false) => ({ function: name, file: '', module: '', language: '', kind: '', runtime });
 

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import { flameBoxes } from '../src/core/boxes';
-import { Inverted, Upright } from '../src/core/nodes';
+import { Upright } from '../src/core/nodes';
 import { gather } from '../src/core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../src/core/request';
 import { formatSelection, nodeOf, parseSelection, selectionOf } from '../src/core/selection';
+import { atOnce } from '../src/core/steps';
 import { none } from '../src/core/table';
 import { markdown, svg, tsv } from '../src/view/export';
-import { func, randomTree } from './random';
+import { func, inverted, laidOut, randomTree } from './random';
 
 it('selections are read as they were written, upright and inverted', () => {
   const t = randomTree(2);
-  for (const v of [new Upright(t), new Inverted(t)]) {
+  for (const v of [new Upright(t), inverted(t)]) {
     const functions = t.table.functions;
     for (const root of v.children(none))
       for (const node of [root, ...v.children(root)]) {
@@ -27,7 +27,7 @@ it('selections are read as they were written, upright and inverted', () => {
 it('a selection of another view is the same function', () => {
   const t = randomTree(2);
   const up = new Upright(t);
-  const down = new Inverted(t);
+  const down = inverted(t);
   for (const root of down.children(none)) {
     const node = nodeOf(up, selectionOf(down, root));
     expect(up.fn(node)).toBe(down.fn(root));
@@ -63,15 +63,15 @@ it('files have no markup from names', () => {
   expect(tsv(rows)).toBe('function\ttotal\na|b`c <img>\t1\n');
   expect(markdown(rows)).toContain('| `` a\\|b`c <img> `` | 1 |');
   const evil = func('"><script>alert(1)</script>');
-  const t = gather(
+  const t = atOnce(gather(
     { parent: new Int32Array([none]), fn: new Int32Array([0]), category: null, functions: [evil], categories: [] },
     [new Float64Array([3])],
     null,
     'count',
     [0, 0],
-  );
+  ));
   const v = new Upright(t);
-  const text = svg(v, flameBoxes(v, { order: 'name' }), 'package', false, '</svg><script>');
+  const text = svg(v, laidOut(v, { order: 'name' }), 'package', false, '</svg><script>');
   expect(text).not.toContain('<script');
   expect(text).toContain('&#60;script&#62;');
 });

@@ -1,17 +1,21 @@
 // The boxes of a flame graph or stack chart: rectangles in depth-first order, so that
 // the boxes above box i are [i, skip[i]).
 import { type Nodes, Upright } from './nodes';
-import { endsOf, type Func, none, sorted } from './table';
+import { type Column, intsOf, type Values, valuesOf } from './profile';
+import type { Steps } from './steps';
+import { endsOf, type Ints, none, sorted } from './table';
 
 export interface Boxes {
   readonly n: number;
-  readonly depth: Int32Array;
-  readonly fn: Int32Array;
-  /** Handles of the nodes; of a stack chart their own numbers. */
-  readonly node: Int32Array;
-  /** From 0 to 1. */
-  readonly start: Float64Array;
-  readonly end: Float64Array;
+  readonly depth: Ints;
+  readonly fn: Ints;
+  /** Handles of the nodes, of a stack chart their own numbers; null: a box has the number of its node. */
+  readonly node: Int32Array | null;
+  /** How wide each is, in the unit of the whole width; an absolute value. */
+  readonly width: Values;
+  readonly whole: number;
+  /** Where each begins, in the same unit; null: with its parent or where the one before it ends. */
+  readonly start: Float64Array | null;
   readonly skip: Int32Array;
   readonly parent: Int32Array;
   readonly deepest: number;
@@ -19,180 +23,109 @@ export interface Boxes {
   readonly omitted: number;
 }
 
+/** Where a box begins and ends, from 0 to 1. */
+export function extent(b: Boxes, box: number): [start: number, end: number] {
+  let start = b.start?.[box] ?? 0;
+  for (let i = box; !b.start && i !== none; i = b.parent[i]!)
+    for (let c = b.parent[i]! + 1; c < i; c = b.skip[c]!) start += b.width[c]!; // the first box in a parent, and the first of all, follows it
+  return [start / b.whole, (start + b.width[box]!) / b.whole];
+}
+
+export const nodeOf = (b: Boxes, box: number): number => (b.node ? b.node[box]! : box);
+
+/** The box of a node, or none. */
+export const boxOf = (b: Boxes, node: number): number => (b.node && node !== none ? b.node.indexOf(node) : node);
+
 /** Siblings by name, so that graphs of different profiles look alike, or by width. */
 export type Order = 'name' | 'width';
 
 interface Options {
   order: Order;
-  /** Nodes narrower than this share of the width are left out: for a first look, and where nodes are made on demand. */
+  /** Nodes narrower than this share of the width are left out, where nodes are made on demand. */
   least?: number;
 }
 
-/** The place of each function in the order of names, in code units; equal names by number. */
-function placesByName(functions: readonly Func[]): Int32Array {
-  const ids = functions.map((_, i) => i);
-  const name = (i: number) => functions[i]!.name;
-  ids.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b));
-  const place = new Int32Array(functions.length);
-  for (let i = 0; i < ids.length; i++) place[ids[i]!] = i;
-  return place;
-}
-
 /** Lays out a flame graph. A node begins where its parent begins, after the siblings before it. */
-export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
-  if (v instanceof Upright && order === 'name' && least > 0) return widest(v, least);
-  const place = placesByName(v.tree.table.functions);
-  if (v instanceof Upright && order === 'name' && v.tree.self.every(notNegative)) return all(v, place);
-  const list = new Builder();
+export function* flameBoxes(v: Nodes, { order, least = 0 }: Options): Steps<Boxes> {
+  if (v instanceof Upright && v.tree.self.every(notNegative)) return yield* all(v, order);
   let whole = 0;
   for (const r of v.children(none)) whole += v.width(r);
   if (!v.tree.isDiff) whole = Math.max(whole, v.tree.root[0]!);
-  if (whole === 0) return list.done();
+  const list: Box[] = [];
+  const { functions } = v.tree.table;
+  const name = (node: number) => functions[v.fn(node)]!.name;
   const compare =
     order === 'name'
-      ? (a: number, b: number) => place[v.fn(a)]! - place[v.fn(b)]!
+      ? (a: number, b: number) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : v.fn(a) - v.fn(b))
       : (a: number, b: number) => v.width(b) - v.width(a) || v.fn(a) - v.fn(b);
   let omitted = 0;
   // The walk: nodes whose boxes begin at a known place, the next one last.
-  const nodes: number[] = [];
-  const starts: number[] = [];
-  const parents: number[] = [];
+  const pending: [node: number, start: number, box: number][] = [];
   const push = (node: number, start: number, box: number) => {
     const children = v.children(node).slice().sort(compare);
     let at = start;
     for (const c of children) at += v.width(c);
-    for (let i = children.length - 1; i >= 0; i--) {
-      at -= v.width(children[i]!);
-      nodes.push(children[i]!);
-      starts.push(at);
-      parents.push(box);
-    }
+    for (const c of children.reverse()) pending.push([c, (at -= v.width(c)), box]);
   };
   push(none, 0, none);
-  while (nodes.length > 0) {
-    const node = nodes.pop()!;
-    const start = starts.pop()!;
-    let box = parents.pop()!;
+  for (let count = 1; pending.length > 0; count++) {
+    if (count % 16 === 0) yield; // the nodes of some trees are made now
+    let [node, start, box] = pending.pop()!;
     const width = v.width(node);
     if (width !== 0) {
       if (width / whole < least) {
         omitted++;
         continue;
       }
-      box = list.add(v.depth(node), v.fn(node), node, start / whole, (start + width) / whole, box);
+      box = list.push([v.depth(node), v.fn(node), node, start, width, box]) - 1;
     } else if (v.inverted) continue;
     push(node, start, box);
   }
-  return list.done(omitted);
+  return boxesOf(list, whole || 1, omitted);
 }
 
-/** Lays out the nodes of at least this share of the width. It reads these and their children only. */
-function widest(v: Upright, least: number): Boxes {
-  const { table, root, isDiff } = v.tree;
-  const { n, end, fn, functions } = table;
-  const width = v.tree.widths[1]!;
-  const list = new Builder();
-  let whole = 0;
-  for (let r = 0; r < n; r = end[r]!) whole += v.width(r);
-  if (!isDiff) whole = Math.max(whole, root[0]!);
-  const place = placesByName(functions);
-  let omitted = 0;
-  const pending: [node: number, start: number, parent: number][] = [];
-  const push = (node: number, start: number, box: number) => {
-    const wide: number[] = [];
-    const narrow: number[] = [];
-    for (let c = node + 1, to = node === none ? n : end[node]!; c < to; c = end[c]!) {
-      const w = Math.abs(width[c]!);
-      if (w > 0) (w >= least * whole ? wide : narrow).push(c);
-    }
-    wide.sort((a, b) => place[fn[a]!]! - place[fn[b]!]!);
-    omitted += narrow.length;
-    const gaps = new Float64Array(wide.length + 1); // the narrow siblings before each wide one
-    for (const c of wide.length > 0 ? narrow : []) {
-      const p = place[fn[c]!]!;
-      let at = 0;
-      for (let to = wide.length; at < to; ) {
-        const mid = (at + to) >> 1;
-        if (place[fn[wide[mid]!]!]! < p) at = mid + 1;
-        else to = mid;
-      }
-      gaps[at]! += v.width(c);
-    }
-    for (let i = 0; i < wide.length; i++) {
-      start += gaps[i]!;
-      gaps[i] = start;
-      start += v.width(wide[i]!);
-    }
-    for (let i = wide.length - 1; i >= 0; i--) pending.push([wide[i]!, gaps[i]!, box]); // the first one is the next
-  };
-  push(none, 0, none);
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const [node, start, parent] = next;
-    push(node, start, list.add(v.depth(node), v.fn(node), node, start / whole, (start + v.width(node)) / whole, parent));
-  }
-  return list.done(omitted);
-}
-
-function notNegative(values: Float64Array): boolean {
+function notNegative(values: Values): boolean {
   for (let i = 0; i < values.length; i++) if (values[i]! < 0) return false;
   return true;
 }
 
-/** Lays out all nodes of a tree without negative values: the rows of the table in the order of names, in linear time. */
-function all(v: Upright, place: Int32Array): Boxes {
-  const { table, shown } = v.tree;
-  const at = sorted(table.parent, table.end, mapped(table.fn, place), shown)!;
+/** Lays out all nodes of a tree without negative values: its rows as they are, or by width in linear time. */
+function* all(v: Upright, order: Order): Steps<Boxes> {
+  const { table, isDiff, root } = v.tree;
+  const { n, end } = table;
   const width = v.tree.widths[1]!;
-  let n = 0;
   let whole = 0;
-  for (let i = 0; i < table.n; i++) {
-    n += shown[i]!;
-    if (table.parent[i] === none) whole += width[i]!;
-  }
-  const ints = () => new Int32Array(n);
-  const [depth, fn, node, parent] = [ints(), ints(), ints(), ints()];
+  for (let r = 0; r < n; r = end[r]!) whole += width[r]!;
+  if (!isDiff) whole = Math.max(whole, root[0]!);
   let deepest = 0;
-  for (let i = 0; i < table.n; i++) {
-    const k = at[i]!;
-    if (k === none) continue;
-    const d = table.depth[i]!;
-    node[k] = i;
-    depth[k] = d;
-    fn[k] = table.fn[i]!;
-    parent[k] = d === 0 ? none : at[table.parent[i]!]!;
-    if (d >= deepest) deepest = d + 1;
-  }
-  const start = new Float64Array(n);
-  const end = new Float64Array(n);
-  const next = new Float64Array(n); // where the next child of a box begins
-  let root = 0;
-  for (let k = 0; k < n; k++) {
-    const p = parent[k]!;
-    const from = p === none ? root : next[p]!;
-    const to = from + width[node[k]!]!;
-    next[k] = from;
-    if (p === none) root = to;
-    else next[p] = to;
-    start[k] = from / whole;
-    end[k] = to / whole;
-  }
-  return { n, depth, fn, node, start, end, skip: endsOf(parent), parent, deepest, omitted: 0 };
-}
-
-function mapped(list: Int32Array, to: ArrayLike<number>): Int32Array {
-  const out = new Int32Array(list.length);
-  for (let i = 0; i < list.length; i++) out[i] = to[list[i]!]!;
-  return out;
+  for (let i = 0; i < n; i++) if (width[i]! > 0 && table.depth[i]! >= deepest) deepest = table.depth[i]! + 1;
+  const common = { n, whole: whole || 1, start: null, deepest, omitted: 0 };
+  if (order === 'name') return { ...common, depth: table.depth, fn: table.fn, node: null, width, skip: end, parent: table.parent };
+  yield;
+  const at = yield* sorted(table, Float64Array.from(width, w => -w));
+  const node = new Int32Array(n);
+  for (let i = 0; i < n; i++) node[at[i]!] = i;
+  yield;
+  const moved = <T extends Values>(of: T) => of.map((_, k) => of[node[k]!]!) as T;
+  const parent = moved(table.parent);
+  for (let k = 0; k < n; k++) if (parent[k] !== none) parent[k] = at[parent[k]!]!;
+  yield;
+  const skip = endsOf(parent);
+  yield;
+  const boxes = { ...common, node, parent, skip, depth: moved(table.depth), fn: moved(table.fn) };
+  yield;
+  return { ...boxes, width: moved(width) };
 }
 
 /** A stack chart as the API answers it: boxes by depth, then from left to right. */
 export interface ChartWire {
-  columns: { depth: number[]; function: number[]; start: number[]; end: number[]; self: number[] };
+  columns: { depth: Column; function: Column; start: Column; end: Column; self: Column };
 }
 
 /** Lays out a stack chart; from and to are what 0 and 1 stand for, by default the ends of the boxes. */
 export function chartBoxes(w: ChartWire, range?: readonly [number, number]): { boxes: Boxes; from: number; to: number } {
-  const { depth, function: fn, start, end } = w.columns;
+  const [depth, fn] = [intsOf(w.columns.depth), intsOf(w.columns.function)];
+  const [start, end] = [valuesOf(w.columns.start), valuesOf(w.columns.end)];
   const n = depth.length;
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
@@ -203,43 +136,24 @@ export function chartBoxes(w: ChartWire, range?: readonly [number, number]): { b
   if (n === 0) from = to = 0;
   if (range) [from, to] = range;
   const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => start[a]! - start[b]! || depth[a]! - depth[b]!);
-  const list = new Builder();
+  const list: Box[] = [];
   const open: number[] = [];
   const width = to - from || 1;
   for (const i of order) {
     const d = depth[i]!;
-    open[d] = list.add(d, fn[i]!, i, (start[i]! - from) / width, (end[i]! - from) / width, d > 0 ? (open[d - 1] ?? none) : none);
+    open[d] = list.push([d, fn[i]!, i, (start[i]! - from) / width, (end[i]! - start[i]!) / width, d > 0 ? (open[d - 1] ?? none) : none]) - 1;
   }
-  return { boxes: list.done(), from, to };
+  return { boxes: boxesOf(list, 1), from, to };
 }
 
-class Builder {
-  readonly #depth: number[] = [];
-  readonly #fn: number[] = [];
-  readonly #node: number[] = [];
-  readonly #parent: number[] = [];
-  readonly #start: number[] = [];
-  readonly #end: number[] = [];
-  #deepest = 0;
-  add(depth: number, fn: number, node: number, start: number, end: number, parent: number): number {
-    this.#depth.push(depth);
-    this.#fn.push(fn);
-    this.#node.push(node);
-    this.#parent.push(parent);
-    this.#start.push(start);
-    this.#end.push(end);
-    if (depth >= this.#deepest) this.#deepest = depth + 1;
-    return this.#depth.length - 1;
-  }
-  done(omitted = 0): Boxes {
-    const n = this.#depth.length;
-    const [depth, fn, node, parent] = [this.#depth, this.#fn, this.#node, this.#parent].map(list => new Int32Array(list)) as [
-      Int32Array,
-      Int32Array,
-      Int32Array,
-      Int32Array,
-    ];
-    const [start, end] = [new Float64Array(this.#start), new Float64Array(this.#end)];
-    return { n, depth, fn, node, start, end, parent, skip: endsOf(parent), deepest: this.#deepest, omitted };
-  }
+/** A box: its depth, function and node, where it begins, its width, and the box that it is in. */
+type Box = readonly [depth: number, fn: number, node: number, start: number, width: number, parent: number];
+
+/** Boxes in depth-first order as columns. */
+function boxesOf(list: readonly Box[], whole: number, omitted = 0): Boxes {
+  const ints = (k: number) => Int32Array.from(list, box => box[k]!);
+  const [depth, parent] = [ints(0), ints(5)];
+  const deepest = depth.reduce((most, d) => Math.max(most, d + 1), 0);
+  const [start, width] = [3, 4].map(k => Float64Array.from(list, box => box[k]!)) as [Float64Array, Float64Array];
+  return { n: list.length, depth, fn: ints(1), node: ints(2), start, width, parent, skip: endsOf(parent), whole, deepest, omitted };
 }

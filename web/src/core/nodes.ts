@@ -1,7 +1,8 @@
 // Call nodes as views show them: upright, or inverted. A node is a handle that stays
 // valid; -1 stands for what is above the roots.
-import type { Tree } from './profile';
-import { byFunction, none, type Table } from './table';
+import type { Tree, Values } from './profile';
+import type { Steps } from './steps';
+import { byFunction, none, stride, type Table } from './table';
 
 export interface Nodes {
   readonly tree: Tree;
@@ -96,36 +97,57 @@ interface Row {
 export class Inverted implements Nodes {
   readonly inverted = true;
   readonly #rows: Row[] = [];
-  readonly #roots: number[];
-  readonly #self: Float64Array[]; // per side, and of the widths
+  #roots: number[] = [];
 
-  constructor(readonly tree: Tree) {
+  private constructor(
+    readonly tree: Tree,
+    readonly values: Values[], // of their own: per side, and of the widths
+  ) {}
+
+  static *of(tree: Tree): Steps<Inverted> {
     const t = tree.table;
-    this.#self = tree.isDiff ? [...tree.self, tree.widths[0]!] : [...tree.self];
-    const count = new Int32Array(t.functions.length);
-    const order: number[] = []; // functions by their first call node with a self value
-    const isRoot = new Uint8Array(t.functions.length);
-    // The category of a row is of all call nodes, its values of those that have some.
-    const counts = (n: number) => t.category !== null || this.#self.some(s => s[n] !== 0);
-    const rows = byFunction(t);
-    for (const n of rows) {
-      const f = t.fn[n]!;
-      if (counts(n)) count[f]!++;
-      if (isRoot[f] || this.#self.every(s => s[n] === 0)) continue;
-      isRoot[f] = 1;
-      order.push(f);
+    const v = new Inverted(tree, tree.isDiff ? [...tree.self, tree.widths[0]!] : tree.self);
+    // The call nodes of each function; the category of a row is of all call nodes, its values of those that have some.
+    const rows = yield* byFunction(t);
+    const at = new Int32Array(t.functions.length + 1);
+    for (let i = 0; i < t.n; i++) if (t.category || v.#has(i)) at[t.fn[i]! + 1]!++;
+    for (let f = 1; f < at.length; f++) at[f]! += at[f - 1]!;
+    const nodes = new Int32Array(at[t.functions.length]!);
+    const next = at.slice();
+    const roots = new Set<number>(); // functions by their first call node with a self value
+    yield;
+    for (let k = 0; k < t.n; k++) {
+      if (k % stride === 0) yield;
+      const [n, has] = [rows[k]!, v.#has(rows[k]!)];
+      if (has) roots.add(t.fn[n]!);
+      if (has || t.category) nodes[next[t.fn[n]!]!++] = n;
     }
-    const lists = new Map(order.map(f => [f, new Int32Array(count[f]!)]));
-    count.fill(0);
-    for (const n of rows) if (counts(n)) lists.get(t.fn[n]!)?.fill(n, count[t.fn[n]!], ++count[t.fn[n]!]!);
-    const roots = order.map(f => this.#add(none, f, 0, lists.get(f)!, lists.get(f)!));
-    this.#roots = this.#sorted(roots, tree.isDiff);
+    let made = 0;
+    for (const f of roots) {
+      const list = nodes.subarray(at[f]!, at[f + 1]!);
+      v.#roots.push(v.#add(none, f, 0, list, list));
+      if ((made += list.length + 100) < stride) continue;
+      made = 0;
+      yield;
+    }
+    v.#sort(v.#roots, tree.isDiff);
+    return v;
+  }
+
+  /** Whether a call node has a value of its own. */
+  #has(node: number): boolean {
+    for (const s of this.values) if (s[node] !== 0) return true;
+    return false;
   }
 
   #add(parent: number, fn: number, depth: number, nodes: Int32Array, deep: Int32Array): number {
     const t = this.tree.table;
-    const values = this.#self.map(s => nodes.reduce((sum, n) => sum + s[n]!, 0));
-    const deeper = nodes.some(n => t.depth[n]! > depth && this.#self.some(s => s[n] !== 0));
+    const values = this.values.map(s => {
+      let sum = 0;
+      for (let i = 0; i < nodes.length; i++) sum += s[nodes[i]!]!;
+      return sum;
+    });
+    const deeper = nodes.some(n => t.depth[n]! > depth && this.#has(n));
     let category = none;
     if (t.category) {
       category = t.category[deep[0]!]!;
@@ -138,7 +160,7 @@ export class Inverted implements Nodes {
     return this.#rows.push({ parent, fn, depth, values, nodes, deep, deeper, category }) - 1;
   }
 
-  #sorted(list: number[], byFunction: boolean): number[] {
+  #sort(list: number[], byFunction: boolean): number[] {
     const v = (r: number) => this.#rows[r]!.values.slice(0, this.tree.sides);
     return list.sort((a, b) => this.tree.order(v(a), v(b)) || (byFunction ? this.#rows[a]!.fn - this.#rows[b]!.fn : 0));
   }
@@ -163,7 +185,7 @@ export class Inverted implements Nodes {
       const list = [...groups.entries()]
         .map(([f, g]) => this.#add(node, f, row.depth + 1, Int32Array.from(g.nodes), Int32Array.from(g.deep)))
         .filter(r => this.#rows[r]!.deeper || this.#rows[r]!.values.some(v => v !== 0));
-      row.children = this.#sorted(list, true);
+      row.children = this.#sort(list, true);
       if (row.parent !== none) row.deep = row.nodes = new Int32Array(0);
     }
     return row.children;
@@ -176,11 +198,11 @@ export class Inverted implements Nodes {
   self = (node: number, side: number) => (this.#rows[node]!.parent === none ? this.#rows[node]!.values[side]! : 0);
   total = (node: number, side: number) => this.#rows[node]!.values[side]!;
   width = (node: number) => Math.abs(this.#rows[node]!.values.at(-1)!);
-  hasChildren = (node: number) => this.#rows[node]!.deeper && this.children(node).length > 0;
+  hasChildren = (node: number) => this.#rows[node]!.deeper;
 }
 
 /** The callers of functions: roots are the functions, with their totals. A sample counts once however often they recur. */
-export function callers(t: Tree, functions: Uint8Array): Inverted {
+export function* callers(t: Tree, functions: Uint8Array): Steps<Inverted> {
   const { n, fn, end } = t.table;
   const self = t.self.map(() => new Float64Array(n));
   const until = new Int32Array(t.table.functions.length);
@@ -188,9 +210,31 @@ export function callers(t: Tree, functions: Uint8Array): Inverted {
     const f = fn[i]!;
     if (!functions[f] || i < until[f]!) continue;
     until[f] = end[i]!;
-    self.forEach((s, side) => {
-      s[i] = t.total[side]![i]!;
-    });
+    for (let side = 0; side < self.length; side++) self[side]![i] = t.total[side]![i]!;
   }
-  return new Inverted(t.with(self));
+  yield;
+  return yield* Inverted.of(t.with(self));
+}
+
+/** Who calls a function, and whom it calls, by size: the first levels of its callers and of its callees. */
+export function around(t: Tree, fn: number): Record<'callers' | 'callees', { fn: number; total: number[] }[]> {
+  const { n, parent, end } = t.table;
+  const sums = { callers: new Map<number, number[]>(), callees: new Map<number, number[]>() };
+  const add = (to: Map<number, number[]>, of: number, node: number) => {
+    const f = t.table.fn[of]!;
+    if (!to.has(f)) to.set(f, t.self.map(() => 0));
+    t.total.forEach((total, side) => (to.get(f)![side]! += total[node]!));
+  };
+  for (let i = 0; i < n; i++) {
+    if (t.table.fn[i] !== fn) continue;
+    if (parent[i] !== none) add(sums.callers, parent[i]!, i);
+    for (let c = i + 1; c < end[i]!; c = end[c]!) add(sums.callees, c, c);
+    i = end[i]! - 1; // calls below it counted already
+  }
+  const list = (of: Map<number, number[]>) =>
+    [...of]
+      .map(([fn, total]) => ({ fn, total }))
+      .filter(x => x.total.some(v => v !== 0))
+      .sort((a, b) => t.order(a.total, b.total) || a.fn - b.fn);
+  return { callers: list(sums.callers), callees: list(sums.callees) };
 }

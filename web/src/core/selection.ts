@@ -1,6 +1,6 @@
 // What is selected, as addresses hold it: a call path or a function. Functions are named
 // by a hash of their name and file, because their numbers differ between answers.
-import { find, type Inverted, type Nodes, path } from './nodes';
+import { find, type Nodes, path } from './nodes';
 import type { Tree } from './profile';
 import { type Func, none } from './table';
 
@@ -79,7 +79,7 @@ export function nodeOf(v: Nodes, s: Selection | null): number {
     const { node, whole } = find(v, list);
     if (whole) return node;
   }
-  return v.inverted ? rootOf(v as Inverted, s.fn) : largest(v, s.fn);
+  return v.inverted ? rootOf(v, s.fn) : largest(v, s.fn);
 }
 
 function rootOf(v: Nodes, fn: number): number {

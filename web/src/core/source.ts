@@ -27,7 +27,7 @@ export interface Options {
   signal?: AbortSignal;
   /** The answer is text: lines of JSON. */
   text?: boolean;
-  /** The answer before and its tag, of what is asked for again: while it is the same, it is not sent. */
+  /** What was read of the answer before, and its tag, of what is asked for again: while it is the same, it is not sent. */
   last?: { tag?: string; value?: unknown };
   /** Called with the number of bytes read so far. */
   progress?: (bytes: number) => void;
@@ -143,7 +143,7 @@ export class Http implements Source {
   private async ask<T>(method: string, path: string, params: Params, body: unknown, options: Options): Promise<T> {
     const query = queryOf(params).toString();
     const { last } = options;
-    const init: RequestInit = { method, headers: withSession({ Accept: 'application/json', ...(last?.tag && { 'If-None-Match': last.tag }) }) };
+    const init: RequestInit = { method, headers: withSession({ Accept: 'application/json', ...(last?.tag && last.value !== undefined && { 'If-None-Match': last.tag }) }) };
     if (options.signal) init.signal = options.signal;
     if (body instanceof FormData || body instanceof Blob) init.body = body;
     else if (body !== undefined) {
@@ -162,11 +162,7 @@ export class Http implements Source {
     }
     if (last) last.tag = response.headers.get('ETag') ?? '';
     if (last && response.status === 304) return last.value as T;
-    if (response.ok) {
-      const value = options.text ? (text as T) : parseJSON<T>(text, path);
-      if (last) last.value = value;
-      return value;
-    }
+    if (response.ok) return options.text ? (text as T) : parseJSON<T>(text, path);
     if (response.status === 401) expired();
     throw problemOf(response, text);
   }
@@ -287,10 +283,17 @@ function covers(of: URLSearchParams, asked: URLSearchParams): boolean {
   return true;
 }
 
+/** The bytes of a text in base 64. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
 /** Reads the element #dendro-data: JSON, packed with gzip, in base 64. */
 export async function embedded(text: string): Promise<Embedment> {
-  const bytes = Uint8Array.from(atob(text.trim()), c => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const stream = new Blob([bytesOf(text.trim())]).stream().pipeThrough(new DecompressionStream('gzip'));
   return (await new Response(stream).json()) as Embedment;
 }
 

@@ -1,5 +1,16 @@
 // The shape of call trees, apart from their numbers. A table has one row per call node,
-// depth first: the subtree of row n is [n, end[n]). Siblings have different functions.
+// depth first: the subtree of row n is [n, end[n]). Siblings have different functions and are
+// in the order of names, so that a flame graph draws the rows as they are.
+import type { Steps } from './steps';
+
+/** Small numbers that are not negative, in the least room. */
+export type Ints = Int32Array | Uint16Array | Uint8Array;
+
+/** Takes over numbers from 0 up to most in the least room. */
+export const narrowed = (list: Ints, most: number): Ints => (most < 1 << 8 ? new Uint8Array(list) : most < 1 << 16 ? new Uint16Array(list) : list);
+
+/** Rows between two pauses. */
+export const stride = 1 << 15;
 
 export interface Func {
   name: string;
@@ -29,11 +40,11 @@ export const none = -1;
 export interface Table {
   readonly n: number;
   readonly parent: Int32Array;
-  readonly fn: Int32Array;
-  readonly depth: Int32Array;
+  readonly fn: Ints;
+  readonly depth: Ints;
   readonly end: Int32Array;
   /** Of each row; null without categories. */
-  readonly category: Int32Array | null;
+  readonly category: Ints | null;
   readonly functions: readonly Func[];
   readonly categories: readonly Category[];
   readonly deepest: number;
@@ -45,21 +56,18 @@ export const gone = -2;
 /** Rows to group into call nodes: callers before callees, any number with one function. */
 export interface Rows {
   parent: Int32Array;
-  fn: Int32Array;
-  category: Int32Array | null;
+  fn: Ints;
+  category: Ints | null;
   functions: readonly Func[];
   categories: readonly Category[];
 }
 
-/**
- * Groups rows into call nodes; node has the call node of each row, or none. Rows that are call
- * nodes already stay as they are: node is null. Linear, apart from sorting siblings that are merged.
- */
-export function layout(rows: Rows): { table: Table; node: Int32Array | null } {
+/** Groups rows into call nodes; node has the call node of each row, or none. Linear, apart from sorting siblings that are merged. */
+export function* layout(rows: Rows): Steps<{ table: Table; node: Int32Array }> {
   const n = rows.parent.length;
-  const given = asGiven(rows);
-  if (given) return given;
-  const { start, list } = callees(rows);
+  const place = placesByName(rows.functions);
+  yield;
+  const { start, list } = yield* callees(rows, place);
   const parent = new Int32Array(n);
   const fn = new Int32Array(n);
   const depth = new Int32Array(n);
@@ -82,6 +90,7 @@ export function layout(rows: Rows): { table: Table; node: Int32Array | null } {
       continue;
     }
     const row = count++;
+    if (row % stride === 0) yield;
     const head = rowsOf[first]!;
     const f = rows.fn[head]!;
     let last = first;
@@ -114,17 +123,17 @@ export function layout(rows: Rows): { table: Table; node: Int32Array | null } {
       const st = rowsOf[i]!;
       for (let c = start[st + 1]!; c < start[st + 2]!; c++) merged[k++] = list[c]!;
     }
-    source[top] = merged.sort((x, y) => rows.fn[x]! - rows.fn[y]! || x - y);
+    source[top] = merged.sort((x, y) => place[rows.fn[x]!]! - place[rows.fn[y]!]! || x - y);
     at[top] = 0;
     to[top] = size;
   }
-  const shorten = (a: Int32Array) => (count < n ? a.slice(0, count) : a);
+  yield;
   const table = {
     n: count,
-    parent: shorten(parent),
-    fn: shorten(fn),
-    depth: shorten(depth),
-    end: shorten(end),
+    parent: parent.slice(0, count),
+    fn: narrowed(fn.subarray(0, count), rows.functions.length - 1),
+    depth: narrowed(depth.subarray(0, count), deepest),
+    end: end.slice(0, count),
     functions: rows.functions,
     categories: rows.categories,
     deepest,
@@ -132,28 +141,14 @@ export function layout(rows: Rows): { table: Table; node: Int32Array | null } {
   return { table: { ...table, category: categoriesOf(rows, node, count) }, node };
 }
 
-/** Takes over rows that are depth first already, and of which no two siblings have one function; null for others. */
-function asGiven(rows: Rows): { table: Table; node: null } | null {
-  const { parent, fn, functions } = rows;
-  const n = parent.length;
-  const depth = new Int32Array(n);
-  let deepest = 0;
-  for (let i = 0; i < n; i++) {
-    const p = parent[i]!;
-    if (p === gone || p >= i) return null;
-    const d = p === none ? 0 : depth[p]! + 1;
-    depth[i] = d;
-    if (d >= deepest) deepest = d + 1;
-  }
-  const end = endsOf(parent);
-  const seen = new Int32Array(functions.length); // the last row with a callee of the function
-  for (let p = none; p < n; p++) {
-    for (let c = p + 1, to = p === none ? n : end[p]!; c < to; c = end[c]!) {
-      if (parent[c] !== p || seen[fn[c]!] === p + 2) return null;
-      seen[fn[c]!] = p + 2;
-    }
-  }
-  return { table: { ...rows, n, depth, end, deepest }, node: null };
+/** The place of each function in the order of names, in code units; equal names by number. */
+function placesByName(functions: readonly Func[]): Int32Array {
+  const ids = functions.map((_, i) => i);
+  const name = (i: number) => functions[i]!.name;
+  ids.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b));
+  const place = new Int32Array(functions.length);
+  for (let i = 0; i < ids.length; i++) place[ids[i]!] = i;
+  return place;
 }
 
 /** Where the subtree of each row ends; callers are before callees. */
@@ -168,38 +163,25 @@ export function endsOf(parent: Int32Array): Int32Array {
 }
 
 /** The rows of a table in the order of package calltree: siblings by function. */
-export function byFunction(t: Table): Int32Array {
+export function* byFunction(t: Table): Steps<Int32Array> {
   const rows = new Int32Array(t.n);
-  sorted(t.parent, t.end, t.fn, null)!.forEach((at, row) => {
-    rows[at] = row;
-  });
+  const at = yield* sorted(t, t.fn);
+  for (let row = 0; row < t.n; row++) rows[at[row]!] = row;
   return rows;
 }
 
 /**
- * Sorts the siblings of rows that are depth first by a key: the place of each row, or none for
- * those that are not live. It reads and writes neighbours mostly, so it is fast for millions
- * of rows. Null: rows are not depth first, or siblings have equal keys.
+ * Sorts the siblings of a table by a key, equal ones as they are: the place of each row. It reads
+ * and writes neighbours mostly, so it is fast for millions of rows.
  */
-export function sorted(parent: Int32Array, end: Int32Array, key: Int32Array, live: Uint8Array | null): Int32Array | null {
-  const n = parent.length;
-  const node = new Int32Array(n).fill(none);
-  let size: Int32Array | null = null; // of live subtrees
-  if (live) {
-    size = new Int32Array(n);
-    for (let i = n - 1; i >= 0; i--) {
-      if (!live[i]) continue;
-      size[i]!++;
-      if (parent[i] !== none) size[parent[i]!]! += size[i]!;
-    }
-  }
+export function* sorted({ n, end }: Table, key: ArrayLike<number>): Steps<Int32Array> {
+  const place = new Int32Array(n);
   let list = new Int32Array(1024);
   for (let p = none; p < n; p++) {
-    if (p !== none && (node[p] === none || end[p] === p + 1)) continue;
+    if (p % stride === 0) yield;
+    if (p !== none && end[p] === p + 1) continue;
     let count = 0;
     for (let c = p + 1, to = p === none ? n : end[p]!; c < to; c = end[c]!) {
-      if (parent[c] !== p) return null;
-      if (live && !live[c]) continue;
       if (count === list.length) {
         const longer = new Int32Array(2 * count);
         longer.set(list);
@@ -215,38 +197,40 @@ export function sorted(parent: Int32Array, end: Int32Array, key: Int32Array, liv
         for (; k > 0 && key[list[k - 1]!]! > key[c]!; k--) list[k] = list[k - 1]!;
         list[k] = c;
       }
-    let at = p === none ? 0 : node[p]! + 1;
+    let at = p === none ? 0 : place[p]! + 1;
     for (let i = 0; i < count; i++) {
       const c = list[i]!;
-      if (i > 0 && key[list[i - 1]!] === key[c]) return null;
-      node[c] = at;
-      at += size ? size[c]! : end[c]! - c;
+      place[c] = at;
+      at += end[c]! - c;
     }
   }
-  return node;
+  return place;
 }
 
-/** Lists the callees of every row, sorted by function: those of row i are list[start[i+1]..start[i+2]), roots are at start[0]. */
-function callees(rows: Rows): { start: Int32Array; list: Int32Array } {
-  const n = rows.parent.length;
-  const byFunction = new Int32Array(n);
-  let live = 0;
-  {
-    const at = new Int32Array(rows.functions.length + 1);
-    for (let i = 0; i < n; i++) if (rows.parent[i] !== gone) at[rows.fn[i]! + 1]!++;
-    for (let f = 1; f < at.length; f++) at[f]! += at[f - 1]!;
-    live = at[at.length - 1]!;
-    for (let i = 0; i < n; i++) if (rows.parent[i] !== gone) byFunction[at[rows.fn[i]!]!++] = i;
-  }
+/** Lists the callees of every row in the order of places: those of row i are list[start[i+1]..start[i+2]), roots are at start[0]. */
+function* callees({ parent, fn }: Rows, place: Int32Array): Steps<{ start: Int32Array; list: Int32Array }> {
+  const n = parent.length;
+  const byPlace = new Int32Array(n);
+  const at = new Int32Array(place.length + 1);
   const start = new Int32Array(n + 2);
-  for (let i = 0; i < n; i++) if (rows.parent[i] !== gone) start[rows.parent[i]! + 2]!++;
-  for (let i = 1; i < start.length; i++) start[i]! += start[i - 1]!;
-  const list = new Int32Array(live);
-  const at = start.slice();
-  for (let k = 0; k < live; k++) {
-    const st = byFunction[k]!;
-    list[at[rows.parent[st]! + 1]!++] = st;
+  for (let i = 0; i < n; i++) {
+    if (parent[i] === gone) continue;
+    at[place[fn[i]!]! + 1]!++;
+    start[parent[i]! + 2]!++;
   }
+  for (let f = 1; f < at.length; f++) at[f]! += at[f - 1]!;
+  for (let i = 1; i < start.length; i++) start[i]! += start[i - 1]!;
+  yield;
+  const live = at[place.length]!;
+  for (let i = 0; i < n; i++) if (parent[i] !== gone) byPlace[at[place[fn[i]!]!]!++] = i;
+  yield;
+  const list = new Int32Array(live);
+  const next = start.slice();
+  for (let k = 0; k < live; k++) {
+    const st = byPlace[k]!;
+    list[next[parent[st]! + 1]!++] = st;
+  }
+  yield;
   return { start, list };
 }
 

@@ -1,6 +1,7 @@
 // Transforms of call trees, by the rules of package calltree: a node is a stack with a
 // self value, a transform gives stacks new parents and says where their samples go.
 import { gather, type Tree } from './profile';
+import type { Steps } from './steps';
 import { type Func, gone, named, none, type Rows } from './table';
 
 /** The kinds that work on a tree; the others need samples and are left to the server. */
@@ -89,14 +90,23 @@ interface Stacks extends Rows {
   to: Int32Array;
 }
 
+function stacksOf(t: Tree): Stacks {
+  const to = new Int32Array(t.table.n);
+  for (let i = 0; i < to.length; i++) to[i] = i;
+  return { ...t.table, to };
+}
+
 /** Applies transforms in order, then a kind filter. */
-export function transform(t: Tree, list: readonly Transform[], kind = ''): Tree {
+export function* transform(t: Tree, list: readonly Transform[], kind = ''): Steps<Tree> {
   if (list.length === 0 && !kind) return t;
-  const { parent, fn, category, functions, categories } = t.table;
-  let s: Stacks = { parent, fn, category, functions, categories, to: Int32Array.from(parent, (_, i) => i) };
-  for (const x of list) s = apply(s, x);
+  let s = stacksOf(t);
+  for (const x of list) {
+    s = apply(s, x);
+    yield;
+  }
   if (kind) s = restrict(s, x => selects(kind, s.functions[s.fn[x]!]!));
-  return gather(s, t.self, s.to, t.unit, t.noisePerValue);
+  yield;
+  return yield* gather(s, t.self, s.to, t.unit, t.noisePerValue);
 }
 
 /** Follows the samples: row i of before was where they were, next says where they go. */
@@ -134,10 +144,8 @@ function apply(s: Stacks, x: Transform): Stacks {
       const f = set();
       return only(s, st => !!f[s.fn[st]!]);
     }
-    case 'focus-function': {
-      const f = set();
-      return focus(s, (st, inside) => (inside ? 'below' : f[s.fn[st]!] ? 'top' : 'outside'));
-    }
+    case 'focus-function':
+      return focusFunctions(s, set());
     case 'focus-subtree': {
       const p = path();
       const at = walk(s, p, ok, p.length);
@@ -176,7 +184,7 @@ function apply(s: Stacks, x: Transform): Stacks {
       if (!s.functions.some(f => f.module === module)) return s;
       const renamed: Func = { name: module, file: '', line: 0, column: 0, module: '', language: '', kind: '', pkg: 0 };
       const functions = [...s.functions, renamed];
-      const fn = s.fn.map(f => (s.functions[f]!.module === module ? one : f));
+      const fn = new Int32Array(s.fn).map(f => (s.functions[f]!.module === module ? one : f));
       const f = new Uint8Array(functions.length);
       f[one] = 1;
       return collapse({ ...s, functions, fn }, f, true, ok && [...ok, selects(x.only, renamed)]);
@@ -260,6 +268,8 @@ function focus(s: Stacks, where: (row: number, inside: boolean) => 'outside' | '
   return moved(s, parent, st => (parent[st] === gone ? none : st));
 }
 
+const focusFunctions = (s: Stacks, f: Uint8Array): Stacks => focus(s, (st, inside) => (inside ? 'below' : f[s.fn[st]!] ? 'top' : 'outside'));
+
 function focusInverted(s: Stacks, path: Uint8Array[], ok: boolean[] | null): Stacks {
   return moved(s, s.parent, st => {
     if (s.parent[st] === gone) return none;
@@ -308,9 +318,8 @@ function collapseAll(s: Stacks): Stacks {
 }
 
 /** The callees of functions: the subtrees of their outermost calls, merged. */
-export function callees(t: Tree, functions: Uint8Array): Tree {
-  const { parent, fn, category, functions: all, categories } = t.table;
-  const s: Stacks = { parent, fn, category, functions: all, categories, to: Int32Array.from(parent, (_, i) => i) };
-  const kept = focus(s, (st, inside) => (inside ? 'below' : functions[fn[st]!] ? 'top' : 'outside'));
-  return gather(kept, t.self, kept.to, t.unit, t.noisePerValue);
+export function* callees(t: Tree, chosen: Uint8Array): Steps<Tree> {
+  const s = focusFunctions(stacksOf(t), chosen);
+  yield;
+  return yield* gather(s, t.self, s.to, t.unit, t.noisePerValue);
 }

@@ -7,8 +7,8 @@
 //   - hover and selection are on a second canvas, so that they redraw no boxes;
 //   - one fill style per colour;
 //   - labels degrade by meaning, see Labels.
-import type { Boxes } from '../core/boxes';
-import { type Func, none } from '../core/table';
+import { type Boxes, extent } from '../core/boxes';
+import { type Func, type Ints, none } from '../core/table';
 import { Labels } from './label';
 import type { Palette } from './palette';
 import { type Pen, Sheet } from './sheet';
@@ -47,12 +47,18 @@ export function visit(
   const scale = w.width / (w.to - w.from);
   const least = leastWidth / scale;
   const deepest = narrow && deepestOf(b);
+  const next = new Float64Array(b.deepest + 2); // of each depth where the next box begins
   const drawn = new Int32Array(narrow ? b.deepest : 0).fill(-1); // of each depth the last pixel with narrow boxes
   let inside = 0; // the end of the outermost narrow box
   for (let i = 0; i < b.n; ) {
-    const start = b.start[i]!;
-    const end = b.end[i]!;
-    const y = yOf(w, b.depth[i]!);
+    const depth = b.depth[i]!;
+    const from = b.start ? b.start[i]! : next[depth]!;
+    const to = from + b.width[i]!;
+    next[depth] = to;
+    next[depth + 1] = from;
+    const start = from / b.whole;
+    const end = to / b.whole;
+    const y = yOf(w, depth);
     if (end <= w.from || start >= w.to || (w.flipped ? y <= -row : y >= w.height)) {
       i = b.skip[i]!;
       continue;
@@ -65,7 +71,6 @@ export function visit(
         continue;
       }
       const x = Math.max(0, Math.floor((start - w.from) * scale));
-      const depth = b.depth[i]!;
       let d = depth;
       while (d <= deepest![i]! && drawn[d] === x) d++;
       const more = d <= deepest![i]!; // it reaches a row in which this pixel is empty
@@ -83,13 +88,13 @@ export function visit(
   }
 }
 
-const depths = new WeakMap<Boxes, Int32Array>();
+const depths = new WeakMap<Boxes, Ints>();
 
 /** Of each box the depth of the deepest one in it. */
-function deepestOf(b: Boxes): Int32Array {
+function deepestOf(b: Boxes): Ints {
   let deepest = depths.get(b);
   if (!deepest) {
-    depths.set(b, (deepest = b.depth.slice()));
+    depths.set(b, (deepest = b.depth.slice() as Ints));
     for (let i = b.n - 1; i >= 0; i--) {
       const p = b.parent[i]!;
       if (p !== none && deepest[i]! > deepest[p]!) deepest[p] = deepest[i]!;
@@ -100,12 +105,12 @@ function deepestOf(b: Boxes): Int32Array {
 
 /** The box at a depth and a place from 0 to 1, or none. */
 export function boxAt(b: Boxes, depth: number, at: number): number {
-  for (let i = 0; i < b.n; ) {
-    if (at < b.start[i]! || at >= b.end[i]!) i = b.skip[i]!;
-    else if (b.depth[i] === depth) return i;
-    else i++;
-  }
-  return none;
+  let found = none;
+  const point = { from: at, to: at + Number.EPSILON, width: 1, height: (depth + 1) * row, top: 0, flipped: false, rows: 0 };
+  visit(b, point, i => {
+    if (b.depth[i] === depth) found = i;
+  });
+  return found;
 }
 
 /** What is drawn. */
@@ -249,7 +254,7 @@ export class Icicle {
     const b = this.#scene?.boxes;
     if (!b) return;
     this.#zoomed = box;
-    const [from, to] = box === none ? [0, 1] : [b.start[box]!, b.end[box]!];
+    const [from, to] = box === none ? [0, 1] : extent(b, box);
     this.window(from, to, animate);
     this.#reveal(box === none ? 0 : b.depth[box]!);
   }
@@ -290,7 +295,7 @@ export class Icicle {
       if ((key === 'ArrowUp') !== s.flipped) return b.parent[box] === none ? box : b.parent[box]!;
       let widest = box;
       for (let c = box + 1; c < b.skip[box]!; c = b.skip[c]!)
-        if (widest === box || b.end[c]! - b.start[c]! > b.end[widest]! - b.start[widest]!) widest = c;
+        if (widest === box || b.width[c]! > b.width[widest]!) widest = c;
       return widest;
     }
     let before = none;
@@ -308,7 +313,7 @@ export class Icicle {
     const r = this.#over.getBoundingClientRect();
     const w = this.#window();
     const b = this.#scene!.boxes;
-    return { x: r.left + Math.max(0, ((b.start[box]! - w.from) / (w.to - w.from)) * w.width), y: r.top + yOf(w, b.depth[box]!) };
+    return { x: r.left + Math.max(0, ((extent(b, box)[0] - w.from) / (w.to - w.from)) * w.width), y: r.top + yOf(w, b.depth[box]!) };
   }
 
   #reveal(depth: number): void {
@@ -383,18 +388,21 @@ export class Icicle {
     const w = this.#window();
     this.#clear(c);
     c.strokeStyle = s.palette.ink;
+    const frame = (thick: number, x: number, y: number, width: number) => {
+      c.lineWidth = thick;
+      c.strokeRect(x + thick / 2, y + thick / 2, Math.max(3, width) - thick - 0.5, row - thick - 1);
+    };
     const outline = (box: number, thick: number) => {
       const scale = w.width / (w.to - w.from);
-      const x = Math.max(0, (b.start[box]! - w.from) * scale);
-      const width = Math.max(3, Math.min(w.width, (b.end[box]! - w.from) * scale) - x);
-      c.lineWidth = thick;
-      c.strokeRect(x + thick / 2, yOf(w, b.depth[box]!) + thick / 2, width - thick - 0.5, row - thick - 1);
+      const [start, end] = extent(b, box);
+      const x = Math.max(0, (start - w.from) * scale);
+      frame(thick, x, yOf(w, b.depth[box]!), Math.min(w.width, (end - w.from) * scale) - x);
     };
     if (this.#selected !== none) {
       const fn = b.fn[this.#selected]!;
       c.globalAlpha = 0.45;
-      visit(b, w, (i, _x, _y, width) => {
-        if (b.fn[i] === fn && width > 2) outline(i, 1);
+      visit(b, w, (i, x, y, width) => {
+        if (b.fn[i] === fn && width > 2) frame(1, x, y, width);
       });
       c.globalAlpha = 1;
       outline(this.#selected, 2);
@@ -564,16 +572,10 @@ export function paintOverview(c: CanvasRenderingContext2D, s: Scene, width: numb
   const b = s.boxes;
   const line = Math.min(6, height / Math.max(1, b.deepest));
   const colours = s.palette.fills;
-  for (let i = 0; i < b.n; ) {
-    const x = b.start[i]! * width;
-    const w = b.end[i]! * width - x;
-    if (w < 1) {
-      i = b.skip[i]!;
-      continue;
-    }
+  visit(b, { from: 0, to: 1, width, height: b.deepest * row, top: 0, flipped: false, rows: 0 }, (i, x, _y, w) => {
+    if (w < 1) return;
     c.fillStyle = s.found ? (s.found[b.fn[i]!] ? s.palette.hit : s.palette.miss) : colours[s.bucket(i)]!;
     const y = b.depth[i]! * line;
     c.fillRect(x, s.flipped ? height - y - line : y, w - (w > 2 ? 0.5 : 0), Math.max(line, 0.5));
-    i++;
-  }
+  });
 }

@@ -1,10 +1,10 @@
 // The difference of two selections of profiles.
 import type { BenchmarkDiffs } from '../core/answers';
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { amount, commit, counted, instant, rangeTitle, relative, visible } from '../core/format';
 import { keepFile } from '../core/files';
-import { decode, type Wire } from '../core/profile';
+import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { carried, everyBranch } from '../core/scope';
@@ -63,7 +63,7 @@ function Selected({ params }: { params: URLSearchParams }) {
   const query = dataParams(params);
   const asked = query.toString();
   query.set('form', 'compact');
-  const answer = useTyped<Wire>('diff', query);
+  const answer = useTyped<Loaded<DiffWire>>('diff', query, async (p, o) => loaded(await source.value.get<DiffWire>('diff', p, o), o.signal));
   useChosenType(params, answer.type);
   useRunKeys(params);
   const scope = useScope(['group', 'benchmark']);
@@ -78,7 +78,7 @@ function Selected({ params }: { params: URLSearchParams }) {
     );
   return (
     <Await of={answer} what="the diff">
-      {wire => <Shown key={asked} wire={wire} params={params} pickers={pickers} />}
+      {wire => <Shown key={asked} of={wire} params={params} pickers={pickers} />}
     </Await>
   );
 }
@@ -94,11 +94,10 @@ interface DiffWire extends Wire {
   significant?: number;
 }
 
-function Shown({ wire, params, pickers }: { wire: Wire; params: URLSearchParams; pickers: ComponentChildren }) {
-  const tree = useMemo(() => decode(wire), [wire]);
-  const { history, significant = 0, rootTotal } = wire as DiffWire;
+function Shown({ of: wire, params, pickers }: { of: Loaded<DiffWire>; params: URLSearchParams; pickers: ComponentChildren }) {
+  const { tree, history, significant = 0, rootTotal } = wire;
   const given = useSides(params, wire.notes ?? [], history !== undefined);
-  const sides = history === undefined ? given : bandSides(wire as DiffWire);
+  const sides = history === undefined ? given : bandSides(wire);
   const what = benchmarksText(params);
   const name = `${what ? `${what}: ` : ''}${sides[0]} → ${sides[1]}`;
   useTitle(name);
@@ -185,7 +184,7 @@ const byMenu = (now: string): Group[] => [
 ];
 
 /** Names the average, by the runs in it, and what is compared with it. */
-export function bandSides(w: DiffWire): [string, string] {
+export function bandSides(w: Omit<DiffWire, 'columns'>): [string, string] {
   const { runs = [], commits = [], history = 0, historyFrom = '', historyTo = '' } = w;
   const between = historyFrom && visible(history > 1 ? `${historyFrom} … ${historyTo}` : historyFrom);
   return [

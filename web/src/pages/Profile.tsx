@@ -1,8 +1,8 @@
 // A profile, or the sum of a selection of profiles.
 import type { Activity } from '../core/answers';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { amount, commit, counted, instant, visible } from '../core/format';
-import { decode, type Wire } from '../core/profile';
+import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { everyBranch } from '../core/scope';
@@ -58,7 +58,7 @@ export default function Profile() {
 function Selected({ params }: { params: URLSearchParams }) {
   const query = dataParams(params);
   const asked = query.toString();
-  const answer = useTyped<Wire>('tree', withForm(query));
+  const answer = useTyped<Loaded>('tree', withForm(query), async (p, o) => loaded(await source.value.get<Wire>('tree', p, o), o.signal));
   useChosenType(params, answer.type);
   // Of the whole profile: it stays while another part of it is loaded.
   const activity = useActivity(params, answer.value?.type ?? '', answer.value?.profiles === 1 && !isPushed(params));
@@ -84,19 +84,19 @@ function Selected({ params }: { params: URLSearchParams }) {
     );
   return (
     <Await of={answer} what="the call tree">
-      {wire => <Shown key={asked} wire={wire} name={name} runs={known} params={params} activity={activity} />}
+      {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={activity} />}
     </Await>
   );
 }
 
-function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined }) {
-  const tree = useMemo(() => decode(wire), [wire]);
-  const types = wire.types ?? [...new Set(runs.flatMap(r => r.types ?? []))].sort();
+function Shown({ of, name, runs, params, activity }: { of: Loaded; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined }) {
+  const { tree, type } = of;
+  const types = of.types ?? [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
-  const notes = notesOf(wire.notes);
+  const notes = notesOf(of.notes);
   const timed = !!activity && activity.rows.length > 0 && activity.to > activity.from;
   const parts = useTracks(timed || !!activity?.markers);
-  const count = typeof wire.profiles === 'number' ? wire.profiles : 0;
+  const count = typeof of.profiles === 'number' ? of.profiles : 0;
   const file = source.value.file.bind(source.value);
   return (
     <div class="profile">
@@ -105,7 +105,7 @@ function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: strin
         <h1>{(namedByCrumbs(params) && runs.length > 0 && runsText(runs)) || name}</h1>
         <span class="sub">
           {amount(tree.root[0]!, tree.unit)}
-          {tree.unit === 'count' && ' samples'} {wire.type !== 'samples' && `of ${wire.type} `}in {counted(count, 'profile')}
+          {tree.unit === 'count' && ' samples'} {type !== 'samples' && `of ${type} `}in {counted(count, 'profile')}
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
         {params.has('file') && !source.value.offline && <OfFile name={params.get('file')!} />}
@@ -118,7 +118,7 @@ function Shown({ wire, name, runs, params, activity }: { wire: Wire; name: strin
         {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
         {...(parts && timed ? { tracks: <parts.Tracks of={activity} /> } : {})}
         {...(parts && activity?.markers ? { markers: () => <parts.Markers params={params} zero={activity.zero ?? 0} /> } : {})}
-        menus={[...typeMenu(types, wire.type, waits(params, types)), ...labelMenu(activity?.labels ?? [], params, tree.unit)]}
+        menus={[...typeMenu(types, type, waits(params, types)), ...labelMenu(activity?.labels ?? [], params, tree.unit)]}
         downloads={
           source.value.offline
             ? []

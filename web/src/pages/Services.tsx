@@ -1,9 +1,8 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
 import type { PushedSeries, PushedService, ReportDocument } from '../core/answers';
-import { useMemo } from 'preact/hooks';
 import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
-import { decode, type Wire } from '../core/profile';
+import { type Loaded, loaded, type Wire } from '../core/profile';
 import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { dataParams, notesOf, serverTransforms } from '../core/request';
 import { formatNames } from '../core/selection';
@@ -269,15 +268,14 @@ function Graph({ what, live, title }: { what: Changes; live: boolean; title: str
   const query = dataParams(new URLSearchParams(params.getAll('transform').map(x => ['transform', x])));
   for (const [name, value] of queryOf(what)) query.append(name, value);
   query.set('form', 'compact');
-  const answer = usePolled<Wire>('tree', query, live ? pace.graph : 0);
-  const tree = useMemo(() => answer.value && decode(answer.value), [answer.value]);
+  const answer = usePolled<Loaded, Wire>('tree', query, live ? pace.graph : 0, loaded);
   return (
     <section class="framed" aria-label="Graph">
       <Await of={answer} what="the call tree">
-        {wire => (
+        {({ notes, tree }) => (
           <>
-            <p class="sub">{notesOf(wire.notes).map(visible).join(' · ')}</p>
-            {tree && <Workspace tree={tree} skip={serverTransforms(params)} title={title} downloads={[]} />}
+            <p class="sub">{notesOf(notes).map(visible).join(' · ')}</p>
+            <Workspace tree={tree} skip={serverTransforms(params)} title={title} downloads={[]} />
           </>
         )}
       </Await>

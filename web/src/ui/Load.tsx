@@ -1,9 +1,10 @@
 // Answers on their way: progress, errors with a retry, and what came.
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { amount, visible } from '../core/format';
 import { withoutFlags } from '../core/request';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
+import { atOnce, inSteps, type Steps } from '../core/steps';
 
 export interface Loading<T> {
   value: T | undefined;
@@ -41,9 +42,30 @@ export function useLoad<T>(key: string, load: (options: Options) => Promise<T>):
   return { value: state.value, error: state.error, busy: state.busy, bytes: state.bytes, retry: () => again(attempt + 1) };
 }
 
-/** Loads an answer of the API; it is asked again when the parameters change. */
-export function useAnswer<T>(path: string, params: Params = {}): Loading<T> {
-  return useLoad<T>(`${path}?${queryOf(params)}`, options => source.value.get<T>(path, params, options));
+/** Loads an answer of the API; it is asked again when the parameters change. What read makes of it is kept in its place. */
+export function useAnswer<T, A = T>(path: string, params: Params = {}, read?: (answer: A, signal?: AbortSignal) => Promise<T>): Loading<T> {
+  return useLoad<T>(`${path}?${queryOf(params)}`, async options =>
+    read ? read(await source.value.get<A>(path, params, options), options.signal) : source.value.get<T>(path, params, options),
+  );
+}
+
+/** What is computed of inputs: at once, or if it is long in steps after the page was drawn. Until then, busy, it is of the inputs before. */
+export function useSteps<T>(make: () => Steps<T>, inputs: readonly unknown[], long: boolean): { value: T | undefined; busy: boolean } {
+  const of = useMemo(() => ({}), [...inputs, long]);
+  const now = useMemo(() => (long ? undefined : atOnce(make())), [of]);
+  const [late, set] = useState<{ of: object; value: T }>();
+  useEffect(() => {
+    if (!long) return set(undefined);
+    const control = new AbortController();
+    inSteps(make(), control.signal).then(
+      value => set({ of, value }),
+      error => {
+        if (!control.signal.aborted) throw error;
+      },
+    );
+    return () => control.abort();
+  }, [of]);
+  return long ? { value: late?.value, busy: late?.of !== of } : { value: now, busy: false };
 }
 
 /** Says that something is on its way. */

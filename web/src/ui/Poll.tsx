@@ -1,12 +1,18 @@
 // An answer that is asked for again while something runs and the page is visible.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { type Options, type Params, queryOf, source } from '../core/source';
 import { type Loading, useLoad } from './Load';
 
-/** Loads again after every interval, in ms, while it is not 0. */
-export function usePolled<T>(path: string, params: Params, interval: number): Loading<T> {
-  const last = useRef<NonNullable<Options['last']>>({}).current;
-  const answer = useLoad<T>(`${path}?${queryOf(params)}`, options => source.value.get<T>(path, params, { ...options, last }));
+/** Loads again after every interval, in ms, while it is not 0. What is the same as before is neither sent nor read again. */
+export function usePolled<T, A = T>(path: string, params: Params, interval: number, read?: (answer: A, signal?: AbortSignal) => Promise<T>): Loading<T> {
+  const key = `${path}?${queryOf(params)}`;
+  const last = useMemo<NonNullable<Options['last']>>(() => ({}), [key]);
+  const answer = useLoad<T>(key, async options => {
+    const answer = await source.value.get<A>(path, params, { ...options, last });
+    if (answer === last.value) return last.value as T;
+    last.value = undefined; // until it is read
+    return (last.value = read ? await read(answer, options.signal) : answer) as T;
+  });
   const { retry, busy } = answer;
   useEffect(() => {
     if (!interval || busy) return;

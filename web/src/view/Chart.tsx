@@ -2,7 +2,7 @@
 import type { WireFunction } from '../core/answers';
 import type { ComponentChildren } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
-import { type ChartWire, chartBoxes } from '../core/boxes';
+import { type ChartWire, chartBoxes, extent } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
 import { readFunctions } from '../core/profile';
 import { dataParams, selectionParams } from '../core/request';
@@ -72,13 +72,13 @@ export function Chart({ params }: { params: URLSearchParams }) {
           const threads = (answer.threads ?? [])
             .filter(t => chosen.length === 0 || chosen.includes(t.name) || chosen.includes(t.id))
             .sort((a, b) => b.samples - a.samples);
-          const { from, to } = chartBoxes(answer);
+          const { boxes, from, to } = chartBoxes(answer);
           const range: [number, number] = [from, to];
           const unit = unitOf(params);
           if (to <= from)
             return (
               <p class="empty">
-                {answer.columns.depth.length === 0
+                {boxes.n === 0
                   ? 'No sample of this selection says when it was taken.'
                   : 'All samples are of one moment: there is nothing to show over time.'}
               </p>
@@ -260,7 +260,7 @@ function Lane({
   const time = (at: number) => from - zero + at * (to - from);
   const [view, setView] = useState<[number, number]>([0, 1]);
   const text = (i: number) =>
-    `${visible(functions[boxes.fn[i]!]!.name)}, from ${number(time(boxes.start[i]!))} to ${number(time(boxes.end[i]!))} ${unit}`;
+    `${visible(functions[boxes.fn[i]!]!.name)}, from ${number(time(extent(boxes, i)[0]))} to ${number(time(extent(boxes, i)[1]))} ${unit}`;
   return (
     <section class={`lane ${tall ? 'tall-lane' : ''}`} aria-label={title}>
       <h2>
@@ -304,13 +304,13 @@ function Lane({
                   <tr>
                     <th scope="row">from</th>
                     <td>
-                      {number(time(boxes.start[i]!))} {unit}
+                      {number(time(extent(boxes, i)[0]))} {unit}
                     </td>
                   </tr>
                   <tr>
                     <th scope="row">for</th>
                     <td>
-                      {number(time(boxes.end[i]!) - time(boxes.start[i]!))} {unit}
+                      {number(boxes.width[i]! * (to - from))} {unit}
                     </td>
                   </tr>
                 </tbody>

@@ -1,14 +1,16 @@
 // The flame graph as a component: canvas, overview, keys, and words for screen readers.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Boxes, flameBoxes, type Order } from '../core/boxes';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Boxes, boxOf, flameBoxes, nodeOf, type Order } from '../core/boxes';
 import { amount, counted, percent, relative, sizeOf, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
+import { large } from '../core/steps';
 import { dark, paper } from '../core/settings';
 import { type Func, none } from '../core/table';
 import { Icicle, paintOverview, type Scene } from '../flame/icicle';
 import { threadsOf } from '../core/threads';
 import { type Colouring, diffBucket, functionBucket, palette } from '../flame/palette';
 import { Axis } from '../ui/Axis';
+import { useSteps, Waiting } from '../ui/Load';
 import { showTip } from '../ui/Tip';
 import { Name, Numbers, placeOf } from './describe';
 
@@ -30,28 +32,25 @@ interface Props {
 /** Of an inverted tree nodes below this share are not made. */
 const least = 1 / 16384;
 
-/** Of a large tree the first picture has what is half a pixel wide in a window of 4096; the rest follows. */
-const coarse = 1 / 8192;
-export const large = 20_000; // nodes
+const nothing = { n: 0, fn: new Uint8Array(0), node: null } as unknown as Boxes;
 
 export function Graph(p: Props) {
   const { nodes } = p;
   const t = nodes.tree;
-  const [whole, setWhole] = useState<Nodes | null>(null);
-  const share = nodes.inverted ? least : whole !== nodes && t.table.n > large ? coarse : 0;
-  useEffect(() => {
-    if (share !== coarse) return;
-    const timer = setTimeout(() => setWhole(nodes), 300);
-    return () => clearTimeout(timer);
-  }, [nodes, share]);
-  const boxes = useMemo(() => flameBoxes(nodes, { order: p.order, least: share }), [nodes, p.order, share]);
+  const made = useSteps(
+    function* () {
+      return { nodes, boxes: yield* flameBoxes(nodes, { order: p.order, least: nodes.inverted ? least : 0 }) };
+    },
+    [nodes, p.order],
+    t.table.n > large && (nodes.inverted || p.order === 'width'),
+  );
+  const boxes = made.value?.nodes === nodes ? made.value.boxes : nothing;
   const bucket = useMemo(() => bucketsOf(nodes, boxes, p.colouring), [nodes, boxes, p.colouring]);
-  const boxOf = (node: number) => (node === none ? none : boxes.node.indexOf(node));
+  if (boxes === nothing) return <Waiting />;
   const tip = (box: number) => {
-    const node = boxes.node[box]!;
-    return <NodeTip nodes={nodes} node={node} />;
+    return <NodeTip nodes={nodes} node={nodeOf(boxes, box)} />;
   };
-  const text = (box: number) => describe(nodes, boxes.node[box]!);
+  const text = (box: number) => describe(nodes, nodeOf(boxes, box));
   return (
     <>
       <Canvas
@@ -61,11 +60,11 @@ export function Graph(p: Props) {
         of={nodes}
         bucket={bucket}
         colours={t.table.categories.map(c => c.color)}
-        selected={boxOf(p.selected)}
-        zoomed={boxOf(p.zoomed)}
-        onSelect={b => p.onSelect(boxes.node[b]!)}
-        onZoom={b => p.onZoom(b === none ? none : boxes.node[b]!)}
-        {...(p.onMenu ? { onMenu: (b: number, x: number, y: number) => p.onMenu!(boxes.node[b]!, x, y) } : {})}
+        selected={boxOf(boxes, p.selected)}
+        zoomed={boxOf(boxes, p.zoomed)}
+        onSelect={b => p.onSelect(nodeOf(boxes, b))}
+        onZoom={b => p.onZoom(b === none ? none : nodeOf(boxes, b))}
+        {...(p.onMenu ? { onMenu: (b: number, x: number, y: number) => p.onMenu!(nodeOf(boxes, b), x, y) } : {})}
         tip={tip}
         text={text}
         {...(p.overview && !t.isDiff ? { axis: { whole: t.root[0]!, unit: t.unit } } : {})}
@@ -78,15 +77,15 @@ export function Graph(p: Props) {
 /** The colour of each box. */
 export function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: number) => number {
   const { functions } = nodes.tree.table;
-  if (colouring === 'category') return i => nodes.category(boxes.node[i]!) + 1;
+  if (colouring === 'category') return i => nodes.category(nodeOf(boxes, i)) + 1;
   if (colouring === 'thread') {
     const of = nodes.inverted ? null : threadsOf(nodes.tree);
-    return i => (of?.[boxes.node[i]!] ?? none) + 1;
+    return i => (of?.[nodeOf(boxes, i)] ?? none) + 1;
   }
   if (colouring === 'diff') {
     const t = nodes.tree;
     return i => {
-      const n = boxes.node[i]!;
+      const n = nodeOf(boxes, i);
       const [base, now] = [nodes.total(n, 0), nodes.total(n, 1)];
       return diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
     };

@@ -2,14 +2,13 @@
 // done with it.
 import { useMemo } from 'preact/hooks';
 import { amount, counted, percent, signed, visible } from '../core/format';
-import { callers, type Nodes, path, Upright } from '../core/nodes';
+import { around, type Nodes, path } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { linesParams } from '../core/request';
 import { carried } from '../core/scope';
 import { source } from '../core/source';
 import { none } from '../core/table';
-import { callees } from '../core/transforms';
 import { href, place, update } from '../core/url';
 import { Declared, Source } from '../ui/Source';
 import { Name, Numbers, placeOf, tone, verdict } from './describe';
@@ -44,23 +43,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
   const f = t.table.functions[fn];
   const row = rows.find(r => r.fn === fn);
   const sides = t.self.map((_, s) => s);
-  const around = useMemo(() => {
-    if (!f) return { callers: [], callees: [] };
-    const set = new Uint8Array(t.table.functions.length);
-    set[fn] = 1;
-    const up = callers(t, set);
-    const down = new Upright(callees(t, set));
-    const top = (v: Nodes) => {
-      const root = v.children(none).find(r => v.fn(r) === fn);
-      return root === undefined
-        ? []
-        : v
-            .children(root)
-            .slice(0, 6)
-            .map(c => ({ fn: v.fn(c), total: sides.map(s => v.total(c, s)) }));
-    };
-    return { callers: top(up), callees: top(down) };
-  }, [t, fn]);
+  const near = useMemo(() => around(t, fn), [t, fn]);
   const categories = useMemo(() => categoriesBelow(t, nodes, node), [t, nodes, node]);
   if (!f) return null;
   const list = (title: string, items: { fn: number; total: number[] }[]) =>
@@ -150,8 +133,8 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
           </ul>
         </section>
       )}
-      {list(t.isDiff ? 'Callers, by change' : 'Callers', around.callers)}
-      {list(t.isDiff ? 'Callees, by change' : 'Callees', around.callees)}
+      {list(t.isDiff ? 'Callers, by change' : 'Callers', near.callers.slice(0, 6))}
+      {list(t.isDiff ? 'Callees, by change' : 'Callees', near.callees.slice(0, 6))}
       {history && (
         <p>
           <a href={history}>History of this function</a>

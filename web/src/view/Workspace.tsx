@@ -9,19 +9,21 @@ import { formatSelection, nodeOf, parseSelection, type Selection, selectionOf } 
 import { isOfFiles, linkToShare } from '../core/share';
 import { remembered } from '../core/settings';
 import { source } from '../core/source';
+import { inSteps, large, type Steps } from '../core/steps';
 import { none } from '../core/table';
 import { threadsOf } from '../core/threads';
 import { callees, everyFunction, formatPath, parseTransform, transform } from '../core/transforms';
 import { place, update } from '../core/url';
 import { type Colouring, functionBucket } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
+import { useSteps, Waiting } from '../ui/Load';
 import { type Group, type Item, Popup } from '../ui/Menu';
 import { Panel } from '../ui/Panel';
 import { say, showTip } from '../ui/Tip';
 import { labelFilters } from './activity';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
-import { Graph, large } from './Graph';
+import { Graph } from './Graph';
 import { historyOf, Sidebar } from './Sidebar';
 import { Legend, Shown } from './Legend';
 import { Toolbar } from './Toolbar';
@@ -64,33 +66,41 @@ const sideWidth = remembered('side', 0);
 const tracksShown = remembered('tracks', true);
 const detailsWidth = remembered('details-width', 0);
 
-export function Workspace({ tree, skip, chart, markers, tracks, menus = [], legend, downloads, title }: Props) {
+/** Shows a tree with the transforms of the address; of a large one the tree before stays until they are done. */
+export function Workspace(p: Props) {
+  const { params } = place.value;
+  const texts = params.getAll('transform');
+  const kind = params.get('kind') ?? '';
+  const list = texts
+    .slice(p.skip)
+    .map(parseTransform)
+    .filter(x => x !== null);
+  const { value, busy } = useSteps(() => transform(p.tree, list, kind), [p.tree, texts.join('\n'), kind], p.tree.table.n > large && (list.length > 0 || kind !== ''));
+  return (
+    <>
+      {busy && <Waiting />}
+      {value && <Views {...p} shown={value} texts={texts} kind={kind} />}
+    </>
+  );
+}
+
+function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], legend, downloads, title }: Props & { shown: Tree; texts: string[]; kind: string }) {
   const params = place.value.params;
   const views = viewNames.filter(v => (v !== 'stack-chart' || chart) && (v !== 'markers' || markers));
   const view = views.find(v => v === params.get('view')) ?? 'icicle';
-  const texts = params.getAll('transform');
-  const kind = params.get('kind') ?? '';
   const query = params.get('q') ?? '';
-  const shown = useMemo(
-    () =>
-      transform(
-        tree,
-        texts
-          .slice(skip)
-          .map(parseTransform)
-          .filter(x => x !== null),
-        kind,
-      ),
-    [tree, texts.join('\n'), kind],
-  );
   const upright = useMemo(() => new Upright(shown), [shown]);
-  const late = useLate(shown);
-  const rows = useMemo(() => (late ? functionRows(shown) : []), [shown, late]);
+  const many = shown.table.n > large;
+  // Of a large tree the graph is drawn first; what is beside it follows.
+  const listed = useSteps(() => functionRows(shown), [shown], many);
+  const late = !listed.busy;
+  const rows = late ? listed.value! : [];
   const found = useMemo(() => search(shown, query), [shown, query]);
   const functions = shown.table.functions;
   const selected = parseSelection(functions, params.get('sel'));
   const fn = selected?.fn ?? none;
-  const nodes: Nodes = useMemo(() => (view === 'inverted' ? new Inverted(shown) : upright), [shown, view === 'inverted']);
+  const inverted = useSteps(() => (view === 'inverted' ? Inverted.of(shown) : nothing()), [shown, view === 'inverted'], many);
+  const nodes: Nodes = (!inverted.busy && inverted.value) || upright;
   const node = nodeOf(nodes, selected);
   const zoomed = params.get('zoom') ? nodeOf(upright, parseSelection(functions, params.get('zoom'))) : none;
   const kinds = useMemo(() => [...new Set(tree.table.functions.map(f => f.kind).filter(Boolean))].sort(), [tree]);
@@ -142,7 +152,8 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
     setMenu({ x, y });
   };
 
-  const step = (by: number) => {
+  const stepping = useRef(new AbortController());
+  const step = async (by: number) => {
     if (!found || found.count === 0) return;
     if (view === 'functions') {
       const hits = rows.filter(r => found.functions[r.fn]);
@@ -150,7 +161,9 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       selectFunction(hits[(at + by + hits.length) % hits.length]!.fn);
       return;
     }
-    const next = nextMatch(nodes, found.functions, node, by);
+    stepping.current.abort();
+    stepping.current = new AbortController();
+    const next = await inSteps(nextMatch(nodes, found.functions, node, by), stepping.current.signal).catch(() => none);
     if (next !== none) selectNode(next);
   };
   const back = () => {
@@ -283,7 +296,9 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
       break;
     case 'tree':
     case 'inverted':
-      content = (
+      content = nodes.inverted !== (view === 'inverted') ? (
+        <Waiting />
+      ) : (
         <TreeTable
           key={view}
           label={view === 'tree' ? 'call tree' : 'bottom-up tree'}
@@ -533,16 +548,8 @@ export function Workspace({ tree, skip, chart, markers, tracks, menus = [], lege
   );
 }
 
-/** Of a large tree the graph is drawn first; what is beside it follows in the next frame. */
-function useLate(t: Tree): boolean {
-  const [drawn, setDrawn] = useState<Tree | null>(null);
-  const late = t.table.n <= large || drawn !== null;
-  useEffect(() => {
-    if (late) return;
-    const timer = setTimeout(() => setDrawn(t));
-    return () => clearTimeout(timer);
-  }, [late]);
-  return late;
+function* nothing(): Steps<null> {
+  return null;
 }
 
 /** Moves the focus into the view, so that its own keys work. */
@@ -563,13 +570,14 @@ function words(text: string): string {
 }
 
 /** The next node that matches, in the order of display, which opens what is closed. */
-function nextMatch(v: Nodes, found: Uint8Array, from: number, by: number): number {
+function* nextMatch(v: Nodes, found: Uint8Array, from: number, by: number): Steps<number> {
   const limit = 200_000;
   const order: number[] = [];
   const pending = [...v.children(none)].reverse();
   while (pending.length > 0 && order.length < limit) {
     const n = pending.pop()!;
     order.push(n);
+    if (order.length % 1024 === 0) yield;
     if (v.inverted && v.depth(n) > 3) continue;
     const list = v.children(n);
     for (let i = list.length - 1; i >= 0; i--) pending.push(list[i]!);
@@ -583,12 +591,16 @@ function nextMatch(v: Nodes, found: Uint8Array, from: number, by: number): numbe
 }
 
 function Sandwich({ t, fn, graph }: { t: Tree; fn: number; graph: (v: Nodes, flipped: boolean, label: string) => ComponentChildren }) {
-  const both = useMemo(() => {
-    const set = new Uint8Array(t.table.functions.length);
-    set[fn] = 1;
-    return { up: callers(t, set), down: new Upright(callees(t, set)) };
-  }, [t, fn]);
-  return (
+  const { value: both } = useSteps(
+    function* () {
+      const set = new Uint8Array(t.table.functions.length);
+      set[fn] = 1;
+      return { up: yield* callers(t, set), down: new Upright(yield* callees(t, set)) };
+    },
+    [t, fn],
+    t.table.n > large,
+  );
+  return !both ? <Waiting /> : (
     <div class="sandwich-graphs">
       <section aria-label="Callers">
         <h2>Callers</h2>

@@ -1,12 +1,13 @@
 // Files of what is shown: tables as TSV and Markdown, graphs as SVG and PNG. They are
 // made here, from the same rows and boxes.
 import { type Boxes, flameBoxes, type Order } from '../core/boxes';
+import { atOnce, inSteps, type Steps } from '../core/steps';
 import { percent, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
 import { dark } from '../core/settings';
 import { none } from '../core/table';
-import { row } from '../flame/icicle';
+import { row, visit } from '../flame/icicle';
 import { forms } from '../flame/label';
 import { type Colouring, palette } from '../flame/palette';
 import type { Item } from '../ui/Menu';
@@ -26,7 +27,7 @@ export function save(name: string, type: string, content: BlobPart): void {
 const file = (title: string) => title.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '') || 'dendro';
 
 /** The rows of a view: functions, or call nodes indented by their depth. */
-function cells(t: Tree, rows: FunctionRow[], nodes: Nodes, view: string): string[][] {
+function* cells(t: Tree, rows: FunctionRow[], nodes: Nodes, view: string, most: number): Steps<string[][]> {
   const head = t.isDiff
     ? ['function', 'base total', 'new total', 'base self', 'new self', 'file', 'module']
     : ['function', 'total', 'total %', 'self', 'self %', 'file', 'module'];
@@ -37,11 +38,16 @@ function cells(t: Tree, rows: FunctionRow[], nodes: Nodes, view: string): string
     return [`${'· '.repeat(depth)}${visible(f.name)}`, ...values, visible(f.file), visible(f.module)];
   };
   const list = [head];
-  if (view === 'functions' || view === 'sandwich') for (const r of rows) list.push(line(0, r.fn, r.total, r.self));
-  else {
+  if (view === 'functions' || view === 'sandwich') {
+    for (const r of rows) {
+      if (list.length % 1024 === 0) yield;
+      list.push(line(0, r.fn, r.total, r.self));
+    }
+  } else {
     const sides = t.self.map((_, s) => s);
     const pending = [...nodes.children(none)].reverse();
-    while (pending.length > 0 && list.length < mostRows) {
+    while (pending.length > 0 && list.length < most) {
+      if (list.length % 1024 === 0) yield;
       const n = pending.pop()!;
       list.push(
         line(
@@ -53,7 +59,7 @@ function cells(t: Tree, rows: FunctionRow[], nodes: Nodes, view: string): string
       );
       if (!nodes.inverted || nodes.depth(n) < 20) for (const c of [...nodes.children(n)].reverse()) pending.push(c);
     }
-    if (pending.length > 0) list.push([`${mostRows} rows; the rest is omitted`]);
+    if (pending.length > 0) list.push([`${most} rows; the rest is omitted`]);
   }
   return list;
 }
@@ -80,11 +86,14 @@ export function markdown(list: string[][]): string {
 
 export function tableItems(t: Tree, rows: FunctionRow[], nodes: Nodes, view: string, title: string): Item[] {
   return [
-    { label: 'Table as TSV', run: () => save(`${file(title)}.tsv`, 'text/tab-separated-values', tsv(cells(t, rows, nodes, view))) },
+    {
+      label: 'Table as TSV',
+      run: () => void inSteps(cells(t, rows, nodes, view, mostRows)).then(list => save(`${file(title)}.tsv`, 'text/tab-separated-values', tsv(list))),
+    },
     {
       label: 'Table as Markdown',
       hint: 'to the clipboard',
-      run: () => void navigator.clipboard?.writeText(markdown(cells(t, rows, nodes, view).slice(0, 51))),
+      run: () => void navigator.clipboard?.writeText(markdown(atOnce(cells(t, rows, nodes, view, 51)).slice(0, 51))),
     },
   ];
 }
@@ -96,7 +105,7 @@ export function pictureItems(main: HTMLElement | null, nodes: Nodes, colouring: 
     items.push({
       label: 'Graph as SVG',
       run: () =>
-        save(`${file(title)}.svg`, 'image/svg+xml', svg(nodes, flameBoxes(nodes, { order }), colouring, view === 'flame', title)),
+        void inSteps(flameBoxes(nodes, { order })).then(boxes => save(`${file(title)}.svg`, 'image/svg+xml', svg(nodes, boxes, colouring, view === 'flame', title))),
     });
   items.push({
     label: 'Graph as PNG',
@@ -111,7 +120,7 @@ export function pictureItems(main: HTMLElement | null, nodes: Nodes, colouring: 
 
 const xml = (s: string) => visible(s).replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`);
 
-/** Draws all boxes that are at least a third of a pixel wide; labels are text that can be selected. */
+/** Draws all boxes that are at least half a pixel wide; labels are text that can be selected. */
 export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boolean, title: string): string {
   const width = 1400;
   const head = 26;
@@ -127,17 +136,12 @@ export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boole
     `<rect width="100%" height="100%" fill="${dark.value ? '#14171b' : '#fff'}"/><text x="6" y="17" fill="${p.ink}">${xml(title)}</text>`,
   ];
   const bucket = bucketsOf(nodes, b, colouring);
-  let omitted = 0;
-  for (let i = 0; i < b.n; ) {
-    const w = (b.end[i]! - b.start[i]!) * width;
-    if (w < 0.33) {
-      omitted += b.skip[i]! - i;
-      i = b.skip[i]!;
-      continue;
-    }
+  let omitted = b.n;
+  visit(b, { from: 0, to: 1, width, height: b.deepest * row, top: 0, flipped, rows: b.deepest }, (i, left, top, w) => {
+    omitted--;
     const f = t.table.functions[b.fn[i]!]!;
-    const x = (b.start[i]! * width).toFixed(1);
-    const y = head + (flipped ? b.deepest - 1 - b.depth[i]! : b.depth[i]!) * row;
+    const x = left.toFixed(1);
+    const y = head + top;
     const text =
       w > 24
         ? (forms(f).find(s => s.length * 6.6 < w - 8) ??
@@ -148,8 +152,7 @@ export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boole
     parts.push(
       `<g><title>${xml(f.name)}</title><rect x="${x}" y="${y}" width="${Math.max(0.3, w - 0.5).toFixed(1)}" height="${row - 1}" fill="${p.fills[bucket(i)]}"/>${text ? `<text x="${(+x + 4).toFixed(1)}" y="${y + 13}" fill="${p.ink}">${xml(text)}</text>` : ''}</g>`,
     );
-    i++;
-  }
-  if (omitted > 0) parts.push(`<!-- ${omitted} boxes below a third of a pixel are omitted -->`);
+  });
+  if (omitted > 0) parts.push(`<!-- ${omitted} boxes below half a pixel are omitted -->`);
   return `${parts.join('\n')}\n</svg>\n`;
 }
