@@ -13,6 +13,9 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
+// ErrNoSide: a base or head is named that the store does not have.
+var ErrNoSide = errors.New("is not a branch, run or commit of the selected profiles, and --base and --head are not both files")
+
 // WithShortNames returns the names of functions, also without their package or class.
 func WithShortNames(functions []profile.Function) []string {
 	names := NamesOf(functions)

@@ -79,7 +79,7 @@ func (c *Chooser) named(ctx context.Context, flag, text string, list []store.Pro
 	if found := c.ofRevision(ctx, text, list); len(found) > 0 {
 		return found, byCommit, nil
 	}
-	return nil, 0, fmt.Errorf("%s %q %w%s", flag, text, errNoSide, c.others(text, list))
+	return nil, 0, fmt.Errorf("%s %q %w%s", flag, text, query.ErrNoSide, c.others(text, list))
 }
 
 // others says which names may be meant in place of one that the store does not have.
@@ -96,9 +96,6 @@ func (c *Chooser) others(text string, list []store.Profile) string {
 	}
 	return said
 }
-
-// errNoSide is a side that the store does not have.
-var errNoSide = errors.New("is not a branch, run or commit of the selected profiles, and --base and --head are not both files")
 
 // inRepository reports whether the client's repository has a branch or commit, also one
 // that was only fetched.
@@ -133,7 +130,7 @@ func (c *Chooser) ofRevision(ctx context.Context, revision string, list []store.
 func (c *Chooser) Choose(ctx context.Context, list []store.Profile, last int) (*Chosen, error) {
 	s := &Chosen{}
 	base, by, err := c.named(ctx, "--base", c.Base, list)
-	if errors.Is(err, errNoSide) && c.inRepository(ctx, c.Base) {
+	if errors.Is(err, query.ErrNoSide) && c.inRepository(ctx, c.Base) {
 		s.note("the store has no run of %s yet: import its runs when %s is built", c.Base, c.Base)
 		base, by, err = nil, byFilter, nil
 	}

@@ -240,6 +240,9 @@ func TestDiff(t *testing.T) {
 	for _, none := range []string{"group=shop&base-run=r1&head-run=r9", "group=lab&last=1", "group=shop&last=2"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff?"+none, nil)), 404, "nothing-selected")
 	}
+	for _, path := range []string{"diff", "report"} {
+		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/"+path+"?base=nowhere&head=nothing", nil)), 404, "no-side")
+	}
 }
 
 // TestOneSpelling wants benchmarks of two groups to be two, though they are written

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
@@ -127,6 +128,8 @@ func problemOf(err error) *server.Problem {
 	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported),
 		errors.Is(err, profile.ErrTooLarge):
 		return is("unreadable-profile", "A profile cannot be read", http.StatusUnprocessableEntity)
+	case errors.Is(err, query.ErrNoSide):
+		return is("no-side", "A side is not known", http.StatusNotFound)
 	case errors.Is(err, store.ErrManyLinks):
 		return is("many-links", "The store keeps no more links", http.StatusInsufficientStorage)
 	case errors.Is(err, store.ErrReorganised):
