@@ -45,7 +45,7 @@ type DiffBenchmark struct {
 }
 
 // DiffBenchmarks answers a DiffRequest with a row for each benchmark: amounts of different
-// benchmarks do not add up. It has no rows if the sides have one benchmark only.
+// benchmarks do not add up.
 func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffBenchmarksResult, err error) {
 	if st, r, err = query.Over(ctx, st, r); err != nil {
 		return nil, err
@@ -95,9 +95,6 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 		}
 	}
 	out.Notes, out.Type = v.notes, slices.Concat(typed.Types, []string{types[all[0]]})[0]
-	if len(all) == 1 {
-		return out, nil
-	}
 	var nothing error // of a benchmark without what the request looks for
 	lacking, levels := 0, map[diff.Level]int{}
 	for _, b := range all {

@@ -28,7 +28,8 @@ func TestDiffBenchmarksOfTwoLanguages(t *testing.T) {
 	}
 	r := &DiffRequest{}
 	r.Base.Commits, r.Head.Commits = []string{"aaaaaaaa"}, []string{"bbbbbbbb"}
-	got, err := DiffBenchmarks(t.Context(), runtest.Store(t, runs...), r)
+	st := runtest.Store(t, runs...)
+	got, err := DiffBenchmarks(t.Context(), st, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,5 +43,9 @@ func TestDiffBenchmarksOfTwoLanguages(t *testing.T) {
 	if text := strings.Join(rows, "\n"); text != want || got.Type != "cpu-samples" ||
 		got.Headline != "2 slower, 1 faster, 1 unchanged, 1 not run, 1 new" {
 		t.Errorf("%s\n%s, %s", text, got.Type, got.Headline)
+	}
+	r.Benchmarks = []string{"java"} // one alone has a row too
+	if got, err = DiffBenchmarks(t.Context(), st, r); err != nil || got.Headline != "1 slower" || len(got.Rows) != 1 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

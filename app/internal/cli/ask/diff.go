@@ -136,11 +136,11 @@ func (o *diffOptions) ofStore(ctx context.Context, e *command.Env) error {
 		list := *o
 		list.View = "benchmarks"
 		result, err := endpoint.Answer[trees.DiffBenchmarksResult](ctx, a, endpoint.Diff.Of(&list.DiffRequest))
-		if err == nil && len(result.Rows) > 0 {
-			return o.out.Print(e, result)
-		}
 		if err != nil {
 			return err
+		}
+		if len(result.Rows)+result.Omitted.Rows > 1 {
+			return o.out.Print(e, result)
 		}
 		return o.answer(ctx, e, a)
 	})
