@@ -90,7 +90,7 @@ export const pages: Record<string, string> = {
   'over-time': '/profile?group=recordings&benchmark=firefox&view=stack-chart',
   recording: '/profile?group=recordings&benchmark=shop',
   dump: '/profile?group=recordings&benchmark=dump',
-  'choose-a-diff': '/diff',
+  'two-sides': '/?branch=feature/fast-path',
   diff: `/diff?${demo}&type=cpu&last=2`,
   'diff-java': `/diff?${java}&last=2`,
   'diff-functions': `/diff?${java}&last=2&view=functions`,

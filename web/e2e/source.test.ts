@@ -177,7 +177,7 @@ describe.skipIf(missing)('source', () => {
     const { http } = await world.serve('--store', 'bump.duckdb', '--code', dir);
     const w = await world.page();
     await w.open(http);
-    await w.page.getByLabel('Branch').selectOption({ label: 'bump against main (newest)' });
+    await w.page.getByRole('link', { name: 'bump against main' }).click();
     await w.page.locator('.triage .tr', { hasText: 'slower' }).locator('[role=gridcell]').first().click();
     await w.page.locator('.panel .changed .added', { hasText: 'hashicorp/go-version' }).waitFor();
     expect(await w.page.locator('.panel .facts').innerText()).toMatch(/bumped\s+github\.com\/hashicorp\/go-version v1\.9\.0 → v1\.7\.0 \(go\.mod\)/);

@@ -263,8 +263,6 @@ describe.skipIf(missing)('workbench', () => {
     expect(await w.page.locator('h1').innerText()).toMatch(/^Diff of java/);
     expect(await w.page.locator('.pickers select').count()).toBeGreaterThan(0);
     expect(w.faults.slice(kept).filter(f => !/status of/.test(f))).toEqual([]);
-    await w.open(`${base}/diff`);
-    expect(await w.page.locator('.pickers select').count()).toBeGreaterThan(0);
     await w.open(`${base}/benchmark?group=shop&benchmark=checkout`);
     expect(await w.page.getByRole('grid', { name: 'Runs' }).innerText()).toMatch(/[+−][\d.]+ \S+\/op, [+−][\d.]+%/); // an amount beside the share
     world.dendro('import', '--store', base, '--run', 'jvm-7', '--group', 'java', '--benchmark', 'list', '--branch', 'side', '--machine', 'm2', '--type', 'alloc', world.write('alloc.folded', 'com/acme/Shop.main 2048\n'));

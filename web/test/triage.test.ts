@@ -7,7 +7,7 @@ import { Http, setSource } from '../src/core/source';
 import { look, unseen } from '../src/core/looked';
 import { day, daysNamed } from '../src/core/days';
 import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
-import { sideOf } from '../src/pages/Diff';
+import { sideOf } from '../src/ui/Bar';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
 import { fitting, sized, templateOf } from '../src/ui/Table';
 

@@ -10,11 +10,16 @@ export const everyBranch = '*';
 
 /**
  * The parameters of a request, of those in an address: without a branch those of the base
- * branch, and of runs that have none. With sides, another branch is compared with the base.
+ * branch, and of runs that have none. With sides, another branch, or a head, is compared with the base.
  */
 export function scoped(address: URLSearchParams, names: readonly string[], { base = '', noBranch = 0 }: Partial<Choices> = {}, sides = false): URLSearchParams {
   const q = new URLSearchParams([...address].filter(([name]) => names.includes(name)));
   if (!names.includes('branch')) return q;
+  if (sides && ['base', 'head'].some(side => address.has(side))) {
+    q.delete('branch');
+    if (base && !q.has('base')) q.set('base', base);
+    return q;
+  }
   const branches = address.getAll('branch');
   const [branch = base] = branches;
   if (branch === everyBranch || branch === '') q.delete('branch');

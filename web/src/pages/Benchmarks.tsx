@@ -57,9 +57,6 @@ function Listed({ scope, params }: InScope) {
           <a class="button" href={href('bottlenecks', { ...carried(), group })} title="functions by their share of the time">
             Where the time goes
           </a>
-          <a class="button" href={href('diff', carried())}>
-            Compare…
-          </a>
         </>
       }
     >

@@ -1,23 +1,22 @@
 // The difference of two selections of profiles.
-import type { BenchmarkDiffs } from '../core/answers';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { amount, commit, counted, instant, rangeTitle, relative, visible } from '../core/format';
-import { keepFile } from '../core/files';
+import { useEffect } from 'preact/hooks';
+import { amount, commit, counted, rangeTitle, relative, visible } from '../core/format';
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
-import { carried, everyBranch } from '../core/scope';
+import { everyBranch } from '../core/scope';
 import { dark, paper } from '../core/settings';
 import { source } from '../core/source';
-import { type Changes, go, place, update } from '../core/url';
+import { format, place, replaceWith, update } from '../core/url';
 import { diffColour } from '../flame/palette';
-import { DiffOfBenchmarks } from '../ui/BenchmarkDiffs';
-import { Await, useAnswer } from '../ui/Load';
+import { nameOf } from '../ui/Bar';
+import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
+import { selection } from '../ui/WhatChanged';
 import { DiffChart } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
@@ -30,33 +29,30 @@ import { benchmarksText, type Run, runsText } from './Profile';
 const by: Record<string, string> = { operation: 'per operation', profile: 'per profile', share: 'share of each side', value: 'as measured', second: 'per second' };
 
 const sideNames = ['base', 'head'] as const;
-/** What the address says of a side. */
-const sideParams = ['run', 'commit', 'branch', 'since', 'until', 'range', 'file', 'labels', 'type'] as const;
 
 export default function Diff() {
   const { params } = place.value;
-  const chosen = ['last', 'against'].some(n => params.has(n)) || sideNames.every(side => sideParams.some(n => params.has(`${side}-${n}`)));
-  if (!source.value.offline && !chosen) return <Choose />;
-  return source.value.offline || oneTree(params) ? <Selected params={params} /> : <Each params={params} />;
+  const scope = useScope(['group', 'benchmark']);
+  const named = params.getAll('benchmark').length === 1 && sides(params) > 0;
+  if (source.value.offline || oneTree(params) || (named && (params.getAll('group').length === 1 || (scope.params && scope.choices.groups.length < 2)))) return <Selected params={params} />;
+  return named && !scope.params ? <Waiting /> : <Moved params={params} />;
 }
 
-/** Reports whether the address means one tree for each side: of a benchmark, or of what is no part of benchmarks. */
-const oneTree = (params: URLSearchParams): boolean =>
-  params.has('merged') || params.has('against') || isPushed(params) || sideNames.some(side => params.has(`${side}-file`)) || (params.getAll('group').length === 1 && params.getAll('benchmark').length === 1);
+/** The number of sides of which an address says something; the newest runs are both. */
+const sides = (params: URLSearchParams): number => (params.has('last') ? 2 : sideNames.filter(side => [...params.keys()].some(n => n === side || n.startsWith(`${side}-`))).length);
 
-/** A row for each benchmark of the sides, or the diff of the only one. */
-function Each({ params }: { params: URLSearchParams }) {
-  const query = dataParams(params);
-  query.set('view', 'benchmarks');
-  const answer = useAnswer<BenchmarkDiffs>('diff', query);
-  const title = sideNames.map(side => given(params, side) || side).join(' → ');
-  if (answer.error || answer.value?.rows.length === 0) return <Selected params={params} />;
-  if (answer.value) return <DiffOfBenchmarks of={answer.value} title={`${benchmarksText(params)} ${title}`.trim()} />;
-  return (
-    <Await of={answer} what="the diff">
-      {() => null}
-    </Await>
-  );
+/** Reports whether the address means one tree for each side, of no one benchmark. */
+const oneTree = (params: URLSearchParams): boolean =>
+  params.has('merged') || params.has('against') || isPushed(params) || (sides(params) === 2 && sideNames.some(side => params.has(`${side}-file`)));
+
+/** Of several benchmarks, or without sides, it is the first page that compares. */
+function Moved({ params }: { params: URLSearchParams }) {
+  useEffect(() => {
+    const to = new URLSearchParams([...params].filter(([name]) => selection.includes(name) || name.endsWith('-file')));
+    for (const side of sideNames) if (nameOf(params, side)) to.set(side, nameOf(params, side));
+    replaceWith(format({ page: 'home', params: to }));
+  }, []);
+  return <Waiting />;
 }
 
 function Selected({ params }: { params: URLSearchParams }) {
@@ -244,168 +240,4 @@ function given(params: URLSearchParams, side: string): string {
   const dates = ['since', 'until'].map(n => params.get(`${side}-${n}`) ?? '');
   if (dates.some(Boolean)) list.push(dates.join(' … '));
   return list.length > 3 ? `${list.length} runs, ${list[0]} … ${list[list.length - 1]}` : list.join(', ');
-}
-
-/** Two dates, of which one may be missing: runs from the first on, before the second. */
-const dates = /^(\d{4}-\d\d-\d\d\S*?)?\s*(?:\.\.|…)\s*(\d{4}-\d\d-\d\d\S*)?$/;
-
-/** What a search field names: a run, a branch, a commit by its first digits, or the runs between two dates. */
-export function sideOf(
-  text: string,
-  runs: readonly Run[],
-): { run?: string; branch?: string; commit?: string; since?: string; until?: string } | null {
-  const name = text.trim();
-  if (!name) return null;
-  if (runs.some(r => r.run === name)) return { run: name };
-  if (runs.some(r => r.branch === name)) return { branch: name };
-  const [, since, until] = dates.exec(name) ?? [];
-  if (since ?? until) return { ...(since && { since }), ...(until && { until }) };
-  const commits = new Set(runs.map(r => r.commit ?? '').filter(c => c.startsWith(name)));
-  return name.length >= 4 && commits.size === 1 ? { commit: [...commits][0]! } : null;
-}
-
-/** What to compare, if the address does not say. */
-function Choose() {
-  const { params } = place.value;
-  const [benchmark, setBenchmark] = useState(params.get('benchmark') ?? '');
-  const names = useAnswer<{ names: string[] }>('completions', { parameter: 'benchmark', prefix: benchmark });
-  const scope = useScope(['group', 'benchmark']);
-  const chosen = carried();
-  if (chosen.branch?.[0] === everyBranch) delete chosen.branch;
-  const answer = useAnswer<{ rows: Run[] }>('runs', { ...chosen, ...(names.value?.names.includes(benchmark) && { benchmark }), last: 500 });
-  return (
-    <Page
-      title="Diff"
-      actions={<Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
-      sub="Compare any two: runs, commits, branches, the runs between two dates, or a file. Each field searches as you type."
-    >
-      <Await of={answer} what="runs">
-        {({ rows }) =>
-          rows.length > 0 ? (
-            <Form benchmark={benchmark} setBenchmark={setBenchmark} benchmarks={names.value?.names ?? []} runs={rows} />
-          ) : (
-            <p class="empty">The store has no profiles. Import some: dendro import FILE</p>
-          )
-        }
-      </Await>
-    </Page>
-  );
-}
-
-function without(params: URLSearchParams, name: string): URLSearchParams {
-  const rest = new URLSearchParams(params);
-  rest.delete(name);
-  return rest;
-}
-
-interface FormProps {
-  benchmark: string;
-  setBenchmark: (name: string) => void;
-  benchmarks: readonly string[];
-  runs: readonly Run[];
-}
-
-function Form({ benchmark, setBenchmark, benchmarks, runs }: FormProps) {
-  const { params } = place.value;
-  const [sides, setSides] = useState(sideNames.map(side => given(without(params, `${side}-file`), side)));
-  const [files, setFiles] = useState(sideNames.map(side => params.get(`${side}-file`) ?? ''));
-  const newestFirst = [...runs].reverse();
-  const branches = [...new Set(newestFirst.map(r => r.branch ?? '').filter(Boolean))];
-  const named = sides.map((text, i) => (files[i] ? { file: files[i] } : sideOf(text, runs)));
-  const of = { benchmark: benchmarks.includes(benchmark) ? benchmark : null };
-  const at = (list: string[], i: number, value: string) => list.map((v, k) => (k === i ? value : v));
-  const field = (i: number, label: string, hint: string) => (
-    <div class="pair">
-      <label>
-        {label}
-        <input
-          type="search"
-          list="sides"
-          autocomplete="off"
-          placeholder={hint}
-          value={files[i] ? visible(files[i]!) : sides[i]}
-          readOnly={!!files[i]}
-          onInput={e => setSides(at(sides, i, e.currentTarget.value))}
-        />
-        {sides[i] && !named[i] && (
-          <small class="dim">No run or branch has this name, and no one commit begins with it. Two dates: 2026-01-01 .. 2026-02-01</small>
-        )}
-      </label>
-      {files[i] ? (
-        <button type="button" aria-label={`${label}: not this file`} onClick={() => setFiles(at(files, i, ''))}>
-          Remove
-        </button>
-      ) : (
-        <label class="button">
-          File…
-          <input
-            type="file"
-            class="hidden"
-            aria-label={`${label} from a file`}
-            onChange={e => {
-              const file = e.currentTarget.files?.[0];
-              if (file) setFiles(at(files, i, keepFile(file)));
-            }}
-          />
-        </label>
-      )}
-    </div>
-  );
-  return (
-    <form
-      class="card form"
-      onSubmit={e => {
-        e.preventDefault();
-        const to: Changes = { ...of };
-        named.forEach((side, i) => {
-          for (const [name, value] of Object.entries(side ?? {})) to[`${i === 0 ? 'base' : 'head'}-${name}`] = value;
-        });
-        go('diff', to);
-      }}
-    >
-      <label>
-        Benchmark
-        <input
-          type="search"
-          list="benchmarks"
-          autocomplete="off"
-          placeholder="all"
-          value={benchmark}
-          onInput={e => setBenchmark(e.currentTarget.value)}
-        />
-      </label>
-      <datalist id="benchmarks">
-        {benchmarks.map(b => (
-          <option key={b} value={b} />
-        ))}
-      </datalist>
-      <datalist id="sides">
-        {branches.map(b => (
-          <option key={`branch ${b}`} value={b}>
-            branch
-          </option>
-        ))}
-        {newestFirst.slice(0, 300).map(r => (
-          <option key={r.run} value={r.run}>
-            {[r.branch, r.commit && commit(r.commit), r.date && instant(r.date)].filter(Boolean).join(', ')}
-          </option>
-        ))}
-      </datalist>
-      {field(0, 'Base', newestFirst[1]?.run ?? 'run, commit, branch or dates')}
-      {field(1, 'New', newestFirst[0]!.run)}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={named.some(side => !side)}>
-          Compare
-        </button>
-        <button type="button" onClick={() => go('diff', { ...carried(), ...of, last: 1 })}>
-          Newest run against all before
-        </button>
-        {of.benchmark && (
-          <button type="button" onClick={() => go('diff', { ...carried(), ...of, against: 'history' })}>
-            Newest run against the average
-          </button>
-        )}
-      </div>
-    </form>
-  );
 }

@@ -4,6 +4,7 @@ import type { Overview, PushedService } from '../core/answers';
 import { counted } from '../core/format';
 import { source } from '../core/source';
 import { href } from '../core/url';
+import { Bar } from '../ui/Bar';
 import { later } from '../ui/Later';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -39,10 +40,11 @@ export default function Home() {
               {store.benchmarks.length === 0 && hasServices && <Services />}
               {store.benchmarks.length + pushed.length > 0 && (
                 <section class="findings">
+                  {hasServices && <h2>What changed</h2>}
                   <div class="head">
-                    <h2>What changed</h2>
+                    {store.benchmarks.length > 0 && <Bar scope={scope} />}
+                    <Pickers scope={scope} show={['group', 'type', 'machine']} also={{ change: null }} />
                     <ReportFiles of={scope.params} />
-                    <Pickers scope={scope} show={['branch', 'group', 'type', 'machine']} sides also={{ change: null }} />
                   </div>
                   <Changes scope={scope} version={version} />
                 </section>

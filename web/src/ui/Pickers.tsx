@@ -42,8 +42,6 @@ interface Props {
   show: readonly Name[];
   /** The value type that is shown, where it is always one. */
   type?: string;
-  /** Another branch is compared with the base. */
-  sides?: boolean;
   /** The branch without a choice; the base branch. */
   branch?: string;
   /** What a choice sets besides. */
@@ -51,21 +49,13 @@ interface Props {
 }
 
 /** Shows those of the choices that have more than one. */
-export function Pickers({ scope, show, type, sides = false, branch = scope.choices.base ?? '', also }: Props) {
+export function Pickers({ scope, show, type, branch = scope.choices.base ?? '', also }: Props) {
   const { choices } = scope;
   const { params } = place.value;
   if (source.value.offline) return null;
-  const against = sides && choices.base;
   const plain = (list: readonly string[]) => list.map((x): [string, string] => [x, visible(x)]);
   const options: Record<Name, [value: string, label: string][]> = {
-    branch: [
-      ...choices.branches.map((b, i): [string, string] => {
-        const newest = choices.branches.findIndex(x => x.branch !== choices.base) === i;
-        if (b.branch === choices.base || !against) return [b.branch, visible(b.branch)];
-        return [b.branch, `${visible(b.branch)} against ${visible(choices.base!)}${newest ? ' (newest)' : ''}`];
-      }),
-      [everyBranch, 'All branches'],
-    ],
+    branch: [...plain(choices.branches.map(b => b.branch)), [everyBranch, 'All branches']],
     group: [['', 'All groups'], ...plain(choices.groups)],
     type: [...(type === undefined ? [['', 'All values'] as [string, string]] : []), ...plain(choices.types)],
     metric: [['', 'Main metric'], ...plain(choices.metrics)],

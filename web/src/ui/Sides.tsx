@@ -1,107 +1,179 @@
-// Two sides of several benchmarks: amounts of different benchmarks do not add up, so that each has a row.
+// A pull request, or any two: a row for each benchmark, with its verdict, what it took on both sides, and the diff.
 import { useMemo, useState } from 'preact/hooks';
-import type { BenchmarkDiffs, DiffBenchmark } from '../core/answers';
+import type { BenchmarkDiffs, Change as Found, DiffBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { amount, percent, signed, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
-import { notesOf } from '../core/request';
-import { go, href, place, withChanges } from '../core/url';
-import { Crumbs } from './Crumbs';
+import { withoutFlags } from '../core/request';
+import { go, href, place, update } from '../core/url';
 import { Fn } from './Fn';
-import { Page } from './Page';
+import { type Loading, useAnswer } from './Load';
+import { size, status, tone } from './Outcome';
 import { type Column, Table } from './Table';
+import { countsText, Panel } from './Triage';
 
-const tone = (b: DiffBenchmark): string => (b.level === 'slower' ? 'more' : b.level === 'faster' ? 'less' : 'dim');
-const ran = (b: DiffBenchmark): boolean => b.profiles.base > 0 && b.profiles.head > 0;
-const per = (b: DiffBenchmark): string => (b.by === 'operation' ? '/op' : b.by === 'second' ? '/s' : '');
+interface Row {
+  group: string;
+  benchmark: string;
+  outcome: Outcome;
+  /** What it took; undefined until it is known, and without a run on both sides. */
+  took: DiffBenchmark | undefined;
+}
 
-const sorts: Record<string, (b: DiffBenchmark) => string | number> = {
+const keyOf = (b: { group?: string; benchmark: string }): string => JSON.stringify([b.group ?? '', b.benchmark]);
+
+/** The benchmarks of a report, each once, with what the diff says that they took. */
+export function rowsOf(doc: ReportDocument, took: readonly DiffBenchmark[]): Row[] {
+  const of = new Map(took.map(b => [keyOf(b), b]));
+  return [...new Map(doc.benchmarks.map(b => [keyOf(b), b])).values()].map(b => {
+    const both = of.get(keyOf(b));
+    return { group: b.group ?? '', benchmark: b.benchmark, outcome: b.outcome, took: both && both.profiles.base > 0 && both.profiles.head > 0 ? both : undefined };
+  });
+}
+
+const order = ['unknown', 'too few runs', 'new', 'gone', 'not run at HEAD', 'unchanged', 'accepted', 'machine', 'faster', 'slower'];
+const sorts: Record<string, (r: Row) => string | number> = {
   benchmark: benchmarkName,
-  change: b => (ran(b) ? (b.total.relative ?? 0) : -Infinity),
-  level: b => ['not run', 'new', 'unchanged', 'faster', 'slower'].indexOf(b.level),
-  function: b => b.function ?? '',
+  change: r => r.took?.total.relative ?? -Infinity,
+  level: r => order.indexOf(r.outcome.status),
+  function: r => r.outcome.title ?? '',
 };
 
-export function DiffOfBenchmarks({ of, title }: { of: BenchmarkDiffs; title: string }) {
-  const { params } = place.value;
+export function Sides({ doc, params }: { doc: ReportDocument; params: URLSearchParams }) {
+  const address = place.value.params;
   const [sort, setSort] = useState({ id: 'level', descending: true });
-  const [selected, select] = useState(-1);
+  const [at, setAt] = useState('');
+  const q = new URLSearchParams([...params].filter(([name]) => name !== 'last'));
+  q.set('view', 'benchmarks');
+  const diff: Loading<BenchmarkDiffs> = useAnswer('diff', q);
   const rows = useMemo(() => {
     const key = sorts[sort.id]!;
-    const list = [...of.rows].sort((x, y) => (key(x) < key(y) ? -1 : key(x) > key(y) ? 1 : Math.abs(x.total.relative ?? 0) - Math.abs(y.total.relative ?? 0)));
+    const size = (r: Row) => Math.abs(r.took?.total.relative ?? 0);
+    const list = rowsOf(doc, diff.value?.rows ?? []).sort((x, y) => (key(x) < key(y) ? -1 : key(x) > key(y) ? 1 : size(x) - size(y)));
     return sort.descending ? list.reverse() : list;
-  }, [of, sort]);
-  const sides = Object.fromEntries([...new Set(withChanges(params, { type: null }).keys())].map(name => [name, params.getAll(name)]));
-  const to = (b: DiffBenchmark) => ({ ...sides, group: b.group, benchmark: b.benchmark, type: b.type });
-  const amountOf = (v: number, b: DiffBenchmark) => amount(v, b.unit) + per(b);
+  }, [doc, diff.value, sort]);
+  const sides = Object.fromEntries(['machine', 'since', 'until', 'base', 'head'].map(name => [name, params.getAll(name)]));
+  const to = (r: Row) => (r.took ? { ...sides, group: r.group, benchmark: r.benchmark, type: r.took.type } : null);
+  const found = doc.changes.find(c => c.id === address.get('change'));
+  const judged = (c: Found | undefined) => doc.benchmarks.find(b => c && keyOf(b) === keyOf(c) && b.type === c.type);
+  const took = (i: number, side: 'base' | 'head') => {
+    const { took: b } = rows[i]!;
+    return b ? perOperation(b)(b.total[side]) : '';
+  };
   const columns: Column[] = [
-    { id: 'level', title: 'Verdict', hint: 'of the whole program; unchanged is within sampling noise', width: 96, sortable: true, class: i => tone(rows[i]!), cell: i => rows[i]!.level },
+    {
+      id: 'level',
+      title: 'Verdict',
+      width: 150,
+      sortable: true,
+      class: i => tone(rows[i]!.outcome),
+      cell: i => {
+        const { outcome: o } = rows[i]!;
+        return (
+          <span title={withoutFlags(o.reason ?? status(o))}>
+            {o.notAt ? 'not run' : o.status}
+            {o.certainty && <small>, {o.certainty}</small>}
+          </span>
+        );
+      },
+    },
     {
       id: 'benchmark',
       title: 'Benchmark',
+      width: 420,
+      text: i => benchmarkName(rows[i]!),
       sortable: true,
-      wanted: 260,
       cell: i => {
-        const b = rows[i]!;
-        const name = visible(benchmarkName(b));
-        return ran(b) ? <a href={href('diff', to(b))}>{name}</a> : <a href={href('benchmark', { group: b.group, benchmark: b.benchmark })}>{name}</a>;
+        const r = rows[i]!;
+        const diff = to(r);
+        return (
+          <a href={diff ? href('diff', diff) : href('benchmark', { group: r.group, benchmark: r.benchmark })}>
+            <span class="pkg">{r.group && `${visible(r.group)}/`}</span>
+            {visible(r.benchmark)}
+          </a>
+        );
       },
     },
-    { id: 'base', title: 'Base', width: 110, numeric: true, optional: 3, cell: i => (ran(rows[i]!) ? amountOf(rows[i]!.total.base, rows[i]!) : rows[i]!.profiles.base > 0 ? '' : 'no run') },
-    { id: 'head', title: 'Head', width: 110, numeric: true, optional: 3, cell: i => (ran(rows[i]!) ? amountOf(rows[i]!.total.head, rows[i]!) : rows[i]!.profiles.head > 0 ? '' : 'no run') },
+    { id: 'base', title: 'Base', width: 110, numeric: true, optional: 3, cell: i => took(i, 'base') },
+    { id: 'head', title: 'Head', width: 110, numeric: true, optional: 3, cell: i => took(i, 'head') },
     {
       id: 'change',
       title: 'Change',
+      hint: 'of the whole program',
       width: 84,
       numeric: true,
       sortable: true,
-      class: i => tone(rows[i]!),
-      cell: i => (ran(rows[i]!) && rows[i]!.total.relative !== null ? <b title={`sampling noise: ±${amountOf(rows[i]!.noise, rows[i]!)}`}>{signed(rows[i]!.total.relative!, percent)}</b> : ''),
+      class: i => tone(rows[i]!.outcome),
+      cell: i => {
+        const { took: b } = rows[i]!;
+        return b && b.total.relative !== null && <b title={`sampling noise: ±${perOperation(b)(b.noise)}`}>{signed(b.total.relative, percent)}</b>;
+      },
     },
     {
       id: 'function',
       title: 'Function',
-      hint: 'the innermost one with at least half of the change',
+      hint: 'yours, and its call, with its part of the change; of what was not judged the innermost one with half of the change',
       sortable: true,
       wanted: 300,
       cell: i => {
-        const b = rows[i]!;
-        return b.function && (
-          <>
-            <Fn name={b.function} /> <span class={tone(b)}>{signed(b.change.delta, v => amountOf(v, b))}</span>
-          </>
+        const { outcome: o, took: b } = rows[i]!;
+        if (o.title)
+          return (
+            <button type="button" class="plainbutton name" title="the evidence" onClick={() => update({ change: o.finding ?? null }, true)}>
+              {`${visible(o.title)} ${size(o)}`}
+            </button>
+          );
+        const open = ['too few runs', 'unknown'].includes(o.status) && b?.function;
+        return (
+          <span class="dim">
+            {withoutFlags(status(o))}
+            {open && (
+              <>
+                {'; '}
+                <Fn name={b!.function!} /> {signed(b!.change.delta, perOperation(b!))}
+              </>
+            )}
+          </span>
         );
       },
     },
-    { id: 'type', title: 'Value', width: 96, optional: 2, cell: i => <span class="dim">{visible(rows[i]!.type)}</span> },
   ];
   return (
-    <Page
-      title={title}
-      crumbs={<Crumbs of={params} />}
-      sub={of.headline}
-      actions={
-        <a class="button" href={href('diff', { ...sides, type: params.get('type') ?? of.type, merged: 'true' })} title={`the benchmarks of value type ${of.type} as one tree`}>
-          Merged tree
-        </a>
-      }
-    >
-      {notesOf(of.notes).map(n => (
-        <p key={n} class="dim">
-          {visible(n)}
+    <section class="triage" aria-label="Benchmarks of both sides">
+      <div class="head">
+        <p>
+          <b>{doc.counts?.length ? countsText(doc.counts) : visible(doc.headline)}</b>
         </p>
-      ))}
-      <Table
-        fitted
-        label="Benchmarks"
-        rows={rows.length}
-        columns={columns}
-        rowKey={i => benchmarkName(rows[i]!)}
-        sort={sort}
-        onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : id === 'level' || id === 'change' }))}
-        selected={selected}
-        onSelect={select}
-        onOpen={i => ran(rows[i]!) && go('diff', to(rows[i]!))}
-      />
-    </Page>
+        {diff.error && <p role="alert">{visible(withoutFlags(diff.error.message))}</p>}
+        <a class="button" href={href('diff', { ...sides, group: params.getAll('group'), type: params.get('type') ?? diff.value?.type, merged: 'true' })} title="the sum of the benchmarks of one value type">
+          Merged trees
+        </a>
+      </div>
+      <div class={`split ${found ? 'open' : ''}`}>
+        <Table
+          fitted
+          label="Benchmarks of both sides"
+          rows={rows.length}
+          columns={columns}
+          rowKey={i => keyOf(rows[i]!)}
+          sort={sort}
+          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : id === 'level' || id === 'change' }))}
+          selected={rows.findIndex(r => (found ? keyOf(r) === keyOf(found) : keyOf(r) === at))}
+          onSelect={i => {
+            setAt(keyOf(rows[i]!));
+            const { finding } = rows[i]!.outcome;
+            if (finding || found) update({ change: finding ?? null }, !found);
+          }}
+          onOpen={i => {
+            const diff = to(rows[i]!);
+            if (diff) go('diff', diff);
+          }}
+          empty="Neither side has a benchmark."
+        />
+        {found && <Panel key={found.id} row={{ is: 'change', c: found, b: judged(found) }} doc={doc} params={params} close={() => update({ change: null }, true)} />}
+      </div>
+    </section>
   );
 }
+
+/** Writes an amount of a benchmark: "9.31 ms/op". */
+const perOperation = (b: DiffBenchmark) => (v: number): string => amount(v, b.unit) + (b.by === 'operation' ? '/op' : b.by === 'second' ? '/s' : '');

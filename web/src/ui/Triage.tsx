@@ -38,8 +38,6 @@ interface Props {
   doc: ReportDocument;
   /** All benchmarks, with their newest runs; a report has them itself. */
   benchmarks?: readonly Listed[] | undefined;
-  /** The same document with all benchmarks, of which the other one has those with a change. */
-  whole?: ReportDocument | undefined;
   /** The request behind the document, to ask for the evidence of one benchmark. */
   params?: URLSearchParams | undefined;
 }
@@ -129,7 +127,7 @@ function tally(rows: readonly Extract<Row, { is: 'quiet' }>[]): Count[] {
   return [...of.values()];
 }
 
-export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
+export function Triage({ doc, benchmarks, params }: Props) {
   const address = place.value.params;
   const [sort, setSort] = useState({ id: 'since', descending: true });
   // Evidence has an address: opening it is a step of the history, moving to the next row is none.
@@ -146,12 +144,12 @@ export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
     if (sort.descending) ranked.reverse();
     const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
     const only = ['slower', 'own', 'certainty', 'unseen', 'new'].some(n => address.has(n));
-    const quiet = only ? [] : quietRows(whole, benchmarks, words);
+    const quiet = only ? [] : quietRows(doc, benchmarks, words);
     const counts = only ? [] : words.join('') ? tally(quiet) : quietCounts(doc);
     const list: Row[] = ranked.map(x => x.row);
     if (counts.length > 0) list.push({ is: 'fold', counts });
     return unfolded ? list.concat(quiet) : list;
-  }, [doc, whole, benchmarks, sort, filters, unfolded]);
+  }, [doc, benchmarks, sort, filters, unfolded]);
   const rowKey = (i: number): string => {
     const r = rows[i]!;
     return r.is === 'change' ? r.c.id : r.is === 'fold' ? 'fold' : keyOf(r.b);
@@ -205,7 +203,8 @@ export function Triage({ doc, benchmarks, whole = doc, params }: Props) {
 }
 
 function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
-  return [
+  const branches = new Set(rows.map(branchOf).filter(Boolean));
+  const list: Column[] = [
     {
       id: 'verdict',
       title: 'Verdict',
@@ -376,17 +375,9 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         );
       },
     },
-    {
-      id: 'branch',
-      title: 'Branch',
-      width: 160,
-      text: i => branchOf(rows[i]!),
-      optional: 6,
-      cell: i => {
-        return <span class="dim">{visible(branchOf(rows[i]!))}</span>;
-      },
-    },
+    { id: 'branch', title: 'Branch', width: 160, text: i => branchOf(rows[i]!), optional: 6, cell: i => <span class="dim">{visible(branchOf(rows[i]!))}</span> },
   ];
+  return branches.size > 1 ? list : list.slice(0, -1); // no column repeats what was chosen
 }
 
 /** The filters of the table; they are in the address. */
@@ -427,7 +418,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
 }
 
 /** The evidence of the selected row. */
-function Panel({ row, doc, params, close }: { row: Exclude<Row, { is: 'fold' }>; doc: ReportDocument; params: URLSearchParams | undefined; close: () => void }) {
+export function Panel({ row, doc, params, close }: { row: Exclude<Row, { is: 'fold' }>; doc: ReportDocument; params: URLSearchParams | undefined; close: () => void }) {
   const ref = useRef<HTMLElement>(null);
   const b = row.is === 'change' ? row.c : row.b;
   const of = (d: ReportDocument) =>

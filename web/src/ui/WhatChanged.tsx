@@ -8,6 +8,7 @@ import { accepted } from './Acknowledge';
 import { Await, type Loading, useAnswer, useLoad } from './Load';
 import type { Scope } from './Pickers';
 import { Notes } from './ReportParts';
+import { Sides } from './Sides';
 import { type Listed, Triage } from './Triage';
 
 /** The parameters of the address that the requests of the table have. */
@@ -19,23 +20,23 @@ const light = { candidates: '0', 'max-depth': '0' };
 /** An overview for the number of its benchmarks. */
 const number = { quick: 'true', rows: '1' };
 
-/** The findings of all value types that are judged, without the evidence behind them. */
-export function useChanges(scope: Scope, version = 0): Loading<ReportDocument> {
-  const q = new URLSearchParams(scope.params);
-  for (const [name, value] of Object.entries({ ...light, changed: 'true' })) q.set(name, value);
-  return useLoad<ReportDocument>(JSON.stringify([String(scope.params), accepted.value, version]), options => {
-    if (!scope.params) return new Promise(() => {});
-    return source.value.get<ReportDocument>('report', q, options).then(doc => {
-      if (!source.value.offline && !q.has('base')) looks.value = look(looks.value, doc.changes.flatMap(c => [c.id, ...c.also.map(x => x.id)]), Date.now());
-      return doc;
-    });
-  });
+interface Asked {
+  doc: ReportDocument;
+  /** What it is of. */
+  params: URLSearchParams;
 }
 
-/** The table of a selection; version counts the imports of this page. */
-export function Changes({ scope, version = 0 }: { scope: Scope; version?: number }) {
-  const report = useChanges(scope, version);
-  return <ChangesOf report={report} scope={scope} version={version} />;
+/** The findings of all value types that are judged, without the evidence behind them; of two sides with all benchmarks. */
+function useChanges({ params }: Scope, version: number): Loading<Asked> {
+  const q = new URLSearchParams(params);
+  for (const [name, value] of Object.entries({ ...light, ...(!q.has('base') && { changed: 'true' }) })) q.set(name, value);
+  return useLoad<Asked>(JSON.stringify([String(params), accepted.value, version]), options => {
+    if (!params) return new Promise(() => {});
+    return source.value.get<ReportDocument>('report', q, options).then(doc => {
+      if (!q.has('base')) looks.value = look(looks.value, doc.changes.flatMap(c => [c.id, ...c.also.map(x => x.id)]), Date.now());
+      return { doc, params };
+    });
+  });
 }
 
 /** All that has a state: benchmarks, and what services push. */
@@ -44,28 +45,24 @@ const listed = (o: Overview): Listed[] => [
   ...(o.releases ?? []).map(r => ({ group: r.service, benchmark: r.benchmark, runs: r.releases, profiles: 0, types: [r.type], last: r.last, metric: null, outcome: r.outcome, service: r.service })),
 ];
 
-export function ChangesOf({ report, scope, version = 0 }: { report: Loading<ReportDocument>; scope: Scope; version?: number }) {
+/** The table of a selection; version counts the imports of this page. */
+export function Changes({ scope, version = 0 }: { scope: Scope; version?: number }) {
+  const report = useChanges(scope, version);
   const q = new URLSearchParams(scope.params);
-  const sides = q.has('base');
-  // Thousands of benchmarks are asked for when they are looked at: the report has their number. Of
-  // two sides only the comparison says what each benchmark is.
-  for (const [name, value] of Object.entries(sides ? light : version ? { points: '30' } : {})) q.set(name, value);
+  // Thousands of benchmarks are asked for when they are looked at: the report has their number.
+  if (version) q.set('points', '30');
   const stale = report.busy && report.value !== undefined; // what is shown is of the choice before
   const { params } = place.value;
-  const wanted = scope.params && (params.get('quiet') === 'true' || params.has('q'));
-  const all = useLoad<{ benchmarks?: Listed[]; whole?: ReportDocument }>(`${wanted && q} ${version}`, o => {
-    if (!wanted) return new Promise(() => {});
-    if (sides) return source.value.get<ReportDocument>('report', q, o).then(whole => ({ whole }));
-    return source.value.get<Overview>('overview', q, o).then(overview => ({ benchmarks: listed(overview) }));
-  });
+  const wanted = scope.params && !q.has('base') && (params.get('quiet') === 'true' || params.has('q'));
+  const all = useLoad<Listed[]>(`${wanted && q} ${version}`, o => (wanted ? source.value.get<Overview>('overview', q, o).then(listed) : new Promise(() => {})));
   return (
     <div class={`reserved ${stale ? 'stale' : ''}`} aria-busy={stale}>
       {stale && <Comparing scope={scope} />}
       <Await of={report} what="changes">
-        {doc => (
+        {({ doc, params: of }) => (
           <>
             <Notes doc={doc} />
-            <Triage doc={doc} {...(sides === !!all.value?.whole && all.value)} params={scope.params} />
+            {of.has('base') ? <Sides doc={doc} params={of} /> : <Triage doc={doc} benchmarks={all.value} params={of} />}
           </>
         )}
       </Await>
@@ -76,9 +73,7 @@ export function ChangesOf({ report, scope, version = 0 }: { report: Loading<Repo
 /** Says what is on its way: "comparing 120 of 298 benchmarks". */
 function Comparing({ scope }: { scope: Scope }) {
   const q = new URLSearchParams(scope.params);
-  const branch = q.get('head');
   for (const name of ['base', 'head']) q.delete(name);
-  if (branch) q.set('branch', branch);
   for (const [name, value] of Object.entries(number)) q.set(name, value);
   const chosen = useAnswer<Overview>('overview', q);
   const all = useAnswer<Overview>('overview', number);
