@@ -191,6 +191,14 @@ describe.skipIf(missing)('faults', () => {
     expect(await w.page.locator('.band').first().locator('text.axis').allInnerTexts()).not.toContainEqual(expect.stringContaining('run-'));
     const [chart, runs] = [await w.page.locator('.band').first().boundingBox(), await w.page.getByRole('grid', { name: 'Runs' }).boundingBox()];
     expect(runs!.x).toBeGreaterThan(chart!.x + chart!.width); // beside each other
+    await w.page.getByRole('link', { name: 'Functions over time' }).click(); // the tabs of pages.md
+    await w.settled();
+    const newest = w.page.getByRole('grid', { name: 'Functions over time' }).locator('.tr', { hasText: 'pricing.matchRule' });
+    const [, first, last] = /([\d.]+)%\s+([\d.]+)%/.exec(await newest.innerText())!;
+    expect(Number(last)).toBeGreaterThan(3 * Number(first));
+    expect(await w.page.locator('.band .line').count()).toBe(await w.page.getByRole('grid').locator('.tr').count());
+    expect(await cut()).toEqual([]);
+    expect(await w.barriers()).toEqual([]);
     await w.open(`${base}/?group=shop`);
     expect(await cut()).toEqual([]);
     await w.open(`${base}/profile?group=shop&benchmark=checkout&last=1&type=cpu&view=functions`);

@@ -98,6 +98,7 @@ export const pages: Record<string, string> = {
   'function-java': `/function?${java}&function=shop.json.ParseCatalog.op`,
   bottlenecks: '/bottlenecks',
   'all-functions': '/function',
+  'functions-over-time': `/functions?${java}`,
   services: '/services',
   service: '/services?service=shop.api',
   tasks: '/tasks',

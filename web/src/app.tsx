@@ -21,6 +21,7 @@ start(
     find: later(() => import('./pages/Find')),
     function: later(() => import('./pages/Function')),
     bottlenecks: later(() => import('./pages/Bottlenecks')),
+    functions: later(() => import('./pages/Functions')),
     services: later(() => import('./pages/Services')),
     tasks: later(() => import('./pages/Tasks')),
     task: later(() => import('./pages/TaskDetail')),

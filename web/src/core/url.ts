@@ -7,7 +7,7 @@
 // type, …) and are sent to it unchanged; the others are the state of the view.
 import { signal } from '@preact/signals';
 
-export const pageNames = ['home', 'benchmarks', 'benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'services', 'tasks', 'task', 'report', 'short', 'missing'] as const;
+export const pageNames = ['home', 'benchmarks', 'benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'functions', 'services', 'tasks', 'task', 'report', 'short', 'missing'] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Parameters to set; null removes one, a list repeats one. */

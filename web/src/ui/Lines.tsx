@@ -12,8 +12,10 @@ export interface Line {
 
 interface Props {
   label: string;
-  /** Milliseconds since 1970, of the points. */
+  /** Milliseconds since 1970, of the points; of runs their positions. */
   times: readonly number[];
+  /** What names runs, and what stands below them. */
+  runs?: { names: readonly string[]; below?: readonly string[] };
   lines: readonly Line[];
   format: (v: number) => string;
   /** A line that begins after the first point has a flag with its name. */
@@ -32,7 +34,7 @@ export const colourOf = (i: number): string => `hsl(${(212 + i * 137) % 360} 62%
 /** "16:05", or with the day where the time spans more than one. */
 const clock = (at: number, days: boolean): string => instant(new Date(at).toISOString()).slice(days ? 5 : 11);
 
-export function Lines({ label, times, lines, format, flags, chosen, onChoose }: Props) {
+export function Lines({ label, times, runs, lines, format, flags, chosen, onChoose }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(900);
   const [drag, setDrag] = useState<[number, number] | null>(null);
@@ -54,6 +56,9 @@ export function Lines({ label, times, lines, format, flags, chosen, onChoose }: 
     values.map((v, i) => (v === null ? '' : `${(values[i - 1] ?? null) === null ? 'M' : 'L'}${x(times[i]!).toFixed(1)} ${y(v).toFixed(1)}`)).join('');
   const alone = (values: readonly (number | null)[], i: number) => values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
   const days = last - first > 20 * 3_600_000;
+  const below = (at: number) => (runs ? (runs.below?.[Math.round(at)] ?? String(Math.round(at) + 1)) : clock(at, days));
+  const count = Math.max(2, Math.min(Math.floor((right - left) / 120), runs ? times.length : Infinity));
+  const ticksAt = Array.from({ length: count }, (_, i) => first + ((last - first) * i) / (count - 1));
   const begins = flags ? lines.map(l => l.values.findIndex(v => v !== null)) : [];
   const range = drag ? ([times[Math.min(...drag)]!, times[Math.max(...drag)]!] as const) : chosen;
   const tip = (e: MouseEvent, i: number) =>
@@ -61,7 +66,7 @@ export function Lines({ label, times, lines, format, flags, chosen, onChoose }: 
       e.clientX,
       e.clientY,
       <>
-        <b>{instant(new Date(times[i]!).toISOString())} UTC</b>
+        <b>{runs?.names[i] ?? `${instant(new Date(times[i]!).toISOString())} UTC`}</b>
         <table>
           <tbody>
             {lines.map(
@@ -112,9 +117,9 @@ export function Lines({ label, times, lines, format, flags, chosen, onChoose }: 
             </text>
           </g>
         ))}
-        {Array.from({ length: Math.max(2, Math.floor((right - left) / 120)) }, (_, i, n = Math.max(2, Math.floor((right - left) / 120))) => first + ((last - first) * i) / (n - 1)).map((at, i, all) => (
-          <text key={i} class="axis" x={x(at)} y={height - 6} text-anchor={i === 0 ? 'start' : i === all.length - 1 ? 'end' : 'middle'}>
-            {clock(at, days)}
+        {ticksAt.map((at, i) => (
+          <text key={i} class="axis" x={x(at)} y={height - 6} text-anchor={i === 0 ? 'start' : i === ticksAt.length - 1 ? 'end' : 'middle'}>
+            {i === 0 || below(at) !== below(ticksAt[i - 1]!) ? below(at) : ''}
           </text>
         ))}
         {range && <rect class="chosen" x={x(range[0]) - 1} width={Math.max(2, x(range[1]) - x(range[0]))} y={top} height={height - top - bottom} />}

@@ -12,7 +12,7 @@ import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
   { title: 'Changes', page: 'home', also: ['find'] },
-  { title: 'Benchmarks', page: 'benchmarks', also: ['benchmark', 'profile', 'diff', 'function', 'bottlenecks'] },
+  { title: 'Benchmarks', page: 'benchmarks', also: ['benchmark', 'profile', 'diff', 'function', 'bottlenecks', 'functions'] },
   { title: 'Services', page: 'services', also: ['tasks', 'task'] },
 ];
 
