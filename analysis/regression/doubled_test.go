@@ -46,23 +46,6 @@ func TestDoubledIsFound(t *testing.T) {
 	}
 }
 
-// TestApartIsFound: the same if three runs take half as much again as the median of the
-// history, and more than each of its runs.
-func TestApartIsFound(t *testing.T) {
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		b := atLevels(r, []float64{0.3, 1, 0.95, 1.05, 1.6, 1.55, 1.65})
-		list := costs(find(t, put(t, b), Request{K: 3}).Findings)
-		if len(list) != 1 || list[0].Kind != Slowdown || list[0].Status != Suspect {
-			t.Errorf("seed %d: %+v", seed, list)
-		}
-		b = atLevels(r, []float64{0.3, 1, 0.95, 1.7, 1.6, 1.55, 1.65})
-		if list := costs(find(t, put(t, b), Request{K: 3}).Findings); len(list) != 0 {
-			t.Errorf("seed %d: a run of the history takes as much: %+v", seed, list)
-		}
-	}
-}
-
 // atLevels returns a benchmark of which each run has so much of the usual samples per
 // operation.
 func atLevels(r *rand.Rand, levels []float64) *bench {

@@ -11,16 +11,17 @@ import (
 
 // The constants of merging places into changes.
 const (
-	mergeUp      = 6   // levels from the first place up to the common one
-	mergeDown    = 8   // levels from there to the other place
-	mergeShare   = 0.7 // of the rise of the parts that the common place must have
-	mergeLevel   = 3   // maximum level of the common place, relative to the rise
-	wideLeast    = 4   // minimum number of changes in a widespread one
-	wideLargest  = 0.5 // maximum share of the largest in a widespread change
-	raiseShare   = 0.7 // minimum part of the change in a new caller
-	raiseLevel   = 0.1 // mean, relative to its rise, below which a caller counts as new
-	blocksLeast  = 2   // minimum blocks of the own history with findings to set a limit
-	historyLeast = 5   // minimum runs to test the own history
+	mergeUp      = 6    // levels from the first place up to the common one
+	mergeDown    = 8    // levels from there to the other place
+	mergeShare   = 0.7  // of the rise of the parts that the common place must have
+	mergeLevel   = 3    // maximum level of the common place, relative to the rise
+	wideLeast    = 4    // minimum number of changes in a widespread one
+	wideLargest  = 0.5  // maximum share of the largest in a widespread change
+	raiseShare   = 0.7  // minimum part of the change in a new caller
+	raiseLevel   = 0.1  // mean, relative to its rise, below which a caller counts as new
+	besideShare  = 0.15 // of a function that only calls a library: what it does beside that
+	blocksLeast  = 2    // minimum blocks of the own history with findings to set a limit
+	historyLeast = 5    // minimum runs to test the own history
 )
 
 // change is a finding in progress: places with one cause.
@@ -59,36 +60,7 @@ func (f *fit) merge(places []*place) []*change {
 	for _, c := range changes {
 		f.moveUp(c)
 	}
-	return f.onePath(f.widespread(changes))
-}
-
-// onePath joins changes that turned out to be on one path when they were raised: one is
-// the other's caller, or of the same function.
-func (f *fit) onePath(changes []*change) []*change {
-	if f.options.without("one path") {
-		return changes
-	}
-	t := f.space.Table
-	var kept []*change
-	for _, c := range changes {
-		if c.wide {
-			return changes
-		}
-		i := slices.IndexFunc(kept, func(k *change) bool {
-			return (k.merged || c.merged) && t.Func[k.node] == t.Func[c.node] || k.merged && f.below(c, k) || c.merged && f.below(k, c)
-		})
-		if i < 0 {
-			kept = append(kept, c)
-			continue
-		}
-		k := kept[i]
-		if f.below(k, c) {
-			k.node = c.node
-		}
-		k.merged = true
-		k.add(c)
-	}
-	return kept
+	return f.widespread(changes)
 }
 
 // add adds the places of another change of the same sign.
@@ -99,11 +71,6 @@ func (c *change) add(other *change) {
 	if math.Abs(other.z) > math.Abs(c.z) {
 		c.z = other.z
 	}
-}
-
-// below reports whether a change is at or below the node of another.
-func (f *fit) below(c, other *change) bool {
-	return other.node <= c.node && c.node < f.space.Table.End[other.node]
 }
 
 // moveUp moves a change up a path that hardly existed before: the outermost of a chain
@@ -142,7 +109,7 @@ func (f *fit) doesOnly(fn int32, c *change) bool {
 		mu += p.mu
 	}
 	before, rise := f.level[slot]-mu, f.diff[slot]-c.d // of the rest
-	most := (1 - outsideShare) * (f.level[slot] + f.diff[slot])
+	most := besideShare * (f.level[slot] + f.diff[slot])
 	return before <= most && before+rise <= most
 }
 

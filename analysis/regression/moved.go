@@ -503,35 +503,6 @@ func (f *fit) neighbours(p *place) []int32 {
 	return slices.Compact(list)
 }
 
-// withInlined returns the place of a rise whose function has taken most of it from callees
-// that vanished directly below: a compiler inlined them, so the rise is not that function's.
-// The place is then searched from the user's function on, down the calls that carry most of
-// what all of it costs. Others are their own place.
-func (f *fit) withInlined(p *place) *place {
-	fn := f.space.Function(p.slot)
-	vanished := map[int32]bool{}
-	for _, root := range p.roots {
-		f.children(root, func(c int32) { vanished[f.space.Table.Func[c]] = f.presence(f.space.Table.Func[c]) == Vanished })
-	}
-	lost := 0.0
-	for callee, is := range vanished {
-		if slot := f.space.At(row.FunctionTotal, callee); is && slot != row.None && callee != fn {
-			lost -= f.diff[slot]
-		}
-	}
-	if f.options.without("inlined callee") || f.space.Kind[p.slot].Total() || lost < partnerShare*p.d {
-		return p
-	}
-	at, _ := f.carrierOf(p.node)
-	n := f.innermost(at.node)
-	slot := f.space.At(row.NodeTotal, n)
-	if slot == row.None || !f.isTested[slot] || f.diff[slot] <= 0 {
-		return p
-	}
-	return &place{slot: slot, flat: row.None, from: row.None, d: f.diff[slot], mu: f.level[slot], z: p.z, node: n,
-		roots: []int32{n}, rootSelf: f.nodeD[n], part: []float64{f.diff[slot]}}
-}
-
 // innermost goes from a node down the calls that hold most of the rise of each. A call that
 // rose by more than its caller did took over work of its siblings.
 func (f *fit) innermost(n int32) int32 {
@@ -609,24 +580,4 @@ func (f *fit) rootAbove(slot, n int32) int32 {
 		}
 	}
 	return root
-}
-
-// shows reports whether the program's total, without a known cost, or the metric shows at
-// least part of a fall. Otherwise something else takes the time, and nobody gained.
-func (f *fit) shows(p *place, cost float64) bool {
-	total, all := -cost, 0.0
-	for n, d := range f.nodeD {
-		total += d
-		all += f.nodeMu[n]
-	}
-	if f.options.without("gain shows") || total <= visible*p.d {
-		return true
-	}
-	if !f.hasMetric || all == 0 {
-		return false
-	}
-	metric := func(t int) float64 { return f.run(t).Metric }
-	_, before := each(f.base, metric)
-	_, now := each(f.head, metric)
-	return now/before-1 <= visible*p.d/all
 }

@@ -6,19 +6,16 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
-	"github.com/dendroprof/dendro/calltree"
 )
 
 // The constants of the pursuit.
 const (
-	mostPlaces   = 60
-	mostMoves    = 40
-	fallLimit    = 3.5  // z of a fall that takes part
-	insideShare  = 0.6  // of its difference that a row must hold to be gone down to
-	outsideShare = 0.85 // of the difference that a row must hold to be gone up to
-	insideScore  = 0.6  // of the score
-	scaledAlike  = 2.0  // evidence below which the rest did not scale along
-	scaledSurely = 3.0  // evidence above which it did
+	mostPlaces  = 60
+	mostMoves   = 40
+	fallLimit   = 3.5 // z of a fall that takes part
+	insideShare = 0.6 // of its difference that a row must hold to be gone down to
+	insideScore = 0.6 // of the score
+	scaledAlike = 2.0 // evidence below which the rest did not scale along
 
 	// leastPart is the minimum level of a part, as a share of its difference: a part that
 	// hardly was there before cannot have changed by the factor of a whole.
@@ -47,12 +44,12 @@ type place struct {
 }
 
 // pursuit explains the differences of a fit by as few places as possible: it chooses
-// the best row, goes down to the finest one that holds the change or up to one that
-// changed as a whole, removes its samples from all rows, and repeats. A caller of the
+// the best row, goes down to the finest one that holds the change, removes its samples from
+// all rows, and repeats. A caller of the
 // cause has nothing left to explain, so it is not reported.
 //
 // The idea is matching pursuit (Mallat and Zhang 1993) over the rows of a call tree;
-// the evidence for going up or down is a likelihood ratio.
+// the evidence for going down is a likelihood ratio.
 type pursuit struct {
 	*fit
 	restDiff, restLevel []float64 // unexplained, by slot
@@ -84,7 +81,6 @@ func (p *pursuit) run() []*place {
 			break
 		}
 		slot = p.down(slot)
-		slot = p.up(slot)
 		found = append(found, p.report(slot))
 		p.takeOut(slot)
 	}
@@ -273,95 +269,6 @@ func (p *pursuit) rootsOver(slot int32) []int32 {
 }
 
 func (p *pursuit) next() int32 { p.stamp++; return p.stamp }
-
-// up goes from a row to one above it that changed as a whole.
-func (p *pursuit) up(slot int32) int32 {
-	if p.options.without("whole rose") {
-		return slot
-	}
-	for range mostMoves {
-		next := p.coarser(slot)
-		if next == row.None {
-			break
-		}
-		slot = next
-	}
-	return slot
-}
-
-func (p *pursuit) coarser(from int32) int32 {
-	d, mu, z := p.restDiff[from], p.restLevel[from], p.rest(from, p.restDiff[from])
-	// The node of the row with the largest change, and the row's nodes.
-	top, most, sum := calltree.NoNode, 0.0, 0.0
-	p.space.NodesOf(from, func(n int32) {
-		v := p.nodeD[n]
-		sum += v
-		if d < 0 {
-			v = -v
-		}
-		if top == calltree.NoNode || v > most {
-			top, most = n, v
-		}
-	})
-	best, at := scaledSurely, row.None
-	p.space.Above(top, calltree.NoNode, p.mark, p.next(), func(r int32) {
-		if r == from || !p.isTested[r] || p.whole(r) || p.restLevel[r] <= 1.02*mu || !sameSign(p.restDiff[r], d) {
-			return
-		}
-		rz := p.rest(r, p.restDiff[r])
-		if math.Abs(rz) < math.Abs(z) {
-			return
-		}
-		in, inMu := p.inside(from, r)
-		if math.Abs(in) < outsideShare*math.Abs(sum) {
-			return
-		}
-		if l := p.alike(r, in, inMu, p.stdErr[from]); l > best {
-			best, at = l, r
-		}
-	})
-	return at
-}
-
-// inside sums the unexplained differences and means of the nodes of a row that are also
-// in another.
-func (p *pursuit) inside(part, whole int32) (d, mu float64) {
-	member := p.members(whole)
-	p.space.NodesOf(part, func(n int32) {
-		if member(n) {
-			d += p.nodeD[n]
-			mu += p.nodeMu[n]
-		}
-	})
-	return d, mu
-}
-
-// members returns a predicate: whether a node belongs to a row.
-func (p *pursuit) members(slot int32) func(n int32) bool {
-	t, item := p.space.Table, p.space.Item[slot]
-	switch p.space.Kind[slot] {
-	case row.NodeSelf:
-		return func(n int32) bool { return n == item }
-	case row.FunctionSelf:
-		return func(n int32) bool { return t.Func[n] == item }
-	case row.EdgeSelf:
-		return func(n int32) bool { return p.space.EdgeOf[n] == item }
-	case row.NodeTotal:
-		return func(n int32) bool { return item <= n && n < t.End[item] }
-	}
-	roots := p.rootsOver(slot)
-	return func(n int32) bool {
-		lo, hi := 0, len(roots) // the last root at or before n
-		for lo < hi {
-			if mid := (lo + hi) / 2; roots[mid] <= n {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		return lo > 0 && n < t.End[roots[lo-1]]
-	}
-}
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {

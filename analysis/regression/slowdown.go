@@ -11,13 +11,10 @@ import (
 )
 
 // slowerShare is the minimum change of a program of which no place is known. However noisy
-// its history is, it is a suspect if it doubles, or takes half as much again in runs that
-// are all above those before.
+// its history is, it is a suspect if it doubles.
 const (
 	slowerShare   = 0.1
 	doubledChange = 0.9
-	halfMore      = 0.5
-	leastApart    = 3 // minimum runs of each side
 )
 
 // slowdownTests is the number of tests that a slowdown counts for. The metric is one test,
@@ -69,7 +66,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
-	large := !r.options.without("half as much again") && (change >= doubledChange || change >= halfMore && r.apart())
+	large := !r.options.without("doubled") && change >= doubledChange
 	if !r.rate.exact || !large && !r.everyRunShows(change) {
 		return nil
 	}
@@ -95,18 +92,6 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	}
 	f.setID()
 	return []Finding{f}
-}
-
-// apart reports whether each tested run takes more samples per operation than every run of
-// the history. With four runs on each side, that has a probability of 1/70 by chance.
-func (r *reporter) apart() bool {
-	rates := func(runs []int) (list []float64) {
-		for _, t := range runs {
-			list = append(list, r.run(t).Rate())
-		}
-		return list
-	}
-	return min(len(r.base), len(r.head)) >= leastApart && slices.Min(rates(r.head)) > slices.Max(rates(r.base))
 }
 
 // everyRunShows reports whether each tested run has most of a change of the samples per

@@ -39,18 +39,11 @@ func judge(sp *row.Space, o *Options, a, b []int) *verdict {
 			p.unstable = true
 			v.unstable = append(v.unstable, p)
 		case p.d > 0:
-			rises = append(rises, f.withInlined(p))
+			rises = append(rises, p)
 		case p.z <= -f.threshold && f.lasts(p) && f.carried(p):
 			falls = append(falls, p)
 		}
 	}
-	cost := 0.0 // beside which a gain does not show in the program's total
-	for _, p := range rises {
-		if f.rate.known {
-			cost += p.d
-		}
-	}
-	falls = slices.DeleteFunc(falls, func(p *place) bool { return !f.shows(p, cost) })
 	fallThreshold := v.fit.threshold
 	if len(rises)+len(falls) > 0 && !o.SkipOwnHistory {
 		fallThreshold = v.ownHistory()
@@ -126,7 +119,7 @@ func peak(sp *row.Space, o *Options, a, b []int) (rise, fall float64) {
 		case p.moved || !f.lasts(p):
 		case p.d > 0 && f.carried(p):
 			rise = math.Max(rise, p.z)
-		case p.z <= -f.threshold && f.shows(p, 0) && f.carried(p):
+		case p.z <= -f.threshold && f.carried(p):
 			fall = math.Max(fall, -p.z)
 		}
 	}

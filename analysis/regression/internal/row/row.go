@@ -400,31 +400,6 @@ func (s *Space) Roots(slot int32) []int32 {
 	}
 }
 
-// Above visits the slots of the rows that hold the self samples of node p: its self
-// rows, then the totals along its path up to and including node top (NoNode: the root).
-// It visits a row once; mark is scratch of one entry per slot that no other call has
-// used with the same stamp.
-func (s *Space) Above(p, top int32, mark []int32, stamp int32, visit func(slot int32)) {
-	once := func(slot int32) {
-		if slot != None && mark[slot] != stamp {
-			mark[slot] = stamp
-			visit(slot)
-		}
-	}
-	t := s.Table
-	once(s.At(FunctionSelf, t.Func[p]))
-	once(s.At(NodeSelf, p))
-	once(s.At(EdgeSelf, s.EdgeOf[p]))
-	for q := p; q != calltree.NoNode; q = t.Parent[q] {
-		once(s.At(NodeTotal, q))
-		once(s.At(EdgeTotal, s.EdgeOf[q]))
-		once(s.At(FunctionTotal, t.Func[q]))
-		if q == top {
-			break
-		}
-	}
-}
-
 // Depth returns the depth of the deepest root of a row.
 func (s *Space) Depth(slot int32) int32 {
 	d := int32(0)
