@@ -272,13 +272,14 @@ const BulkScript = csv.Script
 func (b *Bulk) Finish() error {
 	b.writeNames()
 	b.writeRuns()
-	mark := csv.Columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"}, {"code", "long"},
-		{"attributes", "long"}, {"ready", "boolean"}, {"potentials", "long"}}
+	mark := csv.Columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"},
+		{"code", "long"}, {"attributes", "long"}, {"ready", "boolean"}, {"potentials", "long"}}
 	var potentials any // null is no property
 	if b.potentials > 0 && b.model.name() == Thesis {
 		potentials = int64(b.potentials)
 	}
-	b.files.Nodes("Dendro", mark).Row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), int64(0), false, potentials)
+	b.files.Nodes("Dendro", mark).
+		Row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), int64(0), false, potentials)
 	if err := b.Close(); err != nil {
 		return err
 	}

@@ -45,8 +45,9 @@ describe('Http', () => {
       return new Response(same ? null : '{"rows": []}', { status: same ? 304 : 200, headers: { ETag: '"a"' } });
     });
     vi.stubGlobal('fetch', fetched);
-    const last = {};
+    const last: { value?: unknown } = {};
     const first = await new Http().get('tree', {}, { last });
+    last.value = first;
     expect(await new Http().get('tree', {}, { last })).toBe(first);
     expect(first).toEqual({ rows: [] });
     await new Http().get('tree');
