@@ -88,6 +88,24 @@ func LabelMatchers(texts ...string) ([]continuous.Matcher, error) {
 	return list, nil
 }
 
+// Version returns the version of the content of a store that answers about the service follow from, or
+// about everything if it is empty; false: other programs may change the store. It never becomes less.
+func Version(st store.Reader, service string) (uint64, bool) {
+	content, ok := store.As[store.Versioned](st)
+	if !ok {
+		return 0, false
+	}
+	version := content.Version()
+	if windows, is := store.As[continuous.Store](st); is {
+		of, ok := store.As[continuous.Versioned](windows)
+		if !ok {
+			return 0, false
+		}
+		version += of.WindowsVersion(service)
+	}
+	return version, true
+}
+
 // pushedQuery returns the windows that a selection has, of all types.
 func pushedQuery(s *Selection, more ...string) (q continuous.Query, err error) {
 	if q.Matchers, err = LabelMatchers(append([]string{s.Labels}, more...)...); err != nil {

@@ -5,14 +5,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/internal/lru"
-	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -34,6 +34,9 @@ type keptAnswer struct {
 	body    []byte
 }
 
+// dated is the beginning of a time that does not depend on the time of day.
+var dated = regexp.MustCompile(`^\d{4}-`)
+
 // keyOf returns the key of a request whose answer follows from the content, and the version of that;
 // false: it does not. What depends on the time of day or on facts of the client is computed anew.
 func (a *api) keyOf(r *http.Request, q *endpoint.Question) (key string, version uint64, ok bool) {
@@ -45,7 +48,7 @@ func (a *api) keyOf(r *http.Request, q *endpoint.Question) (key string, version 
 	for name, values := range asked {
 		switch last := name[strings.LastIndexByte(name, '-')+1:]; last {
 		case "since", "until", "new":
-			if _, err := words.ParseDate(values[0]); err != nil { // a day, or an age
+			if !dated.MatchString(values[0]) { // a day, or an age
 				return "", 0, false
 			}
 		case "service":
@@ -54,17 +57,8 @@ func (a *api) keyOf(r *http.Request, q *endpoint.Question) (key string, version 
 			}
 		}
 	}
-	v, ok := store.As[store.Versioned](a.Store)
-	if !ok {
+	if version, ok = query.Version(a.Store, service); !ok {
 		return "", 0, false
-	}
-	version = v.Version()
-	if windows, is := store.As[continuous.Store](a.Store); is {
-		of, ok := store.As[continuous.Versioned](windows)
-		if !ok {
-			return "", 0, false
-		}
-		version += of.WindowsVersion(service) // neither becomes less
 	}
 	key = r.URL.Path + "?" + asked.Encode()
 	if s, is := store.As[store.Accepter](a.Store); is {

@@ -121,8 +121,8 @@ func TestTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, start, m, im := &counting{Store: file}, time.Now().Add(-time.Hour).Truncate(time.Minute), storetest.NewWindowMaker(), storetest.NewImporter()
-	n := 0
+	st, m, im := &counting{Store: file}, storetest.NewWindowMaker(), storetest.NewImporter()
+	start, n := time.Now().Add(-time.Hour).Truncate(time.Minute), 0
 	push := func(service, version string) {
 		t.Helper()
 		n++
