@@ -326,6 +326,7 @@ func (r *reporter) findings() []Finding {
 		}
 		f.Unmeasured = !r.measuredSlower()
 		f.Doubtless = r.doubtless() && f.Kind.Costs() && f.Delta.Share >= visible
+		r.limitToPower(f)
 	}
 	return list
 }
@@ -356,6 +357,20 @@ func (f *fit) measuredSlower() bool {
 	}
 	_, z := f.metricChange()
 	return z >= least
+}
+
+// limitToPower makes a confirmed regression a suspect if it is smaller than the change that the
+// report says its runs detect. The next run of a benchmark can confirm a suspect; a release of
+// a service has no next run, so there, if runs have many samples, the score decides alone.
+func (r *reporter) limitToPower(f *Finding) {
+	if r.options.without("detectable") || r.options.Service && r.fit.program >= manySamples {
+		return
+	}
+	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns, r.leastScore(r.headRuns)+powerScore)
+	if f.Status == Confirmed && f.Kind == Regression && math.Max(f.Delta.Gross, f.Delta.Share) < detects {
+		f.Status = Suspect
+		f.Note = fmt.Sprintf("smaller than the change of %.1f%% that so few samples and runs detect reliably", 100*detects)
+	}
 }
 
 // movedNote says where the work of a rise was before, if that is known.

@@ -37,6 +37,7 @@ var Rules = []Rule{
 	{"doubled", "a noisy history does not hide a program that takes twice the time", "slower"},
 	{"code changed", "code that changed makes a slower program less of a chance", "codeChanged"},
 	{"faster", "a program that is faster everywhere has no place", "faster"},
+	{"detectable", "a change below what the runs detect is confirmed by the next run only", "limitToPower"},
 }
 
 // without reports whether a rule is left out.

@@ -49,3 +49,37 @@ func TestLoadOfService(t *testing.T) {
 		t.Errorf("%d of 80 comparisons confirm a function that did not change", functions)
 	}
 }
+
+// TestPowerOfService: of a service with few samples too, a confirmed finding is not smaller than
+// the change that the report says is detected.
+func TestPowerOfService(t *testing.T) {
+	confirmed := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		b := ofService(r, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 15, 0.1, func(run, fn int) float64 {
+			if run >= 6 && fn == 0 {
+				return 9
+			}
+			return 4
+		})
+		req := Request{K: 6}
+		req.Service = true
+		res := find(t, put(t, b), req)
+		for _, f := range costs(res.Findings) {
+			detects := 0.0
+			for _, c := range res.Benchmarks[0].Analyses[len(res.Benchmarks[0].Analyses)-1].Detectable.Changes {
+				if c.Share == powerShare {
+					detects = c.Change
+				}
+			}
+			if f.Status == Confirmed && f.Kind == Regression {
+				if confirmed++; math.Max(f.Delta.Gross, f.Delta.Share) < detects {
+					t.Errorf("seed %d: confirmed %s of %.1f%%, though %.1f%% are detected", seed, f.Function, 100*f.Delta.Share, 100*detects)
+				}
+			}
+		}
+	}
+	if confirmed == 0 {
+		t.Error("nothing is confirmed")
+	}
+}
