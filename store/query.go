@@ -68,7 +68,9 @@ func (q *Query) Filter(all []Profile) []Profile {
 	if picked = ofTypes(picked, q.Types); len(picked) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(picked, compareProfiles)
+	if !slices.IsSortedFunc(picked, compareProfiles) {
+		slices.SortStableFunc(picked, compareProfiles)
+	}
 	list := make([]Profile, len(picked))
 	for i, p := range picked {
 		list[i] = *p

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -21,25 +22,26 @@ type Options struct {
 // Lines groups profiles by line, the runs of each in order of date and key, those of a pair's head after
 // those of its base. A run that is flagged is in no line, nor is a value type that repeats another one (history.Distinct).
 func Lines(profiles []store.Profile) []history.Series {
-	byKey := map[Key]*history.Series{}
-	for _, p := range history.Distinct(profiles) {
-		if p.Run.Attributes[history.FlaggedAttribute] == "true" {
-			continue
+	byKey := map[Key][]*store.Profile{}
+	distinct := history.Distinct(profiles)
+	for i := range distinct {
+		if p := &distinct[i]; p.Run.Attributes[history.FlaggedAttribute] != "true" {
+			k := KeyOf(p)
+			byKey[k] = append(byKey[k], p)
 		}
-		k := KeyOf(&p)
-		if byKey[k] == nil {
-			byKey[k] = &history.Series{Benchmark: p.Benchmark, Type: p.Type}
-		}
-		byKey[k].Profiles = append(byKey[k].Profiles, p)
 	}
 	list := make([]history.Series, 0, len(byKey))
-	for _, s := range byKey {
-		slices.SortStableFunc(s.Profiles, func(a, b store.Profile) int {
-			return cmp.Or(cmp.Compare(btoi(IsHead(&a)), btoi(IsHead(&b))), a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key))
+	for _, k := range slices.SortedFunc(maps.Keys(byKey), Key.compare) {
+		of := byKey[k]
+		s := history.Series{Benchmark: k.Benchmark, Type: of[0].Type, Profiles: make([]store.Profile, len(of))}
+		slices.SortStableFunc(of, func(a, b *store.Profile) int {
+			return cmp.Or(cmp.Compare(btoi(IsHead(a)), btoi(IsHead(b))), a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key))
 		})
-		list = append(list, *s)
+		for i, p := range of {
+			s.Profiles[i] = *p
+		}
+		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b history.Series) int { return keyOf(&a).compare(keyOf(&b)) })
 	return list
 }
 
@@ -73,7 +75,7 @@ func continues(v *Verdict, s *history.Series, o Options) bool {
 // digest returns the digest of the first n runs of a line and of the options: all that their verdict
 // depends on.
 func digest(s *history.Series, n int, o Options) string {
-	b := store.AppendText(nil, "change")
+	b := store.AppendText(make([]byte, 0, 256*(n+1)), "change")
 	for _, x := range []float64{o.Alpha, o.MinShare, o.Impact, o.MinGrowth, o.MaxShare} {
 		b = store.AppendNumbers(b, int64(math.Float64bits(x)))
 	}

@@ -55,7 +55,7 @@ type Key struct {
 // KeyOf returns the key of the series of a profile.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
 
-// besides is the profiles by benchmark and run.
+// besides is the profiles that may say what another one of their benchmark and run is, by these.
 type besides map[file][]*store.Profile
 
 type file struct {
@@ -66,8 +66,11 @@ type file struct {
 func newBesides(list []store.Profile) besides {
 	b := besides{}
 	for i := range list {
-		at := file{list[i].Benchmark, list[i].Run.Key}
-		b[at] = append(b[at], &list[i])
+		p := &list[i]
+		if p.Type.Unit != "count" && p.Type.Period > 0 || p.Type.Name == profile.Unclocked {
+			at := file{p.Benchmark, p.Run.Key}
+			b[at] = append(b[at], p)
+		}
 	}
 	return b
 }
@@ -80,11 +83,13 @@ func (b besides) has(p *store.Profile, is func(q *store.Profile) bool) bool {
 // Estimated returns the series of numbers of objects that are estimated from sampled sizes,
 // as in pprof's heap profiles. Such a number is many times that of the samples behind it, so
 // that its noise looks far smaller than it is.
-func Estimated(list []store.Profile) map[Key]bool {
-	beside, estimated := newBesides(list), map[Key]bool{} // in any run: a history has no gaps
+func Estimated(list []store.Profile) map[Key]bool { return newBesides(list).estimated(list) }
+
+func (b besides) estimated(list []store.Profile) map[Key]bool {
+	estimated := map[Key]bool{} // in any run: a history has no gaps
 	for i := range list {
 		p := &list[i]
-		if p.Type.Unit == "count" && beside.has(p, func(q *store.Profile) bool {
+		if p.Type.Unit == "count" && b.has(p, func(q *store.Profile) bool {
 			return q.Type.Unit == "bytes" && q.Type.Period > 0 && p.Type.Name == q.Type.Name+"-samples" && p.Sum/2 > q.Sum/q.Type.Period
 		}) {
 			estimated[KeyOf(p)] = true
@@ -96,19 +101,30 @@ func Estimated(list []store.Profile) map[Key]bool {
 // Distinct drops the profiles that add nothing to another one of their benchmark and run:
 // the number of samples of a profile whose values are samples times the period, as in
 // pprof's profiles of the processor; the time between the samples of V8's profiler, where
-// one that the machine delayed weighs as much as hundreds; and estimated numbers.
+// one that the machine delayed weighs as much as hundreds; and estimated numbers. The result is the
+// list itself if nothing is dropped: it may be long.
 func Distinct(list []store.Profile) []store.Profile {
-	beside, estimated := newBesides(list), Estimated(list)
-	kept := make([]store.Profile, 0, len(list))
-	for i := range list {
-		p := &list[i]
-		if !estimated[KeyOf(p)] && !beside.has(p, func(q *store.Profile) bool {
+	beside := newBesides(list)
+	estimated := beside.estimated(list)
+	drops := func(p *store.Profile) bool {
+		return estimated[KeyOf(p)] || beside.has(p, func(q *store.Profile) bool {
 			if p.Type.Unit != "count" {
 				return p.Type.Name == profile.Wall && p.Type.Period == 0 && q.Type.Name == profile.Unclocked
 			}
 			return q.Type.Unit != "count" && q.Type.Period > 0 && p.Sum > 0 && q.Sum/p.Sum == q.Type.Period && q.Sum%p.Sum == 0
-		}) {
-			kept = append(kept, *p)
+		})
+	}
+	first := 0
+	for first < len(list) && !drops(&list[first]) {
+		first++
+	}
+	if first == len(list) {
+		return list
+	}
+	kept := slices.Clone(list[:first])
+	for i := first + 1; i < len(list); i++ {
+		if !drops(&list[i]) {
+			kept = append(kept, list[i])
 		}
 	}
 	return kept

@@ -230,6 +230,9 @@ func TestDistinct(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if alone := list[2:3]; testing.AllocsPerRun(1, func() { Distinct(alone) }) > 2 || &Distinct(alone)[0] != &alone[0] {
+		t.Error("profiles of which none is dropped are copied or indexed")
+	}
 }
 
 func TestMetricOfType(t *testing.T) {

@@ -119,7 +119,7 @@ func dated(ctx context.Context, st store.Reader, q store.Query, req regression.R
 	if len(req.Acknowledged) == 0 || req.Service {
 		return req, nil
 	}
-	l, err := openLedger(ctx, st, linesOf(q), change.Options{Options: regression.Options{Own: req.Own}})
+	l, err := openLedger(ctx, st, linesOf(q), nil, change.Options{Options: regression.Options{Own: req.Own}})
 	if err != nil {
 		return req, err
 	}

@@ -41,9 +41,10 @@ type changes struct {
 type group struct{ name, branch, machine string }
 
 // openChanges returns the changes of a selection, accepted ones marked; with releases those that
-// releases of services brought too.
-func openChanges(ctx context.Context, st store.Reader, q store.Query, req *regression.Request, releases bool) (*changes, error) {
-	l, err := openLedger(ctx, st, q, change.Options{Options: req.Options})
+// releases of services brought too. The selected profiles are nil if the caller does not know them.
+func openChanges(ctx context.Context, st store.Reader, q store.Query, selected []store.Profile, req *regression.Request,
+	releases bool) (*changes, error) {
+	l, err := openLedger(ctx, st, q, selected, change.Options{Options: req.Options})
 	if err != nil {
 		return nil, err
 	}
@@ -443,7 +444,7 @@ func (c *changes) weather() (lines []string) {
 // result returns the open changes as the result of an analysis, for documents: without what only a
 // comparison of two sides has.
 func (c *changes) result(findings []regression.Finding) *regression.Result {
-	res := &regression.Result{Findings: findings}
+	res := &regression.Result{Findings: findings, Benchmarks: make([]regression.Benchmark, 0, len(c.lines))}
 	own := map[history.Key][]regression.Finding{}
 	for i := range findings {
 		f := &findings[i]
@@ -594,12 +595,15 @@ func (c *changes) older() string {
 }
 
 // follow returns the changes of a selection as of now.
-func follow(ctx context.Context, st store.Reader, q store.Query, f *facts.Facts, releases bool) (*changes, error) {
+func follow(ctx context.Context, st store.Reader, q store.Query, selected []store.Profile, f *facts.Facts,
+	releases bool) (*changes, error) {
 	var j Judging
 	req, err := j.request(ctx, st, 0, f)
 	if err != nil {
 		return nil, err
 	}
-	q.Last = 0
-	return openChanges(ctx, st, q, &req, releases)
+	if q.Last > 0 {
+		q.Last, selected = 0, nil
+	}
+	return openChanges(ctx, st, q, selected, &req, releases)
 }

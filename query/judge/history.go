@@ -113,7 +113,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		return nil, err
 	}
 	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: []string{}, Series: []HistorySeries{}}
-	all := byBenchmark(list)
+	all := byBenchmark(list, benchmarksOf(list))
 	var amounts map[store.ProfileID]int64
 	if r.Function != "" {
 		named, err := r.resolved(ctx, st)
@@ -129,7 +129,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		}
 		out.Notes = append(out.Notes, otherTypes(list, main)...)
 	}
-	c, err := follow(ctx, st, r.Selection, &r.Facts, false)
+	c, err := follow(ctx, st, r.Selection, nil, &r.Facts, false)
 	if err != nil {
 		return nil, err
 	}

@@ -34,21 +34,28 @@ type ledger struct {
 }
 
 // openLedger returns the verdicts of the benchmarks of a selection, as of its newest run of each
-// line: what a query says of runs chooses that, and no run before it is left out.
-func openLedger(ctx context.Context, st store.Reader, q store.Query, o change.Options) (*ledger, error) {
-	selected, err := st.Profiles(ctx, q)
-	if err != nil {
-		return nil, err
+// line: what a query says of runs chooses that, and no run before it is left out. A caller who knows the selected
+// profiles passes them: of 10,000 benchmarks, reading and copying these is what costs most.
+func openLedger(ctx context.Context, st store.Reader, q store.Query, selected []store.Profile, o change.Options) (*ledger, error) {
+	var err error
+	if selected == nil {
+		if selected, err = st.Profiles(ctx, q); err != nil {
+			return nil, err
+		}
 	}
 	of, all := linesOf(q), selected
+	onlyLines := of.String() == q.String()
 	of.Branches = nil // a pair has runs of two
 	if of.String() != q.String() {
 		if all, err = st.Profiles(ctx, of); err != nil {
 			return nil, err
 		}
 	}
-	branches := store.Query{Branches: q.Branches}
-	l := &ledger{st: st, options: o, profiles: branches.Filter(slices.Clone(all))}
+	l := &ledger{st: st, options: o, profiles: selected}
+	if !onlyLines {
+		branches := store.Query{Branches: q.Branches}
+		l.profiles = branches.Filter(all)
+	}
 	l.cutLines(change.Lines(all), selected, len(all) == len(selected))
 	return l, l.read(ctx)
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -91,16 +92,16 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 		runs[list[i].Run.Key] = true
 	}
 	out.Runs = len(runs)
-	var shown []*benchmarkRuns
-	shown, out.Omitted = query.First(byBenchmark(list), r.Rows)
-	for _, b := range shown {
+	var shown []testrun.Benchmark
+	shown, out.Omitted = query.First(benchmarksOf(list), r.Rows)
+	for _, b := range byBenchmark(list, shown) {
 		last := b.runs[len(b.runs)-1]
 		out.Benchmarks = append(out.Benchmarks, BenchmarkOverview{Group: b.Group, Name: b.Name, Runs: len(b.runs), Profiles: b.profiles,
 			Types: b.types,
 			Last:  last[0].Run, Metric: b.newest(r.Points)})
 	}
 	if !r.Quick {
-		if err := out.addOutcomes(ctx, st, r); err != nil {
+		if err := out.addOutcomes(ctx, st, r, list); err != nil {
 			return nil, err
 		}
 	}
@@ -122,8 +123,8 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 	return out, err
 }
 
-func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *OverviewRequest) error {
-	c, err := follow(ctx, st, r.Selection, &r.Facts, true)
+func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *OverviewRequest, selected []store.Profile) error {
+	c, err := follow(ctx, st, r.Selection, selected, &r.Facts, true)
 	if err != nil {
 		return err
 	}
@@ -154,17 +155,29 @@ type benchmarkRuns struct {
 	mainType string   // the default of most of its profiles
 }
 
-// byBenchmark groups profiles, which are in the order of their runs, by benchmark and run.
-func byBenchmark(list []store.Profile) []*benchmarkRuns {
-	var all []*benchmarkRuns
-	index := map[testrun.Benchmark]*benchmarkRuns{}
+// benchmarksOf returns the benchmarks of profiles in order.
+func benchmarksOf(list []store.Profile) []testrun.Benchmark {
+	is := map[testrun.Benchmark]bool{}
+	for i := range list {
+		is[list[i].Benchmark] = true
+	}
+	return slices.SortedFunc(maps.Keys(is), compareBenchmarks)
+}
+
+// byBenchmark groups those of the profiles, which are in the order of their runs, that are of some benchmarks, by
+// benchmark and run.
+func byBenchmark(list []store.Profile, of []testrun.Benchmark) []*benchmarkRuns {
+	all := make([]*benchmarkRuns, len(of))
+	index := make(map[testrun.Benchmark]*benchmarkRuns, len(of))
+	for i, b := range of {
+		all[i] = &benchmarkRuns{Benchmark: b}
+		index[b] = all[i]
+	}
 	for i := range list {
 		p := &list[i]
 		b := index[p.Benchmark]
 		if b == nil {
-			b = &benchmarkRuns{Benchmark: p.Benchmark}
-			index[p.Benchmark] = b
-			all = append(all, b)
+			continue
 		}
 		b.profiles++
 		if n := len(b.runs); n > 0 && b.runs[n-1][0].Run.Key == p.Run.Key {
@@ -184,7 +197,6 @@ func byBenchmark(list []store.Profile) []*benchmarkRuns {
 		b.mainType = b.types[0]
 		slices.Sort(b.types)
 	}
-	slices.SortFunc(all, func(a, b *benchmarkRuns) int { return compareBenchmarks(a.Benchmark, b.Benchmark) })
 	return all
 }
 

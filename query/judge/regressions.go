@@ -368,7 +368,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 
 // changes lists the changes of the selection.
 func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *regression.Request) (*RegressionsResult, error) {
-	c, err := openChanges(ctx, st, r.Selection, req, true)
+	c, err := openChanges(ctx, st, r.Selection, nil, req, true)
 	if err != nil {
 		return nil, err
 	}

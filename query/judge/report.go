@@ -204,7 +204,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	}
 	var followed *changes // nil: runs are compared as the request says
 	if !r.Judging.chosen(&r.Selection, &r.Sides) {
-		if followed, err = openChanges(ctx, st, q, &req, policy == nil); err != nil {
+		if followed, err = openChanges(ctx, st, q, list, &req, policy == nil); err != nil {
 			return nil, err
 		}
 	}

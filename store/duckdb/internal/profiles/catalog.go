@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -134,12 +133,9 @@ func (cat *catalog) listing() *listing {
 		}
 	}
 	slices.Sort(l.seqs)
-	slices.SortFunc(l.profiles, func(a, b store.Profile) int {
-		return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
-	})
+	l.profiles = (&store.Query{}).Filter(l.profiles)
 	for i := range l.profiles {
-		p := &l.profiles[i]
-		l.at[p.ID] = int32(i)
+		l.at[l.profiles[i].ID] = int32(i)
 	}
 	for _, slots := range l.slots {
 		slices.Sort(slots)
@@ -344,9 +340,20 @@ func nonEmpty(list []string) []string {
 	return list
 }
 
-// detached returns a profile that shares nothing with the catalog.
-func detached(p store.Profile) store.Profile {
-	p.Run.Attributes = maps.Clone(p.Run.Attributes)
-	p.Metrics = slices.Clone(p.Metrics)
-	return p
+// detach makes profiles share nothing with the catalog.
+func detach(list []store.Profile) {
+	n := 0
+	for i := range list {
+		n += len(list[i].Metrics)
+	}
+	metrics := make([]testrun.Metric, 0, n) // one allocation for all
+	for i := range list {
+		p := &list[i]
+		p.Run.Attributes = maps.Clone(p.Run.Attributes)
+		if p.Metrics != nil {
+			from := len(metrics)
+			metrics = append(metrics, p.Metrics...)
+			p.Metrics = metrics[from:len(metrics):len(metrics)]
+		}
+	}
 }

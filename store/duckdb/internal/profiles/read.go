@@ -38,11 +38,9 @@ type selection struct {
 
 // selectProfiles evaluates the query over the catalog.
 func (s *Store) selectProfiles(q store.Query) *selection {
-	sel := s.selectionOf(s.catalog.listing().of(&q))
-	for i := range sel.profiles {
-		sel.profiles[i] = detached(sel.profiles[i])
-	}
-	return sel
+	list := s.catalog.listing().of(&q)
+	detach(list)
+	return s.selectionOf(list)
 }
 
 // selectionOf returns the selection of some profiles of the catalog.
@@ -157,9 +155,7 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 	}
 	defer s.file.Leave()
 	list := s.catalog.listing().of(&q)
-	for i := range list {
-		list[i] = detached(list[i])
-	}
+	detach(list)
 	return list, nil
 }
 
