@@ -91,7 +91,7 @@ func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
 }
 
 // noteRenamed adds to the reasons of benchmarks that are gone and of those that are new which
-// two of them spend their time in the same functions.
+// two of them spend their time in the same functions: each of one other at most, the best pair first.
 func noteRenamed(ctx context.Context, st store.Reader, gone []regression.Benchmark, fresh []*regression.Benchmark) error {
 	var ids []store.ProfileID
 	for i := range gone {
@@ -107,21 +107,30 @@ func noteRenamed(ctx context.Context, st store.Reader, gone []regression.Benchma
 	if err != nil {
 		return err
 	}
+	type pair struct {
+		from, to *regression.Benchmark
+		common   float64
+	}
+	var pairs []pair
 	for i := range gone {
-		b := &gone[i]
-		best, most := -1, sameWork
-		for k, other := range fresh {
-			if other.Type.Name != b.Type.Name {
-				continue
-			}
-			if common := commonShare(of[ids[i]], of[ids[len(gone)+k]]); common >= most {
-				best, most = k, common
+		for k, to := range fresh {
+			if common := commonShare(of[ids[i]], of[ids[len(gone)+k]]); to.Type.Name == gone[i].Type.Name && common >= sameWork {
+				pairs = append(pairs, pair{&gone[i], to, common})
 			}
 		}
-		if best >= 0 {
-			b.Reason += fmt.Sprintf("; renamed to %s? that runs the same functions", fresh[best].Benchmark)
-			fresh[best].Reason += fmt.Sprintf("; renamed from %s?", b.Benchmark)
+	}
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(-cmp.Compare(a.common, b.common), cmp.Compare(a.from.Benchmark.String(), b.from.Benchmark.String()),
+			cmp.Compare(a.to.Benchmark.String(), b.to.Benchmark.String()))
+	})
+	named := map[*regression.Benchmark]bool{}
+	for _, p := range pairs {
+		if named[p.from] || named[p.to] {
+			continue
 		}
+		named[p.from], named[p.to] = true, true
+		p.from.Reason += fmt.Sprintf("; renamed to %s? that runs the same functions", p.to.Benchmark)
+		p.to.Reason += fmt.Sprintf("; renamed from %s?", p.from.Benchmark)
 	}
 	return nil
 }

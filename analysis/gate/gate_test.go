@@ -430,6 +430,7 @@ func TestAbsent(t *testing.T) {
 			put(t, st, "deleted", run, values...)
 		}
 		put(t, st, "old name", run, 1, 2, 3, 4, 500, 500)
+		put(t, st, "alike", run, 1, 2, 3, 4, 500, 600) // as "old name", which has more in common with "new name"
 	}
 	head := testrun.Run{Key: "head-0", Date: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Branch: "topic"}
 	put(t, st, "kept", head, values...)
@@ -449,12 +450,12 @@ func TestAbsent(t *testing.T) {
 	for _, b := range c.Benchmarks {
 		got = append(got, b.Benchmark.Name+": "+b.Reason)
 	}
-	want := []string{"gone: in 5 runs of the base and in none of the head: not tested", "kept: ", "new name: too few runs: 0 before the tested run, at least 3 are needed; renamed from g/old name?",
+	want := []string{"alike: in 5 runs of the base and in none of the head: not tested", "gone: in 5 runs of the base and in none of the head: not tested", "kept: ", "new name: too few runs: 0 before the tested run, at least 3 are needed; renamed from g/old name?",
 		"old name: in 5 runs of the base and in none of the head: not tested; renamed to g/new name? that runs the same functions"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if v := Judge(c.Result, nil, Policy{}); !v.Tested || v.Judged != 1 || len(v.Unjudged) != 3 {
+	if v := Judge(c.Result, nil, Policy{}); !v.Tested || v.Judged != 1 || len(v.Unjudged) != 4 {
 		t.Errorf("%+v", v)
 	}
 }
