@@ -10,15 +10,15 @@ import (
 )
 
 // OverTime returns the merged tree as its type is shown. What happened is added up. Of a
-// gauge it is the mean of all windows, times the number of series: a heap of an hour is as
+// gauge it is the mean of all windows, times the number of instances: a heap of an hour is as
 // large as one of a second, and ten processes use ten times as much. That is exact if the
-// series have equally many windows. Values are rounded.
+// instances have equally many windows. Values are rounded.
 func (m *Merged) OverTime() *calltree.Tree {
-	if len(m.Series) == 0 || !m.Series[0].Type.Gauge() || m.Parts == 0 || m.Parts == int64(len(m.Series)) {
+	if len(m.Series) == 0 || !m.Series[0].Type.Gauge() || m.Parts == 0 || m.Parts == m.Instances {
 		return m.Tree
 	}
 	self := make([]int64, len(m.Tree.Self))
-	factor := float64(len(m.Series)) / float64(m.Parts)
+	factor := float64(m.Instances) / float64(m.Parts)
 	for i, v := range m.Tree.Self {
 		self[i] = int64(math.Round(float64(v) * factor))
 	}
@@ -66,14 +66,18 @@ type Point struct {
 func (c *Chart) Query(q Query) Query {
 	q.From = c.Start.Add(time.Millisecond - c.Step)
 	q.Until = c.End.Add(time.Millisecond)
+	q.By = c.By
 	return q
 }
 
-// amount is what windows add to a point.
+// amount is what the windows of one or more series, which are summed up together, add to a point.
 type amount struct {
-	sum   float64 // which no number of windows exceeds
-	parts int64
-	spans []span
+	sum       float64 // which no number of windows exceeds
+	parts     int64
+	series    int64 // with raw windows
+	last      int32 // the last of these
+	instances int64 // of sums, the most
+	spans     []span
 }
 
 // span is the time of a window, in milliseconds.
@@ -93,32 +97,52 @@ func covered(spans []span) (ms int64) {
 }
 
 // Lines returns the lines of windows, in order of their labels. The value of a point is the
-// sum of its windows. Of a gauge it is the mean of each series, added up over the series.
+// sum of its windows. Of a gauge it is the mean of each series, added up over the series; of
+// instances that hours have summed up, the mean of all, times their number.
 func (c *Chart) Lines(t *Totals) []Line {
-	lines := map[Key]*chartLine{}
+	var summed []string
+	for i := range t.Series {
+		summed = Summed(summed, &t.Series[i])
+	}
+	type group struct {
+		line, series Key
+		gauge        bool
+	}
+	lines, groups := map[Key]*chartLine{}, map[group]map[int64]amount{}
+	var order []group // that of the series
 	for at := 0; at < len(t.Totals); {
-		series := &t.Series[t.Totals[at].Series]
-		points := map[int64]amount{}
 		of := t.Totals[at].Series
+		series := &t.Series[of]
+		labels := c.labels(series)
+		sum, _ := series.Sum(summed)
+		g := group{(&Series{Labels: labels}).Key(), sum.Key(), series.Type.Gauge() && !c.Mean}
+		points := groups[g]
+		if points == nil {
+			points = map[int64]amount{}
+			groups[g], order = points, append(order, g)
+		}
 		for ; at < len(t.Totals) && t.Totals[at].Series == of; at++ {
 			w := &t.Totals[at]
 			if n, ok := c.point(w.Start); ok {
 				a, start := points[n], w.Start.UnixMilli()
-				points[n] = amount{a.sum + float64(w.Sum), a.parts + w.Parts,
-					append(a.spans, span{start, start + min(w.Length, w.Covered).Milliseconds()})}
+				a.sum, a.parts = a.sum+float64(w.Sum), a.parts+w.Parts
+				a.spans = append(a.spans, span{start, start + min(w.Length, w.Covered).Milliseconds()})
+				if w.Level != Raw {
+					a.instances = max(a.instances, w.Instances)
+				} else if a.series == 0 || a.last != of {
+					a.series, a.last = a.series+1, of
+				}
+				points[n] = a
 			}
 		}
-		if len(points) == 0 {
-			continue
+		if len(points) > 0 && lines[g.line] == nil {
+			lines[g.line] = &chartLine{labels: labels, value: map[int64]float64{}, parts: map[int64]int64{}, spans: map[int64][]span{}}
 		}
-		labels := c.labels(series)
-		key := (&Series{Labels: labels}).Key()
-		line := lines[key]
-		if line == nil {
-			line = &chartLine{labels: labels, value: map[int64]float64{}, parts: map[int64]int64{}, spans: map[int64][]span{}}
-			lines[key] = line
+	}
+	for _, g := range order {
+		if points := groups[g]; len(points) > 0 {
+			lines[g.line].add(points, g.gauge)
 		}
-		line.add(points, series.Type.Gauge() && !c.Mean)
 	}
 	return c.sorted(lines)
 }
@@ -136,7 +160,7 @@ func (l *chartLine) add(points map[int64]amount, gauge bool) {
 	for n, a := range points {
 		v := a.sum
 		if gauge {
-			v /= float64(max(a.parts, 1))
+			v = v / float64(max(a.parts, 1)) * float64(max(a.series, a.instances, 1))
 		}
 		l.value[n] += v
 		l.parts[n] += a.parts

@@ -76,7 +76,8 @@ func TestOverTime(t *testing.T) {
 		parts         int64
 		stored, shown int64
 	}{{"inuse_space", 2, 4, 2001, 1001}, {"inuse_space", 1, 3, 1000, 333}, {"alloc_space", 2, 4, 2000, 2000}, {"inuse_space", 0, 0, 0, 0}} {
-		m := continuous.Merged{Tree: tree(c.stored), Parts: c.parts, Series: make([]continuous.Series, c.series)}
+		m := continuous.Merged{Tree: tree(c.stored), Parts: c.parts, Series: make([]continuous.Series, c.series),
+			Instances: int64(c.series)}
 		for i := range m.Series {
 			m.Series[i].Type.SampleType = c.sampleType
 		}

@@ -106,6 +106,10 @@ type Series struct {
 	// part of the identity: a restart is no new series.
 	Facts Labels `json:"facts,omitempty"`
 
+	// Summed are labels that its hours and days lack: they have the windows of series that
+	// differ in these labels only. Empty for windows that are pushed.
+	Summed []string `json:"summed,omitempty"`
+
 	// Of what the store has: the start of the first window and the end of the last.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
@@ -275,6 +279,9 @@ type Query struct {
 	Type        Type
 	Matchers    []Matcher
 	From, Until time.Time
+	// By are labels by whose values the answer is divided: where sums lack one, what is finer
+	// and still kept is read.
+	By []string
 }
 
 // Total describes a window without its call paths: a point of a chart.
@@ -285,8 +292,9 @@ type Total struct {
 	Length time.Duration
 	Parts  int64 // pushed windows in it
 	// Covered is the sum of their lengths: the time of all programs together.
-	Covered time.Duration
-	Sum     int64 // of the self values
+	Covered   time.Duration
+	Sum       int64 // of the self values
+	Instances int64 // whose windows it has: of a pushed window 1, of a day the most of an hour
 }
 
 // Totals is the answer of Store.Totals.
@@ -315,6 +323,9 @@ type Merged struct {
 	Windows int64          // that were read, of any level
 	Parts   int64          // pushed windows in them; Tree's values ÷ Parts is the mean of a gauge per window
 	Covered time.Duration  // sum of the lengths of the pushed windows
+	// Instances are those that there were at the same time: of each series 1, of those that are
+	// summed up the most of an hour.
+	Instances int64
 }
 
 // Policy says how long windows are kept, by level; 0 keeps them for ever.
@@ -322,6 +333,9 @@ type Policy struct {
 	Keep [3]time.Duration // by Level, measured from the end of a window
 	// Bytes limits the vectors of each level; the oldest windows go first. 0: no limit.
 	Bytes [3]int64
+	// Instance are labels that sums lack: raw windows keep them, and an hour has one sum of all
+	// their values.
+	Instance []string
 
 	// A level is not kept for longer than a coarser one. Windows are removed by full
 	// hours (Raw) and days, and not before they are in a sum.

@@ -109,7 +109,7 @@ func (s *Series) Compare(other *Series) int {
 func (t *Total) Compare(other *Total) int {
 	return cmp.Or(cmp.Compare(t.Series, other.Series), t.Start.Compare(other.Start), cmp.Compare(t.Level, other.Level),
 		cmp.Compare(t.Length, other.Length), cmp.Compare(t.Parts, other.Parts), cmp.Compare(t.Sum, other.Sum),
-		cmp.Compare(t.Covered, other.Covered))
+		cmp.Compare(t.Covered, other.Covered), cmp.Compare(t.Instances, other.Instances))
 }
 
 // MaxSum is the maximum of the absolute values of a window, so that those of a year add up

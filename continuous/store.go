@@ -23,7 +23,9 @@ const (
 //
 // Answers have each pushed window once, whatever levels there are: the raw windows where
 // they are kept, and the sums of hours and days for the rest and where a whole hour or day
-// is selected. Where only a sum is left, it belongs to a selection if its start does.
+// is selected. Where only a sum is left, it belongs to a selection if its start does. A selection
+// by a label that sums lack (Policy.Instance) reads raw windows only, and is a SummedError if sums
+// of its time may have more of it.
 type Store interface {
 	// PutWindows stores windows in one transaction, in any order of time. A window that
 	// Window.Check refuses is an error of the call. A repeat is found as long as the raw
@@ -31,7 +33,7 @@ type Store interface {
 	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
 
 	// Series lists the series that match and have a window in the time, in order of
-	// service, type and labels.
+	// service, type and labels: those of raw windows where they are kept, and of sums for the rest.
 	Series(ctx context.Context, q Query) ([]Series, error)
 
 	// Totals lists the windows of the selection, as coarse as step allows: windows of
@@ -46,7 +48,7 @@ type Store interface {
 	// Totals.
 	Function(ctx context.Context, q Query, name string, step time.Duration) (*Amounts, error)
 
-	// RollUp makes the hours and days that ended before now (callers give programs a few
+	// RollUp makes the hours and days, without labels of instances, that ended before now (callers give programs a few
 	// minutes to push the last windows of an hour), adds late windows to
 	// theirs, and removes what is older than the policy keeps. It may be killed at any
 	// moment: nothing is counted twice or lost.

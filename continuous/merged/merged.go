@@ -174,6 +174,7 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		all.Windows += a.Windows
 		all.Parts += a.Parts
 		all.Covered += a.Covered
+		all.Instances += a.Instances
 		trees = append(trees, a.Tree)
 	}
 	all.Series, _ = united(answers, func(a *continuous.Merged) []continuous.Series { return a.Series })

@@ -75,7 +75,8 @@ func (s *spread) PutWindows(ctx context.Context, list []*continuous.Window) ([]c
 	}
 	outcomes := []continuous.Outcome{}
 	for _, w := range list {
-		key, hash := w.Series.Key(), fnv.New64a()
+		sum, _ := w.Series.Sum(continuous.InstanceLabels) // what is summed up is in one store
+		key, hash := sum.Key(), fnv.New64a()
 		hash.Write(key[:])
 		one, err := s.parts[hash.Sum64()%uint64(len(s.parts))].PutWindows(ctx, []*continuous.Window{w})
 		if err != nil {

@@ -194,3 +194,52 @@ func TestPushesAndImports(t *testing.T) {
 		t.Errorf("%d windows with a total of %d, %v", merged.Parts, merged.Tree.RootTotal(), err)
 	}
 }
+
+// TestThousandPods deploys 1,000 pods three times: what is left of them is one series, and as many
+// hours as without pods.
+func TestThousandPods(t *testing.T) {
+	m := storetest.NewWindowMaker()
+	deployed := func(instance []string, keep time.Duration) (stats continuous.Stats, memory int64) {
+		s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+		defer s.Close()
+		begin := firstPush.Truncate(24 * time.Hour)
+		for deployment := range 3 {
+			start := begin.Add(time.Duration(deployment) * 24 * time.Hour)
+			w := m.Window("shop", start, nil, storetest.Sample{Stack: []string{"main", "work"}, Value: 7})
+			list := make([]*continuous.Window, 1000)
+			for pod := range list {
+				of := *w
+				of.Series.Labels = continuous.Labels{{Name: "pod", Value: fmt.Sprintf("shop-%d-%04d", deployment, pod)}, {Name: "version", Value: "1"}}
+				list[pod] = &of
+			}
+			if _, err := s.PutWindows(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+		}
+		policy := continuous.Policy{Keep: [3]time.Duration{continuous.Raw: keep}, Instance: instance}
+		if _, err := s.RollUp(t.Context(), begin.Add(72*time.Hour), policy); err != nil {
+			t.Fatal(err)
+		}
+		stats, err := s.WindowStats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		forest, err := s.Forest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged, err := s.Tree(t.Context(), continuous.Query{}); err != nil || merged.Tree.RootTotal() != 3*1000*7 || merged.Parts != 3000 {
+			t.Errorf("%+v, %v", merged, err)
+		}
+		return stats, forest.Text
+	}
+	before, texts := deployed(nil, 24*time.Hour)
+	after, left := deployed(continuous.InstanceLabels, 24*time.Hour)
+	if before.Series != 3000 || after.Series != 1001 || before.Windows != [3]int64{1000, 3000, 3000} || after.Windows != [3]int64{1000, 3, 3} {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	if left*2 > texts {
+		t.Errorf("labels take %d bytes, before %d", left, texts)
+	}
+	t.Logf("%d series and %d bytes of their texts; with instances in all levels %d and %d", after.Series, left, before.Series, texts)
+}

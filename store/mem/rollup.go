@@ -20,14 +20,27 @@ func (s *windows) RollUp(ctx context.Context, now time.Time, policy continuous.P
 	defer s.mu.Unlock()
 	var rolled continuous.Rolled
 	next := s.progress.Advance(now, s.seq)
-	changed := map[*window]bool{}
+	changed := map[*window]map[int64]map[*series]bool{}                        // sums, and the series of raw windows of each hour in them
 	for _, from := range []continuous.Level{continuous.Raw, continuous.Hour} { // the second one with the sums of the first
 		for _, w := range slices.Clone(s.list) {
 			if w.Level != from || w.Start.UnixMilli() < policy.Gone(now) {
 				continue
 			}
 			for _, to := range s.progress.Sums(&next, from, w.Start.UnixMilli(), w.seq) {
-				changed[s.addTo(to, w)] = true
+				sum := s.addTo(to, w, policy.Instance)
+				if changed[sum] == nil {
+					changed[sum] = map[int64]map[*series]bool{}
+				}
+				instances := w.Instances
+				if from == continuous.Raw {
+					hour := continuous.Hour.Begin(w.Start.UnixMilli())
+					if changed[sum][hour] == nil {
+						changed[sum][hour] = map[*series]bool{}
+					}
+					changed[sum][hour][w.series] = true
+					instances = int64(len(changed[sum][hour]))
+				}
+				sum.Instances = max(sum.Instances, instances)
 			}
 		}
 	}
@@ -42,15 +55,29 @@ func (s *windows) RollUp(ctx context.Context, now time.Time, policy continuous.P
 	return rolled, nil
 }
 
-// addTo adds a window to the sum of a level that it belongs to, and returns that.
-func (s *windows) addTo(level continuous.Level, w *window) *window {
+// addTo adds a window to the sum of a level that it belongs to, without labels of instances, and
+// returns that.
+func (s *windows) addTo(level continuous.Level, w *window, instance []string) *window {
 	start := time.UnixMilli(level.Begin(w.Start.UnixMilli())).UTC()
+	of := w.series
+	if described, other := of.Sum(instance); other {
+		key := described.Key()
+		if s.series[key] == nil {
+			s.series[key] = &series{Series: described, typ: of.typ}
+		}
+		of = s.series[key]
+		of.Summed = continuous.Summed(of.Summed, &described)
+		slices.Sort(of.Summed)
+		if level == continuous.Hour {
+			of.First, of.Last = continuous.Earlier(of.First, start), continuous.Later(of.Last, start.Add(level.Length()))
+		}
+	}
 	i := slices.IndexFunc(s.list, func(sum *window) bool {
-		return sum.Level == level && sum.series == w.series && sum.Start.Equal(start)
+		return sum.Level == level && sum.series == of && sum.Start.Equal(start)
 	})
 	if i < 0 {
 		i = len(s.list)
-		s.list = append(s.list, &window{series: w.series, Total: continuous.Total{Level: level, Start: start, Length: level.Length()}})
+		s.list = append(s.list, &window{series: of, Total: continuous.Total{Level: level, Start: start, Length: level.Length()}})
 	}
 	sum := s.list[i]
 	sum.self = calltree.AddVectors(sum.self, w.self)

@@ -87,7 +87,7 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 	of.First, of.Last = continuous.Earlier(of.First, start), continuous.Later(of.Last, start.Add(length))
 	s.seq++
 	added := &window{series: of, hash: w.Hash, seq: s.seq,
-		Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum()}}
+		Total: continuous.Total{Start: start, Length: length, Covered: length, Parts: 1, Sum: w.Self.Sum(), Instances: 1}}
 	if w.Self.Len() > 0 {
 		added.self = s.translations.Of(w.Forest, interner{s.forest, nil}).Vector(w.Forest, w.Self)
 	}
@@ -102,17 +102,17 @@ func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest co
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	selection, err := q.Compile()
+	s.mu.RLock()
+	all, summed := slices.Collect(maps.Values(s.series)), s.summed()
+	s.mu.RUnlock()
+	coarsest, without, label := q.Finest(summed, coarsest)
+	matching, err := matched(ctx, q, all)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.mu.RLock()
-	all := slices.Collect(maps.Values(s.series))
-	s.mu.RUnlock()
-	matching := map[*series]bool{}
-	for _, e := range all {
-		matching[e], err = selection.Matches(ctx, &continuous.Series{Service: e.Service, Type: e.Type, Labels: e.Labels})
-		if err != nil {
+	var doubtful map[*series]bool // whose sums may have some of what is selected
+	if label != "" {
+		if doubtful, err = matched(ctx, &without, all); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -121,7 +121,14 @@ func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest co
 	for _, part := range s.progress.Parts(q.Range(), coarsest) {
 		for _, w := range s.list {
 			start := w.Start.UnixMilli()
-			if matching[w.series] && w.Level == part.Level && part.From <= start && start < part.Until && (!part.Late || w.seq > s.progress.Seq) {
+			if w.Level != part.Level || start < part.From || start >= part.Until || part.Late && w.seq <= s.progress.Seq {
+				continue
+			}
+			if w.Level != continuous.Raw && doubtful[w.series] && len(w.series.Summed) > 0 {
+				defer s.mu.RUnlock()
+				return nil, nil, &continuous.SummedError{Label: label, Since: time.UnixMilli(s.progress.Kept[continuous.Raw])}
+			}
+			if matching[w.series] {
 				list, has[w.series] = append(list, w), true
 			}
 		}
@@ -130,19 +137,44 @@ func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest co
 	return list, of, nil
 }
 
+// matched returns the series that a query selects.
+func matched(ctx context.Context, q *continuous.Query, all []*series) (map[*series]bool, error) {
+	selection, err := q.Compile()
+	if err != nil {
+		return nil, err
+	}
+	matching := map[*series]bool{}
+	for _, e := range all {
+		matching[e], err = selection.Matches(ctx, &continuous.Series{Service: e.Service, Type: e.Type, Labels: e.Labels})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return matching, nil
+}
+
+// summed returns the labels that sums lack.
+func (s *windows) summed() (names []string) {
+	for _, e := range s.series {
+		names = continuous.Summed(names, &e.Series)
+	}
+	return names
+}
+
 // describeSeries returns copies of series.
 func describeSeries(of []*series) []continuous.Series {
 	list := make([]continuous.Series, len(of))
 	for i, series := range of {
 		list[i] = series.Series
 		list[i].Labels, list[i].Facts = slices.Clone(series.Labels), slices.Clone(series.Facts)
+		list[i].Summed = slices.Clone(series.Summed)
 	}
 	return list
 }
 
 // Series implements continuous.Store.
 func (s *windows) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
-	_, of, err := s.selected(ctx, &q, continuous.Day)
+	_, of, err := s.selected(ctx, &q, continuous.Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -209,12 +241,19 @@ func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Mer
 		return nil, err
 	}
 	var vectors []calltree.Vector
+	count, place := continuous.NewInstances(merged.Series, s.summed()), map[*series]int32{}
+	for i, series := range of {
+		place[series] = int32(i)
+	}
 	sum, fits := int64(0), true
 	for _, w := range list {
 		merged.Windows++
 		merged.Parts += w.Parts
 		merged.Covered += w.Covered
 		vectors = append(vectors, w.self)
+		total := w.Total
+		total.Series = place[w.series]
+		count.Add(&total)
 		if fits {
 			sum, fits = store.AddAbsolute(sum, w.self.Self)
 		}
@@ -222,6 +261,7 @@ func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Mer
 	if !fits {
 		return nil, fmt.Errorf("%s: %w", typ, continuous.ErrTooLarge)
 	}
+	merged.Instances = count.Number(len(of))
 	valueType := profile.ValueType{}
 	if len(of) > 0 {
 		valueType = of[0].typ

@@ -233,20 +233,32 @@ func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 	c := p.Compared
 	c.Store, c.Pushed = pushed.New(p.st), map[[2]string]continuous.Type{}
 	b := &builder{st: p.st, to: c.Store, service: p.Service, label: c.Label, requests: p.requests, of: p.of}
-	for _, t := range p.Types {
-		var err error
-		if c.Instance != "" {
-			each := (len(p.spread[0]) + headSpread - 1) / headSpread
-			err = errors.Join(b.addSpread(ctx, t, &c, Head, []release{p.head}, p.spread[0], each),
-				b.addSpread(ctx, t, &c, Base, p.base, p.spread[1], each))
-		} else {
-			err = b.addBlocks(ctx, t, &c, p.head, p.base)
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := p.runs(ctx, b, &c)
+	if summed := (*continuous.SummedError)(nil); errors.As(err, &summed) { // the time is before what instances are kept for
+		c.Instance, b.runs = "", nil
+		err = p.runs(ctx, b, &c)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &c, b.store(ctx, &c)
+}
+
+// runs makes the runs of both sides.
+func (p *Plan) runs(ctx context.Context, b *builder, c *Compared) (err error) {
+	for _, t := range p.Types {
+		if c.Instance != "" {
+			each := (len(p.spread[0]) + headSpread - 1) / headSpread
+			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{p.head}, p.spread[0], each),
+				b.addSpread(ctx, t, c, Base, p.base, p.spread[1], each))
+		} else {
+			err = b.addBlocks(ctx, t, c, p.head, p.base)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noService returns the error of a service without windows; it names those that have some.

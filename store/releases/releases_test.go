@@ -211,6 +211,21 @@ func TestInstances(t *testing.T) {
 	if c.Instance != "pod" || len(head) != 13 || len(base) != 53 || sum(head) != 40*4*10 || sum(base) != 160*4*10 {
 		t.Errorf("instances %q, head %v, base %v", c.Instance, head, base)
 	}
+	// What is summed up has no instances any more: runs are blocks of time.
+	for hour := range 9 {
+		for pod := range 10 {
+			p.push(cpu, fmt.Sprint("1.", pod%2), fmt.Sprintf("pod+%d", pod), noon.Add(time.Duration(hour+1)*time.Hour), map[string]int64{"main": 10})
+		}
+	}
+	policy := continuous.Policy{Keep: [3]time.Duration{continuous.Raw: time.Hour}, Instance: continuous.InstanceLabels}
+	if _, err := p.st.RollUp(t.Context(), noon.Add(24*time.Hour), policy); err != nil {
+		t.Fatal(err)
+	}
+	p.push(cpu, "1.2", "other", noon.Add(48*time.Hour), map[string]int64{"main": 10})
+	c = open(t, p.st, releases.Options{Service: "shop", Head: "1.1"})
+	if got := sides(t, c); c.Instance != "" || len(got["head process_cpu"]) < 4 || sum(got["head process_cpu"])%50 != 0 {
+		t.Errorf("after the roll-up: instances %q, head %v", c.Instance, got["head process_cpu"])
+	}
 }
 
 // TestRequests compares per request where every run has some, and per second else.

@@ -44,6 +44,9 @@ func WindowHistory(t testing.TB, seed uint64, engines ...WindowEngine) {
 			}
 		case k < 6:
 			now, policy := at(r.IntN(150), r.IntN(60), 0), randomPolicy(r)
+			if seed%2 == 0 {
+				policy.Instance = []string{"instance", "pod"}
+			}
 			what = fmt.Sprint("roll up at ", now, " ", policy)
 			ask = func(l *windowLab) any {
 				rolled := l.rollUp(now, policy)
@@ -55,13 +58,19 @@ func WindowHistory(t testing.TB, seed uint64, engines ...WindowEngine) {
 			ask = func(l *windowLab) any { l.compact(); l.reopen(); return nil }
 		default:
 			q, step := randomSelection(r, 130), []time.Duration{0, time.Hour, 24 * time.Hour}[r.IntN(3)]
+			if r.IntN(3) == 0 {
+				q.By = []string{"pod"}
+			}
 			what = fmt.Sprint("query ", q, " by ", step)
 			ask = func(l *windowLab) any {
 				stats := l.stats()
 				stats.Bytes = [3]int64{}
+				if _, err := l.s.Series(l.ctx, q); err != nil {
+					return err.Error()
+				}
 				merged := l.tree(q)
 				return []any{l.series(q), l.totals(q, step), l.function(q, "a", step), valuesOf(merged.Tree), merged.Tree.Type, merged.Windows,
-					merged.Parts, stats}
+					merged.Parts, merged.Instances, stats}
 			}
 		}
 		want := ask(labs[0])

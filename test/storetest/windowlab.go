@@ -55,6 +55,8 @@ var windowTests = []struct {
 	{"Levels", testLevels},
 	{"LateWindows", testLateWindows},
 	{"SumsOfEveryPath", testSumsOfEveryPath},
+	{"SummedInstances", testSummedInstances},
+	{"SummedInstancesOfEveryPath", testSummedInstancesOfEveryPath},
 	{"RetentionByAge", testRetentionByAge},
 	{"RetentionByBytes", testRetentionByBytes},
 	{"SeriesEnd", testSeriesEnd},

@@ -35,7 +35,7 @@ func testOneWindow(l *windowLab) {
 		want := w.Series
 		want.First, want.Last = at(10, 0, 0).Add(time.Millisecond), at(10, 0, 15).Add(time.Millisecond)
 		l.same("series", l.series(continuous.Query{}), []continuous.Series{want})
-		total := continuous.Total{Start: want.First, Length: 15 * time.Second, Covered: 15 * time.Second, Parts: 1, Sum: 8}
+		total := continuous.Total{Start: want.First, Length: 15 * time.Second, Covered: 15 * time.Second, Parts: 1, Sum: 8, Instances: 1}
 		l.same("totals", l.totals(continuous.Query{}, 0),
 			&continuous.Totals{Series: []continuous.Series{want}, Totals: []continuous.Total{total}})
 		l.same("function", l.function(continuous.Query{}, "main", 0).Amounts, []continuous.Amount{{Total: total, Self: 5, Whole: 8}})
@@ -329,7 +329,8 @@ func testGauges(l *windowLab) {
 	l.same("parts", merged.Parts, int64(4))
 	l.same("sum", valuesOf(merged.Tree)["main;cache"], int64(406))
 	l.same("totals", l.totals(continuous.Query{}, time.Hour).Totals,
-		[]continuous.Total{{Level: continuous.Hour, Start: at(1, 0, 0), Length: time.Hour, Covered: time.Minute, Parts: 4, Sum: 406}})
+		[]continuous.Total{{Level: continuous.Hour, Start: at(1, 0, 0), Length: time.Hour, Covered: time.Minute, Parts: 4, Sum: 406,
+			Instances: 1}})
 }
 
 // testLevels expects sums where a step allows them, and the edges from finer levels.

@@ -40,6 +40,7 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	}
 	f.StringVar(&o.OTLP.Service, "continuous-service", "", "`name` of the service of OpenTelemetry profiles that name none (default unknown_service)")
 	f.StringSliceVar(&in.Facts, "continuous-facts", nil, "`labels` that describe a series and do not make one, name or prefix*, comma-separated (default process ids, threads, scopes: see the documentation)")
+	f.StringSliceVar(&o.Policy.Instance, "continuous-instance-labels", continuous.InstanceLabels, "`labels` of instances, comma-separated: windows have them as they were pushed, sums of hours and days have not")
 	f.IntVar(&in.MaxSeries, "continuous-max-series", 0, "at most `n` series pushed within an hour; further samples are added to a series without labels (default 50000)")
 	f.IntVar(&in.MaxLabels, "continuous-max-labels", 0, "at most `n` labels of a series (default 64)")
 	f.IntVar(&in.MaxLabelBytes, "continuous-max-label-bytes", 0, "maximum `bytes` of the name and of the value of a label (default 4096)")

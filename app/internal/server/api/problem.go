@@ -105,6 +105,7 @@ func problemOf(err error) *server.Problem {
 	}
 	var said *saidError
 	var request *param.Error
+	var asked interface{ Asked() } // of a package that knows no requests
 	var needs *facts.NeededError
 	switch {
 	case errors.As(err, &needs):
@@ -113,7 +114,7 @@ func problemOf(err error) *server.Problem {
 		return p
 	case errors.Is(err, endpoint.ErrNoTraces):
 		return problemOf(notHere(err.Error()))
-	case errors.As(err, &request):
+	case errors.As(err, &request), errors.As(err, &asked):
 		p := problemOf(mistake(errors.New(flagName.ReplaceAllString(err.Error(), "$1"))))
 		p.More = map[string]any{"command": err.Error()}
 		return p

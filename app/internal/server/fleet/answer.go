@@ -128,7 +128,11 @@ func (w *Worker) answer(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	problem := server.BodyProblem(err)
+	var summed *continuous.SummedError
 	switch {
+	case errors.As(err, &summed):
+		problem = &server.Problem{Type: server.TypeBadRequest, Title: "Summed up", Status: http.StatusBadRequest, Detail: err.Error(),
+			More: map[string]any{"summed": summed}}
 	case errors.Is(err, merged.ErrMissing):
 		problem = &server.Problem{Type: problemNotHeld, Title: "Not held", Status: http.StatusGone, Detail: err.Error()}
 	case errors.Is(err, continuous.ErrTooLarge):

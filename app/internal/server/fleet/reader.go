@@ -345,7 +345,10 @@ func (w *remote) ask(ctx context.Context, method, path string, body, answer any)
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		var problem server.Problem
+		var problem struct {
+			server.Problem
+			Summed *continuous.SummedError `json:"summed"`
+		}
 		_ = json.NewDecoder(io.LimitReader(reply.Body, 1<<20)).Decode(&problem) // the status says enough
 		err := errors.New(cmp.Or(problem.Detail, problem.Title, reply.Status))
 		switch {
@@ -353,6 +356,8 @@ func (w *remote) ask(ctx context.Context, method, path string, body, answer any)
 			return continuous.ErrTooLarge
 		case problem.Type == problemNotHeld:
 			return errNotHeld
+		case problem.Summed != nil:
+			return problem.Summed
 		case reply.StatusCode == http.StatusBadRequest:
 			return err
 		}

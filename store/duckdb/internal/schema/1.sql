@@ -37,9 +37,9 @@ CREATE TABLE snapshot(task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, lan
 CREATE TABLE series(id INTEGER, service VARCHAR, name VARCHAR, sample_type VARCHAR, sample_unit VARCHAR, period_type VARCHAR,
 	period_unit VARCHAR, labels MAP(VARCHAR, VARCHAR), facts MAP(VARCHAR, VARCHAR), value_type VARCHAR, unit VARCHAR, scale INTEGER,
 	period BIGINT, value_period_unit VARCHAR, period_name VARCHAR, original VARCHAR, first_start BIGINT, last_end BIGINT,
-	newest_start BIGINT);
+	newest_start BIGINT, summed MAP(VARCHAR, VARCHAR));
 CREATE TABLE raw_window(series INTEGER, start BIGINT, length BIGINT, seq BIGINT, sum BIGINT, hash BIGINT, bytes INTEGER, paths BLOB);
-CREATE TABLE hour_window(series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, bytes INTEGER, paths BLOB);
-CREATE TABLE day_window(series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, bytes INTEGER, paths BLOB);
+CREATE TABLE hour_window(series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, instances BIGINT, bytes INTEGER, paths BLOB);
+CREATE TABLE day_window(series INTEGER, start BIGINT, parts BIGINT, covered BIGINT, sum BIGINT, instances BIGINT, bytes INTEGER, paths BLOB);
 CREATE TABLE line_profile(service VARCHAR, name VARCHAR, sample_type VARCHAR, sample_unit VARCHAR, period_type VARCHAR, period_unit VARCHAR,
 	label VARCHAR, version VARCHAR, day BIGINT, windows BIGINT, covered BIGINT, bytes INTEGER, profile BLOB);

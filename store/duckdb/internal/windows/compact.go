@@ -20,7 +20,10 @@ var _ profiles.Vectors = Vectors{}
 // the windows of a series are together, and those that a policy removes still are too.
 var spans = [...]time.Duration{continuous.Raw: time.Hour, continuous.Hour: 24 * time.Hour, continuous.Day: 30 * 24 * time.Hour}
 
-const sumNumbers = "series, start, parts, covered, sum"
+const sumNumbers = "series, start, parts, covered, sum, instances"
+
+// numbers is how many of the columns that are copied are BIGINT.
+const numbers = 5
 
 // copied are the columns that Copy copies, besides paths.
 var copied = [...]string{continuous.Raw: "series, start, length, seq, sum, hash", continuous.Hour: sumNumbers, continuous.Day: sumNumbers}
@@ -63,10 +66,6 @@ func (Vectors) Copy(ctx context.Context, c *driver.Conn, catalog string, recode 
 		return err
 	}
 	for l := range levelTables {
-		numbers := 5
-		if continuous.Level(l) != continuous.Raw {
-			numbers = 4
-		}
 		err := each(ctx, c, continuous.Level(l), copied[l]+", paths", func(ch driver.Chunk) error {
 			columns := []any{slices.Clone(driver.Column[int32](ch, 0))}
 			for i := range numbers {

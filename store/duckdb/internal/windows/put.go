@@ -260,23 +260,12 @@ func (b *batch) room(service string, g *profiles.Growth) profiles.Room {
 
 // write fills the open transaction.
 func (b *batch) write(ctx context.Context, c *driver.Conn) error {
-	rows := slices.Clone(b.added)
-	if ids := slices.Collect(maps.Keys(b.facts)); len(ids) > 0 {
-		for _, id := range ids {
-			e, _ := b.st.of(id)
-			rows = append(rows, b.changed[e.Key()])
-		}
-		if err := c.Append("temp", "chosen", len(ids), ids, make([]int64, len(ids))); err != nil {
-			return err
-		}
-		if err := c.Query(ctx, "DELETE FROM series WHERE id IN (SELECT series FROM chosen)", nil, nil); err != nil {
-			return err
-		}
-		if err := c.Exec("DELETE FROM chosen"); err != nil {
-			return err
-		}
+	rows, ids := slices.Clone(b.added), slices.Collect(maps.Keys(b.facts))
+	for _, id := range ids {
+		e, _ := b.st.of(id)
+		rows = append(rows, b.changed[e.Key()])
 	}
-	if err := appendSeries(c, "", rows); err != nil {
+	if err := replaceSeries(ctx, c, ids, rows); err != nil {
 		return err
 	}
 	r := &b.rows
@@ -313,10 +302,15 @@ func appendSeries(c *driver.Conn, catalog string, list []*series) error {
 	var ids, scales []int32
 	var texts [11][]string
 	var numbers [4][]int64
-	var labels, facts []map[string]string
+	var labels, facts, summed []map[string]string
 	for _, e := range list {
 		ids, scales = append(ids, e.id), append(scales, int32(e.typ.Scale))
 		labels, facts = append(labels, mapOf(e.Labels)), append(facts, mapOf(e.Facts))
+		names := map[string]string{}
+		for _, name := range e.Summed {
+			names[name] = ""
+		}
+		summed = append(summed, names)
 		for i, text := range []string{e.Service, e.Type.Name, e.Type.SampleType, e.Type.SampleUnit, e.Type.PeriodType, e.Type.PeriodUnit,
 			e.typ.Name, e.typ.Unit, e.typ.PeriodUnit, e.typ.PeriodName, e.typ.Original} {
 			texts[i] = append(texts[i], text)
@@ -326,5 +320,5 @@ func appendSeries(c *driver.Conn, catalog string, list []*series) error {
 		}
 	}
 	return c.Append(catalog, "series", len(list), ids, texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], labels, facts,
-		texts[6], texts[7], scales, numbers[0], texts[8], texts[9], texts[10], numbers[1], numbers[2], numbers[3])
+		texts[6], texts[7], scales, numbers[0], texts[8], texts[9], texts[10], numbers[1], numbers[2], numbers[3], summed)
 }

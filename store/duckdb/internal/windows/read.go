@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,30 +16,37 @@ import (
 
 // selection is what a query reads: a snapshot of the state, whose transaction is open.
 type selection struct {
-	c     *driver.Conn
-	list  []*series // that match, as they were, in order of ids
-	all   bool      // they are all series
-	parts []continuous.Part
-	seq   int64 // continuous.Progress.Seq
+	c      *driver.Conn
+	list   []*series // that match, as they were, in order of ids
+	all    bool      // they are all series
+	parts  []continuous.Part
+	seq    int64    // continuous.Progress.Seq
+	summed []string // labels that sums lack
 }
 
 // selected runs f in a transaction with what the query selects.
 func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level, f func(sel *selection) error) error {
-	matching, err := q.Compile()
-	if err != nil {
-		return err
-	}
 	sel, all := &selection{}, []series(nil)
+	var without continuous.Query
+	var label string
+	var kept int64
 	return s.look(ctx, func(st *state) {
 		all = make([]series, len(st.list))
 		for i, e := range st.list {
 			all[i] = *e
+			sel.summed = continuous.Summed(sel.summed, &e.Series)
 		}
-		sel.seq = st.progress.Seq
+		sel.seq, kept = st.progress.Seq, st.progress.Kept[continuous.Raw]
+		coarsest, without, label = q.Finest(sel.summed, coarsest)
 		sel.parts = st.progress.Parts(q.Range(), coarsest)
 	}, func(c *driver.Conn) error {
 		sel.c = c
-		if err := sel.match(ctx, matching, all); err != nil || len(sel.list) == 0 {
+		if label != "" {
+			if has, err := sel.sums(ctx, &without, all); err != nil || has {
+				return cmp.Or(err, error(&continuous.SummedError{Label: label, Since: timeOf(kept)}))
+			}
+		}
+		if err := sel.match(ctx, q, all); err != nil || len(sel.list) == 0 {
 			return err
 		}
 		if err := sel.choose(); err != nil {
@@ -48,9 +56,37 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 	})
 }
 
+// sums reports whether what a query selects has sums of instances in the time.
+func (sel *selection) sums(ctx context.Context, q *continuous.Query, all []series) (bool, error) {
+	var summed []series
+	for i := range all {
+		if len(all[i].Summed) > 0 {
+			summed = append(summed, all[i])
+		}
+	}
+	of := &selection{c: sel.c}
+	if err := of.match(ctx, q, summed); err != nil || len(of.list) == 0 {
+		return false, err
+	}
+	for _, p := range sel.parts {
+		if p.Level != continuous.Raw {
+			sql := fmt.Sprintf("SELECT count(*) FROM %s WHERE start >= %d AND start < %d AND series IN (%s)", levelTables[p.Level], p.From, p.Until,
+				driver.List(of.ids()))
+			if n, err := sel.c.Number(ctx, sql); err != nil || n > 0 {
+				return n > 0, err
+			}
+		}
+	}
+	return false, nil
+}
+
 // match fills the list, after the snapshot was taken: patterns take time, in which others
 // commit. Labels and facts of a series are replaced by commits, and never changed.
-func (sel *selection) match(ctx context.Context, matching *continuous.Selection, all []series) error {
+func (sel *selection) match(ctx context.Context, q *continuous.Query, all []series) error {
+	matching, err := q.Compile()
+	if err != nil {
+		return err
+	}
 	for i := range all {
 		ok, err := matching.Matches(ctx, &all[i].Series)
 		if err != nil {
@@ -109,13 +145,13 @@ var partRows = int64(1 << 16)
 // totalColumns are the columns that answer.add reads.
 func totalColumns(l continuous.Level) string {
 	if l == continuous.Raw {
-		return "series, start, length, 1::BIGINT, length, sum"
+		return "series, start, length, 1::BIGINT, length, sum, 1::BIGINT"
 	}
-	return fmt.Sprintf("series, start, %d::BIGINT, parts, covered, sum", l.Length().Milliseconds())
+	return fmt.Sprintf("series, start, %d::BIGINT, parts, covered, sum, instances", l.Length().Milliseconds())
 }
 
 // pathsColumn is the column of the vectors behind those.
-const pathsColumn = 6
+const pathsColumn = 7
 
 // vectors calls f with the rows of all parts: totalColumns and paths.
 func (sel *selection) vectors(ctx context.Context, f func(l continuous.Level, ch driver.Chunk) error) error {
@@ -157,7 +193,7 @@ func (sel *selection) answer() *answer {
 // add adds rows whose first columns are totalColumns.
 func (a *answer) add(l continuous.Level, ch driver.Chunk) error {
 	column := func(i int) []int64 { return driver.Column[int64](ch, i) }
-	start, length, parts, covered, sum := column(1), column(2), column(3), column(4), column(5)
+	start, length, parts, covered, sum, instances := column(1), column(2), column(3), column(4), column(5), column(6)
 	for i, id := range driver.Column[int32](ch, 0) {
 		at, ok := a.place[id]
 		if !ok {
@@ -166,7 +202,7 @@ func (a *answer) add(l continuous.Level, ch driver.Chunk) error {
 		a.has[at] = true
 		a.totals = append(a.totals, continuous.Total{Series: at, Level: l, Start: timeOf(start[i]),
 			Length: time.Duration(length[i]) * time.Millisecond, Parts: parts[i], Covered: time.Duration(covered[i]) * time.Millisecond,
-			Sum: sum[i]})
+			Sum: sum[i], Instances: instances[i]})
 	}
 	return nil
 }
@@ -191,7 +227,7 @@ func (a *answer) series() (list []continuous.Series, at []int32) {
 
 // Series implements continuous.Store.
 func (s *Store) Series(ctx context.Context, q continuous.Query) (list []continuous.Series, err error) {
-	err = s.selected(ctx, &q, continuous.Day, func(sel *selection) error {
+	err = s.selected(ctx, &q, continuous.Raw, func(sel *selection) error {
 		a := sel.answer()
 		for _, p := range sel.parts {
 			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil,
@@ -290,13 +326,19 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 			return err
 		}
 		a := sel.answer()
+		described := make([]continuous.Series, len(sel.list))
+		for i, e := range sel.list {
+			described[i] = e.Series
+		}
+		count := continuous.NewInstances(described, sel.summed)
 		size := int64(0)
 		err = sel.vectors(ctx, func(l continuous.Level, ch driver.Chunk) error {
 			a.totals = a.totals[:0]
 			if err := a.add(l, ch); err != nil {
 				return err
 			}
-			for _, t := range a.totals {
+			for i, t := range a.totals {
+				count.Add(&a.totals[i])
 				merged.Windows++
 				merged.Parts += t.Parts
 				merged.Covered += t.Covered
@@ -310,6 +352,7 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 			return err
 		}
 		merged.Series, _ = a.series()
+		merged.Instances = count.Number(len(merged.Series))
 		typ, err := continuous.OneType(merged.Series)
 		if err != nil {
 			return err

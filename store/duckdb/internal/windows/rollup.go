@@ -1,9 +1,12 @@
 package windows
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
@@ -41,8 +44,10 @@ type prepared struct {
 	seq  int64
 	next continuous.Progress // with these sums
 	gone int64               // the policy keeps nothing before
-	cut  bool                // there are more late windows than one round adds
+	late bool                // there are late windows
+	cut  bool                // there are more of them than one round adds
 	sums []levelSums
+	of   *sumSeries
 }
 
 // levelSums are the sums of one level and start.
@@ -70,7 +75,7 @@ func (s *Store) prepare(ctx context.Context, now time.Time, policy *continuous.P
 // fill reads the windows of as many hours and days as one round may have.
 func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time, policy *continuous.Policy) (err error) {
 	was := p.st.progress
-	p.sums, p.gone = nil, policy.Gone(now)
+	p.sums, p.gone, p.of = nil, policy.Gone(now), &sumSeries{}
 	if err := p.cutLate(ctx, c, &was); err != nil {
 		return err
 	}
@@ -82,6 +87,13 @@ func (p *prepared) fill(ctx context.Context, c *driver.Conn, now time.Time, poli
 	}
 	p.next.Made[continuous.Day] = max(was.Made[continuous.Day],
 		min(p.next.Made[continuous.Day], continuous.Day.Begin(was.Made[continuous.Hour])))
+	if p.next.Made == was.Made {
+		return nil
+	}
+	p.of = p.st.sumSeries(policy.Instance, nil)
+	if err := p.of.fill(c); err != nil {
+		return err
+	}
 	for _, l := range []continuous.Level{continuous.Hour, continuous.Day} {
 		from := max(was.Made[l], p.gone)
 		if p.next.Made[l], err = p.level(ctx, c, l, from, p.next.Made[l]); err != nil {
@@ -99,14 +111,14 @@ func (p *prepared) cutLate(ctx context.Context, c *driver.Conn, was *continuous.
 	sql := fmt.Sprintf("SELECT %s, seq, bytes::BIGINT FROM raw_window WHERE seq > %d AND seq <= %d AND start >= %d AND start < %d ORDER BY seq",
 		beginSQL(continuous.Hour.Length()), was.Seq, p.seq, p.gone, was.Made[continuous.Hour])
 	starts, bytes := map[int64]bool{}, int64(0)
-	p.cut = false
+	p.late, p.cut = false, false
 	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		seq, size := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2)
 		for i, start := range driver.Column[int64](ch, 0) {
 			if p.cut {
 				break
 			}
-			starts[start] = true
+			p.late, starts[start] = true, true
 			if bytes += size[i]; len(starts) > maxStarts || bytes > preparedBytes && bytes > size[i] {
 				p.seq, p.cut = seq[i]-1, true
 			}
@@ -122,7 +134,7 @@ func (p *prepared) level(ctx context.Context, c *driver.Conn, to continuous.Leve
 	if to == continuous.Hour {
 		where += fmt.Sprint(" AND seq <= ", p.seq)
 	}
-	groups, err := groupsOf(ctx, c, levelTables[to-1], to.Length(), where)
+	groups, err := groupsOf(ctx, c, p.of.table(to-1), to.Length(), where)
 	if err != nil || len(groups) == 0 {
 		return until, err
 	}
@@ -145,7 +157,7 @@ func (p *prepared) level(ctx context.Context, c *driver.Conn, to continuous.Leve
 	}
 	for len(groups) > 0 {
 		n := together(groups)
-		rows, err := addUp(ctx, c, sum, sumSQL(to-1, to, where, groups[:n])+" ORDER BY series")
+		rows, err := addUp(ctx, c, sum, sumSQL(to-1, to, p.of.table(to-1), where, groups[:n]))
 		if err != nil {
 			return 0, err
 		}
@@ -168,10 +180,14 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 			if err := p.fill(ctx, c, now, &policy); err != nil {
 				return err
 			}
+			if err := p.of.empty(c); err != nil {
+				return err
+			}
 		}
-		r = &roller{c: c, st: st, prepared: p, next: p.next}
+		r = &roller{c: c, st: st, prepared: p, next: p.next, instance: policy.Instance, changed: map[int32]*series{},
+			known: map[continuous.Key]*series{}}
 		expire := func(ctx context.Context) error { return r.expire(ctx, now, &policy) }
-		for _, step := range []func(context.Context) error{r.sums, expire, r.removeSeries, r.writeTimes, r.writeProgress} {
+		for _, step := range []func(context.Context) error{r.sums, r.writeSeries, expire, r.removeSeries, r.writeTimes, r.writeProgress} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -200,6 +216,12 @@ type roller struct {
 	next     continuous.Progress
 	rolled   continuous.Rolled
 	gone     map[int32]bool // series without windows
+	instance []string       // labels that sums lack
+
+	// Series of sums of instances as they are after the commit, by id, and those of them that
+	// are new, by key.
+	changed map[int32]*series
+	known   map[continuous.Key]*series
 }
 
 // sums stores the sums that were prepared, and adds late windows to those of their hours and
@@ -209,32 +231,48 @@ func (r *roller) sums(ctx context.Context) error {
 	was := &r.st.progress
 	for _, s := range r.prepared.sums {
 		r.rolled.Made += int64(len(s.rows.series))
+		r.resolve(r.prepared.of, &s)
 		if err := s.rows.append(r.c, "", s.level, s.start); err != nil {
 			return err
 		}
 	}
-	// The hours of which days were prepared are without these. Windows that were stored since
-	// are late for the next roll-up.
-	before := [...]int64{continuous.Hour: was.Made[continuous.Hour], continuous.Day: r.next.Made[continuous.Day]}
-	for _, to := range []continuous.Level{continuous.Hour, continuous.Day} {
-		where := fmt.Sprintf("seq > %d AND seq <= %d AND start >= %d AND start < %d", was.Seq, r.prepared.seq, r.prepared.gone, before[to])
-		groups, err := groupsOf(ctx, r.c, levelTables[continuous.Raw], to.Length(), where)
-		if err != nil {
+	if r.prepared.late {
+		if err := r.late(ctx); err != nil {
 			return err
-		}
-		r.rolled.Made += int64(len(groups))
-		for len(groups) > 0 {
-			n := together(groups)
-			if err := r.add(ctx, to, where, groups[:n]); err != nil {
-				return err
-			}
-			groups = groups[n:]
 		}
 	}
 	if r.rolled.Made == 0 && r.next.Made == was.Made && !r.prepared.cut {
 		r.next.Seq = was.Seq
 	}
 	return nil
+}
+
+// late adds late windows to the sums of their hours and days.
+func (r *roller) late(ctx context.Context) error {
+	was := &r.st.progress
+	of := r.st.sumSeries(r.instance, r.known)
+	if err := of.fill(r.c); err != nil {
+		return err
+	}
+	// The hours of which days were prepared are without these. Windows that were stored since
+	// are late for the next roll-up.
+	before := [...]int64{continuous.Hour: was.Made[continuous.Hour], continuous.Day: r.next.Made[continuous.Day]}
+	for _, to := range []continuous.Level{continuous.Hour, continuous.Day} {
+		where := fmt.Sprintf("seq > %d AND seq <= %d AND start >= %d AND start < %d", was.Seq, r.prepared.seq, r.prepared.gone, before[to])
+		groups, err := groupsOf(ctx, r.c, of.table(continuous.Raw), to.Length(), where)
+		if err != nil {
+			return err
+		}
+		r.rolled.Made += int64(len(groups))
+		for len(groups) > 0 {
+			n := together(groups)
+			if err := r.add(ctx, of, to, where, groups[:n]); err != nil {
+				return err
+			}
+			groups = groups[n:]
+		}
+	}
+	return of.empty(r.c)
 }
 
 // group are the windows of a series in a span of time that begins at start, and how many
@@ -278,19 +316,20 @@ func together(groups []group) int {
 	return len(groups)
 }
 
-// sumSQL selects the windows of groups of one time that a sum of a level is made of.
-func sumSQL(from, to continuous.Level, where string, groups []group) string {
+// sumSQL selects the windows of groups of one time that a sum of a level is made of: raw ones with
+// their series and hour, by which they are counted.
+func sumSQL(from, to continuous.Level, table, where string, groups []group) string {
 	first, last := groups[0], groups[len(groups)-1]
-	parts := "1::BIGINT, length"
+	columns := "1::BIGINT, length, sum, paths, 0::BIGINT, own, " + beginSQL(continuous.Hour.Length())
 	if from != continuous.Raw {
-		parts = "parts, covered"
+		columns = "parts, covered, sum, paths, instances, -1::INTEGER, 0::BIGINT"
 	}
-	return fmt.Sprintf("SELECT series, %s, sum, paths FROM %s WHERE series BETWEEN %d AND %d AND start >= %d AND start < %d AND %s",
-		parts, levelTables[from], first.series, last.series, first.start, first.start+to.Length().Milliseconds(), where)
+	return fmt.Sprintf("SELECT series, %s FROM %s WHERE series BETWEEN %d AND %d AND start >= %d AND start < %d AND %s",
+		columns, table, first.series, last.series, first.start, first.start+to.Length().Milliseconds(), where)
 }
 
 // add adds late windows of groups of one time to their sums.
-func (r *roller) add(ctx context.Context, to continuous.Level, where string, groups []group) (err error) {
+func (r *roller) add(ctx context.Context, of *sumSeries, to continuous.Level, where string, groups []group) (err error) {
 	if r.sum == nil {
 		if r.sum, err = profiles.NewVectorSum(ctx, r.c); err != nil {
 			return err
@@ -304,8 +343,9 @@ func (r *roller) add(ctx context.Context, to continuous.Level, where string, gro
 		return err
 	}
 	have := fmt.Sprintf("FROM %s WHERE start = %d AND series IN (SELECT series FROM chosen)", levelTables[to], groups[0].start)
-	sql := sumSQL(continuous.Raw, to, where, groups) + " UNION ALL SELECT series, parts, covered, sum, paths " + have
-	rows, err := addUp(ctx, r.c, r.sum, "SELECT * FROM ("+sql+") ORDER BY series")
+	sql := sumSQL(continuous.Raw, to, of.table(continuous.Raw), where, groups) +
+		" UNION ALL SELECT series, parts, covered, sum, paths, instances, -1::INTEGER, 0::BIGINT " + have
+	rows, err := addUp(ctx, r.c, r.sum, "SELECT * FROM ("+sql+")")
 	if err != nil {
 		return err
 	}
@@ -315,34 +355,51 @@ func (r *roller) add(ctx context.Context, to continuous.Level, where string, gro
 	if err := r.c.Exec("DELETE FROM chosen"); err != nil {
 		return err
 	}
-	return rows.append(r.c, "", to, groups[0].start)
+	s := levelSums{to, groups[0].start, rows}
+	r.resolve(of, &s)
+	return s.rows.append(r.c, "", to, s.start)
 }
 
 // sumRows are rows of a table of sums.
 type sumRows struct {
 	series              []int32
 	parts, covered, sum []int64
+	instances           []int64
 	paths               [][]byte
 }
 
-// addUp adds up the rows of each series of a statement, which are neighbours.
+// addUp adds up the rows of each series of a statement (sumSQL), and counts the series of its raw
+// windows.
 func addUp(ctx context.Context, c *driver.Conn, sum *profiles.VectorSum, sql string) (rows sumRows, err error) {
 	end := func() {
 		if len(rows.series) > 0 {
 			rows.paths = append(rows.paths, sum.Take())
 		}
 	}
-	err = c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+	var hour, count int64
+	var own int32
+	err = c.Query(ctx, sql+" ORDER BY 1, 8, 7", nil, func(ch driver.Chunk) error {
 		parts, covered, values, paths := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3),
 			driver.Column[driver.Text](ch, 4)
+		instances, owns, hours := driver.Column[int64](ch, 5), driver.Column[int32](ch, 6), driver.Column[int64](ch, 7)
 		for i, id := range driver.Column[int32](ch, 0) {
 			n := len(rows.series)
 			if n == 0 || rows.series[n-1] != id {
 				end()
 				rows.series, rows.parts, rows.covered, rows.sum = append(rows.series, id), append(rows.parts, 0), append(rows.covered, 0),
 					append(rows.sum, 0)
+				rows.instances = append(rows.instances, 0)
 				n++
+				own, count = -1, 0
 			}
+			if hours[i] != hour {
+				hour, own, count = hours[i], -1, 0
+			}
+			if owns[i] != own {
+				own = owns[i]
+				count++
+			}
+			rows.instances[n-1] = max(rows.instances[n-1], instances[i], count)
 			rows.parts[n-1] += parts[i]
 			rows.covered[n-1] += covered[i]
 			rows.sum[n-1] += values[i]
@@ -361,8 +418,8 @@ func (rows *sumRows) append(c *driver.Conn, catalog string, l continuous.Level, 
 	for i := range starts {
 		starts[i] = start
 	}
-	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, sizes(rows.paths),
-		rows.paths)
+	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, rows.instances,
+		sizes(rows.paths), rows.paths)
 }
 
 // expire removes what the policy does not keep.
@@ -436,7 +493,11 @@ func (r *roller) writeTimes(ctx context.Context) error {
 	var ids []int32
 	var times [3][]int64
 	for _, e := range r.st.list {
-		if first := r.first(e); !r.gone[e.id] && (e.stale || first != e.First.UnixMilli()) {
+		changed := r.changed[e.id]
+		if changed != nil {
+			e = changed
+		}
+		if first := r.first(e); !r.gone[e.id] && (changed != nil || e.stale || first != e.First.UnixMilli()) {
 			ids = append(ids, e.id)
 			for i, at := range []int64{first, e.Last.UnixMilli(), e.newest} {
 				times[i] = append(times[i], at)
@@ -472,6 +533,9 @@ func (r *roller) writeProgress(ctx context.Context) error {
 func (r *roller) apply() {
 	list := r.st.list[:0:0]
 	for _, e := range r.st.list {
+		if changed := r.changed[e.id]; changed != nil {
+			*e = *changed
+		}
 		if r.gone[e.id] {
 			r.st.remove(e)
 			continue
@@ -482,4 +546,7 @@ func (r *roller) apply() {
 		list = append(list, e)
 	}
 	r.st.list, r.st.progress = list, r.next
+	for _, e := range slices.SortedFunc(maps.Values(r.known), func(a, b *series) int { return cmp.Compare(a.id, b.id) }) {
+		r.st.count(e)
+	}
 }

@@ -203,7 +203,7 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 
 func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 	const sql = `SELECT id, service, name, sample_type, sample_unit, period_type, period_unit, labels, facts,
-		value_type, unit, scale, period, value_period_unit, period_name, original, first_start, last_end, newest_start FROM series ORDER BY id`
+		value_type, unit, scale, period, value_period_unit, period_name, original, first_start, last_end, newest_start, summed FROM series ORDER BY id`
 	known := map[string]string{}
 	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		ids := driver.Column[int32](ch, 0)
@@ -213,18 +213,17 @@ func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 		valueType, unit, scale, period := texts(9), texts(10), driver.Column[int32](ch, 11), driver.Column[int64](ch, 12)
 		valueUnit, valueName, original := texts(13), texts(14), texts(15)
 		first, last, newest := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 18)
+		summed := ch.TextMaps(19)
 		for i, id := range ids {
 			e := &series{id: id, newest: newest[i]}
-			e.Series = continuous.Series{Service: service[i], Labels: labelsOf(labels[i], known), Facts: labelsOf(facts[i], known),
+			e.Series = continuous.Series{Service: service[i], Summed: slices.Sorted(maps.Keys(summed[i])),
+				Labels: labelsOf(labels[i], known), Facts: labelsOf(facts[i], known),
 				First: timeOf(first[i]), Last: timeOf(last[i]),
 				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i],
 					PeriodUnit: periodUnit[i]}}
 			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i],
 				PeriodName: valueName[i], Original: original[i]}
-			st.add(e)
-			has := st.grown[e.Service]
-			st.grown[e.Service] = growth{has.paths, has.text + e.labelBytes()}
-			st.text += e.labelBytes()
+			st.count(e)
 		}
 		return nil
 	})
@@ -235,6 +234,14 @@ func (st *state) add(e *series) {
 	st.list = append(st.list, e)
 	st.byKey[e.Key()] = e
 	st.nextID = e.id + 1
+}
+
+// count adds a series, and the bytes of its labels.
+func (st *state) count(e *series) {
+	st.add(e)
+	has := st.grown[e.Service]
+	st.grown[e.Service] = growth{has.paths, has.text + e.labelBytes()}
+	st.text += e.labelBytes()
 }
 
 // remove forgets a series without windows, but for its place in the list.
@@ -316,6 +323,6 @@ func mapOf(list continuous.Labels) map[string]string {
 // copied returns a copy that callers may change.
 func (e *series) copied() continuous.Series {
 	c := e.Series
-	c.Labels, c.Facts = slices.Clone(e.Labels), slices.Clone(e.Facts)
+	c.Labels, c.Facts, c.Summed = slices.Clone(e.Labels), slices.Clone(e.Facts), slices.Clone(e.Summed)
 	return c
 }

@@ -102,9 +102,12 @@ func method[Q, A any](q *Querier, name string, answer func(context.Context, *Q) 
 
 // failure returns an error as a status for the client.
 func (q *Querier) failure(err error) error {
+	var summed *continuous.SummedError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &summed):
+		return invalid("%v", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Errorf(codes.DeadlineExceeded, "the query did not end within %s: select a shorter time or fewer series", q.timeout)
 	case errors.Is(err, continuous.ErrTooLarge), errors.Is(err, errNegative):
