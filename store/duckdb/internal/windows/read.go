@@ -21,6 +21,7 @@ type selection struct {
 	all    bool      // they are all series
 	parts  []continuous.Part
 	seq    int64    // continuous.Progress.Seq
+	kept   int64    // and Kept of raw windows
 	summed []string // labels that sums lack
 }
 
@@ -29,21 +30,20 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 	sel, all := &selection{}, []series(nil)
 	var without continuous.Query
 	var label string
-	var kept int64
 	return s.look(ctx, func(st *state) {
 		all = make([]series, len(st.list))
 		for i, e := range st.list {
 			all[i] = *e
 			sel.summed = continuous.Summed(sel.summed, &e.Series)
 		}
-		sel.seq, kept = st.progress.Seq, st.progress.Kept[continuous.Raw]
+		sel.seq, sel.kept = st.progress.Seq, st.progress.Kept[continuous.Raw]
 		coarsest, without, label = q.Finest(sel.summed, coarsest)
 		sel.parts = st.progress.Parts(q.Range(), coarsest)
 	}, func(c *driver.Conn) error {
 		sel.c = c
 		if label != "" {
 			if has, err := sel.sums(ctx, &without, all); err != nil || has {
-				return cmp.Or(err, error(&continuous.SummedError{Label: label, Since: timeOf(kept)}))
+				return cmp.Or(err, error(&continuous.SummedError{Label: label, Since: timeOf(sel.kept)}))
 			}
 		}
 		if err := sel.match(ctx, q, all); err != nil || len(sel.list) == 0 {
@@ -225,12 +225,31 @@ func (a *answer) series() (list []continuous.Series, at []int32) {
 	return list, at
 }
 
-// Series implements continuous.Store.
+// Series implements continuous.Store. Of most series it is known without a look into the file: that
+// of the newest window.
 func (s *Store) Series(ctx context.Context, q continuous.Query) (list []continuous.Series, err error) {
 	err = s.selected(ctx, &q, continuous.Raw, func(sel *selection) error {
-		a := sel.answer()
+		a, r := sel.answer(), q.Range()
+		all, doubtful := *sel, []*series{}
+		for i, e := range sel.list {
+			if a.has[i] = e.newest >= max(r.From, sel.kept) && e.newest < r.Until && e.newest != never; !a.has[i] {
+				doubtful = append(doubtful, e)
+			}
+		}
+		if all.list = doubtful; len(doubtful) < len(sel.list) {
+			all.all = false
+		}
+		if err := sel.c.Exec("DELETE FROM chosen"); err != nil {
+			return err
+		}
+		if err := all.choose(); err != nil {
+			return err
+		}
 		for _, p := range sel.parts {
-			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+sel.condition(p), nil,
+			if len(doubtful) == 0 {
+				break
+			}
+			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+all.condition(p), nil,
 				func(ch driver.Chunk) error {
 					for _, id := range driver.Column[int32](ch, 0) {
 						if at, ok := a.place[id]; ok {

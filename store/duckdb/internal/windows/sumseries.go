@@ -35,7 +35,7 @@ func (st *state) sumSeries(instance []string, known map[continuous.Key]*series) 
 				id = have.id
 			} else {
 				id = -1 - int32(len(of.added))
-				of.added = append(of.added, &series{id: id, Series: described, typ: e.typ, newest: time.Time{}.UnixMilli()})
+				of.added = append(of.added, &series{id: id, Series: described, typ: e.typ, newest: never})
 			}
 			ids[key], of.described[id] = id, &series{Series: described}
 		}
@@ -45,6 +45,9 @@ func (st *state) sumSeries(instance []string, known map[continuous.Key]*series) 
 	}
 	return of
 }
+
+// never is the start of the newest window of a series that has nothing but sums.
+var never = time.Time{}.UnixMilli()
 
 // fill fills the table that the statements join; the end of the transaction or empty empties it.
 func (of *sumSeries) fill(c *driver.Conn) error {
