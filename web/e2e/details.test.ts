@@ -33,6 +33,9 @@ describe.skipIf(missing)('details', () => {
     await w.page.setInputFiles('input[type=file]', join(demo, 'run-018/checkout.pb.gz'));
     await w.page.locator('.side .tr').first().waitFor();
     const at = new URL(w.page.url()).pathname;
+    await w.page.keyboard.press('l'); // without a selection: of the hottest function
+    await w.page.locator('figure.source').first().waitFor();
+    expect(new URL(w.page.url()).searchParams.get('sel')).not.toBe(null);
     expect(await showSource(w)).toMatch(/\d+ lines?, self .* total/);
     expect(new URL(w.page.url()).pathname).toBe(at);
     expect(new URL(w.page.url()).searchParams.get('tab')).toBe('source');

@@ -144,7 +144,8 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
   };
   const showSource = () => {
     details.value = true;
-    update({ tab: 'source' });
+    const hottest = fn === none && rows[0] ? rows.reduce((a, b) => (b.self.at(-1)! > a.self.at(-1)! ? b : a)) : undefined;
+    update({ tab: 'source', ...(hottest && { sel: formatSelection(functions, { fn: hottest.fn, path: null, inverted: null }) }) });
   };
   const [menu, setMenu] = useState<{ x: number; y: number } | null>(null);
   const openMenu = (x: number, y: number) => {
@@ -219,7 +220,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
     { keys: '0', help: 'show everything', run: () => update({ zoom: null, transform: null, q: null, kind: null }, true) },
     ...views.map((v, i) => ({ keys: String(i + 1), help: titles[v], run: () => show(v) })),
     { keys: 'i', help: 'bottom-up and back', run: () => show(view === 'inverted' ? 'tree' : 'inverted') },
-    ...(source.value.offline ? [] : [{ keys: 'l', help: 'lines of the selected function', run: showSource }]),
+    ...(source.value.offline ? [] : [{ keys: 'l', help: 'lines of the selected function; without a selection, of the hottest', run: showSource }]),
     { keys: 's', help: 'details of the selection', run: () => (details.value = !details.value) },
     ...transforms.map(x => ({ keys: x.key, help: x.help, run: x.run })),
     { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
