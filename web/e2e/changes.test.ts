@@ -1,5 +1,6 @@
 // What the list of changes once said wrong, or could not be asked: a test by fault.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { counted, Person } from './person';
 import { missing, World } from './world';
 
 const pr = 'feedc0ffee00';
@@ -32,7 +33,11 @@ describe.skipIf(missing)('changes', () => {
 
   test('fault 1: a pull request is a table of benchmarks, which says of each what the API says', async () => {
     const w = await world.page();
-    await w.open(`${base}/?branch=pr`);
+    await w.open(base);
+    const p = new Person(w);
+    await p.click('pr against main', 'link');
+    await p.at(/branch=pr/);
+    counted(p, 'what a pull request costs');
     const rows = w.page.locator('.triage .tr');
     await rows.filter({ hasText: 'go/send' }).getByText('/op').first().waitFor();
     expect(await w.page.locator('.triage b').first().innerText()).toBe('1 slower, 2 unchanged, 4 not run at feedc0ffee');

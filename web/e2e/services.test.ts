@@ -1,5 +1,6 @@
 // Services that push profiles: from Home to two times and two releases compared.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { counted, Person } from './person';
 import { missing, push, World } from './world';
 
 describe.skipIf(missing)('services', () => {
@@ -18,10 +19,13 @@ describe.skipIf(missing)('services', () => {
     await w.open(base);
     const row = w.page.locator('tr', { hasText: 'shop.api' });
     expect(await row.innerText()).toContain('process_cpu');
-    await row.getByRole('link', { name: 'shop.api' }).click();
-    await w.settled();
-    await w.page.getByRole('link', { name: 'Compare the last 24 hours with the 24 before' }).click();
-    await w.page.waitForURL(/base-since=48h.*base-until=24h.*head-since=24h/);
+    const p = new Person(w);
+    await p.click('shop.api', 'link');
+    await p.see('pricing.matchRule');
+    counted(p, 'what a release of a service costs');
+    await p.click('Compare the last 24 hours with the 24 before', 'link');
+    await p.at(/base-since=48h.*base-until=24h.*head-since=24h/);
+    counted(p, 'a service today against yesterday');
     await w.settled();
     expect(await w.page.locator('.failure').count()).toBe(0);
     expect(await w.page.getByRole('grid', { name: 'functions' }).innerText()).toContain('matchRule');
