@@ -91,6 +91,21 @@ describe.skipIf(missing)('details', () => {
     expect(await w.barriers()).toEqual([]);
     await w.page.setInputFiles('input[type=file]', join(demo, 'run-018/checkout.pb.gz'));
     await w.page.locator('.side .tr').first().waitFor();
+    // Another one is taken while a file is read.
+    const drop = (name: string, text: string) =>
+      w.page.evaluate(
+        ([name, text]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text!], name!));
+          document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+        },
+        [name, text],
+      );
+    await w.page.route(/name=slow/, () => {}); // no answer
+    await drop('slow.folded', 'main 1\n');
+    await w.page.getByLabel('Loading the call tree').waitFor();
+    await drop('fast.folded', 'main;work 2\n');
+    await w.page.locator('.side .tr', { hasText: 'work' }).waitFor();
     await w.close();
   });
 

@@ -33,6 +33,11 @@ test('a request about a dropped file is sent with the file', async () => {
   vi.unstubAllGlobals();
 });
 
+test('a newer file of the same name does not replace the one that is shown', () => {
+  const names = [1, 1, 2, 3].map(lastModified => keepFile(new File(['main 1\n'], 'same.folded', { lastModified })));
+  expect(names).toEqual(['same.folded', 'same.folded', '2 same.folded', '3 same.folded']);
+});
+
 test('call paths of findings are found by names', () => {
   const functions = ['a', 'b;c', 'd\\e', 'z'].map(name => ({
     name,

@@ -1,15 +1,17 @@
 // Files that were dropped on the page. They stay in its memory, and the server shows views
 // of them without storing them: a request with the parameter `file` is sent with the file.
-const files = new Map<string, Blob>();
+const files = new Map<string, File>();
 
-/** Keeps a file; the result is the name to ask for it. */
+/** Keeps a file; the result is the name to ask for it: a newer file of the same name has another one. */
 export function keepFile(file: File): string {
-  files.set(file.name, file);
-  return file.name;
+  let name = file.name;
+  for (let k = 2, f = files.get(name); f && (f.size !== file.size || f.lastModified !== file.lastModified); f = files.get(name)) name = `${k++} ${file.name}`;
+  files.set(name, file);
+  return name;
 }
 
 /** The file of a name; undefined after the page was reloaded. */
-export function keptFile(name: string): Blob | undefined {
+export function keptFile(name: string): File | undefined {
   return files.get(name);
 }
 

@@ -13,7 +13,7 @@ import type { Item } from '../ui/Menu';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Pickers, useScope } from '../ui/Pickers';
 import { Page, useTitle } from '../ui/Page';
-import { OfFile, Upload } from '../ui/Upload';
+import { OfFile, shown, Upload, useDrop } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { labelMenu, useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
@@ -74,6 +74,7 @@ function Selected({ params }: { params: URLSearchParams }) {
     'Profile';
   useTitle(name);
   useRunKeys(params);
+  useDrop(shown, params.has('file') && !source.value.offline && !answer.error); // another file, also while this one is read
   if (answer.error)
     return (
       <Page title={name} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>

@@ -8,7 +8,7 @@ import { go } from '../core/url';
 import { Failure } from './Load';
 
 /** Shows a file, or compares two, without storing them; false: there are more, or one is too large for the server. */
-function shown(files: readonly File[]): boolean {
+export function shown(files: readonly File[]): boolean {
   const limit = session.value?.limits?.upload ?? Number.POSITIVE_INFINITY;
   if (files.length === 0 || files.length > 2 || files.some(f => f.size > limit)) return false;
   const [first, second] = files.map(keepFile);
@@ -32,19 +32,16 @@ export function OfFile({ name }: { name: string }) {
   );
 }
 
-/** A place to drop files, and a button for people without a mouse. One file is shown at once, two are compared. Imports are of the branch that the page shows. */
-export function Upload({ done, branch }: { done: () => void; branch: string }) {
-  const [files, setFiles] = useState<File[]>([]);
+/** Takes files that are dropped anywhere on the page, if it is wanted. */
+export function useDrop(take: (files: File[]) => unknown, wanted = true): void {
   const [over, setOver] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
-  const take = (files: File[]) => {
-    if (!shown(files)) setFiles(files);
-  };
   useEffect(() => {
+    if (!wanted) return;
     const drag = (e: DragEvent) => {
       if (!e.dataTransfer?.types.includes('Files')) return;
+      setOver(e.type === 'dragover' && !e.defaultPrevented);
+      if (e.defaultPrevented) return; // what is under the pointer takes it
       e.preventDefault();
-      setOver(e.type === 'dragover');
       if (e.type === 'drop') take([...e.dataTransfer.files]);
     };
     const names = ['dragover', 'dragleave', 'drop'] as const;
@@ -52,10 +49,20 @@ export function Upload({ done, branch }: { done: () => void; branch: string }) {
     return () => {
       for (const n of names) document.removeEventListener(n, drag);
     };
-  }, []);
+  }, [wanted]);
   useEffect(() => {
     document.getElementById('main')?.classList.toggle('drop', over);
   }, [over]);
+}
+
+/** A place to drop files, and a button for people without a mouse. One file is shown at once, two are compared. Imports are of the branch that the page shows. */
+export function Upload({ done, branch }: { done: () => void; branch: string }) {
+  const [files, setFiles] = useState<File[]>([]);
+  const input = useRef<HTMLInputElement>(null);
+  const take = (files: File[]) => {
+    if (!shown(files)) setFiles(files);
+  };
+  useDrop(take);
   return (
     <>
       <button type="button" onClick={() => input.current?.click()} title="or drop files anywhere on this page">

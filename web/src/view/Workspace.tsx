@@ -111,7 +111,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
       ['category', params.has('modes') ? 'compile mode' : 'category', !!shown.table.category && shown.table.categories.length > 2],
       ['owner', 'own code, library, runtime', all.some(f => f.own) && !all.every(f => f.own)],
       ['package', 'package', true],
-      ['thread', 'class of thread', threadsOf(shown).some((c, _, all) => c !== all[0])],
+      ['thread', 'class of thread', new Set(threadsOf(shown)).size > 1],
       ['kind', 'kind of function', kinds.length > 1],
     ];
     return list.filter(c => c[2]);
