@@ -94,6 +94,10 @@ describe('answers in columns', () => {
     const held = new Set([...Object.values(t.table), ...t.self, ...t.total, t.widths, ...Object.values(boxes)].filter(x => ArrayBuffer.isView(x)));
     expect([...held].reduce((sum, x) => sum + x.byteLength, 0) / t.table.n).toBeLessThan(20);
     expect(t.root).toEqual([sum(made.self!)]);
+    const { n, end, parent, fn, functions } = t.table;
+    let wrong = 0; // siblings that are not in the order of names, of more functions than are sorted at once
+    for (let i = 0; i < n; i++) if (end[i]! < n && parent[end[i]!] === parent[i] && functions[fn[end[i]!]!]!.name <= functions[fn[i]!]!.name) wrong++;
+    expect(wrong).toBe(0);
     await expect(inSteps(decoding(wire), AbortSignal.abort())).rejects.toThrow(/abort/i);
   });
 });

@@ -4,9 +4,8 @@ import { bytesOf } from './source';
 import { inSteps, type Steps } from './steps';
 import { type Category, type Func, type Ints, layout, none, packageLength, type Rows, stride, type Table } from './table';
 
-/** Reads the functions of an answer. */
-export const readFunctions = (list: readonly WireFunction[]): Func[] =>
-  list.map(f => ({ line: 0, column: 0, ...f, name: f.function, pkg: packageLength(f.function, f.kind) }));
+/** Reads a function of an answer. */
+export const readFunction = (f: WireFunction): Func => ({ line: 0, column: 0, ...f, name: f.function, pkg: packageLength(f.function, f.kind) });
 
 /** Numbers of an answer: a list, or packed as form=compact has them. */
 export type Column = readonly number[] | string;
@@ -175,8 +174,8 @@ function callersOf(depth: Ints): Int32Array {
 /** Reads an answer in columns. */
 export function* decoding(w: Wire): Steps<Tree> {
   const c = w.columns;
-  const functions = readFunctions(c.functions ?? []);
-  yield;
+  const functions: Func[] = [];
+  for (const f of c.functions ?? []) if (functions.push(readFunction(f)) % 4096 === 0) yield;
   const parent = c.parent ? new Int32Array(intsOf(c.parent)) : callersOf(intsOf(c.depth!));
   yield;
   const rows: Rows = { parent, fn: intsOf(c.function), category: c.category ? intsOf(c.category) : null, functions, categories: c.categories ?? [] };

@@ -65,8 +65,7 @@ export interface Rows {
 /** Groups rows into call nodes; node has the call node of each row, or none. Linear, apart from sorting siblings that are merged. */
 export function* layout(rows: Rows): Steps<{ table: Table; node: Int32Array }> {
   const n = rows.parent.length;
-  const place = placesByName(rows.functions);
-  yield;
+  const place = yield* placesByName(rows.functions);
   const { start, list } = yield* callees(rows, place);
   const parent = new Int32Array(n);
   const fn = new Int32Array(n);
@@ -141,13 +140,28 @@ export function* layout(rows: Rows): Steps<{ table: Table; node: Int32Array }> {
   return { table: { ...table, category: categoriesOf(rows, node, count) }, node };
 }
 
+const chunk = 4096; // functions
+
 /** The place of each function in the order of names, in code units; equal names by number. */
-function placesByName(functions: readonly Func[]): Int32Array {
-  const ids = functions.map((_, i) => i);
+function* placesByName(functions: readonly Func[]): Steps<Int32Array> {
   const name = (i: number) => functions[i]!.name;
-  ids.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b));
+  const compare = (a: number, b: number) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b);
+  const lists: number[][] = [[]];
+  for (let i = 0; i < functions.length; i += chunk) {
+    lists.push(Array.from({ length: Math.min(chunk, functions.length - i) }, (_, k) => i + k).sort(compare));
+    yield;
+  }
+  while (lists.length > 1) {
+    const [a, b] = lists.splice(0, 2) as [number[], number[]];
+    const both: number[] = [];
+    for (let i = 0, k = 0; i < a.length || k < b.length; ) {
+      if (both.length % chunk === 0) yield;
+      both.push(k === b.length || (i < a.length && compare(a[i]!, b[k]!) < 0) ? a[i++]! : b[k++]!);
+    }
+    lists.push(both);
+  }
   const place = new Int32Array(functions.length);
-  for (let i = 0; i < ids.length; i++) place[ids[i]!] = i;
+  lists[0]!.forEach((f, at) => (place[f] = at));
   return place;
 }
 

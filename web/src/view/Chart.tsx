@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes, extent } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
-import { readFunctions } from '../core/profile';
+import { readFunction } from '../core/profile';
 import { dataParams, selectionParams } from '../core/request';
 import { matches } from '../core/search';
 import { idOf, parseSelection } from '../core/selection';
@@ -242,7 +242,7 @@ function Lane({
   tall?: boolean;
 }) {
   const { boxes, from, to } = useMemo(() => chartBoxes(answer, range), [answer, range[0], range[1]]);
-  const functions = useMemo(() => readFunctions(answer.columns.functions), [answer]);
+  const functions = useMemo(() => answer.columns.functions.map(readFunction), [answer]);
   const shownColours = useContext(Shown);
   const colouring = functionBucket[shownColours] ? shownColours : 'package'; // the others are of call nodes
   const bucket = useMemo(() => {
