@@ -201,6 +201,11 @@ describe.skipIf(missing)('faults', () => {
     expect(await w.barriers()).toEqual([]);
     await w.open(`${base}/?group=shop`);
     expect(await cut()).toEqual([]);
+    const glance = w.page.getByRole('region', { name: 'At a glance' }); // few rows leave room for a change
+    expect(await glance.innerText()).toMatch(/matchRule[^]*Call path/);
+    expect((await glance.boundingBox())!.y + (await glance.boundingBox())!.height).toBeGreaterThan(600);
+    expect(await w.page.locator('main').innerText()).not.toContain('cpu-samples'); // fault 15: beside cpu
+    expect(await w.barriers()).toEqual([]);
     await w.open(`${base}/profile?group=shop&benchmark=checkout&last=1&type=cpu&view=functions`);
     expect(await w.page.locator('.cellbar').first().evaluate(e => getComputedStyle(e).backgroundSize)).toMatch(/ 3px$/);
     await w.close();
@@ -375,6 +380,7 @@ describe.skipIf(missing)('faults', () => {
     await w.page.getByRole('heading', { name: 'shop/checkout' }).waitFor();
     await w.page.goForward();
     await shown();
+    await w.page.waitForFunction(() => performance.getEntriesByType('resource').some(e => e.name.endsWith('Search.css'))); // loaded when nothing else is
     server.kill('SIGTERM');
     await new Promise(ended => server.once('exit', ended));
     base = (await world.serve('--store', 'f.duckdb')).http;

@@ -319,12 +319,13 @@ describe.skipIf(missing)('tokens', () => {
     await w.page.getByText('The token is not this server').waitFor();
     await logIn('read-0123456789ab');
     await w.page.getByText('This store is empty').waitFor();
+    expect(await w.page.locator('main h2').allInnerTexts()).toEqual(['This store is empty', 'Drop a profile', 'Record benchmarks', 'Point an SDK here']);
     expect(await w.barriers()).toEqual([]);
     await w.page.getByText('read only').waitFor();
     await w.page.getByRole('link', { name: 'Services' }).click();
     await w.page.getByRole('link', { name: 'Slow requests' }).click();
     await w.settled();
-    expect(await w.page.getByRole('button', { name: 'New task' }).count()).toBe(0);
+    expect(await w.page.getByRole('form', { name: 'New task' }).count()).toBe(0);
     await w.page.reload();
     await w.settled(); // the session holds
     // Another program of this machine gets nothing from the browser: cookies know no ports.
@@ -358,7 +359,7 @@ describe.skipIf(missing)('tokens', () => {
     const arriving = w.page.waitForEvent('download');
     await w.page.getByText('a file').click();
     expect(readFileSync(await (await arriving).path(), 'utf8')).toContain('openapi');
-    await w.page.getByRole('button', { name: 'New task' }).waitFor();
+    await w.page.getByRole('form', { name: 'New task' }).waitFor(); // there are none yet
     expect(w.faults.filter(f => !f.includes('401'))).toEqual([]);
   });
 });

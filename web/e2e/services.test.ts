@@ -18,7 +18,8 @@ describe.skipIf(missing)('services', () => {
     const w = await world.page();
     await w.open(base);
     const row = w.page.locator('tr', { hasText: 'shop.api' });
-    expect(await row.innerText()).toContain('process_cpu');
+    expect(await row.innerText()).toMatch(/\bcpu\b/);
+    expect(await w.page.locator('main').innerText()).not.toMatch(/process_cpu|samples \(/); // fault 15
     const p = new Person(w);
     await p.click('shop.api', 'link');
     await p.see('pricing.matchRule');
@@ -75,11 +76,23 @@ describe.skipIf(missing)('services', () => {
     const row = w.page.locator('tr', { hasText: 'shop.api' });
     await row.getByText(/slower/).waitFor();
     expect(await row.innerText()).toMatch(/0\.2\d* cores|0\.19\d* cores/);
-    expect(await row.innerText()).toMatch(/1\.3\.0 slower.*matchRule/);
+    expect(await row.innerText()).toMatch(/1\.3\.0 slower.*[\d.]+ ms\/s .*matchRule/); // fault 15: one unit
+    expect(await w.page.locator('main').innerText()).not.toContain('/op');
+    await w.page.getByRole('region', { name: 'At a glance' }).getByRole('heading', { name: 'Call path' }).waitFor(); // fault 13: beside few rows
     await row.getByRole('img', { name: 'shop.api over the last 24 hours' }).waitFor();
     const [grid, changes] = [await w.page.getByRole('heading', { name: 'Services' }).boundingBox(), await w.page.getByRole('heading', { name: 'What changed' }).boundingBox()];
     expect(grid!.y).toBeLessThan(changes!.y);
     expect(await w.page.locator('main').innerText()).not.toMatch(/0 profiles|Import some/);
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('fault 13: few services leave room for their charts, each with its releases and what the newest one changed', async () => {
+    const w = await world.page();
+    await w.open(`${base}/services`);
+    await w.page.getByRole('img', { name: 'shop.api over the last 24 hours by release' }).waitFor();
+    await w.page.getByRole('region', { name: 'Newest release' }).getByText('matchRule').first().waitFor();
     expect(await w.barriers()).toEqual([]);
     expect(w.faults).toEqual([]);
     await w.close();

@@ -97,7 +97,7 @@ describe.skipIf(missing)('triage', () => {
   test('every page has pickers, and charts have one branch', async () => {
     const w = await world.page();
     await w.open(`${base}/function?function=regexp.MustCompile&type=cpu`);
-    expect(await w.page.getByLabel('Value').inputValue()).toBe('cpu');
+    expect(await w.page.getByLabel('Value').count()).toBe(0); // fault 15: cpu-samples beside cpu is no choice
     await w.open(`${base}/benchmark?group=java&benchmark=list`);
     expect(await w.page.locator('.sub').first().innerText()).toContain('8 runs, branch main');
     await w.page.getByLabel('Branch').selectOption('slow-sort');

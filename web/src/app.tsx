@@ -30,4 +30,4 @@ start(
   },
   later(search),
 );
-setTimeout(search, 1000); // so that the first letter that is typed is not lost
+setTimeout(() => search().catch(() => {}), 1000); // so that the first letter that is typed is not lost

@@ -50,7 +50,8 @@ describe('services', () => {
     expect(releases(service(labels('version', '1.10')))).toBeUndefined();
   });
   it('are named in words', () => {
-    expect(typeName('process_cpu:cpu:nanoseconds:cpu:nanoseconds')).toBe('process_cpu');
+    expect(typeName('process_cpu:cpu:nanoseconds:cpu:nanoseconds')).toBe('cpu');
+    expect(typeName('process_cpu:samples:count:cpu:nanoseconds')).toBe('cpu samples');
     expect(typeName('memory:inuse_space:bytes:space:bytes')).toBe('inuse_space (memory)');
     expect([hoursOf('7d'), hoursOf('6h'), hoursOf('2026-01-01')]).toEqual([168, 6, 0]);
     expect(isPushed(new URLSearchParams('labels=x'))).toBe(true);

@@ -62,6 +62,13 @@ describe('Http', () => {
     await expect(new Http().send('POST', 'compact', {})).rejects.toThrow('failed');
     expect(calls).toBe(1);
   });
+  it('says nothing twice (fault 15)', () => {
+    const said = (detail: string) => new Problem('There is no such task', detail).message;
+    expect(said('there is no such task: t')).toBe('t');
+    expect(said('task t: there is no such task; the store has no tasks')).toBe('task t: the store has no tasks');
+    expect(said('x: y')).toBe('x: y');
+  });
+
   it('reports an incomplete answer', async () => {
     vi.stubGlobal('fetch', async () => new Response('{"rows":['));
     await expect(new Http().get('tree')).rejects.toThrow('stopped after 9 characters');

@@ -70,11 +70,20 @@ export function timeOf(s: PushedSeries, from: number, to: number): { since: stri
 /** The type that a page shows without a choice: processor time, else the first. */
 export const mainType = (rows: readonly PushedService[]): PushedService => rows.find(r => r.type.split(':')[1] === 'cpu') ?? rows[0]!;
 
-/** "cpu of process_cpu": the type in words. */
+/** The type in words: "cpu", "cpu samples", "inuse_space (memory)". */
 export function typeName(id: string): string {
-  const [name = '', sample = ''] = id.split(':');
-  return name.endsWith(sample) || sample === '' ? name : `${sample} (${name})`;
+  const [profile = '', sample = ''] = id.split(':');
+  const name = profile.replace(/^process_cpu$/, 'cpu');
+  if (name.endsWith(sample) || sample === '') return name;
+  return sample === 'samples' ? `${name} ${sample}` : `${sample} (${name})`;
 }
+
+/** The types in words, without those that only count the samples of another one. */
+export const typesText = (rows: readonly PushedService[]): string =>
+  [...new Set(rows.map(r => typeName(r.type)))].filter((t, _, all) => !all.includes(t.replace(/ samples$/, '')) || !t.endsWith(' samples')).join(', ');
+
+/** The unit of an amount: an operation of a service is a second. */
+export const unitOf = (of: { sides?: { service?: string | undefined } | undefined }, unit: string): string => (of.sides?.service ? unit.replace(/\/op$/, '/s') : unit);
 
 /** The label whose values are releases, of those that there are. */
 export function releases(s: PushedService): { name: string; values: string[] } | undefined {

@@ -7,8 +7,11 @@ import { isPushed } from './pushed';
 export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
 /** A detail that begins with its title goes on from there: nothing is said twice. */
-export const withoutTitle = (detail: string, title: string): string =>
-  title && detail.toLowerCase().startsWith(title.toLowerCase()) ? detail.slice(title.length).replace(/^[:.,\s]+/, '') : detail;
+export function withoutTitle(detail: string, title: string): string {
+  const at = title ? detail.toLowerCase().indexOf(title.toLowerCase()) : -1;
+  if (at < 0 || (at > 0 && detail.slice(at - 2, at) !== ': ')) return detail; // "task t: there is no such task; …" too
+  return detail.slice(0, at) + detail.slice(at + title.length).replace(/^[:.,;\s]+/, '');
+}
 
 /** An error to show: what failed, why, and whether to try again makes sense. */
 export class Problem extends Error {

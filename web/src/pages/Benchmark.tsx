@@ -16,7 +16,7 @@ import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { type Column, Table } from '../ui/Table';
 import { Tabs } from '../ui/Tabs';
-import { preferred } from '../ui/Typed';
+import { amounts, preferred } from '../ui/Typed';
 import type { Run } from './Profile';
 import '../pages.css';
 import './benchmarks.css';
@@ -85,9 +85,6 @@ function Others({ names, params }: { names: readonly string[]; params: URLSearch
     </section>
   );
 }
-
-/** The value types without those that only count the samples of another one. */
-const amounts = (types: readonly string[]): string[] => types.filter(type => !['cpu', 'wall'].some(t => type === `${t}-samples` && types.includes(t)));
 
 /** What the benchmark used of each value type, per operation where operations are known. */
 function Amounts({ types, params }: { types: readonly string[]; params: URLSearchParams }) {
@@ -170,9 +167,8 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
       <div class={alone ? 'columns' : ''}>
         <div class="findings">
           <div class="card">
-            <HistoryPlot s={s} onSelect={open} />
+            <HistoryPlot s={s} onSelect={open} height={alone ? Math.max(260, Math.min(440, 24 * s.runs.length)) : 260} />
           </div>
-          <ChangesOfSeries s={s} />
         </div>
         {alone && (
           <div class="findings">
@@ -180,6 +176,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
           </div>
         )}
       </div>
+      <ChangesOfSeries s={s} />
     </section>
   );
 }

@@ -23,8 +23,13 @@ export default function Home() {
   return (
     <Page
       title="Changes"
-      sub={o && (o.benchmarks.length === 0 ? counted(o.services.length + new Set(pushed.map(p => p.service)).size, 'service') : `${counted(o.benchmarks.length + (o.omitted?.rows ?? 0), 'benchmark')}, ${counted(o.runs, 'run')}, ${counted(o.profiles, 'profile')}`)}
-      actions={<Upload done={() => again(version + 1)} branch={branchOf(scope)} />}
+      sub={o && (o.benchmarks.length === 0 ? pushed.length + o.services.length > 0 && counted(o.services.length + new Set(pushed.map(p => p.service)).size, 'service') : `${counted(o.benchmarks.length + (o.omitted?.rows ?? 0), 'benchmark')}, ${counted(o.runs, 'run')}, ${counted(o.profiles, 'profile')}`)}
+      actions={
+        <>
+          {o && o.benchmarks.length + pushed.length > 0 && <ReportFiles of={scope.params} />}
+          <Upload done={() => again(version + 1)} branch={branchOf(scope)} />
+        </>
+      }
     >
       <Await of={answer} what="the store">
         {store => {
@@ -40,11 +45,10 @@ export default function Home() {
               {store.benchmarks.length === 0 && hasServices && <Services />}
               {store.benchmarks.length + pushed.length > 0 && (
                 <section class="findings">
-                  {hasServices && <h2>What changed</h2>}
                   <div class="head">
+                    {store.benchmarks.length === 0 && <h2>What changed</h2>}
                     {store.benchmarks.length > 0 && <Bar scope={scope} />}
                     <Pickers scope={scope} show={['group', 'type', 'machine']} also={{ change: null }} />
-                    <ReportFiles of={scope.params} />
                   </div>
                   <Changes scope={scope} version={version} />
                 </section>
@@ -62,14 +66,14 @@ export default function Home() {
 function ReportFiles({ of }: { of: URLSearchParams | undefined }) {
   const file = (format: string) => source.value.file('report', new URLSearchParams([...(of ?? []), ['format', format]]));
   return (
-    <div class="actions">
+    <>
       <a class="button" href={file('html')} download="report.html">
         Report as a file
       </a>
       <a class="button" href={file('md')} download="report.md">
         Markdown
       </a>
-    </div>
+    </>
   );
 }
 
@@ -83,14 +87,23 @@ const Services = () => (
   </section>
 );
 
+/** What fills a store, each with the command to copy. */
 function Empty() {
-  const where = source.value.offline ? '' : location.origin;
+  const card = (title: string, text: string, command: string) => (
+    <section class="card findings">
+      <h2>{title}</h2>
+      <p class="dim">{text}</p>
+      <pre class="command" tabIndex={0} aria-label={title}>
+        {command}
+      </pre>
+    </section>
+  );
   return (
-    <div class="empty">
+    <>
       <h2>This store is empty</h2>
-      <p>Drop a profile anywhere on this page to look at it, or import the profiles of your benchmarks:</p>
-      <pre class="command" tabIndex={0} aria-label="Command">{`dendro import --store ${where} --run NAME --benchmark NAME cpu.pb.gz`}</pre>
-      <p>Or send the traces of your services: give SkyWalking agents this server's gRPC address.</p>
-    </div>
+      {card('Drop a profile', 'Anywhere on this page, to look at it. This stores it:', `dendro import --store ${location.origin} --benchmark NAME cpu.pb.gz`)}
+      {card('Record benchmarks', 'Of any language, under a profiler; two commits in turns with --base:', `dendro bench --store ${location.origin} -- go test -bench . ./...`)}
+      {card('Point an SDK here', 'Of Pyroscope or OpenTelemetry, at a server that keeps what they push; SkyWalking agents need its gRPC address:', `dendro serve --continuous\nPYROSCOPE_SERVER_ADDRESS=${location.origin}`)}
+    </>
   );
 }

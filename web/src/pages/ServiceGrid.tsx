@@ -1,9 +1,9 @@
 // All services: what each uses now and over the last day, what its newest release cost, and when it was seen.
 import { useMemo } from 'preact/hooks';
-import type { Overview, PushedSeries, PushedService, Service } from '../core/answers';
+import type { Outcome, Overview, PushedSeries, PushedService, Service } from '../core/answers';
 import { counted, instant, visible } from '../core/format';
 import { ago } from '../core/metric';
-import { gridOf, rateText, typeName } from '../core/pushed';
+import { gridOf, rateText, typesText, unitOf } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { href, place } from '../core/url';
 import { Await, useAnswer } from '../ui/Load';
@@ -85,9 +85,9 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
             <td>{values.length > 0 && <Spark values={values} label={`${visible(name)} over the last 24 hours`} />}</td>
             <td>
               {release && <b>{visible(release.last.run)} </b>}
-              {release ? <OutcomeText o={release.outcome} /> : verdicts.busy ? '…' : '–'}
+              {release ? <OutcomeText o={perSecond(release.outcome)} /> : verdicts.busy ? '…' : '–'}
             </td>
-            <td class="dim">{visible(of.map(r => typeName(r.type)).join(', '))}</td>
+            <td class="dim">{visible(typesText(of))}</td>
             <td title={instant(last)}>{ago(Date.parse(last))}</td>
           </tr>
         );
@@ -95,6 +95,9 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
     </>
   );
 }
+
+/** An operation of a service is a second. */
+const perSecond = (o: Outcome): Outcome => (o.time ? { ...o, time: { ...o.time, unit: unitOf({ sides: { service: 'of it' } }, o.time.unit) } } : o);
 
 /** What makes a service appear here. */
 const None = () => (

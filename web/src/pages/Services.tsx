@@ -3,7 +3,7 @@ import type { PushedSeries, PushedService, ReportDocument } from '../core/answer
 import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 import { type Loaded, loaded, type Wire } from '../core/profile';
-import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
+import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName, unitOf } from '../core/pushed';
 import { dataParams, notesOf, serverTransforms } from '../core/request';
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';
@@ -16,7 +16,9 @@ import { usePolled } from '../ui/Poll';
 import { shownChanges, tone, verdict } from '../ui/Triage';
 import { Workspace } from '../view/Workspace';
 import Grid from './ServiceGrid';
+import { Endpoints } from './Tasks';
 import '../pages.css';
+import './benchmarks.css';
 import './services.css';
 
 const times: [value: string, label: string][] = [
@@ -82,11 +84,55 @@ function Time() {
   );
 }
 
+/** So few services leave room for their charts below the grid. */
+const few = 4;
+
 function List() {
+  const list = useAnswer<{ rows: PushedService[] }>('pushed/services');
+  const rows = list.value?.rows ?? [];
+  const names = [...new Set(rows.map(r => r.service))];
   return (
     <Page title="Services" sub="Services that push profiles by themselves, and those that agents trace." actions={<a class="button" href={href('tasks')}>Slow requests</a>}>
       <Grid />
+      {names.length <= few && (
+        <div class="plots">
+          {names.map(name => (
+            <Day key={name} s={mainType(rows.filter(r => r.service === name))} />
+          ))}
+        </div>
+      )}
+      <Endpoints service="" />
     </Page>
+  );
+}
+
+/** The last day of a service, a line for each release; a drag opens the graph of that time. */
+function Day({ s }: { s: PushedService }) {
+  const of = releases(s);
+  const what = { service: s.service, type: s.type };
+  const answer = usePolled<PushedSeries>('pushed/series', { ...what, by: of?.name ?? '', since: '24h', rows: 8 }, pace.chart);
+  const a = answer.value;
+  if (!a || a.rows.length === 0) return null;
+  const grid = gridOf(a);
+  return (
+    <section class="card">
+      <p class="sub">
+        <a href={href('services', { service: s.service })}>{visible(s.service)}</a> {visible([a.rateUnit ?? a.unit, 'last 24 hours', of && `by ${of.name}`].filter(Boolean).join(', '))}
+      </p>
+      <Lines
+        label={`${s.service} over the last 24 hours by release`}
+        times={grid.times}
+        lines={grid.lines.map(l => ({ ...l, name: l.name || s.service }))}
+        format={v => rateText(v, a)}
+        flags={!!of}
+        chosen={null}
+        onChoose={(from, to) => {
+          const time = timeOf(a, grid.times[from]!, grid.times[to]!);
+          go('services', { ...what, since: '24h', from: time.since, to: time.until });
+        }}
+      />
+      {of && <Release service={s} what={what} of={of} />}
+    </section>
   );
 }
 
@@ -321,7 +367,7 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
                   <td class={`num ${tone(c)}`}>
                     <b>{signed(c.delta.share, percent)}</b>
                   </td>
-                  <td class="num">{c.delta.time ? change(c.delta.time.value, c.delta.time.unit.replace(/\/op$/, '/s')) : '–'}</td>
+                  <td class="num">{c.delta.time ? change(c.delta.time.value, unitOf(c, c.delta.time.unit)) : '–'}</td>
                   <td>
                     {c.function ? (
                       <a href={href('services', { ...what, function: c.headline?.function ?? c.function, by: of.name })} title="over time, a line for each release">

@@ -18,13 +18,13 @@ export default function Tasks() {
   const create = place.value.params.get('create') === 'true';
   return (
     <Page
-      title="Tasks"
+      title="Slow requests"
       sub={service ? `Trace profiling of ${visible(service)}` : 'Trace profiling: sample the threads of slow requests'}
       actions={
         <>
           <a href={href('services')}>Services</a>
           {service && <a href={href('tasks')}>All tasks</a>}
-          {mayChange() && (
+          {mayChange() && answer.value?.rows.length !== 0 && (
             <button type="button" class="primary" onClick={() => update({ create: create ? null : true }, true)} aria-expanded={create}>
               New task
             </button>
@@ -32,7 +32,8 @@ export default function Tasks() {
         </>
       }
     >
-      {create && mayChange() && <Create service={service} />}
+      {(create || answer.value?.rows.length === 0) && mayChange() && <Create service={service} />}
+      <Endpoints service={service} />
       <Await of={answer} what="tasks">
         {list =>
           list.rows.length === 0 ? (
@@ -42,9 +43,6 @@ export default function Tasks() {
                 A task makes SkyWalking agents sample the stacks of the threads that serve an endpoint, and shows where slow requests spent
                 their time.
               </p>
-              <pre class="command" tabIndex={0} aria-label="Command">
-                {`dendro task create --store ${source.value.offline ? '' : location.origin} --service shop --endpoint /checkout`}
-              </pre>
             </div>
           ) : (
             <div class="scroll">
@@ -90,6 +88,56 @@ export default function Tasks() {
   );
 }
 
+interface Endpoint {
+  name: string;
+  segments: number;
+  slowest: number;
+}
+
+/** The endpoints of the services that agents trace, the slowest first, each with the way to its task. */
+export function Endpoints({ service }: { service: string }) {
+  const traced = useAnswer<{ rows: Service[] | null }>('services');
+  const list = (traced.value?.rows ?? []).filter(s => !service || s.service === service);
+  if (list.length === 0) return null;
+  return (
+    <div class="scroll">
+      <table class="plain">
+        <thead>
+          <tr>
+            <th>Endpoint</th>
+            <th>Service</th>
+            <th class="num">Requests</th>
+            <th class="num">Slowest</th>
+            <th />
+          </tr>
+        </thead>
+        {list.map(s => (
+          <EndpointsOf key={s.service} service={s.service} />
+        ))}
+      </table>
+    </div>
+  );
+}
+
+function EndpointsOf({ service }: { service: string }) {
+  const answer = useAnswer<{ rows: Endpoint[] | null }>('endpoints', { service, rows: 20 });
+  return (
+    <tbody>
+      {[...(answer.value?.rows ?? [])]
+        .sort((a, b) => b.slowest - a.slowest)
+        .map(e => (
+          <tr key={e.name}>
+            <td>{visible(e.name)}</td>
+            <td>{visible(service)}</td>
+            <td class="num">{count(e.segments)}</td>
+            <td class="num">{millis(e.slowest)}</td>
+            <td>{mayChange() && <a href={href('tasks', { service, endpoint: e.name, create: true })}>Profile this endpoint</a>}</td>
+          </tr>
+        ))}
+    </tbody>
+  );
+}
+
 export function State({ t }: { t: TaskInfo }) {
   return <span class={`pill ${t.state === 'running' ? 'live' : 'dim'}`}>{t.state === 'over' ? 'finished' : t.state}</span>;
 }
@@ -109,7 +157,7 @@ function Create({ service: first }: { service: string }) {
   const services = useAnswer<{ rows: Service[] | null }>('services');
   const keyword = useDelayed(task.endpoint, 200);
   const known = (services.value?.rows ?? []).some(s => s.service === task.service);
-  const endpoints = useAnswer<{ rows: { name: string; segments: number; slowest: number }[] | null }>(
+  const endpoints = useAnswer<{ rows: Endpoint[] | null }>(
     known ? 'endpoints' : 'services',
     known ? { service: task.service, keyword, rows: 50 } : {},
   );

@@ -5,7 +5,7 @@ import { amount, commit, counted, percent, signed, visible } from '../core/forma
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
-import { selectorOfAny } from '../core/pushed';
+import { selectorOfAny, unitOf } from '../core/pushed';
 import { formatNames } from '../core/selection';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
@@ -59,7 +59,8 @@ export function diffLink(c: Finding): string | undefined {
 function label(c: Finding, name: (function_: string) => string): string {
   const h = c.headline;
   if (!h) return c.function ? name(c.function) : (c.note ?? kinds[c.kind]);
-  const file = h.file?.replace(/.*[/\\]/, '');
+  const named = h.file?.replace(/.*[/\\]/, '');
+  const file = named && !h.function.includes(named.replace(/\.(java|kt|scala)$/, '')) && named; // a class has its name
   return `${name(h.function)}${h.calls ? ` → ${name(h.calls)}` : ''}${file ? ` (${visible(file)})` : ''}`;
 }
 
@@ -120,6 +121,33 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
       <Reasons title="Ruled out" of={c.ruledOut} />
       {candidate?.contexts && b && <Contexts of={candidate} b={b} />}
     </div>
+  );
+}
+
+/** A change at a glance, of what its list knows: the metric over the runs, and the call path. */
+export function Glance({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) {
+  const diff = diffLink(c);
+  return (
+    <section class="card two" aria-label="At a glance">
+      <div class="evidence">
+        <h2>
+          <Title c={c} />
+        </h2>
+        {b?.metric ? <MetricPlot b={b} /> : <Facts c={c} read={false} />}
+      </div>
+      <div class="evidence">
+        <p class="actions">
+          {visible(c.sides?.service ?? benchmarkName(c))}
+          {diff && (
+            <a class="button" href={diff}>
+              See what grew in the diff
+            </a>
+          )}
+        </p>
+        {b?.metric && <Facts c={c} read={false} />}
+        {c.path && c.path.length > 0 && <PathOf c={c} />}
+      </div>
+    </section>
   );
 }
 
@@ -306,7 +334,7 @@ export function wholeText(life: Change['change']): string {
 export function Facts({ c, read }: { c: Change; read: boolean }) {
   const time = c.delta.time;
   const rows: [string, preact.ComponentChildren][] = [];
-  if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}`]);
+  if (time) rows.push(['cost', `${change(time.value, unitOf(c, time.unit))}, 95% interval ${interval(time.value, time.low, time.high, unitOf(c, time.unit))}`]);
   rows.push([
     'samples',
     `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${Math.abs(c.delta.base - 1) < 1e-9 ? 'nearly all' : percent(c.delta.base)} then`,
@@ -413,7 +441,7 @@ export function issueText(c: Change, command: string): string {
   const lines = [
     `# ${code(benchmarkName(c))}: ${signed(c.delta.share, percent)} in ${code(label(c, shortName))}`,
     '',
-    `- ${kinds[c.kind]}, ${c.status}${time ? `: ${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}` : ''}`,
+    `- ${kinds[c.kind]}, ${c.status}${time ? `: ${change(time.value, unitOf(c, time.unit))}, 95% interval ${interval(time.value, time.low, time.high, unitOf(c, time.unit))}` : ''}`,
     `- value type ${code(c.type)}, score ${c.score.toFixed(1)}, finding ${code(c.id)}`,
     `- first run with it: ${code(c.since.run)}${c.since.commit ? ` at commit ${code(c.since.commit)}` : ''}; last good run: ${code(c.since.lastGood ?? 'unknown')}`,
   ];

@@ -88,7 +88,7 @@ export function ChangesOfSeries({ s }: { s: HistorySeries }) {
                   {visible(f.since.run)} <small class="dim">{f.change?.onset.date ? instant(f.change.onset.date) : ''}</small> <Commit of={{ ...s.runs.find(r => r.run === f.since.run), ...(f.since.commit ? { commit: f.since.commit } : {}) }} />
                 </td>
                 <td>{f.change?.end && visible(f.change.end.run)}</td>
-                <td>{diff && <a href={diff}>Diff of the runs before and after</a>}</td>
+                <td>{diff && <a href={diff} title="of the runs before and after">Diff</a>}</td>
               </tr>
             );
           })}

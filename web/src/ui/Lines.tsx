@@ -60,6 +60,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
   const count = Math.max(2, Math.min(Math.floor((right - left) / 120), runs ? times.length : Infinity));
   const ticksAt = Array.from({ length: count }, (_, i) => first + ((last - first) * i) / (count - 1));
   const begins = flags ? lines.map(l => l.values.findIndex(v => v !== null)) : [];
+  const earliest = Math.min(...begins);
   const range = drag ? ([times[Math.min(...drag)]!, times[Math.max(...drag)]!] as const) : chosen;
   const tip = (e: MouseEvent, i: number) =>
     showTip(
@@ -131,7 +132,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
         ))}
         {begins.map(
           (i, k) =>
-            i > 0 && (
+            i > earliest && (
               <g key={lines[k]!.name} class="at note flag">
                 <line x1={x(times[i]!)} x2={x(times[i]!)} y1={top - 6} y2={height - bottom} />
                 <text class="axis" x={Math.min(x(times[i]!) + 4, right)} y={top - 6} text-anchor={x(times[i]!) > right - 80 ? 'end' : 'start'}>

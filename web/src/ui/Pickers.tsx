@@ -5,6 +5,7 @@ import { everyBranch, noChoices, scoped } from '../core/scope';
 import { queryOf, source } from '../core/source';
 import { type Changes, place, update } from '../core/url';
 import { useLoad } from './Load';
+import { amounts } from './Typed';
 
 type Name = 'branch' | 'group' | 'type' | 'metric' | 'machine' | 'since';
 
@@ -57,7 +58,7 @@ export function Pickers({ scope, show, type, branch = scope.choices.base ?? '', 
   const options: Record<Name, [value: string, label: string][]> = {
     branch: [...plain(choices.branches.map(b => b.branch)), [everyBranch, 'All branches']],
     group: [['', 'All groups'], ...plain(choices.groups)],
-    type: [...(type === undefined ? [['', 'All values'] as [string, string]] : []), ...plain(choices.types)],
+    type: [...(type === undefined ? [['', 'All values'] as [string, string]] : []), ...plain(amounts(choices.types, params.get('type') ?? type))],
     metric: [['', 'Main metric'], ...plain(choices.metrics)],
     machine: [['', 'All machines'], ...plain(choices.machines)],
     since: times,

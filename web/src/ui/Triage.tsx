@@ -6,11 +6,12 @@ import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, Report
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { looks, unseen } from '../core/looked';
 import { benchmarkName, change, metric, otherBenchmarks } from '../core/metric';
+import { typeName, unitOf } from '../core/pushed';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
 import { queryOf, source } from '../core/source';
 import { goTo, href, place, update } from '../core/url';
-import { BenchmarkEvidence, costs, diffLink, FindingEvidence, kinds, pageOf, Title } from './Evidence';
+import { BenchmarkEvidence, costs, diffLink, FindingEvidence, Glance, kinds, pageOf, Title } from './Evidence';
 import { useKeys } from './Keys';
 import { Await, useLoad } from './Load';
 import { status } from './Outcome';
@@ -127,6 +128,9 @@ function tally(rows: readonly Extract<Row, { is: 'quiet' }>[]): Count[] {
   return [...of.values()];
 }
 
+/** A list of so many rows leaves room for its first change. */
+const few = 12;
+
 export function Triage({ doc, benchmarks, params }: Props) {
   const address = place.value.params;
   const [sort, setSort] = useState({ id: 'since', descending: true });
@@ -172,6 +176,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
   };
   const linked = doc.changes.find(c => c.id === selected || (c.also ?? []).some(x => x.id === selected)); // also one that the filters leave out
   const row = rows[at] ?? (linked && ({ is: 'change', c: linked, b: doc.benchmarks.find(b => keyOf(b) === keyOf(linked) && b.type === linked.type) } as const));
+  const first = rows.find(r => r.is === 'change' && costs(r.c)) ?? rows[0];
   const host = usePrint(doc);
   return (
     <section class="triage" aria-label="What changed">
@@ -197,6 +202,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
         />
         {row && row.is !== 'fold' && <Panel key={selected} row={row} doc={doc} params={params} close={() => select(null)} />}
       </div>
+      {!row && first?.is === 'change' && rows.length <= few && !source.value.offline && <Glance c={first.c} b={first.b} />}
       <div class="print" ref={host} />
     </section>
   );
@@ -260,7 +266,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         const r = rows[i]!;
         if (r.is === 'change')
           return r.c.delta.time ? (
-            change(r.c.delta.time.value, r.c.delta.time.unit)
+            change(r.c.delta.time.value, unitOf(r.c, r.c.delta.time.unit))
           ) : (
             <span class="dim" title={`${signed(r.c.delta.samples, v => v.toFixed(0))} samples per run; no metric or number of operations was imported with these runs`}>
               –
@@ -311,7 +317,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         const name = (
           <>
             <span class="pkg">{b.group && `${visible(b.group)}/`}</span>
-            {visible(b.benchmark)}
+            {visible((r.is === 'change' ? r.c.sides?.service : r.service) ? typeName(b.benchmark) : b.benchmark)}
           </>
         );
         if (source.value.offline) return name;

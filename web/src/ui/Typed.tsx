@@ -11,6 +11,9 @@ export function preferred(types: readonly string[]): string {
   return types.find(t => t === 'cpu') ?? types.find(t => t.startsWith('cpu')) ?? types[0] ?? '';
 }
 
+/** The value types without those that only count the samples of another one. */
+export const amounts = (types: readonly string[], now = ''): string[] => types.filter(type => type === now || !type.endsWith('-samples') || !types.includes(type.slice(0, -8)));
+
 /** Loads an answer; if the server says that there are several types, asks for one of them. */
 export function useTyped<T>(
   path: string,
@@ -37,8 +40,8 @@ export function useTyped<T>(
 
 /** The menu of value types, where there are several, with what else it offers. */
 export const typeMenu = (types: readonly string[], now: string, also: readonly Item[] = []): Group[] =>
-  types.length > 1
-    ? [{ label: now, title: 'value type', items: [...types.map(t => ({ label: t, checked: t === now, run: () => update({ type: t }, true) })), ...also] }]
+  amounts(types, now).length > 1
+    ? [{ label: now, title: 'value type', items: [...amounts(types, now).map(t => ({ label: t, checked: t === now, run: () => update({ type: t }, true) })), ...also] }]
     : [];
 
 /** Writes the type that the page chose into the address, for its other requests and for links. */
