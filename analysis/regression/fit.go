@@ -231,8 +231,8 @@ func (f *fit) scaled(slot int32, d float64) float64 {
 }
 
 // widen divides all scores by their spread over the functions, if that is larger than between runs of one
-// side. Other requests and machines change the costs of most functions: what a quarter of them do shows no
-// change of one. (The empirical null of Efron, 2004; here of a quantile, never below the theoretical.)
+// side. Other requests and machines change the costs of most functions: what a quarter of them do, or a tenth,
+// shows no change of one. (The empirical null of Efron, 2004; here of quantiles, never below the theoretical.)
 func (f *fit) widen() {
 	for group, kind := range []row.Kind{row.FunctionSelf, row.FunctionTotal} {
 		var sizes []float64
@@ -243,8 +243,8 @@ func (f *fit) widen() {
 		}
 		if len(sizes) >= leastTests {
 			slices.Sort(sizes)
-			const normal = 1.1503 // a quarter of normal scores exceed it, on either side
-			f.noise[group].width = math.Max(1, stat.Quantile(sizes, 0.75)/normal)
+			const quarter, tenth = 1.1503, 1.6449 // of normal scores exceed it, on either side
+			f.noise[group].width = math.Max(1, math.Max(stat.Quantile(sizes, 0.75)/quarter, stat.Quantile(sizes, 0.9)/tenth))
 		}
 	}
 	for _, slot := range f.tested {
