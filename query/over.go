@@ -156,7 +156,7 @@ func pushedSum(ctx context.Context, runs *pushed.Store, windows continuous.Store
 	}
 	list = slices.DeleteFunc(list, func(one continuous.Series) bool { return one.Type != t })
 	first, last := pushed.Spans(list, &q)
-	f, sum, err := runs.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: group, Name: t.Name}, Windows: q,
+	f, sum, err := runs.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: group, Name: t.Name}, Windows: []continuous.Query{q},
 		Run: testrun.Run{Key: run, Date: first.UTC()}})
 	if err != nil {
 		return t, err
@@ -232,8 +232,8 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 			}
 			of.From, of.Until = continuous.Later(from, q.From), from.Add(step)
 			of.Until = continuous.Earlier(of.Until, q.Until)
-			f, sum, err := runs.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: one.Service, Name: one.Type.Name}, Windows: of,
-				Run: testrun.Run{Key: from.UTC().Format("2006-01-02T15:04"), Date: from.UTC()}})
+			f, sum, err := runs.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: one.Service, Name: one.Type.Name},
+				Windows: []continuous.Query{of}, Run: testrun.Run{Key: from.UTC().Format("2006-01-02T15:04"), Date: from.UTC()}})
 			if err != nil {
 				return nil, err
 			}

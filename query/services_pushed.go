@@ -144,13 +144,13 @@ type PushedSeriesRequest struct {
 // Seconds is a length of time.
 type Seconds time.Duration
 
-// UnmarshalText parses 15s, 1h30m or a number of seconds.
+// UnmarshalText parses 15s, 1h30m or a number of seconds, 0 too.
 func (s *Seconds) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
 		d, err = time.ParseDuration(string(text) + "s")
 	}
-	if err == nil && d < time.Second {
+	if err == nil && d != 0 && d < time.Second {
 		err = fmt.Errorf("the minimum is 1s")
 	}
 	*s = Seconds(d)

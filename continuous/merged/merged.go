@@ -167,6 +167,14 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 	if err != nil {
 		return nil, err
 	}
+	return Sum(answers)
+}
+
+// Sum adds up answers that have no window in common.
+func Sum(answers []*continuous.Merged) (*continuous.Merged, error) {
+	if len(answers) == 1 {
+		return answers[0], nil
+	}
 	answers = slices.DeleteFunc(answers, func(m *continuous.Merged) bool { return len(m.Series) == 0 })
 	all := &continuous.Merged{}
 	var trees []*calltree.Tree

@@ -25,7 +25,8 @@ import (
 
 // Releases says what a release of a service is, whose releases are compared in place of runs.
 type Releases struct {
-	By string `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
+	By   string         `param:"by" group:"Side" arg:"label" help:"with --service: label whose values are releases (default: service_version, version or service_git_ref)" json:"by,omitempty"`
+	Skip *query.Seconds `param:"skip" group:"Side" arg:"time" help:"with --service: time from the start of each instance on that is not compared: 1h, 0 (default: 30m, if the releases ran for an hour)" json:"skip,omitempty"`
 }
 
 // The sides of a store with runs of releases.
@@ -40,8 +41,8 @@ func (*Releases) OfPushed(_ context.Context, st store.Store) (store.Store, error
 func (s Sides) open(ctx context.Context, st store.Store, q *query.Selection, req *regression.Request) (store.Store, Sides, []string,
 	error) {
 	if !q.Pushed.Chosen() {
-		if s.By != "" {
-			return nil, s, nil, param.Errorf("--by needs --service")
+		if s.By != "" || s.Skip != nil {
+			return nil, s, nil, param.Errorf("--by and --skip need --service")
 		}
 		return st, s, nil, nil
 	}
@@ -57,7 +58,8 @@ func (s Sides) open(ctx context.Context, st store.Store, q *query.Selection, req
 	if err != nil {
 		return nil, s, nil, err
 	}
-	c, err := releases.Open(ctx, windows, releases.Options{Service: q.Service, Labels: labels, Label: s.By, Base: s.Base, Head: s.Head})
+	c, err := releases.Open(ctx, windows, releases.Options{Service: q.Service, Labels: labels, Label: s.By, Base: s.Base, Head: s.Head,
+		Skip: (*time.Duration)(s.Skip)})
 	if err != nil {
 		return nil, s, nil, err
 	}

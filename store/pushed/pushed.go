@@ -16,6 +16,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/merged"
 	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -73,16 +74,25 @@ func (noSource) Unwrap() error { return store.ErrNoSource }
 type Run struct {
 	Benchmark testrun.Benchmark
 	Run       testrun.Run
-	Windows   continuous.Query // of one type
-	Instance  bool             // a gauge is that of one instance, not of all together
+	Windows   []continuous.Query // of one type; no window is in two of them
+	Instance  bool               // a gauge is that of one instance, not of all together
 }
 
 // Read adds up the windows of a run. Without windows it returns no file.
 func (s *Store) Read(ctx context.Context, r *Run) (*store.File, *continuous.Merged, error) {
-	merged, err := s.windows.Tree(ctx, r.Windows)
+	var parts []*continuous.Merged
+	for _, q := range r.Windows {
+		part, err := s.windows.Tree(ctx, q)
+		if err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, part)
+	}
+	merged, err := merged.Sum(parts)
 	if err != nil || merged.Parts == 0 {
 		return nil, nil, err
 	}
+	pushedType := &r.Windows[0].Type
 	t := merged.Tree
 	if !r.Instance {
 		t = merged.OverTime()
@@ -92,7 +102,7 @@ func (s *Store) Read(ctx context.Context, r *Run) (*store.File, *continuous.Merg
 	if err := cost.Of(ctx).Spend(cost.Memory, int64(len(self.Nodes))*12+int64(s.forest.Paths.Len()-known)*32); err != nil {
 		return nil, nil, err
 	}
-	if r.Windows.Type.Gauge() && r.Instance {
+	if pushedType.Gauge() && r.Instance {
 		for i := range self.Self {
 			self.Self[i] /= merged.Parts
 		}
@@ -100,7 +110,7 @@ func (s *Store) Read(ctx context.Context, r *Run) (*store.File, *continuous.Merg
 	}
 	typ := t.Type
 	if !r.Instance {
-		typ.PeriodName, typ.PeriodUnit = r.Windows.Type.PeriodType, r.Windows.Type.PeriodUnit
+		typ.PeriodName, typ.PeriodUnit = pushedType.PeriodType, pushedType.PeriodUnit
 	}
 	rec := &store.Record{Type: typ, Duration: merged.Covered, Samples: merged.Parts, Hash: t.Profile().Hash(0),
 		Forest: s.forest, Self: self}

@@ -50,13 +50,11 @@ const (
 	headSpread     = 16  // runs of instances of the newest release
 	baseSpread     = 120 // and of those beside it
 	leastInstances = 4   // of each side, so that runs are instances
+	leastBase      = 3   // runs of the base that a comparison needs
 	followed       = 10  // newest releases of a service whose changes are followed
 	// longest is what is read of the newest release, from its first window on: a month of
 	// a release says no more than its first days.
 	longest = 4 * 24 * time.Hour
-	// warmUp is the time in which a new release compiles its code and fills its caches: it is left out
-	// of a release that has run for twice as long.
-	warmUp = 30 * time.Minute
 )
 
 // Options choose a service and its releases.
@@ -67,6 +65,7 @@ type Options struct {
 	Base    string               // release to compare with; empty: see Compared
 	Head    string               // release to test; empty: the one whose first window is the newest
 	Until   time.Time
+	Skip    *time.Duration // of each instance, from its start on, is not compared; nil: its warm-up, if the releases ran for long enough
 }
 
 // Compared is a store with the runs of two sides, and what they are.
@@ -77,13 +76,15 @@ type Compared struct {
 	Beside      bool     // they ran at the same time
 	Instance    string   // label whose values are spread over the runs; empty: runs are blocks of time
 	Block       time.Duration
-	From, Until time.Time // of the head
-	Warm        bool      // From is its start and the time in which it warms up
-	Machines    string    // how the kinds of machine of the sides differ; empty: not, or unknown
-	Operation   string    // "a request", or "a second of one instance"
-	Uncounted   string    // the first run whose requests are unknown, though others have some
+	From, Until time.Time     // of the head
+	Skip        time.Duration // from the start of each instance on is not compared
+	Machines    string        // how the kinds of machine of the sides differ; empty: not, or unknown
+	Operation   string        // "a request", or "a second of one instance"
+	Uncounted   string        // the first run whose requests are unknown, though others have some
 	// Pushed is what the service pushed, by benchmark and value type.
 	Pushed map[[2]string]continuous.Type
+
+	aged ages // of the windows that are compared
 }
 
 // The operations of runs.
@@ -115,12 +116,7 @@ func (c *Compared) String() string {
 	if c.Machines != "" {
 		text += "; the sides ran on other machines: " + c.Machines
 	}
-	if c.Warm {
-		text += fmt.Sprintf("; the first %s of %q are left out", pushed.SpokenStep(warmUp), c.Head)
-	} else {
-		text += fmt.Sprintf("; %q is younger than %s: what is found may be its warm-up", c.Head, pushed.SpokenStep(2*warmUp))
-	}
-	return text
+	return text + c.ages()
 }
 
 // release is what a value of the label pushed.
@@ -161,17 +157,19 @@ type Plan struct {
 	Service  string
 	Types    []continuous.Type
 
-	st       continuous.Store
-	of       []continuous.Matcher // of the series
-	head     release
-	base     []release
-	spread   [2][]string // instances of the head, of the base
-	requests continuous.Type
+	st        continuous.Store
+	of        []continuous.Matcher // of the series
+	head      release
+	base      []release
+	label     string        // that tells instances apart; may be empty
+	instances [2][]instance // of the head, of the base
+	began     time.Time     // the first window of the service
+	requests  continuous.Type
 }
 
 // String describes all that the comparison depends on.
 func (p *Plan) String() string {
-	return fmt.Sprintf("%q %v %v %q %v %v", p.Compared.String(), p.head, p.base, p.spread, p.Types, p.requests)
+	return fmt.Sprintf("%q %v %v %q %v %v %v", p.Compared.String(), p.head, p.base, p.label, p.instances, p.Types, p.requests)
 }
 
 // plan chooses what is compared of the series of a service.
@@ -183,8 +181,12 @@ func plan(st continuous.Store, series []continuous.Series, o Options) (*Plan, er
 	if p.head, p.base, err = choose(all, &p.Compared, o); err != nil {
 		return nil, fmt.Errorf("service %q: %w", o.Service, err)
 	}
-	if p.Beside {
-		p.Instance, p.spread = instances(series, p.Label, p.Head, p.Base)
+	p.label, p.instances = instancesOf(series, &p.Compared)
+	if p.Beside && min(len(p.instances[0]), len(p.instances[1])) >= leastInstances {
+		p.Instance = p.label
+	}
+	if err := p.age(o, all[0].first); err != nil {
+		return nil, fmt.Errorf("service %q: %w", o.Service, err)
 	}
 	p.Machines = machines(series, &p.Compared)
 	if p.Types, p.requests = typesOf(series); p.requests != (continuous.Type{}) {
@@ -232,33 +234,29 @@ func Plans(ctx context.Context, st continuous.Store, fits func(service string) b
 func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 	c := p.Compared
 	c.Store, c.Pushed = pushed.New(p.st), map[[2]string]continuous.Type{}
-	b := &builder{st: p.st, to: c.Store, service: p.Service, label: c.Label, requests: p.requests, of: p.of}
-	err := p.runs(ctx, b, &c)
-	if summed := (*continuous.SummedError)(nil); errors.As(err, &summed) { // the time is before what instances are kept for
-		c.Instance, b.runs = "", nil
-		err = p.runs(ctx, b, &c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &c, b.store(ctx, &c)
-}
-
-// runs makes the runs of both sides.
-func (p *Plan) runs(ctx context.Context, b *builder, c *Compared) (err error) {
+	b := &builder{Plan: p, to: c.Store}
 	for _, t := range p.Types {
+		var err error
 		if c.Instance != "" {
-			each := (len(p.spread[0]) + headSpread - 1) / headSpread
-			err = errors.Join(b.addSpread(ctx, t, c, Head, []release{p.head}, p.spread[0], each),
-				b.addSpread(ctx, t, c, Base, p.base, p.spread[1], each))
+			head, base := p.compared(0), p.compared(1)
+			each := (len(head) + headSpread - 1) / headSpread
+			err = errors.Join(b.addSpread(ctx, t, Head, []release{p.head}, head, each), b.addSpread(ctx, t, Base, p.base, base, each))
 		} else {
-			err = b.addBlocks(ctx, t, c, p.head, p.base)
+			err = b.addBlocks(ctx, t)
+		}
+		if summed := (*continuous.SummedError)(nil); errors.As(err, &summed) && p.label != "" { // instances are not kept for so long
+			return p.summed().Read(ctx)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	if p.aged == sameAge && b.fewOfBase() { // their first windows are not kept any more
+		young := *p
+		young.aged = anyAge
+		return young.Read(ctx)
+	}
+	return &c, b.store(ctx, &c)
 }
 
 // noService returns the error of a service without windows; it names those that have some.
@@ -369,9 +367,6 @@ func choose(all []release, c *Compared, o Options) (head release, base []release
 		return head, nil, fmt.Errorf("there is no release before %s=%q to compare with: %w", c.Label, head.version, store.ErrNothing)
 	}
 	c.Head, c.From, c.Block = head.version, head.first, pushed.Step(span, headRuns)
-	if c.Warm = span >= 2*warmUp; c.Warm {
-		c.From = c.From.Add(warmUp)
-	}
 	for _, r := range base {
 		c.Base = append(c.Base, r.version)
 	}
@@ -408,50 +403,11 @@ func machines(series []continuous.Series, c *Compared) string {
 	return ""
 }
 
-// instances returns the label whose values tell most instances of both sides apart, and
-// these values of the head and of the base; empty if there are too few.
-func instances(series []continuous.Series, label, head string, base []string) (instance string, values [2][]string) {
-	of := map[string][2]map[string]bool{} // by label
-	for i := range series {
-		s := &series[i]
-		side := 0
-		if v := s.Labels.Get(label); v != head {
-			if side = 1; !slices.Contains(base, v) {
-				continue
-			}
-		}
-		for _, l := range s.Labels {
-			if l.Name == label {
-				continue
-			}
-			if of[l.Name][0] == nil {
-				of[l.Name] = [2]map[string]bool{{}, {}}
-			}
-			of[l.Name][side][l.Value] = true
-		}
-	}
-	most := leastInstances - 1
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if n := min(len(of[name][0]), len(of[name][1])); n > most {
-			most, instance = n, name
-		}
-	}
-	if instance != "" {
-		for side := range values {
-			values[side] = slices.Sorted(maps.Keys(of[instance][side]))
-		}
-	}
-	return instance, values
-}
-
 // builder makes runs of windows.
 type builder struct {
-	st             continuous.Store
-	to             *pushed.Store
-	service, label string
-	of             []continuous.Matcher // of the service and its selected labels
-	requests       continuous.Type      // that counts requests; zero: none
-	runs           []built
+	*Plan
+	to   *pushed.Store
+	runs []built
 }
 
 // built is a run before it is known what its operations are.
@@ -463,16 +419,17 @@ type built struct {
 
 // addSpread makes runs of a side of a type that have about each of the instances: as many
 // on both sides, so that the noise between runs of the base is that of the head's.
-func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared, side string, of []release, values []string,
-	each int) error {
-	runs := max(1, len(values)/each)
+func (b *builder) addSpread(ctx context.Context, t continuous.Type, side string, of []release, list []instance, each int) error {
+	runs, from, until := max(1, len(list)/each), b.From, b.Until
+	if side == Base && b.aged == sameAge {
+		from, until = time.Time{}, time.Time{}
+	}
 	for i := range min(runs, baseSpread) {
-		var some []string
-		for at := i; at < len(values); at += runs {
-			some = append(some, values[at])
+		var some []instance
+		for at := i; at < len(list); at += runs {
+			some = append(some, list[at])
 		}
-		only := continuous.Matcher{Name: c.Instance, Op: continuous.Matches, Value: alternatives(some)}
-		if err := b.run(ctx, t, side, of, c.From, c.Until.Sub(c.From), fmt.Sprintf("#%d", i+1), only); err != nil {
+		if err := b.run(ctx, t, side, of, from, until, fmt.Sprintf("#%d", i+1), some); err != nil {
 			return err
 		}
 	}
@@ -480,44 +437,57 @@ func (b *builder) addSpread(ctx context.Context, t continuous.Type, c *Compared,
 }
 
 // addBlocks makes the runs of both sides of a type that are blocks of time.
-func (b *builder) addBlocks(ctx context.Context, t continuous.Type, c *Compared, head release, base []release) error {
-	end := head.last.Add(-1)
-	for i, from := 0, end.Truncate(c.Block); i < headRuns && !from.Add(c.Block).Before(c.From.Add(1)); i, from = i+1, from.Add(-c.Block) {
-		first := continuous.Later(from, c.From)
-		if err := b.run(ctx, t, Head, []release{head}, first, from.Add(c.Block).Sub(first), ""); err != nil {
+func (b *builder) addBlocks(ctx context.Context, t continuous.Type) error {
+	block := b.Block
+	end := b.head.last.Add(-1)
+	for i, from := 0, end.Truncate(block); i < headRuns && !from.Add(block).Before(b.From.Add(1)); i, from = i+1, from.Add(-block) {
+		if err := b.run(ctx, t, Head, []release{b.head}, continuous.Later(from, b.From), from.Add(block), "", nil); err != nil {
 			return err
 		}
 	}
-	if !c.Beside {
-		// The block in which both ran belongs to neither's steady state.
-		end = continuous.Earlier(base[0].last, head.first.Truncate(c.Block)).Add(-1)
+	first := b.base[0].first
+	switch {
+	case b.aged == sameAge:
+		end = continuous.Earlier(b.base[0].last, first.Add(b.Until.Sub(b.head.first))).Add(-1)
+	case b.Beside:
+		first = b.head.first
+	default: // the block in which both ran belongs to neither's steady state
+		end = continuous.Earlier(b.base[0].last, b.head.first.Truncate(block)).Add(-1)
 	}
-	first := base[0].first
-	if c.Beside {
-		first = head.first.Truncate(c.Block)
-	}
-	for i, from := 0, end.Truncate(c.Block); i < baseRuns && !from.Before(first.Truncate(c.Block)); i, from = i+1, from.Add(-c.Block) {
-		if err := b.run(ctx, t, Base, base, from, c.Block, ""); err != nil {
+	first = first.Truncate(block)
+	for i, from := 0, end.Truncate(block); i < baseRuns && !from.Before(first); i, from = i+1, from.Add(-block) {
+		if err := b.run(ctx, t, Base, b.base, from, from.Add(block), "", nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run adds up windows of releases to a run, unless there is none.
-func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from time.Time, length time.Duration, name string,
-	only ...continuous.Matcher) error {
+// run adds up windows of releases to a run, unless there is none: those of some instances, or of all.
+func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from, until time.Time, name string,
+	some []instance) error {
 	versions := make([]string, len(of))
 	for i, r := range of {
 		versions[i] = r.version
 	}
-	q := continuous.Query{Type: t, From: from, Until: from.Add(length), Matchers: slices.Concat(only, b.of,
-		[]continuous.Matcher{{Name: b.label, Op: continuous.Matches, Value: alternatives(versions)}})}
+	all := some == nil
+	if all && side == Head {
+		some = b.compared(0)
+	} else if all {
+		some = b.compared(1)
+	}
+	list := windows(continuous.Query{Type: t, From: from, Until: until, Matchers: append([]continuous.Matcher{
+		{Name: b.Label, Op: continuous.Matches, Value: alternatives(versions)}}, b.of...)}, b.label, some, all)
+	if len(list) == 0 {
+		return nil
+	} else if from.IsZero() {
+		from = list[0].From
+	}
 	version := cmp.Or(of[0].version, "(none)")
 	if len(of) > 1 {
 		version = "(others)"
 	}
-	f, merged, err := b.to.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: b.service, Name: t.Name}, Windows: q, Instance: true,
+	f, merged, err := b.to.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: b.Service, Name: t.Name}, Windows: list, Instance: true,
 		Run: testrun.Run{Key: version + cmp.Or(name, "@"+from.UTC().Format("2006-01-02T15:04")), Date: from.UTC(), Commit: version,
 			Attributes: map[string]string{VersionAttribute: version, SideAttribute: side}}})
 	if err != nil || f == nil {
@@ -526,7 +496,7 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 	made := built{File: f, pushed: t}
 	if !t.Gauge() {
 		made.seconds = merged.Covered.Seconds()
-		if made.requests, err = b.counted(ctx, q); err != nil {
+		if made.requests, err = b.counted(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -534,18 +504,31 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 	return nil
 }
 
-// counted returns the number of requests in the time of a selection, 0 if it is unknown.
-func (b *builder) counted(ctx context.Context, q continuous.Query) (sum float64, err error) {
+// fewOfBase reports whether a type has fewer runs of the base than a comparison needs.
+func (b *builder) fewOfBase() bool {
+	n := map[continuous.Type]int{}
+	for _, r := range b.runs {
+		if r.Run.Attributes[SideAttribute] == Base {
+			n[r.pushed]++
+		}
+	}
+	return slices.ContainsFunc(b.Types, func(t continuous.Type) bool { return n[t] < leastBase })
+}
+
+// counted returns the number of requests in the time of selections, 0 if it is unknown.
+func (b *builder) counted(ctx context.Context, list []continuous.Query) (sum float64, err error) {
 	if b.requests == (continuous.Type{}) {
 		return 0, nil
 	}
-	q.Type = b.requests
-	merged, err := b.st.Tree(ctx, q)
-	if err != nil || merged.Parts == 0 {
-		return 0, err
-	}
-	for _, x := range merged.Tree.Self {
-		sum += float64(x)
+	for _, q := range list {
+		q.Type = b.requests
+		merged, err := b.st.Tree(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		for _, x := range merged.Tree.Self {
+			sum += float64(x)
+		}
 	}
 	return sum, nil
 }

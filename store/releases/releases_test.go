@@ -148,39 +148,133 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestConditions leaves the warm-up of a release out once it has run for an hour, says that a younger one
-// has it, and names other machines.
+// TestConditions names other machines.
 func TestConditions(t *testing.T) {
 	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	for minute := range 150 {
-		at, cost := noon.Add(time.Duration(minute)*time.Minute), int64(100)
+		at := noon.Add(time.Duration(minute) * time.Minute)
 		p.labels = continuous.Labels{{Name: "instance_type", Value: "m5.large"}}
-		p.push(cpu, "1.0", "a", at, map[string]int64{"main": cost})
+		p.push(cpu, "1.0", "a", at, map[string]int64{"main": 100})
 		if minute < 30 {
 			continue
 		}
-		if minute < 60 {
-			cost = 900 // not compiled
-		}
 		p.labels = continuous.Labels{{Name: "instance_type", Value: "m7.large"}}
-		p.push(cpu, "1.1", "b", at, map[string]int64{"main": cost})
+		p.push(cpu, "1.1", "b", at, map[string]int64{"main": 100})
 	}
-	for until, want := range map[int]struct {
-		warm  bool
-		least int64 // cost a minute
-	}{80: {false, 900}, 149: {true, 100}} {
-		c := open(t, p.st, releases.Options{Service: "shop", Until: noon.Add(time.Duration(until) * time.Minute)})
-		highest := int64(0)
-		for _, sum := range sides(t, c)["head process_cpu"] {
-			highest = max(highest, sum/int64(c.Block/time.Minute))
+	if c := open(t, p.st, releases.Options{Service: "shop"}); !strings.Contains(c.String(), `instance_type "m7.large", not "m5.large"`) {
+		t.Errorf("%q", c)
+	}
+}
+
+// TestAges compares windows of instances of one age. Instances of release 1.1 start one after the other, 10
+// minutes apart from minute 100 on, and those of 1.0 from minute 10; the first 30 minutes of each cost 900 a minute,
+// the rest 100. Release 0.9 is all there is before.
+func TestAges(t *testing.T) {
+	const pods = 4
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
+	hour, none, short := time.Hour, time.Duration(0), 20*time.Minute
+	for minute := range 250 {
+		at := noon.Add(time.Duration(minute) * time.Minute)
+		if minute < 12 {
+			p.push(cpu, "0.9", "a", at, map[string]int64{"main": 100})
 		}
-		if c.Warm != want.warm || highest < want.least || want.warm && highest > want.least {
-			t.Errorf("after %d minutes: warm %v, up to %d a minute, want %+v", until, c.Warm, highest, want)
+		for i, version := range []string{"1.0", "1.1"} {
+			for pod := range pods {
+				if age := minute - 10 - 90*i - 10*pod; age >= 0 {
+					cost := int64(100)
+					if age < 30 {
+						cost = 900
+					}
+					p.push(cpu, version, fmt.Sprintf("%s-%d", version, pod), at, map[string]int64{"main": cost})
+				}
+			}
 		}
-		for words, said := range map[string]bool{`instance_type "m7.large", not "m5.large"`: true,
-			`the first 30 min of "1.1" are left out`: want.warm, `"1.1" is younger than 1 h: what is found may be its warm-up`: !want.warm} {
-			if strings.Contains(c.String(), words) != said {
-				t.Errorf("after %d minutes: %q, says %s: want %v", until, c, words, said)
+	}
+	for _, x := range []struct {
+		name  string
+		until int
+		skip  *time.Duration
+		warm  bool // warm-up of the head is compared
+		words string
+	}{
+		{"warm", 249, nil, false, "; the first 30 min of each instance are not compared"},
+		{"young", 150, nil, true, `; "1.1" is younger than 1 h: instances of the same age are compared`},
+		{"skip an hour", 249, &hour, false, "; the first 1 h of each instance are not compared"},
+		{"skip too little", 249, &short, true, "; the first 20 min of each instance are not compared"},
+		{"skip nothing", 249, &none, true, "an operation a second of one instance"},
+	} {
+		c := open(t, p.st, releases.Options{Service: "shop", Base: "1.0", Head: "1.1", Skip: x.skip,
+			Until: noon.Add(time.Duration(x.until) * time.Minute)})
+		if !strings.HasSuffix(c.String(), x.words) {
+			t.Errorf("%s: %q, want %q", x.name, c, x.words)
+		}
+		list, err := c.Profiles(t.Context(), store.Query{})
+		if err != nil || c.Instance != "pod" || len(list) != 2*pods {
+			t.Fatalf("%s: %d runs by %q, %v", x.name, len(list), c.Instance, err)
+		}
+		minutes := map[string][]int64{} // of instances, by side
+		for _, r := range list {
+			n, _ := r.Operations()
+			warm := (r.Sum - 100*int64(n/60)) / 800
+			side := r.Run.Attributes[releases.SideAttribute]
+			minutes[side] = append(minutes[side], warm)
+			if x.name == "young" {
+				minutes[side+" all"] = append(minutes[side+" all"], int64(n/60))
+			}
+		}
+		if slices.Max(minutes[releases.Head]) > 0 != x.warm {
+			t.Errorf("%s: minutes of warm-up that are compared: %v", x.name, minutes)
+		}
+		if x.name == "young" && (!slices.Equal(minutes[releases.Head], minutes[releases.Base]) ||
+			!slices.Equal(minutes[releases.Head+" all"], minutes[releases.Base+" all"])) {
+			t.Errorf("the sides are of other ages: %v", minutes)
+		}
+	}
+	young := noon.Add(150 * time.Minute)
+	_, err := releases.Open(t.Context(), p.st, releases.Options{Service: "shop", Head: "1.1", Skip: &hour, Until: young})
+	if err == nil || !errors.Is(err, store.ErrNothing) || !strings.Contains(err.Error(), "--skip 1h0m0s leaves nothing of it") {
+		t.Errorf("a young release: %v", err)
+	}
+	c := open(t, p.st, releases.Options{Service: "shop", Base: "0.9", Head: "1.0", Until: noon.Add(40 * time.Minute)})
+	if !strings.HasSuffix(c.String(), `; "1.0" is younger than 1 h: what is found may be its warm-up`) {
+		t.Errorf("%q", c)
+	}
+}
+
+// TestAgesOfBlocks leaves the warm-up of each instance out of blocks of time, unless no instance lives so long.
+func TestAgesOfBlocks(t *testing.T) {
+	for _, lives := range []int{1000, 20} { // minutes
+		p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
+		for minute := range 360 {
+			for pod := range 2 { // the second starts 60 minutes later, or instances follow each other
+				age, name := minute%180-60*pod, fmt.Sprintf("pod-%d", pod)
+				if lives < 60 {
+					age, name = minute%lives, fmt.Sprintf("pod-%d-%d", pod, minute/lives)
+				}
+				cost := int64(100)
+				if age < 20 {
+					cost = 900
+				}
+				if age >= 0 {
+					p.push(cpu, []string{"1.0", "1.1"}[minute/180], name, noon.Add(time.Duration(minute)*time.Minute), map[string]int64{"main": cost})
+				}
+			}
+		}
+		c := open(t, p.st, releases.Options{Service: "shop"})
+		words, highest := "; the first 30 min of each instance are not compared", int64(100)
+		if lives < 60 {
+			words, highest = `; the first 30 min of "1.1" are not compared`, 900
+		}
+		if !strings.HasSuffix(c.String(), words) || c.Instance != "" {
+			t.Errorf("%q, want %q", c, words)
+		}
+		list, err := c.Profiles(t.Context(), store.Query{})
+		if err != nil || len(list) < 6 {
+			t.Fatal(len(list), err)
+		}
+		for _, r := range list {
+			if n, _ := r.Operations(); r.Sum*60 > highest*int64(n) {
+				t.Errorf("instances of %d minutes: run %s has warm-up: %d in %g s", lives, r.Run.Key, r.Sum, n)
 			}
 		}
 	}

@@ -32,7 +32,10 @@ type Service struct {
 	Slower    float64 // the same as a share of the function, in place of Impact
 
 	// What differs between the versions beside their code.
-	Warm    time.Duration // in which instances of the new version compile: cost and compiler fall by e
+	Warm    time.Duration // in which instances whose start is seen compile: cost and compiler fall by e
+	Rollout time.Duration // in which the instances of a version start one after the other, with Canary
+	Before  time.Duration // for which the version before runs alone, from the start of its instances on, which the store has
+	Length  time.Duration // for which the new version runs, in place of Hours
 	Load    float64       // of the new version's instances, as a factor; 0: 1
 	Mix     float64       // deviation of a module's cost because they answer other requests
 	Machine float64       // the same because they run on another type of machine, which has a label
@@ -83,7 +86,14 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 		length = time.Duration(s.Minutes) * time.Minute
 	}
 	differs, cold := s.conditions(p)
-	for at := time.Duration(0); at < time.Duration(s.Hours*versions)*time.Hour; at += length {
+	end := cmp.Or(s.Length, time.Duration(s.Hours*versions)*time.Hour)
+	if s.Before > 0 { // the version before that
+		w := s.window(s.Instances, -s.Before-length, length, "0.9")
+		if _, err := st.PutWindows(ctx, []*continuous.Window{w}); err != nil {
+			return "", err
+		}
+	}
+	for at := -s.Before; at < end; at += length {
 		hour := at.Hours()
 		mix := noises(r, p, func(*simFunction) float64 { return mixNoise })
 		day := math.Sin(2 * math.Pi * hour / 24)
@@ -94,13 +104,19 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 		for i := range s.Instances {
 			isNew := i < s.Canary || s.Canary == 0 && at >= time.Duration(s.Hours)*time.Hour
 			load := 100 * length.Seconds() * coresInUse * (1 + dayLoad*day) * instance[i][0]
-			w, warm := s.window(i, at, length, isNew), 0.0
+			version, age := "1.0", at-s.start(i, isNew)
 			if isNew {
+				version = "1.1"
 				load *= cmp.Or(s.Load, 1)
-				if s.Warm > 0 {
-					warm = math.Exp(-float64(at%(time.Duration(s.Hours)*time.Hour)) / float64(s.Warm))
-				}
 			}
+			if age < 0 {
+				continue
+			}
+			warm := 0.0
+			if s.Warm > 0 && (isNew || s.Before > 0) {
+				warm = math.Exp(-float64(age) / float64(s.Warm))
+			}
+			w := s.window(i, at, length, version)
 			w.Forest = forest
 			for n, node := range p.nodes {
 				cost := node.cost * mix[node.fn] * instance[i][1+node.fn]
@@ -108,8 +124,9 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 					cost *= 1 + grown
 				}
 				if isNew {
-					cost *= differs[node.fn] * (1 + warm*cold[node.fn])
+					cost *= differs[node.fn]
 				}
+				cost *= 1 + warm*cold[node.fn]
 				if x := poisson(r, load*cost); x > 0 {
 					w.Self.Nodes, w.Self.Self = append(w.Self.Nodes, paths[n]), append(w.Self.Self, x*10_000_000)
 				}
@@ -122,6 +139,19 @@ func (s *Service) Push(ctx context.Context, st *mem.Store) (slower string, err e
 		}
 	}
 	return p.fns[fn].name, nil
+}
+
+// start returns when an instance starts.
+func (s *Service) start(i int, isNew bool) time.Duration {
+	switch {
+	case s.Canary == 0 && isNew:
+		return time.Duration(s.Hours) * time.Hour
+	case s.Canary == 0:
+		return 0
+	case isNew:
+		return s.Rollout * time.Duration(i) / time.Duration(s.Canary)
+	}
+	return s.Rollout*time.Duration(i-s.Canary)/time.Duration(s.Instances-s.Canary) - s.Before
 }
 
 // choose returns a function of the program's own: the one whose share is nearest to Share, or
@@ -172,13 +202,10 @@ func noises(r *rand.Rand, p *simProgram, sigma func(*simFunction) float64) []flo
 	return list
 }
 
-func (s *Service) window(i int, at, length time.Duration, isNew bool) *continuous.Window {
-	version, machine := "1.0", "m5.large"
-	if isNew {
-		version = "1.1"
-		if s.Machine > 0 {
-			machine = "m7.large"
-		}
+func (s *Service) window(i int, at, length time.Duration, version string) *continuous.Window {
+	machine := "m5.large"
+	if version == "1.1" && s.Machine > 0 {
+		machine = "m7.large"
 	}
 	w := &continuous.Window{
 		Series: continuous.Series{Service: "shop", Type: continuous.Type{Name: "process_cpu", SampleType: "cpu", SampleUnit: "nanoseconds",
@@ -188,6 +215,6 @@ func (s *Service) window(i int, at, length time.Duration, isNew bool) *continuou
 		Start: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).Add(at), Length: length,
 		Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Period: 10_000_000, PeriodUnit: "nanoseconds"},
 	}
-	binary.LittleEndian.PutUint32(w.Hash[:], uint32(int(at/time.Minute)*s.Instances+i))
+	binary.LittleEndian.PutUint32(w.Hash[:], uint32(int(at/time.Minute)*(s.Instances+1)+i))
 	return w
 }

@@ -142,6 +142,14 @@ func TestConditions(t *testing.T) {
 		{"alike", few, func(*detection.Service) {}, 0.8},
 		{"alike, many", many, func(*detection.Service) {}, 0.8},
 		{"warm-up", few, func(s *detection.Service) { s.Warm = 5 * time.Minute }, 0.6},
+		{"rollout", few, func(s *detection.Service) { s.Warm, s.Rollout = 10*time.Minute, 2*time.Hour }, 0.6},
+		{"rollout, many", many, func(s *detection.Service) { s.Warm, s.Rollout = 10*time.Minute, 2*time.Hour }, 0.8},
+		{"young", few, func(s *detection.Service) {
+			s.Warm, s.Before, s.Length, s.Minutes = 10*time.Minute, 5*time.Hour, 50*time.Minute, 5
+		}, 0.6},
+		{"young, many", many, func(s *detection.Service) {
+			s.Warm, s.Before, s.Length, s.Minutes, s.Rollout = 10*time.Minute, 5*time.Hour, 50*time.Minute, 5, 20*time.Minute
+		}, 0.6},
 		{"load", few, func(s *detection.Service) { s.Load = 1.5 }, 0.8},
 		{"requests", few, func(s *detection.Service) { s.Load, s.Mix = 1.5, 0.1 }, 0},
 		{"machine", few, func(s *detection.Service) { s.Machine = 0.1 }, 0},

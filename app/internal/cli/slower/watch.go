@@ -55,7 +55,8 @@ Alertmanager's API v2, json the text and the finding (docs/schema/findings.md).`
 	c.Flags().StringVar(&address, "webhook", "", "`address` to which findings are posted (default: $DENDRO_WEBHOOK; without either, print them)")
 	c.Flags().StringVar(&format, "format", "", "form of a post: slack, alertmanager, json (default: by the address, else json)")
 	c.Flags().StringArrayVar(&w.services, "service", nil, "`name` of a service whose releases are compared; repeatable (default: all services, and benchmarks)")
-	c.Flags().StringVar(&w.request.By, "by", "", "with --service: `label` whose values are releases")
+	command.AddRequest(c, &w.request.Releases)
+	command.InGroup(c, "", "by", "skip") // of which there is no other
 	c.Flags().DurationVar(&w.every, "every", 10*time.Minute, "time between two searches")
 	c.Flags().BoolVar(&w.once, "once", false, "search once and end")
 	c.Flags().BoolVar(&w.teller.Suspects, "suspects", false, "also post suspects")
