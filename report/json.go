@@ -39,7 +39,8 @@ var Values = map[reflect.Type]any{
 	reflect.TypeFor[Status](): statuses,
 	reflect.TypeFor[regression.Kind](): []regression.Kind{regression.Regression, regression.Leak, regression.Widespread,
 		regression.Slowdown, regression.Improvement, regression.Moved, regression.Environment},
-	reflect.TypeFor[regression.Status]():   []regression.Status{regression.Confirmed, regression.Suspect, regression.Transient, regression.Ended},
+	reflect.TypeFor[regression.Status](): []regression.Status{regression.Confirmed, regression.Suspect,
+		regression.Transient, regression.Ended},
 	reflect.TypeFor[regression.Presence](): []regression.Presence{regression.New, regression.Vanished},
 }
 
