@@ -142,7 +142,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 				if note := omittedRuns(&s, b); note != "" {
 					out.Notes = append(out.Notes, note)
 				}
-				if o, ok := of[s.Benchmark]; ok && r.Function == "" && !r.Amount {
+				if o, ok := of[s.Benchmark]; ok && r.Function == "" {
 					series.Outcome = &o
 				}
 				for _, f := range changed {

@@ -61,6 +61,29 @@ describe.skipIf(missing)('changes', () => {
     await w.close();
   });
 
+  test('every page says of each benchmark what the API says', async () => {
+    const w = await world.page();
+    type Answer = { benchmarks: { group: string; benchmark: string; outcome: { status: string; says: string; since?: { run: string }; title?: string } }[] };
+    const { benchmarks } = (await (await fetch(`${base}/api/v1/overview?branch=main`)).json()) as Answer;
+    expect(benchmarks.length).toBe(7);
+    await w.open(`${base}/benchmarks?branch=main`);
+    for (const b of benchmarks) expect(await w.page.locator('.tr', { hasText: `${b.group}/${b.benchmark}` }).innerText(), 'Benchmarks').toContain(b.outcome.says);
+    await w.open(`${base}/?branch=main`);
+    await w.page.locator('.triage').getByRole('button', { name: /benchmarks?: / }).click();
+    for (const b of benchmarks) {
+      const text = await w.page.locator('.triage .tr[aria-rowindex]', { hasText: `${b.group}/${b.benchmark}` }).first().innerText();
+      expect(text, 'Changes').toContain(b.outcome.status.startsWith('not run') ? 'not run' : b.outcome.status);
+      if (b.outcome.since) expect(text, 'Changes').toContain(b.outcome.since.run);
+    }
+    for (const b of benchmarks) {
+      await w.open(`${base}/benchmark?branch=main&group=${b.group}&benchmark=${b.benchmark}`);
+      const text = await w.page.locator('main').innerText();
+      for (const said of [b.outcome.says, b.outcome.title ?? '', b.outcome.since ? `since ${b.outcome.since.run}` : '']) expect(text, `${b.group}/${b.benchmark}`).toContain(said);
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('the evidence of a change has an address, which survives Back and reload', async () => {
     const w = await world.page();
     await w.open(base);

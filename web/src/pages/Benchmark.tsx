@@ -17,7 +17,6 @@ import { type InScope, Scoped } from '../ui/Scoped';
 import { type Column, Table } from '../ui/Table';
 import { Tabs } from '../ui/Tabs';
 import { amounts, preferred } from '../ui/Typed';
-import type { Run } from './Profile';
 import '../pages.css';
 import './benchmarks.css';
 
@@ -284,31 +283,27 @@ function tone(s: HistorySeries, i: number): string {
   return r.value > r.mean === (s.better !== 'higher') ? 'more' : 'less';
 }
 
-/** Benchmarks without a metric still have runs with profiles. */
+/** Benchmarks without a metric: the amounts of their profiles over the runs. */
 function NoMetric({ params, types }: { params: URLSearchParams; types: readonly string[] }) {
-  const answer = useAnswer<{ rows: { benchmark: { group: string; name: string }; run: Run; type: { name: string } }[] }>('profiles', params);
+  const q = new URLSearchParams(params);
+  q.set('amount', 'true');
+  q.delete('metric');
+  const answer = useAnswer<History>('history', q);
   return (
     <>
       <p class="dim">
         No run has a metric. Import one with the profile: <code>dendro import --metric time/op=7.4ms/op …</code>, or let <code>dendro import</code> read Go
         benchmark text or JMH results beside the profiles.
       </p>
-      {params.has('benchmark') && <Amounts types={amounts(types)} params={params} />}
       <Await of={answer} what="the runs">
-        {({ rows }) =>
-          [...new Set(rows.map(r => JSON.stringify(r.benchmark)))].map(name => {
-            const list = rows.filter(r => JSON.stringify(r.benchmark) === name);
-            const { group, name: benchmark } = list[0]!.benchmark;
-            const type = preferred([...new Set(list.map(r => r.type.name))].sort());
-            const runs = [...new Map(list.map(r => [r.run.run, r.run])).values()].map(r => ({ ...r, value: null, mean: 0, deviation: 0, profiles: [] }));
-            const s: HistorySeries = { group, benchmark, type, metric: '', unit: '', leftOut: [], runs, changes: [] };
-            return (
-              <section key={name} class="findings">
-                <Runs s={s} type={type} open={i => go('profile', { group, benchmark, type, run: runs[i]!.run })} />
-              </section>
-            );
-          })
-        }
+        {h => (
+          <>
+            {h.series.map(s => (
+              <One key={benchmarkName(s)} s={s} alone={h.series.length === 1} />
+            ))}
+            {h.series.length === 1 && <Amounts types={amounts(types).filter(t => t !== h.series[0]!.type)} params={params} />}
+          </>
+        )}
       </Await>
     </>
   );
