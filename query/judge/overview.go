@@ -9,7 +9,9 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
@@ -34,6 +36,7 @@ type OverviewResult struct {
 	Omitted    query.Omitted       `json:"omitted,omitzero"`
 	Benchmarks []BenchmarkOverview `json:"benchmarks"` // by group and name
 	Services   []query.Service     `json:"services"`
+	Pushed     []query.PushedUse   `json:"pushed"`   // services that push profiles, by CPU time; empty with Quick
 	Releases   []ReleaseOverview   `json:"releases"` // of services that push profiles, by service and type
 	Running    int                 `json:"running"`  // tasks that accept samples
 }
@@ -86,7 +89,8 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 	if err != nil {
 		return nil, err
 	}
-	out := &OverviewResult{Profiles: len(list), Benchmarks: []BenchmarkOverview{}, Services: []query.Service{}, Releases: []ReleaseOverview{}}
+	out := &OverviewResult{Profiles: len(list), Benchmarks: []BenchmarkOverview{}, Services: []query.Service{},
+		Releases: []ReleaseOverview{}, Pushed: []query.PushedUse{}}
 	runs := map[string]bool{}
 	for i := range list {
 		runs[list[i].Run.Key] = true
@@ -127,6 +131,19 @@ func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *Ov
 	c, err := follow(ctx, st, r.Selection, selected, &r.Facts, true)
 	if err != nil {
 		return err
+	}
+	if fits := ofServices(&r.Selection); fits != nil {
+		uses, err := query.PushedUses(ctx, st, fits, r.Until, func(t *calltree.Tree) []bool {
+			self := make([]float64, t.Len())
+			for n, v := range t.Self {
+				self[n] = float64(v)
+			}
+			return own.Functions(t.Table, self, nil)
+		})
+		if err != nil {
+			return err
+		}
+		o.Pushed = query.Filled(uses)
 	}
 	of := c.outcomes()
 	for i := range c.lines {

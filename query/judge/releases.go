@@ -176,18 +176,27 @@ type serviceReleases struct {
 	of     map[*releases.Plan]*judgedRelease
 }
 
+// ofServices returns whether a selection has what a service pushes, whose group is the service; nil:
+// it has none.
+func ofServices(q *store.Query) func(service string) bool {
+	runs := store.Query{Branches: q.Branches, Machines: q.Machines, Params: q.Params}
+	if runs.String() != (&store.Query{}).String() {
+		return nil
+	}
+	groups := store.Query{Groups: q.Groups}
+	return func(service string) bool {
+		return service != "" && len(groups.Filter([]store.Profile{{Benchmark: testrun.Benchmark{Group: service}}})) > 0
+	}
+}
+
 // readReleases returns what the newest releases of each selected service changed. It judges those
 // that the store has no current verdict on.
 func readReleases(ctx context.Context, st store.Reader, q store.Query, o change.Options) (*serviceReleases, error) {
 	r := &serviceReleases{ledger: &ledger{st: st, options: o}, of: map[*releases.Plan]*judgedRelease{}}
-	runs := store.Query{Branches: q.Branches, Machines: q.Machines, Params: q.Params}
 	windows, err := query.WindowsOf(st)
-	if err != nil || runs.String() != (&store.Query{}).String() {
+	fits := ofServices(&q)
+	if err != nil || fits == nil {
 		return r, nil // of an engine without, or on what no release is
-	}
-	groups := store.Query{Groups: q.Groups}
-	fits := func(service string) bool {
-		return service != "" && len(groups.Filter([]store.Profile{{Benchmark: testrun.Benchmark{Group: service}}})) > 0
 	}
 	if r.plans, err = releases.Plans(ctx, windows, fits, q.Until); err != nil || len(r.plans) == 0 {
 		return r, err

@@ -46,6 +46,26 @@ func (r *OverviewResult) Table(bool) *table.Table {
 		t.Add(b.Group, b.Name, b.Runs, b.Last.Key, b.Last.Date, b.Last.Branch, name, value, status, change, cost, since, finding)
 	}
 	last := t
+	if len(r.Pushed) > 0 {
+		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"),
+			{Name: "cores", Right: true, Text: table.Decimals},
+			{Name: "hottest function"}, table.ShareColumn("self%"), table.TextColumn("release"), {Name: "since", Text: table.Date},
+			{Name: "last seen", Text: table.Date}}}
+		last = last.Next
+		for _, x := range r.Pushed {
+			row := []any{x.Service, nil, x.Function, nil, x.Release, nil, x.Last}
+			if x.Cores != nil {
+				row[1] = *x.Cores
+			}
+			if x.Function != "" {
+				row[3] = x.Share
+			}
+			if x.Release != "" {
+				row[5] = x.Since
+			}
+			last.Add(row...)
+		}
+	}
 	if len(r.Releases) > 0 {
 		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"), table.TextColumn("pushed"),
 			table.TextColumn("type"), table.CountColumn("releases"), table.TextColumn("newest"), {Name: "first seen", Text: table.Date},
@@ -67,7 +87,7 @@ func (r *OverviewResult) Table(bool) *table.Table {
 			last.Next.Add(x.Service, x.Instances, time.UnixMilli(x.LastSeen))
 		}
 	}
-	if len(r.Benchmarks) == 0 && len(r.Releases) > 0 {
+	if len(r.Benchmarks) == 0 && len(r.Pushed) > 0 {
 		return t.Next
 	}
 	return t

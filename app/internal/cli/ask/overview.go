@@ -17,8 +17,9 @@ func newOverview(e *command.Env) *cobra.Command {
 primary metric, and its state as in ` + "`dendro regressions`" + `: slower or faster by how much
 since which run, and the most important change; or unchanged, with the smallest change that
 would have been seen. With --quick these
-columns are empty, and no profile is read. Services that send traces follow. The start
-page of ` + "`dendro serve`" + ` shows the same.`,
+columns are empty, and no profile is read. Services follow: those that push profiles with
+their CPU time of the last hour, hottest function and newest release, and those that send
+traces. The start page of ` + "`dendro serve`" + ` shows the same.`,
 		Example: `  dendro overview
   dendro overview --group shop -o json`,
 		Args: cobra.NoArgs,

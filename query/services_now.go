@@ -1,0 +1,150 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/store"
+)
+
+// PushedUse is a service that pushes profiles, and what it uses.
+type PushedUse struct {
+	Service  string    `json:"service"`
+	Cores    *float64  `json:"cores"`              // CPU time per second of all instances in the last hour of all services; null: none was pushed
+	Function string    `json:"function,omitempty"` // with most CPU time of its own, of the users' code if some of it has any
+	Share    float64   `json:"share,omitempty"`    // of the CPU time that this is
+	Release  string    `json:"release,omitempty"`  // the newest
+	Since    time.Time `json:"since,omitzero"`     // its first window
+	Last     time.Time `json:"last"`               // the end of the last window of the service
+
+	cpu continuous.Type // zero: it pushes no CPU time
+}
+
+// mostHot is of how many services, those with most CPU time, the hottest function is looked for:
+// each is a tree.
+const mostHot = 20
+
+// PushedUses lists the services that fit, those that use most CPU time first. Own reports which
+// functions of a tree are the users' code.
+func PushedUses(ctx context.Context, st store.Reader, fits func(service string) bool, until time.Time,
+	own func(t *calltree.Tree) []bool) ([]PushedUse, error) {
+	windows, err := WindowsOf(st)
+	if err != nil {
+		return nil, nil // an engine without
+	}
+	list, err := windows.Series(ctx, continuous.Query{Until: until})
+	if err != nil {
+		return nil, err
+	}
+	uses, end := pushedUses(list, fits, until)
+	end = end.Add(-time.Millisecond) // so that a window of the whole hour is in it
+	chart := &continuous.Chart{Start: end, End: end, Step: time.Hour, By: []string{continuous.ServiceLabel}}
+	hour := chart.Query(continuous.Query{})
+	of := map[string]*PushedUse{}
+	types := map[continuous.Type]bool{{}: true} // that were read
+	for i := range uses {
+		of[uses[i].Service] = &uses[i]
+	}
+	for i := range uses {
+		if hour.Type = uses[i].cpu; types[hour.Type] {
+			continue
+		}
+		types[hour.Type] = true
+		totals, err := windows.Totals(ctx, hour, chart.Step)
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range chart.Lines(totals) {
+			if u := of[line.Labels.Get(continuous.ServiceLabel)]; u != nil && u.cpu == hour.Type {
+				cores := rateOf(hour.Type, line.Points[0])
+				u.Cores = &cores
+			}
+		}
+	}
+	slices.SortStableFunc(uses, func(a, b PushedUse) int { return cmp.Compare(coresOf(&b), coresOf(&a)) })
+	for i := range uses[:min(mostHot, len(uses))] {
+		if u := &uses[i]; u.Cores != nil {
+			hour.Type, hour.Matchers = u.cpu, []continuous.Matcher{ofService(u.Service)}
+			merged, err := windows.Tree(ctx, hour)
+			if err != nil {
+				return nil, err
+			}
+			u.Function, u.Share = hottest(merged.Tree, own(merged.Tree))
+		}
+	}
+	return uses, nil
+}
+
+func coresOf(u *PushedUse) float64 {
+	if u.Cores == nil {
+		return -1
+	}
+	return *u.Cores
+}
+
+// pushedUses returns the services of series, in their order, with their newest releases and their
+// type of CPU time, and the end of the last window.
+func pushedUses(list []continuous.Series, fits func(string) bool, until time.Time) (uses []PushedUse, end time.Time) {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].Service == list[0].Service {
+			n++
+		}
+		of := list[:n]
+		if list = list[n:]; !fits(of[0].Service) {
+			continue
+		}
+		u, first := PushedUse{Service: of[0].Service}, map[string]time.Time{}
+		for i := range of {
+			s := &of[i]
+			u.Last = continuous.Later(u.Last, continuous.Earlier(s.Last, until))
+			if s.Type.SampleType == "cpu" && s.Type.SampleUnit == "nanoseconds" && u.cpu == (continuous.Type{}) {
+				u.cpu = s.Type // CPU time by two profilers is the same time
+			}
+			for _, v := range s.Labels.Version() {
+				first[v.Value] = continuous.Earlier(first[v.Value], s.First)
+			}
+		}
+		for _, v := range slices.Sorted(maps.Keys(first)) {
+			if u.Release == "" || first[v].After(u.Since) {
+				u.Release, u.Since = v, first[v]
+			}
+		}
+		uses, end = append(uses, u), continuous.Later(end, u.Last)
+	}
+	return uses, end
+}
+
+// hottest returns the function with the largest self value, and its share: of those that are own,
+// if one has some.
+func hottest(t *calltree.Tree, own []bool) (name string, share float64) {
+	self := map[string][2]int64{}
+	for _, row := range t.FunctionRows() {
+		v := self[t.Functions[row.Func].Name]
+		v[0] += row.Self
+		if own[row.Func] {
+			v[1] += row.Self
+		}
+		self[t.Functions[row.Func].Name] = v
+	}
+	most := [2]string{}
+	for name, v := range self {
+		for k := range most {
+			if have := self[most[k]][k]; v[k] > have || v[k] == have && v[k] > 0 && name < most[k] {
+				most[k] = name
+			}
+		}
+	}
+	if name = most[0]; self[most[1]][1] > 0 {
+		name = most[1]
+	}
+	if total := t.RootTotal(); total > 0 {
+		share = float64(self[name][0]) / float64(total)
+	}
+	return name, share
+}
