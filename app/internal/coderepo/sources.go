@@ -11,7 +11,8 @@ import (
 )
 
 // AddSource adds the source text of lines, as it is in the commit of their runs. If the
-// repository does not have that commit, the text is what is checked out, and a note says so.
+// repository does not have that commit, the text is what is checked out, and a note says so, as it does
+// of files that are not there.
 func (r Repository) AddSource(ctx context.Context, lines *listing.Result) error {
 	sources, err := gitlog.OpenSourcesAt(ctx, r.Dir, lines.Commit)
 	if err != nil {
@@ -34,7 +35,10 @@ func (r Repository) AddSource(ctx context.Context, lines *listing.Result) error 
 		}
 		return nil, ""
 	})
-	if shown && sources.Commit() == "" && lines.Commit != "" {
+	switch {
+	case !shown && len(lines.Rows) > 0:
+		lines.Notes = append(lines.Notes, "no source text: the files are not in "+words.Clean(r.Dir)+"; --source-root names another directory")
+	case shown && sources.Commit() == "" && lines.Commit != "":
 		lines.Notes = append(lines.Notes, fmt.Sprintf("the source text is of another commit than the runs: the repository does not have %s; what is checked out is shown", words.Commit(words.Clean(lines.Commit))))
 	}
 	return sources.Close()

@@ -22,7 +22,7 @@ func newList(e *command.Env) *cobra.Command {
 the samples in what the line called. FUNCTION is a name, a glob or /a regular
 expression/. The source text comes from the git repository of the current directory, or
 of --source-root: that of the commit of the newest selected run, or if the repository does
-not have it, what is checked out, with a note.
+not have it, what is checked out, with a note. Without text, a note says why.
 
 A store keeps functions without their lines: without FILE, the runs must have been
 imported with --keep-source, or be pushed (--service), whose lines are kept by day.`,
@@ -45,17 +45,17 @@ imported with --keep-source, or be pushed (--service), whose lines are kept by d
 		r.Function = args[0]
 		dir := root
 		if root == "" {
-			dir, _ = gitlog.Root(".") // not in a repository: lines without their text
+			dir, _ = gitlog.Root(".")
 		}
 		answer := func(a endpoint.Asker) error {
 			result, err := endpoint.Answer[listing.Result](ctx, a, endpoint.Lines.Of(&r))
 			if err != nil {
 				return err
 			}
-			if dir != "" {
-				if err := (coderepo.Repository{Dir: dir}).AddSource(ctx, result); err != nil {
-					return fmt.Errorf("--source-root: the source files cannot be listed: %w", err)
-				}
+			if dir == "" {
+				result.Notes = append(result.Notes, "no source text: the current directory is in no git repository; give --source-root")
+			} else if err := (coderepo.Repository{Dir: dir}).AddSource(ctx, result); err != nil {
+				return fmt.Errorf("--source-root: the source files cannot be listed: %w", err)
 			}
 			return out.Print(e, result)
 		}
