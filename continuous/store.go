@@ -12,6 +12,7 @@ type Outcome uint8
 const (
 	Stored   Outcome = iota
 	Repeated         // stored before, with the same content
+	TooLarge         // not stored: what brings windows to a store has no message of that size
 )
 
 // Store stores windows. Engines of package store implement it too; package storetest tests

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,7 +173,7 @@ func New(st continuous.Taker, o Options) *Intake {
 // error: a reader that panics is a defect, which must not take other pushes with it. Client
 // stands for who pushes, where clients share something; empty: nobody knows.
 func (in *Intake) Push(ctx context.Context, client string, fill func(*Worker) error) error {
-	b, err := in.fill(ctx, client, fill)
+	b, at, err := in.fill(ctx, client, fill)
 	if err != nil {
 		in.counts.refuse(err)
 		return err
@@ -182,16 +183,24 @@ func (in *Intake) Push(ctx context.Context, client string, fill func(*Worker) er
 	}
 	select {
 	case <-b.done:
+		if b.err == nil && slices.Contains(b.outcomes[at.first:at.end], continuous.TooLarge) {
+			err = fmt.Errorf("%w: a window of the push does not fit into a message of the topic (its max.message.bytes)", profile.ErrTooLarge)
+			in.counts.refuse(err)
+			return err
+		}
 		return b.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
+// placesIn are those of the windows of a push in its batch.
+type placesIn struct{ first, end int }
+
 // fill lets a worker fill windows, and adds them to the open batch; nil if there are none.
-func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) error) (*batch, error) {
+func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) error) (b *batch, at placesIn, err error) {
 	if err := in.room(0); err != nil { // before the work is done
-		return nil, err
+		return nil, at, err
 	}
 	ctx, end := cost.Begin(ctx, in.opts.push())
 	defer end()
@@ -199,23 +208,22 @@ func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) er
 	select {
 	case w = <-in.workers:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, at, context.Cause(ctx)
 	}
 	defer func() {
 		w.cool()
 		in.workers <- w
 	}()
 	w.cost, w.client = cost.Of(ctx), client
-	b, err := (*batch)(nil), w.run(fill)
-	if err == nil {
-		b, err = in.add(w)
+	if err = w.run(fill); err == nil {
+		b, at, err = in.add(w)
 	}
 	if b == nil {
 		in.series.settle(w.held, false, in.opts.Now())
 	} else if w.lines != nil {
 		w.lines.collect(w)
 	}
-	return b, err
+	return b, at, err
 }
 
 // push returns what one push may cost.
@@ -281,14 +289,16 @@ type batch struct {
 	of      map[string]int64 // bytes by service
 	windows []*continuous.Window
 	held    []*active
-	done    chan struct{} // closed when err is final
-	err     error
+	done    chan struct{} // closed when outcomes and err are final
+
+	outcomes []continuous.Outcome
+	err      error
 }
 
 // add adds the windows of a worker to the batch that is being filled.
-func (in *Intake) add(w *Worker) (*batch, error) {
+func (in *Intake) add(w *Worker) (b *batch, at placesIn, err error) {
 	if len(w.windows) == 0 {
-		return nil, nil
+		return nil, at, nil
 	}
 	size := int64(0)
 	for _, n := range w.bytes {
@@ -297,12 +307,13 @@ func (in *Intake) add(w *Worker) (*batch, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.roomLocked(size); err != nil {
-		return nil, err
+		return nil, at, err
 	}
 	if in.open == nil {
 		in.open = &batch{first: time.Now(), of: map[string]int64{}, done: make(chan struct{})}
 	}
-	b := in.open
+	b = in.open
+	at.first = len(b.windows)
 	b.windows, b.held = append(b.windows, w.windows...), append(b.held, w.held...)
 	b.bytes += size
 	for service, n := range w.bytes {
@@ -311,7 +322,8 @@ func (in *Intake) add(w *Worker) (*batch, error) {
 	}
 	in.pending += size
 	in.writer.Nudge()
-	return b, nil
+	at.end = len(b.windows)
+	return b, at, nil
 }
 
 // due implements groupcommit.Next. A batch is due at its pace, and after MaxDelay at the
@@ -353,7 +365,7 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 			delete(in.waiting, service)
 		}
 	}
-	b.windows, b.held, b.of, b.err = nil, nil, nil, err
+	b.windows, b.held, b.of, b.outcomes, b.err = nil, nil, nil, outcomes, err
 	close(b.done)
 }
 

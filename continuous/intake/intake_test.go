@@ -385,3 +385,47 @@ func TestConcurrent(t *testing.T) {
 	}
 	same(t, stored(t, st), want.String())
 }
+
+// narrow is a store that a window with more than two paths does not reach.
+type narrow struct{ *gate }
+
+func (n narrow) PutWindows(ctx context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
+	outcomes, err := n.gate.PutWindows(ctx, list)
+	for i, w := range list {
+		if err == nil && w.Self.Len() > 2 {
+			outcomes[i] = continuous.TooLarge
+		}
+	}
+	return outcomes, err
+}
+
+// TestTooLargeAlone: of pushes that share a commit, those whose windows found no room in it fail.
+func TestTooLargeAlone(t *testing.T) {
+	g := &gate{Store: mem.New(), entered: make(chan struct{}, 100), pass: make(chan error)}
+	in := open(t, narrow{g}, intake.Options{MaxDelay: 10 * time.Millisecond})
+	answers := make(chan error, 1)
+	go func() { answers <- push(in, "a", "f 1", 0) }()
+	<-g.entered
+	const n = 5
+	each := make([]chan error, n)
+	for i := range n {
+		each[i] = make(chan error, 1)
+		content := "f 1"
+		if i == 2 {
+			content = "f 1\ng 1\nh 1"
+		}
+		go func() { each[i] <- push(in, "a", content, 1+i) }()
+	}
+	for in.Metrics().PendingBytes < (n+1)*400 {
+		time.Sleep(time.Millisecond)
+	}
+	close(g.pass)
+	for i := range n {
+		if err := <-each[i]; (i == 2) != errors.Is(err, profile.ErrTooLarge) || i != 2 && err != nil {
+			t.Errorf("push %d: %v", i, err)
+		}
+	}
+	if m := in.Metrics(); <-answers != nil || m.Refused["size"] != 1 || m.Stored != n || m.Failed != 1 || in.Err() != nil {
+		t.Errorf("%+v", m)
+	}
+}

@@ -154,10 +154,13 @@ func (c *counts) committed(outcomes []continuous.Outcome, windows int, took time
 		return
 	}
 	for _, o := range outcomes {
-		if o == continuous.Repeated {
-			m.Repeated++
-		} else {
+		switch o {
+		case continuous.Stored:
 			m.Stored++
+		case continuous.Repeated:
+			m.Repeated++
+		case continuous.TooLarge:
+			m.Failed++
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -283,4 +284,41 @@ func TestTokens(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTooLarge: of pushes that share a commit, the one whose window no message can have fails alone.
+func TestTooLarge(t *testing.T) {
+	l := newLab(t)
+	g, err := fleet.NewGateway(t.Context(), l.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(l.log.Addresses...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	g.Close()
+	most := "8388608"
+	if _, err := kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes",
+		Value: &most}}, l.log.Topic); err != nil {
+		t.Fatal(err)
+	}
+	if g, err = fleet.NewGateway(t.Context(), l.log); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	m := storetest.NewWindowMaker()
+	var samples []storetest.Sample
+	for i := range 40_000 {
+		samples = append(samples, storetest.Sample{Stack: []string{fmt.Sprintf("%0250d", i)}, Value: 1})
+	}
+	list := []*continuous.Window{window(m, 0, 0), m.Window("s0", time.Now(), nil, samples...), window(m, 0, 1), window(m, 1, 2)}
+	outcomes, err := g.PutWindows(t.Context(), list)
+	if want := []continuous.Outcome{0, continuous.TooLarge, 0, 0}; err != nil || !slices.Equal(outcomes, want) {
+		t.Errorf("%v, %v", outcomes, err)
+	}
+	w, _, _ := l.worker(&disk{files: map[int32]*file{}})
+	l.eventually("the other windows are not there", func() bool { return l.parts(w.Windows()) == 3 })
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
@@ -70,12 +72,38 @@ const maxPaths = 1 << 15
 // PutWindows writes windows to the topic, and returns when all in-sync brokers have them. None
 // is known to be repeated: a worker finds that out.
 func (g *Gateway) PutWindows(ctx context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
-	records := make([]*kgo.Record, 0, len(list))
-	chunks := byService(list)
+	refused, err := g.produce(ctx, byService(list))
+	var alone [][]*continuous.Window // of records that are too large, each window
+	for _, chunk := range refused {
+		for i := range chunk {
+			alone = append(alone, chunk[i:i+1])
+		}
+	}
+	if err == nil && len(alone) > len(refused) {
+		refused, err = g.produce(ctx, alone)
+	}
+	if err != nil {
+		err = fmt.Errorf("writing to topic %s: %w", g.topic, err)
+		g.failure.Store(&err)
+		return nil, err
+	}
+	g.failure.Store(nil)
+	outcomes := make([]continuous.Outcome, len(list))
+	for _, chunk := range refused {
+		outcomes[slices.Index(list, chunk[0])] = continuous.TooLarge
+	}
+	g.windows.Add(float64(len(list) - len(refused)))
+	return outcomes, nil
+}
+
+// produce writes chunks of windows as records, and returns those that no message can have.
+func (g *Gateway) produce(ctx context.Context, chunks [][]*continuous.Window) (refused [][]*continuous.Window, err error) {
+	records := make([]*kgo.Record, 0, len(chunks))
+	of := map[*kgo.Record][]*continuous.Window{}
 	var encoding errgroup.Group
 	for _, chunk := range chunks {
 		r := &kgo.Record{Key: []byte(chunk[0].Series.Service)}
-		records = append(records, r)
+		records, of[r] = append(records, r), chunk
 		encoding.Go(func() error {
 			r.Value = record.Append(nil, chunk)
 			return nil
@@ -85,20 +113,18 @@ func (g *Gateway) PutWindows(ctx context.Context, list []*continuous.Window) ([]
 		return nil, err
 	}
 	var errs []error
-	size := 0
 	for _, result := range g.client.ProduceSync(ctx, records...) {
-		errs, size = append(errs, result.Err), size+len(result.Record.Value)
+		switch {
+		case errors.Is(result.Err, kerr.MessageTooLarge):
+			refused = append(refused, of[result.Record])
+		case result.Err == nil:
+			g.records.Inc()
+			g.bytes.Add(float64(len(result.Record.Value)))
+		default:
+			errs = append(errs, result.Err)
+		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		err = fmt.Errorf("writing to topic %s: %w", g.topic, err)
-		g.failure.Store(&err)
-		return nil, err
-	}
-	g.failure.Store(nil)
-	g.records.Add(float64(len(records)))
-	g.windows.Add(float64(len(list)))
-	g.bytes.Add(float64(size))
-	return make([]continuous.Outcome, len(list)), nil
+	return refused, errors.Join(errs...)
 }
 
 // byService groups windows for records: those of one service, in their order.
