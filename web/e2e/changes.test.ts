@@ -173,6 +173,14 @@ describe.skipIf(missing)('changes', () => {
     await w.page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Benchmarks' }).click();
     await w.page.getByRole('link', { name: 'Where the time goes' }).click();
     await w.page.getByRole('heading', { name: 'Where the time goes' }).waitFor();
+    await w.open(`${base}/profile?${of}&last=1`); // the header of a graph: another run, and what it is compared with
+    await w.page.getByRole('button', { name: 'The run before' }).click();
+    await w.page.waitForURL(/run=r7/);
+    await w.settled();
+    await w.page.getByRole('link', { name: 'Compare with…' }).click();
+    await w.page.waitForURL(/head=r7/);
+    expect(await w.page.getByLabel('head').inputValue()).toBe('r7');
+    await w.page.locator('.triage .tr', { hasText: 'go/save' }).waitFor();
     expect(w.faults).toEqual([]);
     await w.close();
   });

@@ -203,6 +203,8 @@ describe.skipIf(missing)('faults', () => {
     expect(await cut()).toEqual([]);
     const glance = w.page.getByRole('region', { name: 'At a glance' }); // few rows leave room for a change
     expect(await glance.innerText()).toMatch(/matchRule[^]*Call path/);
+    const onset = await glance.locator('.at line').getAttribute('x1'); // at run-017 of 18
+    expect(onset).toBe(await glance.locator('.point').nth(16).getAttribute('cx'));
     expect((await glance.boundingBox())!.y + (await glance.boundingBox())!.height).toBeGreaterThan(600);
     expect(await w.page.locator('main').innerText()).not.toContain('cpu-samples'); // fault 15: beside cpu
     expect(await w.barriers()).toEqual([]);

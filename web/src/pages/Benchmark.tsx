@@ -166,7 +166,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
       <div class={alone ? 'columns' : ''}>
         <div class="findings">
           <div class="card">
-            <HistoryPlot s={s} onSelect={open} height={alone ? Math.max(260, Math.min(440, 24 * s.runs.length)) : 260} />
+            <HistoryPlot s={s} onSelect={open} height={alone && innerWidth > 1300 ? Math.max(260, Math.min(440, 24 * s.runs.length)) : 260} />
           </div>
         </div>
         {alone && (

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Overview } from '../core/answers';
 import { count, counted, instant, visible } from '../core/format';
-import { metric } from '../core/metric';
+import { benchmarkName, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { goTo, href, place } from '../core/url';
 import { Commit } from '../ui/Commit';
@@ -115,7 +115,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
       id: 'name',
       title: 'Benchmark',
       sortable: true,
-      wanted: 320,
+      text: i => benchmarkName(rows[i]!),
       cell: i => (
         <a href={at(i)}>
           <span class="pkg">{rows[i]!.group && `${visible(rows[i]!.group)}/`}</span>
@@ -126,7 +126,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
     { id: 'spark', title: 'Metric', width: 130, optional: 3, cell: i => rows[i]!.metric && <Spark values={rows[i]!.metric!.values} label={`${rows[i]!.metric!.name} of the last ${rows[i]!.metric!.values.length} runs`} /> },
     { id: 'value', title: 'Newest value', width: 120, numeric: true, cell: i => rows[i]!.metric && metric(rows[i]!.metric!.last, rows[i]!.metric!.unit) },
     { id: 'state', title: 'State', width: 270, sortable: true, optional: 1, class: i => tone(rows[i]!.outcome), cell: i => (rows[i]!.outcome ? status(rows[i]!.outcome!) : judged ? '–' : '…') },
-    { id: 'run', title: 'Newest run', width: 150, optional: 4, text: i => rows[i]!.last.run, cell: i => visible(rows[i]!.last.run) },
+    { id: 'run', title: 'Newest run', width: 260, optional: 4, text: i => rows[i]!.last.run, cell: i => visible(rows[i]!.last.run) },
     { id: 'date', title: 'Date (UTC)', width: 140, sortable: true, optional: 2, cell: i => rows[i]!.last.date && instant(rows[i]!.last.date!) },
     { id: 'commit', title: 'Commit', width: 110, optional: 5, cell: i => <Commit of={rows[i]!.last} /> },
     { id: 'runs', title: 'Runs', width: 70, numeric: true, sortable: true, optional: 6, cell: i => count(rows[i]!.runs) },

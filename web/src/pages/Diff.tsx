@@ -225,7 +225,7 @@ function useSides(params: URLSearchParams, notes: readonly string[], named: bool
   const ask = (side: (typeof sideNames)[number]) => !known && !params.has(`${side}-file`);
   const base = useAnswer<{ rows: Run[] }>('runs', ask('base') ? selectionParams(params, 'base') : { last: 1 });
   const head = useAnswer<{ rows: Run[] }>('runs', ask('head') ? selectionParams(params, 'head') : { last: 1 });
-  if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
+  if (said) return [said[1]!, said[2]!].map(s => s.replace(/^(.+) \(run \1\)$/, '$1').replace(/^run (?=run)/, '')) as [string, string];
   const text = (a: typeof base, side: (typeof sideNames)[number]) => {
     const range = params.get(`${side}-range`);
     const what = (a.value && ask(side) ? runsText(a.value.rows) : given(params, side)) || side;

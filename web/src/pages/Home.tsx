@@ -53,7 +53,7 @@ export default function Home() {
                   <Changes scope={scope} version={version} />
                 </section>
               )}
-              {store.benchmarks.length > 0 && hasServices && <Services />}
+              {store.benchmarks.length > 0 && hasServices && !scope.params?.has('base') && <Services />}
             </>
           );
         }}

@@ -7,7 +7,7 @@ import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { everyBranch } from '../core/scope';
 import { Embedded, source } from '../core/source';
-import { type Changes, format, go, place, replaceWith, withChanges } from '../core/url';
+import { type Changes, format, go, href, place, replaceWith, withChanges } from '../core/url';
 import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Item } from '../ui/Menu';
 import { Await, useAnswer, Waiting } from '../ui/Load';
@@ -73,7 +73,7 @@ function Selected({ params }: { params: URLSearchParams }) {
     (source.value instanceof Embedded && source.value.data.title) ||
     'Profile';
   useTitle(name);
-  useRunKeys(params);
+  const step = useRunKeys(params);
   useDrop(shown, params.has('file') && !source.value.offline && !answer.error); // another file, also while this one is read
   if (answer.error)
     return (
@@ -85,12 +85,12 @@ function Selected({ params }: { params: URLSearchParams }) {
     );
   return (
     <Await of={answer} what="the call tree">
-      {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={activity} />}
+      {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={activity} step={step} />}
     </Await>
   );
 }
 
-function Shown({ of, name, runs, params, activity }: { of: Loaded; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined }) {
+function Shown({ of, name, runs, params, activity, step }: { of: Loaded; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined; step: ReturnType<typeof useRunKeys> }) {
   const { tree, type } = of;
   const types = of.types ?? [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
@@ -109,6 +109,21 @@ function Shown({ of, name, runs, params, activity }: { of: Loaded; name: string;
           {tree.unit === 'count' && ' samples'} {type !== 'samples' && `of ${type} `}in {counted(count, 'profile')}
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
+        {step && (
+          <span class="roomy">
+            <button type="button" title="the run before ([)" aria-label="The run before" onClick={() => void step(-1)}>
+              ‹
+            </button>{' '}
+            <button type="button" title="the run after (])" aria-label="The run after" onClick={() => void step(1)}>
+              ›
+            </button>{' '}
+            {runs.length === 1 && (
+              <a class="button" href={href('home', { group: params.get('group'), benchmark: params.get('benchmark'), head: runs[0]!.run })} title="with a branch, a commit or another run">
+                Compare with…
+              </a>
+            )}
+          </span>
+        )}
         {params.has('file') && !source.value.offline && <OfFile name={params.get('file')!} />}
         {(count !== 1 || ['branch', 'machine', 'since'].some(n => params.has(n))) && !['run', 'profile', 'commit', 'file', 'last', 'service', 'labels'].some(n => params.has(n)) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />}
       </div>

@@ -133,7 +133,7 @@ export function Glance({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) 
         <h2>
           <Title c={c} />
         </h2>
-        {b?.metric ? <MetricPlot b={b} /> : <Facts c={c} read={false} />}
+        {b?.metric ? <MetricPlot b={b} of={c} /> : <Facts c={c} read={false} />}
       </div>
       <div class="evidence">
         <p class="actions">
@@ -528,8 +528,8 @@ export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBen
   );
 }
 
-/** The metric of a benchmark over its runs. */
-export function MetricPlot({ b }: { b: JudgedBenchmark }) {
+/** The metric of a benchmark over its runs; of a change, with its onset. */
+export function MetricPlot({ b, of }: { b: JudgedBenchmark; of?: Change }) {
   const m = b.metric;
   const plot = useMemo(
     () =>
@@ -544,6 +544,8 @@ export function MetricPlot({ b }: { b: JudgedBenchmark }) {
   );
   if (!m || !plot) return <p class="dim">No metric was imported with these runs.</p>;
   const { axis, ...shown } = plot;
+  const index = of ? b.runs.findIndex(r => r.run === of.since.run) : -1;
+  if (of && index >= 0) shown.marks = [{ index, label: `since ${of.since.run}`, kind: costs(of) ? 'worse' : 'better' }];
   return <Band label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...shown} {...axis} height={180} format={v => metric(v, m.unit)} />;
 }
 

@@ -5,11 +5,12 @@ import { amount, percent, signed, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { go, href, place, update } from '../core/url';
+import { costs, Glance } from './Evidence';
 import { Fn } from './Fn';
 import { type Loading, useAnswer } from './Load';
 import { size, status, tone } from './Outcome';
 import { type Column, Table } from './Table';
-import { countsText, Panel } from './Triage';
+import { countsText, few, Panel } from './Triage';
 
 interface Row {
   group: string;
@@ -54,6 +55,7 @@ export function Sides({ doc, params }: { doc: ReportDocument; params: URLSearchP
   const sides = Object.fromEntries(['machine', 'since', 'until', 'base', 'head'].map(name => [name, params.getAll(name)]));
   const to = (r: Row) => (r.took ? { ...sides, group: r.group, benchmark: r.benchmark, type: r.took.type } : null);
   const found = doc.changes.find(c => c.id === address.get('change'));
+  const first = doc.changes.find(costs);
   const judged = (c: Found | undefined) => doc.benchmarks.find(b => c && keyOf(b) === keyOf(c) && b.type === c.type);
   const took = (i: number, side: 'base' | 'head') => {
     const { took: b } = rows[i]!;
@@ -171,6 +173,7 @@ export function Sides({ doc, params }: { doc: ReportDocument; params: URLSearchP
         />
         {found && <Panel key={found.id} row={{ is: 'change', c: found, b: judged(found) }} doc={doc} params={params} close={() => update({ change: null }, true)} />}
       </div>
+      {!found && first && rows.length <= few && <Glance c={first} b={judged(first)} />}
     </section>
   );
 }

@@ -123,7 +123,8 @@ export function Table(p: Props) {
   const from = Math.max(0, Math.floor(view.top / rowHeight) - 6);
   const to = Math.min(p.rows, Math.ceil((view.top + view.height) / rowHeight) + 6);
   const all = sized(p.columns, p.rows);
-  const columns = innerWidth <= phone ? all : fitting(all, view.width); // a phone scrolls to the others
+  // A phone scrolls to the others.
+  const columns = innerWidth <= phone ? all.map(c => (c.width ? c : { ...c, width: Math.min(c.wanted ?? 160, 260) })) : fitting(all, view.width);
   const template = templateOf(columns);
   const least = leastWidth(columns);
   const key = (e: KeyboardEvent) => {

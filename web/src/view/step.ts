@@ -19,8 +19,8 @@ export function stepped(params: URLSearchParams, runs: readonly string[], by: nu
   return Object.keys(changes).length > 0 ? { ...changes, last: null } : null;
 }
 
-/** Registers the keys on a page that shows runs of one benchmark. */
-export function useRunKeys(params: URLSearchParams): void {
+/** Registers the keys on a page that shows runs of one benchmark; the result steps, or is null where there is nothing to. */
+export function useRunKeys(params: URLSearchParams): ((by: number) => Promise<void>) | null {
   const step = async (by: number) => {
     const all = selectionParams(params);
     for (const name of ['run', 'last', 'profile', 'commit']) all.delete(name);
@@ -38,4 +38,5 @@ export function useRunKeys(params: URLSearchParams): void {
     { keys: '[', help: 'the run before', run: () => able() && void step(-1) },
     { keys: ']', help: 'the run after', run: () => able() && void step(1) },
   ]);
+  return able() && ['run', 'last'].some(n => params.has(n)) ? step : null;
 }
