@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
 import { render } from 'preact';
+import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Change } from '../src/core/answers';
 import { Http, setSource } from '../src/core/source';
@@ -12,7 +13,7 @@ import { Table } from '../src/ui/Table';
 setSource(new Http());
 const tick = () => new Promise(resolve => setTimeout(resolve, 20));
 const show = async (content: preact.ComponentChild) => {
-  render(content, document.body);
+  await act(() => render(content, document.body)); // with its effects
   await tick();
 };
 
