@@ -71,7 +71,7 @@ function actions(): NonNullable<Program['actions']> {
 describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', () => {
   const world = new World();
   const others: Served[] = [];
-  const sizes = [100_000, 1_000_000];
+  const sizes = (process.env.DENDRO_NODES ?? '100000,1000000').split(',').map(Number);
   let base = '';
   beforeAll(async () => {
     for (const n of sizes) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { percent, relative, rounded } from '../src/core/format';
-import { threadClasses, threadsOf } from '../src/core/threads';
-import { decode } from './random';
+import { severalThreads, threadClasses, threadsOf } from '../src/core/threads';
+import { decode, random } from './random';
 
 const f = (name: string, runtime = false) => ({ function: name, file: '', module: '', language: '', kind: '', runtime });
 
@@ -20,6 +20,20 @@ test('call nodes have the class of their threads, until code begins', () => {
   });
   const names = [...threadsOf(t)].map(c => threadClasses[c] ?? 'several');
   expect(names).toEqual(['several', 'compiler', 'compiler', 'garbage collector', 'application', 'application', 'application']);
+});
+
+test('whether there are several classes follows from where threads begin', () => {
+  const functions = [f('clone3', true), f('C2 CompilerThread0'), f('runtime.mcall', true), f('start', true), f('main'), f('G1 Service', true)];
+  const seen = [0, 0];
+  for (let seed = 0; seed < 300; seed++) {
+    const r = random(seed);
+    const n = 1 + r(8);
+    const parent = Array.from({ length: n }, (_, i) => r(i + 1) - 1);
+    const t = decode({ profiles: 1, type: 'cpu', unit: 'count', columns: { parent, function: parent.map(() => r(3 + r(4))), self: parent.map(() => 1), functions } });
+    expect(severalThreads(t)).toBe(new Set(threadsOf(t)).size > 1);
+    seen[Number(severalThreads(t))]!++;
+  }
+  expect(Math.min(...seen)).toBeGreaterThan(30);
 });
 
 test('digits are what the noise allows', () => {

@@ -15,6 +15,19 @@ export const threadClasses: readonly string[] = ['application', ...classes.map(c
 /** The class of a thread by its name. */
 export const classOf = (name: string): number => classes.findIndex(c => c[1].test(name)) + 1;
 
+/** Whether threads of several classes are in a tree. It reads only the nodes with which threads begin. */
+export function severalThreads({ table: { n, fn, end, functions } }: Tree): boolean {
+  const classOfFn: number[] = [];
+  const seen = new Set<number>();
+  for (let i = 0; i < n; ) {
+    const c = (classOfFn[fn[i]!] ??= classOf(functions[fn[i]!]!.name));
+    const goesOn = c === 0 && functions[fn[i]!]!.runtime && end[i]! > i + 1;
+    if (!goesOn) seen.add(c);
+    i = goesOn ? i + 1 : end[i]!;
+  }
+  return seen.size > 1;
+}
+
 const known = new WeakMap<object, Int8Array>();
 
 /** Of each call node the class of its threads; -1: of several. */

@@ -11,7 +11,7 @@ import { remembered } from '../core/settings';
 import { source } from '../core/source';
 import { inSteps, large, type Steps } from '../core/steps';
 import { none } from '../core/table';
-import { threadsOf } from '../core/threads';
+import { severalThreads } from '../core/threads';
 import { callees, everyFunction, formatPath, parseTransform, transform } from '../core/transforms';
 import { place, update } from '../core/url';
 import { type Colouring, functionBucket } from '../flame/palette';
@@ -111,7 +111,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
       ['category', params.has('modes') ? 'compile mode' : 'category', !!shown.table.category && shown.table.categories.length > 2],
       ['owner', 'own code, library, runtime', all.some(f => f.own) && !all.every(f => f.own)],
       ['package', 'package', true],
-      ['thread', 'class of thread', new Set(threadsOf(shown)).size > 1],
+      ['thread', 'class of thread', severalThreads(shown)],
       ['kind', 'kind of function', kinds.length > 1],
     ];
     return list.filter(c => c[2]);
