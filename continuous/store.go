@@ -74,11 +74,19 @@ type Versioned interface {
 // Follower is a Store that holds the windows of a log, and keeps how far it has read: whatever
 // ends it, it has exactly the windows of the records before its position.
 type Follower interface {
-	// PutRead stores windows as PutWindows does, which may be none, and in the same transaction
-	// that the record at next is the next to read.
-	PutRead(ctx context.Context, list []*Window, next int64) ([]Outcome, error)
-	// Next returns the position of the next record to read; 0 if none was read.
-	Next(ctx context.Context) (int64, error)
+	// PutRead stores windows as PutWindows does, which may be none, and the position behind them
+	// in the same transaction.
+	PutRead(ctx context.Context, list []*Window, behind Position) ([]Outcome, error)
+	// Position returns the position of the next record to read; zero if none was read.
+	Position(ctx context.Context) (Position, error)
+}
+
+// Position is how far a log was read.
+type Position struct {
+	Next int64 // record to read
+	// From is the time from which on the store has all windows: earlier ones were in records that
+	// the log did not have any more, or the store removed them. Zero: it has all.
+	From time.Time
 }
 
 // Limited is a Store whose forest of call paths has a limited size. Stacks for which there is no

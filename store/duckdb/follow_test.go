@@ -20,14 +20,23 @@ func TestFollow(t *testing.T) {
 		return []*continuous.Window{m.Window("shop", firstPush.Add(time.Duration(n)*time.Second), nil,
 			storetest.Sample{Stack: []string{"main"}, Value: 1})}
 	}
+	read := func(next int64, from int) (at continuous.Position) {
+		at.Next = next
+		if from > 0 {
+			at.From = firstPush.UTC().Add(time.Duration(from) * time.Hour)
+		}
+		return at
+	}
 	bad := window(9)
 	bad[0].Length = -1
 	for i, step := range []struct {
 		list []*continuous.Window
-		next int64
-		want int64 // next to read, and windows
-		have int64
-	}{{nil, 0, 0, 0}, {window(1), 7, 7, 1}, {nil, 9, 9, 1}, {bad, 12, 9, 1}, {window(1), 10, 10, 1}, {window(2), 11, 11, 2}} {
+		next continuous.Position
+		want continuous.Position
+		have int64 // windows
+	}{{nil, read(0, 0), read(0, 0), 0}, {window(1), read(7, 0), read(7, 0), 1}, {nil, read(9, 0), read(9, 0), 1},
+		{bad, read(12, 0), read(9, 0), 1},
+		{window(1), read(10, 3), read(10, 3), 1}, {window(2), read(11, 3), read(11, 3), 2}} {
 		follower, ok := store.As[continuous.Follower](s)
 		if !ok {
 			t.Fatal("it follows no log")
@@ -37,16 +46,16 @@ func TestFollow(t *testing.T) {
 		}
 		s.Close()
 		s = mustOpen(t, path, Options{})
-		next, err := s.Next(t.Context())
+		next, err := s.Position(t.Context())
 		stats, statsErr := s.WindowStats(t.Context())
 		if err != nil || statsErr != nil || next != step.want || stats.Windows[continuous.Raw] != step.have {
-			t.Errorf("step %d: next %d, windows %d, %v, %v; want %d, %d", i, next, stats.Windows, err, statsErr, step.want, step.have)
+			t.Errorf("step %d: next %v, windows %d, %v, %v; want %v, %d", i, next, stats.Windows, err, statsErr, step.want, step.have)
 		}
 	}
 	if err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if next, err := s.Next(t.Context()); err != nil || next != 11 {
-		t.Errorf("after a compaction: %d, %v", next, err)
+	if next, err := s.Position(t.Context()); err != nil || next != read(11, 3) {
+		t.Errorf("after a compaction: %v, %v", next, err)
 	}
 }

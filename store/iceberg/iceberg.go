@@ -23,11 +23,28 @@ const Buckets = 8
 
 // The ids of the partition fields. Every table of a lake has both.
 const (
-	monthField  = 1000
+	periodField = 1000
 	bucketField = 1001
 )
 
-// tables are the tables of a lake and their columns, in the order in which programs that
+// tableSet are tables that a commit changes all at once. The last one says what the others have.
+type tableSet struct {
+	tables  []tableSchema
+	period  iceberg.Transform // of the date into which files are divided
+	date    string            // column of that date
+	key     string            // column that is hashed into buckets
+	order   []string          // columns by which files are sorted
+	version int
+}
+
+// main is the name of the table that has the properties of the set.
+func (s *tableSet) main() string { return s.tables[len(s.tables)-1].name }
+
+// runSet are the tables of runs.
+var runSet = &tableSet{tables: tables, period: iceberg.MonthTransform{}, date: "date", key: "benchmark",
+	order: []string{"grp", "benchmark", "date"}, version: Version}
+
+// tables are the tables of runs and their columns, in the order in which programs that
 // commit one table at a time should write them: profiles last.
 var tables = []tableSchema{
 	{"functions", parquet.SchemaOf(new(placedFunction))},
@@ -108,7 +125,7 @@ type metadataLog struct {
 }
 
 // newMetadata returns the metadata of a new table.
-func newMetadata(w *warehouse, name string, columns *parquet.Schema, properties map[string]string) (*metadata, error) {
+func (set *tableSet) newMetadata(w *warehouse, name string, columns *parquet.Schema, properties map[string]string) (*metadata, error) {
 	m := &metadata{warehouse: w, FormatVersion: 2, UUID: uuid.NewString(), Location: w.url + "/" + name, LastUpdated: time.Now().UnixMilli(),
 		Schemas: []*iceberg.Schema{iceberg.NewSchema(0)}, LastPartition: bucketField, SortOrder: 1, Properties: properties,
 		Snapshots: []snapshot{}, SnapshotLog: []snapshotLog{}, MetadataLog: []metadataLog{}}
@@ -121,11 +138,11 @@ func newMetadata(w *warehouse, name string, columns *parquet.Schema, properties 
 		return f.ID
 	}
 	m.Specs = []iceberg.PartitionSpec{iceberg.NewPartitionSpec(
-		iceberg.PartitionField{SourceIDs: []int{id("date")}, FieldID: monthField, Name: "month", Transform: iceberg.MonthTransform{}},
-		iceberg.PartitionField{SourceIDs: []int{id("benchmark")}, FieldID: bucketField, Name: "bucket",
+		iceberg.PartitionField{SourceIDs: []int{id(set.date)}, FieldID: periodField, Name: set.period.String(), Transform: set.period},
+		iceberg.PartitionField{SourceIDs: []int{id(set.key)}, FieldID: bucketField, Name: "bucket",
 			Transform: iceberg.BucketTransform{NumBuckets: Buckets}})}
 	order := sortOrder{ID: 1}
-	for _, name := range []string{"grp", "benchmark", "date"} {
+	for _, name := range set.order {
 		order.Fields = append(order.Fields, sortField{"identity", id(name), "asc", "nulls-first"})
 	}
 	m.SortOrders = []sortOrder{order}
@@ -258,7 +275,12 @@ func (m *metadata) fileOf(e iceberg.ManifestEntry) File {
 	d := e.DataFile()
 	f := File{Path: m.warehouse.path(d.FilePath()), Rows: d.Count(), Size: d.FileSizeBytes()}
 	values := d.Partition()
-	f.Month, f.Dated = values[monthField].(int32)
+	switch period := values[periodField].(type) {
+	case int32:
+		f.Period, f.Dated = period, true
+	case iceberg.Date:
+		f.Period, f.Dated = int32(period), true
+	}
 	f.Bucket, _ = values[bucketField].(int32)
 	return f
 }
@@ -285,9 +307,11 @@ func (m *metadata) apply(ctx context.Context, c Change) error {
 	id := s.ID
 	var write []func(*iceberg.ManifestWriter) error
 	for _, f := range c.Add {
-		values := map[int]any{monthField: nil, bucketField: f.Bucket}
-		if f.Dated {
-			values[monthField] = f.Month
+		values := map[int]any{periodField: nil, bucketField: f.Bucket}
+		if _, daily := m.Specs[0].Field(0).Transform.(iceberg.DayTransform); f.Dated && daily {
+			values[periodField] = iceberg.Date(f.Period)
+		} else if f.Dated {
+			values[periodField] = f.Period
 		}
 		b, err := iceberg.NewDataFileBuilder(m.Specs[0], iceberg.EntryContentData, m.warehouse.location(f.Path), iceberg.ParquetFile, values,
 			nil, nil, f.Rows, f.Size)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -32,6 +33,7 @@ const (
 type Lake struct {
 	Name      string // for messages: the directory, or the catalog's URL without its password
 	Dir       string // absolute: the directory of this machine whose files programs read
+	set       *tableSet
 	catalog   *catalog
 	warehouse *warehouse
 
@@ -45,6 +47,7 @@ type Lake struct {
 // Options are those of opening a lake.
 type Options struct {
 	Create    bool   // if it is not there
+	Hours     bool   // the tables of hours of pushed profiles, not those of runs; each has its own Lake
 	Warehouse string // where the files of a new lake are: a bucket (s3://bucket/prefix), or a directory if the catalog is in PostgreSQL
 }
 
@@ -52,7 +55,10 @@ type Options struct {
 // catalog in PostgreSQL (postgres://user@host/database). The error wraps fs.ErrNotExist
 // if there is none.
 func Open(ctx context.Context, address string, o Options) (*Lake, error) {
-	l := &Lake{Name: address, files: map[string][]File{}}
+	l := &Lake{Name: address, set: runSet, files: map[string][]File{}}
+	if o.Hours {
+		l.set = hourSet
+	}
 	if err := l.open(ctx, address, o); err != nil {
 		if l.catalog != nil {
 			l.catalog.db.Close()
@@ -102,10 +108,10 @@ func (l *Lake) open(ctx context.Context, address string, o Options) (err error) 
 	if err != nil {
 		return err
 	}
-	if len(locations) == 0 {
+	home := homeOf(locations)
+	if home == "" {
 		return errNoLake
 	}
-	home, _, _ := strings.Cut(locations["profiles"], "/profiles/metadata/")
 	if o.Warehouse != "" && home != where {
 		return fmt.Errorf("its files are in %s, not in %s: leave out --warehouse", home, where)
 	}
@@ -122,8 +128,12 @@ func (l *Lake) create(ctx context.Context, tx *sql.Tx, where, dir string) error 
 	if err := l.catalog.create(ctx, tx); err != nil {
 		return err
 	}
-	if have, err := l.catalog.locations(ctx, tx); err != nil || len(have) > 0 {
+	have, err := l.catalog.locations(ctx, tx)
+	if err != nil {
 		return err
+	}
+	if home := homeOf(have); home != "" {
+		where = home
 	}
 	if where == "" {
 		return errors.New("there is no lake yet: say where its files are to be (--warehouse s3://BUCKET/PREFIX, or a directory)")
@@ -132,24 +142,36 @@ func (l *Lake) create(ctx context.Context, tx *sql.Tx, where, dir string) error 
 	if err != nil {
 		return err
 	}
-	for _, t := range tables {
-		properties := map[string]string{"write.parquet.compression-codec": "zstd"}
-		if t.name == "profiles" {
-			properties[versionProperty] = strconv.Itoa(Version)
+	for _, set := range slices.Compact([]*tableSet{runSet, l.set}) { // a lake always has tables of runs
+		if have[set.main()] != "" {
+			continue
 		}
-		m, err := newMetadata(w, t.name, t.columns, properties)
-		if err != nil {
-			return err
-		}
-		location, err := m.save(ctx, "")
-		if err != nil {
-			return err
-		}
-		if err := l.catalog.add(ctx, tx, t.name, location); err != nil {
-			return err
+		for _, t := range set.tables {
+			properties := map[string]string{"write.parquet.compression-codec": "zstd"}
+			if t.name == set.main() {
+				properties[versionProperty] = strconv.Itoa(set.version)
+			}
+			m, err := set.newMetadata(w, t.name, t.columns, properties)
+			if err != nil {
+				return err
+			}
+			location, err := m.save(ctx, "")
+			if err != nil {
+				return err
+			}
+			if err := l.catalog.add(ctx, tx, t.name, location); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// homeOf returns where the files of the lake are whose tables have their metadata at locations;
+// empty: there is none.
+func homeOf(locations map[string]string) string {
+	home, _, _ := strings.Cut(locations[runSet.main()], "/"+runSet.main()+"/metadata/")
+	return home
 }
 
 // wrap adds the name of the lake to an error, and store.ErrNoSpace to that of a full disk.
@@ -179,6 +201,14 @@ func (l *Lake) Moved() string {
 	return l.warehouse.url
 }
 
+// Tables lists the names of the tables.
+func (l *Lake) Tables() (names []string) {
+	for _, t := range l.set.tables {
+		names = append(names, t.name)
+	}
+	return names
+}
+
 // Snapshot is the state of all tables at one time.
 type Snapshot struct {
 	lake      *Lake
@@ -193,22 +223,22 @@ func (l *Lake) snapshot(ctx context.Context, q querier) (*Snapshot, error) {
 		return nil, err
 	}
 	var paths []string
-	for _, t := range tables {
+	for _, t := range l.set.tables {
 		if s.locations[t.name] == "" {
-			return nil, fmt.Errorf("the catalog has no table %s", t.name)
+			return nil, fmt.Errorf("the catalog has no table %s: %w", t.name, fs.ErrNotExist)
 		}
 		paths = append(paths, l.warehouse.path(s.locations[t.name]))
 	}
 	if err := l.warehouse.fetch(ctx, paths...); err != nil {
 		return nil, err
 	}
-	for _, t := range tables {
+	for _, t := range l.set.tables {
 		if s.tables[t.name], err = readMetadata(ctx, l.warehouse, s.locations[t.name]); err != nil {
 			return nil, err
 		}
 	}
-	if version, _ := strconv.Atoi(s.tables["profiles"].Properties[versionProperty]); version > Version {
-		return nil, fmt.Errorf("its tables have version %d, this program knows %d: use a newer dendro", version, Version)
+	if version, _ := strconv.Atoi(s.tables[l.set.main()].Properties[versionProperty]); version > l.set.version {
+		return nil, fmt.Errorf("its tables have version %d, this program knows %d: use a newer dendro", version, l.set.version)
 	}
 	return s, nil
 }
@@ -217,7 +247,7 @@ func (l *Lake) snapshot(ctx context.Context, q querier) (*Snapshot, error) {
 // catalog is locked meanwhile.
 func (s *Snapshot) eachTable(ctx context.Context, f func(context.Context, tableSchema, *metadata) error) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for _, t := range tables {
+	for _, t := range s.lake.set.tables {
 		g.Go(func() error { return f(ctx, t, s.tables[t.name]) })
 	}
 	return g.Wait()
@@ -231,7 +261,7 @@ func (l *Lake) Snapshot(ctx context.Context) (*Snapshot, error) {
 
 // Is reports whether two snapshots are the same.
 func (s *Snapshot) Is(other *Snapshot) bool {
-	return s != nil && other != nil && s.locations["profiles"] == other.locations["profiles"]
+	return s != nil && other != nil && s.locations[s.lake.set.main()] == other.locations[other.lake.set.main()]
 }
 
 // Rules returns the version of the rules that normalised the names, empty if nothing was
@@ -311,7 +341,7 @@ func (l *Lake) change(ctx context.Context, f func(*Snapshot) error) error {
 		if err != nil {
 			return err
 		}
-		for _, t := range tables {
+		for _, t := range l.set.tables {
 			if err := l.catalog.replace(ctx, tx, t.name, now.tables[t.name].Saved, now.locations[t.name]); err != nil {
 				return err
 			}
@@ -342,7 +372,7 @@ func (l *Lake) Commit(ctx context.Context, changes map[string]Change, prepare fu
 func (l *Lake) Relocate(ctx context.Context) error {
 	to := &warehouse{url: urlOf(l.Dir), dir: l.Dir}
 	err := l.change(ctx, func(now *Snapshot) error {
-		for _, t := range tables {
+		for _, t := range l.set.tables {
 			files, err := now.Files(ctx, t.name)
 			if err != nil {
 				return err
@@ -374,7 +404,7 @@ func (l *Lake) Expire(ctx context.Context, before time.Time) error {
 	var now *Snapshot
 	err := l.change(ctx, func(s *Snapshot) error {
 		now = s
-		for _, t := range tables {
+		for _, t := range l.set.tables {
 			s.tables[t.name].expire(before)
 		}
 		return nil
@@ -382,12 +412,12 @@ func (l *Lake) Expire(ctx context.Context, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range tables {
+	for _, t := range l.set.tables {
 		if err := now.tables[t.name].use(ctx, used); err != nil {
 			return l.wrap(err)
 		}
 	}
-	for _, t := range tables {
+	for _, t := range l.set.tables {
 		old, err := l.warehouse.before(ctx, t.name, before)
 		if err == nil {
 			err = l.warehouse.remove(ctx, slices.DeleteFunc(old, func(path string) bool { return used[path] })...)

@@ -40,7 +40,7 @@ func monthNumber(t time.Time) (month int32, dated bool) {
 // PartitionOf returns the partition of a profile.
 func PartitionOf(p *store.Profile) Partition {
 	part := Partition{Bucket: bucketOf(p.Benchmark.Name)}
-	part.Month, part.Dated = monthNumber(p.Run.Date)
+	part.Period, part.Dated = monthNumber(p.Run.Date)
 	return part
 }
 
@@ -81,7 +81,16 @@ type contents struct {
 
 // read adds what the files of the given partitions have. Files that were read are in seen.
 func (c *contents) read(ctx context.Context, s *Snapshot, parts map[Partition]bool, seen map[string]bool) error {
-	files, err := s.Files(ctx, "profiles")
+	return eachNewRow(ctx, s, "profiles", parts, seen, func(r *profileKey) {
+		c.hashes[r.Profile] = r.Hash
+		c.measured[measured{r.Group, r.Benchmark, r.Run}] = true
+	})
+}
+
+// eachNewRow calls f with the rows of the files of a table that are in the given partitions and
+// were not seen yet.
+func eachNewRow[T any](ctx context.Context, s *Snapshot, table string, parts map[Partition]bool, seen map[string]bool, f func(*T)) error {
+	files, err := s.Files(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -89,16 +98,15 @@ func (c *contents) read(ctx context.Context, s *Snapshot, parts map[Partition]bo
 	if err := s.lake.Fetch(ctx, files); err != nil {
 		return err
 	}
-	for _, f := range files {
-		seen[f.Path] = true
-		rows, err := parquet.ReadFile[profileKey](f.Path)
+	for _, file := range files {
+		rows, err := parquet.ReadFile[T](file.Path)
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.Path, err)
+			return fmt.Errorf("%s: %w", file.Path, err)
 		}
-		for _, r := range rows {
-			c.hashes[r.Profile] = r.Hash
-			c.measured[measured{r.Group, r.Benchmark, r.Run}] = true
+		for i := range rows {
+			f(&rows[i])
 		}
+		seen[file.Path] = true
 	}
 	return nil
 }
@@ -203,19 +211,9 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 	if err := p.write(ctx, w, list); err != nil {
 		return p.lake.wrap(fmt.Errorf("publish: %w", err))
 	}
-	changes := map[string]Change{}
-	var paths []string
-	for table, files := range w.written() {
-		for i, f := range files {
-			if files[i], err = describe(f.Partition, f.Path); err != nil {
-				return p.lake.wrap(err)
-			}
-		}
-		changes[table] = Change{Add: files}
-		paths = append(paths, pathsOf(files)...)
-	}
-	if err := p.lake.warehouse.keep(ctx, paths...); err != nil {
-		return p.lake.wrap(err)
+	changes, err := p.lake.keepAll(ctx, w.written())
+	if err != nil {
+		return err
 	}
 	unmeasured := map[measured]bool{}
 	for i := range list {
@@ -240,6 +238,23 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 		}
 		return nil
 	})
+}
+
+// keepAll makes complete files of tables durable, and returns how a commit adds them.
+func (l *Lake) keepAll(ctx context.Context, written map[string][]File) (map[string]Change, error) {
+	changes := map[string]Change{}
+	var paths []string
+	for table, files := range written {
+		for i, f := range files {
+			var err error
+			if files[i], err = describe(f.Partition, f.Path); err != nil {
+				return nil, l.wrap(err)
+			}
+		}
+		changes[table] = Change{Add: files}
+		paths = append(paths, pathsOf(files)...)
+	}
+	return changes, l.wrap(l.warehouse.keep(ctx, paths...))
 }
 
 // overlaps reports whether the lake has a profile of the list.
@@ -275,7 +290,7 @@ func (p *publisher) write(ctx context.Context, w *writer, list []store.Profile) 
 		part, benchmark = now, of.Benchmark
 		at := place{Group: benchmark.Group, Benchmark: benchmark.Name}
 		if part.Dated {
-			at.Date = micros(time.Date(1970, time.Month(1+part.Month), 1, 0, 0, 0, 0, time.UTC))
+			at.Date = micros(time.Date(1970, time.Month(1+part.Period), 1, 0, 0, 0, 0, time.UTC))
 		}
 		return part, w.begin(part, at)
 	}

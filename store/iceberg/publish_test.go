@@ -67,7 +67,7 @@ func publishedRows[T any](t testing.TB, l *Lake, name string, draw func(*T) stri
 		}
 		month := "-"
 		if f.Dated {
-			month = time.Date(1970, time.Month(1+f.Month), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
+			month = time.Date(1970, time.Month(1+f.Period), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
 		}
 		for i := range part {
 			list = append(list, month+" "+draw(&part[i]))

@@ -21,7 +21,7 @@ import (
 func (s *Snapshot) Profiles(ctx context.Context, q *store.Query) ([]store.Profile, error) {
 	since, until := monthsOf(q)
 	wanted := func(f File) bool {
-		return since == 0 && until == 0 || f.Dated && (since == 0 || f.Month >= since) && (until == 0 || f.Month <= until)
+		return since == 0 && until == 0 || f.Dated && (since == 0 || f.Period >= since) && (until == 0 || f.Period <= until)
 	}
 	metrics := map[measured][]testrun.Metric{}
 	err := eachRow(ctx, s, "metrics", &s.lake.metrics, wanted, func(r *metricRow) {
@@ -131,7 +131,7 @@ func (s *Snapshot) FilesOf(ctx context.Context, table string, profiles []store.P
 
 // Bytes returns the size of the data files.
 func (s *Snapshot) Bytes(ctx context.Context) (n int64, err error) {
-	for _, t := range tables {
+	for _, t := range s.lake.set.tables {
 		files, err := s.Files(ctx, t.name)
 		if err != nil {
 			return 0, err

@@ -20,10 +20,10 @@ const (
 )
 
 // Partition is a part of each table of a lake: the rows of the runs of a month and of the
-// benchmarks of a bucket.
+// benchmarks of a bucket, or of the hours of a day and of the services of a bucket.
 type Partition struct {
-	Month  int32 // since January 1970
-	Dated  bool  // the month is known
+	Period int32 // months, or days, since the first of January 1970
+	Dated  bool  // the period is known
 	Bucket int32
 }
 

@@ -388,6 +388,22 @@ func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.Tre
 		return err
 	}
 	id, group, benchmark, typ, date := string(p.ID), p.Benchmark.Group, p.Benchmark.Name, p.Type.Name, micros(p.Run.Date)
+	return w.sweep(s, v, func(n int32) error {
+		row := pathSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date, Path: s.pathBytes(n), Self: s.self[n],
+			Total: s.total[n]}
+		if s.modes != nil {
+			row.Modes = s.modes[n]
+		}
+		return errors.Join(w.node(s, n), w.pathSamples.add(row))
+	}, func(fn int32) error {
+		return w.functionSamples.add(functionSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date,
+			Function: s.functions[fn], Self: s.funcSelf[fn], Total: s.funcTotal[fn]})
+	})
+}
+
+// sweep calls node with the nodes that have a value at or below them, parents first, and function
+// with the functions of which an outermost node has a total. The shape has their values.
+func (w *writer) sweep(s *shape, v store.TreeVector, node, function func(int32) error) error {
 	for i, n := range v.Nodes {
 		s.self[n], s.total[n], s.touched[n] = v.Self[i], v.Self[i], true
 	}
@@ -402,12 +418,7 @@ func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.Tre
 		if !s.touched[n] {
 			continue
 		}
-		row := pathSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date, Path: s.pathBytes(n), Self: s.self[n],
-			Total: s.total[n]}
-		if s.modes != nil {
-			row.Modes = s.modes[n]
-		}
-		if err := errors.Join(w.node(s, n), w.pathSamples.add(row)); err != nil {
+		if err := node(n); err != nil {
 			return err
 		}
 		fn := s.Func[n]
@@ -420,9 +431,7 @@ func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.Tre
 	}
 	for fn := range s.functions {
 		if s.listed[fn] {
-			if err := w.functionSamples.add(functionSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date,
-				Function: s.functions[fn], Self: s.funcSelf[fn],
-				Total: s.funcTotal[fn]}); err != nil {
+			if err := function(int32(fn)); err != nil {
 				return err
 			}
 		}

@@ -36,7 +36,7 @@ var (
 	_ store.VerdictKeeper = (*Store)(nil)
 	_ store.LinkKeeper    = (*Store)(nil)
 
-	_ continuous.Store     = (*Store)(nil)
+	_ continuous.HourStore = (*Store)(nil)
 	_ continuous.LineStore = (*Store)(nil)
 )
 

@@ -99,6 +99,12 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 // lock for reading, which the caller releases. Patterns take time, so series are compared
 // before it is taken: type, service and labels of a series never change.
 func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level) (list []*window, of []*series, err error) {
+	return s.selectedParts(ctx, q, func() []continuous.Part { return s.progress.Parts(q.Range(), coarsest) })
+}
+
+// selectedParts is selected of other parts, which are asked for under the lock.
+func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, parts func() []continuous.Part) (list []*window, of []*series,
+	err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +124,7 @@ func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest co
 	}
 	s.mu.RLock()
 	has := map[*series]bool{}
-	for _, part := range s.progress.Parts(q.Range(), coarsest) {
+	for _, part := range parts() {
 		for _, w := range s.list {
 			start := w.Start.UnixMilli()
 			if w.Level != part.Level || start < part.From || start >= part.Until || part.Late && w.seq <= s.progress.Seq {
@@ -220,6 +226,35 @@ func (s *windows) Function(ctx context.Context, q continuous.Query, name string,
 	}
 	slices.SortFunc(amounts.Amounts, func(a, b continuous.Amount) int { return a.Compare(&b.Total) })
 	return amounts, nil
+}
+
+// Hours implements continuous.HourStore.
+func (s *windows) Hours(ctx context.Context, q continuous.Query) (*continuous.Hours, error) {
+	list, of, err := s.selectedParts(ctx, &q, func() []continuous.Part {
+		return []continuous.Part{{Level: continuous.Hour, Range: q.Range()}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	hours := &continuous.Hours{Series: describeSeries(of), Forest: s.forest.Snapshot()}
+	for _, e := range of {
+		hours.Types = append(hours.Types, e.typ)
+	}
+	for _, w := range list {
+		t := w.Total
+		t.Series = int32(slices.Index(of, w.series))
+		hours.Totals, hours.Self = append(hours.Totals, t), append(hours.Self, w.self)
+	}
+	hours.Sort()
+	return hours, nil
+}
+
+// Made implements continuous.HourStore.
+func (s *windows) Made(ctx context.Context) (time.Time, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.progress.Until(), ctx.Err()
 }
 
 // tree returns the tree of a vector.

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 const token = "of-the-whole-fleet"
 
+// span is the time that questions are about.
+const span = 2 * time.Hour
+
 // services is how many simulated programs push.
 const services = 12
 
@@ -75,6 +78,7 @@ type fleet struct {
 	workers  []*process
 	reader   *process
 	begin    time.Time
+	every    time.Duration // from window to window
 	pushed   atomic.Int64
 }
 
@@ -84,7 +88,7 @@ func (f *fleet) worker() *process {
 
 // push sends window n of a service to the one process, and to a gateway until it is acknowledged.
 func (f *fleet) push(service, n int) {
-	from := f.begin.Add(time.Duration(n) * time.Second)
+	from := f.begin.Add(time.Duration(n) * f.every)
 	path := fmt.Sprintf("/ingest?name=%s&from=%d&until=%d&format=folded", url.QueryEscape(fmt.Sprintf("s%d{pod=p%d}", service, n%3)),
 		from.UnixMilli(), from.Add(time.Second).UnixMilli())
 	body := fmt.Sprintf("main;handle%d;query %d\nmain;idle 1\nmain;handle%d;s%d 3\n", n%5, n+1, n%4, service)
@@ -164,7 +168,7 @@ func (f *fleet) ask(p *process, path, body string) (answer, missing string) {
 // questions are those of Grafana and of the page, of all services or of one.
 func (f *fleet) questions(service string) map[string]string {
 	const cpu = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
-	from, until := f.begin.Add(-time.Minute).UnixMilli(), f.begin.Add(time.Hour).UnixMilli()
+	from, until := f.begin.Add(-time.Minute).UnixMilli(), f.begin.Add(span).UnixMilli()
 	selector := "{}"
 	if service != "" {
 		selector = fmt.Sprintf(`{service_name=\"%s\"}`, service)
@@ -182,7 +186,7 @@ func (f *fleet) questions(service string) map[string]string {
 	add(q("SelectMergeStacktraces", `,"profileTypeID":"`+cpu+`","labelSelector":"`+selector+`","maxNodes":0`))
 	add("/pyroscope/render?query="+url.QueryEscape(cpu+strings.ReplaceAll(selector, `\"`, `"`))+
 		fmt.Sprintf("&from=%d&until=%d&maxNodes=0", from, until), "")
-	page := fmt.Sprintf("&since=%s&until=%s", f.begin.Add(-time.Minute).Format(time.RFC3339), f.begin.Add(time.Hour).Format(time.RFC3339))
+	page := fmt.Sprintf("&since=%s&until=%s", f.begin.Add(-time.Minute).Format(time.RFC3339), f.begin.Add(span).Format(time.RFC3339))
 	add("/api/v1/pushed/services?"+page, "")
 	add("/api/v1/pushed/series?type=cpu&by=service_name&step=10s"+page, "")
 	if service != "" {
@@ -281,7 +285,9 @@ func TestFleet(t *testing.T) {
 	}
 	began := time.Now()
 	step := func(what string) { t.Logf("%s: %s", time.Since(began).Round(100*time.Millisecond), what) }
-	f := &fleet{t: t, topic: "kafka://" + broker.New(t).Address + "/windows", begin: time.Now().Truncate(time.Minute).Add(-10 * time.Minute)}
+	kafka := broker.New(t).Address
+	f := &fleet{t: t, topic: "kafka://" + kafka + "/windows", begin: time.Now().Truncate(time.Minute).Add(-10 * time.Minute),
+		every: time.Second}
 	step("Kafka runs")
 	f.one = start(t, "one", "--continuous")
 	for range 2 {
@@ -351,6 +357,8 @@ func TestFleet(t *testing.T) {
 	}
 	f.demo(strings.Replace(f.topic, "/windows", "/demo", 1))
 	step("the demo ran")
+	handOver(t, kafka)
+	step("hours were handed over")
 }
 
 // demo runs the demo until its services are on the page of its reader.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/test/postgres"
 	"github.com/dendroprof/dendro/test/program"
 )
 
@@ -28,11 +29,11 @@ func TestMachines(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("needs PostgreSQL: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
 	}
-	p, err := startPostgres(t.Context())
+	p, err := postgres.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.stop)
+	t.Cleanup(p.Stop)
 	b, err := startBucket()
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +43,8 @@ func TestMachines(t *testing.T) {
 	t.Run("bucket", func(t *testing.T) { machines(t, p, "bucket", "s3://dendro/team/lake", 2, b.env) })
 }
 
-func machines(t *testing.T, p *postgres, database, warehouse string, publishers int, env []string) {
-	url, err := p.database(t.Context(), database)
+func machines(t *testing.T, p *postgres.Server, database, warehouse string, publishers int, env []string) {
+	url, err := p.Database(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"github.com/dendroprof/dendro/test/postgres"
 )
 
 func main() {
@@ -40,12 +42,12 @@ func run(ctx context.Context, command []string) error {
 	if len(command) == 0 {
 		return errors.New("no command to run: lake -- COMMAND [ARGUMENT]")
 	}
-	p, err := startPostgres(ctx)
+	p, err := postgres.Start(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.stop()
-	url, err := p.database(ctx, "lake")
+	defer p.Stop()
+	url, err := p.Database(ctx, "lake")
 	if err != nil {
 		return err
 	}

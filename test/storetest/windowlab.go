@@ -54,6 +54,7 @@ var windowTests = []struct {
 	{"Gauges", testGauges},
 	{"Levels", testLevels},
 	{"LateWindows", testLateWindows},
+	{"Hours", testHours},
 	{"SumsOfEveryPath", testSumsOfEveryPath},
 	{"SummedInstances", testSummedInstances},
 	{"SummedInstancesOfEveryPath", testSummedInstancesOfEveryPath},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -384,6 +385,47 @@ func testLateWindows(l *windowLab) {
 	l.rollUp(at(72, 0, 0), continuous.Policy{})
 	l.checkAll("the last day", all)
 	l.same("days", l.stats().Windows[continuous.Day], int64(3))
+}
+
+// testHours reads the hours that were made, with their call paths.
+func testHours(l *windowLab) {
+	st, ok := l.s.(continuous.HourStore)
+	if !ok {
+		return
+	}
+	made, err := st.Made(l.ctx)
+	l.same("made of nothing", []any{made, err}, []any{time.Time{}, nil})
+	first := l.make.Window("shop", at(1, 0, 0), []string{"pod", "a"}, stack("main;work", 1), stack("main", 2))
+	l.put(first, l.make.Window("shop", at(1, 30, 0), []string{"pod", "a"}, stack("main;work", 4)),
+		l.make.Window("cart", at(1, 59, 59), nil, stack("main", 8)), l.make.Window("cart", at(2, 0, 0), nil, stack("rest", 16)),
+		l.make.Window("cart", at(3, 0, 0), nil, stack("unmade", 32)))
+	l.rollUp(at(3, 0, 0), continuous.Policy{})
+	l.put(l.make.Window("shop", at(1, 10, 0), nil, stack("late", 64)))
+	made, err = st.Made(l.ctx)
+	l.same("made", []any{made, err}, []any{at(3, 0, 0), nil})
+	read := func(q continuous.Query) (list []any) {
+		hours, err := st.Hours(l.ctx, q)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for i, t := range hours.Totals {
+			cut := hours.Forest.Cut(hours.Self[i].Nodes)
+			list = append(list, hours.Series[t.Series].Service, t.Level, t.Start, t.Parts, t.Covered, t.Sum,
+				valuesOf(calltree.NewTree(cut.Table, hours.Types[t.Series], cut.Self(hours.Self[i]))), hours.Types[t.Series])
+		}
+		return list
+	}
+	hour := func(service string, start time.Time, parts, sum int64, values pathValues) []any {
+		return []any{service, continuous.Hour, start, parts, time.Duration(parts) * 15 * time.Second, sum, values, first.Type}
+	}
+	cart := hour("cart", at(1, 0, 0), 1, 8, pathValues{"main": 8})
+	shop := hour("shop", at(1, 0, 0), 2, 7, pathValues{"main;work": 5, "main": 2})
+	next := hour("cart", at(2, 0, 0), 1, 16, pathValues{"rest": 16})
+	l.same("all", read(continuous.Query{}), slices.Concat(cart, next, shop))
+	l.same("one hour", read(continuous.Query{From: at(1, 0, 0), Until: at(2, 0, 0)}), slices.Concat(cart, shop))
+	of := continuous.Matcher{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: "shop"}
+	l.same("one service", read(continuous.Query{Matchers: []continuous.Matcher{of}}), shop)
+	l.same("later", read(continuous.Query{From: at(3, 0, 0)}), []any(nil))
 }
 
 // testSumsOfEveryPath rolls up at random times between random windows and compares each

@@ -320,7 +320,7 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	case status >= 500 && status != http.StatusNotImplemented, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
 	case a.agent && status < 400 && a.problem == nil, route == "GET /healthz", route == "GET /readyz", route == "GET /healthcheck",
-		route == "GET /metrics", route == "GET /fleet/v1/partitions":
+		route == "GET /metrics", strings.Contains(route, " /fleet/"): // what readers ask workers
 		level = slog.LevelDebug
 	}
 	attrs := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -28,11 +29,15 @@ import (
 
 // Store is a lake as a store that takes no new profiles. It is safe for concurrent use.
 type Store struct {
-	lake *iceberg.Lake
-	db   *driver.DB
-	temp string
+	address string
+	lake    *iceberg.Lake
+	db      *driver.DB
+	temp    string
 
 	sql *usersql.Host
+
+	hoursMu sync.Mutex
+	hours   *iceberg.Lake // nil: its tables are not there, or were not asked for yet
 
 	life   sync.RWMutex // held shared while a call uses the database
 	closed bool
@@ -44,6 +49,7 @@ var (
 	_ store.Store      = (*Store)(nil)
 	_ store.Aggregator = (*Store)(nil)
 	_ store.SQLSpeaker = (*Store)(nil)
+	_ continuous.Store = (*Store)(nil)
 )
 
 // Options are those of the DuckDB that reads files.
@@ -59,7 +65,7 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{lake: l}
+	s := &Store{lake: l, address: address}
 	if s.temp, err = os.MkdirTemp("", "dendro-lake-*"); err == nil {
 		s.db, err = driver.OpenMemory([]string{l.Dir}, driver.Options{MemoryLimit: opts.MemoryLimit, Threads: opts.Threads, TempDir: s.temp},
 			"SELECT 1")
@@ -106,23 +112,32 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 // views returns the current tables as views. A table without a file has none. Only tables
 // that a query names have all their files, which a bucket sends one by one.
 func (s *Store) views(ctx context.Context, named map[string]bool) (list []driver.View, err error) {
-	now, err := s.lake.Snapshot(ctx)
+	hours, err := s.hourLake(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rewrites {
-		files, err := now.Files(ctx, r.table)
-		if err == nil {
-			if !named[r.table] {
-				files = files[:min(1, len(files))]
-			}
-			err = s.lake.Fetch(ctx, files)
+	for _, l := range []*iceberg.Lake{s.lake, hours} {
+		if l == nil {
+			continue
 		}
+		now, err := l.Snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if len(files) > 0 {
-			list = append(list, driver.View{Name: r.table, SQL: "SELECT * FROM " + filesSQL(files)})
+		for _, table := range l.Tables() {
+			files, err := now.Files(ctx, table)
+			if err == nil {
+				if !named[table] {
+					files = files[:min(1, len(files))]
+				}
+				err = l.Fetch(ctx, files)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if len(files) > 0 {
+				list = append(list, driver.View{Name: table, SQL: "SELECT * FROM " + filesSQL(files)})
+			}
 		}
 	}
 	return list, nil
@@ -147,6 +162,9 @@ func (s *Store) Close() error {
 	s.sql.Close()
 	s.db.Close()
 	os.RemoveAll(s.temp)
+	if s.hours != nil {
+		s.hours.Close()
+	}
 	return s.lake.Close()
 }
 
@@ -319,8 +337,13 @@ func (v *view) functions(ctx context.Context, c *driver.Conn) (map[int64]profile
 	if err != nil {
 		return nil, err
 	}
+	return functionsOf(ctx, c, from)
+}
+
+// functionsOf reads the functions of rows that SQL selects, by id.
+func functionsOf(ctx context.Context, c *driver.Conn, from string) (map[int64]profile.Function, error) {
 	list := map[int64]profile.Function{}
-	err = c.Query(ctx, "SELECT DISTINCT function, name, coalesce(kind, ''), module, file, language, system_name, start_line, start_column FROM "+from, nil, func(ch driver.Chunk) error {
+	err := c.Query(ctx, "SELECT DISTINCT function, name, coalesce(kind, ''), module, file, language, system_name, start_line, start_column FROM "+from, nil, func(ch driver.Chunk) error {
 		texts := make([][]string, 7)
 		for i := 1; i < len(texts); i++ {
 			texts[i] = ch.Texts(i)
@@ -369,7 +392,7 @@ func batchesOfFiles(list []store.Profile) (parts [][]store.Profile) {
 		nodes[part] += list[i].Nodes
 	}
 	order := slices.SortedFunc(maps.Keys(of), func(a, b iceberg.Partition) int {
-		return cmp.Or(cmp.Compare(a.Month, b.Month), cmp.Compare(a.Bucket, b.Bucket))
+		return cmp.Or(cmp.Compare(a.Period, b.Period), cmp.Compare(a.Bucket, b.Bucket))
 	})
 	var next []store.Profile
 	n := 0

@@ -240,36 +240,41 @@ func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, eac
 	if err != nil {
 		return nil, err
 	}
-	if err := v.paths(ctx, c, f, functions); err != nil {
+	from, err := v.from(ctx, "paths", v.profiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.read(ctx, c, from, functions); err != nil {
 		return nil, err
 	}
 	samples, err := v.samplesOf(ctx, "path_samples", v.profiles)
 	if err != nil {
 		return nil, err
 	}
-	return f, c.Query(ctx, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", nil,
-		func(ch driver.Chunk) error {
-			begin := len(f.used)
-			for _, id := range driver.Column[driver.Text](ch, 0) {
-				path, known := f.paths[iceberg.PathID(id.Bytes())]
-				if !known {
-					return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
-				}
-				f.used = append(f.used, path)
-			}
-			if each != nil {
-				each(ch, f.used[begin:])
-			}
-			return nil
-		})
+	return f, f.use(ctx, c, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", each)
 }
 
-// paths adds the call paths that the profiles may have, parents before children.
-func (v *view) paths(ctx context.Context, c *driver.Conn, f *forest, functions map[int64]profile.Function) error {
-	from, err := v.from(ctx, "paths", v.profiles)
-	if err != nil {
-		return err
-	}
+// use marks the paths in the first column of a statement as used. Each, which may be nil, is called
+// with them.
+func (f *forest) use(ctx context.Context, c *driver.Conn, sql string, each func(ch driver.Chunk, paths []int32)) error {
+	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		begin := len(f.used)
+		for _, id := range driver.Column[driver.Text](ch, 0) {
+			path, known := f.paths[iceberg.PathID(id.Bytes())]
+			if !known {
+				return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
+			}
+			f.used = append(f.used, path)
+		}
+		if each != nil {
+			each(ch, f.used[begin:])
+		}
+		return nil
+	})
+}
+
+// read adds the call paths of rows that SQL selects, parents before children.
+func (f *forest) read(ctx context.Context, c *driver.Conn, from string, functions map[int64]profile.Function) error {
 	ids := map[int64]int32{}
 	sql := "SELECT path, any_value(parent), any_value(function), any_value(depth) AS depth FROM " + from + " GROUP BY path ORDER BY depth"
 	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {

@@ -258,21 +258,11 @@ func (o *serveOptions) serve(ctx context.Context, e *command.Env, where string, 
 	if err := o.traces.kafkaOptions(); err != nil {
 		return err
 	}
-	var more []server.Part
-	switch {
-	case o.fleet.windows != "":
-		worker, err := o.worker(where)
-		if err != nil {
-			return err
-		}
-		st, more = withWindows{st, worker.Windows()}, append(more, worker.Part())
-	case len(o.fleet.workers) > 0:
-		reader, err := o.reader()
-		if err != nil {
-			return err
-		}
-		st, more = withWindows{st, reader.Windows()}, append(more, reader.Part())
+	st, more, leave, err := o.joinFleet(ctx, where, st)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, leave()) }()
 	o.traces.Version, o.traces.Log = o.Version, o.Log
 	o.traces.Ingest = ingest.Options{Limits: o.limits, Normalizer: names}
 	traces, err := tracing.New(ctx, st, o.traces.Options)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/app/internal/server/fleet"
 	"github.com/dendroprof/dendro/app/internal/server/pushes"
@@ -23,6 +24,7 @@ import (
 	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/store/iceberg"
 )
 
 // fleetOptions are the flags of `dendro serve` about more than one process.
@@ -31,6 +33,7 @@ type fleetOptions struct {
 	windows string        // the log to read
 	workers []string      // to ask
 	session time.Duration // of a worker
+	lake    string        // of hours: its directory, or the URL of its catalog
 }
 
 // shortestSession is what brokers allow by default (group.min.session.timeout.ms).
@@ -41,6 +44,7 @@ func (o *fleetOptions) addFlags(c *cobra.Command) {
 	f.StringVar(&o.gateway, "gateway", "", "receive profiles that programs push and write them to the `topic` kafka://HOST:PORT,…/TOPIC, which is made if it is missing; no store")
 	f.StringVar(&o.windows, "windows", "", "hold partitions of the `topic` kafka://HOST:PORT,…/TOPIC that gateways write, in files beside the store")
 	f.StringSliceVar(&o.workers, "windows-from", nil, "answer about pushed profiles from the workers at these `addresses` (http://HOST:PORT, comma-separated), which run with --windows and the same tokens")
+	f.StringVar(&o.lake, "windows-lake", "", "with --windows, hand finished hours over to the lake with this `address` (a directory, or postgres://USER@HOST/DATABASE); with --windows-from, answer from it what workers do not have any more")
 	f.DurationVar(&o.session, "windows-session", 45*time.Second, "`time` without a sign of life after which others get a worker's partitions")
 	f.Lookup("windows-session").DefValue = "45s"
 }
@@ -60,6 +64,8 @@ func (o *serveOptions) checkFleet() error {
 		return command.Usagef("--continuous, --gateway, --windows and --windows-from are roles of different processes: give one of them")
 	case f.gateway != "" && o.traces.brokers != "":
 		return command.Usagef("--gateway has no store for what --kafka-brokers receives: give one of them")
+	case f.lake != "" && f.windows == "" && len(f.workers) == 0:
+		return command.Usagef("--windows-lake is for workers and readers: give --windows or --windows-from too")
 	case f.session < shortestSession:
 		return command.Usagef("--windows-session %s: Kafka's brokers take at least %s", f.session, shortestSession)
 	}
@@ -108,20 +114,27 @@ func (o *serveOptions) serveGateway(ctx context.Context, e *command.Env) (err er
 
 // partitionFile is the store of a partition.
 type partitionFile struct {
-	continuous.Store
+	partitionWindows
 	continuous.Follower
-	keep func(context.Context) error
+	keep pushes.Upkeep
 	file store.Store
 }
 
+type partitionWindows = continuous.HourStore
+
 // Upkeep implements fleet.PartitionStore.
-func (p *partitionFile) Upkeep(ctx context.Context) error { return p.keep(ctx) }
+func (p *partitionFile) Upkeep(ctx context.Context, rolled func(context.Context)) error {
+	return p.keep(ctx, rolled)
+}
 
 // Close implements fleet.PartitionStore.
 func (p *partitionFile) Close() error { return p.file.Close() }
 
+// lateHours is how long after its end an hour is compared with the lake's: windows may be late.
+const lateHours = 72 * time.Hour
+
 // worker returns a worker whose partitions are files in a folder beside the store.
-func (o *serveOptions) worker(where string) (*fleet.Worker, error) {
+func (o *serveOptions) worker(where string, lake *iceberg.Lake) (*fleet.Worker, error) {
 	l, err := o.log("--windows", o.fleet.windows)
 	if err != nil {
 		return nil, err
@@ -144,15 +157,22 @@ func (o *serveOptions) worker(where string) (*fleet.Worker, error) {
 			return nil, err
 		}
 		p := &partitionFile{file: st}
-		p.Store, _ = store.As[continuous.Store](st)
+		p.partitionWindows, _ = store.As[continuous.HourStore](st)
 		p.Follower, _ = store.As[continuous.Follower](st)
 		if p.keep, err = options.Keep(st); err != nil {
 			return nil, errors.Join(err, st.Close())
 		}
 		return p, nil
 	}
+	var publish func(context.Context, int32, continuous.HourStore) (int, error)
+	if lake != nil {
+		hours := iceberg.NewHours(lake)
+		publish = func(ctx context.Context, partition int32, st continuous.HourStore) (int, error) {
+			return hours.Publish(ctx, partition, st, time.Now().Add(-lateHours))
+		}
+	}
 	return fleet.NewWorker(fleet.WorkerOptions{Log: l, Group: o.traces.Kafka.Group + "-" + l.Topic, Instance: instance,
-		Session: o.fleet.session, Open: open, Logger: o.Log}), nil
+		Session: o.fleet.session, Open: open, Publish: publish, Logger: o.Log}), nil
 }
 
 // instanceOf returns the name of a worker, which it chooses at its first start and keeps in a file.
@@ -166,7 +186,7 @@ func instanceOf(file string) (string, error) {
 }
 
 // reader returns a reader of the workers.
-func (o *serveOptions) reader() (*fleet.Reader, error) {
+func (o *serveOptions) reader(hours fleet.Lake) (*fleet.Reader, error) {
 	token := o.ReadToken
 	if token == "" {
 		token = o.HTTPToken
@@ -181,8 +201,46 @@ func (o *serveOptions) reader() (*fleet.Reader, error) {
 		}
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token is for the worker alone
-	return fleet.NewReader(fleet.ReaderOptions{Workers: o.fleet.workers, Token: token, Logger: o.Log,
+	return fleet.NewReader(fleet.ReaderOptions{Workers: o.fleet.workers, Token: token, Lake: hours, Logger: o.Log,
 		Client: &http.Client{CheckRedirect: stay}}), nil
+}
+
+// joinFleet makes a worker or a reader of the server of a store, if it is to be one: it returns the
+// store with the windows of the fleet, and what the server does for it until leave is called.
+func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Store) (with store.Store, parts []server.Part,
+	leave func() error, err error) {
+	leave = func() error { return nil }
+	switch {
+	case o.fleet.windows != "":
+		var lake *iceberg.Lake
+		if o.fleet.lake != "" {
+			if lake, err = iceberg.Open(ctx, o.fleet.lake, iceberg.Options{Create: true, Hours: true}); err != nil {
+				return nil, nil, nil, err
+			}
+			leave = lake.Close
+		}
+		worker, err := o.worker(where, lake)
+		if err != nil {
+			return nil, nil, nil, errors.Join(err, leave())
+		}
+		return withWindows{st, worker.Windows()}, []server.Part{worker.Part()}, leave, nil
+	case len(o.fleet.workers) > 0:
+		var hours fleet.Lake
+		if o.fleet.lake != "" {
+			lake, err := engines.Open(ctx, engines.LakeScheme+o.fleet.lake, engines.Read)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			hours, _ = lake.(fleet.Lake)
+			leave = lake.Close
+		}
+		reader, err := o.reader(hours)
+		if err != nil {
+			return nil, nil, nil, errors.Join(err, leave())
+		}
+		return withWindows{st, reader.Windows()}, []server.Part{reader.Part()}, leave, nil
+	}
+	return st, nil, leave, nil
 }
 
 // withWindows is a store whose windows are elsewhere.

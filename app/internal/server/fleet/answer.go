@@ -26,10 +26,11 @@ type (
 	}
 	// place is how far a partition was read.
 	place struct {
-		Partition int32 `json:"partition"`
-		Next      int64 `json:"next"`
-		End       int64 `json:"end"`      // of the log
-		Complete  bool  `json:"complete"` // all records from before it was assigned were read
+		Partition int32     `json:"partition"`
+		Next      int64     `json:"next"`
+		End       int64     `json:"end"`           // of the log
+		Complete  bool      `json:"complete"`      // all records from before it was assigned were read
+		From      time.Time `json:"from,omitzero"` // from which on it has all windows
 	}
 	// question is a query; Step and Name are those of some.
 	question struct {
@@ -61,7 +62,7 @@ func (w *Worker) routes() []server.Route {
 	}
 }
 
-func (w *Worker) status(rw http.ResponseWriter, _ *http.Request) {
+func (w *Worker) status(rw http.ResponseWriter, r *http.Request) {
 	s := status{Total: w.total.Load()}
 	if client := w.client.Load(); client != nil {
 		_, s.Generation = client.GroupMetadata()
@@ -69,7 +70,7 @@ func (w *Worker) status(rw http.ResponseWriter, _ *http.Request) {
 	w.mu.RLock()
 	for number, p := range w.held {
 		next := p.next.Load()
-		s.Partitions = append(s.Partitions, place{number, next, p.last.Load(), next >= p.target})
+		s.Partitions = append(s.Partitions, place{number, next, p.last.Load(), next >= p.target, p.begins(r.Context())})
 	}
 	w.mu.RUnlock()
 	slices.SortFunc(s.Partitions, func(a, b place) int { return cmp.Compare(a.Partition, b.Partition) })

@@ -26,14 +26,14 @@ import (
 
 // file is a store that stays when a worker ends, as a file does.
 type file struct {
-	continuous.Store
+	continuous.HourStore
 	mu   sync.Mutex
-	next int64
+	at   continuous.Position
 	fail error // of the next PutRead
 	open bool
 }
 
-func (f *file) PutRead(ctx context.Context, list []*continuous.Window, next int64) ([]continuous.Outcome, error) {
+func (f *file) PutRead(ctx context.Context, list []*continuous.Window, behind continuous.Position) ([]continuous.Outcome, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail; err != nil {
@@ -42,18 +42,18 @@ func (f *file) PutRead(ctx context.Context, list []*continuous.Window, next int6
 	}
 	outcomes, err := f.PutWindows(ctx, list)
 	if err == nil {
-		f.next = next
+		f.at = behind
 	}
 	return outcomes, err
 }
 
-func (f *file) Next(context.Context) (int64, error) {
+func (f *file) Position(context.Context) (continuous.Position, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.next, nil
+	return f.at, nil
 }
 
-func (f *file) Upkeep(ctx context.Context) error {
+func (f *file) Upkeep(ctx context.Context, _ func(context.Context)) error {
 	<-ctx.Done()
 	return nil
 }
@@ -76,7 +76,7 @@ func (d *disk) opened(_ context.Context, partition int32) (fleet.PartitionStore,
 	defer d.mu.Unlock()
 	f := d.files[partition]
 	if f == nil {
-		f = &file{Store: mem.New()}
+		f = &file{HourStore: mem.New()}
 		d.files[partition] = f
 	}
 	f.mu.Lock()

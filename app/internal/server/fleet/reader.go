@@ -31,7 +31,16 @@ type ReaderOptions struct {
 	Workers []string // addresses, http://HOST:PORT
 	Token   string   // for reading; empty: none
 	Client  *http.Client
+	Lake    Lake // has the hours before those of the workers; nil: there is none
 	Logger  *slog.Logger
+}
+
+// Lake has hours of partitions that workers handed over.
+type Lake interface {
+	// Before returns the hours before a time, of each partition; all of a partition that has none.
+	Before(map[int32]time.Time) continuous.Store
+	// Until returns the time before which it has all hours, of each partition.
+	Until(context.Context) (map[int32]time.Time, error)
 }
 
 // Reader asks workers. It is safe for concurrent use. Its Part looks after the workers.
@@ -40,11 +49,12 @@ type Reader struct {
 	workers []*remote
 
 	mu       sync.Mutex
-	total    int32              // partitions of the topic; 0: no worker has said
-	services map[int32][]string // of each partition, as it was last told
+	total    int32               // partitions of the topic; 0: no worker has said
+	services map[int32][]string  // of each partition, as it was last told
+	until    map[int32]time.Time // of each partition: what the lake has, as it was last told
 	missing  string
 
-	down, partitions prometheus.GaugeFunc
+	down, gapped prometheus.GaugeFunc
 }
 
 // remote is a worker as a reader knows it.
@@ -76,7 +86,7 @@ func NewReader(o ReaderOptions) *Reader {
 		}
 		return n
 	})
-	r.partitions = gauge("partitions_missing", "Partitions that no worker answers for, or not with everything.", func() int {
+	r.gapped = gauge("partitions_missing", "Partitions that no worker answers for, or not with everything.", func() int {
 		return len(r.gaps(r.places()))
 	})
 	return r
@@ -84,23 +94,33 @@ func NewReader(o ReaderOptions) *Reader {
 
 // Part returns the reader as a part of a server.
 func (r *Reader) Part() server.Part {
-	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.partitions}, Notice: r.Missing}
+	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.gapped}, Notice: r.Missing}
 }
 
-// Windows returns the windows of all workers.
+// Windows returns the windows of all workers: those that start before the ones of a partition's
+// worker, or all if it has none, from the lake.
 func (r *Reader) Windows() continuous.Store {
-	return &merged.Store{Parts: func(ctx context.Context) (list []continuous.Store, err error) {
-		if r.unknown() {
-			r.look(ctx)
-		}
-		places := r.places()
-		r.say(places)
-		for _, number := range slices.Sorted(maps.Keys(places)) {
-			p := places[number]
-			list = append(list, &remotePartition{worker: p.worker, number: number})
-		}
-		return list, nil
-	}}
+	return &merged.Store{Parts: r.parts}
+}
+
+// parts returns the partitions of the workers, and the lake with what they do not have.
+func (r *Reader) parts(ctx context.Context) (list []continuous.Store, err error) {
+	if r.partitions() == 0 {
+		r.look(ctx)
+	}
+	places := r.places()
+	r.say(places)
+	until, whole := map[int32]time.Time{}, true
+	for _, number := range slices.Sorted(maps.Keys(places)) {
+		p := places[number]
+		list = append(list, &remotePartition{worker: p.worker, number: number, from: p.From})
+		until[number] = p.From
+		whole = whole && p.From.IsZero()
+	}
+	if total := r.partitions(); r.opts.Lake != nil && (!whole || total == 0 || len(until) < int(total)) {
+		list = append(list, r.opts.Lake.Before(until))
+	}
+	return list, nil
 }
 
 const (
@@ -108,10 +128,16 @@ const (
 	lookWithin    = 2 * time.Second
 	servicesEvery = 15 // looks
 	servicesOf    = time.Hour
+	askLakeEvery  = 5 * time.Second
 )
 
 // run looks after the workers until the context ends.
 func (r *Reader) run(ctx context.Context) error {
+	if r.opts.Lake != nil {
+		var asking sync.WaitGroup
+		defer asking.Wait()
+		asking.Go(func() { r.followLake(ctx) })
+	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -125,11 +151,29 @@ func (r *Reader) run(ctx context.Context) error {
 	}
 }
 
-// unknown reports whether no worker has answered yet.
-func (r *Reader) unknown() bool {
+// followLake asks what the lake has until the context ends.
+func (r *Reader) followLake(ctx context.Context) {
+	for ctx.Err() == nil {
+		until, err := r.opts.Lake.Until(ctx)
+		if err == nil {
+			r.mu.Lock()
+			r.until = until
+			r.mu.Unlock()
+		} else if ctx.Err() == nil {
+			r.opts.Logger.Warn("the lake does not answer", "error", err)
+		}
+		select {
+		case <-time.After(askLakeEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// partitions returns how many the topic has; 0: no worker has said.
+func (r *Reader) partitions() int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.total == 0
+	return r.total
 }
 
 // look asks all workers what they hold.
@@ -206,7 +250,7 @@ func (r *Reader) gaps(places map[int32]held) (list []int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n := range r.total {
-		if p, ok := places[n]; !ok || !p.Complete {
+		if p, ok := places[n]; !ok || !p.Complete || r.until != nil && r.until[n].Before(p.From) {
 			list = append(list, n)
 		}
 	}
@@ -230,7 +274,7 @@ func (r *Reader) learn(ctx context.Context, all bool) {
 			continue
 		}
 		var list []string
-		part := &remotePartition{worker: p.worker, number: number}
+		part := &remotePartition{worker: p.worker, number: number, from: p.From}
 		if err := part.ask(ctx, "services", &question{Query: continuous.Query{From: time.Now().Add(-servicesOf)}}, &list); err == nil {
 			r.mu.Lock()
 			r.services[number] = list
@@ -265,40 +309,56 @@ func (r *Reader) say(places map[int32]held) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var unknown, absent, behind []string
+	said, lagging := map[lack][]string{}, lack{"service", "may lack windows", "may lack windows"}
 	for _, n := range gaps {
-		p, ok := places[n]
 		names := r.services[n]
-		switch {
-		case ok:
+		p, ok := places[n]
+		what := lack{"service", "is missing", "are missing"}
+		switch until := r.until[n]; {
+		case ok && !p.Complete:
 			parts = append(parts, fmt.Sprintf("partition %d is being read again (record %d of %d)", n, p.Next, p.End))
-			behind = append(behind, names...)
-		case len(names) == 0:
-			unknown = append(unknown, fmt.Sprint(n))
-		default:
-			absent = append(absent, names...)
+			said[lagging] = append(said[lagging], names...)
+			continue
+		case ok:
+			span := spoken(until) + " to " + spoken(p.From)
+			what = lack{"service", "lacks " + span, "lack " + span}
+		case !until.IsZero():
+			what = lack{"service", "ends at " + spoken(until), "end at " + spoken(until)}
 		}
+		if len(names) == 0 {
+			what.noun, names = "partition", []string{fmt.Sprint(n)}
+		}
+		said[what] = append(said[what], names...)
 	}
-	for _, missing := range []struct {
-		names           []string
-		noun, one, many string
-	}{
-		{absent, "service", "is missing", "are missing"},
-		{behind, "service", "may lack windows", "may lack windows"},
-		{unknown, "partition", "is missing", "are missing"},
-	} {
-		switch len(missing.names) {
+	for _, what := range slices.SortedFunc(maps.Keys(said), lack.compare) {
+		switch names := said[what]; len(names) {
 		case 0:
 		case 1:
-			parts = append(parts, fmt.Sprintf("%s %s %s", missing.noun, list(missing.names), missing.one))
+			parts = append(parts, fmt.Sprintf("%s %s %s", what.noun, list(names), what.one))
 		default:
-			parts = append(parts, fmt.Sprintf("%ss %s %s", missing.noun, list(missing.names), missing.many))
+			parts = append(parts, fmt.Sprintf("%ss %s %s", what.noun, list(names), what.many))
 		}
 	}
 	if r.total == 0 && len(down) == 0 {
 		parts = append(parts, "no worker holds a partition yet")
 	}
 	r.missing = strings.Join(parts, "; ")
+}
+
+// lack is what is said of one or of many services or partitions.
+type lack struct{ noun, one, many string }
+
+// compare orders services before partitions.
+func (l lack) compare(m lack) int {
+	return cmp.Or(cmp.Compare(m.noun, l.noun), cmp.Compare(l.one, m.one))
+}
+
+// spoken writes the begin of an hour.
+func spoken(t time.Time) string {
+	if t.IsZero() {
+		return "the first window"
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // mostNames is how many services are named.
@@ -373,6 +433,7 @@ func (w *remote) ask(ctx context.Context, method, path string, body, answer any)
 type remotePartition struct {
 	worker *remote
 	number int32
+	from   time.Time // earlier windows are not asked for
 }
 
 // ask asks the worker, for as long as it answers at all.
@@ -388,13 +449,14 @@ func (p *remotePartition) ask(ctx context.Context, what string, q *question, ans
 	r := p.worker.reader
 	r.look(ctx)
 	if now, ok := r.places()[p.number]; ok && now.worker != p.worker {
-		return (&remotePartition{worker: now.worker, number: p.number}).askOnce(ctx, what, q, answer)
+		return (&remotePartition{worker: now.worker, number: p.number, from: now.From}).askOnce(ctx, what, q, answer)
 	}
 	return err
 }
 
 func (p *remotePartition) askOnce(ctx context.Context, what string, q *question, answer any) error {
 	w := p.worker
+	q.Query.From = continuous.Later(q.Query.From, p.from)
 	w.mu.Lock()
 	up := w.up
 	w.mu.Unlock()

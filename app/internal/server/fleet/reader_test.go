@@ -1,14 +1,82 @@
 package fleet
 
-import "testing"
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/store/mem"
+)
 
 // TestMissing: a partition whose services are not known is named itself, also if it had none when
-// its worker was asked last.
+// its worker was asked last. What the lake has is not missing.
 func TestMissing(t *testing.T) {
-	r := NewReader(ReaderOptions{})
-	r.total, r.services = 3, map[int32][]string{0: {"shop", "cart"}, 1: {}}
-	r.say(nil)
-	if got := r.Missing(); got != "services cart, shop are missing; partitions 1, 2 are missing" {
-		t.Error(got)
+	at := func(hour int) time.Time { return time.Date(2026, 11, 28, hour, 0, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		until  map[int32]time.Time
+		places map[int32]held
+		want   string
+	}{
+		{nil, nil, "services cart, shop are missing; partitions 1, 2 are missing"},
+		{map[int32]time.Time{}, nil, "services cart, shop are missing; partitions 1, 2 are missing"},
+		{map[int32]time.Time{0: at(14), 1: at(14), 2: at(9)}, nil,
+			"services cart, shop end at 2026-11-28 14:00 UTC; partition 2 ends at 2026-11-28 09:00 UTC; partition 1 ends at 2026-11-28 14:00 UTC"},
+		{map[int32]time.Time{0: at(14), 2: at(14)}, map[int32]held{0: {place: place{Complete: true, From: at(16)}},
+			1: {place: place{Complete: true}}, 2: {place: place{Complete: true, From: at(14)}}},
+			"services cart, shop lack 2026-11-28 14:00 UTC to 2026-11-28 16:00 UTC"},
+		{map[int32]time.Time{}, map[int32]held{0: {place: place{Next: 3, End: 7}}, 1: {place: place{Complete: true, From: at(1)}},
+			2: {place: place{Complete: true}}},
+			"partition 0 is being read again (record 3 of 7); services cart, shop may lack windows; " +
+				"partition 1 lacks the first window to 2026-11-28 01:00 UTC"},
+	} {
+		r := NewReader(ReaderOptions{})
+		r.total, r.services, r.until = 3, map[int32][]string{0: {"shop", "cart"}, 1: {}}, c.until
+		r.say(c.places)
+		if got := r.Missing(); got != c.want {
+			t.Errorf("%v, %v:\n%s, want\n%s", c.until, c.places, got, c.want)
+		}
+	}
+}
+
+// lakeOf is a lake that says what it is asked for.
+type lakeOf struct {
+	*mem.Store
+	asked map[int32]time.Time
+}
+
+func (l *lakeOf) Before(until map[int32]time.Time) continuous.Store {
+	l.asked = until
+	return l.Store
+}
+
+func (l *lakeOf) Until(context.Context) (map[int32]time.Time, error) { return nil, nil }
+
+// TestLake: the lake is asked for what workers do not have, and not at all if they have everything.
+func TestLake(t *testing.T) {
+	from := time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		total int32
+		from  []time.Time // of the partitions that a worker holds
+		want  string
+	}{
+		{2, []time.Time{{}, {}}, "map[]"},
+		{2, []time.Time{{}, from}, fmt.Sprint(map[int32]time.Time{0: {}, 1: from})},
+		{2, []time.Time{{}}, fmt.Sprint(map[int32]time.Time{0: {}})},
+		{1, nil, "map[]"},
+	} {
+		lake := &lakeOf{Store: mem.New()}
+		r := NewReader(ReaderOptions{Lake: lake, Workers: []string{"http://127.0.0.1:1"}})
+		r.total = c.total
+		s := &status{}
+		for i, from := range c.from {
+			s.Partitions = append(s.Partitions, place{Partition: int32(i), Complete: true, From: from})
+		}
+		r.workers[0].status = s
+		parts, err := r.parts(t.Context())
+		if err != nil || fmt.Sprint(lake.asked) != c.want || (len(parts) > len(c.from)) != (lake.asked != nil) {
+			t.Errorf("%d partitions from %v: the lake was asked for %v, want %v (%d parts, %v)", c.total, c.from, lake.asked, c.want, len(parts), err)
+		}
 	}
 }

@@ -28,18 +28,20 @@ type WorkerOptions struct {
 	Instance string // of this worker: one that comes back within Session keeps its partitions; empty: none does
 	// Session is after how long without a sign of life Kafka gives the partitions to others.
 	Session time.Duration
-	// Open opens the store of a partition, or makes it. It implements continuous.Store and
-	// continuous.Follower.
-	Open   func(ctx context.Context, partition int32) (PartitionStore, error)
-	Logger *slog.Logger
+	// Open opens the store of a partition, or makes it.
+	Open func(ctx context.Context, partition int32) (PartitionStore, error)
+	// Publish hands the finished hours of a partition over to a lake, which has each once; nil:
+	// there is no lake. It returns how many it handed over.
+	Publish func(ctx context.Context, partition int32, st continuous.HourStore) (int, error)
+	Logger  *slog.Logger
 }
 
 // PartitionStore is the store of a partition.
 type PartitionStore interface {
-	continuous.Store
+	continuous.HourStore
 	continuous.Follower
-	// Upkeep rolls its windows up until the context ends.
-	Upkeep(context.Context) error
+	// Upkeep rolls its windows up until the context ends, and calls rolled each time.
+	Upkeep(ctx context.Context, rolled func(context.Context)) error
 	Close() error
 }
 
@@ -65,7 +67,11 @@ type partition struct {
 	*guarded
 	number int32
 	reader record.Reader
-	target int64         // the end of the log when it was assigned
+	target int64     // the end of the log when it was assigned
+	from   time.Time // from which on it has all windows, when it was read last
+	// missed is from when on it will have all windows: records before the next are not in the log any
+	// more, and none was read since. Nil: that is not so.
+	missed atomic.Pointer[time.Time]
 	next   atomic.Int64  // position
 	last   atomic.Int64  // end of the log when it was read last
 	stop   func()        // of the upkeep
@@ -195,9 +201,17 @@ func (w *Worker) wait(ctx context.Context, err error, what string) bool {
 // assigned opens the stores of partitions that this worker holds from now on.
 func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[string][]int32) {
 	numbers := topics[w.opts.Log.Topic]
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, w.opts.Log.Topic)
+	admin := kadm.NewClient(client)
+	ends, err := admin.ListEndOffsets(ctx, w.opts.Log.Topic)
 	if err == nil {
 		err = ends.Error()
+	}
+	var starts kadm.ListedOffsets
+	if err == nil {
+		starts, err = admin.ListStartOffsets(ctx, w.opts.Log.Topic)
+	}
+	if err == nil {
+		err = starts.Error()
 	}
 	if err != nil {
 		w.end(fmt.Errorf("the ends of topic %s: %w", w.opts.Log.Topic, err))
@@ -205,8 +219,9 @@ func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[st
 	}
 	w.total.Store(int32(len(ends[w.opts.Log.Topic])))
 	for _, number := range numbers {
+		start, _ := starts.Lookup(w.opts.Log.Topic, number)
 		end, _ := ends.Lookup(w.opts.Log.Topic, number)
-		p, err := w.open(ctx, number, end.Offset)
+		p, err := w.open(ctx, number, start.Offset, end.Offset)
 		if err != nil {
 			w.end(fmt.Errorf("the store of partition %d: %w", number, err))
 			return
@@ -218,27 +233,67 @@ func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[st
 	}
 }
 
-func (w *Worker) open(ctx context.Context, number int32, end int64) (*partition, error) {
+func (w *Worker) open(ctx context.Context, number int32, start, end int64) (*partition, error) {
 	st, err := w.opts.Open(ctx, number)
 	if err != nil {
 		return nil, err
 	}
-	next, err := st.Next(ctx)
+	at, err := st.Position(ctx)
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	p := &partition{guarded: &guarded{st: st}, number: number, target: end, ended: make(chan struct{})}
-	p.next.Store(next)
+	p := &partition{guarded: &guarded{st: st}, number: number, target: end, from: at.From, ended: make(chan struct{})}
+	if at.Next < start {
+		from := hourAfter(time.Now())
+		at.Next = start
+		p.missed.Store(&from)
+		w.log.Warn("records are not in the log any more that this worker has not read", "partition", number, "until", start)
+	}
+	p.next.Store(at.Next)
 	p.last.Store(end)
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	go func() {
 		defer close(p.ended)
-		if err := st.Upkeep(upkeep); err != nil {
+		if err := st.Upkeep(upkeep, func(ctx context.Context) { w.publish(ctx, p) }); err != nil {
 			w.end(fmt.Errorf("partition %d: %w", number, err))
 		}
 	}()
 	return p, nil
+}
+
+// clocks is by how much the clocks of programs, gateways and brokers may differ.
+const clocks = 10 * time.Minute
+
+// hourAfter returns the first hour whose windows are all in records after one of a time: no window
+// is pushed before it starts.
+func hourAfter(t time.Time) time.Time {
+	return t.UTC().Add(clocks + time.Hour - 1).Truncate(time.Hour)
+}
+
+// begins returns from when on a partition has all windows.
+func (p *partition) begins(ctx context.Context) time.Time {
+	at, _ := open(p.guarded, func() (continuous.Position, error) { return p.st.Position(ctx) }) // its answers have the error
+	if missed := p.missed.Load(); missed != nil {
+		return continuous.Later(at.From, *missed)
+	}
+	return at.From
+}
+
+// publish hands over the finished hours of a partition that was read up to where it ended.
+func (w *Worker) publish(ctx context.Context, p *partition) {
+	if w.opts.Publish == nil || p.next.Load() < p.target {
+		return
+	}
+	began := time.Now()
+	n, err := w.opts.Publish(ctx, p.number, p.st)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		w.log.Error("hours could not be handed over to the lake; trying again", "partition", p.number, "error", err)
+	case n > 0:
+		w.log.Info("handed hours over to the lake", "partition", p.number, "hours", n, "took", time.Since(began).Round(time.Millisecond))
+	}
 }
 
 // begin says where each partition is read from: behind what its store has, whatever the group
@@ -313,10 +368,15 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 		}
 		list = append(list, windows...)
 	}
-	next := f.Records[len(f.Records)-1].Offset + 1
+	next, from := f.Records[len(f.Records)-1].Offset+1, p.from
+	if p.missed.Load() != nil {
+		from = hourAfter(f.Records[0].Timestamp)
+	}
 	for {
-		outcomes, err := p.st.PutRead(ctx, list, next)
+		outcomes, err := p.st.PutRead(ctx, list, continuous.Position{Next: next, From: from})
 		if err == nil {
+			p.from = from
+			p.missed.Store(nil)
 			repeated := 0
 			for _, o := range outcomes {
 				if o == continuous.Repeated {

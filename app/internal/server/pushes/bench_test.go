@@ -135,7 +135,7 @@ func BenchmarkWorker(b *testing.B) {
 			}
 			list = append(list, windows...)
 		}
-		if _, err := st.PutRead(b.Context(), list, int64(from)); err != nil {
+		if _, err := st.PutRead(b.Context(), list, continuous.Position{Next: int64(from)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -70,7 +70,8 @@ func New(st store.Store, o Options) (*Pushes, error) {
 		return nil, err
 	}
 	p := To(windows, o)
-	p.Parts = append(p.Parts, server.Part{Name: "rollup", Metrics: []prometheus.Collector{newStored(windows, limited)}, Run: keep})
+	p.Parts = append(p.Parts, server.Part{Name: "rollup", Metrics: []prometheus.Collector{newStored(windows, limited)},
+		Run: func(ctx context.Context) error { return keep(ctx, func(context.Context) {}) }})
 	if o.Functions != nil {
 		p.Parts = append(p.Parts, functions.Part(*o.Functions, windows))
 	}
@@ -92,9 +93,12 @@ func To(t continuous.Taker, o Options) *Pushes {
 	return p
 }
 
-// Keep limits a store, and returns what makes its sums of hours and days and removes old windows
-// until a context ends.
-func (o *Options) Keep(st store.Store) (run func(context.Context) error, err error) {
+// Upkeep makes the sums of hours and days of a store and removes old windows until a context
+// ends. It calls rolled each time.
+type Upkeep func(ctx context.Context, rolled func(context.Context)) error
+
+// Keep limits a store, and returns its upkeep.
+func (o *Options) Keep(st store.Store) (Upkeep, error) {
 	windows, ok := store.As[continuous.Store](st)
 	if !ok {
 		return nil, ErrNoWindows
@@ -103,8 +107,8 @@ func (o *Options) Keep(st store.Store) (run func(context.Context) error, err err
 	if ok {
 		limited.Limit(continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: o.Intake.Share()})
 	}
-	return func(ctx context.Context) error {
-		return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery)
+	return func(ctx context.Context, rolled func(context.Context)) error {
+		return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery, rolled)
 	}, nil
 }
 
@@ -145,7 +149,8 @@ const (
 )
 
 // rollUp makes the sums of hours and days and removes old windows, until the context ends.
-func (o *Options) rollUp(ctx context.Context, st continuous.Store, r *reclaimer, every time.Duration) error {
+func (o *Options) rollUp(ctx context.Context, st continuous.Store, r *reclaimer, every time.Duration,
+	then func(context.Context)) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -157,6 +162,7 @@ func (o *Options) rollUp(ctx context.Context, st continuous.Store, r *reclaimer,
 			o.Log.Info("summed up windows", "made", rolled.Made, "removed", rolled.Expired, "paths_removed", rolled.Swept)
 			r.expired += rolled.Expired
 		}
+		then(ctx)
 		switch paths, err := r.reclaim(ctx, time.Now()); {
 		case ctx.Err() != nil:
 		case err != nil:

@@ -142,7 +142,7 @@ func TestRollUp(t *testing.T) {
 	}}))
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- o.rollUp(ctx, st, &reclaimer{}, time.Millisecond) }()
+	go func() { ended <- o.rollUp(ctx, st, &reclaimer{}, time.Millisecond, func(context.Context) {}) }()
 	var made, removed int64
 	for range 4 { // the third has nothing to do
 		rolled := <-st.called

@@ -191,6 +191,9 @@ func countNodes(ctx context.Context, nodes int) error {
 	return cost.Of(ctx).Spend(cost.Memory, int64(nodes)*nodeBytes)
 }
 
+// Forest returns the forest of the sum.
+func (p *PathSum) Forest() *calltree.Forest { return p.v.forest }
+
 // FunctionSum finds what a function took in encoded vectors.
 type FunctionSum struct {
 	v       *view
@@ -275,9 +278,6 @@ func (w *functionWorker) isBelow(s *FunctionSum, p int32) bool {
 	}
 	return known == isBelow
 }
-
-// CopyBlobs copies a column of blobs into one allocation.
-func CopyBlobs(col []driver.Text) [][]byte { return copyBlobs(col) }
 
 // NoTree returns a tree of nothing.
 func NoTree() *calltree.Tree {

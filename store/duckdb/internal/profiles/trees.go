@@ -90,7 +90,7 @@ func (s *Store) Preload(ctx context.Context, ids []store.ProfileID) (release fun
 		}
 		blobs := make(map[int32][]byte, len(sel.profiles))
 		err := sel.readRows(ctx, c, "SELECT profile, paths FROM tree", "", func(ch driver.Chunk, _ func(int32) int32) {
-			list := copyBlobs(driver.Column[driver.Text](ch, 1))
+			list := CopyBlobs(driver.Column[driver.Text](ch, 1))
 			for i, id := range driver.Column[int32](ch, 0) {
 				blobs[id] = list[i]
 			}
@@ -126,14 +126,14 @@ func (sel *selection) query(ctx context.Context, c *driver.Conn, sql, end string
 }
 
 func (vs *vectors) setBlobs(ch driver.Chunk, at func(id int32) int32) {
-	list := copyBlobs(driver.Column[driver.Text](ch, 1))
+	list := CopyBlobs(driver.Column[driver.Text](ch, 1))
 	for i, id := range driver.Column[int32](ch, 0) {
 		vs.blob[at(id)] = list[i]
 	}
 }
 
 func (vs *vectors) setModes(ch driver.Chunk, at func(id int32) int32) {
-	list, mode := copyBlobs(driver.Column[driver.Text](ch, 1)), driver.Column[uint8](ch, 2)
+	list, mode := CopyBlobs(driver.Column[driver.Text](ch, 1)), driver.Column[uint8](ch, 2)
 	for i, id := range driver.Column[int32](ch, 0) {
 		vs.modes[at(id)] = append(vs.modes[at(id)], modeBlob{profile.FrameType(mode[i]), list[i]})
 	}
@@ -196,8 +196,8 @@ func (sum *pathSum) add(path int32, value int64) {
 	sum.self[path] = x + value
 }
 
-// copyBlobs copies a column of blobs into one allocation.
-func copyBlobs(col []driver.Text) [][]byte {
+// CopyBlobs copies a column of blobs into one allocation.
+func CopyBlobs(col []driver.Text) [][]byte {
 	size := 0
 	for i := range col {
 		size += len(col[i].Bytes())

@@ -3,35 +3,53 @@ package windows
 import (
 	"context"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// metaNext is the key of table meta for the position in a log whose windows the file holds.
+// metaNext is the key of table meta for the position in a log whose windows the file holds: the
+// next record and, behind a space, from when on it has all windows, in milliseconds.
 const metaNext = "windows-next"
 
 // PutRead implements continuous.Follower.
-func (s *Store) PutRead(ctx context.Context, list []*continuous.Window, next int64) ([]continuous.Outcome, error) {
+func (s *Store) PutRead(ctx context.Context, list []*continuous.Window, behind continuous.Position) ([]continuous.Outcome, error) {
 	if err := check(list); err != nil {
 		return nil, err
 	}
-	return s.put(ctx, list, func(c *driver.Conn) error { return setMeta(ctx, c, metaNext, strconv.FormatInt(next, 10)) })
+	text := strconv.FormatInt(behind.Next, 10)
+	if !behind.From.IsZero() {
+		text += " " + strconv.FormatInt(behind.From.UnixMilli(), 10)
+	}
+	return s.put(ctx, list, func(c *driver.Conn) error { return setMeta(ctx, c, metaNext, text) })
 }
 
-// Next implements continuous.Follower.
-func (s *Store) Next(ctx context.Context) (next int64, err error) {
-	err = s.file.Look(ctx, func(c *driver.Conn) error {
+// Position implements continuous.Follower.
+func (s *Store) Position(ctx context.Context) (at continuous.Position, err error) {
+	err = s.look(ctx, func(st *state) { at.From = st.progress.From() }, func(c *driver.Conn) error {
 		text, err := meta(ctx, c, metaNext)
 		if err != nil || text == "" {
 			return err
 		}
-		if next, err = strconv.ParseInt(text, 10, 64); err != nil {
+		next, from, missed := strings.Cut(text, " ")
+		if at.Next, err = strconv.ParseInt(next, 10, 64); err == nil && missed {
+			var ms int64
+			ms, err = strconv.ParseInt(from, 10, 64)
+			at.From = continuous.Later(at.From, timeOf(ms))
+		}
+		if err != nil {
 			return driver.Corruptf("the position in the log, %q, is no number", text)
 		}
 		return nil
 	})
-	return next, err
+	return at, err
+}
+
+// Made implements continuous.HourStore.
+func (s *Store) Made(ctx context.Context) (until time.Time, err error) {
+	return until, s.look(ctx, func(st *state) { until = st.progress.Until() }, func(*driver.Conn) error { return nil })
 }
 
 // meta returns the value of a key of table meta; empty if there is none.

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
@@ -333,6 +335,49 @@ func (s *Store) Function(ctx context.Context, q continuous.Query, name string, s
 		return nil, err
 	}
 	return amounts, nil
+}
+
+// Hours implements continuous.HourStore.
+func (s *Store) Hours(ctx context.Context, q continuous.Query) (*continuous.Hours, error) {
+	hours := &continuous.Hours{Forest: &calltree.Forest{}}
+	err := s.selected(ctx, &q, continuous.Hour, func(sel *selection) error {
+		r := q.Range()
+		sel.parts = []continuous.Part{{Level: continuous.Hour, Range: r}}
+		a := sel.answer()
+		sum, err := profiles.NewSum(ctx, s.base, sel.c)
+		if err != nil {
+			return err
+		}
+		hours.Forest = sum.Forest()
+		err = sel.vectors(ctx, func(l continuous.Level, ch driver.Chunk) error {
+			for _, blob := range driver.Column[driver.Text](ch, pathsColumn) {
+				self, err := encoding.Decode(blob.Bytes(), hours.Forest.Paths.Len(), calltree.Vector{})
+				if err != nil {
+					return err
+				}
+				hours.Self = append(hours.Self, self)
+			}
+			return a.add(l, ch)
+		})
+		if err != nil {
+			return err
+		}
+		var at []int32
+		hours.Series, at = a.series()
+		hours.Types = make([]profile.ValueType, len(hours.Series))
+		for i := range a.totals {
+			e := sel.list[a.totals[i].Series]
+			a.totals[i].Series = at[a.totals[i].Series]
+			hours.Types[a.totals[i].Series] = e.typ
+		}
+		hours.Totals = a.totals
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	hours.Sort()
+	return hours, nil
 }
 
 // Tree implements continuous.Store.

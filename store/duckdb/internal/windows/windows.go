@@ -46,7 +46,8 @@ var (
 	_ continuous.Limited   = (*Store)(nil)
 	_ continuous.Versioned = (*Store)(nil)
 
-	_ continuous.Follower = (*Store)(nil)
+	_ continuous.Follower  = (*Store)(nil)
+	_ continuous.HourStore = (*Store)(nil)
 )
 
 // New returns the windows of a file, to be loaded by Load.

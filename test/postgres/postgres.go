@@ -1,4 +1,5 @@
-package main
+// Package postgres runs Debian's PostgreSQL with a folder of its own, for tests.
+package postgres
 
 import (
 	"bytes"
@@ -16,28 +17,28 @@ import (
 	"time"
 )
 
-// postgres is a running server with a folder of its own.
-type postgres struct {
+// Server is a running server.
+type Server struct {
 	port    int
 	dir     string
 	command func(ctx context.Context, program string, args ...string) (*exec.Cmd, *bytes.Buffer)
 	process *exec.Cmd
 }
 
-// startPostgres starts a server with an empty database. Debian's package postgresql has
+// Start starts a server with an empty database. Debian's package postgresql has
 // the programs.
-func startPostgres(ctx context.Context) (p *postgres, err error) {
-	bin, err := postgresPrograms()
+func Start(ctx context.Context) (p *Server, err error) {
+	bin, err := programs()
 	if err != nil {
 		return nil, err
 	}
-	p = &postgres{}
+	p = &Server{}
 	if p.dir, err = os.MkdirTemp("", "dendro-postgres-*"); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			p.stop()
+			p.Stop()
 		}
 	}()
 	as, err := owner(p.dir)
@@ -75,16 +76,16 @@ func startPostgres(ctx context.Context) (p *postgres, err error) {
 	}
 }
 
-// database creates an empty database and returns its URL, which needs no password.
-func (p *postgres) database(ctx context.Context, name string) (string, error) {
+// Database creates an empty database and returns its URL, which needs no password.
+func (p *Server) Database(ctx context.Context, name string) (string, error) {
 	if c, out := p.command(ctx, "createdb", "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "dendro", name); c.Run() != nil {
 		return "", fmt.Errorf("%s: %s", c, out)
 	}
 	return fmt.Sprintf("postgres://dendro@127.0.0.1:%d/%s", p.port, name), nil
 }
 
-// postgresPrograms returns the folder of the newest installed server's programs.
-func postgresPrograms() (string, error) {
+// programs returns the folder of the newest installed server's programs.
+func programs() (string, error) {
 	list, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	slices.Sort(list)
 	if len(list) > 0 {
@@ -116,8 +117,8 @@ func owner(dir string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// stop ends the server and removes its folder.
-func (p *postgres) stop() {
+// Stop ends the server and removes its folder.
+func (p *Server) Stop() {
 	if p.process != nil {
 		p.process.Process.Signal(os.Interrupt) // without waiting for its clients
 		p.process.Wait()

@@ -1,0 +1,446 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/iceberg"
+)
+
+// Before returns the hours of pushed profiles that start before a time, of each partition of
+// their topic; all of a partition that has none.
+func (s *Store) Before(until map[int32]time.Time) continuous.Store { return &hours{s, until} }
+
+// Until returns the time before which the lake has all hours, of each partition of their topic.
+func (s *Store) Until(ctx context.Context) (map[int32]time.Time, error) {
+	l, err := s.hourLake(ctx)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	now, err := l.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return now.Until(), nil // never nil
+}
+
+// hourLake returns the tables of hours; nil: nobody has made them yet.
+func (s *Store) hourLake(ctx context.Context) (l *iceberg.Lake, err error) {
+	s.hoursMu.Lock()
+	defer s.hoursMu.Unlock()
+	if s.hours == nil {
+		if s.hours, err = iceberg.Open(ctx, s.address, iceberg.Options{Hours: true}); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return s.hours, err
+}
+
+// Series implements continuous.Store.
+func (s *Store) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
+	return s.Before(nil).Series(ctx, q)
+}
+
+// Totals implements continuous.Store.
+func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	return s.Before(nil).Totals(ctx, q, step)
+}
+
+// Tree implements continuous.Store.
+func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	return s.Before(nil).Tree(ctx, q)
+}
+
+// Function implements continuous.Store.
+func (s *Store) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	return s.Before(nil).Function(ctx, q, name, step)
+}
+
+// WindowStats implements continuous.Store.
+func (s *Store) WindowStats(ctx context.Context) (continuous.Stats, error) {
+	return s.Before(nil).WindowStats(ctx)
+}
+
+// PutWindows implements continuous.Store.
+func (s *Store) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
+	return nil, fmt.Errorf("lake %s: %w: workers of a fleet hand hours over to a lake", s.lake.Name, store.ErrReadOnly)
+}
+
+// RollUp implements continuous.Store: there is nothing to do.
+func (s *Store) RollUp(ctx context.Context, _ time.Time, _ continuous.Policy) (continuous.Rolled, error) {
+	return continuous.Rolled{}, ctx.Err()
+}
+
+// hours are the windows of a lake: sums of hours. Those of days are computed.
+type hours struct {
+	*Store
+	until map[int32]time.Time
+}
+
+// selectedHours is what a query reads: the files that may have it, and the series.
+type selectedHours struct {
+	c      *driver.Conn
+	files  map[string][]iceberg.File // of each table
+	parts  []continuous.Part
+	where  string // condition of all hours of the series, but for their time
+	series []hourSeries
+	place  map[continuous.Key]int32
+}
+
+// hourSeries is a series and how to read its values.
+type hourSeries struct {
+	continuous.Series
+	typ profile.ValueType
+}
+
+// selected runs f with what the query selects, if there is something.
+func (h *hours) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level, f func(*selectedHours) error) error {
+	matching, err := q.Compile()
+	if err != nil {
+		return err
+	}
+	l, err := h.hourLake(ctx)
+	if l == nil || err != nil {
+		return err
+	}
+	now, err := l.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	until := time.Time{} // before which all days are whole
+	for _, t := range now.Until() {
+		until = continuous.Earlier(until, t)
+	}
+	for _, t := range h.until {
+		if !t.Equal(continuous.DayOf(t)) {
+			until = continuous.Earlier(until, t)
+		}
+	}
+	progress := continuous.OnlyHours(until)
+	sel := &selectedHours{files: map[string][]iceberg.File{}, place: map[continuous.Key]int32{}}
+	for _, p := range progress.Parts(q.Range(), coarsest) {
+		if p.Level != continuous.Raw {
+			sel.parts = append(sel.parts, p)
+		}
+	}
+	if len(sel.parts) == 0 {
+		return ctx.Err()
+	}
+	chosen := iceberg.HoursOf(q)
+	for _, table := range []string{"series_hours", "series_samples", "series_functions", "window_paths", "window_functions"} {
+		files, err := now.Files(ctx, table)
+		if err != nil {
+			return err
+		}
+		sel.files[table] = slices.DeleteFunc(files, func(f iceberg.File) bool { return !chosen(f) })
+	}
+	if len(sel.files["series_hours"]) == 0 {
+		return ctx.Err()
+	}
+	return h.use(func(c *driver.Conn) error {
+		sel.c, sel.where = c, h.where(q)
+		if err := l.Fetch(ctx, sel.files["series_hours"]); err != nil {
+			return err
+		}
+		if err := sel.match(ctx, matching); err != nil || len(sel.series) == 0 {
+			return err
+		}
+		return f(sel)
+	})
+}
+
+// where returns the conditions of rows that need no series.
+func (h *hours) where(q *continuous.Query) string {
+	list := []string{"true"}
+	if len(h.until) > 0 {
+		cases := "CASE partition"
+		for _, number := range slices.Sorted(maps.Keys(h.until)) {
+			cases += fmt.Sprintf(" WHEN %d THEN epoch_ms(hour) < %d", number, h.until[number].UnixMilli())
+		}
+		list = append(list, cases+" ELSE true END")
+	}
+	if t := q.Type; t != (continuous.Type{}) {
+		list = append(list, fmt.Sprintf("(name, sample_type, sample_unit, period_type, period_unit) = (%s, %s, %s, %s, %s)", driver.Quote(t.Name),
+			driver.Quote(t.SampleType), driver.Quote(t.SampleUnit), driver.Quote(t.PeriodType), driver.Quote(t.PeriodUnit)))
+	}
+	for _, m := range q.Matchers {
+		if m.Name == continuous.ServiceLabel && m.Op == continuous.Equal {
+			list = append(list, "service = "+driver.Quote(m.Value))
+		}
+	}
+	return strings.Join(list, " AND ")
+}
+
+// inSQL is the condition of the time of a part.
+func inSQL(p continuous.Part) string {
+	return fmt.Sprintf("epoch_ms(hour) >= %d AND epoch_ms(hour) < %d", p.From, p.Until)
+}
+
+// match finds the series of the selection that have an hour, and narrows the condition to them.
+func (sel *selectedHours) match(ctx context.Context, matching *continuous.Selection) error {
+	var times []string
+	for _, p := range sel.parts {
+		times = append(times, inSQL(p))
+	}
+	sql := `SELECT series, any_value(service), any_value(name), any_value(sample_type), any_value(sample_unit), any_value(period_type),
+		any_value(period_unit), any_value(labels), arg_max(facts, hour), any_value(value_type), any_value(unit), any_value(scale), any_value(period),
+		any_value(value_period_unit), any_value(period_name), any_value(original), epoch_ms(min(first_start)), epoch_ms(max(last_end))
+		FROM ` + filesSQL(sel.files["series_hours"]) + " WHERE (" + strings.Join(times, " OR ") + ") AND " + sel.where + " GROUP BY series"
+	all := true
+	err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		texts := make([][]string, 16)
+		for _, i := range []int{1, 2, 3, 4, 5, 6, 9, 10, 13, 14, 15} {
+			texts[i] = ch.Texts(i)
+		}
+		labels, facts := ch.TextMaps(7), ch.TextMaps(8)
+		scale, period := driver.Column[int32](ch, 11), driver.Column[int64](ch, 12)
+		first, last := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17)
+		for i := range scale {
+			s := hourSeries{continuous.Series{Service: texts[1][i], Labels: labelsOf(labels[i]), Facts: labelsOf(facts[i]),
+				Type: continuous.Type{Name: texts[2][i], SampleType: texts[3][i], SampleUnit: texts[4][i], PeriodType: texts[5][i],
+					PeriodUnit: texts[6][i]},
+				First: time.UnixMilli(first[i]).UTC(), Last: time.UnixMilli(last[i]).UTC()},
+				profile.ValueType{Name: texts[9][i], Unit: texts[10][i], Scale: int(scale[i]), Period: period[i], PeriodUnit: texts[13][i],
+					PeriodName: texts[14][i], Original: texts[15][i]}}
+			ok, err := matching.Matches(ctx, &s.Series)
+			if err != nil {
+				return err
+			}
+			if all = all && ok; ok {
+				sel.series = append(sel.series, s)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(sel.series, func(a, b hourSeries) int { return a.Compare(&b.Series) })
+	var ids []string
+	for i := range sel.series {
+		key := sel.series[i].Key()
+		sel.place[key] = int32(i)
+		ids = append(ids, fmt.Sprintf("unhex('%x')", key))
+	}
+	if !all {
+		sel.where += " AND series IN (" + strings.Join(ids, ", ") + ")"
+	}
+	return nil
+}
+
+func labelsOf(m map[string]string) (list continuous.Labels) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, continuous.Label{Name: name, Value: m[name]})
+	}
+	return list
+}
+
+func (sel *selectedHours) list() (list []continuous.Series) {
+	for i := range sel.series {
+		list = append(list, sel.series[i].Series)
+	}
+	return list
+}
+
+// rows are the hours of a part as SQL: of several sums of an hour that of most windows.
+func (sel *selectedHours) rows(p continuous.Part) string {
+	return "(SELECT series, partition, hour, max(windows) AS windows, arg_max(covered, windows) AS covered, arg_max(sum, windows) AS sum FROM " +
+		filesSQL(sel.files["series_hours"]) + " WHERE " + inSQL(p) + " AND " + sel.where + " GROUP BY ALL)"
+}
+
+// of are the rows of a table that belong to those of a part.
+func (sel *selectedHours) of(table string, p continuous.Part) string {
+	return filesSQL(sel.files[table]) + " JOIN " + sel.rows(p) + " USING (series, partition, hour, windows)"
+}
+
+// begin is the start of the window of a part's level that has column hour in it.
+func begin(p continuous.Part) string {
+	n := p.Level.Length().Milliseconds()
+	return fmt.Sprintf("(epoch_ms(hour) - ((epoch_ms(hour) %% %d) + %[1]d) %% %[1]d)", n)
+}
+
+// totals returns the windows of the selection.
+func (sel *selectedHours) totals(ctx context.Context) (list []continuous.Total, err error) {
+	for _, p := range sel.parts {
+		sql := "SELECT series, " + begin(p) + " AS start, sum(windows)::BIGINT, sum(covered)::BIGINT, sum(sum)::BIGINT FROM " + sel.rows(p) + " GROUP BY ALL"
+		err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+			start, windows, covered, sum := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3),
+				driver.Column[int64](ch, 4)
+			for i, key := range driver.Column[driver.Text](ch, 0) {
+				list = append(list, continuous.Total{Series: sel.place[continuous.Key(key.Bytes())], Level: p.Level,
+					Start: time.UnixMilli(start[i]).UTC(), Length: p.Level.Length(), Parts: windows[i],
+					Covered: time.Duration(covered[i]) * time.Millisecond, Sum: sum[i]})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(list, func(a, b continuous.Total) int { return a.Compare(&b) })
+	return list, nil
+}
+
+// Series implements continuous.Store.
+func (h *hours) Series(ctx context.Context, q continuous.Query) (list []continuous.Series, err error) {
+	err = h.selected(ctx, &q, continuous.Day, func(sel *selectedHours) error {
+		list = sel.list()
+		return nil
+	})
+	return list, err
+}
+
+// Totals implements continuous.Store.
+func (h *hours) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	totals := &continuous.Totals{}
+	return totals, h.selected(ctx, &q, continuous.Coarsest(step), func(sel *selectedHours) (err error) {
+		totals.Series = sel.list()
+		totals.Totals, err = sel.totals(ctx)
+		return err
+	})
+}
+
+// Function implements continuous.Store.
+func (h *hours) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	amounts := &continuous.Amounts{}
+	return amounts, h.selected(ctx, &q, continuous.Coarsest(step), func(sel *selectedHours) error {
+		totals, err := sel.totals(ctx)
+		if err != nil {
+			return err
+		}
+		type place struct {
+			series int32
+			start  int64
+		}
+		at := map[place]int{}
+		for i, t := range totals {
+			at[place{t.Series, t.Start.UnixMilli()}] = i
+			amounts.Amounts = append(amounts.Amounts, continuous.Amount{Total: t})
+		}
+		amounts.Series = sel.list()
+		if len(sel.files["series_functions"]) == 0 {
+			return nil
+		}
+		if err := h.fetch(ctx, sel, "series_functions"); err != nil {
+			return err
+		}
+		for _, p := range sel.parts {
+			sql := fmt.Sprintf("SELECT series, %s AS start, sum(self)::BIGINT, sum(total)::BIGINT FROM %s WHERE function = %d GROUP BY ALL", begin(p),
+				sel.of("series_functions", p), store.FunctionID(name))
+			err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+				start, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
+				for i, key := range driver.Column[driver.Text](ch, 0) {
+					a := &amounts.Amounts[at[place{sel.place[continuous.Key(key.Bytes())], start[i]}]]
+					a.Self, a.Whole = self[i], total[i]
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fetch brings the files of tables to this machine.
+func (h *hours) fetch(ctx context.Context, sel *selectedHours, tables ...string) error {
+	for _, table := range tables {
+		if err := h.hours.Fetch(ctx, sel.files[table]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tree implements continuous.Store.
+func (h *hours) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	merged := &continuous.Merged{}
+	f, sums, typ := &forest{paths: map[iceberg.PathID]int32{}}, calltree.Vector{}, profile.ValueType{}
+	err := h.selected(ctx, &q, continuous.Day, func(sel *selectedHours) error {
+		merged.Series = sel.list()
+		of, err := continuous.OneType(merged.Series)
+		if err != nil {
+			return err
+		}
+		typ = sel.series[0].typ
+		totals, err := sel.totals(ctx)
+		if err != nil {
+			return err
+		}
+		size := int64(0)
+		for _, t := range totals {
+			merged.Windows++
+			merged.Parts += t.Parts
+			merged.Covered += t.Covered
+			if size += max(t.Sum, -t.Sum); size < 0 {
+				return fmt.Errorf("%s: %w", of, continuous.ErrTooLarge)
+			}
+		}
+		if len(sel.files["series_samples"]) == 0 {
+			return nil
+		}
+		if err := h.fetch(ctx, sel, "window_functions", "window_paths", "series_samples"); err != nil {
+			return err
+		}
+		services := map[string]bool{}
+		for i := range sel.series {
+			services[driver.Quote(sel.series[i].Service)] = true
+		}
+		among := " WHERE service IN (" + strings.Join(slices.Sorted(maps.Keys(services)), ", ") + ")"
+		functions, err := functionsOf(ctx, sel.c, filesSQL(sel.files["window_functions"])+among)
+		if err != nil {
+			return err
+		}
+		if err := f.read(ctx, sel.c, filesSQL(sel.files["window_paths"])+among, functions); err != nil {
+			return err
+		}
+		var parts []string
+		for _, p := range sel.parts {
+			parts = append(parts, "SELECT path, self FROM "+sel.of("series_samples", p))
+		}
+		return f.use(ctx, sel.c, "SELECT path, sum(self)::BIGINT FROM ("+strings.Join(parts, " UNION ALL ")+") GROUP BY path",
+			func(ch driver.Chunk, paths []int32) {
+				for i, self := range driver.Column[int64](ch, 1) {
+					if self != 0 {
+						sums.Nodes, sums.Self = append(sums.Nodes, paths[i]), append(sums.Self, self)
+					}
+				}
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	cut := f.Cut(f.used)
+	merged.Tree = calltree.NewTree(cut.Table, typ, cut.Self(sums))
+	return merged, nil
+}
+
+// WindowStats implements continuous.Store.
+func (h *hours) WindowStats(ctx context.Context) (stats continuous.Stats, err error) {
+	q := continuous.Query{}
+	return stats, h.selected(ctx, &q, continuous.Hour, func(sel *selectedHours) error {
+		stats.Series = int64(len(sel.series))
+		totals, err := sel.totals(ctx)
+		stats.Windows[continuous.Hour] = int64(len(totals))
+		for i := range sel.series {
+			stats.First = continuous.Earlier(stats.First, sel.series[i].First)
+			stats.Last = continuous.Later(stats.Last, sel.series[i].Last)
+		}
+		for _, f := range sel.files["series_samples"] {
+			stats.Bytes[continuous.Hour] += f.Size
+		}
+		return err
+	})
+}

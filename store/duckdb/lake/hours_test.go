@@ -1,0 +1,232 @@
+package lake_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/merged"
+	"github.com/dendroprof/dendro/store/duckdb/lake"
+	"github.com/dendroprof/dendro/store/iceberg"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/storetest"
+)
+
+// hourLab is a lake of hours beside a store that has made the same hours of the same windows.
+type hourLab struct {
+	*testing.T
+	at    time.Time // of the first window
+	want  *mem.Store
+	made  *iceberg.Lake
+	hours *iceberg.Hours
+	lake  *lake.Store
+	make  *storetest.WindowMaker
+}
+
+func newHourLab(t *testing.T) *hourLab {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "lake")
+	made, err := iceberg.Open(t.Context(), dir, iceberg.Options{Create: true, Hours: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { made.Close() })
+	st, err := lake.Open(t.Context(), dir, lake.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return &hourLab{t, time.Date(2026, 10, 30, 20, 0, 0, 0, time.UTC), mem.New(), made, iceberg.NewHours(made), st,
+		storetest.NewWindowMaker()}
+}
+
+// again is another process that hands over.
+func (l *hourLab) again() { l.hours = iceberg.NewHours(l.made) }
+
+// window is one of a service some hours after the first.
+func (l *hourLab) window(r *rand.Rand, service string, hours int) *continuous.Window {
+	stack := []string{"main", "main;handle", "main;handle;main", "main;handle;query", "main;idle", "other"}[r.IntN(6)]
+	start := l.at.Add(time.Duration(hours)*time.Hour + time.Duration(r.IntN(3600))*time.Second)
+	w := l.make.Window(service, start, []string{"pod", fmt.Sprint(r.IntN(3))},
+		storetest.Sample{Stack: strings.Split(stack, ";"), Value: 1 + r.Int64N(1000)},
+		storetest.Sample{Stack: []string{"main", "gc"}, Value: r.Int64N(5)})
+	w.Series.Facts = continuous.Labels{{Name: "process.pid", Value: fmt.Sprint(hours)}}
+	return w
+}
+
+// put stores windows, and makes the hours before a time.
+func (l *hourLab) put(st *mem.Store, until int, list ...*continuous.Window) {
+	l.Helper()
+	if _, err := st.PutWindows(l.Context(), list); err != nil {
+		l.Fatal(err)
+	}
+	now := l.at.Add(time.Duration(until) * time.Hour)
+	if _, err := st.RollUp(l.Context(), now, continuous.Policy{Keep: [3]time.Duration{time.Nanosecond}}); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *hourLab) publish(partition int32, st *mem.Store, want int) {
+	l.Helper()
+	if n, err := l.hours.Publish(l.Context(), partition, st, l.at); err != nil || n != want {
+		l.Fatalf("%d hours were handed over, want %d: %v", n, want, err)
+	}
+}
+
+// same compares all answers about some selections.
+func (l *hourLab) same(what string, got continuous.Store, list ...continuous.Query) {
+	l.Helper()
+	ctx := l.Context()
+	check := func(what string, want, got any, err ...error) {
+		l.Helper()
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || err[0] != nil || err[1] != nil {
+			l.Fatalf("%s: %v\n%s", what, err, d)
+		}
+	}
+	for _, q := range list {
+		q.Type = storetest.CPUWindows
+		a, err := l.want.Series(ctx, q)
+		b, bad := got.Series(ctx, q)
+		check(fmt.Sprint(what, " series of ", q), a, b, err, bad)
+		for _, step := range []time.Duration{time.Hour, 24 * time.Hour} {
+			a, err := l.want.Totals(ctx, q, step)
+			b, bad := got.Totals(ctx, q, step)
+			check(fmt.Sprint(what, " totals of ", q), a, b, err, bad)
+			for _, name := range []string{"main", "gc", "absent"} {
+				a, err := l.want.Function(ctx, q, name, step)
+				b, bad := got.Function(ctx, q, name, step)
+				check(fmt.Sprint(what, " function ", name, " of ", q), a, b, err, bad)
+			}
+		}
+		tree, err := l.want.Tree(ctx, q)
+		other, bad := got.Tree(ctx, q)
+		check(fmt.Sprint(what, " tree of ", q), content(tree), content(other), err, bad)
+	}
+}
+
+// content is what a merged tree says.
+func content(m *continuous.Merged) []any {
+	if m == nil || len(m.Series) == 0 {
+		return nil
+	}
+	return []any{m.Tree.Type, m.Tree.Functions, m.Tree.Table.Parent, m.Tree.Self, m.Parts, m.Covered, len(m.Series)}
+}
+
+// queries are selections of all times and kinds.
+func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
+	list := []continuous.Query{{}}
+	for range 8 {
+		from := l.at.Add(time.Duration(r.IntN(60)) * time.Hour)
+		q := continuous.Query{From: from, Until: from.Add(time.Duration(1+r.IntN(60)) * time.Hour)}
+		for _, m := range []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: "s2"},
+			{Name: "pod", Op: continuous.NotEqual, Value: "1"}, {Name: "pod", Op: continuous.Matches, Value: "[02]"}} {
+			if r.IntN(3) == 0 {
+				q.Matchers = append(q.Matchers, m)
+			}
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+// TestHours: a lake answers about hours as the store does that made them, whatever is selected,
+// also after windows were added to hours that it had. What is handed over again, by whomever,
+// counts once.
+func TestHours(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	l.same("nothing", l.lake, continuous.Query{})
+	var list []*continuous.Window
+	for range 100 {
+		list = append(list, l.window(r, fmt.Sprint("s", r.IntN(4)), r.IntN(60)))
+	}
+	l.put(l.want, 60, list...)
+	totals, err := l.want.Totals(t.Context(), continuous.Query{}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.publish(0, l.want, len(totals.Totals))
+	l.publish(0, l.want, 0)
+	l.same("all", l.lake, l.queries(r)...)
+
+	late := l.window(r, "s1", 59)
+	late.Series.Labels = list[0].Series.Labels
+	l.put(l.want, 60, late, l.window(r, "s2", 3), l.window(r, "new", 4))
+	l.again()
+	l.publish(0, l.want, 3)
+	l.same("late windows", l.lake, continuous.Query{})
+	l.again()
+	l.publish(0, l.want, 0)
+	until, err := l.lake.Until(t.Context())
+	if want := l.at.Add(60 * time.Hour); err != nil || len(until) != 1 || !until[0].Equal(want) {
+		t.Errorf("the lake has everything until %v, %v, want %v", until, err, want)
+	}
+}
+
+// TestHoursAndWorkers: hours of a lake and those of workers are one answer, in which each is once,
+// wherever the boundary of a partition is.
+func TestHoursAndWorkers(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	workers := []*mem.Store{mem.New(), mem.New()}
+	for partition, st := range workers {
+		var list []*continuous.Window
+		for range 40 {
+			list = append(list, l.window(r, fmt.Sprint("s", partition+2*r.IntN(2)), r.IntN(60)))
+		}
+		l.put(l.want, 60, list...)
+		l.put(st, 60, list...)
+		totals, err := st.Totals(t.Context(), continuous.Query{}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.publish(int32(partition), st, len(totals.Totals))
+	}
+	day := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for _, from := range [][]time.Time{{day, day}, {day, day.Add(24 * time.Hour)}, {{}, day}, {day}, {}} {
+		until, all := map[int32]time.Time{}, &merged.Store{}
+		var parts []continuous.Store
+		for i, t := range from {
+			until[int32(i)] = t
+			parts = append(parts, since{workers[i], t})
+		}
+		parts = append(parts, l.lake.Before(until))
+		all.Parts = func(context.Context) ([]continuous.Store, error) { return parts, nil }
+		l.same(fmt.Sprint("from ", from), all, continuous.Query{}, continuous.Query{From: day.Add(-20 * time.Hour)},
+			continuous.Query{Until: day.Add(-20 * time.Hour)})
+	}
+}
+
+// since has the windows of a store from a time on.
+type since struct {
+	continuous.Store
+	from time.Time
+}
+
+func (s since) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
+	q.From = continuous.Later(q.From, s.from)
+	return s.Store.Series(ctx, q)
+}
+
+func (s since) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	q.From = continuous.Later(q.From, s.from)
+	return s.Store.Totals(ctx, q, step)
+}
+
+func (s since) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
+	q.From = continuous.Later(q.From, s.from)
+	return s.Store.Tree(ctx, q)
+}
+
+func (s since) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
+	q.From = continuous.Later(q.From, s.from)
+	return s.Store.Function(ctx, q, name, step)
+}

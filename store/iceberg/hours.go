@@ -1,0 +1,496 @@
+package iceberg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/google/uuid"
+	"github.com/parquet-go/parquet-go"
+	"github.com/zeebo/xxh3"
+
+	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// hourSet are the tables of hours of pushed profiles. It has its own commits: what workers of a
+// fleet hand over does not wait for what is published.
+var hourSet = &tableSet{tables: []tableSchema{
+	{"window_functions", parquet.SchemaOf(new(servedFunction))},
+	{"window_paths", parquet.SchemaOf(new(servedPath))},
+	{"series_functions", parquet.SchemaOf(new(seriesFunctionRow))},
+	{"series_samples", parquet.SchemaOf(new(seriesSampleRow))},
+	{"series_hours", parquet.SchemaOf(new(seriesHourRow))},
+}, period: iceberg.DayTransform{}, date: "hour", key: "service", order: []string{"service", "hour"}, version: 1}
+
+// seriesHourRow is a row of table series_hours, by service and series within a file: an hour of a
+// series. Of several rows of a partition, series and hour, that of most windows counts: a sum
+// grows when late windows are added to it.
+type seriesHourRow struct {
+	Series    []byte `parquet:"series,dict"` // continuous.Key
+	Service   string `parquet:"service,dict"`
+	Hour      *int64 `parquet:"hour,timestamp(microsecond),dict"`
+	Partition int32  `parquet:"partition,dict"` // of the topic
+	Windows   int64  `parquet:"windows"`        // pushed windows in it
+	Covered   int64  `parquet:"covered"`        // milliseconds
+	Sum       int64  `parquet:"sum"`
+
+	Name       string            `parquet:"name,dict"`
+	SampleType string            `parquet:"sample_type,dict"`
+	SampleUnit string            `parquet:"sample_unit,dict"`
+	PeriodType string            `parquet:"period_type,dict"`
+	PeriodUnit string            `parquet:"period_unit,dict"`
+	Labels     map[string]string `parquet:"labels"`
+	Facts      map[string]string `parquet:"facts"`
+	First      *int64            `parquet:"first_start,timestamp(microsecond),dict"` // of the series
+	Last       *int64            `parquet:"last_end,timestamp(microsecond),dict"`
+
+	ValueType       string `parquet:"value_type,dict"`
+	Unit            string `parquet:"unit,dict"`
+	Scale           int32  `parquet:"scale,dict"`
+	Period          int64  `parquet:"period,dict"`
+	ValuePeriodUnit string `parquet:"value_period_unit,dict"`
+	PeriodName      string `parquet:"period_name,dict"`
+	Original        string `parquet:"original,dict"`
+}
+
+// hourOf are the columns by which other tables refer to a row of series_hours.
+type hourOf struct {
+	Series    []byte `parquet:"series,dict"`
+	Service   string `parquet:"service,dict"`
+	Hour      *int64 `parquet:"hour,timestamp(microsecond),dict"`
+	Partition int32  `parquet:"partition,dict"`
+	Windows   int64  `parquet:"windows,dict"`
+}
+
+// seriesSampleRow is a row of table series_samples: a call path with samples of its own.
+type seriesSampleRow struct {
+	hourOf
+	Path []byte `parquet:"path,dict"`
+	Self int64  `parquet:"self"`
+}
+
+// seriesFunctionRow is a row of table series_functions.
+type seriesFunctionRow struct {
+	hourOf
+	Function FunctionID `parquet:"function,dict"`
+	Self     int64      `parquet:"self"`
+	Total    int64      `parquet:"total"`
+}
+
+// served is where functions and paths occur: in what a service pushed on a day.
+type served struct {
+	Service string `parquet:"service,dict"`
+	Day     *int64 `parquet:"hour,timestamp(microsecond),dict"` // its first instant
+}
+
+type servedFunction struct {
+	served
+	functionRow
+}
+
+type servedPath struct {
+	served
+	pathRow
+}
+
+// Hours hands hours over to a lake. It is safe for concurrent use.
+type Hours struct {
+	lake *Lake
+
+	mu    sync.Mutex
+	has   map[hourKey]int64               // windows of the hours that the lake has, of what was looked at
+	seen  map[string]bool                 // files that has is of
+	day   int32                           // on which both were begun
+	known map[int32]map[xxh3.Uint128]bool // by day: functions and paths that were handed over
+}
+
+// hourKey are the columns that identify a sum, with Windows a row.
+type hourKey struct {
+	partition int32
+	series    continuous.Key
+	hour      int64 // milliseconds
+}
+
+// seriesHourKey are the columns of hourKey.
+type seriesHourKey struct {
+	Series    []byte `parquet:"series"`
+	Hour      *int64 `parquet:"hour,timestamp(microsecond)"`
+	Partition int32  `parquet:"partition"`
+	Windows   int64  `parquet:"windows"`
+}
+
+// NewHours returns what hands hours over to a lake that was opened with its hours.
+func NewHours(l *Lake) *Hours {
+	return &Hours{lake: l, has: map[hourKey]int64{}, seen: map[string]bool{}, known: map[int32]map[xxh3.Uint128]bool{}}
+}
+
+// untilProperty begins the names of properties of table series_hours: the time, as RFC 3339, before
+// which it has all hours of a partition.
+const untilProperty = "dendro.until."
+
+// Until returns the time before which the lake has all hours, of each partition.
+func (s *Snapshot) Until() map[int32]time.Time {
+	list := map[int32]time.Time{}
+	for name, text := range s.tables[s.lake.set.main()].Properties {
+		if number, ok := strings.CutPrefix(name, untilProperty); ok {
+			n, err := strconv.ParseInt(number, 10, 32)
+			if t, bad := time.Parse(time.RFC3339, text); err == nil && bad == nil {
+				list[int32(n)] = t
+			}
+		}
+	}
+	return list
+}
+
+// Publish hands over the hours of a partition that the lake does not have, or with fewer windows,
+// of the days since a time, and returns how many. However often it is called, and whatever ends
+// it: an hour counts once.
+func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.HourStore, since time.Time) (n int, err error) {
+	until, err := st.Made(ctx)
+	if err != nil || until.IsZero() {
+		return 0, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now, err := h.lake.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if today := dayOf(until); today != h.day { // what they have of old days is not needed any more
+		h.day = today
+		clear(h.has)
+		clear(h.seen)
+	}
+	first := since
+	if from := now.Until()[partition]; !from.IsZero() {
+		first = continuous.Earlier(first, from)
+	} else {
+		stats, err := st.WindowStats(ctx)
+		if err != nil {
+			return 0, err
+		}
+		first = stats.First
+	}
+	for day := continuous.DayOf(first); day.Before(until); day = day.Add(24 * time.Hour) {
+		q := continuous.Query{From: day, Until: continuous.Earlier(day.Add(24*time.Hour), until)}
+		totals, err := st.Totals(ctx, q, time.Hour)
+		if err != nil {
+			return n, err
+		}
+		missing, err := h.lacks(ctx, now, partition, totals)
+		if err != nil {
+			return n, err
+		}
+		for len(missing) > 0 {
+			next := missing[:max(1, min(len(missing), commitHours*len(missing)/(len(totals.Totals)+1)))]
+			m, err := h.hand(ctx, partition, st, continuous.Query{From: next[0], Until: next[len(next)-1].Add(time.Hour)})
+			if n += m; err != nil {
+				return n, err
+			}
+			missing = missing[len(next):]
+		}
+	}
+	if !now.Until()[partition].Before(until) {
+		return n, nil
+	}
+	return n, h.lake.Commit(ctx, nil, func(now *Snapshot) error {
+		now.reach(partition, until)
+		return nil
+	})
+}
+
+// reach says that the lake has all hours of a partition before a time.
+func (s *Snapshot) reach(partition int32, until time.Time) {
+	if s.Until()[partition].Before(until) {
+		s.tables[s.lake.set.main()].Properties[untilProperty+strconv.Itoa(int(partition))] = until.UTC().Format(time.RFC3339)
+	}
+}
+
+// dayOf returns the day of a time since 1970.
+func dayOf(t time.Time) int32 { return int32(continuous.DayOf(t).Unix() / 86400) }
+
+// partOf returns the part of the tables that has hours of a service.
+func partOf(service string, hour time.Time) Partition {
+	return Partition{Period: dayOf(hour), Dated: true, Bucket: bucketOf(service)}
+}
+
+// lacks returns the hours of totals that the lake does not have as they are.
+func (h *Hours) lacks(ctx context.Context, now *Snapshot, partition int32, totals *continuous.Totals) ([]time.Time, error) {
+	keys := make([]continuous.Key, len(totals.Series))
+	for i := range totals.Series {
+		keys[i] = totals.Series[i].Key()
+	}
+	find := func() map[time.Time]bool {
+		missing := map[time.Time]bool{}
+		for i := range totals.Totals {
+			t := &totals.Totals[i]
+			if t.Level == continuous.Hour && h.has[hourKey{partition, keys[t.Series], t.Start.UnixMilli()}] < t.Parts {
+				missing[t.Start] = true
+			}
+		}
+		return missing
+	}
+	missing := find()
+	if len(missing) > 0 {
+		parts := map[Partition]bool{}
+		for i := range totals.Totals {
+			parts[partOf(totals.Series[totals.Totals[i].Series].Service, totals.Totals[i].Start)] = true
+		}
+		if err := h.read(ctx, now, parts); err != nil {
+			return nil, err
+		}
+		missing = find()
+	}
+	return slices.SortedFunc(maps.Keys(missing), time.Time.Compare), nil
+}
+
+// read reads which hours the lake has in some parts.
+func (h *Hours) read(ctx context.Context, now *Snapshot, parts map[Partition]bool) error {
+	return eachNewRow(ctx, now, "series_hours", parts, h.seen, func(r *seriesHourKey) {
+		key := hourKey{r.Partition, continuous.Key(r.Series), *r.Hour / 1000}
+		h.has[key] = max(h.has[key], r.Windows)
+	})
+}
+
+// commitHours is about how many hours of series a commit has, if they are of several hours.
+const commitHours = 1 << 12
+
+// hand hands over hours of one day of a partition.
+func (h *Hours) hand(ctx context.Context, partition int32, st continuous.HourStore, q continuous.Query) (int, error) {
+	list, err := st.Hours(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		n, err := h.commit(ctx, partition, list)
+		if !errors.Is(err, errMeanwhile) {
+			return n, err
+		}
+	}
+}
+
+// rest keeps those hours that the lake does not have, in order of parts and series, and returns
+// the parts.
+func (h *Hours) rest(partition int32, list *continuous.Hours) (parts map[Partition]bool) {
+	parts = map[Partition]bool{}
+	var keep []int
+	for i := range list.Totals {
+		t := &list.Totals[i]
+		s := &list.Series[t.Series]
+		if h.has[hourKey{partition, s.Key(), t.Start.UnixMilli()}] < t.Parts {
+			keep = append(keep, i)
+			parts[partOf(s.Service, t.Start)] = true
+		}
+	}
+	of := func(i int) *continuous.Series { return &list.Series[list.Totals[i].Series] }
+	slices.SortStableFunc(keep, func(a, b int) int {
+		return cmp.Or(cmp.Compare(bucketOf(of(a).Service), bucketOf(of(b).Service)), of(a).Compare(of(b)))
+	})
+	list.Keep(keep)
+	return parts
+}
+
+// commit writes hours of one day and adds them to the tables at once.
+func (h *Hours) commit(ctx context.Context, partition int32, list *continuous.Hours) (n int, err error) {
+	now, err := h.lake.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	parts := h.rest(partition, list)
+	if err := h.read(ctx, now, parts); err != nil {
+		return 0, err
+	}
+	if parts = h.rest(partition, list); len(parts) == 0 {
+		return 0, nil
+	}
+	w := h.writer(dayOf(list.Totals[0].Start))
+	defer func() {
+		w.abandon()
+		if err != nil {
+			for _, files := range w.written() {
+				h.lake.Remove(context.WithoutCancel(ctx), files)
+			}
+		}
+	}()
+	if err := w.write(partition, list); err != nil {
+		return 0, h.lake.wrap(fmt.Errorf("hours: %w", err))
+	}
+	changes, err := h.lake.keepAll(ctx, w.written())
+	if err != nil {
+		return 0, err
+	}
+	n = len(list.Totals)
+	err = h.lake.Commit(ctx, changes, func(now *Snapshot) error {
+		if err := h.read(ctx, now, parts); err != nil {
+			return err
+		}
+		if h.rest(partition, list); len(list.Totals) < n {
+			return errMeanwhile
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for id := range w.fresh {
+		w.known[id] = true
+	}
+	return n, nil
+}
+
+// hourWriter writes files of hours.
+type hourWriter struct {
+	*writer
+	hours        table[seriesHourRow]
+	samples      table[seriesSampleRow]
+	functions    table[seriesFunctionRow]
+	known, fresh map[xxh3.Uint128]bool // functions and paths that the lake has, and those of this commit
+}
+
+// fresh passes on the rows of a table that the lake does not have.
+type fresh[T, R any] struct {
+	mapped[T, R]
+	is func(T) bool
+}
+
+func (f *fresh[T, R]) add(row T) error {
+	if !f.is(row) {
+		return nil
+	}
+	return f.mapped.add(row)
+}
+
+// writer returns a writer of new files for hours of a day.
+func (h *Hours) writer(day int32) *hourWriter {
+	maps.DeleteFunc(h.known, func(d int32, _ map[xxh3.Uint128]bool) bool { return d < day-1 || d > day+1 })
+	if h.known[day] == nil {
+		h.known[day] = map[xxh3.Uint128]bool{}
+	}
+	dir, name := h.lake.Dir, uuid.NewString()
+	w := &hourWriter{writer: newWriter(dir), known: h.known[day], fresh: map[xxh3.Uint128]bool{}}
+	place := served{Day: micros(time.Unix(int64(day)*86400, 0))}
+	isFresh := func(id []byte) bool {
+		key := xxh3.Hash128(append([]byte(w.place.Benchmark+"\x00"), id...))
+		if w.known[key] || w.fresh[key] {
+			return false
+		}
+		w.fresh[key] = true
+		return true
+	}
+	at := func() served { return served{w.place.Benchmark, place.Day} }
+	w.writer.functions = &fresh[functionRow, servedFunction]{mapped[functionRow, servedFunction]{
+		table[servedFunction]{dir: filepath.Join(dir, "window_functions"), name: name},
+		func(r functionRow) servedFunction { return servedFunction{at(), r} }},
+		func(r functionRow) bool { return isFresh([]byte(strconv.FormatInt(int64(r.Function), 10))) }}
+	w.writer.paths = &fresh[pathRow, servedPath]{mapped[pathRow, servedPath]{
+		table[servedPath]{dir: filepath.Join(dir, "window_paths"), name: name},
+		func(r pathRow) servedPath { return servedPath{at(), r} }},
+		func(r pathRow) bool { return isFresh(r.Path) }}
+	w.hours = table[seriesHourRow]{dir: filepath.Join(dir, "series_hours"), name: name}
+	w.samples = table[seriesSampleRow]{dir: filepath.Join(dir, "series_samples"), name: name}
+	w.functions = table[seriesFunctionRow]{dir: filepath.Join(dir, "series_functions"), name: name}
+	return w
+}
+
+func (w *hourWriter) abandon() {
+	w.writer.abandon()
+	w.hours.abandon()
+	w.samples.abandon()
+	w.functions.abandon()
+}
+
+func (w *hourWriter) written() map[string][]File {
+	return map[string][]File{"window_functions": w.writer.functions.written(), "window_paths": w.writer.paths.written(),
+		"series_functions": w.functions.written(), "series_samples": w.samples.written(), "series_hours": w.hours.written()}
+}
+
+// write writes the files of hours, which are in order of parts and services.
+func (w *hourWriter) write(partition int32, list *continuous.Hours) error {
+	var used []int32
+	for _, self := range list.Self {
+		used = append(used, self.Nodes...)
+	}
+	cut := list.Forest.Cut(used)
+	s := w.shape(cut.Table)
+	last := ""
+	for i := range list.Totals {
+		t := &list.Totals[i]
+		of := &list.Series[t.Series]
+		in := partOf(of.Service, t.Start)
+		part := hourPart(in)
+		if i == 0 || of.Service != last {
+			last = of.Service
+			if err := w.begin(part, place{Benchmark: of.Service}); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(w.hours.in(part), w.samples.in(part), w.functions.in(part)); err != nil {
+			return err
+		}
+		key := of.Key()
+		row := hourOf{Series: key[:], Service: of.Service, Hour: micros(t.Start), Partition: partition, Windows: t.Parts}
+		if err := w.hours.add(hourRow(row, of, &list.Types[t.Series], t)); err != nil {
+			return err
+		}
+		err := w.sweep(s, store.TreeVector{Vector: cut.Vector(list.Self[i])}, func(n int32) error {
+			if err := w.node(s, n); err != nil || s.self[n] == 0 {
+				return err
+			}
+			return w.samples.add(seriesSampleRow{row, s.pathBytes(n), s.self[n]})
+		}, func(fn int32) error {
+			return w.functions.add(seriesFunctionRow{row, s.functions[fn], s.funcSelf[fn], s.funcTotal[fn]})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(w.finish(), w.hours.close(), w.samples.close(), w.functions.close())
+}
+
+// hourPart returns a part of hours with its directory.
+func hourPart(in Partition) partition {
+	day := time.Unix(int64(in.Period)*86400, 0).UTC().Format(time.DateOnly)
+	return partition{in, filepath.Join("data", "hour_day="+day, fmt.Sprintf("bucket=%d", in.Bucket))}
+}
+
+func hourRow(at hourOf, s *continuous.Series, typ *profile.ValueType, t *continuous.Total) seriesHourRow {
+	return seriesHourRow{Series: at.Series, Service: at.Service, Hour: at.Hour, Partition: at.Partition, Windows: at.Windows,
+		Covered: t.Covered.Milliseconds(), Sum: t.Sum, Name: s.Type.Name, SampleType: s.Type.SampleType, SampleUnit: s.Type.SampleUnit,
+		PeriodType: s.Type.PeriodType, PeriodUnit: s.Type.PeriodUnit, Labels: textsOf(s.Labels), Facts: textsOf(s.Facts),
+		First: micros(s.First), Last: micros(s.Last), ValueType: typ.Name, Unit: typ.Unit, Scale: int32(typ.Scale), Period: typ.Period,
+		ValuePeriodUnit: typ.PeriodUnit, PeriodName: typ.PeriodName, Original: typ.Original}
+}
+
+func textsOf(list continuous.Labels) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, l := range list {
+		m[l.Name] = l.Value
+	}
+	return m
+}
+
+// HoursOf returns whether a file of hours may have what a query selects: its days, and the bucket
+// of its service if it names one.
+func HoursOf(q *continuous.Query) func(File) bool {
+	first, last := q.Days()
+	bucket := int32(-1)
+	for _, m := range q.Matchers {
+		if m.Name == continuous.ServiceLabel && m.Op == continuous.Equal {
+			bucket = bucketOf(m.Value)
+		}
+	}
+	return func(f File) bool {
+		return (first.IsZero() || f.Period >= dayOf(first)) && (last.IsZero() || f.Period <= dayOf(last)) && (bucket < 0 || f.Bucket == bucket)
+	}
+}
