@@ -429,3 +429,38 @@ func TestTooLargeAlone(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// timed is a decoder of stacks whose values are nanoseconds, of samples every so often.
+type timed struct{ period int64 }
+
+func (d timed) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	p, err := stacks{}.Decode(r, s, l)
+	if err == nil {
+		p.Tables[0].Type = profile.ValueType{Name: "cpu", Unit: "nanoseconds", Period: d.period, PeriodUnit: "nanoseconds", PeriodName: "cpu"}
+	}
+	return p, err
+}
+
+// TestPeriod: what a sample stands for is kept, until series with another are added to it.
+func TestPeriod(t *testing.T) {
+	st := mem.New()
+	in := open(t, st, intake.Options{})
+	for i, want := range []int64{10_000_000, 10_000_000, 0} {
+		period := []int64{10_000_000, 10_000_000, 5_000_000}[i]
+		err := in.Push(t.Context(), "", func(w *intake.Worker) error {
+			p, err := w.Decode(fmt.Sprint("every ", period), []byte("f 7"), func() profile.Decoder { return timed{period} })
+			if err != nil {
+				return err
+			}
+			return w.Add(&intake.Profile{Profile: p, Service: fmt.Sprint("s", i), Start: time.Unix(1795622400, 0), Length: time.Second,
+				Type: func(int) (continuous.Type, bool) { return cpu, true }, Bytes: 3})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		merged, err := st.Tree(t.Context(), continuous.Query{})
+		if err != nil || merged.Tree.Type.Period != want || merged.Tree.RootTotal() != int64(7*(i+1)) {
+			t.Errorf("after push %d: period %d, total %d, %v", i, merged.Tree.Type.Period, merged.Tree.RootTotal(), err)
+		}
+	}
+}

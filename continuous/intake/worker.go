@@ -550,6 +550,10 @@ func whole(s *profile.Samples, typ continuous.Type) (profile.ValueType, func(int
 	if t.Unit != "count" { // samples that were scaled to time
 		t.Name = strings.TrimSuffix(t.Name, "-samples")
 	}
+	with := t
+	if with.Period, with.PeriodUnit, with.PeriodName = s.Type.Period, s.Type.PeriodUnit, s.Type.PeriodName; with.AddKey() == t.AddKey() {
+		t = with // time and bytes add whatever a sample stands for
+	}
 	if s.Type.Scale == 0 {
 		return t, func(k int) int64 { return s.Value[k] }, nil
 	}

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -298,8 +299,8 @@ func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Mer
 	}
 	merged.Instances = count.Number(len(of))
 	valueType := profile.ValueType{}
-	if len(of) > 0 {
-		valueType = of[0].typ
+	for _, series := range of {
+		valueType = cmp.Or(valueType, series.typ).Plus(series.typ)
 	}
 	merged.Tree = s.tree(valueType, calltree.AddVectors(vectors...))
 	return merged, nil

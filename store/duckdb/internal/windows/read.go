@@ -417,14 +417,12 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		}
 		merged.Series, _ = a.series()
 		merged.Instances = count.Number(len(merged.Series))
-		typ, err := continuous.OneType(merged.Series)
-		if err != nil {
+		if _, err := continuous.OneType(merged.Series); err != nil {
 			return err
 		}
-		for _, e := range sel.list {
-			if e.Type == typ {
-				valueType = e.typ
-				break
+		for i, e := range sel.list {
+			if a.has[i] {
+				valueType = cmp.Or(valueType, e.typ).Plus(e.typ)
 			}
 		}
 		return nil
