@@ -221,7 +221,7 @@ func TestStarts(t *testing.T) {
 	var took [2]usage
 	for i, starts := range []bool{false, true} {
 		var out bytes.Buffer
-		p := process{dir: t.TempDir(), out: &out, starts: starts,
+		p := process{dir: t.TempDir(), out: &out, followed: true, starts: starts,
 			args: []string{"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; sh -c 'j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done'"}}
 		var err error
 		if took[i], err = run(t.Context(), p, nil); err != nil {
@@ -242,6 +242,25 @@ func TestStarts(t *testing.T) {
 		if got := x.s.ofChildren(x.all); got != x.want {
 			t.Errorf("%+v of %s: %s, want %s", x.s, x.all, got, x.want)
 		}
+	}
+}
+
+// TestStarved: a run that waited for more than half of its time is told of.
+func TestStarved(t *testing.T) {
+	for waited, want := range map[time.Duration]string{49 * time.Second: "", 80 * time.Second: "note: this run waited 80% of its time for a processor: "} {
+		u := usage{wall: 100 * time.Second, waited: waited}
+		if got := u.starved(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", waited, got, want)
+		}
+	}
+	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
+		t.Skip("the kernel tells nobody how long threads wait")
+	}
+	var out bytes.Buffer
+	took, err := run(t.Context(), process{dir: t.TempDir(), out: &out, followed: true,
+		args: []string{"sh", "-c", "i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done"}}, nil)
+	if err != nil || took.waited < 0 || took.waited > took.wall {
+		t.Errorf("waited %s of %s, %v", took.waited, took.wall, err)
 	}
 }
 

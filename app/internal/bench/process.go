@@ -21,13 +21,23 @@ type process struct {
 	env  []string
 	args []string
 	out  io.Writer // gets its stdout
-	// starts: it is a profiler that starts the program to measure, and whose own work counts for nothing. It
-	// samples by the clock: on a busy machine it may take more CPU time than the program.
-	starts bool
+	// followed: it is the program to measure, or with starts a profiler that starts it, and whose own work counts for
+	// nothing. It samples by the clock: on a busy machine it may take more CPU time than the program.
+	followed, starts bool
 }
 
-// usage is what a process took.
-type usage struct{ wall, cpu time.Duration } // cpu: user and system time, with the processes it waited for
+// usage is what a process took. CPU is user and system time, with the processes it waited for. Waited is for how
+// long a followed one waited for a processor, about.
+type usage struct{ wall, cpu, waited time.Duration }
+
+// starved says that a run waited for more than half of its time; empty if not.
+func (u *usage) starved() string {
+	if 2*u.waited < u.wall {
+		return ""
+	}
+	return fmt.Sprintf("note: this run waited %d%% of its time for a processor: its CPU time may be larger than on a quiet machine\n",
+		100*u.waited/u.wall)
+}
 
 // run runs a process with the variables of the session, without the secrets of the store.
 // When the context ends, it and all that it has started end. What it wrote last is in the
@@ -52,9 +62,10 @@ func run(ctx context.Context, p process, env []string) (usage, error) {
 	kill := endTogether(cmd)
 	began := time.Now()
 	var split cpuSplit
+	var waited time.Duration
 	if err = cmd.Start(); err == nil {
-		if p.starts {
-			split = splitAtEnd(ctx, cmd.Process.Pid)
+		if p.followed {
+			split, waited = follow(ctx, cmd.Process.Pid, p.starts)
 		}
 		err = cmd.Wait()
 	}
@@ -67,7 +78,11 @@ func run(ctx context.Context, p process, env []string) (usage, error) {
 	if err != nil {
 		return usage{}, fmt.Errorf("%s: %w\n%s", strings.Join(p.args, " "), err, strings.TrimSpace(text.String()))
 	}
-	return usage{time.Since(began), split.ofChildren(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())}, nil
+	u := usage{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), waited}
+	if p.starts {
+		u.cpu = split.ofChildren(u.cpu)
+	}
+	return u, nil
 }
 
 // patience is how long processes have to end before they are killed.

@@ -80,11 +80,12 @@ func recordPlain(ctx context.Context, s *Session, b *Benchmark, dir string) (r R
 	var out bytes.Buffer
 	p := process{out: io.MultiWriter(&limited{&out}, s.Results)}
 	p.args, p.env = s.profiler.wrap(s.args, file)
-	p.starts = p.args[0] != s.args[0]
+	p.followed, p.starts = true, p.args[0] != s.args[0]
 	took, err := s.run(ctx, p)
 	if err != nil {
 		return r, err
 	}
+	fmt.Fprint(s.Talk, took.starved())
 	file, _, err = s.profiler.finish(ctx, s, file, nil)
 	if err != nil {
 		return r, err
