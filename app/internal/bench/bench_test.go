@@ -353,15 +353,15 @@ func TestLabel(t *testing.T) {
 func TestScriptsOfTree(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	text := `{"nodes":[{"callFrame":{"url":"file://DIR/lib/shop.js"}},{"callFrame":{"url":"DIR/a.js"}},{"callFrame":{"url":"node:internal/x"}},{"callFrame":{"url":"file://DIRother/b.js"}}]}`
-	if err := os.WriteFile(from, []byte(strings.ReplaceAll(text, "DIR", "/tmp/tree")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := fromTree("/tmp/tree", from, to); err != nil {
+	const text = `{"nodes":[{"callFrame":{"url":"file:///tmp/my%20tree/lib/shop.js"}},{"callFrame":{"url":"/tmp/my tree/src/../a \"b\".js"}},` +
+		`{"callFrame":{"url":"node:internal/x"}},{"callFrame":{"url":"file:///tmp/my%20treeother/b.js"}}]}`
+	write(t, dir, map[string]string{"from": text})
+	if err := fromTree("/tmp/my tree", from, to); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(to)
-	want := `{"nodes":[{"callFrame":{"url":"lib/shop.js"}},{"callFrame":{"url":"a.js"}},{"callFrame":{"url":"node:internal/x"}},{"callFrame":{"url":"file:///tmp/treeother/b.js"}}]}`
+	const want = `{"nodes":[{"callFrame":{"url":"lib/shop.js"}},{"callFrame":{"url":"a \"b\".js"}},` +
+		`{"callFrame":{"url":"node:internal/x"}},{"callFrame":{"url":"file:///tmp/my%20treeother/b.js"}}]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -211,9 +213,15 @@ func (p pySpy) wrap(args []string, file string) (command, env []string) {
 	return append(append(command, "--"), args...), nil
 }
 
+// below returns the path of a file below a directory; false if it is elsewhere. Files are part of the names of functions, and a
+// work tree is in another directory each time.
+func below(root, file string) (string, bool) {
+	name, ok := strings.CutPrefix(filepath.Clean(file), root+string(filepath.Separator))
+	return filepath.ToSlash(name), ok
+}
+
 // finish leaves out the samples that are not wanted; the file has them as lists of
-// indices of frames, outermost first. Files below the work tree become paths below it: they are part of the names
-// of functions.
+// indices of frames, outermost first. Files below the work tree become paths below it.
 func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(string) bool) (string, time.Duration, error) {
 	file += ".speedscope.json"
 	data, err := os.ReadFile(file)
@@ -241,8 +249,8 @@ func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(stri
 		if err != nil {
 			return "", 0, fmt.Errorf("%s: frame %d: %w", file, i, err)
 		}
-		if below, ok := strings.CutPrefix(filepath.Clean(path), s.root+string(filepath.Separator)); ok {
-			f["file"], _ = json.Marshal(below) // of a text
+		if name, ok := below(s.root, path); ok {
+			f["file"], _ = json.Marshal(name) // of a text
 		}
 		texts[i] = fmt.Sprintf("%s (%s);", name, path)
 	}
@@ -321,16 +329,32 @@ func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string)
 	return to, 0, errors.Join(fromTree(s.root, found[0], to), os.RemoveAll(file+".d"))
 }
 
-// fromTree copies a profile of V8. Addresses of scripts below a directory become paths below
-// it: they are part of the names of functions, and a work tree is in another directory each time.
-func fromTree(dir, from, to string) error {
+// scriptURL is the address of a script in a profile of V8.
+var scriptURL = regexp.MustCompile(`"url":"(?:[^"\\]|\\.)*"`)
+
+// fromTree copies a profile of V8. Addresses of scripts below a directory become paths below it.
+func fromTree(root, from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	for _, before := range []string{"file://", ""} {
-		text = bytes.ReplaceAll(text, []byte(`"url":"`+before+filepath.ToSlash(dir)+"/"), []byte(`"url":"`))
-	}
+	text = scriptURL.ReplaceAllFunc(text, func(field []byte) []byte {
+		var file string
+		if json.Unmarshal(field[len(`"url":`):], &file) != nil {
+			return field
+		}
+		if module, ok := strings.CutPrefix(file, "file://"); ok { // that of an ES module is a URL
+			if path, err := url.PathUnescape(module); err == nil {
+				file = path
+			}
+		}
+		name, ok := below(root, file)
+		if !ok {
+			return field
+		}
+		quoted, _ := json.Marshal(name) // of a text
+		return append([]byte(`"url":`), quoted...)
+	})
 	return os.WriteFile(to, text, 0o600)
 }
 
