@@ -54,6 +54,12 @@ describe('trees', () => {
       }
     }
   });
+  it('find the child of a function among those that are shown', () => {
+    for (let seed = 0; seed < 20; seed++)
+      for (const v of [new Upright(randomTree(seed)), inverted(randomTree(seed))])
+        for (const node of [none, ...v.children(none)])
+          for (let fn = 0; fn < 9; fn++) expect(v.child(node, fn)).toBe(v.children(node).find(c => v.fn(c) === fn) ?? none);
+  });
   it('give the functions of the inverted tree their self values', () => {
     const t = randomTree(3);
     const v = inverted(t);

@@ -9,6 +9,8 @@ export interface Nodes {
   readonly inverted: boolean;
   /** The shown children in display order. */
   children(node: number): readonly number[];
+  /** The shown child of a function, or none. */
+  child(node: number, fn: number): number;
   parent(node: number): number;
   fn(node: number): number;
   depth(node: number): number;
@@ -33,8 +35,8 @@ export function path(v: Nodes, node: number): number[] {
 export function find(v: Nodes, functions: readonly number[]): { node: number; whole: boolean } {
   let node = none;
   for (const f of functions) {
-    const next = v.children(node).find(c => v.fn(c) === f);
-    if (next === undefined) return { node, whole: false };
+    const next = v.child(node, f);
+    if (next === none) return { node, whole: false };
     node = next;
   }
   return { node, whole: true };
@@ -63,6 +65,13 @@ export class Upright implements Nodes {
       this.#children.set(node, list);
     }
     return list;
+  }
+  child(node: number, f: number): number {
+    const { end, fn, n } = this.#table;
+    const to = node === none ? n : end[node]!;
+    let c = node + 1;
+    while (c < to && fn[c] !== f) c = end[c]!;
+    return c < to && this.tree.shown[c] ? c : none;
   }
   #both(node: number): [number, number] {
     return [this.tree.total[0]![node]!, this.tree.total[1]![node]!];
@@ -190,6 +199,7 @@ export class Inverted implements Nodes {
     }
     return row.children;
   }
+  child = (node: number, f: number) => this.children(node).find(c => this.fn(c) === f) ?? none;
   parent = (node: number) => this.#rows[node]!.parent;
   fn = (node: number) => this.#rows[node]!.fn;
   depth = (node: number) => this.#rows[node]!.depth;

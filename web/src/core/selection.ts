@@ -79,11 +79,7 @@ export function nodeOf(v: Nodes, s: Selection | null): number {
     const { node, whole } = find(v, list);
     if (whole) return node;
   }
-  return v.inverted ? rootOf(v, s.fn) : largest(v, s.fn);
-}
-
-function rootOf(v: Nodes, fn: number): number {
-  return v.children(none).find(r => v.fn(r) === fn) ?? none;
+  return v.inverted ? v.child(none, s.fn) : largest(v, s.fn);
 }
 
 function largest(v: Nodes, fn: number): number {

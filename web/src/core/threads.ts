@@ -36,13 +36,13 @@ export function threadsOf(t: Tree): Int8Array {
   let of = known.get(t.table);
   if (of) return of;
   known.set(t.table, (of = new Int8Array(n)));
-  const byName = functions.map(f => classOf(f.name));
+  const byName: number[] = []; // of the functions with which threads begin
   const below = new Uint8Array(n); // the classes of a node and those below, as bits
   const inCode = new Uint8Array(n); // below code that no runtime calls to start a thread
   for (let i = 0; i < n; i++) {
     const p = parent[i]!;
     inCode[i] = (p !== none && inCode[p]!) || (functions[fn[i]!]!.runtime ? 0 : 1);
-    of[i] = (p !== none && of[p]) || (p !== none && inCode[p] ? 0 : byName[fn[i]!]!);
+    of[i] = (p !== none && of[p]) || (p !== none && inCode[p] ? 0 : (byName[fn[i]!] ??= classOf(functions[fn[i]!]!.name)));
   }
   for (let i = n - 1; i >= 0; i--) {
     if (below[i] === 0 || of[i]! > 0) below[i]! |= 1 << of[i]!;
