@@ -247,11 +247,7 @@ func (r *Report) metricOf(b *Benchmark) string {
 	if was == 0 || now == 0 || math.IsNaN(was+now) {
 		return ""
 	}
-	return metricText(was, now, m.Unit)
-}
-
-func metricText(was, now float64, unit string) string {
-	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, unit), words.Metric(now, unit), words.SignedPercent(now/was-1))
+	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, m.Unit), words.Metric(now, m.Unit), words.SignedPercent(now/was-1))
 }
 
 // compared returns the comparison of the newest tested runs together.

@@ -112,7 +112,7 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 	}
 	return &Dispatcher{
 		store: st, now: o.Now, notified: map[string]*receivers{},
-		log: journal{store: st}, live: newLiveInstances(st, o.Now),
+		log: journal{store: st}, live: &LiveInstances{store: st, now: o.Now, known: map[InstanceKey]*liveInstance{}},
 	}
 }
 

@@ -42,10 +42,6 @@ type liveInstance struct {
 	readsReplies bool
 }
 
-func newLiveInstances(st Store, now func() int64) *LiveInstances {
-	return &LiveInstances{store: st, now: now, known: map[InstanceKey]*liveInstance{}}
-}
-
 // Seen records a report. Clock is the time by the instance's clock when it sent the
 // report, or shortly before, in ms; 0: unknown.
 func (l *LiveInstances) Seen(k InstanceKey, clock int64) {

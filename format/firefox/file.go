@@ -64,23 +64,6 @@ type symbolTables struct {
 	funcs, frames, stacks, resources, sources table
 }
 
-// The tables of the format are made when they are read, since a file may have many
-// threads without any.
-
-func newFuncs() table {
-	return newTable("funcTable", ids("name"), ids("isJS"), ids("relevantForJS"), ids("resource"),
-		ids("fileName"), ids("source"), ids("lineNumber"), ids("columnNumber"))
-}
-
-func newFrames() table {
-	return newTable("frameTable", ids("func"), ids("line"), ids("column"), wide("address"), ids("inlineDepth"),
-		ids("category"), ids("subcategory"), ids("lib"), ids("location"), ids("relevantForJS"))
-}
-
-func newStacks() table {
-	return newTable("stackTable", ids("frame"), ids("prefix"), ids("prefixOffset"), ids("category"), ids("subcategory"))
-}
-
 // times is a column of times, all of one clock.
 func (f *file) times(name string) column {
 	return column{name: name, kind: timeColumn, clock: &f.clocks.events}
@@ -90,28 +73,27 @@ func (f *file) newSamples(name string) table {
 	return newTable(name, ids("stack"), f.times("time"), deltas("timeDeltas"), values("weight"), wide("memoryAddress"))
 }
 
-func (f *file) newMarkers() table {
-	return newTable("markers", ids("name"), f.times("startTime"), f.times("endTime"), ids("phase"), ids("category"), payloads(f.interned))
-}
-
 // seen reports whether any of the tables was in the file.
 func (t *symbolTables) seen() bool {
 	return t.strings.seen || t.stacks.rows() > 0 || t.frames.rows() > 0 || t.funcs.rows() > 0
 }
 
-// read reads the table of a key, if it is one.
+// read reads the table of a key, if it is one. Tables are made when they are read, since a file may have many
+// threads without any.
 func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
 	switch key {
 	case "stringArray", "stringTable":
 		t.strings.read(s)
 	case "funcTable":
-		t.funcs = newFuncs()
+		t.funcs = newTable("funcTable", ids("name"), ids("isJS"), ids("relevantForJS"), ids("resource"),
+			ids("fileName"), ids("source"), ids("lineNumber"), ids("columnNumber"))
 		t.funcs.read(s, nil)
 	case "frameTable":
-		t.frames = newFrames()
+		t.frames = newTable("frameTable", ids("func"), ids("line"), ids("column"), wide("address"), ids("inlineDepth"),
+			ids("category"), ids("subcategory"), ids("lib"), ids("location"), ids("relevantForJS"))
 		t.frames.read(s, nil)
 	case "stackTable":
-		t.stacks = newStacks()
+		t.stacks = newTable("stackTable", ids("frame"), ids("prefix"), ids("prefixOffset"), ids("category"), ids("subcategory"))
 		t.stacks.read(s, nil)
 	case "resourceTable":
 		t.resources = newTable("resourceTable", ids("name"), ids("lib"), ids("type"))
@@ -351,7 +333,8 @@ func (f *file) readThread(t *thread) {
 			t.jsAllocs = f.newSamples("jsAllocations")
 			t.jsAllocs.read(s, nil)
 		case "markers":
-			t.markers = f.newMarkers()
+			t.markers = newTable("markers", ids("name"), f.times("startTime"), f.times("endTime"), ids("phase"), ids("category"),
+				payloads(f.interned))
 			t.markers.read(s, nil)
 		default:
 			t.tables.read(s, string(key))

@@ -44,10 +44,6 @@ const (
 	harmless      = 64 << 20
 )
 
-func newMarshal(r io.Reader, l profile.Limits) *marshal {
-	return &marshal{in: bufio.NewReader(r), limit: l.Line}
-}
-
 // Read implements io.Reader.
 func (m *marshal) Read(b []byte) (int, error) {
 	for len(m.out) < len(b) && m.err == nil {

@@ -9,6 +9,7 @@
 package stackprof
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"math"
@@ -39,7 +40,7 @@ func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pro
 	if first != magic[0] {
 		return d.json.Decode(r, s, l)
 	}
-	m := newMarshal(r, l.WithDefaults())
+	m := &marshal{in: bufio.NewReader(r), limit: l.WithDefaults().Line}
 	p, err := d.json.Decode(m, s, l)
 	if pe, ok := err.(*profile.ParseError); ok {
 		pe.Offset = -1 // it is one of the JSON

@@ -80,7 +80,7 @@ type pair struct {
 func New() *Store {
 	s := &Store{
 		traces:   newTraces(),
-		windows:  newWindows(),
+		windows:  windows{forest: new(calltree.Forest), series: map[continuous.Key]*series{}, progress: continuous.NewProgress()},
 		profiles: map[store.ProfileID]*entry{},
 		runs:     map[string]testrun.Run{},
 		metrics:  map[pair][]testrun.Metric{},

@@ -44,10 +44,6 @@ type window struct {
 	seq  int64
 }
 
-func newWindows() windows {
-	return windows{forest: new(calltree.Forest), series: map[continuous.Key]*series{}, progress: continuous.NewProgress()}
-}
-
 // PutWindows implements continuous.Store.
 func (s *windows) PutWindows(ctx context.Context, list []*continuous.Window) ([]continuous.Outcome, error) {
 	if err := ctx.Err(); err != nil {
