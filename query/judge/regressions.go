@@ -345,7 +345,18 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	out := &RegressionsResult{Weather: []string{}, Notes: append(notes,
 		facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Benchmarks: []Judged{}}
 	out.setFindings(res.Findings, r.Rows)
-	if err := addCalls(ctx, st, pointers(out.Findings)); err != nil {
+	return r.fill(ctx, st, out, res, report.Outcomes(res), func(i int) (compared, bool) {
+		b := &res.Benchmarks[i]
+		return compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}, len(b.Analyses) > 0
+	})
+}
+
+// fill completes a result whose findings are set: where they are called, the benchmarks with their outcomes, and contexts.
+// Runs returns those that judged a benchmark, and whether they gave a verdict.
+func (r *RegressionsRequest) fill(ctx context.Context, st store.Store, out *RegressionsResult, res *regression.Result,
+	of map[testrun.Benchmark]report.Outcome, runs func(i int) (compared, bool)) (*RegressionsResult, error) {
+	err := addCalls(ctx, st, pointers(out.Findings))
+	if err != nil {
 		return nil, err
 	}
 	var ranking []ranked
@@ -353,14 +364,12 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
 	}
 	histories := map[history.Key]compared{}
-	of := report.Outcomes(res)
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type,
-			Profiles: b.Profiles}, b.Tested}
+		by, verdict := runs(i)
+		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = by
 		out.Benchmarks = append(out.Benchmarks, Judged{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name,
-			Verdict: len(b.Analyses) > 0, Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b),
-			Candidates: query.Filled(b.Ranked)})
+			Verdict: verdict, Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b), Candidates: query.Filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)
@@ -384,24 +393,9 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Benchmarks: []Judged{},
 		Notes: query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
 	out.setFindings(list, r.Rows)
-	var ranking []ranked
-	histories, of, res := map[history.Key]compared{}, c.outcomes(), c.result(list)
-	if err := addCalls(ctx, st, pointers(out.Findings)); err != nil {
-		return nil, err
-	}
+	of, res := c.outcomes(), c.result(list)
 	suggestBase(res, c.profiles)
-	for _, f := range out.Findings {
-		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
-	}
-	for i := range res.Benchmarks {
-		b := &res.Benchmarks[i]
-		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{c.lines[i], 1}
-		out.Benchmarks = append(out.Benchmarks, Judged{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name,
-			Verdict: b.Reason == "", Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b),
-			Candidates: query.Filled(b.Ranked)})
-	}
-	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
-	return out, r.Unmet(err)
+	return r.fill(ctx, st, out, res, of, func(i int) (compared, bool) { return compared{c.lines[i], 1}, res.Benchmarks[i].Reason == "" })
 }
 
 // compared searches the newest runs, or the head of two named sides, for changes.
