@@ -25,12 +25,10 @@ const ProcessAttribute = "process"
 // The prior of the relative deviation of an amount between runs of one commit.
 const (
 	amountDeviation = 0.05
-	amountPrior     = 3.0 // degrees of freedom
 )
 
 const (
 	leastTrend  = 4   // runs
-	leastGrowth = 0.1 // of a trend over its runs
 	newerGrowth = 0.2 // the part of it that the newer half of the runs must have
 )
 
@@ -105,11 +103,11 @@ func amount(m *history.Matrix, t int) float64 {
 // objects in an amount at least.
 func deviation(m *history.Matrix, mean, counted, squares, dof float64) (float64, float64) {
 	prior := amountDeviation * mean
-	n, counting := amountPrior+dof, counted*m.Unit
+	n, counting := priorFreedom+dof, counted*m.Unit
 	if m.Weighted {
 		counting = 0 // the value of a sample is unknown
 	}
-	return math.Sqrt(math.Max((squares+amountPrior*prior*prior)/n, counting)), n
+	return math.Sqrt(math.Max((squares+priorFreedom*prior*prior)/n, counting)), n
 }
 
 // step tests the last k runs against those before; both levels are means.
@@ -177,7 +175,7 @@ func trend(m *history.Matrix, runs []int, oneProcess bool) (g growth) {
 	for _, t := range runs {
 		is = is && newest >= amount(m, t)
 	}
-	if is && g.delta > 0 && g.delta >= leastGrowth*g.before {
+	if is && g.delta > 0 && g.delta >= littleOf*g.before {
 		g.score = stat.StudentScore(g.delta/g.se, dof)
 	}
 	g.before = math.Max(g.before, m.Unit)
@@ -220,10 +218,6 @@ func (g *growth) finding(s *history.Series, m *history.Matrix, o *Options) Findi
 	return f
 }
 
-// holderShare is the part of a growth that a callee must hold to be named in place of its
-// caller.
-const holderShare = 0.6
-
 // place names the call path that holds most of the growth.
 func (g *growth) place(f *Finding, m *history.Matrix, o *Options) {
 	t := m.Table
@@ -251,7 +245,7 @@ func (g *growth) place(f *Finding, m *history.Matrix, o *Options) {
 	}
 	f.Path, f.Paths = []string{}, []Path{}
 	at, carrier := calltree.NoNode, -1 // index in the path
-	for least := holderShare * g.delta; ; {
+	for least := mostOf * g.delta; ; {
 		next := calltree.NoNode
 		for n := range int32(t.Len()) {
 			if t.Parent[n] == at && delta[n] >= least && (next == calltree.NoNode || delta[n] > delta[next]) {

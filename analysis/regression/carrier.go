@@ -12,10 +12,6 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// carrierShare is the part of a change that one function must carry; otherwise the
-// function above all of its places is named.
-const carrierShare = 0.6
-
 // ownFunctions tells which functions are the user's own, by function of the table.
 func (f *fit) ownFunctions() []bool {
 	if f.own == nil {
@@ -94,7 +90,7 @@ func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
 			best, most, ok = heaviest[fn], d, true
 		}
 	}
-	if !ok || most < carrierShare*sum {
+	if !ok || most < mostOf*sum {
 		if above, found := f.carrierOf(node); found {
 			best, ok = above, true
 		}
@@ -151,14 +147,8 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 	return sign * z
 }
 
-// The minimum scores of the user's function, with all its callees, that carries a change in
-// code that is not the user's: a probability of 5% for a new path, and for others that the
-// function did not change the other way.
-const (
-	carriedNew  = 1.645
-	carriedOld  = 0
-	carriedRate = 1 // of the samples per operation of several runs
-)
+// carriedRate is the minimum score of the samples per operation of several runs.
+const carriedRate = 1
 
 // carried reports whether a change in a library shows in the user's own code. Compilers
 // inline a library's functions differently in each run: that makes new paths with any score,
@@ -167,9 +157,9 @@ func (f *fit) carried(p *place) bool {
 	if f.options.without("library carried") || f.ownFunctions()[f.space.Function(p.slot)] {
 		return true
 	}
-	least := float64(carriedOld)
+	least := 0.0 // the function did not change the other way
 	if p.isNew() {
-		least = carriedNew
+		least = scoreOf95
 	}
 	h, _ := f.headline([]*place{p}, p.node)
 	return !h.Own || h.score >= least

@@ -12,8 +12,7 @@ import (
 // tested run take twice the time of every run before. Such a change is confirmed with two runs
 // on each side, and fails a gate also if its place is not certain.
 const (
-	doubtlessRuns   = 2 // minimum of each side
-	doubtlessFactor = 2.0
+	doubtlessRuns = 2 // minimum of each side
 )
 
 // costsOf returns the cost of an operation in each run: its samples per operation (rates), or its
@@ -36,7 +35,7 @@ func costsOf(m *history.Matrix, runs []int, rates bool) (list []float64) {
 }
 
 // doubtless reports whether the tested runs leave no doubt that the program takes longer than in
-// the runs before: the lowest cost is doubtlessFactor times the highest before, and exceeds it by
+// the runs before: the lowest cost is twice times the highest before, and exceeds it by
 // the square of the factor by which those differ.
 func doubtless(m *history.Matrix, base, head []int) bool {
 	if min(len(base), len(head)) < doubtlessRuns {
@@ -50,7 +49,7 @@ func doubtless(m *history.Matrix, base, head []int) bool {
 		return false
 	}
 	spread := slices.Max(before) / slices.Min(before)
-	return slices.Min(now) >= math.Max(doubtlessFactor, spread*spread)*slices.Max(before)
+	return slices.Min(now) >= math.Max(twice, spread*spread)*slices.Max(before)
 }
 
 // doubtless reports whether the comparison leaves no doubt that the program takes longer. The
@@ -79,7 +78,7 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 	after, now := each(tested, samples)
 	change := now/was - 1
 	apart := slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)
-	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && r.functions(hist, leastMean) >= leastRows {
+	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && r.functions(hist, noisyMean) >= leastRows {
 		return 0
 	}
 	return change
@@ -106,9 +105,6 @@ func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
 	return most
 }
 
-// differingRuns is the least factor of Rows.Differ.
-const differingRuns = 2
-
 // Differ returns the factor by which runs of the history differ in samples per operation; 0 if
 // that is not worth a note, or operations are unknown.
 func (r *Rows) Differ(hist []int, o Options) float64 {
@@ -124,7 +120,7 @@ func (r *Rows) Differ(hist []int, o Options) float64 {
 		}
 		least, most = math.Min(least, rate), math.Max(most, rate)
 	}
-	if !(least > 0) || most/least < differingRuns {
+	if !(least > 0) || most/least < twice {
 		return 0
 	}
 	return most / least

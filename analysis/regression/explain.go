@@ -15,8 +15,7 @@ import (
 // Limits below which compile modes explain nothing: the part of a function's samples whose
 // mode changed, and samples of a side.
 const (
-	leastModeChange  = 0.2
-	leastModeSamples = 5
+	leastModeChange = 0.2
 )
 
 // explain adds to findings that the virtual machine compiled their functions differently
@@ -62,7 +61,7 @@ func (b *Benchmark) explain(ctx context.Context, st store.Reader, functions []pr
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		modes := now[name]
 		past := before[name]
-		if past == nil || past.samples() < leastModeSamples || modes.samples() < leastModeSamples {
+		if past == nil || past.samples() < leastSamples || modes.samples() < leastSamples {
 			continue
 		}
 		for _, f := range places[name] {

@@ -318,9 +318,6 @@ func combine(two, newest, before []Finding) []Finding {
 	return list
 }
 
-// sameFrames is the maximum distance of two places on one call path that count as one.
-const sameFrames = 6
-
 // SameAs reports whether two findings are one change: the same kind, and the same
 // function, headline, a caller and its callee, or places close to each other on one path. A
 // change without a place is the change of any place.
@@ -342,7 +339,7 @@ func (f Finding) SameAs(g Finding) bool {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	return len(short) > 1 && len(long)-len(short) <= sameFrames && slices.Equal(short, long[:len(short)])
+	return len(short) > 1 && len(long)-len(short) <= nearFrames && slices.Equal(short, long[:len(short)])
 }
 
 var kindOrder = []Kind{Regression, Leak, Widespread, Slowdown, Improvement, Moved, Environment}

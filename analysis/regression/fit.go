@@ -8,9 +8,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
-// leastLevel is the minimum expected or observed samples per run of a tested row.
-const leastLevel = 5
-
 // noise is common to the rows of one group, self or total.
 type noise struct {
 	trend stat.Trend
@@ -114,7 +111,7 @@ func (f *fit) levels() {
 			sumB += x[t]
 			mb += x[t] / f.factor[t]
 		}
-		if !(sumA/f.baseFactors >= leastLevel || sumB/f.headFactors >= leastLevel) {
+		if !(sumA/f.baseFactors >= leastSamples || sumB/f.headFactors >= leastSamples) {
 			continue
 		}
 		mu, mb = mu/f.baseRuns, mb/f.headRuns
@@ -163,7 +160,7 @@ func (f *fit) estimateNoise() {
 		trend := stat.FitTrend(series, f.dof)
 		var ratios []float64
 		for _, s := range series {
-			if s.Mean >= leastMeanPrior && s.Variance > 0 {
+			if s.Mean >= noisyMean && s.Variance > 0 {
 				ratios = append(ratios, s.Variance/trend.Variance(s.Mean))
 			}
 		}
@@ -181,10 +178,9 @@ func (f *fit) group(slot int32) *noise {
 
 // The limits of the negative binomial test.
 const (
-	smallCount   = 200.0 // expected in the tested runs; above, the normal score is accurate
-	nothingCount = 5.0   // in the whole history; below, the normal score is not accurate
-	scoreOfNote  = 2.0   // below, the test is skipped because it decides nothing
-	sizeLimit    = 1e7   // of the negative binomial: Poisson
+	smallCount  = 200.0 // expected in the tested runs; above, the normal score is accurate
+	scoreOfNote = 2.0   // below, the test is skipped because it decides nothing
+	sizeLimit   = 1e7   // of the negative binomial: Poisson
 )
 
 // score computes the z of a row's difference, on a scale on which the variance does not
@@ -201,12 +197,12 @@ func (f *fit) scoreRow(slot int32) {
 	zh := f.scaled(slot, f.diff[slot])
 	f.rawScore[slot], f.score[slot] = zh, zh
 	expect := level * f.headFactors
-	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= nothingCount {
+	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= leastSamples {
 		return
 	}
 	size := math.Min(sizeLimit, 1/(over/(level*level*f.headRuns)+1/(sumA+0.5)))
 	z := stat.NegativeBinomialScore(sumB, expect, size)
-	if sumA < nothingCount || z < zh {
+	if sumA < leastSamples || z < zh {
 		f.score[slot] = z
 	}
 }

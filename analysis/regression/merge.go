@@ -11,14 +11,9 @@ import (
 
 // The constants of merging places into changes.
 const (
-	mergeUp      = 6    // levels from the first place up to the common one
 	mergeDown    = 8    // levels from there to the other place
-	mergeShare   = 0.7  // of the rise of the parts that the common place must have
 	mergeLevel   = 3    // maximum level of the common place, relative to the rise
 	wideLeast    = 4    // minimum number of changes in a widespread one
-	wideLargest  = 0.5  // maximum share of the largest in a widespread change
-	raiseShare   = 0.7  // minimum part of the change in a new caller
-	raiseLevel   = 0.1  // mean, relative to its rise, below which a caller counts as new
 	besideShare  = 0.15 // of a function that only calls a library: what it does beside that
 	blocksLeast  = 2    // minimum blocks of the own history with findings to set a limit
 	historyLeast = 5    // minimum runs to test the own history
@@ -90,7 +85,7 @@ func (f *fit) moveUp(c *change) {
 			return
 		}
 		slot := f.space.At(row.NodeTotal, up)
-		if slot == row.None || !f.isTested[slot] || f.whole(slot) || f.level[slot] >= raiseLevel*f.diff[slot] || f.diff[slot] < raiseShare*c.d {
+		if slot == row.None || !f.isTested[slot] || f.whole(slot) || f.level[slot] >= littleOf*f.diff[slot] || f.diff[slot] < nearlyAll*c.d {
 			return
 		}
 		c.node, c.merged = up, true
@@ -164,7 +159,7 @@ func (f *fit) common(c *change, p *place) (int32, bool) {
 	}
 	t, sp := f.space.Table, f.space
 	a := lowestCommon(t, c.node, p.node)
-	if a == calltree.NoNode || t.Depth[c.places[0].node]-t.Depth[a] > mergeUp || t.Depth[p.node]-t.Depth[a] > mergeDown {
+	if a == calltree.NoNode || t.Depth[c.places[0].node]-t.Depth[a] > nearFrames || t.Depth[p.node]-t.Depth[a] > mergeDown {
 		return a, false
 	}
 	slot := sp.At(row.NodeTotal, a)
@@ -175,7 +170,7 @@ func (f *fit) common(c *change, p *place) (int32, bool) {
 	if fn := sp.At(row.FunctionTotal, t.Func[a]); fn != row.None {
 		rise = math.Max(rise, f.diff[fn])
 	}
-	return a, f.level[slot] <= mergeLevel*sum && rise >= mergeShare*sum
+	return a, f.level[slot] <= mergeLevel*sum && rise >= nearlyAll*sum
 }
 
 func lowestCommon(t *calltree.Table, a, b int32) int32 {
@@ -203,7 +198,7 @@ func (f *fit) widespread(changes []*change) []*change {
 		sum += c.d
 		largest = math.Max(largest, c.d)
 	}
-	if largest >= wideLargest*sum {
+	if largest >= halfOf*sum {
 		return changes
 	}
 	w := &change{wide: true, node: calltree.NoNode, d: sum, z: changes[0].z}

@@ -20,12 +20,11 @@ const (
 	domainLimitNew = -1.5 // for a path that hardly existed before
 	neighbourLimit = 3.0  // log likelihood ratio of "a neighbour fell as much"
 	neighbourNew   = 1.0
-	newPath        = 0.1 // mean, relative to the rise, below which a path counts as new
-	nearRoots      = 20  // of a row whose neighbours are looked at
-	domainRoots    = 40  // of a row that a domain must contain
-	domainLevels   = 4   // ancestors that are domains
-	chainLevels    = 5   // ancestors that a chain is followed to
-	attributionUp  = 3   // ancestors whose noise may swallow a new path
+	nearRoots      = 20 // of a row whose neighbours are looked at
+	domainRoots    = 40 // of a row that a domain must contain
+	domainLevels   = 4  // ancestors that are domains
+	chainLevels    = 5  // ancestors that a chain is followed to
+	attributionUp  = 3  // ancestors whose noise may swallow a new path
 
 	// attributionShare is the part of a caller's jitter below which a new path of self
 	// time counts as the caller's own samples. A larger one hides small new functions
@@ -33,14 +32,10 @@ const (
 	attributionShare = 0.4
 
 	// A rise and a fall differ by at most a share of the rise, or by so many standard errors.
-	pairShare  = 0.3
 	pairErrors = 2.5
 
 	partnersMost = 3   // functions that together became a rise
-	partnerShare = 0.5 // of a rise that the fall which became it must have left
 	cancels      = 0.9 // of a rise that a fall anywhere must have to cancel it
-	surpass      = 1.3 // of a rise above which a fall elsewhere is another change
-	visible      = 0.5 // of a fall that the program's total or the metric must show
 )
 
 // markMoved marks the places of moved work. The places are in the order of discovery. A
@@ -57,7 +52,7 @@ func (f *fit) markMoved(places []*place) *given {
 		}
 	}
 	g.pairFalls(places, func(rise, fall *place) bool {
-		return !f.options.without("moved anywhere") && -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
+		return !f.options.without("moved anywhere") && -fall.d >= cancels*rise.d && -fall.d <= (1+likeOf)*rise.d
 	})
 	return g
 }
@@ -92,7 +87,7 @@ func (g *given) take(slot int32, amount float64) {
 // not show: of the rows that fell, the one whose unused fall is closest to the rise, else at
 // most three functions together. It names the largest.
 func (g *given) partner(p *place, places []*place) bool {
-	least := partnerShare * p.d
+	least := halfOf * p.d
 	best, gap := row.None, math.Inf(1)
 	var selfs []int32
 	for _, slot := range g.fallen(p, places) {
@@ -157,7 +152,7 @@ func (g *given) wrapped(p *place) bool {
 		calls = append(calls, slot)
 		sum += g.left(slot)
 	})
-	if len(calls) == 0 || sum < math.Max(partnerShare*p.d, p.d-g.tolerance(p.slot, p.slot, p.d)) {
+	if len(calls) == 0 || sum < math.Max(halfOf*p.d, p.d-g.tolerance(p.slot, p.slot, p.d)) {
 		return false
 	}
 	slices.SortStableFunc(calls, func(a, b int32) int { return -cmp.Compare(g.left(a), g.left(b)) })
@@ -190,9 +185,9 @@ func (g *given) fallen(p *place, places []*place) (slots []int32) {
 // for a rise, in the history for a fall.
 func (p *place) isNew() bool {
 	if p.d < 0 {
-		return p.mu+p.d < -newPath*p.d
+		return p.mu+p.d < -littleOf*p.d
 	}
-	return p.mu < newPath*p.d
+	return p.mu < littleOf*p.d
 }
 
 // pairFalls matches rises with falls of the same size; each fall once.
@@ -222,7 +217,7 @@ func (f *given) pairFalls(places []*place, mayPair func(rise, fall *place) bool)
 
 // tolerance is the difference up to which a rise d and a fall are of a like size.
 func (f *fit) tolerance(rise, fall int32, d float64) float64 {
-	return math.Max(pairShare*d, pairErrors*math.Hypot(f.stdErr[rise], f.stdErr[fall]))
+	return math.Max(likeOf*d, pairErrors*math.Hypot(f.stdErr[rise], f.stdErr[fall]))
 }
 
 // closeBy reports whether the function of the fall is that of the rise, or its
@@ -359,7 +354,7 @@ func (f *fit) attributed(p *place) bool {
 		return false
 	}
 	d := math.Abs(p.d)
-	if f.space.Kind[p.slot].Total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
+	if f.space.Kind[p.slot].Total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= nearlyAll*d {
 		return false
 	}
 	q := f.space.Table.Parent[p.roots[0]]
@@ -514,9 +509,9 @@ func (f *fit) innermost(n int32) int32 {
 	}
 	for {
 		rise := total(n)
-		next, most := row.None, carrierShare*rise
+		next, most := row.None, mostOf*rise
 		f.children(n, func(c int32) {
-			if d := total(c); d >= most && d > 0 && d <= surpass*rise {
+			if d := total(c); d >= most && d > 0 && d <= (1+likeOf)*rise {
 				next, most = c, d
 			}
 		})
@@ -538,14 +533,14 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 	}
 	worse, z := f.metricChange()
 	machine, _, _ := f.commonFactor()
-	if z < f.threshold || math.Log(machine) > visible*worse {
+	if z < f.threshold || math.Log(machine) > halfOf*worse {
 		return nil
 	}
 	explained := 0.0
 	for _, c := range changes {
 		explained += c.d
 	}
-	if explained > visible*math.Expm1(worse)*f.program {
+	if explained > halfOf*math.Expm1(worse)*f.program {
 		return nil
 	}
 	inside := map[int32]*change{} // by row

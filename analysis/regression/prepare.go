@@ -8,11 +8,8 @@ import (
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
-// The minimum means of rows from which the trend and the prior strength are estimated.
-const (
-	leastMeanTrend = 3
-	leastMeanPrior = 8
-)
+// leastMeanTrend is the minimum mean of rows from which the trend of the noise is estimated.
+const leastMeanTrend = 3
 
 // Rows is a history prepared for any number of comparisons: all sums of samples that
 // may change as one. It is immutable and safe for concurrent use.

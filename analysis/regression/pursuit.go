@@ -13,8 +13,6 @@ const (
 	mostPlaces  = 60
 	mostMoves   = 40
 	fallLimit   = 3.5 // z of a fall that takes part
-	insideShare = 0.6 // of its difference that a row must hold to be gone down to
-	insideScore = 0.6 // of the score
 	scaledAlike = 2.0 // evidence below which the rest did not scale along
 
 	// leastPart is the minimum level of a part, as a share of its difference: a part that
@@ -170,14 +168,14 @@ func (p *pursuit) down(slot int32) int32 {
 func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 	d, z := p.restDiff[from], p.rest(from, p.restDiff[from])
 	class := p.space.Kind[from].Class()
-	least := math.Max(p.threshold, insideScore*math.Abs(z))
+	least := math.Max(p.threshold, mostOf*math.Abs(z))
 	p.shared(from)
 	best, at := math.Inf(-1), row.None
 	for _, r := range p.touched {
 		in, inMu := p.inD[r], p.inMu[r]
 		c := p.space.Kind[r].Class()
 		if visited[r] || !p.isTested[r] || c > class ||
-			!sameSign(in, d) || !sameSign(p.fit.diff[r], d) || math.Abs(in) < insideShare*math.Abs(d) {
+			!sameSign(in, d) || !sameSign(p.fit.diff[r], d) || math.Abs(in) < mostOf*math.Abs(d) {
 			continue
 		}
 		if c == class && inMu > sameRow*p.restLevel[from] && p.space.Depth(r) <= p.space.Depth(from) {

@@ -16,7 +16,6 @@ import (
 // that chose the method, see METHOD.md.
 const (
 	rateDeviation = 0.13
-	ratePrior     = 3.0 // degrees of freedom
 )
 
 // rate is the samples per operation of the whole program on both sides.
@@ -56,8 +55,8 @@ func (f *fit) rates() (r rate) {
 	for _, v := range before {
 		ss += (v/was - 1) * (v/was - 1)
 	}
-	r.dof = ratePrior + f.baseRuns - 1
-	r.spread = math.Sqrt(math.Max((ss+ratePrior*rateDeviation*rateDeviation)/r.dof, 1/math.Max(1, samples)))
+	r.dof = priorFreedom + f.baseRuns - 1
+	r.spread = math.Sqrt(math.Max((ss+priorFreedom*rateDeviation*rateDeviation)/r.dof, 1/math.Max(1, samples)))
 	return r
 }
 

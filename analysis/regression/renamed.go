@@ -101,7 +101,7 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 			return
 		}
 		g := math.Abs(f.diff[slot] + f.diff[old])
-		if g < gap && g <= math.Max(pairShare*f.diff[slot], pairErrors*math.Hypot(f.stdErr[slot], f.stdErr[old])) {
+		if g < gap && g <= math.Max(likeOf*f.diff[slot], pairErrors*math.Hypot(f.stdErr[slot], f.stdErr[old])) {
 			from, gap, ok = c, g, true
 		}
 	})

@@ -115,7 +115,7 @@ func (r *reporter) interval() float64 {
 func (r *reporter) spread(p *place) float64 {
 	invB := (r.poisson - r.baseInverse/r.baseRuns) * r.headRuns
 	jitter := r.group(p.slot).trend.F1
-	if p.mu >= leastMeanPrior {
+	if p.mu >= noisyMean {
 		jitter = r.overdispersion[p.slot] / (1/r.baseRuns + 1/r.headRuns)
 	}
 	now := math.Max(0, p.mu+p.d)
@@ -325,7 +325,7 @@ func (r *reporter) findings() []Finding {
 			f.RateChance = stat.NormalTail(r.rateScore())
 		}
 		f.Unmeasured = !r.measuredSlower()
-		f.Doubtless = r.doubtless() && f.Kind.Costs() && f.Delta.Share >= visible
+		f.Doubtless = r.doubtless() && f.Kind.Costs() && f.Delta.Share >= halfOf
 		r.limitToPower(f)
 	}
 	return list
@@ -348,7 +348,7 @@ func (r *reporter) withoutDoubtful(costs []Finding) []Finding {
 // measuredSlower reports whether the metric or the samples per operation show that the
 // program became slower, with an error probability of 5%.
 func (f *fit) measuredSlower() bool {
-	const least = 1.645
+	const least = scoreOf95
 	if f.rate.known && f.rateScore() >= least {
 		return true
 	}

@@ -8,10 +8,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 )
 
-// believableSpeed is the factor of a machine's speed beyond which "within noise" means that
-// the history says nothing about it.
-const believableSpeed = 1.5
-
 // ruleOut lists the other explanations of a cost that were tested and rejected, with the
 // numbers. F is nil for a change that only the metric shows, of which moved work is not
 // ruled out.
@@ -20,10 +16,10 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 	if f != nil {
 		list = append(list, r.ruleOutMoved(f.Delta.Samples))
 	}
-	if g, spread, ok := r.speed(); ok && math.Abs(math.Log(g)) < math.Min(spread, math.Log(believableSpeed)) {
+	if g, spread, ok := r.speed(); ok && math.Abs(math.Log(g)) < math.Min(spread, math.Log(speedLimit)) {
 		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as before; runs of the history differ by %.0f%%", g, 100*spread)})
 	}
-	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 && r.environmentPart() < visible {
+	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 && r.environmentPart() < halfOf {
 		list = append(list, RuledOut{"environment", fmt.Sprintf("collector, compiler and kernel: %.1f%% of all samples before, %.1f%% now", 100*before, 100*now)})
 	}
 	if r.blocks > 0 && r.noisy < blocksLeast {
@@ -95,7 +91,7 @@ func (r *reporter) environmentPart() float64 {
 // that the shares of functions contradict it, or that its interval includes 0.
 func (r *reporter) doubts(f *Finding) string {
 	var list []string
-	if r.environmentPart() >= visible {
+	if r.environmentPart() >= halfOf {
 		before, now, _ := r.environmentShare()
 		list = append(list, fmt.Sprintf("most of the rise is work of collector, compiler and kernel (%.1f%% of all samples before, %.1f%% now), which belongs to no function", 100*before, 100*now))
 	}

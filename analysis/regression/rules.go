@@ -1,5 +1,21 @@
 package regression
 
+// What several rules mean by one word. Other constants belong to one function.
+const (
+	nearlyAll = 0.7 // of a change: what its parts or one caller must hold
+	mostOf    = 0.6 // of a change: its main part
+	halfOf    = 0.5 // of a change: a part that explains or shows it
+	littleOf  = 0.1 // of a change, or of the program: what hardly is there
+	likeOf    = 0.3 // relative difference of two changes of a like size
+
+	scoreOf95    = 1.645 // that chance exceeds in 5% if nothing changed
+	priorFreedom = 3.0   // degrees of freedom of what is known of noise before any run
+	leastSamples = 5     // per run, below which a row tells nothing
+	noisyMean    = 8     // samples per run from which the noise of a row is more than counting
+	twice        = 2.0   // a factor of time that no noise of a machine explains
+	nearFrames   = 6     // of two places on one path, or below one caller
+)
+
 // Rule is a decision beside the model of noise: what it decides and why, and the function that does.
 type Rule struct{ Name, Why, Decides string }
 

@@ -57,6 +57,54 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// mostConstants is the number of named numbers of the package and of package row. It may fall.
+const mostConstants = 91
+
+// TestConstants: every name of a number in a const declaration counts, and none is added.
+func TestConstants(t *testing.T) {
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, name := range append(names, "internal/row/row.go") {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(x ast.Node) bool {
+			d, ok := x.(*ast.GenDecl)
+			if !ok || d.Tok != token.CONST {
+				return true
+			}
+			for _, spec := range d.Specs {
+				for _, v := range spec.(*ast.ValueSpec).Values {
+					if isNumber(v) {
+						n++
+					}
+				}
+			}
+			return true
+		})
+	}
+	if n != mostConstants {
+		t.Errorf("%d constants are numbers, want %d: use one of those that are there, or say which one went", n, mostConstants)
+	}
+}
+
+// isNumber reports whether the value of a constant has a literal number.
+func isNumber(v ast.Expr) (is bool) {
+	ast.Inspect(v, func(x ast.Node) bool {
+		lit, ok := x.(*ast.BasicLit)
+		is = is || ok && lit.Kind != token.STRING
+		return true
+	})
+	return is
+}
+
 // TestWithout: a rule that is left out decides nothing, and the others do.
 func TestWithout(t *testing.T) {
 	const price = "runtime.main;main.main;main.serve;main.price"

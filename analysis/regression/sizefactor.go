@@ -20,10 +20,9 @@ const (
 	leastRowsTested = 3    // the same for tested runs: one changes, two agree that they did not
 	leastRowsMetric = 2    // the same for tested runs with a metric, which says whether shares fell or costs
 	leastFactor     = 0.05 // minimum factor of a run with enough samples
-	leastMean       = 8    // minimum samples of a row that is used
 	leastJitter     = 0.03 // minimum relative deviation of a row
 	outlierLimit    = 1.5  // standard deviations from the median
-	leastMeanTest   = 4    // like leastMean, for tested runs, where rows are weighted by likelihood
+	leastMeanTest   = 4    // like noisyMean, for tested runs, where rows are weighted by likelihood
 )
 
 // historyFactors returns s_t of every history run, with mean about 1: the weighted
@@ -92,7 +91,7 @@ func (f *fit) votes(least float64) []vote {
 // ratioFactors sets the factors of the history from the ratios of function selfs to
 // their means under the current factors. False: there are too few.
 func (f *fit) ratioFactors() bool {
-	votes := f.votes(leastMean)
+	votes := f.votes(noisyMean)
 	if len(votes) < leastRows {
 		return false
 	}

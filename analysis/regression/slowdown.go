@@ -10,10 +10,9 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// slowerShare is the minimum change of a program of which no place is known. However noisy
+// littleOf is the minimum change of a program of which no place is known. However noisy
 // its history is, it is a suspect if it doubles.
 const (
-	slowerShare   = 0.1
 	doubledChange = 0.9
 )
 
@@ -72,8 +71,8 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	}
 	node := r.carrying()
 	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head))) && r.everyRunShows(change) || r.doubtless()
-	if !alone && !large && !(z >= carriedNew && node != calltree.NoNode && r.codeChanged()) || change < slowerShare ||
-		explained >= visible*change*r.rate.before {
+	if !alone && !large && !(z >= scoreOf95 && node != calltree.NoNode && r.codeChanged()) || change < littleOf ||
+		explained >= halfOf*change*r.rate.before {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -109,7 +108,7 @@ func (r *reporter) everyRunShows(change float64) bool {
 // is known. A service has no such finding: its rate is its load.
 func (r *reporter) faster(list []Finding) []Finding {
 	is := func(f Finding) bool { return f.Kind == Improvement }
-	if r.options.without("faster") || !r.rate.exact || r.rate.change() > -slowerShare ||
+	if r.options.without("faster") || !r.rate.exact || r.rate.change() > -littleOf ||
 		-r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
 		!r.everyRunShows(r.rate.change()) || slices.ContainsFunc(list, is) {
 		return nil
@@ -146,7 +145,7 @@ func (r *reporter) codeChanged() bool {
 // carrying returns the innermost node with most of the rise of the program, or NoNode if the
 // shares of functions do not show half of what the rate shows.
 func (r *reporter) carrying() int32 {
-	t, at, most := r.space.Table, calltree.NoNode, visible*(r.rate.now-r.rate.before)
+	t, at, most := r.space.Table, calltree.NoNode, halfOf*(r.rate.now-r.rate.before)
 	for n := int32(0); n < int32(t.Len()); n = t.End[n] {
 		if slot := r.space.At(row.NodeTotal, n); slot != row.None && r.diff[slot] >= most {
 			at, most = n, r.diff[slot]
@@ -203,7 +202,7 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 		explained += c.d
 	}
 	if z < r.fit.threshold && !r.doubtless() || math.Exp(ratio) < 1+r.options.MinGrowth ||
-		explained >= visible*math.Expm1(ratio)*r.level[slot] {
+		explained >= halfOf*math.Expm1(ratio)*r.level[slot] {
 		return nil
 	}
 	f := r.finding(Slowdown)
