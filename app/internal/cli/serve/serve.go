@@ -233,7 +233,7 @@ func (o *serveOptions) run(ctx context.Context, e *command.Env) error {
 	if err := o.CheckTokens(); err != nil {
 		return command.Misuse(err)
 	}
-	if err := o.checkFleet(); err != nil {
+	if err := o.checkFleet(where); err != nil {
 		return err
 	}
 	if o.fleet.gateway != "" {

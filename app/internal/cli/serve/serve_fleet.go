@@ -50,7 +50,7 @@ func (o *fleetOptions) addFlags(c *cobra.Command) {
 }
 
 // check returns an error for flags that exclude each other.
-func (o *serveOptions) checkFleet() error {
+func (o *serveOptions) checkFleet(where string) error {
 	f := &o.fleet
 	var roles []string
 	for flag, set := range map[string]bool{"--gateway": f.gateway != "", "--windows": f.windows != "",
@@ -64,6 +64,8 @@ func (o *serveOptions) checkFleet() error {
 		return command.Usagef("--continuous, --gateway, --windows and --windows-from are roles of different processes: give one of them")
 	case f.gateway != "" && o.traces.brokers != "":
 		return command.Usagef("--gateway has no store for what --kafka-brokers receives: give one of them")
+	case o.windows.receive && strings.HasPrefix(where, engines.LakeScheme):
+		return command.Usagef("--continuous keeps what is pushed in a file: give --store FILE; workers hand hours over to a lake (--windows-lake)")
 	case f.lake != "" && f.windows == "" && len(f.workers) == 0:
 		return command.Usagef("--windows-lake is for workers and readers: give --windows or --windows-from too")
 	case f.session < shortestSession:

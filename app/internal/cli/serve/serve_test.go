@@ -78,3 +78,24 @@ func TestServeIsDocumented(t *testing.T) {
 		}
 	})
 }
+
+// TestRoles: flags of a fleet that do not fit are refused before anything is opened.
+func TestRoles(t *testing.T) {
+	for _, c := range []struct {
+		where, want string
+		set         func(*serveOptions)
+	}{
+		{"s.duckdb", "", func(o *serveOptions) { o.windows.receive = true }},
+		{"lake:dir", "--windows-lake", func(o *serveOptions) { o.windows.receive = true }},
+		{"s.duckdb", "--windows-from", func(o *serveOptions) { o.fleet.lake = "dir" }},
+		{"s.duckdb", "", func(o *serveOptions) { o.fleet.lake, o.fleet.windows = "dir", "kafka://localhost/windows" }},
+		{"s.duckdb", "one of them", func(o *serveOptions) { o.fleet.gateway, o.fleet.windows = "kafka://a/b", "kafka://a/b" }},
+	} {
+		o := &serveOptions{}
+		o.fleet.session = shortestSession
+		c.set(o)
+		if err := o.checkFleet(c.where); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, want %q: %v", c.where, c.want, err)
+		}
+	}
+}
