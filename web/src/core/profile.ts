@@ -211,6 +211,7 @@ export function* gather(
   for (const of of values) {
     const sum = sums(of, sizeOf(of), table.n);
     for (let i = 0; i < of.length; i++) {
+      if (i % stride === 0) yield;
       const st = to ? to[i]! : i;
       const n = st === none ? none : node[st]!;
       if (n !== none) sum[n]! += of[i]!;

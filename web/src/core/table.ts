@@ -228,6 +228,7 @@ function* callees({ parent, fn }: Rows, place: Int32Array): Steps<{ start: Int32
   const at = new Int32Array(place.length + 1);
   const start = new Int32Array(n + 2);
   for (let i = 0; i < n; i++) {
+    if (i % stride === 0) yield;
     if (parent[i] === gone) continue;
     at[place[fn[i]!]! + 1]!++;
     start[parent[i]! + 2]!++;
@@ -236,11 +237,14 @@ function* callees({ parent, fn }: Rows, place: Int32Array): Steps<{ start: Int32
   for (let i = 1; i < start.length; i++) start[i]! += start[i - 1]!;
   yield;
   const live = at[place.length]!;
-  for (let i = 0; i < n; i++) if (parent[i] !== gone) byPlace[at[place[fn[i]!]!]!++] = i;
-  yield;
+  for (let i = 0; i < n; i++) {
+    if (i % stride === 0) yield;
+    if (parent[i] !== gone) byPlace[at[place[fn[i]!]!]!++] = i;
+  }
   const list = new Int32Array(live);
   const next = start.slice();
   for (let k = 0; k < live; k++) {
+    if (k % stride === 0) yield;
     const st = byPlace[k]!;
     list[next[parent[st]! + 1]!++] = st;
   }
