@@ -96,12 +96,12 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 // lock for reading, which the caller releases. Patterns take time, so series are compared
 // before it is taken: type, service and labels of a series never change.
 func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level) (list []*window, of []*series, err error) {
-	return s.selectedParts(ctx, q, func() []continuous.Part { return s.progress.Parts(q.Range(), coarsest) })
+	return s.selectedParts(ctx, q, coarsest, func(l continuous.Level) []continuous.Part { return s.progress.Parts(q.Range(), l) })
 }
 
 // selectedParts is selected of other parts, which are asked for under the lock.
-func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, parts func() []continuous.Part) (list []*window, of []*series,
-	err error) {
+func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, coarsest continuous.Level,
+	parts func(coarsest continuous.Level) []continuous.Part) (list []*window, of []*series, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +121,7 @@ func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, parts 
 	}
 	s.mu.RLock()
 	has := map[*series]bool{}
-	for _, part := range parts() {
+	for _, part := range parts(coarsest) {
 		for _, w := range s.list {
 			start := w.Start.UnixMilli()
 			if w.Level != part.Level || start < part.From || start >= part.Until || part.Late && w.seq <= s.progress.Seq {
@@ -227,7 +227,7 @@ func (s *windows) Function(ctx context.Context, q continuous.Query, name string,
 
 // Hours implements continuous.HourStore.
 func (s *windows) Hours(ctx context.Context, q continuous.Query) (*continuous.Hours, error) {
-	list, of, err := s.selectedParts(ctx, &q, func() []continuous.Part {
+	list, of, err := s.selectedParts(ctx, &q, continuous.Hour, func(continuous.Level) []continuous.Part {
 		return []continuous.Part{{Level: continuous.Hour, Range: q.Range()}}
 	})
 	if err != nil {
