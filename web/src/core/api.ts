@@ -65,7 +65,7 @@ export interface MetricsRow { base: Side; benchmark: string; better: string; cha
 export interface Moment { commit?: string; date?: string; run: string }
 export interface Omitted { rows: number; share?: number }
 export interface Outcome { baseBranch?: string; baseRuns?: number; branch?: string; certainty?: 'confirmed' | 'suspect' | 'transient' | 'ended'; detectable?: number; finding?: string; more?: number; notAt?: string; reason?: string; says: string; share?: number; since?: Since; status: 'slower' | 'faster' | 'accepted' | 'unchanged' | 'machine' | 'not run at HEAD' | 'gone' | 'new' | 'too few runs' | 'unknown'; tested?: number; time?: Estimate; title?: string; type?: string }
-export interface OverviewResult { benchmarks: BenchmarkOverview[]; omitted?: Omitted; profiles: number; releases: ReleaseOverview[]; running: number; runs: number; services: QueryService[] }
+export interface OverviewResult { benchmarks: BenchmarkOverview[]; omitted?: Omitted; profiles: number; pushed: PushedUse[]; releases: ReleaseOverview[]; running: number; runs: number; services: QueryService[] }
 export interface Parameter { name: string; value: string }
 export interface Part { caller?: string; delta: number; function: string; path: string[]; score: number }
 export interface Path { delta: number; path: string[] }
@@ -77,6 +77,7 @@ export interface ProfileValueType { name: string; original?: string; period?: nu
 export interface PushedLine { rates?: number[]; times: number[]; value: string; values: number[] }
 export interface PushedSeriesResult { gauge: boolean; notes: string[]; rateUnit?: string; rows: PushedLine[]; since: number; step: number; type: string; unit: string; until: number }
 export interface PushedService { first: string; gauge: boolean; labels: QueryLabelValues[]; last: string; series: number; service: string; type: string; unit: string }
+export interface PushedUse { cores: number | null; function?: string; last: string; release?: string; service: string; share?: number; since?: string }
 export interface QueryFunction { baseName?: string; column?: number; file: string; function: string; kind: string; language: string; line?: number; module: string; own?: boolean; runtime?: boolean }
 export interface QueryLabelValues { more?: number; name: string; values: string[] }
 export interface QueryService { instances: number; lastSeen: number; service: string }
