@@ -292,7 +292,7 @@ func (r *reporter) findings() []Finding {
 	if r.shown != nil {
 		list = append(list, r.replaced(r.shown))
 	}
-	list = r.withoutDoubtful(list)
+
 	costs := len(list)
 	for _, c := range gains {
 		list = append(list, r.change(Improvement, c))
@@ -329,20 +329,6 @@ func (r *reporter) findings() []Finding {
 		r.limitToPower(f)
 	}
 	return list
-}
-
-// withoutDoubtful leaves out the suspects of one run beside a larger cost whose intervals, per
-// operation, hold no change: a program that became slower moves shares of small functions too,
-// and the next run will tell. A suspect alone is listed by its score.
-func (r *reporter) withoutDoubtful(costs []Finding) []Finding {
-	most := 0.0
-	for i := range costs {
-		most = math.Max(most, costs[i].Delta.Share)
-	}
-	return slices.DeleteFunc(costs, func(f Finding) bool {
-		return !r.options.without("doubtful suspect") && r.rate.exact && f.Status == Suspect &&
-			f.Delta.Share < most && f.Delta.Time != nil && f.Delta.Time.Low < 0
-	})
 }
 
 // measuredSlower reports whether the metric or the samples per operation show that the

@@ -47,7 +47,6 @@ var Rules = []Rule{
 	{"bounded cost", "no place costs more than its function or the program", "limited"},
 	{"net cost", "what vanished below a function is no cost of it", "net"},
 	{"slower as a whole", "a rise in a function that does not take longer is no cost", "findings"},
-	{"doubtful suspect", "beside a large cost the shares of small functions change by chance", "withoutDoubtful"},
 	{"adds up", "costs and gains add up to the change of the program", "addUp"},
 	{"slowdown", "everything, or the one hot function, became slower", "slowdown"},
 	{"doubled", "a noisy history does not hide a program that takes twice the time", "slower"},
