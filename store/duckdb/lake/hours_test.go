@@ -120,6 +120,14 @@ func content(m *continuous.Merged) []any {
 	return []any{m.Tree.Type, m.Tree.Functions, m.Tree.Table.Parent, m.Tree.Self, m.Parts, m.Covered, len(m.Series)}
 }
 
+// treeSum is the sum of the values of a merged tree.
+func treeSum(m *continuous.Merged) (sum int64) {
+	for _, v := range m.Tree.Self {
+		sum += v
+	}
+	return sum
+}
+
 // queries are selections of all times and kinds.
 func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
 	list := []continuous.Query{{}}
@@ -165,6 +173,26 @@ func TestHours(t *testing.T) {
 	l.same("late windows", l.lake, continuous.Query{})
 	l.again()
 	l.publish(0, l.want, 0)
+	answer, err := l.lake.SQL(t.Context(), `SELECT service, name, sum(self)::BIGINT AS self
+		FROM (SELECT series, partition, hour, max(windows) AS windows FROM series_hours
+		  WHERE hour >= '2026-10-01' AND hour < '2026-12-01' AND sample_type = 'cpu' GROUP BY series, partition, hour) AS newest
+		JOIN series_functions USING (series, partition, hour, windows)
+		JOIN (SELECT DISTINCT function, name FROM window_functions) AS names USING (function)
+		GROUP BY service, name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	for row, err := range answer.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += row[2].(int64)
+	}
+	all, err := l.want.Tree(t.Context(), continuous.Query{})
+	if err != nil || treeSum(all) != sum {
+		t.Errorf("functions of all services have %d, want %d: %v", sum, treeSum(all), err)
+	}
 	until, err := l.lake.Until(t.Context())
 	if want := l.at.Add(60 * time.Hour); err != nil || len(until) != 1 || !until[0].Equal(want) {
 		t.Errorf("the lake has everything until %v, %v, want %v", until, err, want)
