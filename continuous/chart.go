@@ -14,11 +14,12 @@ import (
 // large as one of a second, and ten processes use ten times as much. That is exact if the
 // instances have equally many windows. Values are rounded.
 func (m *Merged) OverTime() *calltree.Tree {
-	if len(m.Series) == 0 || !m.Series[0].Type.Gauge() || m.Parts == 0 || m.Parts == m.Instances {
+	instances := cmp.Or(m.Instances, int64(len(m.Series))) // a store that does not count them has one of each series
+	if len(m.Series) == 0 || !m.Series[0].Type.Gauge() || m.Parts == 0 || m.Parts == instances {
 		return m.Tree
 	}
 	self := make([]int64, len(m.Tree.Self))
-	factor := float64(m.Instances) / float64(m.Parts)
+	factor := float64(instances) / float64(m.Parts)
 	for i, v := range m.Tree.Self {
 		self[i] = int64(math.Round(float64(v) * factor))
 	}
