@@ -247,7 +247,8 @@ func TestStarts(t *testing.T) {
 
 // TestStarved: a run that waited for more than half of its time is told of.
 func TestStarved(t *testing.T) {
-	for waited, want := range map[time.Duration]string{49 * time.Second: "", 80 * time.Second: "note: this run waited 80% of its time for a processor: "} {
+	for waited, want := range map[time.Duration]string{49 * time.Second: "",
+		80 * time.Second: "note: this run waited 80% of its time for a processor: "} {
 		u := usage{wall: 100 * time.Second, waited: waited}
 		if got := u.starved(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", waited, got, want)

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -329,8 +329,11 @@ func (cpuProf) finish(_ context.Context, s *Session, file string, _ func(string)
 	return to, 0, errors.Join(fromTree(s.root, found[0], to), os.RemoveAll(file+".d"))
 }
 
-// scriptURL is the address of a script in a profile of V8.
-var scriptURL = regexp.MustCompile(`"url":"(?:[^"\\]|\\.)*"`)
+// scriptURL is the address of a script in a profile of V8, escaped a byte of it.
+var (
+	scriptURL = regexp.MustCompile(`"url":"(?:[^"\\]|\\.)*"`)
+	escaped   = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+)
 
 // fromTree copies a profile of V8. Addresses of scripts below a directory become paths below it.
 func fromTree(root, from, to string) error {
@@ -344,9 +347,10 @@ func fromTree(root, from, to string) error {
 			return field
 		}
 		if module, ok := strings.CutPrefix(file, "file://"); ok { // that of an ES module is a URL
-			if path, err := url.PathUnescape(module); err == nil {
-				file = path
-			}
+			file = escaped.ReplaceAllStringFunc(module, func(x string) string {
+				b, _ := hex.DecodeString(x[1:])
+				return string(b)
+			})
 		}
 		name, ok := below(root, file)
 		if !ok {
