@@ -239,8 +239,11 @@ func (f *fit) widen() {
 		}
 		if len(sizes) >= leastTests {
 			slices.Sort(sizes)
-			const quarter, tenth = 1.1503, 1.6449 // of normal scores exceed it, on either side
-			f.noise[group].width = math.Max(1, math.Max(stat.Quantile(sizes, 0.75)/quarter, stat.Quantile(sizes, 0.9)/tenth))
+			width := 1.0
+			for _, q := range []float64{0.75, 0.9} { // of sizes of normal scores are below √2 erf⁻¹(q)
+				width = math.Max(width, stat.Quantile(sizes, q)/(math.Sqrt2*math.Erfinv(q)))
+			}
+			f.noise[group].width = width
 		}
 	}
 	for _, slot := range f.tested {
