@@ -326,6 +326,9 @@ type Merged struct {
 	// Instances are those that there were at the same time: of each series 1, of those that are
 	// summed up the most of an hour.
 	Instances int64
+	// Most are those of each series; of several that are summed up together, the first has them.
+	// Empty: each has one.
+	Most []int64
 }
 
 // Policy says how long windows are kept, by level; 0 keeps them for ever.

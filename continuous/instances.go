@@ -41,11 +41,14 @@ func Summed(names []string, s *Series) []string {
 // they have may belong to it.
 type SummedError struct {
 	Label string
-	Since time.Time // of the windows that have it
+	Since time.Time // of the windows that have it; zero: none has
 }
 
-// Error names the label and the time.
+// Error names the label and the time, if there is one.
 func (e *SummedError) Error() string {
+	if e.Since.IsZero() {
+		return fmt.Sprintf("label %.80q is in no hour: hours and days have the sums of all instances; leave the label out", e.Label)
+	}
 	return fmt.Sprintf("label %.80q is kept in windows since %s: before, hours and days have the sums of all instances; select the time from then on (--since), or leave the label out",
 		e.Label, e.Since.UTC().Format("2006-01-02T15:04Z"))
 }
@@ -74,10 +77,12 @@ func (q *Query) Finest(summed []string, coarsest Level) (level Level, without Qu
 // Instances counts those behind the windows of a selection: each series is one, but series that
 // are summed up together are the most that there are in an hour.
 type Instances struct {
-	group []int64           // of series
-	seen  map[[2]int64]bool // series in hours
-	count map[[2]int64]int64
-	most  []int64 // by group
+	summed []string
+	groups map[Key]int64     // of the series that are summed up
+	group  []int64           // of series
+	seen   map[[2]int64]bool // series in hours
+	count  map[[2]int64]int64
+	most   []int64 // by group
 }
 
 // NewInstances returns a count for series, of a store whose sums lack some labels; nil: there are
@@ -86,17 +91,16 @@ func NewInstances(series []Series, summed []string) *Instances {
 	if len(summed) == 0 {
 		return nil
 	}
-	c := &Instances{seen: map[[2]int64]bool{}, count: map[[2]int64]int64{}}
-	groups := map[Key]int64{}
+	c := &Instances{summed: summed, groups: map[Key]int64{}, seen: map[[2]int64]bool{}, count: map[[2]int64]int64{}}
 	for i := range series {
 		sum, _ := series[i].Sum(summed)
 		key := sum.Key()
-		if _, ok := groups[key]; !ok {
-			groups[key] = int64(len(groups))
+		if _, ok := c.groups[key]; !ok {
+			c.groups[key] = int64(len(c.groups))
 		}
-		c.group = append(c.group, groups[key])
+		c.group = append(c.group, c.groups[key])
 	}
-	c.most = make([]int64, len(groups))
+	c.most = make([]int64, len(c.groups))
 	return c
 }
 
@@ -118,13 +122,37 @@ func (c *Instances) Add(t *Total) {
 	c.most[g] = max(c.most[g], n)
 }
 
-// Number returns how many there are; of no count the number of series.
-func (c *Instances) Number(series int) (n int64) {
+// Join counts those of an answer about some of the windows: the same instances may be in others.
+func (c *Instances) Join(m *Merged) {
 	if c == nil {
-		return int64(series)
+		return
 	}
-	for _, most := range c.most {
-		n += most
+	of := map[int64]int64{}
+	for i := range m.Series {
+		n := int64(1)
+		if len(m.Most) == len(m.Series) {
+			n = m.Most[i]
+		}
+		sum, _ := m.Series[i].Sum(c.summed)
+		of[c.groups[sum.Key()]] += n
 	}
-	return n
+	for g, n := range of {
+		c.most[g] = max(c.most[g], n)
+	}
+}
+
+// Tell says in an answer how many there are; of no count one of each series.
+func (c *Instances) Tell(m *Merged) {
+	m.Instances, m.Most = int64(len(m.Series)), nil
+	if c == nil {
+		return
+	}
+	m.Instances, m.Most = 0, make([]int64, len(m.Series))
+	rest := slices.Clone(c.most)
+	for i := range m.Series {
+		sum, _ := m.Series[i].Sum(c.summed)
+		g := c.groups[sum.Key()]
+		m.Most[i], rest[g] = rest[g], 0
+		m.Instances += m.Most[i]
+	}
 }

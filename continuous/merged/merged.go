@@ -12,9 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
@@ -42,29 +41,37 @@ func ask[A any](ctx context.Context, s *Store, question func(context.Context, co
 		return nil, err
 	}
 	answers := make([]A, len(parts))
-	missing := make([]bool, len(parts))
-	var g errgroup.Group
+	errs := make([]error, len(parts))
+	var asking sync.WaitGroup
 	for i, part := range parts {
-		g.Go(func() (err error) {
-			if answers[i], err = question(ctx, part); errors.Is(err, ErrMissing) {
-				missing[i], err = true, nil
-			}
-			return err
-		})
+		asking.Go(func() { answers[i], errs[i] = question(ctx, part) })
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	asking.Wait()
 	given := answers[:0]
-	for i := range answers {
-		if !missing[i] {
+	var refused *continuous.SummedError
+	for i, err := range errs {
+		var summed *continuous.SummedError
+		switch {
+		case err == nil:
 			given = append(given, answers[i])
+		case errors.As(err, &summed):
+			refused = later(refused, summed)
+		case !errors.Is(err, ErrMissing):
+			return nil, err
 		}
 	}
-	return given, nil
+	if refused != nil {
+		return nil, refused
+	}
+	return given, ctx.Err()
+}
+
+// later returns the error with the later time, from which on neither store refuses; none is latest.
+func later(a, b *continuous.SummedError) *continuous.SummedError {
+	if a == nil || !a.Since.IsZero() && (b.Since.IsZero() || b.Since.After(a.Since)) {
+		return b
+	}
+	return a
 }
 
 // PutWindows implements continuous.Store.
@@ -103,6 +110,7 @@ func united[T any](answers []T, seriesOf func(T) []continuous.Series) (list []co
 			if series.Last.After(have.Last) {
 				have.Facts = series.Facts
 			}
+			have.Summed = slices.Sorted(slices.Values(continuous.Summed(slices.Clone(have.Summed), &series)))
 			have.First, have.Last = continuous.Earlier(have.First, series.First), continuous.Later(have.Last, series.Last)
 		}
 	}
@@ -182,10 +190,18 @@ func Sum(answers []*continuous.Merged) (*continuous.Merged, error) {
 		all.Windows += a.Windows
 		all.Parts += a.Parts
 		all.Covered += a.Covered
-		all.Instances += a.Instances
 		trees = append(trees, a.Tree)
 	}
 	all.Series, _ = united(answers, func(a *continuous.Merged) []continuous.Series { return a.Series })
+	var summed []string
+	for i := range all.Series {
+		summed = continuous.Summed(summed, &all.Series[i])
+	}
+	count := continuous.NewInstances(all.Series, summed)
+	for _, a := range answers {
+		count.Join(a)
+	}
+	count.Tell(all)
 	typ, err := continuous.OneType(all.Series)
 	if err != nil {
 		return nil, err

@@ -137,3 +137,54 @@ func TestMissing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestInstances: instances whose hours are in several stores are there once, and a label that hours
+// lack is refused with the time from which on all stores have it.
+func TestInstances(t *testing.T) {
+	begin, make := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC), storetest.NewWindowMaker()
+	var parts []continuous.Store
+	for i, pods := range []int{3, 2, 2} { // hours, hours and raw windows
+		st := mem.New()
+		var list []*continuous.Window
+		for pod := range pods {
+			list = append(list, make.Window("shop", begin.Add(time.Duration(i)*time.Hour), []string{"pod", fmt.Sprint("p", i, pod)},
+				storetest.Sample{Stack: []string{"main"}, Value: 5}))
+		}
+		if _, err := st.PutWindows(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		policy := continuous.Policy{Keep: [3]time.Duration{time.Hour}, Instance: []string{"pod"}}
+		if parts = append(parts, st); i == 2 {
+			break
+		}
+		if _, err := st.RollUp(t.Context(), begin.Add(time.Duration(i+2)*time.Hour), policy); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := &merged.Store{Parts: func(context.Context) ([]continuous.Store, error) { return parts, nil }}
+	tree, err := all.Tree(t.Context(), continuous.Query{})
+	if err != nil || tree.Instances != 3 || len(tree.Series) != 3 || tree.Parts != 7 {
+		t.Errorf("%d instances of %d series in %d windows (%v), want 3 of 3 in 7", tree.Instances, len(tree.Series), tree.Parts, err)
+	}
+	again, err := merged.Sum([]*continuous.Merged{tree, tree})
+	if err != nil || again.Instances != 3 {
+		t.Errorf("%d instances of the same again (%v), want 3", again.Instances, err)
+	}
+	var summed *continuous.SummedError
+	_, err = all.Tree(t.Context(), continuous.Query{Matchers: []continuous.Matcher{{Name: "pod", Op: continuous.Equal, Value: "p20"}}})
+	if !errors.As(err, &summed) || !summed.Since.Equal(begin.Add(2*time.Hour)) {
+		t.Errorf("a pod: %v", err)
+	}
+	parts = append(parts, never{})
+	_, err = all.Series(t.Context(), continuous.Query{})
+	if !errors.As(err, &summed) || !summed.Since.IsZero() {
+		t.Errorf("a label that no window of a store has: %v", err)
+	}
+}
+
+// never has no window with a label.
+type never struct{ continuous.Store }
+
+func (never) Series(context.Context, continuous.Query) ([]continuous.Series, error) {
+	return nil, &continuous.SummedError{Label: "pod"}
+}

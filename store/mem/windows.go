@@ -293,7 +293,7 @@ func (s *windows) Tree(ctx context.Context, q continuous.Query) (*continuous.Mer
 	if !fits {
 		return nil, fmt.Errorf("%s: %w", typ, continuous.ErrTooLarge)
 	}
-	merged.Instances = count.Number(len(of))
+	count.Tell(merged)
 	valueType := profile.ValueType{}
 	for _, series := range of {
 		valueType = cmp.Or(valueType, series.typ).Plus(series.typ)

@@ -416,7 +416,7 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 			return err
 		}
 		merged.Series, _ = a.series()
-		merged.Instances = count.Number(len(merged.Series))
+		count.Tell(&merged)
 		if _, err := continuous.OneType(merged.Series); err != nil {
 			return err
 		}
