@@ -44,6 +44,7 @@ type seriesHourRow struct {
 	Windows   int64  `parquet:"windows"`        // pushed windows in it
 	Covered   int64  `parquet:"covered"`        // milliseconds
 	Sum       int64  `parquet:"sum"`
+	Instances int64  `parquet:"instances"` // whose windows it has
 
 	Name       string            `parquet:"name,dict"`
 	SampleType string            `parquet:"sample_type,dict"`
@@ -51,6 +52,7 @@ type seriesHourRow struct {
 	PeriodType string            `parquet:"period_type,dict"`
 	PeriodUnit string            `parquet:"period_unit,dict"`
 	Labels     map[string]string `parquet:"labels"`
+	Summed     []string          `parquet:"summed,list"` // labels that tell the instances apart, which the hour lacks
 	Facts      map[string]string `parquet:"facts"`
 	First      *int64            `parquet:"first_start,timestamp(microsecond),dict"` // of the series
 	Last       *int64            `parquet:"last_end,timestamp(microsecond),dict"`
@@ -466,8 +468,10 @@ func hourPart(in Partition) partition {
 
 func hourRow(at hourOf, s *continuous.Series, typ *profile.ValueType, t *continuous.Total) seriesHourRow {
 	return seriesHourRow{Series: at.Series, Service: at.Service, Hour: at.Hour, Partition: at.Partition, Windows: at.Windows,
-		Covered: t.Covered.Milliseconds(), Sum: t.Sum, Name: s.Type.Name, SampleType: s.Type.SampleType, SampleUnit: s.Type.SampleUnit,
-		PeriodType: s.Type.PeriodType, PeriodUnit: s.Type.PeriodUnit, Labels: textsOf(s.Labels), Facts: textsOf(s.Facts),
+		Covered: t.Covered.Milliseconds(), Sum: t.Sum, Instances: t.Instances,
+		Name: s.Type.Name, SampleType: s.Type.SampleType, SampleUnit: s.Type.SampleUnit,
+		PeriodType: s.Type.PeriodType, PeriodUnit: s.Type.PeriodUnit, Labels: textsOf(s.Labels), Summed: s.Summed,
+		Facts: textsOf(s.Facts),
 		First: micros(s.First), Last: micros(s.Last), ValueType: typ.Name, Unit: typ.Unit, Scale: int32(typ.Scale), Period: typ.Period,
 		ValuePeriodUnit: typ.PeriodUnit, PeriodName: typ.PeriodName, Original: typ.Original}
 }

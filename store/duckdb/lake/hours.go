@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -94,14 +95,17 @@ type selectedHours struct {
 	files  map[string][]iceberg.File // of each table
 	parts  []continuous.Part
 	where  string // condition of all hours of the series, but for their time
+	bound  string // time of a row before which hours are read, in milliseconds
 	series []hourSeries
+	summed []string // labels that some hours of the time lack
 	place  map[continuous.Key]int32
 }
 
 // hourSeries is a series and how to read its values.
 type hourSeries struct {
 	continuous.Series
-	typ profile.ValueType
+	typ   profile.ValueType
+	bound int64 // of its hours, the latest
 }
 
 // selected runs f with what the query selects, if there is something.
@@ -127,14 +131,12 @@ func (h *hours) selected(ctx context.Context, q *continuous.Query, coarsest cont
 			until = continuous.Earlier(until, t)
 		}
 	}
-	progress := continuous.OnlyHours(until)
-	sel := &selectedHours{files: map[string][]iceberg.File{}, place: map[continuous.Key]int32{}}
-	for _, p := range progress.Parts(q.Range(), coarsest) {
-		if p.Level != continuous.Raw {
-			sel.parts = append(sel.parts, p)
-		}
+	sel := &selectedHours{files: map[string][]iceberg.File{}, place: map[continuous.Key]int32{}, bound: h.bound()}
+	parts := func(l continuous.Level) {
+		progress := continuous.OnlyHours(until)
+		sel.parts = slices.DeleteFunc(progress.Parts(q.Range(), l), func(p continuous.Part) bool { return p.Level == continuous.Raw })
 	}
-	if len(sel.parts) == 0 {
+	if parts(coarsest); len(sel.parts) == 0 {
 		return ctx.Err()
 	}
 	chosen := iceberg.HoursOf(q)
@@ -149,27 +151,38 @@ func (h *hours) selected(ctx context.Context, q *continuous.Query, coarsest cont
 		return ctx.Err()
 	}
 	return h.use(func(c *driver.Conn) error {
-		sel.c, sel.where = c, h.where(q)
+		sel.c, sel.where = c, where(q, sel.bound)
 		if err := l.Fetch(ctx, sel.files["series_hours"]); err != nil {
 			return err
 		}
-		if err := sel.match(ctx, matching); err != nil || len(sel.series) == 0 {
+		if err := sel.match(ctx, q, matching); err != nil || len(sel.series) == 0 {
 			return err
 		}
+		finest, _, _ := q.Finest(sel.summed, coarsest)
+		parts(finest) // of the same time
 		return f(sel)
 	})
 }
 
-// where returns the conditions of rows that need no series.
-func (h *hours) where(q *continuous.Query) string {
-	list := []string{"true"}
-	if len(h.until) > 0 {
-		cases := "CASE partition"
-		for _, number := range slices.Sorted(maps.Keys(h.until)) {
-			cases += fmt.Sprintf(" WHEN %d THEN epoch_ms(hour) < %d", number, h.until[number].UnixMilli())
-		}
-		list = append(list, cases+" ELSE true END")
+// noBound is the bound of a partition all of whose hours are read.
+const noBound = math.MaxInt64
+
+// bound returns the time before which hours are read, in milliseconds, of the partition of a row.
+func (h *hours) bound() string {
+	all := fmt.Sprint(int64(noBound))
+	if len(h.until) == 0 {
+		return all
 	}
+	cases := "CASE partition"
+	for _, number := range slices.Sorted(maps.Keys(h.until)) {
+		cases += fmt.Sprintf(" WHEN %d THEN %d", number, h.until[number].UnixMilli())
+	}
+	return "(" + cases + " ELSE " + all + " END)"
+}
+
+// where returns the conditions of rows that need no series.
+func where(q *continuous.Query, bound string) string {
+	list := []string{"epoch_ms(hour) < " + bound}
 	if t := q.Type; t != (continuous.Type{}) {
 		list = append(list, fmt.Sprintf("(name, sample_type, sample_unit, period_type, period_unit) = (%s, %s, %s, %s, %s)", driver.Quote(t.Name),
 			driver.Quote(t.SampleType), driver.Quote(t.SampleUnit), driver.Quote(t.PeriodType), driver.Quote(t.PeriodUnit)))
@@ -188,16 +201,18 @@ func inSQL(p continuous.Part) string {
 }
 
 // match finds the series of the selection that have an hour, and narrows the condition to them.
-func (sel *selectedHours) match(ctx context.Context, matching *continuous.Selection) error {
+// Where hours that lack a label of the selection may have some of it, it is refused.
+func (sel *selectedHours) match(ctx context.Context, q *continuous.Query, matching *continuous.Selection) error {
 	var times []string
 	for _, p := range sel.parts {
 		times = append(times, inSQL(p))
 	}
 	sql := `SELECT series, any_value(service), any_value(name), any_value(sample_type), any_value(sample_unit), any_value(period_type),
 		any_value(period_unit), any_value(labels), arg_max(facts, hour), any_value(value_type), any_value(unit), any_value(scale), any_value(period),
-		any_value(value_period_unit), any_value(period_name), any_value(original), epoch_ms(min(first_start)), epoch_ms(max(last_end))
+		any_value(value_period_unit), any_value(period_name), any_value(original), epoch_ms(min(first_start)), epoch_ms(max(last_end)),
+		list_sort(list_distinct(flatten(list(summed)))), max(` + sel.bound + `)::BIGINT
 		FROM ` + filesSQL(sel.files["series_hours"]) + " WHERE (" + strings.Join(times, " OR ") + ") AND " + sel.where + " GROUP BY series"
-	all := true
+	all, sums := true, []hourSeries(nil)
 	err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		texts := make([][]string, 16)
 		for _, i := range []int{1, 2, 3, 4, 5, 6, 9, 10, 13, 14, 15} {
@@ -205,14 +220,18 @@ func (sel *selectedHours) match(ctx context.Context, matching *continuous.Select
 		}
 		labels, facts := ch.TextMaps(7), ch.TextMaps(8)
 		scale, period := driver.Column[int32](ch, 11), driver.Column[int64](ch, 12)
-		first, last := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17)
+		first, last, bound := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 19)
+		summed := ch.TextLists(18)
 		for i := range scale {
-			s := hourSeries{continuous.Series{Service: texts[1][i], Labels: labelsOf(labels[i]), Facts: labelsOf(facts[i]),
+			s := hourSeries{continuous.Series{Service: texts[1][i], Labels: labelsOf(labels[i]), Facts: labelsOf(facts[i]), Summed: summed[i],
 				Type: continuous.Type{Name: texts[2][i], SampleType: texts[3][i], SampleUnit: texts[4][i], PeriodType: texts[5][i],
 					PeriodUnit: texts[6][i]},
 				First: time.UnixMilli(first[i]).UTC(), Last: time.UnixMilli(last[i]).UTC()},
 				profile.ValueType{Name: texts[9][i], Unit: texts[10][i], Scale: int(scale[i]), Period: period[i], PeriodUnit: texts[13][i],
-					PeriodName: texts[14][i], Original: texts[15][i]}}
+					PeriodName: texts[14][i], Original: texts[15][i]}, bound[i]}
+			if len(s.Summed) > 0 {
+				sums, sel.summed = append(sums, s), continuous.Summed(sel.summed, &s.Series)
+			}
 			ok, err := matching.Matches(ctx, &s.Series)
 			if err != nil {
 				return err
@@ -226,6 +245,9 @@ func (sel *selectedHours) match(ctx context.Context, matching *continuous.Select
 	if err != nil {
 		return err
 	}
+	if err := sel.refuse(ctx, q, sums); err != nil {
+		return err
+	}
 	slices.SortFunc(sel.series, func(a, b hourSeries) int { return a.Compare(&b.Series) })
 	var ids []string
 	for i := range sel.series {
@@ -237,6 +259,36 @@ func (sel *selectedHours) match(ctx context.Context, matching *continuous.Select
 		sel.where += " AND series IN (" + strings.Join(ids, ", ") + ")"
 	}
 	return nil
+}
+
+// refuse returns an error of a selection by a label that sums lack, some of which may belong to it.
+func (sel *selectedHours) refuse(ctx context.Context, q *continuous.Query, sums []hourSeries) error {
+	_, without, label := q.Finest(sel.summed, continuous.Hour)
+	if label == "" {
+		return nil
+	}
+	matching, err := without.Compile()
+	if err != nil {
+		return err
+	}
+	bound, has := int64(math.MinInt64), false // from which on windows are not read from here
+	for i := range sums {
+		ok, err := matching.Matches(ctx, &sums[i].Series)
+		if err != nil {
+			return err
+		}
+		if ok {
+			bound, has = max(bound, sums[i].bound), true
+		}
+	}
+	if !has {
+		return nil
+	}
+	e := &continuous.SummedError{Label: label}
+	if bound < noBound {
+		e.Since = time.UnixMilli(bound).UTC()
+	}
+	return e
 }
 
 func labelsOf(m map[string]string) (list continuous.Labels) {
@@ -255,7 +307,8 @@ func (sel *selectedHours) list() (list []continuous.Series) {
 
 // rows are the hours of a part as SQL: of several sums of an hour that of most windows.
 func (sel *selectedHours) rows(p continuous.Part) string {
-	return "(SELECT series, partition, hour, max(windows) AS windows, arg_max(covered, windows) AS covered, arg_max(sum, windows) AS sum FROM " +
+	return "(SELECT series, partition, hour, max(windows) AS windows, arg_max(covered, windows) AS covered, arg_max(sum, windows) AS sum, " +
+		"arg_max(instances, windows) AS instances FROM " +
 		filesSQL(sel.files["series_hours"]) + " WHERE " + inSQL(p) + " AND " + sel.where + " GROUP BY ALL)"
 }
 
@@ -273,14 +326,15 @@ func begin(p continuous.Part) string {
 // totals returns the windows of the selection.
 func (sel *selectedHours) totals(ctx context.Context) (list []continuous.Total, err error) {
 	for _, p := range sel.parts {
-		sql := "SELECT series, " + begin(p) + " AS start, sum(windows)::BIGINT, sum(covered)::BIGINT, sum(sum)::BIGINT FROM " + sel.rows(p) + " GROUP BY ALL"
+		sql := "SELECT series, " + begin(p) + " AS start, sum(windows)::BIGINT, sum(covered)::BIGINT, sum(sum)::BIGINT, max(instances) FROM " +
+			sel.rows(p) + " GROUP BY ALL"
 		err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			start, windows, covered, sum := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3),
-				driver.Column[int64](ch, 4)
+			start, windows, covered, sum, instances := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2),
+				driver.Column[int64](ch, 3), driver.Column[int64](ch, 4), driver.Column[int64](ch, 5)
 			for i, key := range driver.Column[driver.Text](ch, 0) {
 				list = append(list, continuous.Total{Series: sel.place[continuous.Key(key.Bytes())], Level: p.Level,
 					Start: time.UnixMilli(start[i]).UTC(), Length: p.Level.Length(), Parts: windows[i],
-					Covered: time.Duration(covered[i]) * time.Millisecond, Sum: sum[i]})
+					Covered: time.Duration(covered[i]) * time.Millisecond, Sum: sum[i], Instances: instances[i]})
 			}
 			return nil
 		})
@@ -379,8 +433,10 @@ func (h *hours) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		if err != nil {
 			return err
 		}
-		size := int64(0)
-		for _, t := range totals {
+		size, count := int64(0), continuous.NewInstances(merged.Series, sel.summed)
+		for i := range totals {
+			t := &totals[i]
+			count.Add(t)
 			merged.Windows++
 			merged.Parts += t.Parts
 			merged.Covered += t.Covered
@@ -388,6 +444,7 @@ func (h *hours) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 				return fmt.Errorf("%s: %w", of, continuous.ErrTooLarge)
 			}
 		}
+		count.Tell(merged)
 		if len(sel.files["series_samples"]) == 0 {
 			return nil
 		}

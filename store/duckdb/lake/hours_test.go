@@ -2,6 +2,7 @@ package lake_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -29,9 +30,12 @@ type hourLab struct {
 	hours *iceberg.Hours
 	lake  *lake.Store
 	make  *storetest.WindowMaker
+
+	instance          []string // labels that hours lack
+	answered, refused int
 }
 
-func newHourLab(t *testing.T) *hourLab {
+func newHourLab(t *testing.T, instance ...string) *hourLab {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "lake")
 	made, err := iceberg.Open(t.Context(), dir, iceberg.Options{Create: true, Hours: true})
@@ -45,7 +49,7 @@ func newHourLab(t *testing.T) *hourLab {
 	}
 	t.Cleanup(func() { st.Close() })
 	return &hourLab{t, time.Date(2026, 10, 30, 20, 0, 0, 0, time.UTC), mem.New(), made, iceberg.NewHours(made), st,
-		storetest.NewWindowMaker()}
+		storetest.NewWindowMaker(), instance, 0, 0}
 }
 
 // again is another process that hands over.
@@ -69,7 +73,7 @@ func (l *hourLab) put(st *mem.Store, until int, list ...*continuous.Window) {
 		l.Fatal(err)
 	}
 	now := l.at.Add(time.Duration(until) * time.Hour)
-	if _, err := st.RollUp(l.Context(), now, continuous.Policy{Keep: [3]time.Duration{time.Nanosecond}}); err != nil {
+	if _, err := st.RollUp(l.Context(), now, continuous.Policy{Keep: [3]time.Duration{time.Nanosecond}, Instance: l.instance}); err != nil {
 		l.Fatal(err)
 	}
 }
@@ -87,9 +91,14 @@ func (l *hourLab) same(what string, got continuous.Store, list ...continuous.Que
 	ctx := l.Context()
 	check := func(what string, want, got any, err ...error) {
 		l.Helper()
+		if want, got := summedOut(err[0]), summedOut(err[1]); want != "" && want == got {
+			l.refused++
+			return
+		}
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || err[0] != nil || err[1] != nil {
 			l.Fatalf("%s: %v\n%s", what, err, d)
 		}
+		l.answered++
 	}
 	for _, q := range list {
 		q.Type = storetest.CPUWindows
@@ -112,12 +121,21 @@ func (l *hourLab) same(what string, got continuous.Store, list ...continuous.Que
 	}
 }
 
+// summedOut returns the label that an error says hours lack.
+func summedOut(err error) string {
+	var summed *continuous.SummedError
+	if errors.As(err, &summed) {
+		return summed.Label
+	}
+	return ""
+}
+
 // content is what a merged tree says.
 func content(m *continuous.Merged) []any {
 	if m == nil || len(m.Series) == 0 {
 		return nil
 	}
-	return []any{m.Tree.Type, m.Tree.Functions, m.Tree.Table.Parent, m.Tree.Self, m.Parts, m.Covered, len(m.Series)}
+	return []any{m.Tree.Type, m.Tree.Functions, m.Tree.Table.Parent, m.Tree.Self, m.Parts, m.Covered, len(m.Series), m.Instances}
 }
 
 // treeSum is the sum of the values of a merged tree.
@@ -131,7 +149,7 @@ func treeSum(m *continuous.Merged) (sum int64) {
 // queries are selections of all times and kinds.
 func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
 	list := []continuous.Query{{}}
-	for range 8 {
+	for range 8 - 4*len(l.instance) {
 		from := l.at.Add(time.Duration(r.IntN(60)) * time.Hour)
 		q := continuous.Query{From: from, Until: from.Add(time.Duration(1+r.IntN(60)) * time.Hour)}
 		for _, m := range []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: "s2"},
@@ -149,12 +167,18 @@ func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
 // also after windows were added to hours that it had. What is handed over again, by whomever,
 // counts once.
 func TestHours(t *testing.T) {
-	l := newHourLab(t)
+	t.Run("instances", func(t *testing.T) { testHours(t) })
+	t.Run("sums of instances", func(t *testing.T) { testHours(t, "pod") })
+}
+
+func testHours(t *testing.T, instance ...string) {
+	l := newHourLab(t, instance...)
 	r := rand.New(rand.NewPCG(1, 2))
 	l.same("nothing", l.lake, continuous.Query{})
+	hours := 60 - len(instance) // the store keeps raw windows of the last one, with all labels
 	var list []*continuous.Window
 	for range 100 {
-		list = append(list, l.window(r, fmt.Sprint("s", r.IntN(4)), r.IntN(60)))
+		list = append(list, l.window(r, fmt.Sprint("s", r.IntN(4)), r.IntN(hours)))
 	}
 	l.put(l.want, 60, list...)
 	totals, err := l.want.Totals(t.Context(), continuous.Query{}, time.Hour)
@@ -164,8 +188,19 @@ func TestHours(t *testing.T) {
 	l.publish(0, l.want, len(totals.Totals))
 	l.publish(0, l.want, 0)
 	l.same("all", l.lake, l.queries(r)...)
+	if l.answered == 0 || (l.refused > 0) != (len(instance) > 0) {
+		t.Errorf("%d questions were answered, %d refused", l.answered, l.refused)
+	}
+	pod := continuous.Query{Matchers: []continuous.Matcher{{Name: "pod", Op: continuous.Equal, Value: "1"}}}
+	for want, until := range map[string]map[int32]time.Time{"leave the label out": nil,
+		"windows since 2026-10-31T20:00Z": {0: l.at.Add(24 * time.Hour)}} {
+		_, err := l.lake.Before(until).Tree(t.Context(), pod)
+		if len(instance) > 0 && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a pod: %v, want %q", err, want)
+		}
+	}
 
-	late := l.window(r, "s1", 59)
+	late := l.window(r, "s1", hours-1)
 	late.Series.Labels = list[0].Series.Labels
 	l.put(l.want, 60, late, l.window(r, "s2", 3), l.window(r, "new", 4))
 	l.again()
@@ -202,13 +237,18 @@ func TestHours(t *testing.T) {
 // TestHoursAndWorkers: hours of a lake and those of workers are one answer, in which each is once,
 // wherever the boundary of a partition is.
 func TestHoursAndWorkers(t *testing.T) {
-	l := newHourLab(t)
+	t.Run("instances", func(t *testing.T) { testHoursAndWorkers(t) })
+	t.Run("sums of instances", func(t *testing.T) { testHoursAndWorkers(t, "pod") })
+}
+
+func testHoursAndWorkers(t *testing.T, instance ...string) {
+	l := newHourLab(t, instance...)
 	r := rand.New(rand.NewPCG(3, 4))
 	workers := []*mem.Store{mem.New(), mem.New()}
 	for partition, st := range workers {
 		var list []*continuous.Window
 		for range 40 {
-			list = append(list, l.window(r, fmt.Sprint("s", partition+2*r.IntN(2)), r.IntN(60)))
+			list = append(list, l.window(r, fmt.Sprint("s", partition+2*r.IntN(2)), r.IntN(60-len(instance))))
 		}
 		l.put(l.want, 60, list...)
 		l.put(st, 60, list...)
@@ -219,7 +259,7 @@ func TestHoursAndWorkers(t *testing.T) {
 		l.publish(int32(partition), st, len(totals.Totals))
 	}
 	day := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	for _, from := range [][]time.Time{{day, day}, {day, day.Add(24 * time.Hour)}, {{}, day}, {day}, {}} {
+	for _, from := range [][]time.Time{{day, day.Add(24 * time.Hour)}, {day}, {day, day}, {{}, day}, {}}[:5-3*len(instance)] {
 		until, all := map[int32]time.Time{}, &merged.Store{}
 		var parts []continuous.Store
 		for i, t := range from {
@@ -229,7 +269,8 @@ func TestHoursAndWorkers(t *testing.T) {
 		parts = append(parts, l.lake.Before(until))
 		all.Parts = func(context.Context) ([]continuous.Store, error) { return parts, nil }
 		l.same(fmt.Sprint("from ", from), all, continuous.Query{}, continuous.Query{From: day.Add(-20 * time.Hour)},
-			continuous.Query{Until: day.Add(-20 * time.Hour)})
+			continuous.Query{Until: day.Add(-20 * time.Hour)},
+			continuous.Query{Matchers: []continuous.Matcher{{Name: "pod", Op: continuous.Equal, Value: "1"}}})
 	}
 }
 

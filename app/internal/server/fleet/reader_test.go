@@ -2,12 +2,19 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
 	"testing"
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // TestMissing: a partition whose services are not known is named itself, also if it had none when
@@ -78,5 +85,52 @@ func TestLake(t *testing.T) {
 		if err != nil || fmt.Sprint(lake.asked) != c.want || (len(parts) > len(c.from)) != (lake.asked != nil) {
 			t.Errorf("%d partitions from %v: the lake was asked for %v, want %v (%d parts, %v)", c.total, c.from, lake.asked, c.want, len(parts), err)
 		}
+	}
+}
+
+// TestLakeOfSums: a reader of workers and a lake refuses a label that hours of the lake lack, also
+// where a worker has windows with it: the rest of an answer would be missing.
+func TestLakeOfSums(t *testing.T) {
+	lake, windows, begin := &lakeOf{Store: mem.New()}, mem.New(), time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)
+	m, noon := storetest.NewWindowMaker(), begin.Add(22*time.Hour)
+	for _, st := range []*mem.Store{lake.Store, windows} {
+		w := m.Window("shop", begin, []string{"pod", "p1"}, storetest.Sample{Stack: []string{"main"}, Value: 5})
+		if st == windows {
+			w.Start = noon
+		}
+		if _, err := st.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	policy := continuous.Policy{Keep: [3]time.Duration{time.Hour}, Instance: []string{"pod"}}
+	if _, err := lake.RollUp(t.Context(), noon, policy); err != nil {
+		t.Fatal(err)
+	}
+	worker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q question
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		answer, err := answers[path.Base(r.URL.Path)](r.Context(), windows, &q)
+		if err != nil {
+			t.Error(err)
+		}
+		writeJSON(w, answer)
+	}))
+	defer worker.Close()
+	r := NewReader(ReaderOptions{Lake: lake, Workers: []string{worker.URL}, Client: worker.Client(), Logger: slog.New(slog.DiscardHandler)})
+	r.workers[0].told(&status{Total: 1, Partitions: []place{{Complete: true, From: noon}}}, nil)
+	all, err := r.Windows().Tree(t.Context(), continuous.Query{})
+	if err != nil || all.Parts != 2 || all.Instances != 1 {
+		t.Errorf("%v (%v), want both windows of the instance", all, err)
+	}
+	pod := continuous.Query{Matchers: []continuous.Matcher{{Name: "pod", Op: continuous.Equal, Value: "p1"}}}
+	var summed *continuous.SummedError
+	if got, err := r.Windows().Tree(t.Context(), pod); !errors.As(err, &summed) || summed.Label != "pod" {
+		t.Errorf("a pod: %v, %v, want it refused", got, err)
+	}
+	pod.From = summed.Since
+	if got, err := r.Windows().Tree(t.Context(), pod); err != nil || got.Parts != 1 {
+		t.Errorf("a pod where it is kept: %v, %v", got, err)
 	}
 }

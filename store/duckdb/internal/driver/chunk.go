@@ -78,6 +78,23 @@ func (ch Chunk) Texts(i int) []string {
 	return list
 }
 
+// TextLists copies a VARCHAR[] column; NULL becomes the empty list.
+func (ch Chunk) TextLists(i int) [][]string {
+	v, ok := bind.DataChunkGetVector(ch.c, bind.IdxT(i)), ch.Valid(i)
+	entries := unsafe.Slice((*[2]uint64)(bind.VectorGetData(v)), ch.Len())
+	texts := unsafe.Slice((*Text)(bind.VectorGetData(bind.ListVectorGetChild(v))), int(bind.ListVectorGetSize(v)))
+	list := make([][]string, len(entries))
+	for row, e := range entries {
+		if !ok.At(row) {
+			continue
+		}
+		for k := e[0]; k < e[0]+e[1]; k++ {
+			list[row] = append(list[row], texts[k].String())
+		}
+	}
+	return list
+}
+
 // TextMaps copies a MAP(VARCHAR, VARCHAR) column.
 func (ch Chunk) TextMaps(i int) []map[string]string {
 	v := bind.DataChunkGetVector(ch.c, bind.IdxT(i))
