@@ -58,9 +58,9 @@ lint: ## gofmt, vet, staticcheck
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) vet ./..."; (cd $$m && $(GO) vet ./...); done
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
-# The tests of a server under attack wait for two minutes: they begin first, beside the others.
+# The tests of a server under attack wait for two minutes: they begin first, beside two others.
 test: build ## all tests that need only Go and a C++ compiler
-	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off ./test/server ./...
+	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off -p 3 ./test/server ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test ./..."; (cd $$m && $(GO) test -vet=off ./...); done
 
 spark-test: build ## a lake and the Parquet tables in PySpark (python3 with venv, Java 17, Maven)
