@@ -349,6 +349,7 @@ describe.skipIf(missing)('tokens', () => {
     await w.page.getByLabel('Token').waitFor();
     expect(await status()).toBe(401); // logging out ends the session on the server
     await logIn('full-0123456789ab');
+    await w.page.getByRole('form', { name: 'New task' }).waitFor(); // there are none yet
     await w.page.evaluate(() => {
       const a = document.createElement('a');
       a.href = '/api/v1/openapi.json';
@@ -359,7 +360,6 @@ describe.skipIf(missing)('tokens', () => {
     const arriving = w.page.waitForEvent('download');
     await w.page.getByText('a file').click();
     expect(readFileSync(await (await arriving).path(), 'utf8')).toContain('openapi');
-    await w.page.getByRole('form', { name: 'New task' }).waitFor(); // there are none yet
     expect(w.faults.filter(f => !f.includes('401'))).toEqual([]);
   });
 });
