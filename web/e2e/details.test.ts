@@ -22,6 +22,8 @@ describe.skipIf(missing)('details', () => {
     const row = w.page.locator('.side .tr[aria-rowindex]').nth(1);
     await row.click({ button: 'right' });
     await w.page.getByRole('menuitem', { name: /Show source/ }).click();
+    await w.drawn();
+    await w.settled(); // what was shown before is of another function
     const details = w.page.getByRole('complementary', { name: 'Selection' });
     await details.locator('figure.source').first().waitFor();
     return details.innerText();
