@@ -90,8 +90,8 @@ func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
 	return of
 }
 
-// noteRenamed adds to the reasons of benchmarks that are gone and of those that are new which
-// two of them spend their time in the same functions: each of one other at most, the best pair first.
+// noteRenamed pairs benchmarks that are gone with new ones that spend their time in the same functions,
+// and adds the other name to both reasons. Each is in one pair at most; the best pairs come first.
 func noteRenamed(ctx context.Context, st store.Reader, gone []regression.Benchmark, fresh []*regression.Benchmark) error {
 	var ids []store.ProfileID
 	for i := range gone {

@@ -245,7 +245,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestStarved: a run that waited for more than half of its time is told of.
+// TestStarved: bench prints a note about a run that waited for a processor for more than half of its time.
 func TestStarved(t *testing.T) {
 	for waited, want := range map[time.Duration]string{49 * time.Second: "",
 		80 * time.Second: "note: this run waited 80% of its time for a processor: "} {

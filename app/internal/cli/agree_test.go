@@ -355,7 +355,7 @@ func (s *surfaces) accepted() {
 		direction, _, _ := strings.Cut(strings.TrimPrefix(statement(f), f.Benchmark+" "), " ")
 		want := fmt.Sprintf("accepted: %s %s since %s (by Ada: known)", direction, words.SignedPercent(f.Delta.Share), f.Since.Run)
 		if got := all[f.Benchmark]; got != want && !strings.HasPrefix(got, want+", 1 more") {
-			t.Errorf("%s is said to be %q, want %q", f.Benchmark, got, want)
+			t.Errorf("%s has the state %q, want %q", f.Benchmark, got, want)
 		}
 		for surface, text := range texts {
 			if !strings.Contains(text, want) {

@@ -11,8 +11,8 @@ import (
 )
 
 // AddSource adds the source text of lines, as it is in the commit of their runs. If the
-// repository does not have that commit, the text is what is checked out, and a note says so, as it does
-// of files that are not there.
+// repository does not have that commit, it adds the text that is checked out and a note. Files that are
+// not there have a note too.
 func (r Repository) AddSource(ctx context.Context, lines *listing.Result) error {
 	sources, err := gitlog.OpenSourcesAt(ctx, r.Dir, lines.Commit)
 	if err != nil {

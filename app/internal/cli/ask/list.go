@@ -22,7 +22,7 @@ func newList(e *command.Env) *cobra.Command {
 the samples in what the line called. FUNCTION is a name, a glob or /a regular
 expression/. The source text comes from the git repository of the current directory, or
 of --source-root: that of the commit of the newest selected run, or if the repository does
-not have it, what is checked out, with a note. Without text, a note says why.
+not have it, of the checked out files, with a note. If there is no text, a note says why.
 
 A store keeps functions without their lines: without FILE, the runs must have been
 imported with --keep-source, or be pushed (--service), whose lines are kept by day.`,

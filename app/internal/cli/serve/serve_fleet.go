@@ -65,7 +65,7 @@ func (o *serveOptions) checkFleet(where string) error {
 	case f.gateway != "" && o.traces.brokers != "":
 		return command.Usagef("--gateway has no store for what --kafka-brokers receives: give one of them")
 	case o.windows.receive && strings.HasPrefix(where, engines.LakeScheme):
-		return command.Usagef("--continuous keeps what is pushed in a file: give --store FILE; workers hand hours over to a lake (--windows-lake)")
+		return command.Usagef("--continuous needs --store FILE: only workers write hours to a lake (--windows and --windows-lake)")
 	case f.lake != "" && f.windows == "" && len(f.workers) == 0:
 		return command.Usagef("--windows-lake is for workers and readers: give --windows or --windows-from too")
 	case f.session < shortestSession:
