@@ -64,6 +64,9 @@ func (t Type) Gauge() bool {
 // they are no profile, but what costs are divided by.
 func (t Type) Requests() bool { return t.SampleType == "requests" }
 
+// CPUTime reports whether the values are CPU time. A service may push it by two profilers.
+func (t Type) CPUTime() bool { return t.SampleType == "cpu" && t.SampleUnit == "nanoseconds" }
+
 // Label is a name and a value, both UTF-8. Names may have dots.
 type Label struct {
 	Name  string `json:"name"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -103,6 +104,30 @@ func (s *Series) Compare(other *Series) int {
 		slices.CompareFunc(s.Labels, other.Labels, func(a, b Label) int {
 			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
 		}))
+}
+
+// ByService yields the series of each service, of a list in the order of a store.
+func ByService(list []Series) iter.Seq[[]Series] {
+	return alike(list, func(a, b *Series) bool { return a.Service == b.Service })
+}
+
+// ByServiceAndType yields the series of each service and type, of a list in the order of a store.
+func ByServiceAndType(list []Series) iter.Seq[[]Series] {
+	return alike(list, func(a, b *Series) bool { return a.Service == b.Service && a.Type == b.Type })
+}
+
+func alike(list []Series, same func(a, b *Series) bool) iter.Seq[[]Series] {
+	return func(yield func([]Series) bool) {
+		for from, n := 0, 1; n <= len(list); n++ {
+			if n < len(list) && same(&list[from], &list[n]) {
+				continue
+			}
+			if !yield(list[from:n]) {
+				return
+			}
+			from = n
+		}
+	}
 }
 
 // Compare orders totals of one answer by series and start.

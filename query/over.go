@@ -220,12 +220,10 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 	step := pushed.Step(last.Sub(first), mostBlocks)
 	runs.Notes = append(runs.Notes, fmt.Sprintf("a run is %s of all instances", pushed.SpokenStep(step)))
 	matchers, n := q.Matchers, 0
-	for len(list) > 0 {
-		own, rest := firstPushed(list)
+	for own := range continuous.ByServiceAndType(list) {
 		one, of := &own[0], q
 		of.Type, of.Matchers = one.Type, append(matchers[:len(matchers):len(matchers)], ofService(one.Service))
 		first, last := pushed.Spans(own, &q)
-		list = rest
 		for from := first.Truncate(step); from.Before(last); from = from.Add(step) {
 			if n++; n > mostRuns {
 				return nil, param.Errorf("the selection has more than %d blocks of time of services: give --service, or a shorter time", mostRuns)

@@ -90,20 +90,15 @@ func coresOf(u *PushedUse) float64 {
 // pushedUses returns the services of series, in their order, with their newest releases and their
 // type of CPU time, and the end of the last window.
 func pushedUses(list []continuous.Series, fits func(string) bool, until time.Time) (uses []PushedUse, end time.Time) {
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n].Service == list[0].Service {
-			n++
-		}
-		of := list[:n]
-		if list = list[n:]; !fits(of[0].Service) {
+	for of := range continuous.ByService(list) {
+		if !fits(of[0].Service) {
 			continue
 		}
 		u, first := PushedUse{Service: of[0].Service}, map[string]time.Time{}
 		for i := range of {
 			s := &of[i]
 			u.Last = continuous.Later(u.Last, continuous.Earlier(s.Last, until))
-			if s.Type.SampleType == "cpu" && s.Type.SampleUnit == "nanoseconds" && u.cpu == (continuous.Type{}) {
+			if s.Type.CPUTime() && u.cpu == (continuous.Type{}) {
 				u.cpu = s.Type // CPU time by two profilers is the same time
 			}
 			for _, v := range s.Labels.Version() {

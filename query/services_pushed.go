@@ -51,16 +51,6 @@ type PushedServicesResult struct {
 	Rows    []PushedService `json:"rows"`
 }
 
-// firstPushed divides series, in the order of a store, into those of the first service and type and the
-// rest.
-func firstPushed(list []continuous.Series) (own, rest []continuous.Series) {
-	n := 1
-	for n < len(list) && list[n].Service == list[0].Service && list[n].Type == list[0].Type {
-		n++
-	}
-	return list[:n], list[n:]
-}
-
 // PushedServices lists what services push.
 func PushedServices(ctx context.Context, st store.Store, r *PushedServicesRequest) (*PushedServicesResult, error) {
 	windows, err := WindowsOf(st)
@@ -76,9 +66,8 @@ func PushedServices(ctx context.Context, st store.Store, r *PushedServicesReques
 		return nil, err
 	}
 	rows := []PushedService{}
-	for len(list) > 0 {
-		own, rest := firstPushed(list)
-		rows, list = append(rows, pushedService(own)), rest
+	for own := range continuous.ByServiceAndType(list) {
+		rows = append(rows, pushedService(own))
 	}
 	shown, omitted := First(rows, r.Rows)
 	return &PushedServicesResult{omitted, shown}, nil

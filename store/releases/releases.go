@@ -203,13 +203,8 @@ func Plans(ctx context.Context, st continuous.Store, fits func(service string) b
 		return nil, err
 	}
 	var list [][]*Plan
-	for len(series) > 0 {
-		service, n := series[0].Service, 0
-		for n < len(series) && series[n].Service == service {
-			n++
-		}
-		own := series[:n]
-		series = series[n:]
+	for own := range continuous.ByService(series) {
+		service := own[0].Service
 		if !fits(service) {
 			continue
 		}

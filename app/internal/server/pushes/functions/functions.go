@@ -128,22 +128,16 @@ func (m *metrics) read(ctx context.Context, now time.Time) (list []cores, omitte
 	if err != nil {
 		return nil, 0, err
 	}
-	all = slices.DeleteFunc(all, func(s continuous.Series) bool {
-		return s.Type.SampleType != "cpu" || s.Type.SampleUnit != "nanoseconds"
-	})
-	all = slices.CompactFunc(all, func(a, b continuous.Series) bool { return a.Service == b.Service && a.Type == b.Type })
-	for i := range all {
-		if i > 0 && all[i].Service == all[i-1].Service {
-			continue // CPU time by two profilers is the same time
-		}
-		of := q
-		of.Type = all[i].Type
-		of.Matchers = []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: all[i].Service}}
+	all = slices.DeleteFunc(all, func(s continuous.Series) bool { return !s.Type.CPUTime() })
+	for own := range continuous.ByService(all) {
+		one, of := &own[0], q // CPU time by two profilers is the same time
+		of.Type = one.Type
+		of.Matchers = []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: one.Service}}
 		merged, err := m.st.Tree(ctx, of)
 		if err != nil {
 			return nil, 0, err
 		}
-		found := m.chosen(all[i].Service, merged)
+		found := m.chosen(one.Service, merged)
 		room := min(len(found), maxFunctions-len(list))
 		list, omitted = append(list, found[:room]...), omitted+len(found)-room
 	}
