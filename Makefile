@@ -13,7 +13,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers smoke-timed nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,19 +87,26 @@ test-large: # queries while a store of 3,000 profiles, 33 million call nodes, is
 python-test: build ## the Python package, and pandas, polars and DuckDB on files (python3 with venv)
 	tools/python-test
 
+# These tests would each build the binary of the sources otherwise.
+smoke-neo4j smoke-servers smoke-timed real-servers: export DENDRO_TEST_BINARY = $(CURDIR)/bin/dendro
+
 smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run
 	tools/sarif-test
-	$(MAKE) smoke-servers
-	$(MAKE) smoke-neo4j
+	$(MAKE) -j 2 --output-sync=target smoke-neo4j smoke-servers
+	$(MAKE) smoke-timed
 
-smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
+smoke-neo4j: build # what Neo4j answers to the engine and to the researcher's page
 	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m -run '$(SMOKE)' ./store/neo4j ./test/neo4j/e2e
 
 SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestSize|TestStartPage
 
-smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet
+# Most of their time is that of a start, an election or a lease, so that three run at once, beside Neo4j.
+smoke-servers: build # Kafka, PostgreSQL, JMH
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 3 -timeout 20m ./test/fleet ./test/jmh ./app/internal/server/skywalking/kafka/broker ./test/lake
+
+smoke-timed: build # agents, new users and a pipeline: they compare durations, so nothing else runs meanwhile
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/agents ./test/newuser
 
 nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
 
@@ -117,7 +124,7 @@ real-newest: # Neo4j's newest release
 	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared|TestGuide|TestStartPage' ./store/neo4j ./test/neo4j/e2e
 
 # DENDRO_BOOSTER and DENDRO_SKYWALKING_GO name the built UI and the Go agent's release, or none: see test/agents.
-real-servers: # the binary with servers and agents
+real-servers: build # the binary with servers and agents
 	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/pgo
 
 soak: ## load a server for SOAK (10m): agents, imports, queries, kills, a full disk (Linux; root for the full disk)

@@ -99,3 +99,23 @@ func TestJars(t *testing.T) {
 		t.Errorf("Maven was asked for %s, %v", project, err)
 	}
 }
+
+// TestJarsTogether: Maven's repository is for one process, and several tests may miss jars at once.
+func TestJarsTogether(t *testing.T) {
+	bin, busy := t.TempDir(), filepath.Join(t.TempDir(), "busy")
+	t.Setenv("DENDRO_CACHE", t.TempDir())
+	script := "#!/bin/sh\nmkdir " + busy + " && sleep 0.05 && rmdir " + busy + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	var wg sync.WaitGroup
+	for _, name := range []string{"one", "two", "three"} {
+		wg.Go(func() {
+			if _, err := Jars(t.Context(), name, "a:b:1"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -2,11 +2,13 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Jars returns the folder with the jars of Maven artifacts (group:artifact:version)
@@ -25,6 +27,11 @@ func Jars(ctx context.Context, name string, artifacts ...string) (string, error)
 		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(pom(artifacts)), 0o644); err != nil {
 			return err
 		}
+		unlock, err := lock(filepath.Join(all, "maven.lock")) // its repository is for one process
+		if err != nil {
+			return err
+		}
+		defer unlock()
 		c := exec.CommandContext(ctx, maven, "-B", "-ntp", "-q", "-Dmaven.repo.local="+filepath.Join(all, "maven"),
 			"org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=.")
 		c.Dir = dir
@@ -34,6 +41,18 @@ func Jars(ctx context.Context, name string, artifacts ...string) (string, error)
 		}
 		return nil
 	})
+}
+
+// lock waits for a file that other processes may have locked.
+func lock(name string) (unlock func() error, err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
 }
 
 // pom returns a project that depends on artifacts.

@@ -33,7 +33,7 @@ const shortWeeks = 1
 // compiles a program anew for each folder it is in, which takes most of a script's time.
 func TestNewUsers(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
-		t.Skip("measures, and installs pandas: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
+		t.Skip("measures, and installs pandas: DENDRO_TEST_REAL=1 runs it, as make smoke-timed does")
 	}
 	here, err := filepath.Abs(root)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestNewUsers(t *testing.T) {
 // make nightly python3 with venv; g++, make, perf and libbenchmark-dev; a JDK and Maven; cargo.
 func TestWeeks(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
-		t.Skip("measures, and installs frameworks: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
+		t.Skip("measures, and installs frameworks: DENDRO_TEST_REAL=1 runs it, as make smoke-timed does")
 	}
 	list := weeks
 	if testing.Short() {

@@ -258,10 +258,10 @@ func address(n int) int {
 // TestPipeline plays the life of a repository: a pull request before there is any history,
 // builds of main, a pull request that makes a function slower, and one that does the same in other words.
 //
-// It measures, so it runs alone (make smoke-servers).
+// It measures, so it runs alone (make smoke-timed).
 func TestPipeline(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
-		t.Skip("measures: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
+		t.Skip("measures: DENDRO_TEST_REAL=1 runs it, as make smoke-timed does")
 	}
 	w := newWorld(t)
 	w.commit("main", "start", map[string]string{"go.mod": module, "shop_test.go": bench, "shop.go": shop})
