@@ -2,6 +2,8 @@ package newuser
 
 import (
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +31,8 @@ var (
 // that not every machine has, and make nightly runs all.
 const shortWeeks = 1
 
-// TestNewUsers runs the scripts, each in an empty folder. The folder has one name for all of them, as Go
-// compiles a program anew for each folder it is in, which takes most of a script's time.
+// TestNewUsers runs the scripts, each in an empty folder. The folder has one name for all of them, and the
+// same name the next time: Go compiles a program anew for each folder it is in, for a minute of processor time.
 func TestNewUsers(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("measures, and installs pandas: DENDRO_TEST_REAL=1 runs it, as make smoke-timed does")
@@ -43,7 +45,12 @@ func TestNewUsers(t *testing.T) {
 	if err := os.Symlink(here, origin); err != nil {
 		t.Fatal(err)
 	}
-	home := filepath.Join(t.TempDir(), "home")
+	home := filepath.Join(os.TempDir(), fmt.Sprintf("dendro-newuser-%08x", crc32.ChecksumIEEE([]byte(here))))
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
 	for _, script := range scripts {
 		t.Run(strings.TrimSuffix(filepath.Base(script), ".md"), func(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(home), os.Mkdir(home, 0o755)); err != nil {
