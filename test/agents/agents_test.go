@@ -24,7 +24,7 @@ const (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "3"); err != nil { // they wait, and compute nothing
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait, and compute nothing
 		panic(err)
 	}
 	os.Exit(program.Main(m.Run))

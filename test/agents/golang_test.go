@@ -35,6 +35,7 @@ func request(t *testing.T, shop *Shop, path string) (took map[string]float64) {
 // TestGo goes the whole round with the Go agent's example: the tree of its task has
 // the times that the example measured itself, and nothing of other requests.
 func TestGo(t *testing.T) {
+	t.Parallel()
 	c, shop := begin(t, "go", "shop")
 	request(t, shop, "/checkout")
 	task := c.create(shop)
@@ -104,6 +105,7 @@ func topmost(elements []element, prefix, name string) (list []element) {
 // TestGoKilled kills the server in mid-task. The Go agent sends again what the server
 // has not accepted, so nothing is lost.
 func TestGoKilled(t *testing.T) {
+	t.Parallel()
 	c, shop := begin(t, "go", "shop")
 	task := c.create(shop)
 	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
