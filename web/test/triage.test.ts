@@ -5,7 +5,7 @@ import { shortName, splitName } from '../src/core/metric';
 import { everyBranch, scoped } from '../src/core/scope';
 import { Http, setSource } from '../src/core/source';
 import { look, unseen } from '../src/core/looked';
-import { day, daysNamed } from '../src/core/days';
+import { day, daysNamed, moment, stamp } from '../src/core/days';
 import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
 import { sideOf } from '../src/ui/Bar';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
@@ -49,6 +49,14 @@ describe('days', () => {
     expect([day('Monday', now), day('wednesday', now), day('thursday', now), day('yesterday', now), day('today', now)]).toEqual(['2026-03-09', '2026-03-11', '2026-03-05', '2026-03-10', '2026-03-11']);
     expect([day('2026-01-02', now), day('', now), day('2026-13-02', now), day('soon', now), day('"><img>', now)]).toEqual(['2026-01-02', '', undefined, undefined, undefined]);
     expect(daysNamed(now)).toEqual([['yesterday', '2026-03-10'], ['Monday', '2026-03-09'], ['a week', '2026-03-04']]);
+  });
+  it('of what is to come are the next ones', () => {
+    expect([day('Monday', now, true), day('wednesday', now, true), day('tomorrow', now, true)]).toEqual(['2026-03-16', '2026-03-11', '2026-03-12']);
+  });
+  it('have hours, if they are said', () => {
+    expect([moment('Monday 9:00', now), moment('14:05', now), moment('2026-01-02 03:04', now), moment('2026-01-02', now), moment('', now), moment('Friday 14:00', now, true)]).toEqual(['2026-03-09 09:00', '2026-03-11 14:05', '2026-01-02 03:04', '2026-01-02', '', '2026-03-13 14:00']);
+    expect([moment('25:00', now), moment('soon 14:00', now), moment('14', now)]).toEqual([undefined, undefined, undefined]);
+    expect([stamp('2026-01-02 03:04'), stamp('2026-01-02'), stamp('')]).toEqual(['2026-01-02T03:04:00Z', '2026-01-02T00:00:00Z', '']);
   });
   it('leave the changes that were seen first since then', () => {
     const at = (id: string, date: string) => change({ id, change: { finding: id, state: 'confirmed', onset: { run: 'r' }, seen: { run: 'r', date }, runs: 1 } });

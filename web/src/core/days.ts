@@ -5,15 +5,28 @@ const names = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday',
 /** The date of the day so many days before now: "2026-11-21". */
 const before = (now: Date, days: number): string => new Date(now.getTime() - days * 86_400_000).toISOString().slice(0, 10);
 
-/** Reads a date or the name of a day, the newest one, today included; empty: none; undefined: it is neither. */
-export function day(text: string, now: Date): string | undefined {
+/** Reads a date or the name of a day, the newest one, or if ahead the next one, today included; empty: none; undefined: it is neither. */
+export function day(text: string, now: Date, ahead = false): string | undefined {
   const name = text.toLowerCase();
   if (name === '') return '';
-  if (name === 'today' || name === 'yesterday') return before(now, name === 'today' ? 0 : 1);
+  const near = ['yesterday', 'today', 'tomorrow'].indexOf(name);
+  if (near >= 0) return before(now, 1 - near);
   const at = names.indexOf(name);
-  if (at >= 0) return before(now, (now.getUTCDay() + 7 - at) % 7);
+  if (at >= 0) return before(now, ahead ? -((at + 7 - now.getUTCDay()) % 7) : (now.getUTCDay() + 7 - at) % 7);
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
+
+/** Reads a day, an hour, or both: "2026-11-20 14:00", "Monday 9:00", "14:00" (of today); empty: none; undefined: it is none of them. */
+export function moment(text: string, now: Date, ahead = false): string | undefined {
+  const [hour = ''] = /\d?\d:\d\d$/.exec(text) ?? [];
+  const date = day(text.slice(0, text.length - hour.length).trim() || (hour && 'today'), now, ahead);
+  if (!date || !hour) return date;
+  const found = `${date} ${hour.padStart(5, '0')}`;
+  return Number.isNaN(Date.parse(`${found}Z`)) ? undefined : found;
+}
+
+/** A moment as requests have it: "2026-11-20T14:00:00Z"; empty: none. */
+export const stamp = (moment: string): string => moment && `${moment.slice(0, 10)}T${moment.slice(11) || '00:00'}:00Z`;
 
 /** The days that are a click: yesterday, Monday, a week ago. */
 export const daysNamed = (now: Date): [name: string, date: string][] => [

@@ -1,5 +1,6 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
 import type { PushedSeries, PushedService, ReportDocument } from '../core/answers';
+import { stamp } from '../core/days';
 import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 import { type Loaded, loaded, type Wire } from '../core/profile';
@@ -14,6 +15,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
 import { shownChanges, tone, verdict } from '../ui/Triage';
+import { When } from '../ui/When';
 import { Workspace } from '../view/Workspace';
 import Grid from './ServiceGrid';
 import { Endpoints } from './Tasks';
@@ -52,29 +54,10 @@ function Select({ title, value, options, change }: { title: string; value: strin
   );
 }
 
-/** A time of an address, or of the field: "2026-11-27 14:05", in UTC. */
-const typed = /^\d{4}-\d\d-\d\d( \d\d:\d\d)?$/;
-
 /** The time that is shown: one of a list, or from and to in UTC. */
 function Time() {
   const { params } = place.value;
-  const field = (name: 'since' | 'until', title: string) => (
-    <label>
-      {title}
-      <input
-        type="text"
-        size={16}
-        placeholder="2026-11-27 14:05"
-        pattern={typed.source}
-        title="year-month-day hour:minute, in UTC"
-        value={instant(params.get(name) ?? '')}
-        onChange={e => {
-          const text = e.currentTarget.value.trim();
-          if (text === '' || typed.test(text)) update({ [name]: text && `${text.slice(0, 10)}T${text.slice(11) || '00:00'}:00Z`, ...noTime }, true);
-        }}
-      />
-    </label>
-  );
+  const field = (name: 'since' | 'until', title: string) => <When title={title} value={instant(params.get(name) ?? '')} onChange={at => update({ [name]: stamp(at), ...noTime }, true)} />;
   return (
     <>
       <Select title="Time" value={params.get('since') ?? ''} options={times} change={since => update({ since, until: null, ...noTime }, true)} />

@@ -1,6 +1,7 @@
 // Tasks of trace profiling: the list, and how to create one.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Service, TaskInfo } from '../core/answers';
+import { stamp } from '../core/days';
 import { count, instant, visible } from '../core/format';
 import { millis } from '../core/metric';
 import { mayChange } from '../core/session';
@@ -9,6 +10,7 @@ import { go, href, place, update } from '../core/url';
 import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
+import { When } from '../ui/When';
 import '../pages.css';
 import './tasks.css';
 
@@ -186,7 +188,7 @@ function Create({ service: first }: { service: string }) {
             {
               service: task.service,
               endpoint: task.endpoint,
-              ...(task.start && { start: new Date(task.start).getTime() }),
+              ...(task.start && { start: Date.parse(stamp(task.start)) }),
               duration: Number(task.duration) * 60000,
               period: Number(task.period),
               minDuration: Number(task.minDuration),
@@ -226,10 +228,7 @@ function Create({ service: first }: { service: string }) {
           ))}
         </datalist>
       </label>
-      <label title="empty: now; a start in the past is refused here, because no agent would receive the task">
-        Start (your time)
-        <input type="datetime-local" step="1" min={localTime(new Date())} {...field('start')} />
-      </label>
+      <When title="Start (UTC)" placeholder="now" ahead value={task.start} onChange={start => set({ ...task, start })} />
       <label>
         Duration
         <select {...field('duration')}>
@@ -278,9 +277,6 @@ function Create({ service: first }: { service: string }) {
 
 /** The longest period that a task may have, a year in ms. */
 const longestPeriod = 366 * 24 * 60 * 60000;
-
-/** A time as an input of the browser has it, in its time zone: 2026-11-21T14:05:00. */
-const localTime = (at: Date): string => new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 
 function useDelayed(value: string, ms: number): string {
   const [late, set] = useState(value);

@@ -8,6 +8,7 @@ import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { Failure } from './Load';
 import { say } from './Tip';
+import { When } from './When';
 
 /** Counts what this page accepted and withdrew, so that it asks again what changed. */
 export const accepted = signal(0);
@@ -69,9 +70,7 @@ export function Acknowledge({ c }: { c: Change }) {
           <label>
             Reason <input value={reason} onInput={e => setReason(e.currentTarget.value)} />
           </label>
-          <label>
-            Until <input type="date" value={until} onInput={e => setUntil(e.currentTarget.value)} />
-          </label>
+          <When title="Until" days ahead value={until} onChange={setUntil} />
           {mayChange() && (
             <label>
               Your name <input value={by} autocomplete="name" onInput={e => setBy(e.currentTarget.value)} />
