@@ -36,6 +36,7 @@ describe.skipIf(missing || !(dir || process.env.DENDRO_ALL))('every page', () =>
           await w.page.waitForTimeout(dir ? 400 : 150);
           if (dir) await w.page.screenshot({ path: join(dir, `${name}-${size.width}-${colorScheme}.png`) });
           const width = await w.page.evaluate(() => document.documentElement.scrollWidth);
+          expect(await w.cut(), `${size.width}`).toEqual([]);
           if (width > size.width) wide.push(`${width} in ${size.width}`);
           if (size.width !== 1280) expect(await w.barriers(), `${size.width}, ${colorScheme}`).toEqual([]);
         }

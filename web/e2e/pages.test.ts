@@ -44,6 +44,7 @@ describe.skipIf(missing)('pages', () => {
       const w = await world.page({ colorScheme: 'light' });
       await w.open(base + address);
       expect(await w.barriers()).toEqual([]);
+      expect(await w.cut(), 'labels of charts').toEqual([]); // fault 13
       expect(await w.page.locator('input[type^=date], input[type=time]').count()).toBe(0); // fault 12: mm/dd/yyyy
       await w.page.emulateMedia({ colorScheme: 'dark' });
       await w.page.setViewportSize({ width: 390, height: 844 });

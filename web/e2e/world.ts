@@ -153,6 +153,13 @@ export class Watched {
     await this.page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
 
+  /** The labels of charts that are not all in their picture. */
+  cut(): Promise<string[]> {
+    return this.page.locator('svg text.axis').evaluateAll(list =>
+      list.filter(e => e.getBoundingClientRect().left < e.closest('svg')!.getBoundingClientRect().left - 1 || e.getBoundingClientRect().right > e.closest('svg')!.getBoundingClientRect().right + 1).map(e => e.textContent ?? ''),
+    );
+  }
+
   /** Faults of accessibility, also minor ones, as text. */
   async barriers(): Promise<string[]> {
     await this.page.evaluate(axe);

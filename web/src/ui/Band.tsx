@@ -35,7 +35,6 @@ interface Props {
 
 type Values = readonly (number | null)[];
 const known = (v: number | null | undefined): v is number => v !== null && v !== undefined && Number.isFinite(v);
-const left = 76;
 const bottom = 22;
 const top = 8;
 
@@ -61,6 +60,26 @@ export function ticks(low: number, high: number, n: number): number[] {
   return list;
 }
 
+/** The round values of an axis, about n of them, each with its label. */
+export const levelsOf = (low: number, high: number, n: number, format: (v: number) => string) => (n > 0 ? ticks(low, high, n) : []).map((v): [value: number, label: string] => [v, format(v)]);
+
+/** The room left of a chart that its labels need. */
+export const roomOf = (levels: ReturnType<typeof levelsOf>): number => Math.max(40, ...levels.map(([, label]) => 12 + 6.4 * label.length));
+
+/** The lines of an axis, with their labels. */
+export const Levels = ({ of, left, right, y }: { of: ReturnType<typeof levelsOf>; left: number; right: number; y: (v: number) => number }) => (
+  <>
+    {of.map(([v, label]) => (
+      <g key={v}>
+        <line class="grid" x1={left} x2={right} y1={y(v)} y2={y(v)} />
+        <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
+          {label}
+        </text>
+      </g>
+    ))}
+  </>
+);
+
 export function Band({ label, series, names, below, marks = [], height = 260, format, onSelect }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
@@ -79,6 +98,8 @@ export function Band({ label, series, names, below, marks = [], height = 260, fo
   const pad = (Math.max(...all) - Math.min(...all)) * 0.06 || Math.abs(all[0] ?? 1) * 0.1 || 1;
   const [least, most] = [Math.min(...all) - pad, Math.max(...all) + pad];
   const [first, last] = [xs[0] ?? 0, xs[xs.length - 1] ?? 1];
+  const levels = levelsOf(least, most, all.length > 0 ? Math.max(2, height / 55) : 0, format);
+  const left = roomOf(levels);
   const x = (i: number) => left + 8 + (((xs[i] ?? 0) - first) / (last - first || 1)) * (width - left - 20);
   const y = (v: number) => top + (1 - (v - least) / (most - least)) * (height - top - bottom);
   const line = (list: Values) => {
@@ -159,15 +180,7 @@ export function Band({ label, series, names, below, marks = [], height = 260, fo
         onMouseLeave={leave}
         onClick={e => onSelect?.(nearest(e))}
       >
-        {all.length > 0 &&
-          ticks(least, most, Math.max(2, height / 55)).map(v => (
-            <g key={v}>
-              <line class="grid" x1={left} x2={width} y1={y(v)} y2={y(v)} />
-              <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
-                {format(v)}
-              </text>
-            </g>
-          ))}
+        <Levels of={levels} left={left} right={width} y={y} />
         {xs.map(
           (_, i) =>
             i % every === 0 &&

@@ -1,7 +1,7 @@
 // Lines over time on one scale that begins at 0, with flags where a line begins: a drag chooses a time.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { instant, visible } from '../core/format';
-import { ticks } from './Band';
+import { Levels, levelsOf, roomOf } from './Band';
 import { showTip } from './Tip';
 
 export interface Line {
@@ -26,7 +26,7 @@ interface Props {
   onChoose: (from: number, to: number) => void;
 }
 
-const [left, bottom, top, height] = [84, 22, 18, 240];
+const [bottom, top, height] = [22, 18, 240];
 
 /** The colour of a line: readable on both grounds. */
 export const colourOf = (i: number): string => `hsl(${(212 + i * 137) % 360} 62% 50%)`;
@@ -45,7 +45,8 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
   }, []);
   const most = Math.max(...lines.flatMap(l => l.values.filter(v => v !== null)), 0) * 1.08 || 1;
   const [first = 0, last = first + 1] = [times[0], times[times.length - 1]];
-  const right = width - 12;
+  const levels = levelsOf(0, most, 4, format);
+  const [left, right] = [roomOf(levels), width - 12];
   const x = (at: number) => left + ((at - first) / (last - first || 1)) * (right - left);
   const y = (v: number) => top + (1 - v / most) * (height - top - bottom);
   const nearest = (e: MouseEvent) => {
@@ -110,14 +111,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
         onPointerCancel={() => end(false)}
         onPointerLeave={() => !drag && end(false)}
       >
-        {ticks(0, most, 4).map(v => (
-          <g key={v}>
-            <line class="grid" x1={left} x2={right} y1={y(v)} y2={y(v)} />
-            <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
-              {format(v)}
-            </text>
-          </g>
-        ))}
+        <Levels of={levels} left={left} right={right} y={y} />
         {ticksAt.map((at, i) => (
           <text key={i} class="axis" x={x(at)} y={height - 6} text-anchor={i === 0 ? 'start' : i === ticksAt.length - 1 ? 'end' : 'middle'}>
             {i === 0 || below(at) !== below(ticksAt[i - 1]!) ? below(at) : ''}

@@ -1,5 +1,5 @@
 // Points of two numbers with the line through them, as SVG.
-import { ticks } from './Band';
+import { Levels, levelsOf, roomOf, ticks } from './Band';
 
 interface Props {
   label: string;
@@ -13,7 +13,6 @@ interface Props {
 
 const width = 360;
 const height = 220;
-const left = 76;
 const right = 12;
 const top = 8;
 const bottom = 24;
@@ -28,6 +27,8 @@ function range(list: readonly number[]): [low: number, high: number] {
 export function Scatter({ label, points, slope, intercept = 0, formatX, formatY }: Props) {
   const [x0, x1] = range(points.map(p => p.x));
   const [y0, y1] = range(points.map(p => p.y));
+  const levels = levelsOf(y0, y1, 4, formatY);
+  const left = roomOf(levels);
   const x = (v: number) => left + ((v - x0) / (x1 - x0)) * (width - left - right);
   const y = (v: number) => top + (1 - (v - y0) / (y1 - y0)) * (height - top - bottom);
   // The part of the line that is inside.
@@ -39,14 +40,7 @@ export function Scatter({ label, points, slope, intercept = 0, formatX, formatY 
   return (
     <div class="band scatter">
       <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={label}>
-        {ticks(y0, y1, 4).map(v => (
-          <g key={v}>
-            <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
-            <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
-              {formatY(v)}
-            </text>
-          </g>
-        ))}
+        <Levels of={levels} left={left} right={width} y={y} />
         {ticks(x0, x1, 3).map(v => (
           <text key={v} class="axis" x={x(v)} y={height - 6} text-anchor="middle">
             {formatX(v)}
