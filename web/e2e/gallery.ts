@@ -98,7 +98,6 @@ export const pages: Record<string, string> = {
   function: '/function?function=regexp.MustCompile&type=cpu',
   'function-java': `/function?${java}&function=shop.json.ParseCatalog.op`,
   bottlenecks: '/bottlenecks',
-  'all-functions': '/function',
   'functions-over-time': `/functions?${java}`,
   services: '/services',
   service: '/services?service=shop.api',

@@ -21,7 +21,6 @@ const addresses: Record<string, string> = {
   diff: `/diff?${demo}&type=cpu&last=2`,
   find: '/find?pattern=regexp.*&min-share=1%25&type=cpu',
   function: '/function?function=regexp.MustCompile&type=cpu',
-  'all functions': '/function',
   services: '/services',
   tasks: '/tasks',
   'new task': '/tasks?create=true',

@@ -4,6 +4,7 @@ import { format, parse, withChanges } from '../src/core/url';
 describe('addresses', () => {
   it('reads what it writes', () => {
     expect(format(parse('/regressions?branch=pr'))).toBe('/?branch=pr'); // it is part of the first page
+    expect([format(parse('/function?type=cpu')), format(parse('/function?function=a.f'))]).toEqual(['/bottlenecks?type=cpu', '/function?function=a.f']); // a list without shares is none
     for (const a of ['/', '/profile?run=a&run=b&view=tree', '/diff?q=%5Efoo%7C%23bar', '/function?function=a/b.(*T).M', '/task?id=1']) {
       const p = parse(a);
       expect(parse(format(p))).toEqual(p);

@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Pages that are part of another one: links to them go on. */
-const moved = new Map<string, PageName>([['regressions', 'home']]);
+const movedTo = (page: string, query: string): PageName | undefined => (page === 'regressions' ? 'home' : page === 'function' && !new URLSearchParams(query).get('function') ? 'bottlenecks' : undefined);
 
 /** Short addresses: /c/ID is a change in the list of the first page, /s/ID a link that the store keeps. */
 const short: Record<string, [page: PageName, param: string]> = { c: ['home', 'change'], s: ['short', 'link'] };
@@ -28,7 +28,7 @@ const short: Record<string, [page: PageName, param: string]> = { c: ['home', 'ch
 export function parse(address: string): Place {
   const [path = '', query = ''] = split(address, '?');
   const old = path.replace(/^\/+|\/+$/g, '');
-  const name: string = moved.get(old) ?? old;
+  const name: string = movedTo(old, query) ?? old;
   const [, kind = '', id = ''] = /^([cs])\/([\w-]+)$/.exec(old) ?? [];
   if (kind) {
     const [page, param] = short[kind]!;
@@ -77,7 +77,7 @@ export function follow(hash: boolean, start = '/'): void {
   inHash = hash;
   const read = () => {
     place.value = parse(hash ? location.hash.slice(1) || start : location.pathname + location.search);
-    if (!hash && moved.has(location.pathname.slice(1))) history.replaceState(null, '', format(place.value));
+    if (!hash && movedTo(location.pathname.slice(1), location.search)) history.replaceState(null, '', format(place.value));
   };
   addEventListener('popstate', read);
   if (hash) addEventListener('hashchange', read);

@@ -11,6 +11,7 @@ import { costs } from '../ui/Evidence';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
 import { ChangesOfSeries, drawn, HistoryPlot } from '../ui/History';
+import { searchShown } from '../ui/Keys';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
@@ -23,10 +24,6 @@ const selection = ['function', 'self', 'group', 'benchmark', 'branch', 'machine'
 
 export default function FunctionPage() {
   const name = place.value.params.get('function') ?? '';
-  return name ? <Chosen name={name} /> : <Names />;
-}
-
-function Chosen({ name }: { name: string }) {
   return (
     <Scoped title={visible(name)} names={selection}>
       {known => <One name={name} {...known} />}
@@ -62,7 +59,9 @@ function One({ name, scope, params }: InScope & { name: string }) {
               {notesOf(h.notes).map(n => (
                 <p key={n}>{visible(n)}</p>
               ))}
-              <a href={href('function')}>Search all functions</a>
+              <button type="button" onClick={() => (searchShown.value = true)}>
+                Search
+              </button>
             </div>
           ) : (
             <>
@@ -197,52 +196,5 @@ function Neighbours({ title, of, none }: { title: string; of: ReturnType<typeof 
         }}
       </Await>
     </section>
-  );
-}
-
-/** A search in the names of all functions. */
-function Names() {
-  const q = place.value.params.get('q') ?? '';
-  const pattern = q ? `*${q.replace(/[\\;*?[\]^$]/g, '\\$&')}*` : '*';
-  const answer = useAnswer<{ rows: { function: string; file: string }[]; omitted: { rows: number } }>('function-names', {
-    pattern,
-    rows: 200,
-  });
-  return (
-    <Page
-      title="Functions"
-      actions={
-        <input
-          type="search"
-          placeholder="Part of a name"
-          aria-label="Part of a name"
-          value={q}
-          onInput={e => update({ q: e.currentTarget.value })}
-        />
-      }
-    >
-      <Await of={answer} what="functions">
-        {a => (
-          <>
-            <table class="plain">
-              <tbody>
-                {a.rows.map(f => (
-                  <tr key={`${f.function} ${f.file}`}>
-                    <td>
-                      <a href={href('function', { function: f.function })}>
-                        <Fn name={f.function} />
-                      </a>
-                    </td>
-                    <td class="dim">{visible(f.file)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-            {a.rows.length === 0 && <div class="empty">No function has that in its name.</div>}
-            {a.omitted.rows > 0 && <p class="dim">{`${a.omitted.rows} more: search for a longer part of the name.`}</p>}
-          </>
-        )}
-      </Await>
-    </Page>
   );
 }
