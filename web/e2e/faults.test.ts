@@ -208,6 +208,13 @@ describe.skipIf(missing)('faults', () => {
     expect((await glance.boundingBox())!.y + (await glance.boundingBox())!.height).toBeGreaterThan(600);
     expect(await w.page.locator('main').innerText()).not.toContain('cpu-samples'); // fault 15: beside cpu
     expect(await w.barriers()).toEqual([]);
+    await w.open(`${base}/benchmarks?group=shop`); // few rows leave room for their functions
+    const hottest = w.page.getByRole('region', { name: 'Where the time goes' });
+    expect(await hottest.locator('.tr', { hasText: 'wire.compress' }).innerText()).toMatch(/compress\s+[\d.]+%/);
+    expect((await hottest.boundingBox())!.y + (await hottest.boundingBox())!.height).toBeGreaterThan(700);
+    const strips = await w.page.locator('.fitted').evaluateAll(list => list.map(e => e.getBoundingClientRect().bottom - e.querySelector('.tbody')!.getBoundingClientRect().bottom));
+    expect(Math.max(...strips), 'an empty strip below a table').toBeLessThan(4);
+    expect(await w.barriers()).toEqual([]);
     await w.open(`${base}/profile?group=shop&benchmark=checkout&last=1&type=cpu&view=functions`);
     expect(await w.page.locator('.cellbar').first().evaluate(e => getComputedStyle(e).backgroundSize)).toMatch(/ 3px$/);
     await w.close();

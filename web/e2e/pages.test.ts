@@ -324,8 +324,10 @@ describe.skipIf(missing)('tokens', () => {
     expect(await w.barriers()).toEqual([]);
     await w.page.getByText('read only').waitFor();
     await w.page.getByRole('link', { name: 'Services' }).click();
+    expect(await w.page.getByLabel('Push a profile').innerText()).toContain(`curl --data-binary @cpu.pb.gz "${http}/ingest?name=`); // fault 13: what to do
     await w.page.getByRole('link', { name: 'Slow requests' }).click();
     await w.settled();
+    expect(await w.page.locator('.command').innerText()).toBe('SW_AGENT_COLLECTOR_BACKEND_SERVICES=127.0.0.1:11800'); // fault 15: no command that fails
     expect(await w.page.getByRole('form', { name: 'New task' }).count()).toBe(0);
     await w.page.reload();
     await w.settled(); // the session holds

@@ -14,6 +14,7 @@ import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { Spark } from '../ui/Spark';
 import { type Column, Table } from '../ui/Table';
+import { Hottest } from './Bottlenecks';
 import '../pages.css';
 import './benchmarks.css';
 
@@ -25,8 +26,11 @@ export default function Benchmarks() {
   );
 }
 
+/** So few benchmarks leave room for the functions that take their time. */
+const few = 16;
+
 /** Whether a benchmark is of a group, or of one below it. */
-const isIn = (b: BenchmarkOverview, group: string): boolean => b.group === group || b.group.startsWith(`${group}/`);
+const isIn = (b: { group: string }, group: string): boolean => b.group === group || b.group.startsWith(`${group}/`);
 
 /** The groups of benchmarks, with those above them, in order. */
 export function groupsOf(list: readonly BenchmarkOverview[]): { group: string; name: string; depth: number; benchmarks: number }[] {
@@ -63,10 +67,16 @@ function Listed({ scope, params }: InScope) {
       <Await of={known} what="benchmarks">
         {o => {
           const groups = groupsOf(o.benchmarks);
+          const list = group ? o.benchmarks.filter(b => isIn(b, group)) : o.benchmarks;
+          const of = new URLSearchParams(params);
+          for (const g of groups) if (group && isIn(g, group)) of.append('group', g.group);
           return (
             <div class="benchmarks">
               {groups.length > 1 && <Groups groups={groups} all={o.benchmarks.length} now={group} />}
-              <Rows list={group ? o.benchmarks.filter(b => isIn(b, group)) : o.benchmarks} judged={judged.value?.benchmarks} run={run} />
+              <div class="findings">
+                <Rows list={list} judged={judged.value?.benchmarks} run={run} />
+                {list.length > 0 && list.length <= few && <Hottest key={String(of)} params={of} />}
+              </div>
             </div>
           );
         }}
@@ -125,7 +135,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
     },
     { id: 'spark', title: 'Metric', width: 130, optional: 3, cell: i => rows[i]!.metric && <Spark values={rows[i]!.metric!.values} label={`${rows[i]!.metric!.name} of the last ${rows[i]!.metric!.values.length} runs`} /> },
     { id: 'value', title: 'Newest value', width: 120, numeric: true, cell: i => rows[i]!.metric && metric(rows[i]!.metric!.last, rows[i]!.metric!.unit) },
-    { id: 'state', title: 'State', width: 270, sortable: true, optional: 1, class: i => tone(rows[i]!.outcome), cell: i => (rows[i]!.outcome ? status(rows[i]!.outcome!) : judged ? '–' : '…') },
+    { id: 'state', title: 'State', width: 270, sortable: true, optional: 1, class: i => tone(rows[i]!.outcome), cell: i => (rows[i]!.outcome ? <span title={status(rows[i]!.outcome!)}>{status(rows[i]!.outcome!)}</span> : judged ? '–' : '…') },
     { id: 'run', title: 'Newest run', width: 260, optional: 4, text: i => rows[i]!.last.run, cell: i => visible(rows[i]!.last.run) },
     { id: 'date', title: 'Date (UTC)', width: 140, sortable: true, optional: 2, cell: i => rows[i]!.last.date && instant(rows[i]!.last.date!) },
     { id: 'commit', title: 'Commit', width: 110, optional: 5, cell: i => <Commit of={rows[i]!.last} /> },

@@ -98,6 +98,20 @@ const about: Record<Ranking['rank'], string> = {
   correlation: 'how closely the share of each function follows the time',
 };
 
+/** The functions of a few benchmarks, below their table. */
+export function Hottest({ params }: { params: URLSearchParams }) {
+  const answer = useAnswer<Ranking>('bottlenecks', new URLSearchParams([...params, ['by', 'own'], ...Object.entries({ ...page, rows: '15', plots: '1' })]));
+  const r = answer.value;
+  return (
+    r && (
+      <section class="findings" aria-label={title}>
+        <h2>{`${title}: ${visible(r.type.name)} of ${counted(r.benchmarks, 'benchmark')}`}</h2>
+        <Functions r={r} />
+      </section>
+    )
+  );
+}
+
 /** The functions as a table, and beside it what is known of the selected one. */
 function Functions({ r }: { r: Ranking }) {
   const rows = [...r.rows.filter(x => x.score !== 0), ...(r.negative ?? [])];

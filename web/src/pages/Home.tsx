@@ -9,6 +9,7 @@ import { later } from '../ui/Later';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { branchOf, Pickers, useScope } from '../ui/Pickers';
+import { Start, StartSdk } from '../ui/Start';
 import { Upload } from '../ui/Upload';
 import { Changes, selection } from '../ui/WhatChanged';
 import '../pages.css';
@@ -87,23 +88,12 @@ const Services = () => (
   </section>
 );
 
-/** What fills a store, each with the command to copy. */
-function Empty() {
-  const card = (title: string, text: string, command: string) => (
-    <section class="card findings">
-      <h2>{title}</h2>
-      <p class="dim">{text}</p>
-      <pre class="command" tabIndex={0} aria-label={title}>
-        {command}
-      </pre>
-    </section>
-  );
-  return (
-    <>
-      <h2>This store is empty</h2>
-      {card('Drop a profile', 'Anywhere on this page, to look at it. This stores it:', `dendro import --store ${location.origin} --benchmark NAME cpu.pb.gz`)}
-      {card('Record benchmarks', 'Of any language, under a profiler; two commits in turns with --base:', `dendro bench --store ${location.origin} -- go test -bench . ./...`)}
-      {card('Point an SDK here', 'Of Pyroscope or OpenTelemetry, at a server that keeps what they push; SkyWalking agents need its gRPC address:', `dendro serve --continuous\nPYROSCOPE_SERVER_ADDRESS=${location.origin}`)}
-    </>
-  );
-}
+/** What fills a store. */
+const Empty = () => (
+  <>
+    <h2>This store is empty</h2>
+    <Start title="Drop a profile" text="Anywhere on this page, to look at it. This stores it:" command={`dendro import --store ${location.origin} --benchmark NAME cpu.pb.gz`} />
+    <Start title="Record benchmarks" text="Of any language, under a profiler; two commits in turns with --base:" command={`dendro bench --store ${location.origin} -- go test -bench . ./...`} />
+    <StartSdk />
+  </>
+);

@@ -10,6 +10,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
 import { usePolled } from '../ui/Poll';
 import { Spark } from '../ui/Spark';
+import { Start, StartAgent, StartSdk } from '../ui/Start';
 import '../pages.css';
 
 /** Milliseconds between two requests for what services use. */
@@ -101,9 +102,10 @@ const perSecond = (o: Outcome): Outcome => (o.time ? { ...o, time: { ...o.time, 
 
 /** What makes a service appear here. */
 const None = () => (
-  <div class="empty">
-    <p>
-      No service is known. Start <code>dendro serve --continuous</code>, and set its address in a Pyroscope SDK or an OpenTelemetry exporter.
-    </p>
-  </div>
+  <>
+    <p>No service pushes profiles yet, and no agent traces one.</p>
+    <StartSdk />
+    <Start title="Push a profile" text="Of the last minute, from any script; the name is the service, with its release as a label:" command={`curl --data-binary @cpu.pb.gz "${location.origin}/ingest?name=shop%7Bversion=1.0%7D&format=pprof&from=now-1m&until=now"`} />
+    <StartAgent />
+  </>
 );

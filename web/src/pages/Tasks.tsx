@@ -10,6 +10,7 @@ import { go, href, place, update } from '../core/url';
 import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
+import { StartAgent } from '../ui/Start';
 import { When } from '../ui/When';
 import '../pages.css';
 import './tasks.css';
@@ -39,13 +40,7 @@ export default function Tasks() {
       <Await of={answer} what="tasks">
         {list =>
           list.rows.length === 0 ? (
-            <div class="empty">
-              <h2>No tasks yet</h2>
-              <p>
-                A task makes SkyWalking agents sample the stacks of the threads that serve an endpoint, and shows where slow requests spent
-                their time.
-              </p>
-            </div>
+            <StartAgent />
           ) : (
             <div class="scroll">
               <table class="plain">
