@@ -182,7 +182,9 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 		if err != nil {
 			return 0, err
 		}
-		first = stats.First
+		if first = stats.First; first.IsZero() {
+			first = until
+		}
 	}
 	for day := continuous.DayOf(first); day.Before(until); day = day.Add(24 * time.Hour) {
 		q := continuous.Query{From: day, Until: continuous.Earlier(day.Add(24*time.Hour), until)}

@@ -150,6 +150,29 @@ func treeSum(m *continuous.Merged) (sum int64) {
 	return sum
 }
 
+// counted counts the questions about totals.
+type counted struct {
+	*mem.Store
+	totals int
+}
+
+func (c *counted) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
+	c.totals++
+	return c.Store.Totals(ctx, q, step)
+}
+
+// TestNoHours: a partition without a window is handed over at once, not day by day since the year 1.
+func TestNoHours(t *testing.T) {
+	l := newHourLab(t)
+	st := &counted{Store: mem.New()}
+	l.put(st.Store, 60)
+	n, err := l.hours.Publish(t.Context(), 3, st, l.at)
+	until, bad := l.lake.Until(t.Context())
+	if err != nil || bad != nil || n != 0 || st.totals > 1 || !until[3].Equal(l.at.Add(60*time.Hour)) {
+		t.Errorf("%d hours after %d questions, until %v: %v, %v", n, st.totals, until, err, bad)
+	}
+}
+
 // queries are selections of all times and kinds.
 func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
 	list := []continuous.Query{{}}
