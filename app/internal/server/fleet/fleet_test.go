@@ -29,7 +29,8 @@ type file struct {
 	continuous.HourStore
 	mu   sync.Mutex
 	at   continuous.Position
-	fail error // of the next PutRead
+	kept *continuous.Position // when its first upkeep began
+	fail error                // of the next PutRead
 	open bool
 }
 
@@ -54,6 +55,12 @@ func (f *file) Position(context.Context) (continuous.Position, error) {
 }
 
 func (f *file) Upkeep(ctx context.Context, _ func(context.Context)) error {
+	f.mu.Lock()
+	if f.kept == nil {
+		at := f.at
+		f.kept = &at
+	}
+	f.mu.Unlock()
 	<-ctx.Done()
 	return nil
 }
@@ -195,6 +202,11 @@ func TestMoves(t *testing.T) {
 
 	one.mu.Lock()
 	for _, f := range one.files {
+		l.eventually("sums are made before the log was read", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return f.kept != nil && f.kept.Next == f.at.Next
+		})
 		f.mu.Lock()
 		f.fail = fmt.Errorf("the disk is full")
 		f.mu.Unlock()

@@ -68,6 +68,7 @@ type partition struct {
 	number int32
 	reader record.Reader
 	target int64     // the end of the log when it was assigned
+	caught func()    // says that it was read up to there
 	from   time.Time // from which on it has all windows, when it was read last
 	// missed is from when on it will have all windows: records before the next are not in the log any
 	// more, and none was read since. Nil: that is not so.
@@ -243,23 +244,40 @@ func (w *Worker) open(ctx context.Context, number int32, start, end int64) (*par
 		return nil, errors.Join(err, st.Close())
 	}
 	p := &partition{guarded: &guarded{st: st}, number: number, target: end, from: at.From, ended: make(chan struct{})}
+	caught, reach := context.WithCancel(context.WithoutCancel(ctx))
+	p.caught = reach
 	if at.Next < start {
 		from := hourAfter(time.Now())
 		at.Next = start
 		p.missed.Store(&from)
 		w.log.Warn("records are not in the log any more that this worker has not read", "partition", number, "until", start)
 	}
-	p.next.Store(at.Next)
+	p.reached(at.Next)
 	p.last.Store(end)
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	go func() {
 		defer close(p.ended)
+		select { // sums that lack what is to be read now would be made again
+		case <-caught.Done():
+		case <-time.After(catchUpWithin):
+		case <-upkeep.Done():
+		}
 		if err := st.Upkeep(upkeep, func(ctx context.Context) { w.publish(ctx, p) }); err != nil {
 			w.end(fmt.Errorf("partition %d: %w", number, err))
 		}
 	}()
 	return p, nil
+}
+
+// catchUpWithin is how long the first sums of a partition wait until it was read.
+const catchUpWithin = time.Minute
+
+// reached says that all records before one are stored.
+func (p *partition) reached(next int64) {
+	if p.next.Store(next); next >= p.target {
+		p.caught()
+	}
 }
 
 // clocks is by how much the clocks of programs, gateways and brokers may differ.
@@ -391,7 +409,7 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 			return
 		}
 	}
-	p.next.Store(next)
+	p.reached(next)
 	p.last.Store(max(f.HighWatermark, next))
 	w.lag.WithLabelValues(strconv.Itoa(int(p.number))).Set(float64(p.last.Load() - next))
 	w.records.WithLabelValues("poison").Add(float64(poison))
