@@ -269,7 +269,7 @@ func (f *fleet) services(p *process) (names []string) {
 
 func (f *fleet) eventually(what string, holds func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.t.Fatal(what)
 		}
@@ -361,19 +361,13 @@ func TestFleet(t *testing.T) {
 	step("hours were handed over")
 }
 
-// demo runs the demo until its services are on the page of its reader.
+// demo runs the demo twice: until its services are on the page of its reader, and until the lake has
+// their hours, which workers hand over when they start again.
 func (f *fleet) demo(topic string) {
 	f.t.Helper()
-	address := program.FreeAddress(f.t)
-	_, port, _ := strings.Cut(address, ":")
-	c := program.Command(f.t.TempDir(), "fleet", "demo", topic, "--port", port, "--workers", "1", "--services", "3")
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Start(); err != nil {
-		f.t.Fatal(err)
-	}
-	f.eventually("the demo shows no services", func() bool {
-		reply, err := http.Get("http://" + address + "/api/v1/pushed/services")
+	dir := f.t.TempDir()
+	f.demoUntil(dir, topic, func(reader string) bool {
+		reply, err := http.Get("http://" + reader + "/api/v1/pushed/services")
 		if err != nil {
 			return false
 		}
@@ -381,6 +375,24 @@ func (f *fleet) demo(topic string) {
 		content, _ := io.ReadAll(reply.Body)
 		return strings.Contains(string(content), "demo-2")
 	})
+	f.demoUntil(dir, topic, func(string) bool {
+		out, _, status := program.Run(f.t, dir, "top", "--store", "lake:fleet-demo/lake", "--service", "demo-2", "--since", "4h")
+		return status == 0 && strings.Contains(out, "render")
+	})
+}
+
+// demoUntil runs the demo in a folder until something holds.
+func (f *fleet) demoUntil(dir, topic string, holds func(reader string) bool) {
+	f.t.Helper()
+	address := program.FreeAddress(f.t)
+	_, port, _ := strings.Cut(address, ":")
+	c := program.Command(dir, "fleet", "demo", topic, "--port", port, "--workers", "1", "--services", "3")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.eventually("the demo has no services", func() bool { return holds(address) })
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		f.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/server/brokers"
+	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newFleet(e *command.Env) *cobra.Command {
@@ -28,7 +30,7 @@ func newFleet(e *command.Env) *cobra.Command {
 		Long: `A fleet receives, keeps and answers about pushed profiles with several processes and
 Kafka between them, where one "dendro serve --continuous" is not enough. Its parts are
 "dendro serve --gateway", "--windows" and "--windows-from".`,
-		Example: `  dendro fleet demo kafka://localhost:9092/windows`,
+		Example: `  dendro fleet demo`,
 		Args:    cobra.NoArgs,
 		RunE:    command.Help,
 	}
@@ -39,6 +41,7 @@ Kafka between them, where one "dendro serve --continuous" is not enough. Its par
 // demo are the flags of `dendro fleet demo`.
 type demo struct {
 	log      string
+	lake     string
 	dir      string
 	port     int
 	workers  int
@@ -46,31 +49,41 @@ type demo struct {
 }
 
 func newFleetDemo(e *command.Env) *cobra.Command {
-	o := demo{dir: "fleet-demo", port: 12800, workers: 3, services: 20}
+	o := demo{log: "kafka://localhost:9092/windows", lake: "lake", dir: "fleet-demo", port: 12800, workers: 3, services: 20}
 	c := &cobra.Command{
-		Use:   "demo kafka://HOST:PORT/TOPIC [flags]",
-		Short: "Run two gateways, workers and a reader on this machine",
+		Use:   "demo [kafka://HOST:PORT/TOPIC] [flags]",
+		Short: "Run two gateways, workers, a lake and a reader on this machine",
 		Long: `Start two gateways, workers and a reader, each a process of its own that only this
-machine can reach, and push profiles of simulated services until a signal ends it. The
-topic is made if it is missing. Kill a part to see what happens: the page says what is
-missing, and the part is started again after a few seconds.`,
-		Example: `  dendro fleet demo kafka://localhost:9092/windows
-  dendro fleet demo --workers 5 --services 200 kafka://localhost:9092/windows`,
-		Args: command.Takes(1, 1),
+machine can reach, and push profiles of simulated services until a signal ends it: at
+first those of the last three hours, which workers hand over to a lake within two
+minutes. The topic (default kafka://localhost:9092/windows) and the lake are made if they
+are missing. Kill a part to see what happens: the page says what is missing, and the part
+is started again after a few seconds.`,
+		Example: `  dendro fleet demo
+  dendro fleet demo --workers 5 --services 200 kafka://kafka-1:9092/windows`,
+		Args: command.Takes(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.log = args[0]
-			if _, err := brokers.ParseLog(o.log); err != nil {
+			if len(args) > 0 {
+				o.log = args[0]
+			}
+			log, err := brokers.ParseLog(o.log)
+			if err != nil {
 				return command.Misuse(err)
 			}
 			if o.workers < 1 || o.services < 0 || o.port < 1 || o.port+o.workers+2 > 65535 {
 				return command.Usagef("--workers %d, --services %d, --port %d: give at least one worker, and ports up to 65535",
 					o.workers, o.services, o.port)
 			}
+			if err := log.Ping(c.Context()); err != nil {
+				return fmt.Errorf("no Kafka answers at %s: start one (docker run -p 9092:9092 apache/kafka:4.1.2), or give the address of another: %w",
+					strings.Join(log.Addresses, ","), err)
+			}
 			return o.run(c.Context(), e)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.dir, "dir", o.dir, "`folder` for the files of workers")
+	f.StringVar(&o.lake, "windows-lake", o.lake, "`address` of the lake: a directory (relative to --dir), or postgres://USER@HOST/DATABASE")
 	f.IntVar(&o.port, "port", o.port, "`port` of the reader; the others have the ports behind it")
 	f.IntVar(&o.workers, "workers", o.workers, "start `n` workers")
 	f.IntVar(&o.services, "services", o.services, "push profiles of `n` services each second (0: none)")
@@ -92,9 +105,9 @@ func (o *demo) parts() []*part {
 	for n := 1; n <= o.workers; n++ {
 		workers = append(workers, "http://"+address(n))
 		list = append(list, &part{name: fmt.Sprint("worker-", n), address: address(n),
-			args: []string{"--windows", o.log, "--windows-session", "6s"}})
+			args: []string{"--windows", o.log, "--windows-session", "6s", "--windows-lake", o.lake}})
 	}
-	list[0].args = []string{"--windows-from", strings.Join(workers, ",")}
+	list[0].args = []string{"--windows-from", strings.Join(workers, ","), "--windows-lake", o.lake}
 	for n := 1; n <= 2; n++ {
 		list = append(list, &part{name: fmt.Sprint("gateway-", n), address: address(o.workers + n),
 			args: []string{"--gateway", o.log, "--kafka-partitions", fmt.Sprint(4 * o.workers)}})
@@ -103,6 +116,18 @@ func (o *demo) parts() []*part {
 		p.args = append([]string{"serve", "--store", p.name + ".duckdb", "--http-listen", p.address, "--grpc-listen", ""}, p.args...)
 	}
 	return list
+}
+
+// lakeStore returns the lake as commands name it.
+func (o *demo) lakeStore() string {
+	if strings.Contains(o.lake, "://") {
+		return engines.LakeScheme + o.lake
+	}
+	dir := o.lake
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(o.dir, dir)
+	}
+	return engines.LakeScheme + dir
 }
 
 // run runs the parts until the context ends.
@@ -120,6 +145,11 @@ func (o *demo) run(ctx context.Context, e *command.Env) (err error) {
 	defer stop()
 	parts := o.parts()
 	for _, p := range parts {
+		free, err := net.Listen("tcp", p.address)
+		if err != nil {
+			return fmt.Errorf("%s: %w: choose other ports with --port", p.name, err)
+		}
+		free.Close()
 		if p.log, err = os.Create(filepath.Join(o.dir, p.name+".log")); err != nil {
 			return err
 		}
@@ -141,6 +171,7 @@ func (o *demo) run(ctx context.Context, e *command.Env) (err error) {
 		say("%-9s  http://%s", p.name, p.address)
 	}
 	say("page       http://%s/#/services", parts[0].address)
+	say("lake       dendro top --store %s --service demo-0", o.lakeStore())
 	say("Logs and files are in %s. Ctrl-C ends all parts.", o.dir)
 	o.push(ctx, parts[len(parts)-2:])
 	return nil
@@ -203,28 +234,49 @@ func lastOf(file string) (line string) {
 	return line
 }
 
-// push pushes profiles of services until the context ends, each to a gateway that takes it.
+// history is how far back the first profiles are, of which each is pastWindow long.
+const (
+	history    = 3 * time.Hour
+	pastWindow = 5 * time.Minute
+)
+
+// push pushes profiles of services until the context ends: those of the past, then one each second.
+// Whoever repeats it pushes the same for the same time.
 func (o *demo) push(ctx context.Context, gateways []*part) {
+	now := time.Now()
+	for from := now.Truncate(time.Hour).Add(-history); from.Add(pastWindow).Before(now); from = from.Add(pastWindow) {
+		o.window(ctx, gateways, from, pastWindow)
+	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for n := 0; ; n++ {
+	for {
 		select {
 		case <-tick.C:
+			o.window(ctx, gateways, time.Now().Truncate(time.Second).Add(-time.Second), time.Second)
 		case <-ctx.Done():
 			return
 		}
-		until := time.Now().Truncate(time.Second)
-		for s := range o.services {
-			body := fmt.Sprintf("main;handle;query %d\nmain;handle;render %d\nmain;idle 20\n", 10+s%7+n%5, 20+s%3)
+	}
+}
+
+// window pushes a profile of each service, to a gateway that takes it.
+func (o *demo) window(ctx context.Context, gateways []*part, from time.Time, length time.Duration) {
+	var all sync.WaitGroup
+	seconds := int(length.Seconds())
+	n := int(from.Unix()) / seconds
+	for s := range o.services {
+		all.Go(func() {
+			body := fmt.Sprintf("main;handle;query %d\nmain;handle;render %d\nmain;idle %d\n", (10+s%7+n%5)*seconds, (20+s%3)*seconds, 20*seconds)
 			path := fmt.Sprintf("/ingest?name=%s&from=%d&until=%d&format=folded", url.QueryEscape(fmt.Sprintf("demo-%d{pod=%d}", s, n%3)),
-				until.Add(-time.Second).Unix(), until.Unix())
+				from.Unix(), from.Add(length).Unix())
 			for try := 0; try < 2*len(gateways); try++ {
 				if sent(ctx, "http://"+gateways[(s+try)%len(gateways)].address+path, body) {
 					break
 				}
 			}
-		}
+		})
 	}
+	all.Wait()
 }
 
 // sent posts a profile and reports whether it was acknowledged.

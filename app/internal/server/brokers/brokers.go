@@ -131,3 +131,15 @@ func ParseLog(text string) (Log, error) {
 	}
 	return l, nil
 }
+
+// Ping returns an error unless one of the brokers answers within some seconds, without TLS.
+func (l Log) Ping(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	client, err := kgo.NewClient(kgo.SeedBrokers(l.Addresses...))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return client.Ping(ctx)
+}
