@@ -3,12 +3,21 @@
 // frame takes while one zooms, and what the page holds in memory then. Beside the time that passed
 // stands the processor time of the processes that run and draw the page, which other programs on the
 // machine change less. Of the page itself also, for each thing that one does, the longest task of its
-// main thread, in processor time, and how long a key in the search took to its frame. Times decide nothing.
+// main thread, in processor time, and how long a key in the search took to its frame. A wide profile on
+// a large screen shows more than 100,000 boxes in every frame. Times decide nothing.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { asNested, asSpeedscope, profile } from './made';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { flameBoxes } from '../src/core/boxes';
+import { Upright } from '../src/core/nodes';
+import { decoding } from '../src/core/profile';
+import { atOnce } from '../src/core/steps';
+import { paint } from '../src/flame/icicle';
+import { Labels } from '../src/flame/label';
+import { palette } from '../src/flame/palette';
+import { type Pen, row } from '../src/flame/sheet';
+import { asNested, asSpeedscope, profile, wide } from './made';
 import { d3FlameGraph, type Served, speedscope } from './others';
 import { missing, World } from './world';
 
@@ -26,19 +35,21 @@ interface Program {
   ready: string;
   /** Zooms by a step, forth or back, as the source of a function for the page. */
   zoom: string;
+  viewport?: { width: number; height: number };
   /** What else one does, in order. */
   actions?: readonly [name: string, run: (page: Page) => Promise<unknown>][];
 }
 
-const wheel = (canvas: string) => `forth => {
+const wheel = (canvas: string, by = 40) => `forth => {
   const c = ${canvas};
   const r = c.getBoundingClientRect();
-  c.dispatchEvent(new WheelEvent('wheel', { bubbles: true, cancelable: true, ctrlKey: true, deltaY: forth ? -40 : 40, clientX: r.left + 0.37 * r.width, clientY: r.top + 100 }));
+  c.dispatchEvent(new WheelEvent('wheel', { bubbles: true, cancelable: true, ctrlKey: true, deltaY: forth ? -${by} : ${by}, clientX: r.left + 0.37 * r.width, clientY: r.top + 100 }));
 }`;
 
+const canvas = `[...document.querySelectorAll('.flame canvas')].at(-1)`;
 const dendro = {
   ready: `() => document.querySelector('.flame canvas') && document.querySelector('.side .tr .name')`,
-  zoom: wheel(`[...document.querySelectorAll('.flame canvas')].at(-1)`),
+  zoom: wheel(canvas),
   actions: actions(),
 };
 
@@ -117,38 +128,75 @@ describe.skipIf(!process.env.DENDRO_BENCH || missing)('the page beside others', 
           }`,
         },
       ].filter(p => wanted.test(p.name));
-      const seen = new Map(programs.map(p => [p.name, { ready: [] as number[], readyTime: [] as number[], frames: [] as number[], frameTime: [] as number[], heap: [] as number[], blocks: new Map<string, number[]>(), keys: [] as number[] }]));
-      for (let round = 0; round < rounds; round++)
-        for (const p of programs) {
-          const m = await measured(world, p);
-          const of = seen.get(p.name)!;
-          of.ready.push(m.ready);
-          of.readyTime.push(m.readyTime);
-          of.frames.push(...m.frames);
-          of.frameTime.push(m.frameTime);
-          of.heap.push(m.heap);
-          of.keys.push(...m.keys);
-          for (const [action, length] of m.blocks) of.blocks.set(action, [...(of.blocks.get(action) ?? []), length]);
-          console.log(`${n} nodes, round ${round + 1}, ${p.name}: ready ${text(m.ready)} ms (${text(m.readyTime)}), frame ${text(at(m.frames, 0.5))} ms, p95 ${text(at(m.frames, 0.95))} (${text(m.frameTime)}), ${text(m.heap)} MB`);
-        }
-      console.log(
-        [
-          `${n} nodes, ${Math.round(readFileSync(file).length / 1e5) / 10} MB as pprof, ${rounds} rounds; ms, in brackets of processor time`,
-          '| | ready: median | least to most | frame while zooming: median | p95 | memory, MB |',
-          ...[...seen].map(
-            ([name, s]) =>
-              `| ${name} | ${text(at(s.ready, 0.5))} (${text(at(s.readyTime, 0.5))}) | ${text(at(s.ready, 0))}–${text(at(s.ready, 1))} | ${text(at(s.frames, 0.5), 1)} (${text(at(s.frameTime, 0.5), 1)}) | ${text(at(s.frames, 0.95), 1)} | ${text(at(s.heap, 0.5))} |`,
-          ),
-          ...[...seen]
-            .filter(([, s]) => s.blocks.size > 1)
-            .map(
-              ([name, s]) =>
-                `${name}: longest task, processor time, most of the rounds: ${[...s.blocks].map(([action, list]) => `${action} ${text(at(list, 1))}`).join(', ')}; a key in the search to its frame: p98 ${text(at(s.keys, 0.98))} ms`,
-            ),
-        ].join('\n'),
-      );
+      await compare(`${n} nodes, ${megabytes(file)} MB as pprof`, programs);
     }, 3_600_000);
+
+  test('100,000 boxes in the window', async () => {
+    const wire = wide(2400, 64);
+    const file = world.write('wide.speedscope.json', asSpeedscope(wire));
+    const viewport = { width: 2560, height: 1440 };
+    const zoom = wheel(canvas, 4);
+    const { page } = await world.page({ viewport });
+    await page.goto(base, { waitUntil: 'networkidle' });
+    await page.setInputFiles('input[type=file]', file);
+    await page.waitForSelector('.flame canvas');
+    const { width, height } = await page.evaluate<{ width: number; height: number }>(`${canvas}.getBoundingClientRect().toJSON()`);
+    await page.context().close();
+    const tree = atOnce(decoding(wire));
+    const { functions } = tree.table;
+    const boxes = atOnce(flameBoxes(new Upright(tree), { order: 'name' }));
+    const drawn = (part: number) => {
+      let count = 0;
+      const pen = { box: (...[, , , , under]: Parameters<Pen['box']>) => (under ? 0 : count++), boxed() {}, text() {} };
+      const rows = Math.max(boxes.deepest, Math.floor(height / row));
+      const scene = { boxes, of: tree, functions, palette: palette('owner', false), bucket: () => 0, found: null, flipped: false };
+      paint(pen, scene, { from: 0.37 * (1 - part), to: 0.37 + 0.63 * part, width, height, top: 0, flipped: false, rows }, new Labels(functions, s => s.length * 7));
+      return count;
+    };
+    const counts = Array.from({ length: 31 }, (_, step) => drawn(1.0025 ** (-4 * step))); // the steps that zoom in
+    expect(Math.min(...counts)).toBeGreaterThan(100_000);
+    await compare(
+      `${Math.min(...counts)} to ${Math.max(...counts)} boxes drawn on ${width} × ${height} px`,
+      [{ name: 'Dendro', url: () => base, file, ready: dendro.ready, zoom, viewport }].filter(p => wanted.test(p.name)),
+    );
+  }, 600_000);
+
+  /** Measures programs in turns, and prints what each took. */
+  async function compare(of: string, programs: readonly Program[]): Promise<void> {
+    const seen = new Map(programs.map(p => [p.name, { ready: [] as number[], readyTime: [] as number[], frames: [] as number[], frameTime: [] as number[], heap: [] as number[], blocks: new Map<string, number[]>(), keys: [] as number[] }]));
+    for (let round = 0; round < rounds; round++)
+      for (const p of programs) {
+        const m = await measured(world, p);
+        const s = seen.get(p.name)!;
+        s.ready.push(m.ready);
+        s.readyTime.push(m.readyTime);
+        s.frames.push(...m.frames);
+        s.frameTime.push(m.frameTime);
+        s.heap.push(m.heap);
+        s.keys.push(...m.keys);
+        for (const [action, length] of m.blocks) s.blocks.set(action, [...(s.blocks.get(action) ?? []), length]);
+        console.log(`${of}, round ${round + 1}, ${p.name}: ready ${text(m.ready)} ms (${text(m.readyTime)}), frame ${text(at(m.frames, 0.5))} ms, p95 ${text(at(m.frames, 0.95))} (${text(m.frameTime)}), ${text(m.heap)} MB`);
+      }
+    console.log(
+      [
+        `${of}, ${rounds} rounds; ms, in brackets of processor time`,
+        '| | ready: median | least to most | frame while zooming: median | p95 | memory, MB |',
+        ...[...seen].map(
+          ([name, s]) =>
+            `| ${name} | ${text(at(s.ready, 0.5))} (${text(at(s.readyTime, 0.5))}) | ${text(at(s.ready, 0))}–${text(at(s.ready, 1))} | ${text(at(s.frames, 0.5), 1)} (${text(at(s.frameTime, 0.5), 1)}) | ${text(at(s.frames, 0.95), 1)} | ${text(at(s.heap, 0.5))} |`,
+        ),
+        ...[...seen]
+          .filter(([, s]) => s.blocks.size > 1)
+          .map(
+            ([name, s]) =>
+              `${name}: longest task, processor time, most of the rounds: ${[...s.blocks].map(([action, list]) => `${action} ${text(at(list, 1))}`).join(', ')}; a key in the search to its frame: p98 ${text(at(s.keys, 0.98))} ms`,
+          ),
+      ].join('\n'),
+    );
+  }
 });
+
+const megabytes = (file: string) => text(readFileSync(file).length / 1e6, 1);
 
 const text = (x: number, digits = 0) => x.toFixed(digits);
 
@@ -191,7 +239,7 @@ function longestTask(trace: Buffer): number {
 
 /** Opens the page of a program once; times in ms, memory in MB. */
 async function measured(world: World, p: Program): Promise<Measured> {
-  const { page, faults } = await world.page();
+  const { page, faults } = await world.page(p.viewport && { viewport: p.viewport });
   const chromium = page.context().browser()!;
   const browser = await chromium.newBrowserCDPSession();
   const used = async () => {

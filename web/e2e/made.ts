@@ -34,14 +34,30 @@ export function profile(n: number, sides = 1): Made {
     fn.push(f);
     for (const v of values) v.push(random() < 0.6 ? Math.floor(1 / (random() + 1e-3)) : 0);
   }
+  return made(functions, {
+    parent,
+    function: fn,
+    ...(sides === 1 ? { self: values[0]! } : { baseSelf: values[0]!, headSelf: values[1]!, noisePerValue: [4, 4] }),
+  });
+}
+
+/** A wide and shallow profile: stacks side by side, of which none share a caller, with nearly the same number of samples each. */
+export function wide(stacks: number, depth: number): Made {
+  const row = (of: (stack: number, level: number) => number) => Array.from({ length: stacks * depth }, (_, i) => of(Math.floor(i / depth), i % depth));
+  return made(stacks * 5, {
+    parent: row((stack, level) => (level === 0 ? -1 : stack * depth + level - 1)),
+    function: row((stack, level) => (level === 0 ? stack : (stack * 31 + level * 97) % (stacks * 5))),
+    self: row((stack, level) => (level === depth - 1 ? 100 + (stack % 7) : 0)),
+  });
+}
+
+function made(functions: number, columns: Omit<Made['columns'], 'functions'>): Made {
   return {
     profiles: 1,
     type: 'cpu',
     unit: 'count',
     columns: {
-      parent,
-      function: fn,
-      ...(sides === 1 ? { self: values[0]! } : { baseSelf: values[0]!, headSelf: values[1]!, noisePerValue: [4, 4] }),
+      ...columns,
       functions: Array.from({ length: functions }, (_, i) => ({
         function: `github.com/acme/shop/pkg${i % 97}.(*Type${i % 13}).method${i}`,
         file: '',

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Upright } from '../src/core/nodes';
 import { none } from '../src/core/table';
-import { boxAt, paint, row, type Scene, visit, type Window, yOf } from '../src/flame/icicle';
+import { boxAt, paint, type Scene, visit, type Window, yOf } from '../src/flame/icicle';
 import { forms, Labels } from '../src/flame/label';
 import { diffBucket, diffSteps, palette } from '../src/flame/palette';
+import { Raster } from '../src/flame/raster';
+import { row } from '../src/flame/sheet';
 import { func, type Laid, laidOut, random, randomTree } from './random';
 
 const window = (more: Partial<Window> = {}): Window => ({
@@ -92,32 +94,51 @@ describe('the window', () => {
     for (let i = 0; i < b.n; i++) if (b.ends[i]! > b.starts[i]!) expect(boxAt(b, b.depth[i]!, (b.starts[i]! + b.ends[i]!) / 2)).toBe(i);
     expect(boxAt(b, 999, 0.5)).toBe(none);
   });
-  it('sets a fill once per colour, and paints narrow boxes of a pixel once', () => {
+  it('paints boxes over narrow ones, hits last, and narrow boxes of a pixel once', () => {
     const t = randomTree(9, 4000, 1, 60);
     const boxes = laidOut(new Upright(t), { order: 'name' });
-    const fills: unknown[] = [];
-    let rects = 0;
-    const context = {
-      set fillStyle(v: unknown) {
-        fills.push(v);
-      },
-      fillRect: () => rects++,
-      fillText: () => undefined,
-      measureText: (s: string) => ({ width: s.length * 7 }),
-    } as unknown as CanvasRenderingContext2D;
-    const scene: Scene = {
-      boxes,
-      of: t,
-      functions: t.table.functions,
-      palette: palette('package', false),
-      bucket: i => i % 24,
-      found: null,
-      flipped: false,
+    const found = Uint8Array.from(t.table.functions, (_, i) => (i % 20 === 3 ? 1 : 0));
+    const painted = (hits: Uint8Array | null) => {
+      const list: number[] = [];
+      const w = window({ width: 100, rows: boxes.deepest });
+      const raster = new Raster();
+      raster.clear(100, 16);
+      const pen = {
+        box: (x: number, y: number, width: number, colour: number, under?: boolean) => {
+          list.push(colour);
+          raster.fill(y / row, x, x + width, colour + 1, under);
+        },
+        boxed: () => list.push(-1),
+        text: () => list.push(-2),
+      };
+      const scene: Scene = { boxes, of: t, functions: t.table.functions, palette: palette('package', false), bucket: i => i % 24, found: hits, flipped: false };
+      paint(pen, scene, w, new Labels(t.table.functions, s => s.length * 7));
+      return { list, raster, w };
     };
-    paint(context, scene, window({ width: 100, rows: boxes.deepest }), new Labels(t.table.functions, s => s.length * 7));
-    expect(rects).toBeLessThanOrEqual(16 * 100 * 2);
-    expect(fills.length).toBeLessThanOrEqual(24 + rects);
-    expect(new Set(fills).size).toBeLessThanOrEqual(26);
+    const plain = painted(null);
+    expect(plain.list.length).toBeLessThanOrEqual(16 * 100 * 2);
+    const searched = painted(found).list;
+    expect(searched.indexOf(24)).toBeGreaterThan(searched.lastIndexOf(25)); // a hit after the last miss
+    expect(searched.lastIndexOf(24)).toBeLessThan(searched.indexOf(-1));
+    // Of a box of more than a pixel each pixel whose middle it covers, apart from the gap at its end.
+    visit(boxes, plain.w, (i, x, y, width) => {
+      const pixels = plain.raster.row(y / row);
+      if (width > 3) for (let px = Math.round(x); px < Math.round(x + width - 1); px++) expect(pixels[px]).toBe((i % 24) + 1);
+    });
+    let grey = 0;
+    for (let r = 0; r < 16; r++) for (const p of plain.raster.row(r)) if (p === 27) grey++;
+    expect(grey).toBeGreaterThan(0);
+  });
+  it('keeps pixels in their row', () => {
+    const raster = new Raster();
+    raster.clear(10, 3);
+    raster.fill(1, 9.8, 12, 7); // it begins behind the middle of the last pixel
+    raster.fill(1, 2.6, 2.9, 5); // it has no middle of a pixel
+    raster.fill(1, 2, 5, 1, true);
+    expect([...raster.row(0), ...raster.row(2)].every(p => p === 0)).toBe(true);
+    expect([...raster.row(1)]).toEqual([0, 0, 1, 5, 1, 0, 0, 0, 0, 7]);
+    raster.clear(10, 3);
+    expect(raster.row(1).every(p => p === 0)).toBe(true);
   });
 });
 

@@ -5,15 +5,15 @@
 //     above it; of boxes that are too narrow, one per pixel and row is looked at and drawn in grey;
 //   - the canvas is as large as the window and stays in it while an empty element scrolls;
 //   - hover and selection are on a second canvas, so that they redraw no boxes;
-//   - one fill style per colour;
+//   - boxes are pixels in an array, one line of pixels per row, see Raster;
 //   - labels degrade by meaning, see Labels.
 import { type Boxes, extent } from '../core/boxes';
 import { type Func, type Ints, none } from '../core/table';
 import { Labels } from './label';
 import type { Palette } from './palette';
-import { type Pen, Sheet } from './sheet';
+import { pixelsOf, Raster } from './raster';
+import { font, type Pen, row, Sheet } from './sheet';
 
-export const row = 19;
 const leastWidth = 0.5; // px
 const mostRows = 150; // on paper: three sheets
 
@@ -141,8 +141,6 @@ export interface Handlers {
   range?: (from: number, to: number) => void;
 }
 
-const font = '12px Inter, system-ui, "Segoe UI", Roboto, sans-serif';
-
 export class Icicle {
   readonly #scroll: HTMLElement;
   readonly #sheet: HTMLElement;
@@ -150,6 +148,7 @@ export class Icicle {
   readonly #over: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   readonly #overContext: CanvasRenderingContext2D;
+  readonly #raster = new Raster();
   readonly #stop = new AbortController();
   readonly #watch: ResizeObserver | undefined;
   #scene: Scene | undefined;
@@ -244,7 +243,7 @@ export class Icicle {
   /** What the window shows, from the first row to the last, for paper. */
   sheet(width: number): SVGElement {
     const height = Math.min(this.#scene!.boxes.deepest, mostRows) * row;
-    const sheet = new Sheet(width, height);
+    const sheet = new Sheet(width, height, this.#scene!.palette);
     paint(sheet, this.#scene!, { ...this.#window(), width, height, top: 0, rows: height / row }, this.#labels!, this.#zoomed);
     return sheet.svg;
   }
@@ -367,17 +366,12 @@ export class Icicle {
     this.#paintOver();
   }
 
-  #clear(c: CanvasRenderingContext2D): void {
-    const ratio = devicePixelRatio || 1;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, c.canvas.width, c.canvas.height);
-  }
-
   #paint(): void {
     const s = this.#scene!;
     const c = this.#context;
-    this.#clear(c);
-    const part = Math.round(paint(c, s, this.#window(), this.#labels!, this.#zoomed) * 1000) / 1000;
+    const w = this.#window();
+    const pen = new Screen(c, this.#raster, w, s.palette);
+    const part = Math.round(paint(pen, s, w, this.#labels!, this.#zoomed) * 1000) / 1000;
     if (part !== this.#narrow) this.handlers.narrow?.((this.#narrow = part));
   }
 
@@ -386,7 +380,9 @@ export class Icicle {
     const b = s.boxes;
     const c = this.#overContext;
     const w = this.#window();
-    this.#clear(c);
+    const ratio = devicePixelRatio || 1;
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, c.canvas.width, c.canvas.height);
     c.strokeStyle = s.palette.ink;
     const frame = (thick: number, x: number, y: number, width: number) => {
       c.lineWidth = thick;
@@ -511,30 +507,70 @@ export class Icicle {
   }
 }
 
+/** Draws a window on a canvas. */
+class Screen implements Pen {
+  readonly #ratio = devicePixelRatio || 1;
+  readonly #colours: Uint32Array;
+  /** The y of the first row that is seen. */
+  readonly #top: number;
+
+  constructor(
+    readonly context: CanvasRenderingContext2D,
+    readonly raster: Raster,
+    readonly window: Window,
+    palette: Palette,
+  ) {
+    this.#colours = pixelsOf(palette);
+    this.#top = -(window.top % row);
+    raster.clear(Math.round(window.width * this.#ratio), Math.ceil((window.height - this.#top) / row));
+    context.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
+    context.font = font;
+    context.textBaseline = 'middle';
+    context.fillStyle = palette.ink;
+  }
+
+  box(x: number, y: number, width: number, colour: number, under?: boolean): void {
+    const ratio = this.#ratio;
+    this.raster.fill(Math.round((y - this.#top) / row), x * ratio, (x + width) * ratio, this.#colours[colour]!, under);
+  }
+
+  boxed(): void {
+    const { context: c, window: w } = this;
+    const rows = Math.ceil((w.height - this.#top) / row);
+    this.raster.draw(c, this.#top * this.#ratio, rows * row * this.#ratio);
+    for (let y = this.#top + row - 1; y < w.height; y += row) c.clearRect(0, y, w.width, 1);
+  }
+
+  text(text: string, x: number, y: number, opacity: number): void {
+    this.context.globalAlpha = opacity;
+    this.context.fillText(text, x, y);
+  }
+}
+
 /** Draws the boxes of a window, and grey where they are too narrow; returns the part of the window, of 0 to 1, that is grey. */
-export function paint(c: Pen, s: Scene, w: Window, labels: Labels, zoomed = none): number {
+export function paint(pen: Pen, s: Scene, w: Window, labels: Labels, zoomed = none): number {
   const b = s.boxes;
-  const hit = s.palette.fills.length;
-  const buckets: number[][] = Array.from({ length: hit + 2 }, () => []);
+  const hit = s.palette.fills.length; // see coloursOf
+  const hits: number[] = []; // over what shares a pixel with them
   const texts: number[] = [];
   const lastPixel = new Map<number, number>(); // of each row: narrow boxes share a pixel
   const base = zoomed === none ? -1 : b.depth[zoomed]!;
-  const isHit = (i: number) => s.found !== null && s.found[b.fn[i]!] === 1;
   const grey = new Map<number, [from: number, to: number]>(); // of each row the last pixels without a box
   let greyPart = 0;
-  c.fillStyle = s.palette.narrow;
-  const flush = (y: number, [from, to]: [number, number]) => c.fillRect(from, y, to - from, row - 1);
+  const flush = (y: number, [from, to]: [number, number]) => pen.box(from, y, to - from, hit + 2, true);
   visit(
     b,
     w,
     (i, x, y, width) => {
+      const isHit = s.found !== null && s.found[b.fn[i]!] === 1;
       if (width < 1) {
         const pixel = Math.floor(x);
-        if (lastPixel.get(y) === pixel && !isHit(i)) return;
+        if (lastPixel.get(y) === pixel && !isHit) return;
         lastPixel.set(y, pixel);
       }
-      const bucket = s.found ? (isHit(i) ? hit : hit + 1) : s.bucket(i);
-      buckets[bucket]!.push(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6));
+      const shown = width > 3 ? width - 1 : Math.max(width, 0.6);
+      if (isHit) hits.push(x, y, shown);
+      else pen.box(x, y, shown, s.found ? hit + 1 : s.bucket(i));
       if (width > 24) texts.push(i, x, y, width);
     },
     (x, y, part) => {
@@ -549,33 +585,28 @@ export function paint(c: Pen, s: Scene, w: Window, labels: Labels, zoomed = none
     },
   );
   for (const [y, run] of grey) flush(y, run);
-  buckets.forEach((list, bucket) => {
-    if (list.length === 0) return;
-    c.fillStyle = bucket < hit ? s.palette.fills[bucket]! : bucket === hit ? s.palette.hit : s.palette.miss;
-    for (let k = 0; k < list.length; k += 3) c.fillRect(list[k]!, list[k + 1]!, list[k + 2]!, row - 1);
-  });
-  c.font = font;
-  c.textBaseline = 'middle';
+  for (let k = 0; k < hits.length; k += 3) pen.box(hits[k]!, hits[k + 1]!, hits[k + 2]!, hit);
+  pen.boxed();
   for (let k = 0; k < texts.length; k += 4) {
     const text = labels.fit(b.fn[texts[k]!]!, texts[k + 3]! - 9);
-    if (!text) continue;
-    c.globalAlpha = b.depth[texts[k]!]! < base ? 0.6 : 1;
-    c.fillStyle = s.palette.ink;
-    c.fillText(text, texts[k + 1]! + 5, texts[k + 2]! + row / 2);
+    if (text) pen.text(text, texts[k + 1]! + 5, texts[k + 2]! + row / 2, b.depth[texts[k]!]! < base ? 0.6 : 1);
   }
-  c.globalAlpha = 1;
   return greyPart;
 }
 
-/** Draws all boxes small, for the overview; y is scaled to the height. */
-export function paintOverview(c: CanvasRenderingContext2D, s: Scene, width: number, height: number): void {
+/** Draws all boxes small, for the overview, on a canvas whose unit is a pixel. */
+export function paintOverview(c: CanvasRenderingContext2D, s: Scene, width: number, height: number, rowHeight: number): void {
   const b = s.boxes;
-  const line = Math.min(6, height / Math.max(1, b.deepest));
-  const colours = s.palette.fills;
-  visit(b, { from: 0, to: 1, width, height: b.deepest * row, top: 0, flipped: false, rows: 0 }, (i, x, _y, w) => {
+  const rows = b.deepest;
+  const line = Math.min(rowHeight, height / Math.max(1, rows));
+  const colours = pixelsOf(s.palette);
+  const hit = s.palette.fills.length;
+  const raster = new Raster();
+  raster.clear(width, rows);
+  visit(b, { from: 0, to: 1, width, height: rows * row, top: 0, flipped: s.flipped, rows }, (i, x, y, w) => {
     if (w < 1) return;
-    c.fillStyle = s.found ? (s.found[b.fn[i]!] ? s.palette.hit : s.palette.miss) : colours[s.bucket(i)]!;
-    const y = b.depth[i]! * line;
-    c.fillRect(x, s.flipped ? height - y - line : y, w - (w > 2 ? 0.5 : 0), Math.max(line, 0.5));
+    const colour = s.found ? hit + 1 - s.found[b.fn[i]!]! : s.bucket(i);
+    raster.fill(y / row, x, x + w - (w > 2 ? 1 : 0), colours[colour]!);
   });
+  raster.draw(c, s.flipped ? height - rows * line : 0, rows * line);
 }

@@ -1,6 +1,5 @@
 // Colours of boxes, in buckets: one fill style per bucket keeps drawing fast.
 import type { Func } from '../core/table';
-import { hatch } from './sheet';
 
 export type Colouring = 'owner' | 'package' | 'kind' | 'category' | 'thread' | 'diff';
 
@@ -14,6 +13,9 @@ export interface Palette {
   /** Of pixels whose boxes are too narrow to draw. */
   narrow: string;
 }
+
+/** All colours of boxes: the fills, and then of hits, of misses, and of narrow ones. */
+export const coloursOf = (p: Palette): string[] => [...p.fills, p.hit, p.miss, p.narrow];
 
 const hues = 24;
 /** Buckets of a change from -1 to 1. */
@@ -87,6 +89,9 @@ const categories: Record<string, [hue: number, saturation: number]> = {
   darkgrey: [220, 10],
   transparent: [220, 4],
 };
+
+/** The fill of what became less on paper, which without colours looks like nothing else: a pattern of Sheet. */
+const hatch = 'url(#hatch)';
 
 /** How light the code of each owner is on paper, where colours may be missing. */
 const paperLightness = [66, 85, 95];

@@ -1,8 +1,19 @@
 // A graph on paper is SVG: a canvas that is drawn while the page is being printed comes out empty, and
 // what was drawn for a screen is coarse.
+import { coloursOf, type Palette } from './palette';
 
-/** What the painter of boxes needs of a canvas. */
-export type Pen = Pick<CanvasRenderingContext2D, 'fillStyle' | 'fillRect' | 'fillText' | 'font' | 'textBaseline' | 'globalAlpha'>;
+/** The height of a row of boxes, with the gap below them. */
+export const row = 19;
+export const font = '12px Inter, system-ui, "Segoe UI", Roboto, sans-serif';
+
+/** What boxes are drawn with. */
+export interface Pen {
+  /** Draws a box, over or under all others; colour is a place in the colours of the palette. */
+  box(x: number, y: number, width: number, colour: number, under?: boolean): void;
+  /** All boxes were drawn; their texts follow. */
+  boxed(): void;
+  text(text: string, x: number, y: number, opacity: number): void;
+}
 
 const space = 'http://www.w3.org/2000/svg';
 
@@ -12,30 +23,31 @@ function element(name: string, attributes: Record<string, string | number>): SVG
   return e;
 }
 
-/** The fill of what became less, which without colours looks like nothing else. */
-export const hatch = 'url(#hatch)';
-
 export class Sheet implements Pen {
-  fillStyle: CanvasRenderingContext2D['fillStyle'] = '';
-  font = '';
-  textBaseline: CanvasTextBaseline = 'middle';
-  globalAlpha = 1;
   readonly svg: SVGElement;
+  readonly #colours: string[];
 
-  constructor(width: number, height: number) {
+  constructor(
+    width: number,
+    height: number,
+    readonly palette: Palette,
+  ) {
+    this.#colours = coloursOf(palette);
     this.svg = element('svg', { class: 'on-paper', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
     const pattern = element('pattern', { id: 'hatch', width: 4, height: 4, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' });
     pattern.append(element('rect', { width: 1.2, height: 4, fill: '#333' }));
     this.svg.append(pattern);
   }
 
-  fillRect(x: number, y: number, width: number, height: number): void {
-    this.svg.append(element('rect', { x, y, width, height, fill: String(this.fillStyle) }));
+  box(x: number, y: number, width: number, colour: number, under?: boolean): void {
+    this.svg[under ? 'prepend' : 'append'](element('rect', { x, y, width, height: row - 1, fill: this.#colours[colour]! }));
   }
 
-  fillText(text: string, x: number, y: number): void {
-    const e = element('text', { x, y, fill: String(this.fillStyle), 'dominant-baseline': 'central', opacity: this.globalAlpha });
-    e.style.font = this.font; // as an attribute the policy of the server would refuse it
+  boxed(): void {}
+
+  text(text: string, x: number, y: number, opacity: number): void {
+    const e = element('text', { x, y, fill: this.palette.ink, 'dominant-baseline': 'central', opacity });
+    e.style.font = font; // as an attribute the policy of the server would refuse it
     e.textContent = text;
     this.svg.append(e);
   }

@@ -10,7 +10,7 @@ import { matches } from '../core/search';
 import { idOf, parseSelection } from '../core/selection';
 import { none } from '../core/table';
 import { type Changes, go, place, update } from '../core/url';
-import { row } from '../flame/icicle';
+import { row } from '../flame/sheet';
 import { functionBucket } from '../flame/palette';
 import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';

@@ -273,9 +273,7 @@ function Overview({ scene, view, onMove }: { scene: Scene; view: [number, number
     const ratio = devicePixelRatio || 1;
     c.width = width * ratio;
     c.height = height * ratio;
-    const g = c.getContext('2d')!;
-    g.scale(ratio, ratio);
-    paintOverview(g, scene, width, height);
+    paintOverview(c.getContext('2d')!, scene, c.width, c.height, 6 * ratio);
   }, [scene, width]);
   const move = (e: PointerEvent) => {
     if (e.buttons !== 1) return;
