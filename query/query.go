@@ -53,11 +53,6 @@ func Milli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// SQLRequest are the parameters of a user's own query, whose text is the body.
-type SQLRequest struct {
-	Rows int `param:"rows" min:"0" default:"100000" help:"maximum number of rows (0: all)"`
-}
-
 // Share is a fraction from 0 to 1.
 type Share float64
 

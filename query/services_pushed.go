@@ -15,12 +15,22 @@ import (
 	"github.com/dendroprof/dendro/table"
 )
 
+// PushedTime selects pushed profiles of a time.
+type PushedTime struct {
+	store.Pushed
+	Since time.Time `param:"since" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until time.Time `param:"until" arg:"date" help:"profiles before this time" json:"until,omitzero"`
+}
+
+// selection returns the selection, of some types.
+func (p *PushedTime) selection(types ...string) *Selection {
+	return &Selection{Pushed: p.Pushed, Since: p.Since, Until: p.Until, Types: types}
+}
+
 // PushedServicesRequest asks for the services that push profiles.
 type PushedServicesRequest struct {
-	store.Pushed `group:"Selection"`
-	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
-	Until        time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
-	Rows         int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
+	PushedTime `group:"Selection"`
+	Rows       int `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // PushedService is what a service pushes of one type.
@@ -57,7 +67,7 @@ func PushedServices(ctx context.Context, st store.Store, r *PushedServicesReques
 	if err != nil {
 		return nil, err
 	}
-	q, err := pushedQuery(&Selection{Pushed: r.Pushed, Since: r.Since, Until: r.Until})
+	q, err := pushedQuery(r.selection())
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +129,13 @@ func (r *PushedServicesResult) Table(bool) *table.Table {
 
 // PushedSeriesRequest asks for the course of a type, or of a function, over time.
 type PushedSeriesRequest struct {
-	store.Pushed `group:"Selection"`
-	Since        time.Time `param:"since" group:"Selection" arg:"date" help:"profiles from this time on (RFC 3339, 2026-11-21, Monday, or an age: 30d, 12h)" json:"since,omitzero"`
-	Until        time.Time `param:"until" group:"Selection" arg:"date" help:"profiles before this time" json:"until,omitzero"`
-	Types        []string  `param:"type" group:"Selection" arg:"name" help:"type of the profiles: cpu, inuse_space, or a whole id (default: CPU time)" json:"type,omitempty"`
-	Function     string    `param:"function" group:"View" arg:"name" help:"the function, by its exact name (default: all functions together)" json:"function,omitempty"`
-	Self         bool      `param:"self" group:"View" help:"with --function: without its callees" json:"self,omitempty"`
-	By           string    `param:"by" group:"View" arg:"label" help:"a line for each value of this label" json:"by,omitempty"`
-	Step         Seconds   `param:"step" group:"View" arg:"time" help:"time between points: 15s, 1h (default: about 300 points)" json:"step,omitzero"`
-	Rows         int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows; over time of lines, those of the largest sums (0: all)"`
+	PushedTime `group:"Selection"`
+	Types      []string `param:"type" group:"Selection" arg:"name" help:"type of the profiles: cpu, inuse_space, or a whole id (default: CPU time)" json:"type,omitempty"`
+	Function   string   `param:"function" group:"View" arg:"name" help:"the function, by its exact name (default: all functions together)" json:"function,omitempty"`
+	Self       bool     `param:"self" group:"View" help:"with --function: without its callees" json:"self,omitempty"`
+	By         string   `param:"by" group:"View" arg:"label" help:"a line for each value of this label" json:"by,omitempty"`
+	Step       Seconds  `param:"step" group:"View" arg:"time" help:"time between points: 15s, 1h (default: about 300 points)" json:"step,omitzero"`
+	Rows       int      `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows; over time of lines, those of the largest sums (0: all)"`
 }
 
 // Seconds is a length of time.
@@ -182,7 +190,7 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 	if len(r.Types) > 1 {
 		return nil, param.Errorf("a series has one type: give one --type")
 	}
-	q, err := pushedQuery(&Selection{Pushed: r.Pushed, Since: r.Since, Until: r.Until})
+	q, err := pushedQuery(r.selection())
 	if err != nil {
 		return nil, err
 	}

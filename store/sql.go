@@ -10,6 +10,8 @@ import (
 // reaches no file and no network.
 type SQLSpeaker interface {
 	SQL(ctx context.Context, query string) (*SQLAnswer, error)
+	// SQLOf answers about runs that are not the engine's, such as sums of pushed profiles.
+	SQLOf(ctx context.Context, runs Reader, query string) (*SQLAnswer, error)
 }
 
 // SQLAnswer is the answer to a query: its columns and a stream of rows, each
@@ -18,5 +20,6 @@ type SQLSpeaker interface {
 type SQLAnswer struct {
 	Columns []string
 	Types   []string // the engine's names of the columns' types
+	Notes   []string // what a reader of the rows has to know
 	Rows    iter.Seq2[[]any, error]
 }

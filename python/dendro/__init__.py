@@ -135,9 +135,9 @@ class Store:
         """`dendro task list`: tasks of trace profiling."""
         return _rows(self.query("tasks", **parameters))
 
-    def sql(self, query: str) -> pd.DataFrame:
-        """`dendro sql`: one read-only query. A server must allow it (--sql)."""
-        return _rows(self._backend.sql(query))
+    def sql(self, query: str, **parameters: Any) -> pd.DataFrame:
+        """`dendro sql`: one read-only query; with service= or labels=, of pushed profiles. A server must allow it (--sql)."""
+        return _rows(self._backend.sql(query, {"rows": 0} | parameters))
 
 
 # The columns of findings that all have.
@@ -224,8 +224,8 @@ class _File:
         flags = [f"--{n}={v}" for n, v in _texts(parameters)]
         return self._run([*self.commands.get(name, [name]), *flags, "-o", "json-columns" if columns else "json", "--", *arguments])
 
-    def sql(self, query: str) -> dict[str, Any]:
-        return self._run(["sql", "-o", "json", "--rows=0", "--", query])
+    def sql(self, query: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        return self._run(["sql", "-o", "json", *(f"--{n}={v}" for n, v in _texts(parameters)), "--", query])
 
     def _run(self, arguments: list[str]) -> dict[str, Any]:
         at = arguments.index("--")
@@ -252,8 +252,9 @@ class _Server:
         pairs = [("form", "columns")] if parameters.pop("columns", False) else []
         return self._get(self.paths.get(name, name), pairs + _texts(parameters))
 
-    def sql(self, query: str) -> dict[str, Any]:
-        doc = self._open(urllib.request.Request(f"{self._address}/api/v1/sql?rows=0", data=query.encode(), headers={"Content-Type": "text/plain"}))
+    def sql(self, query: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        address = f"{self._address}/api/v1/sql?{urllib.parse.urlencode(_texts(parameters))}"
+        doc = self._open(urllib.request.Request(address, data=query.encode(), headers={"Content-Type": "text/plain"}))
         return {"rows": [dict(zip(doc["columns"], row)) for row in doc["rows"]]}
 
     def _get(self, path: str, pairs: list[tuple[str, str]]) -> dict[str, Any]:

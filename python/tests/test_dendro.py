@@ -123,6 +123,9 @@ class Stores(unittest.TestCase):
                             (dendro.open("x.duckdb", binary="no-such-program"), "no-such-program"), (dendro.open(f"http://{self.address}"), "oken")):
             with self.assertRaisesRegex(dendro.Error, text):
                 store.tree(benchmark="checkot")
+        for store in (self.file, self.served):
+            with self.assertRaisesRegex(dendro.Error, "no profile was pushed"):
+                store.sql("SELECT 1", service="checkot", since="7d")
 
     def test_names_are_not_flags(self) -> None:
         with self.assertRaisesRegex(dendro.Error, "no function in the store matches --store=/etc/passwd"):

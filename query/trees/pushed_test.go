@@ -239,7 +239,7 @@ checkout process_cpu:cpu:nanoseconds:cpu:nanoseconds 2 false [{version [1.4 1.5]
 	if strings.Join(got, "\n") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "\n"), want)
 	}
-	if list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{Since: pushedAt(1), Rows: 1}); err != nil ||
+	if list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{PushedTime: query.PushedTime{Since: pushedAt(1)}, Rows: 1}); err != nil ||
 		len(list.Rows) != 1 || list.Omitted.Rows != 1 {
 		t.Errorf("%+v (%v)", list, err)
 	}
@@ -257,7 +257,7 @@ func TestPushedSeries(t *testing.T) {
 		{query.PushedSeriesRequest{Function: "main", Step: query.Seconds(2 * time.Hour)}, "[450 900 450]"},
 		{query.PushedSeriesRequest{Function: "none"}, "[0 0 0 0]"},
 		{query.PushedSeriesRequest{Types: []string{"inuse_space"}}, "[1000 2000 3000 4000]"},
-		{query.PushedSeriesRequest{Since: pushedAt(1), Until: pushedAt(2)}, "[450]"},
+		{query.PushedSeriesRequest{PushedTime: query.PushedTime{Since: pushedAt(1), Until: pushedAt(2)}}, "[450]"},
 	} {
 		c.request.Service = "checkout"
 		r, err := query.PushedSeries(t.Context(), st, &c.request)

@@ -2,6 +2,8 @@ package duckdb
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/dendroprof/dendro/store"
@@ -26,6 +28,40 @@ var ErrNotAllowed = usersql.ErrNotAllowed
 func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
 	return s.sql.SQL(ctx, query)
 }
+
+// SQLOf implements store.SQLSpeaker.
+func (s *Store) SQLOf(ctx context.Context, runs store.Reader, query string) (*store.SQLAnswer, error) {
+	return SQLOf(ctx, runs, query)
+}
+
+// SQLOf runs a user's query over a copy of runs, which is gone once the rows are read.
+func SQLOf(ctx context.Context, runs store.Reader, query string) (*store.SQLAnswer, error) {
+	dir, err := os.MkdirTemp("", "dendro-sql-*")
+	if err != nil {
+		return nil, err
+	}
+	copied, err := Open(ctx, filepath.Join(dir, "runs.duckdb"), Options{MemoryLimit: copyMemory})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	remove := func() error { return errors.Join(copied.Close(), os.RemoveAll(dir)) }
+	var answer *store.SQLAnswer
+	if err = store.Copy(ctx, copied, runs, store.CopyOptions{}); err == nil {
+		answer, err = copied.SQL(ctx, query)
+	}
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	rows := answer.Rows
+	answer.Rows = func(yield func([]any, error) bool) {
+		defer remove()
+		rows(yield)
+	}
+	return answer, nil
+}
+
+// copyMemory is that of the DuckDB of a copy of runs, which has thousands of them at most.
+const copyMemory = "256MiB"
 
 // newHost returns the store as a database for users' SQL.
 func newHost(s *Store) *usersql.Host {

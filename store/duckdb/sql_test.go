@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -182,6 +183,45 @@ func TestSQLIsSafe(t *testing.T) {
 	if _, err := s.Put(context.Background(), []*store.File{storetest.File("g", "later", "r9", profile.CPUSamples, "Z")},
 		store.PutOptions{Rules: "1"}); err != nil {
 		t.Errorf("Put afterwards: %v", err)
+	}
+}
+
+// TestSQLOf asks about the runs of another store, and expects that nothing of their copy is left.
+func TestSQLOf(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	runs := mem.New()
+	if out, err := runs.Put(t.Context(), []*store.File{storetest.NewImporter().File("shop", "cpu", "10:00", profile.CPUSamples, "×2\nA\nB")},
+		store.PutOptions{}); err != nil || out[0].Err != nil {
+		t.Fatal(err, out)
+	}
+	s := filled(t)
+	for query, want := range map[string]string{
+		"SELECT grp, benchmark, run FROM profiles":                              "[[shop cpu 10:00]]",
+		"SELECT function, self, total FROM function_sample ORDER BY function":   "[[A 0 2] [B 2 2]]",
+		"SELECT code_path, total_samples FROM function_node ORDER BY code_path": "[[A 2] [B 2]]",
+		"SELECT nothing": "",
+	} {
+		answer, err := s.SQLOf(t.Context(), runs, query)
+		if err != nil {
+			if want != "" || !strings.Contains(err.Error(), "nothing") {
+				t.Errorf("%s: %v", query, err)
+			}
+		} else {
+			var rows [][]any
+			for row, err := range answer.Rows {
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows = append(rows, row)
+			}
+			if got := fmt.Sprint(rows); got != want {
+				t.Errorf("%s: %s, want %s", query, got, want)
+			}
+		}
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("%s left %v, %v", query, left, err)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ var usual = map[string][]string{
 	"services":    {"service", "labels", "since", "type", "over-time", "function", "by", "step", "rows", "output"},
 	"serve": {"continuous", "http-listen", "grpc-listen", "http-token-file", "read-token-file", "agent-token-file", "tls-cert",
 		"tls-key", "ttl", "kafka-brokers"},
+	"sql":   {"service", "labels", "since", "type", "rows", "output"},
 	"top":   {"service", "benchmark", "group", "last", "type", "callers", "callees", "search", "sort", "rows", "output"},
 	"tree":  {"benchmark", "last", "type", "view", "invert", "callers", "under", "search", "depth", "rows", "output"},
 	"watch": {"webhook", "format", "service", "every", "once", "suspects"},

@@ -154,9 +154,8 @@ func (s *sampled) Tasks(context.Context, traceprof.TaskQuery) ([]traceprof.Task,
 }
 
 // SQL runs a user's query at the server, if its store speaks SQL and the server allows it.
-// At most so many rows come; 0: all.
-func (c *Client) SQL(ctx context.Context, text string, rows int) (*store.SQLAnswer, error) {
-	r := Request{Method: http.MethodPost, Path: "/api/v1/sql", Values: param.Values(&query.SQLRequest{Rows: rows}), Body: []byte(text),
+func (c *Client) SQL(ctx context.Context, request *query.SQLRequest, text string) (*store.SQLAnswer, error) {
+	r := Request{Method: http.MethodPost, Path: "/api/v1/sql", Values: param.Values(request), Body: []byte(text),
 		Type: "text/plain"}
 	body, err := c.Ask(ctx, r)
 	if err != nil {

@@ -27,8 +27,20 @@ func readSQL(body io.ReadCloser) (*store.SQLAnswer, error) {
 	if err == nil {
 		err = d.Decode(&a.Types)
 	}
+	var member json.Token
 	if err == nil {
-		err = expect(d, "rows", json.Delim('['))
+		member, err = d.Token()
+	}
+	if err == nil && member == "notes" {
+		if err = d.Decode(&a.Notes); err == nil {
+			member, err = d.Token()
+		}
+	}
+	if err == nil && member != "rows" {
+		err = fmt.Errorf("%v in place of rows", member)
+	}
+	if err == nil {
+		err = expect(d, json.Delim('['))
 	}
 	if err == nil && len(a.Types) != len(a.Columns) {
 		err = fmt.Errorf("%d types of %d columns", len(a.Types), len(a.Columns))

@@ -53,17 +53,16 @@ type Options struct {
 	Panicked func(tool string, panic any, stack []byte)
 }
 
-// SQL runs a user's query, of which at most so many rows are read.
-type SQL func(ctx context.Context, query string, rows int) (*store.SQLAnswer, error)
+// SQL runs a user's query, of which at most as many rows are read as the request allows.
+type SQL func(ctx context.Context, request *query.SQLRequest, text string) (*store.SQLAnswer, error)
 
 // Of returns the SQL of a store; nil: it speaks none.
 func Of(st store.Store) SQL {
-	speaker, ok := store.As[store.SQLSpeaker](st)
-	if !ok {
+	if _, ok := store.As[store.SQLSpeaker](st); !ok {
 		return nil
 	}
-	return func(ctx context.Context, query string, _ int) (*store.SQLAnswer, error) {
-		return speaker.SQL(ctx, query)
+	return func(ctx context.Context, r *query.SQLRequest, text string) (*store.SQLAnswer, error) {
+		return query.SQL(ctx, st, r, text)
 	}
 }
 
@@ -273,6 +272,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 	case *query.FunctionNamesResult:
 		return document.Write(out, r, document.Form{})
 	case *rows:
+		o.Notes(r.notes)
 		return r.table.Stream(o, r.rows, maxRows)
 	}
 	return render.Result(o, result)

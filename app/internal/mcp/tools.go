@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/query"
 )
 
 // tool is one query.
@@ -67,6 +68,7 @@ const maxRows = 1000
 
 // sqlRequest is a query in SQL.
 type sqlRequest struct {
+	query.SQLSelection
 	Query string `param:"query" help:"the query"`
 }
 
@@ -74,13 +76,14 @@ type sqlRequest struct {
 type rows struct {
 	table *render.Table
 	rows  iter.Seq2[[]any, error]
+	notes []string
 }
 
 func runSQL(ctx context.Context, run SQL, r *sqlRequest) (*rows, error) {
 	if r.Query == "" {
 		return nil, fmt.Errorf("query is missing")
 	}
-	answer, err := run(ctx, r.Query, maxRows+1)
+	answer, err := run(ctx, &query.SQLRequest{SQLSelection: r.SQLSelection, Rows: maxRows + 1}, r.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -88,5 +91,5 @@ func runSQL(ctx context.Context, run SQL, r *sqlRequest) (*rows, error) {
 	for _, name := range answer.Columns {
 		t.Columns = append(t.Columns, render.Column{Name: name})
 	}
-	return &rows{t, answer.Rows}, nil
+	return &rows{t, answer.Rows, answer.Notes}, nil
 }

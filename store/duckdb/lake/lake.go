@@ -22,6 +22,7 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 	"github.com/dendroprof/dendro/store/iceberg"
@@ -107,6 +108,11 @@ func (s *Store) enter(ctx context.Context) error {
 // docs/lake.md describes.
 func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
 	return s.sql.SQL(ctx, query)
+}
+
+// SQLOf implements store.SQLSpeaker with the views of a DuckDB file.
+func (s *Store) SQLOf(ctx context.Context, runs store.Reader, query string) (*store.SQLAnswer, error) {
+	return duckdb.SQLOf(ctx, runs, query)
 }
 
 // views returns the current tables as views. A table without a file has none. Only tables

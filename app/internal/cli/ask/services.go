@@ -29,6 +29,6 @@ function used at each time. The commands top, tree and diff show their profiles 
 		if overTime {
 			return endpoint.PushedSeries.Of(&r)
 		}
-		return endpoint.PushedServices.Of(&query.PushedServicesRequest{Pushed: r.Pushed, Since: r.Since, Until: r.Until, Rows: r.Rows})
+		return endpoint.PushedServices.Of(&query.PushedServicesRequest{PushedTime: r.PushedTime, Rows: r.Rows})
 	}, "text", "json", "json-columns", "md", "tsv", "csv")
 }

@@ -395,6 +395,10 @@ func (s speaking) SQL(_ context.Context, query string) (*store.SQLAnswer, error)
 	return &store.SQLAnswer{Columns: []string{"a", "b", "c", "d"}, Types: []string{"A", "B", "C", "D"}, Rows: seq}, nil
 }
 
+func (s speaking) SQLOf(ctx context.Context, _ store.Reader, query string) (*store.SQLAnswer, error) {
+	return s.SQL(ctx, query)
+}
+
 func TestSQL(t *testing.T) {
 	l := labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{SQL: true})
 	w := l.post("/api/v1/sql", "text/plain", strings.NewReader("good"))

@@ -17,18 +17,6 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// speaker returns the engine's SQL.
-func (a *api) speaker() (store.SQLSpeaker, error) {
-	if !a.SQL {
-		return nil, notHere("this server answers no SQL (it was started with --sql=false)")
-	}
-	s, ok := store.As[store.SQLSpeaker](a.Store)
-	if !ok {
-		return nil, notHere("this store does not speak SQL")
-	}
-	return s, nil
-}
-
 // sqlMistake makes an error of a query the caller's, unless the store failed.
 func sqlMistake(err error) error {
 	if err == nil || transfer.KindOf(err) != "" || errors.Is(err, store.ErrReorganised) || errors.Is(err, context.Canceled) ||
@@ -47,15 +35,17 @@ func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	if err := readAddress(r, &request, &struct{}{}); err != nil {
 		return err
 	}
-	speaker, err := a.speaker()
-	if err != nil {
-		return err
+	if !a.SQL {
+		return notHere("this server answers no SQL (it was started with --sql=false)")
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, sqlBytes))
 	if err != nil {
 		return err
 	}
-	answer, err := speaker.SQL(r.Context(), string(text))
+	answer, err := query.SQL(r.Context(), a.Store, &request, string(text))
+	if errors.Is(err, query.ErrNoSQL) {
+		return notHere(err.Error())
+	}
 	if err != nil {
 		return sqlMistake(err)
 	}
@@ -72,6 +62,9 @@ func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	}
 	member(`{"columns":`, answer.Columns)
 	member(`,"types":`, answer.Types)
+	if len(answer.Notes) > 0 {
+		member(`,"notes":`, answer.Notes)
+	}
 	n, cut := 0, false
 	before := `,"rows":[`
 	for row, err := range answer.Rows {
