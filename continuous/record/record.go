@@ -11,8 +11,8 @@
 //	windows    number, then series, start, length, how to read its values, hash, self values
 //
 // All numbers are base-128, those that may be negative with the sign in the lowest bit. Paths
-// of a vector ascend, and so are written as distances. The records of one build of Dendro are
-// read by all that know their version; others are refused.
+// of a vector ascend, and so are written as distances. A release
+// reads the versions of all releases before it (testdata), and refuses others.
 package record
 
 import (

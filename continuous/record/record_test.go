@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -103,6 +104,25 @@ func TestEverything(t *testing.T) {
 	}
 	if content := record.Append([]byte("before"), nil); !bytes.HasPrefix(content, []byte("before")) {
 		t.Errorf("%q", content)
+	}
+}
+
+// TestReleased: records of the first release lie in logs, and workers of every later one read them.
+func TestReleased(t *testing.T) {
+	want := example()
+	content, err := os.ReadFile("testdata/v0.1.0.record")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reader record.Reader
+	got, err := reader.Read(content)
+	if err != nil || len(got) != len(want) {
+		t.Fatal(got, err)
+	}
+	for i := range want {
+		if d := cmp.Diff(text(want[i]), text(got[i])); d != "" {
+			t.Error(d)
+		}
 	}
 }
 
