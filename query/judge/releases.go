@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (s Sides) open(ctx context.Context, st store.Store, q *query.Selection, req
 	}
 	c, err := releases.Open(ctx, windows, releases.Options{Service: q.Service, Labels: labels, Label: s.By, Base: s.Base, Head: s.Head,
 		Skip: (*time.Duration)(s.Skip)})
+	if err == nil && c.Pending != nil {
+		err = fmt.Errorf("service %q: %w", q.Service, c.Pending)
+	}
 	if err != nil {
 		return nil, s, nil, err
 	}
@@ -152,9 +156,18 @@ func judgeRelease(ctx context.Context, p *releases.Plan, o regression.Options) (
 	}
 	out := &judgedRelease{From: p.From.UTC()}
 	o.Service = true
+	if c.Pending != nil {
+		for _, p := range list {
+			t := judgedType{Name: p.Benchmark.Name, Type: p.Type, Reason: c.Pending.Error()}
+			if !slices.ContainsFunc(out.Types, func(x judgedType) bool { return x.Name == t.Name && x.Type == t.Type }) {
+				out.Types = append(out.Types, t)
+			}
+		}
+		return out, nil
+	}
 	compared, _, err := (&chooser{Sides: ofReleases, Facts: &facts.Facts{}}).compare(ctx, c, store.Query{}, history.Distinct(list), 0,
 		regression.Request{Options: o, Window: math.MaxInt32})
-	if errors.Is(err, store.ErrNothing) { // no whole block yet
+	if errors.Is(err, store.ErrNothing) {
 		return out, nil
 	} else if err != nil {
 		return nil, err

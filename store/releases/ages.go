@@ -98,7 +98,7 @@ func (p *Plan) age(o Options, began time.Time) error {
 	p.began = began
 	switch skip := o.Skip; {
 	case skip != nil && *skip >= ran:
-		return fmt.Errorf("%s=%q has run for %s, and --skip %s leaves nothing of it: %w", p.Label, p.Head, ran, *skip, store.ErrNothing)
+		return p.young(*skip)
 	case skip != nil && *skip > 0:
 		p.aged, p.Skip = older, *skip
 	case skip != nil:
@@ -114,6 +114,37 @@ func (p *Plan) age(o Options, began time.Time) error {
 		p.aged = later
 	}
 	p.From = p.head.first.Add(p.Skip)
+	return nil
+}
+
+// youngError says that too little of a release ran for a verdict, and from when on it has one.
+type youngError struct{ text string }
+
+func (e *youngError) Error() string { return e.text }
+func (*youngError) Unwrap() error   { return store.ErrNothing }
+
+// young returns the error of a release without windows that are compared.
+func (p *Plan) young(skip time.Duration) error {
+	text := fmt.Sprintf("%s %q has run for %s", p.Label, p.Head, p.head.last.Sub(p.head.first).Round(time.Second))
+	if skip > 0 {
+		text += fmt.Sprintf(", and the first %s of each instance are not compared (--skip)", skip)
+	}
+	at := whole(p.head.first.Add(skip)).Truncate(p.Block).Add(p.Block)
+	return &youngError{text + fmt.Sprintf("; it has a verdict from %s UTC on", at.UTC().Format(clock))}
+}
+
+// pending returns why one side has no runs; nil if both have.
+func (b *builder) pending() error {
+	of := func(side string) bool {
+		return slices.ContainsFunc(b.runs, func(r built) bool { return r.Run.Attributes[SideAttribute] == side })
+	}
+	switch {
+	case !of(Head):
+		return b.young(b.Skip)
+	case !of(Base):
+		return &youngError{fmt.Sprintf("%s %q has nothing to be compared with: too little of %s ran before; the release after it has a verdict",
+			b.Label, b.Head, b.against())}
+	}
 	return nil
 }
 

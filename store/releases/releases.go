@@ -83,6 +83,8 @@ type Compared struct {
 	Uncounted   string        // the first run whose requests are unknown, though others have some
 	// Pushed is what the service pushed, by benchmark and value type.
 	Pushed map[[2]string]continuous.Type
+	// Pending says why a side has no runs, and from when on there is a verdict; nil: both have some.
+	Pending error
 
 	aged ages // of the windows that are compared
 }
@@ -104,12 +106,8 @@ func (c *Compared) String() string {
 	if c.Instance != "" {
 		run = fmt.Sprintf("some values of %q", c.Instance)
 	}
-	base := fmt.Sprintf("%q", c.Base[0])
-	if n := len(c.Base); n > 1 {
-		base = fmt.Sprintf("%d other releases", n)
-	}
 	text := fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation %s",
-		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", base, how, run, c.Operation)
+		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", c.against(), how, run, c.Operation)
 	if c.Uncounted != "" {
 		text += fmt.Sprintf(" (the number of requests of run %s is unknown)", c.Uncounted)
 	}
@@ -117,6 +115,14 @@ func (c *Compared) String() string {
 		text += "; the sides ran on other machines: " + c.Machines
 	}
 	return text + c.ages()
+}
+
+// against names the releases that the newest is compared with.
+func (c *Compared) against() string {
+	if n := len(c.Base); n > 1 {
+		return fmt.Sprintf("%d other releases", n)
+	}
+	return fmt.Sprintf("%q", c.Base[0])
 }
 
 // release is what a value of the label pushed.
@@ -251,6 +257,7 @@ func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 		young.aged = anyAge
 		return young.Read(ctx)
 	}
+	c.Pending = b.pending()
 	return &c, b.store(ctx, &c)
 }
 

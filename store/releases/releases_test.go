@@ -232,10 +232,15 @@ func TestAges(t *testing.T) {
 	}
 	young := noon.Add(150 * time.Minute)
 	_, err := releases.Open(t.Context(), p.st, releases.Options{Service: "shop", Head: "1.1", Skip: &hour, Until: young})
-	if err == nil || !errors.Is(err, store.ErrNothing) || !strings.Contains(err.Error(), "--skip 1h0m0s leaves nothing of it") {
+	if err == nil || !errors.Is(err, store.ErrNothing) || err.Error() != `service "shop": version "1.1" has run for 50m0s, and the first 1h0m0s `+
+		`of each instance are not compared (--skip); it has a verdict from 2026-11-20 14:50 UTC on` {
 		t.Errorf("a young release: %v", err)
 	}
-	c := open(t, p.st, releases.Options{Service: "shop", Base: "0.9", Head: "1.0", Until: noon.Add(40 * time.Minute)})
+	c := open(t, p.st, releases.Options{Service: "shop", Head: "1.1", Skip: &hour, Until: noon.Add(170 * time.Minute)}) // 14:50
+	if c.Pending != nil {
+		t.Errorf("after the time that was said: %v", c.Pending)
+	}
+	c = open(t, p.st, releases.Options{Service: "shop", Base: "0.9", Head: "1.0", Until: noon.Add(40 * time.Minute)})
 	if !strings.HasSuffix(c.String(), `; "1.0" is younger than 1 h: what is found may be its warm-up`) {
 		t.Errorf("%q", c)
 	}
@@ -357,6 +362,20 @@ func TestRequests(t *testing.T) {
 	check("a request", 30)
 	push(10, "1.2", false)
 	check("a second of one instance (the number of requests of run 1.2@", 60)
+}
+
+// TestPending: where a block has both releases, the one before has none of its own.
+func TestPending(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
+	for minute := range 40 {
+		version := map[bool]string{true: "1.0", false: "1.1"}[minute < 2]
+		p.push(cpu, version, "a", noon.Add(time.Duration(minute)*time.Minute), map[string]int64{"main": 1})
+	}
+	c := open(t, p.st, releases.Options{Service: "shop"})
+	const want = `version "1.1" has nothing to be compared with: too little of "1.0" ran before; the release after it has a verdict`
+	if !errors.Is(c.Pending, store.ErrNothing) || c.Pending.Error() != want {
+		t.Errorf("%v", c.Pending)
+	}
 }
 
 func TestNothingToCompare(t *testing.T) {
