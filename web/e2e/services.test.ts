@@ -42,7 +42,7 @@ describe.skipIf(missing)('services', () => {
     expect(await finding.innerText()).toMatch(/slower, confirmed\s+\+[\d.]+%\s+\+[\d.]+ ms\/s\s[\s\S]*rule\.go/);
     expect(await w.page.getByRole('region', { name: 'Newest release' }).innerText()).not.toContain('moved');
     expect(await w.barriers()).toEqual([]);
-    await finding.getByRole('link', { name: 'Diff of the releases' }).click();
+    await finding.getByRole('link', { name: 'Diff' }).click();
     await w.settled();
     expect(await w.page.locator('aside.sidebar').innerText()).toMatch(/regexp\.MustCompile[\s\S]*This call path/);
     await w.page.goBack();
@@ -50,6 +50,13 @@ describe.skipIf(missing)('services', () => {
     await w.page.waitForURL(/function=.*matchRule/);
     await w.page.getByText('cores, github.com', { exact: false }).waitFor();
     expect(w.faults).toEqual([]);
+    // What is left out of each instance is said, and can be chosen; of a release that is younger, from when on it has a verdict.
+    const release = w.page.getByRole('region', { name: 'Newest release' });
+    await release.getByText('the first 30 min of each instance are not compared').waitFor();
+    await w.page.getByLabel('Leave out of each instance').selectOption('its first 3 hours');
+    await release.getByText(/1\.3\.0" has run for .* the first 3h0m0s of each instance are not compared \(skip\); it has a verdict from \d{4}-\d\d-\d\d \d\d:\d\d UTC on/).waitFor();
+    expect(await release.getByRole('heading').innerText()).toBe('The newest release has no verdict');
+    expect(w.page.url()).toContain('skip=3h');
     await w.close();
   });
 

@@ -5,7 +5,7 @@ import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName, unitOf } from '../core/pushed';
-import { dataParams, notesOf, serverTransforms } from '../core/request';
+import { dataParams, notesOf, serverTransforms, withoutFlags } from '../core/request';
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';
 import { type Changes, go, href, place, update } from '../core/url';
@@ -312,19 +312,39 @@ function Graph({ what, live, title }: { what: Changes; live: boolean; title: str
   );
 }
 
+/** What of each instance is not compared, because it warms up. */
+const skips: [value: string, label: string][] = [
+  ['', 'its first 30 min'],
+  ['0', 'nothing'],
+  ['10m', 'its first 10 min'],
+  ['1h', 'its first hour'],
+  ['3h', 'its first 3 hours'],
+];
+
 /** What the newest release made slower, or faster: each with the history of its function, and the diff of the releases. */
 function Release({ service, what, of }: { service: PushedService; what: Changes; of: NonNullable<ReturnType<typeof releases>> }) {
-  const report = useAnswer<ReportDocument>('report', { service: service.service, candidates: 0, 'max-depth': 0, changed: true });
+  const skip = place.value.params.get('skip') ?? '';
+  const report = useAnswer<ReportDocument>('report', { service: service.service, skip, candidates: 0, 'max-depth': 0, changed: true });
   const doc = report.value;
-  if (!doc) return report.error ? null : <p class="sub">comparing the newest release …</p>;
-  const rows = shownChanges(doc, new URLSearchParams());
+  const rows = doc ? shownChanges(doc, new URLSearchParams()) : [];
   const diff = compared(service, of);
+  const own = place.value.params.has('service'); // a card of several has room for less
+  const judged = doc?.benchmarks.some(b => b.verdict);
+  const title = rows.length > 0 ? 'What the newest release changed' : judged ? 'The newest release changed nothing that shows' : doc || report.error ? 'The newest release has no verdict' : 'comparing the newest release …';
+  const reasons = doc ? [...doc.benchmarks.flatMap(b => (b.verdict || !b.reason ? [] : [b.reason])), ...doc.notes] : report.error ? [report.error.message] : [];
   return (
     <section class="findings" aria-label="Newest release">
-      <h2>{rows.length === 0 ? 'The newest release changed nothing that shows' : 'What the newest release changed'}</h2>
-      {doc.notes.map(n => (
+      <div class="head">
+        <h2>{title}</h2>
+        {own && (
+          <div class="pickers">
+            <Select title="Leave out of each instance" value={skip} options={skips} change={v => update({ skip: v }, true)} />
+          </div>
+        )}
+      </div>
+      {[...new Set(reasons)].map(n => (
         <p key={n} class="sub">
-          {visible(n)}
+          {visible(withoutFlags(n))}
         </p>
       ))}
       {rows.length > 0 && (
@@ -334,10 +354,10 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
               <tr>
                 <th>Verdict</th>
                 <th class="num">Change</th>
-                <th class="num">Per second</th>
+                {own && <th class="num">Per second</th>}
                 <th>Function of yours, and its call</th>
-                <th>What grew</th>
-                <th>Source</th>
+                {own && <th>What grew</th>}
+                {own && <th>Source</th>}
               </tr>
             </thead>
             <tbody>
@@ -350,7 +370,7 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
                   <td class={`num ${tone(c)}`}>
                     <b>{signed(c.delta.share, percent)}</b>
                   </td>
-                  <td class="num">{c.delta.time ? change(c.delta.time.value, unitOf(c, c.delta.time.unit)) : '–'}</td>
+                  {own && <td class="num">{c.delta.time ? change(c.delta.time.value, unitOf(c, c.delta.time.unit)) : '–'}</td>}
                   <td>
                     {c.function ? (
                       <a href={href('services', { ...what, function: c.headline?.function ?? c.function, by: of.name })} title="over time, a line for each release">
@@ -360,12 +380,18 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
                       visible(c.note ?? 'the whole program')
                     )}
                   </td>
-                  <td>
-                    <a href={href('diff', { ...diff, sel: formatNames(c.path ?? []) })}>Diff of the releases</a>
-                  </td>
-                  <td title={c.file && visible(c.file)}>
-                    <Place c={c} />
-                  </td>
+                  {own && (
+                    <td>
+                      <a href={href('diff', { ...diff, sel: formatNames(c.path ?? []) })} title="of the releases">
+                        Diff
+                      </a>
+                    </td>
+                  )}
+                  {own && (
+                    <td title={c.file && visible(c.file)}>
+                      <Place c={c} />
+                    </td>
+                  )}
                 </tr>
               ))}
             </tbody>
