@@ -64,6 +64,17 @@ func (p *Profile) Covered() (n float64, estimated bool) {
 	return n, estimated
 }
 
+// Waited returns the part of its time in which the program wanted to run and waited for a processor; 0
+// if the sampler does not count waits, or the CPU time is unknown.
+func (p *Profile) Waited() float64 {
+	n, _ := p.Operations()
+	covered, _ := p.Covered()
+	if p.Type.Name != profile.Runnable || covered <= n {
+		return 0
+	}
+	return 1 - n/covered
+}
+
 // usualPeriod stands for the unknown period of samples, in nanoseconds: it is V8's.
 const usualPeriod = 1e6
 

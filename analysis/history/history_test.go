@@ -138,6 +138,37 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestWaits: what a program takes longer because it waited for a processor is no change of its work.
+func TestWaits(t *testing.T) {
+	table := &calltree.Forest{}
+	cut := table.Cut([]int32{table.Path(calltree.NoNode, table.Function(profile.Function{Name: "work", Kind: profile.KindPython}))})
+	for _, c := range []struct {
+		typ   string
+		alike bool // rates
+	}{{profile.Runnable, true}, {profile.CPU, false}} {
+		var profiles []store.Profile
+		var vectors []calltree.Vector
+		for _, waited := range []float64{0, 0.4, 0.8} {
+			cpu := math.Exp(waitCost * waited)
+			sampled := int64(cpu / (1 - waited) * 1e9)
+			profiles = append(profiles, store.Profile{Type: profile.NamedType(c.typ), Sum: sampled, Metrics: []testrun.Metric{
+				{Name: testrun.ProcessTimeMetric, Mean: cpu, Unit: "s"}, testrun.NewOperations(1, false)}})
+			vectors = append(vectors, calltree.Vector{Nodes: []int32{0}, Self: []int64{sampled}})
+		}
+		m := NewMatrix(cut.Table, profiles, vectors)
+		low, mid, high := m.Runs[0].Rate(), m.Runs[1].Rate(), m.Runs[2].Rate()
+		if math.Abs(high/low-1) < 1e-6 != c.alike {
+			t.Errorf("%s: %v, %v and %v per operation", c.typ, low, mid, high)
+		}
+		if seconds := mid * m.Unit / 1e9; c.alike && math.Abs(seconds-math.Exp(waitCost*0.4)) > 1e-6 {
+			t.Errorf("%v s per operation at the mean wait", seconds)
+		}
+		if few := m.Runs[2].Total < 1.3*m.Runs[0].Total; few != c.alike {
+			t.Errorf("%s: %v samples, and %v that say as much", c.typ, m.Runs[0].Total, m.Runs[2].Total)
+		}
+	}
+}
+
 func TestUnits(t *testing.T) {
 	vectors := []calltree.Vector{{Nodes: []int32{0, 1}, Self: []int64{30_000_000, 50_000_000}}}
 	for _, c := range []struct {
