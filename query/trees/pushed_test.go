@@ -239,8 +239,9 @@ checkout process_cpu:cpu:nanoseconds:cpu:nanoseconds 2 false [{version [1.4 1.5]
 	if strings.Join(got, "\n") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "\n"), want)
 	}
-	if list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{PushedTime: query.PushedTime{Since: pushedAt(1)}, Rows: 1}); err != nil ||
-		len(list.Rows) != 1 || list.Omitted.Rows != 1 {
+	late := query.PushedTime{Since: pushedAt(1)}
+	list, err = query.PushedServices(t.Context(), st, &query.PushedServicesRequest{PushedTime: late, Rows: 1})
+	if err != nil || len(list.Rows) != 1 || list.Omitted.Rows != 1 {
 		t.Errorf("%+v (%v)", list, err)
 	}
 }
