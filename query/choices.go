@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -79,7 +80,11 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 	slices.Sort(out.Groups)
 	slices.Sort(out.Types)
 	slices.Sort(out.Metrics)
-	out.Base = BaseBranch(out.Branches)
+	of := map[string]int{}
+	for _, b := range out.Branches {
+		of[b.Name] = b.Runs
+	}
+	out.Base = BaseBranch(of)
 	return out, nil
 }
 
@@ -96,19 +101,17 @@ func (c *ChoicesResult) date(d time.Time) {
 	}
 }
 
-// BaseBranch returns the branch that the others come from.
-func BaseBranch(branches []BranchChoice) string {
+// BaseBranch returns the branch that the others come from, of the number of runs of each.
+func BaseBranch(runs map[string]int) string {
 	base, most := "", 0
-	for _, name := range []string{"main", "master"} {
-		for _, b := range branches {
-			if b.Name == name {
-				return name
-			}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if name != "" && runs[name] > most {
+			base, most = name, runs[name]
 		}
 	}
-	for _, b := range branches {
-		if b.Runs > most {
-			base, most = b.Name, b.Runs
+	for _, name := range []string{"master", "main"} {
+		if runs[name] > 0 {
+			base = name
 		}
 	}
 	return base

@@ -72,14 +72,7 @@ func (l *ledger) shown(named bool) []int {
 		}
 		count[l.lines[i].Profiles[0].Run.Branch] += len(l.lines[i].Profiles)
 	}
-	var branches []query.BranchChoice
-	for name, n := range count {
-		if name != "" {
-			branches = append(branches, query.BranchChoice{Name: name, Runs: n})
-		}
-	}
-	slices.SortFunc(branches, func(a, b query.BranchChoice) int { return cmp.Compare(a.Name, b.Name) })
-	main := query.BaseBranch(branches)
+	main := query.BaseBranch(count)
 	at := map[history.Key]int{}
 	for i := range l.lines {
 		s := &l.lines[i]

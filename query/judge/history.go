@@ -134,6 +134,11 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		return nil, err
 	}
 	of, changed := c.outcomes(), c.list(func(*regression.Finding) bool { return true })
+	if r.Function == "" {
+		if err := againstBase(ctx, st, r.Selection, &r.Facts, of); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark,
 			func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })

@@ -146,6 +146,9 @@ func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *Ov
 		o.Pushed = query.Filled(uses)
 	}
 	of := c.outcomes()
+	if err := againstBase(ctx, st, r.Selection, &r.Facts, of); err != nil {
+		return err
+	}
 	for i := range c.lines {
 		if s := &c.lines[i]; s.Service {
 			o.Releases = append(o.Releases, ReleaseOverview{Service: s.Benchmark.Group, Name: s.Benchmark.Name, Type: s.Type.Name,

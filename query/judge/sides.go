@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/sides"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -76,6 +77,46 @@ func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, l
 	}
 	c, err := gate.Compare(ctx, st, compared, tested(req))
 	return c, s, err
+}
+
+// againstBase puts what a comparison with the base branch says in place of what the list says of the benchmarks of
+// another branch, as pages show it: a pull request has too few runs for a history of its own.
+func againstBase(ctx context.Context, st store.Reader, q store.Query, f *facts.Facts, of map[testrun.Benchmark]report.Outcome) error {
+	if len(q.Branches) != 1 {
+		return nil
+	}
+	branch := q.Branches[0]
+	q.Branches, q.Last = nil, 0
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return err
+	}
+	runs := map[string]int{}
+	for i := range list {
+		runs[list[i].Run.Branch]++
+	}
+	base := query.BaseBranch(runs)
+	if runs[branch] == 0 || base == "" || base == branch {
+		return nil
+	}
+	if len(q.Types) == 0 {
+		list = history.Distinct(list)
+	}
+	var j Judging
+	req, err := j.request(ctx, st, 0, f)
+	if err != nil {
+		return err
+	}
+	c, _, err := (&chooser{Sides: Sides{Base: base, Head: branch}, Facts: f}).compare(ctx, st, q, list, 0, ofFindings(req))
+	if err != nil {
+		return err
+	}
+	for b, o := range report.Outcomes(c.Result) {
+		if _, is := of[b]; is {
+			of[b] = o
+		}
+	}
+	return nil
 }
 
 // tested makes a request test the runs of the head together.

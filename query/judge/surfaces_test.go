@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -100,5 +102,55 @@ func TestSurfacesAgree(t *testing.T) {
 		if res, err := Regressions(t.Context(), st, r); err != nil || len(res.Findings) != n {
 			t.Errorf("new since %s: %v, %v", text, res, err)
 		}
+	}
+}
+
+// TestBranchAgrees: of a branch that is not the base's, the overview and the page of a benchmark say what the comparison
+// with the base says, also where it has enough runs for a history of its own.
+func TestBranchAgrees(t *testing.T) {
+	var runs []runtest.Run
+	for i := range 20 {
+		for more, name := range []string{"same", "slower"} {
+			branch, commit, parse := "main", fmt.Sprintf("c%02d", i), 400
+			if i >= 12 {
+				branch, commit, parse = "pr", "c12", 400+400*more
+			}
+			runs = append(runs, runtest.Run{Benchmark: name, Branch: branch, Commit: commit, Operations: 100, Metric: float64(parse),
+				Stacks: fmt.Sprintf("main;load;parse %d, main;plan %d, main;join 900", parse+i%3, 500-i%2)})
+		}
+	}
+	st := runtest.Store(t, runs...)
+	doc, err := Report(t.Context(), st, withDefaults[ReportRequest](t, map[string]string{"base": "main", "head": "pr"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]report.Outcome{}
+	for i := range doc.Benchmarks {
+		of[doc.Benchmarks[i].Benchmark.Benchmark.Name] = doc.Benchmarks[i].Outcome
+	}
+	if of["slower"].Says != "slower (1 change)" || !strings.HasPrefix(of["same"].Says, "unchanged: would have seen") {
+		t.Fatalf("%+v", of)
+	}
+	overview, err := Overview(t.Context(), st, withDefaults[OverviewRequest](t, map[string]string{"branch": "pr"}))
+	if err != nil || len(overview.Benchmarks) != 2 {
+		t.Fatal(overview, err)
+	}
+	for _, b := range overview.Benchmarks {
+		if want := of[b.Name]; b.Outcome.Says != want.Says || b.Outcome.Finding != want.Finding || b.Outcome.Share != want.Share {
+			t.Errorf("overview says of %s: %+v; the comparison says %+v", b.Name, b.Outcome, want)
+		}
+	}
+	pages, err := History(t.Context(), st, withDefaults[HistoryRequest](t, map[string]string{"metric": "", "branch": "pr"}))
+	if err != nil || len(pages.Series) != 2 {
+		t.Fatal(pages, err)
+	}
+	for _, s := range pages.Series {
+		if want := of[s.Benchmark]; s.Outcome == nil || s.Outcome.Says != want.Says {
+			t.Errorf("the page says of %s: %+v; the comparison says %+v", s.Benchmark, s.Outcome, want)
+		}
+	}
+	main, err := Overview(t.Context(), st, withDefaults[OverviewRequest](t, map[string]string{"branch": "main"}))
+	if err != nil || !strings.HasPrefix(main.Benchmarks[1].Outcome.Says, "unchanged") {
+		t.Errorf("of the base: %+v, %v", main, err)
 	}
 }

@@ -67,7 +67,7 @@ describe.skipIf(missing)('changes', () => {
     const { benchmarks } = (await (await fetch(`${base}/api/v1/overview?branch=main`)).json()) as Answer;
     expect(benchmarks.length).toBe(7);
     await w.open(`${base}/benchmarks?branch=main`);
-    for (const b of benchmarks) expect(await w.page.locator('.tr', { hasText: `${b.group}/${b.benchmark}` }).innerText(), 'Benchmarks').toContain(b.outcome.says);
+    for (const b of benchmarks) expect(await w.page.getByRole('grid', { name: 'benchmarks' }).locator('.tr', { hasText: `${b.group}/${b.benchmark}` }).innerText(), 'Benchmarks').toContain(b.outcome.says);
     await w.open(`${base}/?branch=main`);
     await w.page.locator('.triage').getByRole('button', { name: /benchmarks?: / }).click();
     for (const b of benchmarks) {
@@ -80,6 +80,12 @@ describe.skipIf(missing)('changes', () => {
       const text = await w.page.locator('main').innerText();
       for (const said of [b.outcome.says, b.outcome.title ?? '', b.outcome.since ? `since ${b.outcome.since.run}` : '']) expect(text, `${b.group}/${b.benchmark}`).toContain(said);
     }
+    const of = (await (await fetch(`${base}/api/v1/report?base=main&head=pr`)).json()) as Answer; // a branch: what the comparison with the base says
+    await w.open(`${base}/benchmarks?branch=pr`);
+    await w.page.getByText('compared with main').waitFor();
+    const rows = await w.page.getByRole('grid', { name: 'benchmarks' }).locator('.tr').allInnerTexts();
+    expect(rows.length).toBeGreaterThan(3);
+    for (const row of rows) expect(row).toContain(of.benchmarks.find(b => row.includes(`${b.group}/${b.benchmark}`))!.outcome.says);
     expect(w.faults).toEqual([]);
     await w.close();
   });

@@ -159,7 +159,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
       {s.outcome && (
         <p class={s.outcome.finding ? 'card change' : ''}>
           <span>
-            <a href={href('home', { group: s.group, benchmark: s.benchmark })}>Newest runs</a>: <OutcomeText o={s.outcome} />
+            <a href={href('home', { ...carried(), group: s.group, benchmark: s.benchmark })}>{s.outcome.baseBranch ? `Compared with ${visible(s.outcome.baseBranch)}` : 'Newest runs'}</a>: <OutcomeText o={s.outcome} />
           </span>
         </p>
       )}

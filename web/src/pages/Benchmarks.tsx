@@ -46,6 +46,12 @@ export function groupsOf(list: readonly BenchmarkOverview[]): { group: string; n
   return [...found].filter(([group]) => group !== '').sort(([a], [b]) => order(a, b)).map(([group, benchmarks]) => ({ group, name: group.split('/').at(-1)!, depth: group.split('/').length - 1, benchmarks }));
 }
 
+/** What the states of a branch are against: ", compared with main"; empty: its own history. */
+const base = (list: readonly BenchmarkOverview[] = []): string => {
+  const name = list.find(b => b.outcome?.baseBranch)?.outcome!.baseBranch;
+  return name ? `, compared with ${visible(name)}` : '';
+};
+
 function Listed({ scope, params }: InScope) {
   const known = useAnswer<Overview>('overview', new URLSearchParams([...params, ['quick', 'true']]));
   const judged = useAnswer<Overview>('overview', params); // comes later, with the states
@@ -54,7 +60,7 @@ function Listed({ scope, params }: InScope) {
   return (
     <Page
       title={run ? `Benchmarks of ${visible(run)}` : 'Benchmarks'}
-      sub={known.value && `${counted(known.value.benchmarks.length, 'benchmark')}, ${counted(known.value.runs, 'run')}`}
+      sub={known.value && `${counted(known.value.benchmarks.length, 'benchmark')}, ${counted(known.value.runs, 'run')}${base(judged.value?.benchmarks)}`}
       actions={
         <>
           <Pickers scope={scope} show={['branch', 'machine']} />
