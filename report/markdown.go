@@ -171,7 +171,15 @@ func (c *Change) markdown() string {
 	if c.Acknowledged != nil {
 		item("accepted", escapeText(words.Clean(c.acceptance())))
 	}
-	item("id", "`"+c.ID+"` (for `.dendro/acknowledged.json`)")
+	also := make([]string, len(c.Also))
+	for i := range c.Also {
+		also[i] = c.Also[i].ID
+	}
+	text := "`" + c.ID + "` (for `.dendro/acknowledged.json`)"
+	if len(also) > 0 {
+		text += "; its whole row: `\"also\": [\"" + strings.Join(also, `", "`) + "\"]`"
+	}
+	item("id", text)
 	for _, line := range c.dependencies() {
 		item("bumped", code(line))
 	}

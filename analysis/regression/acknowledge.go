@@ -13,6 +13,7 @@ import (
 // matching benchmarks, until a date, and up to a size.
 type Acknowledgement struct {
 	ID        string    `json:"id,omitempty"`        // of the change, or of the finding: all changes at its place
+	Also      []string  `json:"also,omitempty"`      // ids of the other findings of one cause, accepted with it
 	Function  string    `json:"function,omitempty"`  // glob of the function or of the own one in the headline; instead of the id
 	Benchmark string    `json:"benchmark,omitempty"` // glob over group/name or name; empty: all
 	Until     time.Time `json:"until,omitzero"`      // end of the acknowledgement
@@ -47,7 +48,7 @@ func (a *Acknowledgement) concerns(f *Finding) bool {
 	case !a.Covers(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}):
 		return false
 	case a.ID != "":
-		return a.ID == f.ID
+		return a.ID == f.ID || slices.Contains(a.Also, f.ID)
 	}
 	return a.Function != "" && (f.Function != "" && matches(a.Function, f.Function) ||
 		f.Headline != nil && f.Headline.Own && matches(a.Function, f.Headline.Function))

@@ -49,6 +49,8 @@ func (a *acknowledgement) parsed() (regression.Acknowledgement, error) {
 		err = fmt.Errorf("a glob of more than %d bytes", maxGlob)
 	case a.ID == "" && a.Function == "" && a.Since == "":
 		err = errors.New("it accepts nothing: give the id of a finding, or a function")
+	case len(a.Also) > 0 && a.ID == "":
+		err = errors.New("also lists further findings: give the id of the first")
 	case a.UpTo < 0 || a.UpTo > 1:
 		err = fmt.Errorf("upTo is %g: give a share of the program between 0 and 1 (5%% is 0.05)", a.UpTo)
 	case a.Until != "":
@@ -124,7 +126,7 @@ func strictly(raw json.RawMessage) (regression.Acknowledgement, int64, error) {
 		if m := unknownKey.FindStringSubmatch(err.Error()); m != nil {
 			key = m[1]
 		}
-		keys := []string{"id", "function", "benchmark", "until", "upTo", "reason", "by", "at", "since"}
+		keys := []string{"id", "also", "function", "benchmark", "until", "upTo", "reason", "by", "at", "since"}
 		place := max(0, bytes.Index(raw, []byte(`"`+key+`"`)))
 		return regression.Acknowledgement{}, int64(place),
 			fmt.Errorf("unknown key %q%s (keys: %s)", key, words.DidYouMean(key, keys), strings.Join(keys, ", "))

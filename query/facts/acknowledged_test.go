@@ -15,10 +15,11 @@ import (
 func TestAcknowledgementMistakes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "acknowledged.json")
 	for text, want := range map[string]string{
-		"[{\"id\": \"1\"},\n {\"funtion\": \"f\"}]":                        ":2: unknown key \"funtion\"; did you mean function? (keys: id, function,",
+		"[{\"id\": \"1\"},\n {\"funtion\": \"f\"}]":                        ":2: unknown key \"funtion\"; did you mean function? (keys: id, also, function,",
 		"[\n {\"id\": \"1\",\n  \"upto\": 0.1,\n  \"untill\": \"x\"}]":     ":4: unknown key \"untill\"; did you mean until?",
 		"[{\"id\": \"1\"},\n {\"id\": \"2\"\n  \"reason\": \"no comma\"}]": ":3: invalid character",
 		"[{\"id\": \"1\"},\n {\"reason\": \"nothing\"}]":                   ":2: it accepts nothing: give the id of a finding, or a function",
+		"[{\"function\": \"f\", \"also\": [\"2\"]}]":                       ":1: also lists further findings: give the id of the first",
 		"[{\"function\": \"f\", \"upTo\": 30}]":                            ":1: upTo is 30: give a share of the program between 0 and 1",
 		"[\n\n{\"function\": \"f\", \"upTo\": \"30%\"}]":                   ":3: upTo: a string is not what it takes",
 		"[{\"function\": \"f\", \"until\": \"soon\"}]":                     ":1: \"soon\" is not a date",

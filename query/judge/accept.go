@@ -18,6 +18,7 @@ import (
 // AcceptRequest accepts a change: it stays in the results, and neither fails nor counts.
 type AcceptRequest struct {
 	Finding   string      `param:"finding" arg:"id" help:"id of the finding" json:"finding"`
+	Also      []string    `param:"also" arg:"id" help:"ids of the other findings of its row, to accept with it; repeatable" json:"also,omitempty"`
 	Benchmark string      `param:"benchmark" arg:"name" help:"its benchmark, as group/name" json:"benchmark,omitempty"`
 	By        string      `param:"by" arg:"name" help:"who accepts it" json:"by,omitempty"`
 	Reason    string      `param:"reason" arg:"text" help:"why" json:"reason,omitempty"`
@@ -35,7 +36,8 @@ type AcceptedResult struct {
 
 // WithdrawRequest ends an acceptance.
 type WithdrawRequest struct {
-	Finding string `param:"finding" arg:"id" help:"id of the finding" json:"finding"`
+	Finding string   `param:"finding" arg:"id" help:"id of the finding" json:"finding"`
+	Also    []string `param:"also" arg:"id" help:"ids of the other findings of its row; repeatable" json:"also,omitempty"`
 }
 
 // errNotKept is the error of engines that keep no accepted changes.
@@ -57,10 +59,21 @@ func Accept(ctx context.Context, st store.Store, r *AcceptRequest) (*AcceptedRes
 			return nil, param.Errorf("--until: %w", err)
 		}
 	}
-	if a, err := a.Normalized(); err != nil {
-		return nil, param.Errorf("%w", err)
-	} else if err := s.Accept(ctx, a); err != nil {
-		return nil, err
+	row := []store.Acceptance{a}
+	for _, id := range r.Also {
+		a.Finding, a.Benchmark = id, "" // it has another one
+		row = append(row, a)
+	}
+	for i := range row {
+		var err error
+		if row[i], err = row[i].Normalized(); err != nil {
+			return nil, param.Errorf("%w", err)
+		}
+	}
+	for _, a := range row {
+		if err := s.Accept(ctx, a); err != nil {
+			return nil, err
+		}
 	}
 	return Accepted(ctx, st, nil)
 }
@@ -74,8 +87,10 @@ func Withdraw(ctx context.Context, st store.Store, r *WithdrawRequest) (*Accepte
 	if r.Finding == "" {
 		return nil, param.Errorf("--finding: give the id of the finding")
 	}
-	if err := s.Withdraw(ctx, r.Finding); err != nil {
-		return nil, err
+	for _, id := range append([]string{r.Finding}, r.Also...) {
+		if err := s.Withdraw(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	return Accepted(ctx, st, nil)
 }

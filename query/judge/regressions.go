@@ -61,6 +61,10 @@ func ofFindings(req regression.Request) regression.Request {
 	for i := range req.Acknowledged {
 		a := &req.Acknowledged[i]
 		a.ID, _, _ = strings.Cut(a.ID, "-")
+		a.Also = slices.Clone(a.Also)
+		for k := range a.Also {
+			a.Also[k], _, _ = strings.Cut(a.Also[k], "-")
+		}
 	}
 	return req
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -152,5 +153,63 @@ func TestBranchAgrees(t *testing.T) {
 	main, err := Overview(t.Context(), st, withDefaults[OverviewRequest](t, map[string]string{"branch": "main"}))
 	if err != nil || !strings.HasPrefix(main.Benchmarks[1].Outcome.Says, "unchanged") {
 		t.Errorf("of the base: %+v, %v", main, err)
+	}
+}
+
+// TestAcceptsRow: one change of several benchmarks is accepted and withdrawn as one, in the store and in the file.
+func TestAcceptsRow(t *testing.T) {
+	var runs []runtest.Run
+	for i := range 20 {
+		for _, name := range []string{"a", "b", "c"} {
+			parse := 400
+			if i >= 12 {
+				parse = 800
+			}
+			runs = append(runs, runtest.Run{Benchmark: name, Key: fmt.Sprintf("r%02d", i), Operations: 100,
+				Stacks: fmt.Sprintf("main;load;parse %d, main;plan %d, main;join 900", parse+i%3, 500-i%2)})
+		}
+	}
+	st := runtest.Store(t, runs...)
+	list := func(of facts.Acknowledgements) (accepted, open int, row Cause) {
+		t.Helper()
+		r := withDefaults[RegressionsRequest](t, nil)
+		r.Acknowledged = of
+		res, err := Regressions(t.Context(), st, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range res.Findings {
+			if res.Findings[i].Acknowledged != nil {
+				accepted++
+			} else {
+				open++
+			}
+		}
+		if len(res.Causes) != 1 || len(res.Causes[0].Also) != 2 {
+			t.Fatalf("want one row of three benchmarks: %+v", res.Causes)
+		}
+		return accepted, open, res.Causes[0]
+	}
+	_, open, row := list(nil)
+	if open != 3 {
+		t.Fatalf("%d open changes", open)
+	}
+	if accepted, open, _ := list(facts.Acknowledgements{{ID: row.Finding, Also: row.Also}}); accepted != 3 || open != 0 {
+		t.Errorf("by an entry of the file: %d accepted, %d open", accepted, open)
+	}
+	if _, err := Accept(t.Context(), st, &AcceptRequest{Finding: row.Finding, Also: append(row.Also, "")}); err == nil {
+		t.Error("an empty id was accepted")
+	}
+	if _, open, _ := list(nil); open != 3 {
+		t.Errorf("a refused row left %d open changes", open)
+	}
+	if got, err := Accept(t.Context(), st, &AcceptRequest{Finding: row.Finding, Also: row.Also, By: "Ada"}); err != nil || len(got.Rows) != 3 {
+		t.Error(got, err)
+	}
+	if accepted, open, _ := list(nil); accepted != 3 || open != 0 {
+		t.Errorf("by the store: %d accepted, %d open", accepted, open)
+	}
+	if got, err := Withdraw(t.Context(), st, &WithdrawRequest{Finding: row.Finding, Also: row.Also}); err != nil || len(got.Rows) != 0 {
+		t.Error(got, err)
 	}
 }

@@ -7,6 +7,7 @@ import { Http, setSource } from '../src/core/source';
 import { look, unseen } from '../src/core/looked';
 import { day, daysNamed, moment, stamp } from '../src/core/days';
 import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Triage';
+import { entryOf } from '../src/ui/Acknowledge';
 import { sideOf } from '../src/ui/Bar';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
 import { fitting, sized, templateOf } from '../src/ui/Table';
@@ -41,6 +42,12 @@ describe('groups', () => {
     const list = ['', 'b', 'a/x', 'a', 'a/x/y', 'a-b'].map(group => ({ group }) as BenchmarkOverview);
     expect(groupsOf(list).map(g => [g.group, g.name, g.depth, g.benchmarks])).toEqual([['a', 'a', 0, 3], ['a/x', 'x', 1, 2], ['a/x/y', 'y', 2, 1], ['a-b', 'a-b', 0, 1], ['b', 'b', 0, 1]]);
   });
+});
+
+it('a row of several benchmarks is accepted as one, up to its largest change', () => {
+  const other = { ...change({ id: '2', benchmark: 'c' }), delta: { samples: 1, gross: 1, share: -0.3, base: 0.1 } };
+  expect(entryOf(change({ also: [other] }), 'known', '')).toEqual({ id: '1', also: ['2'], upTo: 0.3, reason: 'known' });
+  expect(entryOf(change({}), 'known', '2026-12-31')).toEqual({ id: '1', upTo: 0.1, reason: 'known', until: '2026-12-31' });
 });
 
 describe('days', () => {

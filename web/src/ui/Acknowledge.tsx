@@ -3,7 +3,8 @@
 import { signal } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
 import type { Change } from '../core/answers';
-import { benchmarkName } from '../core/metric';
+import { counted } from '../core/format';
+import { benchmarkName, otherBenchmarks } from '../core/metric';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { Failure } from './Load';
@@ -15,12 +16,14 @@ export const accepted = signal(0);
 
 const nameKey = 'dendro-name';
 
-/** The entry of .dendro/acknowledged.json for a change. */
-function entryOf(c: Change, reason: string, until: string) {
-  return { id: c.id, upTo: upTo(c), reason, ...(until && { until }) };
+/** The entry of .dendro/acknowledged.json for a row. */
+export function entryOf(c: Change, reason: string, until: string) {
+  return { id: c.id, ...(c.also.length > 0 && { also: others(c) }), upTo: upTo(c), reason, ...(until && { until }) };
 }
 
-const upTo = (c: Change): number => Number(Math.abs(c.delta.share).toFixed(4));
+const others = (c: Change): string[] => c.also.map(x => x.id);
+
+const upTo = (c: Change): number => Number(Math.max(...[c, ...c.also].map(x => Math.abs(x.delta.share))).toFixed(4));
 
 export function Acknowledge({ c }: { c: Change }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -31,7 +34,7 @@ export function Acknowledge({ c }: { c: Change }) {
   const text = JSON.stringify(entryOf(c, reason, until), null, 2);
   const change = async (what: 'accept' | 'withdraw', params: Record<string, string | number>) => {
     try {
-      await source.value.send('POST', what, { finding: c.id, ...params });
+      await source.value.send('POST', what, { finding: c.id, also: others(c), ...params });
       dialog.current?.close();
       say(what === 'accept' ? 'Accepted' : 'The change counts again');
       accepted.value++;
@@ -61,7 +64,7 @@ export function Acknowledge({ c }: { c: Change }) {
             void change('accept', { benchmark: benchmarkName(c), by, reason, until, 'up-to': upTo(c) });
           }}
         >
-          <h2>Accept this change</h2>
+          <h2>{c.also.length > 0 ? `Accept this change in ${counted(otherBenchmarks(c).length + 1, 'benchmark')}` : 'Accept this change'}</h2>
           <p>
             {mayChange()
               ? 'The server keeps it: regressions, checks and reports against this server accept the change until it ends or the change grows to 1.5 times its size.'

@@ -86,7 +86,7 @@ export function Title({ c, short = false }: { c: Finding; short?: boolean }) {
 }
 
 /** The evidence of a change: what it costs, where, since when, and how it looked over the runs. */
-export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark | undefined; light?: JudgedBenchmark | undefined }) {
+export function FindingEvidence({ c, b, light, row = c }: { c: Change; b: JudgedBenchmark | undefined; light?: JudgedBenchmark | undefined; row?: Change /* of the list, with the other benchmarks */ }) {
   const candidate = b?.candidates.find(x => x.finding === c.id);
   const diff = diffLink(c);
   const name = c.headline?.function ?? c.function;
@@ -109,7 +109,7 @@ export function FindingEvidence({ c, b, light }: { c: Change; b: JudgedBenchmark
             {c.sides?.service ? 'Service' : 'Benchmark'}
           </a>
         )}
-        {costs(c) && !offline && <Acknowledge c={c} />}
+        {costs(c) && !offline && <Acknowledge c={row} />}
       </div>
       <Facts c={c} read={b !== undefined} />
       {(c.code?.lines.length ?? 0) > 0 && <Lines of={c.code!.lines} />}

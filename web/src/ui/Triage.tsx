@@ -445,7 +445,7 @@ export function Panel({ row, doc, params, close }: { row: Exclude<Row, { is: 'fo
           ×
         </button>
       </div>
-      {row.is === 'change' && <FindingEvidence c={answer.value?.changes.find(x => x.id === row.c.id) ?? row.c} b={answer.value && of(answer.value)} light={row.b} />}
+      {row.is === 'change' && <FindingEvidence row={row.c} c={answer.value?.changes.find(x => x.id === row.c.id) ?? row.c} b={answer.value && of(answer.value)} light={row.b} />}
       <Await of={answer} what="the evidence">
         {d => {
           const judged = of(d);
