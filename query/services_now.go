@@ -106,7 +106,7 @@ func pushedUses(list []continuous.Series, fits func(string) bool, until time.Tim
 			}
 		}
 		for _, v := range slices.Sorted(maps.Keys(first)) {
-			if u.Release == "" || first[v].After(u.Since) {
+			if u.Release == "" || !first[v].Before(u.Since) {
 				u.Release, u.Since = v, first[v]
 			}
 		}

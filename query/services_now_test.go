@@ -39,6 +39,7 @@ func TestPushedUses(t *testing.T) {
 	push("shop", cpu, "1.9", "a", noon.Add(-2*time.Hour), map[string]int64{"main.old": 50 * minute})
 	push("shop", cpu, "1.10", "b", noon, map[string]int64{"main.price": minute, "runtime.gc": 2 * minute})
 	push("shop", cpu, "1.10", "c", noon, map[string]int64{"main.price": minute, "main.tax": minute})
+	push("cart", heap, "8", "b", noon, map[string]int64{"main": 1}) // at the same time: the later name
 	push("store", heap, "1", "a", noon, map[string]int64{"main": 1})
 	push("gone", cpu, "1", "a", noon.Add(-30*time.Hour), map[string]int64{"main": 1})
 	push("other", cpu, "1", "a", noon, map[string]int64{"main": 1})
@@ -57,7 +58,7 @@ func TestPushedUses(t *testing.T) {
 		got += fmt.Sprintf("%s %v %s %.2f %s %s %s|", u.Service, coresOf(&u), u.Function, u.Share, u.Release, u.Since.Format("02 15"),
 			u.Last.Format("02 15:04"))
 	}
-	want := "shop 5 main.price 0.40 1.10 20 12 20 12:01|cart 3 main.add 1.00 7 20 12 20 12:01|gone -1  0.00 1 19 06 19 06:01|store -1  0.00 1 20 12 20 12:01|"
+	want := "shop 5 main.price 0.40 1.10 20 12 20 12:01|cart 3 main.add 1.00 8 20 12 20 12:01|gone -1  0.00 1 19 06 19 06:01|store -1  0.00 1 20 12 20 12:01|"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

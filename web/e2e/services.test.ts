@@ -19,6 +19,8 @@ describe.skipIf(missing)('services', () => {
     await w.open(base);
     const row = w.page.locator('tr', { hasText: 'shop.api' });
     expect(await row.innerText()).toMatch(/\bcpu\b/);
+    const hottest = row.getByRole('link', { name: /\S+ [\d.]+%$/ });
+    expect(await hottest.getAttribute('href')).toMatch(/service=shop\.api&function=.+&self=true/);
     expect(await w.page.locator('main').innerText()).not.toMatch(/process_cpu|samples \(/); // fault 15
     const p = new Person(w);
     await p.click('shop.api', 'link');

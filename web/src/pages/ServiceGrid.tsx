@@ -1,11 +1,12 @@
-// All services: what each uses now and over the last day, what its newest release cost, and when it was seen.
+// All services: what each uses now and over the last day, in which function most, what its newest release cost, and when it was seen.
 import { useMemo } from 'preact/hooks';
 import type { Outcome, Overview, PushedSeries, PushedService, Service } from '../core/answers';
-import { counted, instant, visible } from '../core/format';
+import { counted, instant, percent, visible } from '../core/format';
 import { ago } from '../core/metric';
 import { gridOf, rateText, typesText, unitOf } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { href, place } from '../core/url';
+import { Fn } from '../ui/Fn';
 import { Await, useAnswer } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
 import { usePolled } from '../ui/Poll';
@@ -36,6 +37,7 @@ export default function ServiceGrid() {
                   <th>Service</th>
                   <th class="num">Uses now</th>
                   <th>Last 24 hours</th>
+                  <th>Hottest function</th>
                   <th>Newest release</th>
                   <th>Sends</th>
                   <th>Last seen</th>
@@ -49,6 +51,7 @@ export default function ServiceGrid() {
                       <a href={href('tasks', { service: s.service })}>{visible(s.service)}</a>
                     </td>
                     <td class="num">–</td>
+                    <td />
                     <td />
                     <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>Profile a slow endpoint</a>}</td>
                     <td class="dim">{`traces of ${counted(s.instances, 'instance')}`}</td>
@@ -76,6 +79,7 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
         const last = of.map(r => r.last).sort().at(-1)!;
         const values = grid?.lines.find(l => l.name === name)?.values ?? [];
         const now = values.findLast(v => v !== null);
+        const hot = verdicts.value?.pushed.find(u => u.service === name && u.function);
         const release = verdicts.value?.releases.find(r => r.service === name);
         return (
           <tr key={name}>
@@ -84,6 +88,15 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
             </td>
             <td class="num">{typeof now === 'number' ? rateText(now, used.value!) : '–'}</td>
             <td>{values.length > 0 && <Spark values={values} label={`${visible(name)} over the last 24 hours`} />}</td>
+            <td>
+              {hot ? (
+                <a href={href('services', { service: name, function: hot.function!, self: true })} title="CPU time of its own in the last hour; opens its time">
+                  <Fn name={hot.function!} /> {percent(hot.share ?? 0)}
+                </a>
+              ) : (
+                '–'
+              )}
+            </td>
             <td>
               {release && <b>{visible(release.last.run)} </b>}
               {release ? <OutcomeText o={perSecond(release.outcome)} /> : verdicts.busy ? '…' : '–'}
