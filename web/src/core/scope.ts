@@ -43,3 +43,6 @@ export function carried(): Record<string, string[]> {
   }
   return kept;
 }
+
+/** The parameters of the address that the requests of the list of changes have. */
+export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'last', 'since', 'until', 'run', 'base', 'head'];

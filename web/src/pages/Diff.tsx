@@ -5,7 +5,7 @@ import { amount, commit, counted, rangeTitle, relative, visible } from '../core/
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
-import { everyBranch } from '../core/scope';
+import { everyBranch, selection } from '../core/scope';
 import { dark, paper } from '../core/settings';
 import { source } from '../core/source';
 import { format, place, replaceWith, update } from '../core/url';
@@ -16,7 +16,6 @@ import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
-import { selection } from '../ui/WhatChanged';
 import { DiffChart } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';

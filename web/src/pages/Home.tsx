@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Overview, PushedService } from '../core/answers';
 import { counted } from '../core/format';
+import { selection } from '../core/scope';
 import { source } from '../core/source';
 import { href } from '../core/url';
 import { Bar } from '../ui/Bar';
@@ -11,7 +12,7 @@ import { Page } from '../ui/Page';
 import { branchOf, Pickers, useScope } from '../ui/Pickers';
 import { Start, StartSdk } from '../ui/Start';
 import { Upload } from '../ui/Upload';
-import { Changes, selection } from '../ui/WhatChanged';
+import { Changes } from '../ui/WhatChanged';
 import '../pages.css';
 
 export default function Home() {

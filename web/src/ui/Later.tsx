@@ -4,9 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { Failure, Waiting } from './Load';
 
 /** The page that a module exports. */
-export function later(load: () => Promise<{ default: ComponentType }>): ComponentType {
-  let Page: ComponentType | undefined;
-  return function Later() {
+export function later<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
+  let Page: ComponentType<P> | undefined;
+  return function Later(props: P) {
     const [error, failed] = useState<Error>();
     const [, loaded] = useState(false);
     useEffect(() => {
@@ -20,6 +20,6 @@ export function later(load: () => Promise<{ default: ComponentType }>): Componen
         );
     }, []);
     if (error) return <Failure error={error} what="this page" retry={() => location.reload()} />;
-    return Page ? <Page /> : <Waiting />;
+    return Page ? <Page {...props} /> : <Waiting />;
   };
 }

@@ -39,7 +39,7 @@ const sorts: Record<string, (r: Row) => string | number> = {
   function: r => r.outcome.title ?? '',
 };
 
-export function Sides({ doc, params }: { doc: ReportDocument; params: URLSearchParams }) {
+export default function Sides({ doc, params }: { doc: ReportDocument; params: URLSearchParams }) {
   const address = place.value.params;
   const [sort, setSort] = useState({ id: 'level', descending: true });
   const [at, setAt] = useState('');

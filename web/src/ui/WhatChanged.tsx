@@ -1,18 +1,17 @@
-// Loads what changed in the store, for the table that Home and Regressions show.
+// Loads what changed in the store, for the first page.
 import type { Overview, ReportDocument } from '../core/answers';
 import { count } from '../core/format';
 import { look, looks } from '../core/looked';
 import { source } from '../core/source';
 import { place } from '../core/url';
 import { accepted } from './Acknowledge';
+import { later } from './Later';
 import { Await, type Loading, useAnswer, useLoad } from './Load';
 import type { Scope } from './Pickers';
 import { Notes } from './ReportParts';
-import { Sides } from './Sides';
 import { type Listed, Triage } from './Triage';
 
-/** The parameters of the address that the requests of the table have. */
-export const selection = ['group', 'benchmark', 'branch', 'machine', 'type', 'last', 'since', 'until', 'run', 'base', 'head'];
+const Sides = later(() => import('./Sides')); // of a pull request only
 
 /** Without the evidence behind findings. */
 const light = { candidates: '0', 'max-depth': '0' };
