@@ -3,6 +3,7 @@ package prefixtree
 import (
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 )
 
 func TestChildFindsWhatItAdded(t *testing.T) {
@@ -141,5 +142,19 @@ func TestGrow(t *testing.T) {
 		if len(tree.slots) != slots || tree.Child(Root, 5) != 0 {
 			t.Errorf("room for %d nodes: %d slots became %d", n, slots, len(tree.slots))
 		}
+	}
+}
+
+// TestSize holds what a node takes, in bytes of slots: forests have millions.
+func TestSize(t *testing.T) {
+	var tree Tree
+	for n := range int32(100_000) {
+		tree.Child(n/2-1, n)
+		if slots := len(tree.slots) * int(unsafe.Sizeof(slot{})); n > 100 && slots > 64*int(n) {
+			t.Fatalf("%d nodes have %d bytes of slots", n, slots)
+		}
+	}
+	if slots := len(tree.slots) * int(unsafe.Sizeof(slot{})); slots > 32*tree.Len() {
+		t.Errorf("%d nodes have %d bytes of slots", tree.Len(), slots)
 	}
 }
