@@ -39,11 +39,11 @@ type active struct {
 	key     continuous.Key
 	bare    *active // of a series with labels: that of its service and type; nil: it is one
 	service string
-	client  string    // that pushed it first
-	series  int       // of a type: series with labels, which need it
-	pushes  int       // that are not committed yet
-	bytes   int64     // of its labels, until it is committed
-	last    time.Time // of the last commit; zero: none yet
+	client  string // that pushed it first
+	series  int32  // of a type: series with labels, which need it
+	pushes  int32  // that are not committed yet
+	bytes   int64  // of its labels, until it is committed
+	last    int64  // nanosecond of the last commit; 0: none yet
 }
 
 // places are how many series with labels and how many types are there because of a client.
@@ -68,7 +68,7 @@ func (a *activeSeries) len() int64 {
 	defer a.mu.Unlock()
 	n := len(a.series)
 	for _, e := range a.bare {
-		if !e.last.IsZero() {
+		if e.last != 0 {
 			n++
 		}
 	}
@@ -135,7 +135,7 @@ func (a *activeSeries) addSeries(c *candidate, bare *active, client string, now 
 	if full() && (!a.sweep(now) || full()) || a.room != nil && !a.room(c.key, c.service, a.texts[c.service]+c.bytes) {
 		return nil
 	}
-	e := &active{key: c.key, bare: bare, service: c.service, client: client, bytes: c.bytes}
+	e := &active{key: c.key, bare: bare, service: bare.service, client: client, bytes: c.bytes}
 	a.texts[c.service] += c.bytes
 	bare.series++
 	a.series[c.key] = e
@@ -193,7 +193,7 @@ func (a *activeSeries) settled(e *active) {
 }
 
 // unused reports whether nothing needs a series that was never committed.
-func (e *active) unused() bool { return e.pushes == 0 && e.series == 0 && e.last.IsZero() }
+func (e *active) unused() bool { return e.pushes == 0 && e.series == 0 && e.last == 0 }
 
 // settle frees the places that a push held, which was committed or not.
 func (a *activeSeries) settle(held []*active, committed bool, now time.Time) {
@@ -202,7 +202,7 @@ func (a *activeSeries) settle(held []*active, committed bool, now time.Time) {
 	for _, e := range held {
 		e.pushes--
 		if committed {
-			e.last = now
+			e.last = now.UnixNano()
 			a.settled(e)
 		}
 	}
@@ -222,8 +222,8 @@ func (a *activeSeries) sweep(now time.Time) bool {
 	a.swept = now
 	for _, list := range []map[continuous.Key]*active{a.series, a.bare} {
 		for _, e := range list {
-			if e.pushes == 0 && e.series == 0 && now.Sub(e.last) > activeFor {
-				e.last = time.Time{}
+			if e.pushes == 0 && e.series == 0 && now.UnixNano()-e.last > int64(activeFor) {
+				e.last = 0
 				a.remove(e)
 			}
 		}

@@ -200,7 +200,7 @@ func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
 			copied := *old
 			e = &copied
 		} else {
-			e = &series{id: b.st.nextID + int32(len(b.added)), typ: w.Type, newest: start,
+			e = &series{id: b.st.nextID + int32(len(b.added)), typ: &w.Type, newest: start,
 				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(start),
 					Last: timeOf(start)}}
 			b.added = append(b.added, e)

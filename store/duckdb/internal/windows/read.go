@@ -368,7 +368,7 @@ func (s *Store) Hours(ctx context.Context, q continuous.Query) (*continuous.Hour
 		for i := range a.totals {
 			e := sel.list[a.totals[i].Series]
 			a.totals[i].Series = at[a.totals[i].Series]
-			hours.Types[a.totals[i].Series] = e.typ
+			hours.Types[a.totals[i].Series] = *e.typ
 		}
 		hours.Totals = a.totals
 		return nil
@@ -422,7 +422,7 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		}
 		for i, e := range sel.list {
 			if a.has[i] {
-				valueType = cmp.Or(valueType, e.typ).Plus(e.typ)
+				valueType = cmp.Or(valueType, *e.typ).Plus(*e.typ)
 			}
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -121,6 +122,8 @@ type state struct {
 	list     []*series // in order of ids; never nil
 	byKey    map[continuous.Key]*series
 	nextID   int32
+	kinds    map[kind]*kind    // each once
+	names    map[string]string // of labels, each once
 
 	text   int64             // bytes of functions' names and places when it was read, and of what pushes added, and of labels and facts
 	grown  map[string]growth // what services have added since, and all their labels
@@ -161,11 +164,39 @@ func (s *Store) look(ctx context.Context, taken func(st *state), f func(c *drive
 
 // series is a row of table series.
 type series struct {
-	id int32
+	id    int32
+	stale bool // the times in its row are those of the last roll-up
 	continuous.Series
-	typ    profile.ValueType
-	newest int64 // start of the window that Facts describe, in milliseconds
-	stale  bool  // the times in its row are those of the last roll-up
+	typ    *profile.ValueType // of all of its kind
+	newest int64              // start of the window that Facts describe, in milliseconds
+}
+
+// kind is what the series of a service and a type have in common.
+type kind struct {
+	service string
+	pushed  continuous.Type
+	value   profile.ValueType
+}
+
+// share makes the texts of a series those of the others of its kind: there may be thousands of
+// instances, each of which a request named.
+func (st *state) share(e *series) {
+	of := kind{e.Service, e.Type, *e.typ}
+	k := st.kinds[of]
+	if k == nil {
+		k = &of
+		st.kinds[of] = k
+	}
+	e.Service, e.Type, e.typ = k.service, k.pushed, &k.value
+	for i := range e.Labels {
+		l := &e.Labels[i]
+		name, ok := st.names[l.Name]
+		if !ok {
+			name = strings.Clone(l.Name)
+			st.names[name] = name
+		}
+		l.Name = name
+	}
 }
 
 // metaProgress is the key of table meta for the progress of roll-ups, as JSON.
@@ -178,7 +209,8 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	if s.state != nil {
 		return s.state, nil
 	}
-	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}, grown: map[string]growth{}}
+	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}, grown: map[string]growth{}, kinds: map[kind]*kind{},
+		names: map[string]string{}}
 	text, err := meta(ctx, c, metaProgress)
 	if err != nil {
 		return nil, err
@@ -222,7 +254,7 @@ func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 				First: timeOf(first[i]), Last: timeOf(last[i]),
 				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i],
 					PeriodUnit: periodUnit[i]}}
-			e.typ = profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i],
+			e.typ = &profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i],
 				PeriodName: valueName[i], Original: original[i]}
 			st.count(e)
 		}
@@ -232,6 +264,7 @@ func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
 
 // add adds a series with the next free id or a higher one.
 func (st *state) add(e *series) {
+	st.share(e)
 	st.list = append(st.list, e)
 	st.byKey[e.Key()] = e
 	st.nextID = e.id + 1
