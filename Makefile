@@ -69,13 +69,16 @@ spark-test: build ## a lake and the Parquet tables in PySpark (python3 with venv
 spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, with time and memory of both
 	tools/spark-test 2000
 
-race: ## the concurrent packages under the race detector
-	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./ingest/... ./internal/groupcommit ./continuous/... ./store/mem/... ./app/internal/client/... ./calltree/... ./profile ./normalize ./format ./format/goroutine ./traceprof/... ./app/internal/server/... ./query/...
+# The packages in which goroutines meet (internal/archtest compares the list with the sources, and says who
+# else runs the rest); query/judge is the road to the parallel analyses, server/pyroscope to the intake.
+RACE = ./profile ./calltree ./calltree/diff ./traceprof ./internal/groupcommit ./format ./format/goroutine ./ingest ./continuous/intake ./continuous/merged ./store/mem ./query/document ./query/judge ./app/internal/client ./app/internal/server ./app/internal/server/api ./app/internal/server/connect ./app/internal/server/fleet ./app/internal/server/otlp ./app/internal/server/pushes ./app/internal/server/pushes/functions ./app/internal/server/pyroscope ./app/internal/server/receiver ./app/internal/server/skywalking ./app/internal/server/skywalking/graphql ./app/internal/server/skywalking/graphql/exec ./app/internal/server/skywalking/kafka ./app/internal/server/upkeep
+race: ## the packages in which goroutines meet under the race detector
+	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' $(RACE)
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
 # Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
 # skip; `make nightly` runs nearly all of them under it.
-SEQUENTIAL = ^Test(Hostile|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Damage|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded|RulesThatMultiply)$$
+SEQUENTIAL = ^Test(Hostile|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Damage|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded|RulesThatMultiply)$$
 
 race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep|RulesThatMultiply)$$' ./...
