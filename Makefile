@@ -179,31 +179,38 @@ detection-record: ## record the history of test/detection/recorded anew; tens of
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
 
-web: ## build web/dist from the sources in web (Node 20)
-	cd web && npm ci --no-audit --no-fund && npm run build
+# What npm installed, as it says itself.
+NODE = web/node_modules/.package-lock.json
 
-web-test: ## types, lint and tests of the web pages (Node 20)
-	cd web && npm ci --no-audit --no-fund && npm run check && npm test
+$(NODE): web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
 
-web-e2e: build ## the pages in a browser, against the binary (Node 20, chromium)
-	cd web && npm ci --no-audit --no-fund && DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
+web: $(NODE) ## build web/dist from the sources in web (Node 20)
+	cd web && npm run build
 
-web-all: build ## the whole of web-e2e, with 10,000 benchmarks and the steps of speedscope (minutes)
-	cd web && npm ci --no-audit --no-fund && DENDRO_ALL=1 DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
+web-test: $(NODE) ## types, lint and tests of the web pages (Node 20)
+	cd web && npm run check && npm test
 
-bench-page: build ## the page beside speedscope and d3-flame-graph, 100,000 and a million nodes (minutes)
-	cd web && npm ci --no-audit --no-fund && DENDRO_BENCH=1 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e bench-page
+web-e2e: build $(NODE) ## the pages in a browser, against the binary (Node 20, chromium)
+	cd web && DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
 
-web-many: build ## the first page of a store of 10,000 benchmarks in a browser; prints times (minutes)
-	cd web && npm ci --no-audit --no-fund && DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e many
+web-all: build $(NODE) ## the whole of web-e2e, with 10,000 benchmarks and the steps of speedscope (minutes)
+	cd web && DENDRO_ALL=1 DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
+
+bench-page: build $(NODE) ## the page beside speedscope and d3-flame-graph, 100,000 and a million nodes (minutes)
+	cd web && DENDRO_BENCH=1 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e bench-page
+
+web-many: build $(NODE) ## the first page of a store of 10,000 benchmarks in a browser; prints times (minutes)
+	cd web && DENDRO_MANY=10000 DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e many
 
 web-fresh: web # web/dist is what its sources build
 	git diff --exit-code --stat web/dist
 	@test -z "$$(git status --porcelain web/dist)" || { git status --short web/dist; exit 1; }
 
-pictures: build ## write docs/pictures, and every page at three widths and two themes to bin/pictures, to be looked at
+pictures: build $(NODE) ## write docs/pictures, and every page at three widths and two themes to bin/pictures, to be looked at
 	$(GO) test ./test/docs -run TestPictures -update
-	cd web && npm ci --no-audit --no-fund && DENDRO_PICTURES=$(CURDIR)/docs/pictures DENDRO_GALLERY=$(CURDIR)/bin/pictures DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e pictures gallery
+	cd web && DENDRO_PICTURES=$(CURDIR)/docs/pictures DENDRO_GALLERY=$(CURDIR)/bin/pictures DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e pictures gallery
 
 golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
