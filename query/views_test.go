@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/test/viewtest"
 )
@@ -29,6 +30,9 @@ func TestViews(t *testing.T) {
 				"prune":          viewtest.Query(query.Prune),
 				"services":       viewtest.Query(query.PushedServices),
 				"series":         viewtest.Query(query.PushedSeries),
+				"sums":           sums,
+				"keep-link":      viewtest.Query(query.KeepLink),
+				"link":           viewtest.Query(query.Link),
 				"original": viewtest.Query(func(ctx context.Context, st store.Store, r *query.RunsRequest) (*strings.Builder, error) {
 					data, err := query.Original(ctx, st, &r.Selection)
 					var b strings.Builder
@@ -41,6 +45,58 @@ func TestViews(t *testing.T) {
 				}),
 			})
 		})
+	}
+}
+
+// sums are the pushed profiles of two versions as a run each, with what the store says of them.
+func sums(ctx context.Context, st store.Store, set func(any) error) (any, error) {
+	var r query.RunsRequest
+	if err := set(&r); err != nil {
+		return nil, err
+	}
+	base, head := r.Selection, r.Selection
+	runs, err := query.PushedSums(ctx, st, query.PushedSide{Run: "one", Labels: `{version="1"}`, Selection: &base},
+		query.PushedSide{Run: "two", Labels: `{version="2"}`, Selection: &head})
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, s := range []*query.Selection{&base, &head} {
+		list, err := runs.Profiles(ctx, *s)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			fmt.Fprintln(&b, list[i].Run.Key, list[i].Benchmark.Group, list[i].Type.Name, list[i].Sum, query.Summed(runs, list))
+		}
+	}
+	fmt.Fprint(&b, strings.Join(query.PushedNotes(runs), "\n"))
+	return &b, nil
+}
+
+// counted is a store that counts its changes.
+type counted struct {
+	*mem.Store
+	own, windows uint64
+}
+
+func (c *counted) Version() uint64                      { return c.own }
+func (c *counted) WindowsVersion(service string) uint64 { return c.windows + uint64(len(service)) }
+
+// TestVersion: an answer follows from the runs of a store and from the windows of its service.
+func TestVersion(t *testing.T) {
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Type: profile.CPU, Stacks: "main 1"})
+	if _, ok := query.Version(st, ""); ok {
+		t.Error("a store that counts no changes has a version")
+	}
+	for service, want := range map[string]uint64{"": 12, "shop": 16} {
+		if got, ok := query.Version(&counted{mem.New(), 5, 7}, service); !ok || got != want {
+			t.Errorf("of %q: %d, want %d", service, got, want)
+		}
+	}
+	list, err := st.Profiles(t.Context(), store.Query{})
+	if err != nil || query.Summed(st, list) != 1 || query.PushedNotes(st) != nil {
+		t.Error("runs are taken for pushed profiles", err)
 	}
 }
 
