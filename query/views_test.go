@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -15,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/test/viewtest"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // TestViews: what lists of runs, profiles, functions, choices and pushed profiles answer.
@@ -173,5 +175,26 @@ func TestNames(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestServices: a service was last seen when the newest of its instances was.
+func TestServices(t *testing.T) {
+	st := mem.New()
+	err := st.PutInstances(t.Context(), traceprof.Instance{Service: "stem", Name: "a", FirstSeen: 1, LastSeen: 4},
+		traceprof.Instance{Service: "shop", Name: "a", FirstSeen: 1, LastSeen: 9},
+		traceprof.Instance{Service: "shop", Name: "b", FirstSeen: 2, LastSeen: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for since, want := range map[int64]string{0: "[{shop 2 9} {stem 1 4}]", 5: "[{shop 2 9}]", 6: "[{shop 1 9}]"} {
+		got, err := query.Services(t.Context(), st, &query.ServicesRequest{Since: time.UnixMilli(since)})
+		if err != nil || fmt.Sprint(got.Rows) != want {
+			t.Errorf("since %d: %v %v, want %s", since, got, err, want)
+		}
+	}
+	got, err := query.Services(t.Context(), st, &query.ServicesRequest{Rows: 1})
+	if err != nil || len(got.Rows) != 1 || got.Omitted.Rows != 1 {
+		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -19,6 +20,31 @@ import (
 	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/testrun"
 )
+
+// TestJudgeMetrics: a metric fails that is significantly worse by at least the minimum, and those with too few
+// values are named.
+func TestJudgeMetrics(t *testing.T) {
+	slower := metrics.Row{Change: .1, Significant: true}
+	table := &metrics.Table{Rows: []metrics.Row{slower, {Change: .0999, Significant: true}, {Change: -.2, Significant: true},
+		{Change: -.2, Better: testrun.Higher, Significant: true}, {Change: .3, Reason: metrics.TooFew, Needed: 4}, {Change: .3}}}
+	v := &Verdict{Why: "before"}
+	v.JudgeMetrics(table, .1)
+	var fails []int
+	for i, r := range table.Rows {
+		if r.Fails {
+			fails = append(fails, i)
+		}
+	}
+	const why = "before; 1 metric is worse by at least 10% with too few values to be sure: measure 4 runs of the head (dendro bench --count 4)"
+	if fmt.Sprint(fails) != "[0 3]" || v.FailingMetrics != 2 || !v.Failed || !v.Tested || v.Why != why {
+		t.Errorf("%v %+v", fails, v)
+	}
+	v = &Verdict{}
+	if v.JudgeMetrics(&metrics.Table{Rows: []metrics.Row{{Change: .3, Reason: metrics.TooFew}}}, .1); v.Failed || v.Tested ||
+		!strings.HasSuffix(v.Why, "to be sure") {
+		t.Errorf("%+v", v)
+	}
+}
 
 func TestParsePolicy(t *testing.T) {
 	for text, want := range map[string]Policy{

@@ -339,3 +339,20 @@ func TestCode(t *testing.T) {
 		t.Error("code where none is needed")
 	}
 }
+
+// TestKeptLate: an answer that was computed for longer than its content lasted does not replace a newer one.
+func TestKeptLate(t *testing.T) {
+	var k kept
+	k.put("/runs", 2, []byte("new"))
+	k.put("/runs", 1, []byte("old"))
+	if body, ok := k.get("/runs", 2); !ok || string(body) != "new" {
+		t.Errorf("%q %v", body, ok)
+	}
+	k.put("/runs", 3, []byte("newest"))
+	if body, ok := k.get("/runs", 3); !ok || string(body) != "newest" {
+		t.Errorf("%q %v", body, ok)
+	}
+	if _, ok := k.get("/runs", 2); ok {
+		t.Error("an answer to content that is gone")
+	}
+}
