@@ -214,9 +214,8 @@ type Line struct {
 	Branch string
 }
 
-// order lists statuses, the one first that says most of a benchmark with several value types.
-var order = []Status{change.Gone, change.NotAtHead, change.Slower, change.Faster, change.Unchanged, change.Machine, change.New,
-	change.TooFew, change.Unknown}
+// order is that of a summary, but for what says most of a benchmark with several value types: that it is not there.
+var order = slices.Concat([]Status{change.Gone, change.NotAtHead}, statuses)
 
 // Outcome returns what the ledger says of the benchmark.
 func (s *Standing) Outcome() Outcome {
