@@ -173,6 +173,41 @@ func TestNoHours(t *testing.T) {
 	}
 }
 
+// TestCompactHours: a compacted lake has a file of each table for a day and a bucket, with the
+// newest sums, and gives the same answers, also about a service with one series.
+func TestCompactHours(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(5, 6))
+	for hour := range 4 { // of which the last has a late window for the first
+		w := l.window(r, "s2", hour%3)
+		w.Series.Labels = nil
+		l.put(l.want, 4, w, l.window(r, "s3", hour))
+		l.again()
+		if _, err := l.hours.Publish(t.Context(), 0, l.want, l.at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s2 := continuous.Query{Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: "s2"}}}
+	for range 2 {
+		l.same("hours", l.lake, continuous.Query{}, s2)
+		if err := l.lake.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.again()
+	l.publish(0, l.want, 0)
+	now, err := l.made.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range l.made.Tables() {
+		files, err := now.Files(t.Context(), table)
+		if err != nil || len(files) != 2 {
+			t.Errorf("%s has %d files after compaction: %v", table, len(files), err)
+		}
+	}
+}
+
 // queries are selections of all times and kinds.
 func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
 	list := []continuous.Query{{}}
