@@ -173,7 +173,9 @@ func TestBlocks(t *testing.T) {
 // named alike in every work tree.
 func TestPySpyKeeps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu")
-	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"/tmp/tree/bench/../a.py","line":1},{"name":"round","file":"/tmp/treeother/b.py"},{"name":"native"},{"name":"_multicall","file":"/x/pluggy/_callers.py"},{"name":"runner","file":"/x/pytest_benchmark/fixture.py"}]},
+	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": `{"exporter":"py-spy@0.4","shared":{"frames":[{"name":"main","file":"/tmp/tree/bench/../a.py","line":1},{"name":"round","file":"/tmp/treeother/b.py"},{"name":"native"},{"name":"_multicall","file":"/x/pluggy/_callers.py"},{"name":"runner","file":"/x/pytest_benchmark/fixture.py"},
+		{"name":"dumps","file":"/opt/lib/python3.11/json/__init__.py"},
+		{"name":"parse","file":"/tmp/tree/.venv/lib/python3.11/site-packages/tomlkit/api.py"}]},
 		"profiles":[{"type":"sampled","unit":"seconds","startValue":0.0,"endValue":0.3,"samples":[[0],[0,1],[0],[3,4,0,1]],"weights":[1,2,3,4]}]}`})
 	got, _, err := pySpy{}.finish(t.Context(), &Session{root: "/tmp/tree"}, file, func(stack string) bool {
 		return strings.HasSuffix(stack, "main (/tmp/tree/bench/../a.py);round (/tmp/treeother/b.py);")
@@ -183,7 +185,8 @@ func TestPySpyKeeps(t *testing.T) {
 	}
 	data, _ := os.ReadFile(got)
 	for _, want := range []string{`"samples":[[0,1],[4,0,1]]`, `"weights":[2,4]`, `"exporter":"py-spy@0.4"`, `"line":1`, `"file":"a.py"`,
-		`"file":"/tmp/treeother/b.py"`, `{"name":"native"}`, `"endValue":0.3`} {
+		`"file":"/tmp/treeother/b.py"`, `{"name":"native"}`, `"endValue":0.3`, `"file":"lib/python3.11/json/__init__.py"`,
+		`"file":"site-packages/tomlkit/api.py"`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no %s in %s", want, data)
 		}

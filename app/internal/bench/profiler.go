@@ -213,11 +213,17 @@ func (p pySpy) wrap(args []string, file string) (command, env []string) {
 	return append(append(command, "--"), args...), nil
 }
 
-// below returns the path of a file below a directory; false if it is elsewhere. Files are part of the names of functions, and a
-// work tree is in another directory each time.
+// module matches a module of Python: its path from the packages of an environment, or from the standard library.
+var module = regexp.MustCompile(`^.*/((?:site-packages|dist-packages|lib/python3\.\d+)/.*)$`)
+
+// below returns the path of a file below a directory, or of a module of Python; false if it is elsewhere. Files are
+// part of the names of functions, and a work tree and its environment are in other directories each time.
 func below(root, file string) (string, bool) {
 	name, ok := strings.CutPrefix(filepath.Clean(file), root+string(filepath.Separator))
-	return filepath.ToSlash(name), ok
+	if name = filepath.ToSlash(name); module.MatchString(name) {
+		return module.FindStringSubmatch(name)[1], true
+	}
+	return name, ok
 }
 
 // finish leaves out the samples that are not wanted; the file has them as lists of

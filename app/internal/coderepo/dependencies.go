@@ -187,7 +187,7 @@ func belongs(f *profile.Function, b *bump) int {
 	case ofPython:
 		plain := strings.NewReplacer("-", "_", ".", "_")
 		for _, dir := range []string{"/site-packages/", "/dist-packages/"} {
-			if _, rest, ok := strings.Cut(f.File, dir); ok {
+			if _, rest, ok := strings.Cut("/"+f.File, dir); ok {
 				first, _, _ := strings.Cut(rest, "/")
 				if strings.EqualFold(plain.Replace(b.Name), strings.TrimSuffix(first, ".py")) {
 					return 1

@@ -88,6 +88,7 @@ func TestEntered(t *testing.T) {
 			Kind: profile.KindPython}, "ruamel.yaml"},
 		{of(ofPython, "PyYAML"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/yaml/main.py", Kind: profile.KindPython},
 			"PyYAML"},
+		{of(ofPython, "PyYAML"), profile.Function{Name: "load", File: "site-packages/yaml/main.py", Kind: profile.KindPython}, "PyYAML"},
 		{of(ofPython, "PyYAML", "attrs"), profile.Function{Name: "load", File: "/v/lib/python3/site-packages/yaml/main.py",
 			Kind: profile.KindPython}, ""},
 		{of(ofRust, "serde-json"), profile.Function{Name: "serde_json::de::from_str", Kind: profile.KindRust}, "serde-json"},
