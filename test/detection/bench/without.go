@@ -78,14 +78,9 @@ func countAll(ctx context.Context, suites *detection.Suites, pairs []*public.Pai
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range []struct {
-		name string
-		of   public.Figures
-	}{{"bumps", res.All}, {"open bumps", res.Open}} {
-		v := reflect.ValueOf(part.of)
-		for i := range v.NumField() {
-			list = append(list, detection.Count{Name: part.name + ", " + v.Type().Field(i).Name, N: int(v.Field(i).Int())})
-		}
+	v := reflect.ValueOf(res.All)
+	for i := range v.NumField() {
+		list = append(list, detection.Count{Name: "bumps, " + v.Type().Field(i).Name, N: int(v.Field(i).Int())})
 	}
 	return list, nil
 }

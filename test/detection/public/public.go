@@ -44,7 +44,6 @@ type Truth struct {
 	Also      []string   // callees of another cost of the change, measured apart too
 	None      bool       // nothing changed
 	Confirm   bool       // not used to choose the method
-	Open      string     // how the method differs from the truth today; empty: it agrees
 }
 
 // Pair is the recorded runs of one change.
@@ -82,6 +81,19 @@ func Load(ctx context.Context, fsys fs.FS) ([]*Pair, error) {
 	}
 	slices.SortFunc(pairs, func(a, b *Pair) int { return strings.Compare(a.Name, b.Name) })
 	return pairs, nil
+}
+
+// language is that of the program.
+func (p *Pair) language() string {
+	switch group := p.Base[0].Benchmark.Group; {
+	case p.Java || group == "java":
+		return "Java"
+	case group == "node":
+		return "Node.js"
+	case group == "python":
+		return "Python"
+	}
+	return "Go"
 }
 
 // sides are the names of runs, and their branch and commit.
