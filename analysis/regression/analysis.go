@@ -114,7 +114,7 @@ func (f *fit) ranked() []Candidate {
 	for _, slot := range f.tested {
 		if f.space.Kind[slot] == row.FunctionSelf && f.diff[slot] > 0 {
 			list = append(list, Candidate{f.space.Table.Functions[f.space.Item[slot]].Name, f.diff[slot], f.diff[slot] / math.Max(1, f.program),
-				f.score[slot]})
+				f.of(slot).z})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int {

@@ -14,8 +14,12 @@ import (
 
 // ownFunctions tells which functions are the user's own, by function of the table.
 func (f *fit) ownFunctions() []bool {
+	if f.outer != nil {
+		return f.outer.ownFunctions()
+	}
 	if f.own == nil {
-		f.own = own.Functions(f.space.Table, f.nodeMu, f.options.Own)
+		_, mu := f.nodes()
+		f.own = own.Functions(f.space.Table, mu, f.options.Own)
 	}
 	return f.own
 }
@@ -135,7 +139,7 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 	case slot == row.None || !f.isTested[slot]:
 		return 0
 	case !f.whole(slot):
-		return sign * f.score[slot]
+		return sign * f.of(slot).z
 	case f.rate.exact && (len(f.head) == 1 || sign*f.rateScore() < carriedRate):
 		return sign * f.rateScore()
 	case len(f.head) > 1:

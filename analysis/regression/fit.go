@@ -33,22 +33,38 @@ type fit struct {
 	poisson     float64 // Poisson part of the variance of D, per unit of level
 	dof         float64
 
-	tested         []int32 // slots, ascending
-	isTested       []bool
-	perKind        [row.Kinds]int
-	noise          [2]noise  // of self rows, of total rows
-	level          []float64 // μ: samples of a row in a mean history run
-	diff           []float64 // D: mean of the tested runs less the level
-	stdErr         []float64 // of diff
-	overdispersion []float64 // part of the variance beyond Poisson's, relative to the level squared
-	score          []float64 // z
-	rawScore       []float64 // z before the test of small counts
-	nodeD          []float64 // D and μ of the self samples of every node
-	nodeMu         []float64
-	program        float64 // ΣM: μ of all tested function selfs
-	threshold      float64 // z*
-	gate           float64 // minimum impact, as a share
-	own            []bool  // by function; see ownFunctions
+	tested    []int32 // slots, ascending
+	isTested  []bool
+	perKind   [row.Kinds]int
+	noise     [2]noise         // of self rows, of total rows
+	history   []moments        // by slot, over the base
+	outer     *fit             // the comparison whose history this one is within; nil: none
+	level     []float64        // μ: samples of a row in a mean history run
+	diff      []float64        // D: mean of the tested runs less the level
+	scores    map[int32]scored // of rows that were asked for; see of
+	nodeD     []float64        // D and μ of the self samples of every node; see nodes
+	nodeMu    []float64
+	program   float64 // ΣM: μ of all tested function selfs
+	threshold float64 // z*
+	gate      float64 // minimum impact, as a share
+	own       []bool  // by function; see ownFunctions
+}
+
+// moments are those of a row over runs: its samples, the mean of its samples by size factor, and the sum of
+// their squared deviations.
+type moments struct{ samples, mean, squares float64 }
+
+// without leaves out y of one of n runs.
+func (m moments) without(n, y float64) moments {
+	mean := m.mean + (m.mean-y)/(n-1)
+	return moments{m.samples, mean, math.Max(0, m.squares-(y-m.mean)*(y-mean))}
+}
+
+// scored is the noise of a row's difference.
+type scored struct {
+	stdErr         float64 // of the difference
+	overdispersion float64 // part of its variance beyond Poisson's, relative to the level squared
+	z, raw         float64 // score, and that before the test of small counts
 }
 
 // newFit computes the statistics of all rows. It needs three history runs and
@@ -65,12 +81,50 @@ func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 	f.rate = f.rates()
 	f.historyFactors()
 	f.testedFactors()
-	for _, t := range a {
+	f.sumHistory()
+	f.compare()
+	return f
+}
+
+// sumHistory computes the moments of every row.
+func (f *fit) sumHistory() {
+	f.history = make([]moments, len(f.space.Kind))
+	y, inverse := make([]float64, len(f.base)), make([]float64, len(f.base))
+	for i, t := range f.base {
+		inverse[i] = 1 / f.factor[t]
+	}
+	for slot := range f.history {
+		m, x := &f.history[slot], f.space.Values(int32(slot))
+		for i, t := range f.base {
+			y[i] = x[t] * inverse[i]
+			m.samples += x[t]
+			m.mean += y[i]
+		}
+		m.mean /= f.baseRuns
+		for _, v := range y {
+			m.squares += (v - m.mean) * (v - m.mean)
+		}
+	}
+}
+
+// within compares a block of the history with the rest of it, in time that does not depend on the number of
+// runs: their sizes stay, and the block is taken out of the moments of each row.
+func (f *fit) within(block, rest []int) *fit {
+	g := &fit{outer: f, space: f.space, options: f.options, base: rest, head: block, baseRuns: float64(len(rest)),
+		headRuns: float64(len(block)), factor: f.factor, hasMetric: f.hasMetric, history: f.history}
+	g.rate = g.rates()
+	g.compare()
+	return g
+}
+
+// compare computes the statistics of all rows from their moments over the history.
+func (f *fit) compare() {
+	for _, t := range f.base {
 		f.baseFactors += f.factor[t]
 		f.baseInverse += 1 / f.factor[t] / f.baseRuns
 	}
 	invB := 0.0
-	for _, t := range b {
+	for _, t := range f.head {
 		f.headFactors += f.factor[t]
 		invB += 1 / f.factor[t] / f.headRuns
 	}
@@ -80,71 +134,67 @@ func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 		f.dof += f.headRuns - 1
 	}
 	f.levels()
-	f.estimateNoise()
-	for _, slot := range f.tested {
-		f.scoreRow(slot)
+	if f.outer == nil {
+		f.estimateNoise()
+	} else {
+		for group, n := range f.outer.noise {
+			f.noise[group] = noise{n.trend, n.prior, 1}
+		}
 	}
-	if o.Service && f.program >= manySamples {
+	if f.options.Service && f.program >= manySamples {
 		f.widen()
 	}
-	f.nodeSums()
 	f.limits()
-	return f
 }
 
-// levels finds the tested rows, their means and their differences. It stores the sample
-// variance in overdispersion for estimateNoise.
+// levels finds the tested rows, their means and their differences.
 func (f *fit) levels() {
 	rows := len(f.space.Kind)
-	all := make([]float64, 6*rows)
-	take := func() (v []float64) { v, all = all[:rows:rows], all[rows:]; return v }
-	f.level, f.diff, f.stdErr, f.overdispersion, f.score, f.rawScore = take(), take(), take(), take(), take(), take()
-	f.isTested = make([]bool, rows)
+	f.tested = make([]int32, 0, rows)
+	f.level, f.diff, f.isTested, f.scores = make([]float64, rows), make([]float64, rows), make([]bool, rows), map[int32]scored{}
 	for slot := range int32(rows) {
-		x := f.space.Values(slot)
-		sumA, sumB, mu, mb := 0.0, 0.0, 0.0, 0.0
-		for _, t := range f.base {
-			sumA += x[t]
-			mu += x[t] / f.factor[t]
-		}
+		sumB, mb, x := 0.0, 0.0, f.space.Values(slot)
 		for _, t := range f.head {
 			sumB += x[t]
 			mb += x[t] / f.factor[t]
 		}
-		if !(sumA/f.baseFactors >= leastSamples || sumB/f.headFactors >= leastSamples) {
+		sumA, mu := f.history[slot].samples, f.history[slot].mean
+		if f.outer != nil {
+			sumA, mu = sumA-sumB, (mu*f.outer.baseRuns-mb)/f.baseRuns
+		}
+		if mb /= f.headRuns; !(sumA >= leastSamples*f.baseFactors || sumB >= leastSamples*f.headFactors) {
 			continue
 		}
-		mu, mb = mu/f.baseRuns, mb/f.headRuns
 		f.tested = append(f.tested, slot)
 		f.isTested[slot] = true
 		f.perKind[f.space.Kind[slot]]++
 		f.level[slot], f.diff[slot] = mu, mb-mu
-		f.overdispersion[slot] = f.variance(x, mu, mb)
 		if f.space.Kind[slot] == row.FunctionSelf {
 			f.program += mu
 		}
 	}
 }
 
-// variance returns the sample variance of a row, over the history and, from three
+// variance returns the sample variance of a tested row, over the history and, from three
 // tested runs on, also over these, scaled to the level of the history.
-func (f *fit) variance(x []float64, mu, mb float64) float64 {
-	ss := 0.0
-	for _, t := range f.base {
-		d := x[t]/f.factor[t] - mu
-		ss += d * d
+func (f *fit) variance(slot int32) float64 {
+	m, x := f.history[slot], f.space.Values(slot)
+	if f.outer != nil {
+		for i, t := range f.head {
+			m = m.without(f.outer.baseRuns-float64(i), x[t]/f.factor[t])
+		}
 	}
 	if f.headRuns > 2 {
-		c := 1.0
-		if mb > mu {
-			c = mu / mb
+		mb, c := f.level[slot]+f.diff[slot], 1.0
+		if f.diff[slot] > 0 {
+			c = f.level[slot] / mb
 		}
 		for _, t := range f.head {
 			d := (x[t]/f.factor[t] - mb) * c
-			ss += d * d
+			m.squares += d * d
 		}
 	}
-	return ss / f.dof
+	return m.squares / f.dof
 }
 
 // estimateNoise estimates trend and prior strength, from function selfs for all self
@@ -154,7 +204,7 @@ func (f *fit) estimateNoise() {
 		var series []stat.Spread
 		for _, slot := range f.tested {
 			if f.space.Kind[slot] == kind && f.level[slot] >= leastMeanTrend {
-				series = append(series, stat.Spread{Mean: f.level[slot], Variance: f.overdispersion[slot]})
+				series = append(series, stat.Spread{Mean: f.level[slot], Variance: f.variance(slot)})
 			}
 		}
 		trend := stat.FitTrend(series, f.dof)
@@ -183,28 +233,38 @@ const (
 	sizeLimit   = 1e7   // of the negative binomial: Poisson
 )
 
-// score computes the z of a row's difference, on a scale on which the variance does not
-// depend on the level. It replaces the sample variance in overdispersion by the real one.
-func (f *fit) scoreRow(slot int32) {
+// of returns the noise of a tested row, of which few are large enough to be asked for.
+func (f *fit) of(slot int32) scored {
+	s, known := f.scores[slot]
+	if !known && f.isTested[slot] {
+		s = f.scoreRow(slot)
+		f.scores[slot] = s
+	}
+	return s
+}
+
+// scoreRow computes the z of a row's difference, on a scale on which the variance does not
+// depend on the level.
+func (f *fit) scoreRow(slot int32) scored {
 	g := f.group(slot)
 	sumA, sumB := f.sums(slot)
 	level := (sumA + 0.5) / f.baseFactors // μ′: never zero
-	shrunk := (g.prior*g.trend.Variance(level) + f.dof*f.overdispersion[slot]) / (g.prior + f.dof)
+	shrunk := (g.prior*g.trend.Variance(level) + f.dof*f.variance(slot)) / (g.prior + f.dof)
 	over := math.Max(0, shrunk-level*f.baseInverse)
 	ways := 1/f.baseRuns + 1/f.headRuns
-	f.overdispersion[slot] = over * ways / (level * level)
-	f.stdErr[slot] = math.Sqrt(f.poisson*level + over*ways)
-	zh := f.scaled(slot, f.diff[slot])
-	f.rawScore[slot], f.score[slot] = zh, zh
+	s := scored{overdispersion: over * ways / (level * level), stdErr: g.width * math.Sqrt(f.poisson*level+over*ways)}
+	s.raw = f.scaled(slot, f.diff[slot], s.overdispersion)
+	s.z = s.raw
 	expect := level * f.headFactors
-	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= leastSamples {
-		return
+	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || s.raw < scoreOfNote && sumA >= leastSamples {
+		return s
 	}
 	size := math.Min(sizeLimit, 1/(over/(level*level*f.headRuns)+1/(sumA+0.5)))
-	z := stat.NegativeBinomialScore(sumB, expect, size)
-	if sumA < leastSamples || z < zh {
-		f.score[slot] = z
+	z := stat.NegativeBinomialScore(sumB, expect, size) / g.width
+	if sumA < leastSamples || z < s.raw {
+		s.z = z
 	}
+	return s
 }
 
 func (f *fit) sums(slot int32) (sumA, sumB float64) {
@@ -214,16 +274,16 @@ func (f *fit) sums(slot int32) (sumA, sumB float64) {
 
 // scaled returns the score of a difference d of a row: Student's t on the
 // variance stabilising scale of an overdispersed count.
-func (f *fit) scaled(slot int32, d float64) float64 {
-	vb := f.overdispersion[slot]
+func (f *fit) scaled(slot int32, d, over float64) float64 {
 	h := func(y float64) float64 {
 		y = math.Max(0, y)
-		if vb < 1e-9 {
+		if over < 1e-9 {
 			return 2 * math.Sqrt(y/f.poisson)
 		}
-		return 2 / math.Sqrt(vb) * math.Asinh(math.Sqrt(vb*y/f.poisson))
+		return 2 / math.Sqrt(over) * math.Asinh(math.Sqrt(over*y/f.poisson))
 	}
-	return stat.StudentScore((h(f.level[slot]+d)-h(f.level[slot]))/f.group(slot).width, f.group(slot).prior+f.dof)
+	g := f.group(slot)
+	return stat.StudentScore(h(f.level[slot]+d)-h(f.level[slot]), g.prior+f.dof) / g.width
 }
 
 // widen divides all scores by their spread over the functions, if that is larger than between runs of one
@@ -234,7 +294,7 @@ func (f *fit) widen() {
 		var sizes []float64
 		for _, slot := range f.tested {
 			if f.space.Kind[slot] == kind {
-				sizes = append(sizes, math.Abs(f.rawScore[slot]))
+				sizes = append(sizes, math.Abs(f.scoreRow(slot).raw))
 			}
 		}
 		if len(sizes) >= leastTests {
@@ -246,46 +306,50 @@ func (f *fit) widen() {
 			f.noise[group].width = width
 		}
 	}
-	for _, slot := range f.tested {
-		width := f.group(slot).width
-		f.score[slot] /= width
-		f.rawScore[slot] /= width
-		f.stdErr[slot] *= width
-	}
 }
 
 // rest returns the score of the unexplained part d of a row's difference.
 func (f *fit) rest(slot int32, d float64) float64 {
-	whole := f.diff[slot]
+	s, whole := f.of(slot), f.diff[slot]
 	if d == whole {
-		return f.score[slot]
+		return s.z
 	}
-	z := f.scaled(slot, d)
-	if whole > 0 && d > 0 && f.score[slot] != f.rawScore[slot] && f.rawScore[slot] != 0 {
-		z *= f.score[slot] / f.rawScore[slot]
+	z := f.scaled(slot, d, s.overdispersion)
+	if whole > 0 && d > 0 && s.raw != 0 {
+		z *= s.z / s.raw
 	}
 	return z
 }
 
-// nodeSums computes D and μ of the self samples of every node.
-func (f *fit) nodeSums() {
-	f.nodeD = make([]float64, f.space.Table.Len())
-	f.nodeMu = make([]float64, f.space.Table.Len())
-	for _, t := range f.base {
-		r := &f.space.Matrix.Runs[t]
-		for i, n := range r.Nodes {
-			f.nodeMu[n] += r.Count[i] / f.factor[t] / f.baseRuns
+// nodes returns D and μ of the self samples of every node.
+func (f *fit) nodes() (d, mu []float64) {
+	if f.nodeD != nil {
+		return f.nodeD, f.nodeMu
+	}
+	add := func(to []float64, runs []int, part float64) {
+		for _, t := range runs {
+			r := &f.space.Matrix.Runs[t]
+			for i, n := range r.Nodes {
+				to[n] += part * r.Count[i] / f.factor[t]
+			}
 		}
 	}
+	f.nodeMu = make([]float64, f.space.Table.Len())
+	if f.outer != nil {
+		_, all := f.outer.nodes()
+		for n, mu := range all {
+			f.nodeMu[n] = mu * f.outer.baseRuns / f.baseRuns
+		}
+		add(f.nodeMu, f.head, -1/f.baseRuns)
+	} else {
+		add(f.nodeMu, f.base, 1/f.baseRuns)
+	}
+	f.nodeD = make([]float64, len(f.nodeMu))
 	for n, mu := range f.nodeMu {
 		f.nodeD[n] = -mu
 	}
-	for _, t := range f.head {
-		r := &f.space.Matrix.Runs[t]
-		for i, n := range r.Nodes {
-			f.nodeD[n] += r.Count[i] / f.factor[t] / f.headRuns
-		}
-	}
+	add(f.nodeD, f.head, 1/f.headRuns)
+	return f.nodeD, f.nodeMu
 }
 
 // leastTests is the minimum number of function selfs by which the error probability is

@@ -14,7 +14,7 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	fn := r.space.Table.Func[at]
 	f.Headline = h
 	if slot := r.space.At(row.FunctionTotal, fn); r.rate.exact && !r.isMain(h, fn) && slot != row.None && r.isTested[slot] {
-		h.score = math.Min(h.score, math.Copysign(1, d)*r.score[slot])
+		h.score = math.Min(h.score, math.Copysign(1, d)*r.of(slot).z)
 	}
 	if !r.measured(f, fn, d) {
 		cost, level := r.net(fn, d), r.levelOf(fn)
@@ -168,7 +168,7 @@ const netError = 0.25
 func (r *reporter) net(fn int32, d float64) float64 {
 	slot := r.space.At(row.FunctionTotal, fn)
 	if r.options.without("net cost") || slot == row.None || !r.isTested[slot] || r.whole(slot) ||
-		r.stdErr[slot] > netError*math.Abs(d) || !sameSign(r.diff[slot], d) {
+		r.of(slot).stdErr > netError*math.Abs(d) || !sameSign(r.diff[slot], d) {
 		return d
 	}
 	return r.diff[slot]

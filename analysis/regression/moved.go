@@ -42,7 +42,9 @@ const (
 // rise is moved only with a fall that could have become it, and no fall is used twice. It returns
 // the falls that no rise has taken.
 func (f *fit) markMoved(places []*place) *given {
-	g := &given{fit: f, rest: slices.Clone(f.nodeD)}
+	g := &given{fit: f}
+	d, _ := f.nodes()
+	g.rest = slices.Clone(d)
 	if !f.options.without("moved nearby") {
 		g.pairFalls(places, f.closeBy)
 	}
@@ -217,7 +219,7 @@ func (f *given) pairFalls(places []*place, mayPair func(rise, fall *place) bool)
 
 // tolerance is the difference up to which a rise d and a fall are of a like size.
 func (f *fit) tolerance(rise, fall int32, d float64) float64 {
-	return math.Max(likeOf*d, pairErrors*math.Hypot(f.stdErr[rise], f.stdErr[fall]))
+	return math.Max(likeOf*d, pairErrors*math.Hypot(f.of(rise).stdErr, f.of(fall).stdErr))
 }
 
 // closeBy reports whether the function of the fall is that of the rise, or its
@@ -264,10 +266,14 @@ func (f *fit) children(n int32, visit func(c int32)) {
 // this unlikely. One that surely rose is not flat: a part of the change replaced other work
 // of the row, and the rest is its cost.
 func (f *fit) flat(slot int32, d, limit float64) bool {
-	if slot == row.None || !f.isTested[slot] || !(f.stdErr[slot] > 0) || sameSign(f.diff[slot], d) && math.Abs(f.score[slot]) >= f.threshold {
+	if slot == row.None || !f.isTested[slot] {
 		return false
 	}
-	return (f.diff[slot]*d-d*d/2)/(f.stdErr[slot]*f.stdErr[slot]) < limit
+	s := f.of(slot)
+	if !(s.stdErr > 0) || sameSign(f.diff[slot], d) && math.Abs(s.z) >= f.threshold {
+		return false
+	}
+	return (f.diff[slot]*d-d*d/2)/(s.stdErr*s.stdErr) < limit
 }
 
 // insideFlatDomain reports whether a place that encloses the rise did not rise:
@@ -363,7 +369,7 @@ func (f *fit) attributed(p *place) bool {
 			break
 		}
 		if slot := f.space.At(row.NodeTotal, q); slot != row.None && f.isTested[slot] &&
-			d < attributionShare*f.level[slot]*math.Sqrt(f.overdispersion[slot]) {
+			d < attributionShare*f.level[slot]*math.Sqrt(f.of(slot).overdispersion) {
 			p.from = slot
 			return true
 		}
@@ -396,7 +402,7 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 		if slot == row.None {
 			return 0
 		}
-		return sign*f.diff[slot] - f.stdErr[slot]
+		return sign*f.diff[slot] - f.of(slot).stdErr
 	}
 	d := math.Min(sign*p.d, of(start))
 	if d < sign*p.d/2 {
@@ -438,12 +444,12 @@ func (f *fit) neighbourOpposes(p *place) bool {
 		if d < 0 {
 			level += f.diff[q]
 		}
-		if !f.isTested[q] || !(f.stdErr[q] > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.contains(q, p.roots[0]) {
+		if !f.isTested[q] || !(f.of(q).stdErr > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.contains(q, p.roots[0]) {
 			continue
 		}
 		kept++
 		if sameSign(-f.diff[q], d) && (p.isNew() || math.Abs(f.diff[q]) <= 2*math.Abs(d)) {
-			best = math.Max(best, (-f.diff[q]*d-d*d/2)/(f.stdErr[q]*f.stdErr[q]))
+			best = math.Max(best, (-f.diff[q]*d-d*d/2)/(f.of(q).stdErr*f.of(q).stdErr))
 		}
 	}
 	return kept > 0 && best-math.Log(float64(kept)) > limit

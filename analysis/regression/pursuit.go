@@ -62,22 +62,24 @@ type pursuit struct {
 }
 
 func newPursuit(f *fit) *pursuit {
-	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
+	d, mu := f.nodes()
 	rows, nodes := len(f.space.Kind), f.space.Table.Len()
-	return &pursuit{fit: f, restDiff: clone(f.diff), restLevel: clone(f.level), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
+	return &pursuit{fit: f, restDiff: slices.Clone(f.diff), restLevel: slices.Clone(f.level), nodeD: slices.Clone(d), nodeMu: slices.Clone(mu),
 		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
 		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes),
 		walk: f.space.NewWalk()}
 }
 
-// run returns the places in the order of discovery.
-func (p *pursuit) run() []*place {
+// places searches the places that changed, in the order of discovery. Most comparisons have none, and end
+// after one pass over the rows.
+func (f *fit) places() []*place {
+	first := &pursuit{fit: f, restDiff: f.diff, restLevel: f.level}
+	slot := first.choose()
+	if slot == row.None {
+		return nil
+	}
 	var found []*place
-	for len(found) < mostPlaces {
-		slot := p.choose()
-		if slot == row.None {
-			break
-		}
+	for p := newPursuit(f); slot != row.None && len(found) < mostPlaces; slot = p.choose() {
 		slot = p.down(slot)
 		found = append(found, p.report(slot))
 		p.takeOut(slot)
@@ -142,7 +144,7 @@ func (p *pursuit) alike(whole int32, inD, inMu, partSE float64) float64 {
 	d := p.restDiff[whole] - inD
 	expect := inD * mu / inMu
 	trend := p.group(whole).trend
-	variance := math.Max(trend.Variance(mu)*(1/p.baseRuns+1/p.headRuns), p.stdErr[whole]*p.stdErr[whole]-partSE*partSE)
+	variance := math.Max(trend.Variance(mu)*(1/p.baseRuns+1/p.headRuns), p.of(whole).stdErr*p.of(whole).stdErr-partSE*partSE)
 	return (d*expect - expect*expect/2) / variance
 }
 
@@ -182,7 +184,7 @@ func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 			continue
 		}
 		rz := p.rest(r, p.restDiff[r])
-		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.stdErr[r]) > scaledAlike {
+		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.of(r).stdErr) > scaledAlike {
 			continue
 		}
 		v := p.value(r, rz) + perDepth*float64(p.space.Depth(r))

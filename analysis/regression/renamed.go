@@ -101,7 +101,7 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 			return
 		}
 		g := math.Abs(f.diff[slot] + f.diff[old])
-		if g < gap && g <= math.Max(likeOf*f.diff[slot], pairErrors*math.Hypot(f.stdErr[slot], f.stdErr[old])) {
+		if g < gap && g <= math.Max(likeOf*f.diff[slot], pairErrors*math.Hypot(f.of(slot).stdErr, f.of(old).stdErr)) {
 			from, gap, ok = c, g, true
 		}
 	})

@@ -39,7 +39,8 @@ type call struct {
 
 func newReporter(v *verdict, s *history.Series) *reporter {
 	r := &reporter{verdict: v, series: s}
-	for _, mu := range v.nodeMu {
+	_, nodeMu := v.nodes()
+	for _, mu := range nodeMu {
 		r.all += mu
 	}
 	if v.rate.known {
@@ -116,7 +117,7 @@ func (r *reporter) spread(p *place) float64 {
 	invB := (r.poisson - r.baseInverse/r.baseRuns) * r.headRuns
 	jitter := r.group(p.slot).trend.F1
 	if p.mu >= noisyMean {
-		jitter = r.overdispersion[p.slot] / (1/r.baseRuns + 1/r.headRuns)
+		jitter = r.of(p.slot).overdispersion / (1/r.baseRuns + 1/r.headRuns)
 	}
 	now := math.Max(0, p.mu+p.d)
 	mu := math.Max(0, p.mu)
@@ -254,7 +255,7 @@ func (r *reporter) replaced(c *change) Finding {
 		callee = t.Func[calls]
 	}
 	f.Headline = r.name(t.Func[at.node], callee, own, 1)
-	f.Delta = r.delta(r.diff[slot], r.level[slot], r.stdErr[slot])
+	f.Delta = r.delta(r.diff[slot], r.level[slot], r.of(slot).stdErr)
 	f.Delta.Gross = c.d / math.Max(1, r.all)
 	f.Score = c.z
 	log, _ := r.metricChange()

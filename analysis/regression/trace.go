@@ -133,7 +133,7 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 		mu := f.mean(slot, f.base)
 		q := f.group(slot).trend.F1
 		if f.isTested[slot] && f.level[slot] >= noisyMean {
-			q = f.overdispersion[slot] / (1/f.baseRuns + 1/f.headRuns)
+			q = f.of(slot).overdispersion / (1/f.baseRuns + 1/f.headRuns)
 		}
 		high := math.Max(mu, f.mean(slot, f.head))
 		slots, level, spread = append(slots, slot), level+mu, spread+q*high*high

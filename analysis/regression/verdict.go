@@ -26,7 +26,7 @@ type verdict struct {
 func judge(sp *row.Space, o *Options, a, b []int) *verdict {
 	f := newFit(sp, o, a, b)
 	v := &verdict{fit: f, threshold: f.threshold}
-	places := newPursuit(f).run()
+	places := f.places()
 	v.given = f.markMoved(places)
 	var rises, falls []*place
 	for _, p := range places {
@@ -86,7 +86,7 @@ func (v *verdict) ownHistory() float64 {
 			break
 		}
 		v.blocks++
-		rise, fall := peak(v.space, v.options, rest, block)
+		rise, fall := v.within(block, rest).peak()
 		if rise > 0 {
 			peaks = append(peaks, rise)
 		}
@@ -109,11 +109,12 @@ func raised(threshold float64, peaks []float64) float64 {
 	return math.Max(threshold, peaks[len(peaks)-blocksLeast])
 }
 
-// peak returns the largest scores of a rise and of a fall of b against a, or 0.
-func peak(sp *row.Space, o *Options, a, b []int) (rise, fall float64) {
-	f := newFit(sp, o, a, b)
-	places := newPursuit(f).run()
-	f.markMoved(places)
+// peak returns the largest scores of a rise and of a fall, or 0.
+func (f *fit) peak() (rise, fall float64) {
+	places := f.places()
+	if len(places) > 0 {
+		f.markMoved(places)
+	}
 	for _, p := range places {
 		switch {
 		case p.moved || !f.lasts(p):
