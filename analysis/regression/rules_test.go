@@ -13,7 +13,7 @@ import (
 )
 
 // TestRules: every rule of the table is decided in the function that it names, once, and every
-// rule that can be left out is in the table, which is that of the users' page.
+// rule that can be left out is in the table, which is that of METHOD.md.
 func TestRules(t *testing.T) {
 	deciders := map[string][]string{}
 	names, err := filepath.Glob("*.go")
@@ -48,7 +48,7 @@ func TestRules(t *testing.T) {
 			})
 		}
 	}
-	page, err := os.ReadFile("../../docs/method/regression.md")
+	page, err := os.ReadFile("METHOD.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestRules(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s |\n", r.Name, r.Why)
 	}
 	if !strings.Contains(string(page), "| rule | because |\n|---|---|\n"+table.String()+"\n") {
-		t.Errorf("docs/method/regression.md has another table of rules than:\n%s", &table)
+		t.Errorf("METHOD.md has another table of rules than:\n%s", &table)
 	}
 	for _, r := range Rules {
 		if got := strings.Join(deciders[r.Name], ", "); got != r.Decides || r.Why == "" {
