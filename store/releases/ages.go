@@ -29,8 +29,12 @@ const (
 
 // ages describes which windows are compared.
 func (c *Compared) ages() string {
+	same := "instances of the same age are compared"
+	if c.drifted {
+		same += ", less what changed in the base since"
+	}
 	skipped, young := pushed.SpokenStep(c.Skip), fmt.Sprintf("; %q is younger than %s: ", c.Head, pushed.SpokenStep(2*warmUp))
-	return [...]string{"", young + "what is found may be its warm-up", young + "instances of the same age are compared",
+	return [...]string{"", young + "what is found may be its warm-up", young + same,
 		fmt.Sprintf("; the first %s of each instance are not compared", skipped),
 		fmt.Sprintf("; the first %s of %q are not compared", skipped, c.Head)}[c.aged]
 }

@@ -86,7 +86,8 @@ type Compared struct {
 	// Pending says why a side has no runs, and from when on there is a verdict; nil: both have some.
 	Pending error
 
-	aged ages // of the windows that are compared
+	aged    ages // of the windows that are compared
+	drifted bool // those of the base are less what changed in it since
 }
 
 // The operations of runs.
@@ -239,9 +240,7 @@ func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 	for _, t := range p.Types {
 		var err error
 		if c.Instance != "" {
-			head, base := p.compared(0), p.compared(1)
-			each := (len(head) + headSpread - 1) / headSpread
-			err = errors.Join(b.addSpread(ctx, t, Head, []release{p.head}, head, each), b.addSpread(ctx, t, Base, p.base, base, each))
+			err = b.addSpreads(ctx, t)
 		} else {
 			err = b.addBlocks(ctx, t)
 		}
@@ -257,7 +256,7 @@ func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 		young.aged = anyAge
 		return young.Read(ctx)
 	}
-	c.Pending = b.pending()
+	c.Pending, c.drifted = b.pending(), b.drift != nil
 	return &c, b.store(ctx, &c)
 }
 
@@ -408,8 +407,9 @@ func machines(series []continuous.Series, c *Compared) string {
 // builder makes runs of windows.
 type builder struct {
 	*Plan
-	to   *pushed.Store
-	runs []built
+	to    *pushed.Store
+	runs  []built
+	drift drift // of the type's functions in the base; nil: unknown
 }
 
 // built is a run before it is known what its operations are.
@@ -417,6 +417,21 @@ type built struct {
 	*store.File
 	pushed            continuous.Type
 	seconds, requests float64 // 0: unknown
+}
+
+// addSpreads makes the runs of both sides of a type that are some of the instances.
+func (b *builder) addSpreads(ctx context.Context, t continuous.Type) (err error) {
+	if b.aged == sameAge {
+		if b.drift, err = b.driftOf(ctx, t); err != nil {
+			return err
+		}
+	}
+	head, base := b.compared(0), b.compared(1)
+	each := (len(head) + headSpread - 1) / headSpread
+	if err := b.addSpread(ctx, t, Head, []release{b.head}, head, each); err != nil {
+		return err
+	}
+	return b.addSpread(ctx, t, Base, b.base, base, each)
 }
 
 // addSpread makes runs of a side of a type that have about each of the instances: as many
@@ -468,18 +483,13 @@ func (b *builder) addBlocks(ctx context.Context, t continuous.Type) error {
 // run adds up windows of releases to a run, unless there is none: those of some instances, or of all.
 func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []release, from, until time.Time, name string,
 	some []instance) error {
-	versions := make([]string, len(of))
-	for i, r := range of {
-		versions[i] = r.version
-	}
 	all := some == nil
 	if all && side == Head {
 		some = b.compared(0)
 	} else if all {
 		some = b.compared(1)
 	}
-	list := windows(continuous.Query{Type: t, From: from, Until: until, Matchers: append([]continuous.Matcher{
-		{Name: b.Label, Op: continuous.Matches, Value: alternatives(versions)}}, b.of...)}, b.label, some, all)
+	list := windows(b.selection(t, of, from, until), b.label, some, all)
 	if len(list) == 0 {
 		return nil
 	} else if from.IsZero() {
@@ -495,6 +505,9 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 	if err != nil || f == nil {
 		return err
 	}
+	if side == Base && b.drift != nil {
+		b.drift.apply(f.Records[0])
+	}
 	made := built{File: f, pushed: t}
 	if !t.Gauge() {
 		made.seconds = merged.Covered.Seconds()
@@ -504,6 +517,16 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 	}
 	b.runs = append(b.runs, made)
 	return nil
+}
+
+// selection selects windows of releases.
+func (p *Plan) selection(t continuous.Type, of []release, from, until time.Time) continuous.Query {
+	versions := make([]string, len(of))
+	for i, r := range of {
+		versions[i] = r.version
+	}
+	return continuous.Query{Type: t, From: from, Until: until, Matchers: append([]continuous.Matcher{
+		{Name: p.Label, Op: continuous.Matches, Value: alternatives(versions)}}, p.of...)}
 }
 
 // fewOfBase reports whether a type has fewer runs of the base than a comparison needs.

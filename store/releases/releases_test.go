@@ -3,6 +3,8 @@ package releases_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -198,7 +200,7 @@ func TestAges(t *testing.T) {
 		words string
 	}{
 		{"warm", 249, nil, false, "; the first 30 min of each instance are not compared"},
-		{"young", 150, nil, true, `; "1.1" is younger than 1 h: instances of the same age are compared`},
+		{"young", 150, nil, true, `; "1.1" is younger than 1 h: instances of the same age are compared, less what changed in the base since`},
 		{"skip an hour", 249, &hour, false, "; the first 1 h of each instance are not compared"},
 		{"skip too little", 249, &short, true, "; the first 20 min of each instance are not compared"},
 		{"skip nothing", 249, &none, true, "an operation a second of one instance"},
@@ -243,6 +245,42 @@ func TestAges(t *testing.T) {
 	c = open(t, p.st, releases.Options{Service: "shop", Base: "0.9", Head: "1.0", Until: noon.Add(40 * time.Minute)})
 	if !strings.HasSuffix(c.String(), `; "1.0" is younger than 1 h: what is found may be its warm-up`) {
 		t.Errorf("%q", c)
+	}
+}
+
+// TestDrift compares young instances with those of the base at the same age, as these would be now: other requests
+// treble what day costs and halve what night does.
+func TestDrift(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
+	p.push(cpu, "0.9", "a", noon, map[string]int64{"main": 100})
+	for minute := range 340 {
+		for pod := range 4 {
+			at := noon.Add(time.Duration(minute+1) * time.Minute)
+			values := map[string]int64{"main;day": 2_000_000, "main;night": 6_000_000}
+			if minute >= 300 {
+				values = map[string]int64{"main;day": 6_000_000, "main;night": 3_000_000}
+				young := maps.Clone(values)
+				young["main;compile"] = 1_000_000
+				p.push(cpu, "1.1", fmt.Sprintf("new-%d", pod), at, young)
+			} else if minute < 30 {
+				values["main;compile"] = 1_000_000
+			}
+			p.push(cpu, "1.0", fmt.Sprintf("old-%d", pod), at, values)
+		}
+	}
+	c := open(t, p.st, releases.Options{Service: "shop", Head: "1.1"})
+	for _, side := range []string{releases.Base, releases.Head} {
+		tree, list, err := store.MergeTrees(t.Context(), c, store.Query{Attributes: map[string]string{releases.SideAttribute: side}})
+		if err != nil || len(list) != 4 {
+			t.Fatal(len(list), err)
+		}
+		self := map[string]float64{}
+		for _, r := range tree.FunctionRows() {
+			self[tree.Functions[r.Func].Name] = float64(r.Self)
+		}
+		if day := self["day"] / self["night"]; math.Abs(day-2) > 0.01 || self["compile"] == 0 {
+			t.Errorf("%s: day costs %g times what night does, compile %g", side, day, self["compile"])
+		}
 	}
 }
 
