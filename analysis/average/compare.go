@@ -281,7 +281,7 @@ func (c *Comparison) judge() {
 			ratios = append(ratios, s.Variance/trend.Variance(s.Mean))
 		}
 	}
-	prior := stat.PriorStrength(ratios, dof)
+	prior := math.Min(stat.PriorStrength(ratios, dof), dof)
 	var tested []int
 	for i := range c.Changes {
 		mean, now := b.Total[i].Mean/b.unit, c.Changes[i].Total/b.unit

@@ -150,7 +150,7 @@ const powerScore, powerOfReleases = 0.84, 1.28
 // exceed z, of k runs. Between few instances of releases it is that of a noncentral t (Johnson, Kotz and
 // Balakrishnan, Continuous Univariate Distributions 2, 1995, 31.6: its normal approximation).
 func (f *fit) power(z, k float64) float64 {
-	if !f.options.Service || f.program < manySamples {
+	if !f.countless() {
 		return z + powerScore
 	}
 	nu := f.noise[0].prior + f.baseRuns - 1

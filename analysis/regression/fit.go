@@ -141,7 +141,7 @@ func (f *fit) compare() {
 			f.noise[group] = noise{n.trend, n.prior, 1}
 		}
 	}
-	if f.options.Service && f.program >= manySamples {
+	if f.countless() {
 		f.widen()
 	}
 	f.limits()
@@ -214,7 +214,11 @@ func (f *fit) estimateNoise() {
 				ratios = append(ratios, s.Variance/trend.Variance(s.Mean))
 			}
 		}
-		f.noise[group] = noise{trend, stat.PriorStrength(ratios, f.dof), 1}
+		prior := stat.PriorStrength(ratios, f.dof)
+		if !f.countless() { // of few samples, counting makes all rows seem alike
+			prior = math.Min(prior, f.dof)
+		}
+		f.noise[group] = noise{trend, prior, 1}
 	}
 }
 

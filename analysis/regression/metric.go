@@ -72,3 +72,6 @@ func (f *fit) environmentShare() (before, now, z float64) {
 // manySamples is how many samples of a run of a service are so many that the spread of runs
 // says all about the noise.
 const manySamples = 10_000
+
+// countless reports whether runs are those of a service with so many samples.
+func (f *fit) countless() bool { return f.options.Service && f.program >= manySamples }

@@ -350,7 +350,7 @@ func (f *fit) measuredSlower() bool {
 // report says its runs detect. The next run of a benchmark can confirm a suspect; a release of
 // a service has no next run, so there, if runs have many samples, the score decides alone.
 func (r *reporter) limitToPower(f *Finding) {
-	if r.options.without("detectable") || r.options.Service && r.fit.program >= manySamples {
+	if r.options.without("detectable") || r.countless() {
 		return
 	}
 	detects := r.smallestChange(powerShare, r.fit.program, r.headRuns, r.leastScore(r.headRuns)+powerScore)

@@ -106,20 +106,19 @@ func refit(bins []trendBin, t Trend) Trend {
 
 // PriorStrength returns the degrees of freedom of the trend as a prior, for series with dof
 // of their own: the limma estimate (Smyth 2004) from the spread of
-// log(variance/trend), given as ratios > 0, clipped to [2, 60] and to dof. Fewer
-// than 10 ratios are not enough to tell: 4.
+// log(variance/trend), given as ratios > 0, clipped to [2, 60]. Fewer than 10 ratios are not
+// enough to tell: 4.
 func PriorStrength(ratios []float64, dof float64) float64 {
-	d := 4.0
-	if len(ratios) >= 10 {
-		logs := make([]float64, len(ratios))
-		for i, r := range ratios {
-			logs[i] = math.Log(r)
-		}
-		d = 60
-		if q := Variance(logs) - Trigamma(dof/2); q > 0.02 {
-			d = 2 * TrigammaInverse(q)
-		}
-		d = math.Max(2, math.Min(60, d))
+	if len(ratios) < 10 {
+		return 4
 	}
-	return math.Min(d, dof)
+	logs := make([]float64, len(ratios))
+	for i, r := range ratios {
+		logs[i] = math.Log(r)
+	}
+	q := Variance(logs) - Trigamma(dof/2)
+	if q <= 0.02 {
+		return 60
+	}
+	return math.Max(2, math.Min(60, 2*TrigammaInverse(q)))
 }

@@ -177,8 +177,8 @@ func TestPriorStrength(t *testing.T) {
 	for i := range equal {
 		equal[i] = 1
 	}
-	if got := PriorStrength(equal, 20); got != 20 {
-		t.Errorf("of equal ratios: %v, want the series' own degrees of freedom", got)
+	if got := PriorStrength(equal, 20); got != 60 {
+		t.Errorf("of equal ratios: %v, want the most", got)
 	}
 	for i := range equal {
 		equal[i] = math.Exp(float64(i%7) * 2)
