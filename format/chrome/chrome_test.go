@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -75,6 +76,25 @@ func TestTrace(t *testing.T) {
 		if tt.name != "nothing" && !Sniff([]byte(tt.text)) {
 			t.Errorf("%s: not recognised", tt.name)
 		}
+	}
+}
+
+// TestPySpy: events of py-spy are functions of files, as in its other formats; those of others have no file.
+func TestPySpy(t *testing.T) {
+	in := func(cat, file string) string {
+		return fmt.Sprintf(`,"cat":%q,"args":{"filename":%q,"line":3}`, cat, file)
+	}
+	p, err := decode(list(ev("B", "run", "0", in("py-spy", "a.py")), ev("B", "run", "0", in("py-spy", "b.py")),
+		ev("B", "run", "0", in("io", "c.py")),
+		ev("E", "run", "1", in("io", "c.py")), ev("E", "run", "1", in("py-spy", "b.py")),
+		ev("E", "run", "2", in("py-spy", "a.py"))))
+	if err != nil || len(p.Warnings) > 0 {
+		t.Fatal(err, p.Warnings)
+	}
+	want := []profile.Function{{Name: "run", File: "a.py", Kind: profile.KindPython}, {Name: "run", File: "b.py", Kind: profile.KindPython},
+		{Name: "run"}}
+	if got := p.Symbols.Functions; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

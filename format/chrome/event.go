@@ -4,16 +4,20 @@ import (
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
 )
 
+// pySpy is the category of all events of py-spy.
+const pySpy = "py-spy"
+
 // event is one event as it is read. Its fields may come in any order.
 type event struct {
 	name, category, phase []byte
 	pid, tid, id          []byte
 	at, length            int64
 
-	label string       // args.name
-	chunk v8Profile    // without its nodes
-	nodes []nodeFields //
-	data  bool         // chunk was read
+	label  string       // args.name
+	source []byte       // args.filename
+	chunk  v8Profile    // without its nodes
+	nodes  []nodeFields //
+	data   bool         // chunk was read
 }
 
 // read reads one event.
@@ -21,6 +25,7 @@ func (e *event) read(t *trace) {
 	s := t.scanner
 	*e = event{
 		name: e.name[:0], category: e.category[:0], phase: e.phase[:0], pid: e.pid[:0], tid: e.tid[:0], id: e.id[:0], nodes: e.nodes[:0],
+		source: e.source[:0],
 	}
 	for key := range s.Object() {
 		switch string(key) {
@@ -53,13 +58,15 @@ func (e *event) read(t *trace) {
 }
 
 // readArgs reads the arguments that mean something: the name of a thread or
-// process, and what V8's profiler recorded.
+// process, the file of a function, and what V8's profiler recorded.
 func (e *event) readArgs(t *trace) {
 	s := t.scanner
 	for key := range s.Object() {
 		switch string(key) {
 		case "name":
 			e.label = s.Scalar()
+		case "filename":
+			e.source = append(e.source, s.ScalarBytes()...)
 		case "data":
 			if s.Kind() == jsonscan.Object {
 				for key := range s.Object() {

@@ -88,7 +88,11 @@ func (n *nesting) push(o openEvent) {
 		}
 	}
 	if n.frames[o.name] == none {
-		fn := n.p.Symbols.Function(profile.Function{Name: n.texts[o.name]})
+		of := profile.Function{Name: n.texts[o.name].name, File: n.texts[o.name].file}
+		if of.File != "" {
+			of.Kind = profile.KindPython
+		}
+		fn := n.p.Symbols.Function(of)
 		n.frames[o.name] = n.p.Symbols.Frame(profile.Frame{Function: fn})
 	}
 	o.stack = n.p.Symbols.Stack(parent, n.frames[o.name])

@@ -17,8 +17,8 @@ type trace struct {
 	*file
 	bare bool // the file is nothing but a list of events
 
-	names   map[string]int32 // of events
-	texts   []string
+	names   map[called]int32 // of events
+	texts   []called
 	threads map[threadKey]*thread
 	order   []*thread // in order of appearance
 	last    *thread   // of the event before
@@ -35,6 +35,9 @@ type trace struct {
 	e      event // the one in work
 	mended
 }
+
+// called is how an event is called; events of py-spy are functions, which have a file.
+type called struct{ name, file string }
 
 // mended counts what was repaired.
 type mended struct {
@@ -65,7 +68,7 @@ type asyncKey struct{ category, id, name string }
 // readTrace reads a list of events.
 func (f *file) readTrace(bare bool) {
 	t := &trace{
-		file: f, bare: bare, names: map[string]int32{}, threads: map[threadKey]*thread{}, process: map[string]string{},
+		file: f, bare: bare, names: map[called]int32{}, threads: map[threadKey]*thread{}, process: map[string]string{},
 		recordings: map[recordingKey]*v8Profile{}, async: map[asyncKey][]int{}, earliest: math.MaxInt64, latest: math.MinInt64,
 		counted: math.MaxInt64,
 	}
@@ -129,12 +132,12 @@ func (t *trace) thread() *thread {
 	return th
 }
 
-// text returns the number of a name.
-func (t *trace) text(name []byte) int32 {
-	id, ok := t.names[string(name)]
+// text returns the number of a name in a file.
+func (t *trace) text(name, file []byte) int32 {
+	id, ok := t.names[called{string(name), string(file)}]
 	if !ok {
 		id = int32(len(t.texts))
-		t.texts = append(t.texts, string(name))
+		t.texts = append(t.texts, called{string(name), string(file)})
 		t.names[t.texts[id]] = id
 	}
 	return id
@@ -143,8 +146,11 @@ func (t *trace) text(name []byte) int32 {
 func (t *trace) addDuration() {
 	e := &t.e
 	d := duration{at: e.at, length: max(0, e.length), phase: e.phase[0], name: none}
+	if string(e.category) != pySpy {
+		e.source = e.source[:0]
+	}
 	if len(e.name) > 0 {
-		d.name = t.text(e.name)
+		d.name = t.text(e.name, e.source)
 	} else if d.phase != 'E' {
 		t.unnamed++
 		return
@@ -182,9 +188,9 @@ func (t *trace) addMarker() {
 		t.async[key] = open[:len(open)-1]
 		return
 	}
-	m := profile.Marker{Name: t.texts[t.text(e.name)], Start: e.at, End: e.at, Thread: t.thread().id}
+	m := profile.Marker{Name: t.texts[t.text(e.name, nil)].name, Start: e.at, End: e.at, Thread: t.thread().id}
 	if len(e.category) > 0 {
-		m.Fields = []profile.Label{{Key: "category", Text: t.texts[t.text(e.category)]}}
+		m.Fields = []profile.Label{{Key: "category", Text: t.texts[t.text(e.category, nil)].name}}
 	}
 	t.p.Markers = append(t.p.Markers, m)
 }
