@@ -64,3 +64,20 @@ func TestLife(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelFile: a label has the file of the headline once, with the line of the call where it is known.
+func TestLabelFile(t *testing.T) {
+	for want, h := range map[string]regression.Headline{
+		"shop.price → regexp.MustCompile (rule.go:35)": {Function: "shop.price", Calls: "regexp.MustCompile", File: "src/rule.go", Call: 35},
+		"shop.price (rule.go)":                         {Function: "shop.price", File: "rule.go"},
+		"read (src/work.py:7) → parse (lib/a.py)":      {Function: "read (src/work.py)", Calls: "parse (lib/a.py)", File: "/w/src/work.py", Call: 7},
+		"(anonymous) (stringify.js:1)":                 {Function: "(anonymous) (stringify.js)", File: "stringify.js", Call: 1},
+		"label (work.cjs)":                             {Function: "label (work.cjs)", File: "work.cjs"},
+		"label (network.cjs) (work.cjs)":               {Function: "label (network.cjs)", File: "work.cjs"},
+		"label (work.cjs) (new)":                       {Function: "label (work.cjs)", File: "work.cjs", New: true},
+	} {
+		if got := Label(&regression.Finding{Function: "f", Headline: &h}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -364,8 +364,8 @@ func (c *Change) label() string {
 }
 
 // Label returns the headline of a finding: the user's function, what it calls, and where
-// it is, "pricing.matchRule → regexp.MustCompile (rule.go:41)", with the line of the call where it is known; "below" it if the place is
-// not certain. It is empty for a finding without a place.
+// it is, "pricing.matchRule → regexp.MustCompile (rule.go:41)", with the line of the call where it is known; "below" it if
+// the place is not certain. A name that has the file, "read (work.py:7) → parse", has it once. It is empty for a finding without a place.
 func Label(f *regression.Finding) string {
 	h := f.Headline
 	if h == nil {
@@ -376,6 +376,18 @@ func Label(f *regression.Finding) string {
 		return name
 	}
 	name := words.ShortName(words.Clean(h.Function))
+	file := ""
+	if h.File != "" {
+		file = path.Base(strings.ReplaceAll(words.Clean(h.File), `\\`, "/"))
+		named := strings.HasSuffix(name, "("+file+")") || strings.HasSuffix(name, "/"+file+")")
+		if h.Call > 0 { // where the function begins says little
+			file = fmt.Sprintf("%s:%d", file, h.Call)
+		}
+		if named { // as functions of scripts are
+			name = name[:strings.LastIndexAny(name, "(/")+1] + file + ")"
+			file = ""
+		}
+	}
 	if h.Calls != "" {
 		name += " → " + words.ShortName(words.Clean(h.Calls))
 	}
@@ -386,11 +398,7 @@ func Label(f *regression.Finding) string {
 	if h.New {
 		about = append(about, string(regression.New))
 	}
-	if h.File != "" {
-		file := path.Base(strings.ReplaceAll(words.Clean(h.File), `\\`, "/"))
-		if h.Call > 0 { // where the function begins says little
-			file = fmt.Sprintf("%s:%d", file, h.Call)
-		}
+	if file != "" {
 		about = append(about, file)
 	}
 	if len(about) > 0 {
