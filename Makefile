@@ -164,6 +164,7 @@ bench-continuous: ## windows of continuous profiles against a folder of pprof fi
 	cd test/bench && $(GO) test -v -run '^$$' -bench Continuous -benchtime 5x -timeout 30m . -args $(BENCHARGS)
 	$(GO) test ./store/duckdb -run '^$$' -bench 'PushDuringRollUp|Retention' -benchtime 1x -timeout 30m
 	$(GO) test ./app/internal/server/pushes -run '^$$' -bench 'Push|Gateway|Worker' -benchtime 2000x -args $(PUSHARGS)
+	$(GO) test ./app/internal/server/pushes -run '^$$' -bench Memory -benchtime 1x -args -services 500
 
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
 	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m

@@ -218,24 +218,15 @@ func benchPush(b *testing.B, bodies [][]byte, services, pods, clients int) {
 
 var pushOptions = Options{Log: slog.New(slog.DiscardHandler), Intake: intake.Options{MaxRate: 1 << 40}}
 
-func benchPushes(b *testing.B, p *Pushes, bodies [][]byte, services, pods, clients int) {
-	defer p.Close()
+// pusher returns what pushes a profile of a pod of a service, in a round of 15 seconds, and what ends that.
+func pusher(b *testing.B, p *Pushes) (push func(service, pod, round int, body []byte), done func()) {
 	s, err := server.New(server.Options{Log: slog.New(slog.DiscardHandler)}, p.Parts...)
 	if err != nil {
 		b.Fatal(err)
 	}
 	listener := httptest.NewServer(s.Handler())
-	defer listener.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	// Every push of a round is of another pod, and a round is 15 seconds.
-	send := func(n int) {
-		pod, round := n%(services*pods), n/(services*pods)
-		service := pod / pods
-		each := len(bodies) / services // windows of a service; 0: all have the same
-		body := bodies[0]
-		if each > 0 {
-			body = bodies[service*each+(pod+round)%each]
-		}
+	push = func(service, pod, round int, body []byte) {
 		from := 1795622400 + 15*round
 		resp, err := client.Post(fmt.Sprintf("%s/ingest?format=pprof&name=service%d%%7Bpod=%d%%7D&from=%d&until=%d", listener.URL, service, pod, from,
 			from+15), "", bytes.NewReader(body))
@@ -249,18 +240,42 @@ func benchPushes(b *testing.B, p *Pushes, bodies [][]byte, services, pods, clien
 			b.Error(resp.Status, string(text))
 		}
 	}
-	pushed := func(first, count int) {
-		var next atomic.Int64
-		var wait sync.WaitGroup
-		for range clients {
-			wait.Go(func() {
-				for n := int(next.Add(1)) - 1; n < count; n = int(next.Add(1)) - 1 {
-					send(first + n)
-				}
-			})
-		}
-		wait.Wait()
+	return push, func() {
+		client.CloseIdleConnections()
+		listener.Close()
+		p.Close()
 	}
+}
+
+// concurrently calls do with 0 to count-1, from so many goroutines.
+func concurrently(clients, count int, do func(n int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range clients {
+		wait.Go(func() {
+			for n := int(next.Add(1)) - 1; n < count; n = int(next.Add(1)) - 1 {
+				do(n)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func benchPushes(b *testing.B, p *Pushes, bodies [][]byte, services, pods, clients int) {
+	push, done := pusher(b, p)
+	defer done()
+	// Every push of a round is of another pod, and a round is 15 seconds.
+	send := func(n int) {
+		pod, round := n%(services*pods), n/(services*pods)
+		service := pod / pods
+		each := len(bodies) / services // windows of a service; 0: all have the same
+		body := bodies[0]
+		if each > 0 {
+			body = bodies[service*each+(pod+round)%each]
+		}
+		push(service, pod, round, body)
+	}
+	pushed := func(first, count int) { concurrently(clients, count, func(n int) { send(first + n) }) }
 	warm := min(services*pods, b.N)
 	pushed(0, warm) // what is new of programs: their functions and paths
 	before := p.in.Metrics()
