@@ -156,9 +156,10 @@ func (s *Snapshot) Until() map[int32]time.Time {
 }
 
 // Publish hands over the hours of a partition that the lake does not have, or with fewer windows,
-// of the days since a time, and returns how many. However often it is called, and whatever ends
-// it: an hour counts once.
-func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.HourStore, since time.Time) (n int, err error) {
+// of the days since a time, and returns how many. Hours before another time are not handed over: the
+// store may have a part of their windows only, which is no sum for that of the lake. However often it
+// is called, and whatever ends it: an hour counts once.
+func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.HourStore, since, whole time.Time) (n int, err error) {
 	until, err := st.Made(ctx)
 	if err != nil || until.IsZero() {
 		return 0, err
@@ -186,8 +187,9 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 			first = until
 		}
 	}
+	first = continuous.Later(first, whole)
 	for day := continuous.DayOf(first); day.Before(until); day = day.Add(24 * time.Hour) {
-		q := continuous.Query{From: day, Until: continuous.Earlier(day.Add(24*time.Hour), until)}
+		q := continuous.Query{From: continuous.Later(day, whole), Until: continuous.Earlier(day.Add(24*time.Hour), until)}
 		totals, err := st.Totals(ctx, q, time.Hour)
 		if err != nil {
 			return n, err

@@ -80,7 +80,7 @@ func (l *hourLab) put(st *mem.Store, until int, list ...*continuous.Window) {
 
 func (l *hourLab) publish(partition int32, st *mem.Store, want int) {
 	l.Helper()
-	if n, err := l.hours.Publish(l.Context(), partition, st, l.at); err != nil || n != want {
+	if n, err := l.hours.Publish(l.Context(), partition, st, l.at, time.Time{}); err != nil || n != want {
 		l.Fatalf("%d hours were handed over, want %d: %v", n, want, err)
 	}
 }
@@ -166,7 +166,7 @@ func TestNoHours(t *testing.T) {
 	l := newHourLab(t)
 	st := &counted{Store: mem.New()}
 	l.put(st.Store, 60)
-	n, err := l.hours.Publish(t.Context(), 3, st, l.at)
+	n, err := l.hours.Publish(t.Context(), 3, st, l.at, time.Time{})
 	until, bad := l.lake.Until(t.Context())
 	if err != nil || bad != nil || n != 0 || st.totals > 1 || !until[3].Equal(l.at.Add(60*time.Hour)) {
 		t.Errorf("%d hours after %d questions, until %v: %v, %v", n, st.totals, until, err, bad)
@@ -183,7 +183,7 @@ func TestCompactHours(t *testing.T) {
 		w.Series.Labels = nil
 		l.put(l.want, 4, w, l.window(r, "s3", hour))
 		l.again()
-		if _, err := l.hours.Publish(t.Context(), 0, l.want, l.at); err != nil {
+		if _, err := l.hours.Publish(t.Context(), 0, l.want, l.at, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,6 +206,47 @@ func TestCompactHours(t *testing.T) {
 			t.Errorf("%s has %d files after compaction: %v", table, len(files), err)
 		}
 	}
+}
+
+// TestTakenOver: a worker that takes a partition whose hours another handed over, and reads the log
+// again, hands over what late windows added, once, also when the other comes back. Where the log does
+// not have an hour any more, its late windows are no sum, even if they are more than the lake has.
+func TestTakenOver(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	other, partial := mem.New(), mem.New()
+	put := func(list []*continuous.Window, stores ...*mem.Store) {
+		t.Helper()
+		for _, st := range stores {
+			l.put(st, 10, list...)
+			l.again()
+		}
+	}
+	var list []*continuous.Window
+	for hour := range 8 {
+		list = append(list, l.window(r, "s2", hour), l.window(r, "s3", hour))
+	}
+	put(list, l.want)
+	l.publish(0, l.want, 16)
+	put(list, other)
+	l.publish(0, other, 0)
+	late := l.window(r, "s2", 2)
+	late.Series.Labels = list[4].Series.Labels
+	put([]*continuous.Window{late, l.window(r, "new", 3)}, other, l.want)
+	l.publish(0, other, 2)
+	l.publish(0, l.want, 0)
+	l.same("taken over", l.lake, continuous.Query{})
+	for range 5 {
+		w := l.window(r, "s2", 2)
+		w.Series.Labels = late.Series.Labels
+		put([]*continuous.Window{w}, partial)
+	}
+	last := []*continuous.Window{l.window(r, "s3", 9)}
+	put(last, partial, l.want)
+	if n, err := l.hours.Publish(t.Context(), 0, partial, l.at, l.at.Add(4*time.Hour)); err != nil || n != 1 {
+		t.Errorf("%d hours of a part of the log were handed over: %v", n, err)
+	}
+	l.same("a part", l.lake, continuous.Query{})
 }
 
 // queries are selections of all times and kinds.

@@ -166,11 +166,11 @@ func (o *serveOptions) worker(where string, lake *iceberg.Lake) (*fleet.Worker, 
 		}
 		return p, nil
 	}
-	var publish func(context.Context, int32, continuous.HourStore) (int, error)
+	var publish func(context.Context, int32, continuous.HourStore, time.Time) (int, error)
 	if lake != nil {
 		hours := iceberg.NewHours(lake)
-		publish = func(ctx context.Context, partition int32, st continuous.HourStore) (int, error) {
-			return hours.Publish(ctx, partition, st, time.Now().Add(-lateHours))
+		publish = func(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error) {
+			return hours.Publish(ctx, partition, st, time.Now().Add(-lateHours), whole)
 		}
 	}
 	return fleet.NewWorker(fleet.WorkerOptions{Log: l, Group: o.traces.Kafka.Group + "-" + l.Topic, Instance: instance,

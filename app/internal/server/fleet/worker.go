@@ -31,8 +31,8 @@ type WorkerOptions struct {
 	// Open opens the store of a partition, or makes it.
 	Open func(ctx context.Context, partition int32) (PartitionStore, error)
 	// Publish hands the finished hours of a partition over to a lake, which has each once; nil:
-	// there is no lake. It returns how many it handed over.
-	Publish func(ctx context.Context, partition int32, st continuous.HourStore) (int, error)
+	// there is no lake. It returns how many it handed over. Hours before whole may lack windows.
+	Publish func(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
 	Logger  *slog.Logger
 }
 
@@ -304,7 +304,7 @@ func (w *Worker) publish(ctx context.Context, p *partition) {
 		return
 	}
 	began := time.Now()
-	n, err := w.opts.Publish(ctx, p.number, p.st)
+	n, err := w.opts.Publish(ctx, p.number, p.st, p.begins(ctx))
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
