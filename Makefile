@@ -129,7 +129,7 @@ real-newest: # Neo4j's newest release
 
 # DENDRO_BOOSTER and DENDRO_SKYWALKING_GO name the built UI and the Go agent's release, or none: see test/agents.
 real-servers: build # the binary with servers and agents
-	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/pgo
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet ./test/pgo
 
 soak: ## load a server for SOAK (10m): agents, imports, queries, kills, a full disk (Linux; root for the full disk)
 	$(GO) test -vet=off -count=1 -v -timeout 3h -run TestSoak ./test/soak -soak $(SOAK)

@@ -61,17 +61,23 @@ func Start(ctx context.Context) (p *Server, err error) {
 	}
 	p.port = free.Addr().(*net.TCPAddr).Port
 	free.Close()
-	c, out := p.command(ctx, "postgres", "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-k", p.dir, "-c", "fsync=off")
+	return p, p.Run(ctx)
+}
+
+// Run starts the server on what it has, and waits until it answers.
+func (p *Server) Run(ctx context.Context) error {
+	c, out := p.command(context.Background(), "postgres", "-D", filepath.Join(p.dir, "data"), "-h", "127.0.0.1", "-p", strconv.Itoa(p.port),
+		"-k", p.dir, "-c", "fsync=off")
 	if err := c.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	p.process = c
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if c, _ := p.command(ctx, "pg_isready", "-h", "127.0.0.1", "-p", strconv.Itoa(p.port)); c.Run() == nil {
-			return p, nil
+			return nil
 		}
 		if time.Now().After(deadline) || ctx.Err() != nil {
-			return nil, fmt.Errorf("PostgreSQL does not answer: %s", out)
+			return fmt.Errorf("PostgreSQL does not answer: %s", out)
 		}
 	}
 }
@@ -115,6 +121,12 @@ func owner(dir string) (*syscall.Credential, error) {
 		return nil, err
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// Crash ends the server at once, as a power failure does: it recovers when it runs again.
+func (p *Server) Crash() {
+	p.process.Process.Signal(syscall.SIGQUIT)
+	p.process.Wait()
 }
 
 // Stop ends the server and removes its folder.
