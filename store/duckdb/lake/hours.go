@@ -48,31 +48,6 @@ func (s *Store) hourLake(ctx context.Context) (l *iceberg.Lake, err error) {
 	return s.hours, err
 }
 
-// Series implements continuous.Store.
-func (s *Store) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
-	return s.Before(nil).Series(ctx, q)
-}
-
-// Totals implements continuous.Store.
-func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
-	return s.Before(nil).Totals(ctx, q, step)
-}
-
-// Tree implements continuous.Store.
-func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
-	return s.Before(nil).Tree(ctx, q)
-}
-
-// Function implements continuous.Store.
-func (s *Store) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
-	return s.Before(nil).Function(ctx, q, name, step)
-}
-
-// WindowStats implements continuous.Store.
-func (s *Store) WindowStats(ctx context.Context) (continuous.Stats, error) {
-	return s.Before(nil).WindowStats(ctx)
-}
-
 // PutWindows implements continuous.Store.
 func (s *Store) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
 	return nil, fmt.Errorf("lake %s: %w: workers of a fleet hand hours over to a lake", s.lake.Name, store.ErrReadOnly)

@@ -37,6 +37,7 @@ type Store struct {
 
 	sql *usersql.Host
 
+	windows // all hours
 	hoursMu sync.Mutex
 	hours   *iceberg.Lake // nil: its tables are not there, or were not asked for yet
 
@@ -45,6 +46,8 @@ type Store struct {
 
 	read func(table string, files []iceberg.File) // for tests; may be nil
 }
+
+type windows = continuous.Store
 
 var (
 	_ store.Store      = (*Store)(nil)
@@ -67,6 +70,7 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{lake: l, address: address}
+	s.windows = s.Before(nil)
 	if s.temp, err = os.MkdirTemp("", "dendro-lake-*"); err == nil {
 		s.db, err = driver.OpenMemory([]string{l.Dir}, driver.Options{MemoryLimit: opts.MemoryLimit, Threads: opts.Threads, TempDir: s.temp},
 			"SELECT 1")
