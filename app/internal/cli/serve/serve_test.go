@@ -99,3 +99,17 @@ func TestRoles(t *testing.T) {
 		}
 	}
 }
+
+// TestDemoWithoutKafka: a demo that no Kafka answers says how to get one, and starts nothing.
+func TestDemoWithoutKafka(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	c := newFleetDemo(&command.Env{})
+	c.SetArgs([]string{"kafka://127.0.0.1:1/windows", "--dir", dir})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "docker run") {
+		t.Errorf("the demo ended with %v", err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("it made its folder: %v", err)
+	}
+}
