@@ -44,19 +44,16 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(list) // newest first
-	out := &ChoicesResult{Branches: []BranchChoice{},
-		Groups:   Distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }),
-		Machines: Distinct(list, func(p *store.Profile) string { return p.Run.Machine }),
-		Types:    Distinct(list, func(p *store.Profile) string { return p.Type.Name })}
-	metrics, runs, index := map[string]bool{}, map[string]bool{}, map[string]int{}
-	for i := range list {
+	out := &ChoicesResult{Branches: []BranchChoice{}}
+	var groups, machines, types, metrics distinct
+	runs, index := map[string]bool{}, map[string]int{}
+	for i := len(list) - 1; i >= 0; i-- { // newest first
 		p := &list[i]
-		for _, m := range p.Metrics {
-			if !metrics[m.Name] {
-				metrics[m.Name] = true
-				out.Metrics = append(out.Metrics, m.Name)
-			}
+		groups.add(p.Benchmark.Group)
+		machines.add(p.Run.Machine)
+		types.add(p.Type.Name)
+		for k := range p.Metrics {
+			metrics.add(p.Metrics[k].Name)
 		}
 		if runs[p.Run.Key] {
 			continue
@@ -76,7 +73,8 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 		}
 		out.Branches[at].Runs++
 	}
-	out.Groups, out.Machines, out.Types, out.Metrics = Filled(out.Groups), Filled(out.Machines), Filled(out.Types), Filled(out.Metrics)
+	out.Groups, out.Machines = Filled(groups.values), Filled(machines.values)
+	out.Types, out.Metrics = Filled(types.values), Filled(metrics.values)
 	slices.Sort(out.Groups)
 	slices.Sort(out.Types)
 	slices.Sort(out.Metrics)

@@ -50,7 +50,7 @@ func Hinted(ctx context.Context, st Lister, s *Selection, err error) error {
 	for _, f := range selectedNames(s) {
 		have := Distinct(list, f.of)
 		for _, name := range f.given {
-			if q := f.alone(name); len(q.Filter(slices.Clone(list))) > 0 || err != nil && strings.ContainsAny(name, "*?") {
+			if q := f.alone(name); len(q.Filter(list)) > 0 || err != nil && strings.ContainsAny(name, "*?") {
 				continue
 			}
 			hint := fmt.Sprintf("no %s %s", f.name, words.Clean(name))
@@ -150,6 +150,7 @@ func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*C
 		if err != nil {
 			return nil, err
 		}
+		list = slices.Clone(list) // newest first
 		slices.Reverse(list)
 		for _, f := range selectedNames(&Selection{}) {
 			if f.name == r.Parameter || f.name == "value "+r.Parameter {

@@ -21,15 +21,28 @@ func RunKeys(list []store.Profile) []string {
 
 // Distinct lists the values of a field that are not empty, in order of appearance.
 func Distinct(list []store.Profile, field func(*store.Profile) string) []string {
-	seen := map[string]bool{}
-	var out []string
+	var out distinct
 	for i := range list {
-		if v := field(&list[i]); v != "" && !seen[v] {
-			seen[v] = true
-			out = append(out, v)
-		}
+		out.add(field(&list[i]))
 	}
-	return out
+	return out.values
+}
+
+// distinct are values that are not empty, each once, in order of appearance.
+type distinct struct {
+	values []string
+	has    map[string]bool
+}
+
+func (d *distinct) add(v string) {
+	if v == "" || d.has[v] {
+		return
+	}
+	if d.has == nil {
+		d.has = map[string]bool{}
+	}
+	d.has[v] = true
+	d.values = append(d.values, v)
 }
 
 // RunsRequest asks for the test runs of a selection.
@@ -138,6 +151,7 @@ func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*Profile
 		return nil, err
 	}
 	if r.Order == "import" {
+		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
 	shown, omitted := NewestOf(Filled(list), r.Rows)

@@ -119,6 +119,7 @@ func CopyFrom(ctx context.Context, dst Destination, src Origin, opts CopyOptions
 	for i := range there {
 		c.there[there[i].ID] = &there[i]
 	}
+	selected = slices.Clone(selected)
 	slices.SortStableFunc(selected, func(a, b Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	var batch []copyFile
 	n, nodes := 0, 0
@@ -203,6 +204,7 @@ func (h *here) Files(ctx context.Context, ids []ProfileID) ([]*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	records, err := h.records(ctx, IDs(list))
 	if err != nil {

@@ -106,6 +106,7 @@ func inOrder(t *testing.T, s store.Reader) []store.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
+	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b store.Profile) int { return int(a.Seq - b.Seq) })
 	for i := range list {
 		list[i].Seq = 0

@@ -53,7 +53,8 @@ func (q *Query) Selected() *Query { return q }
 
 // Filter returns the selected profiles of all: by run date, then run key, then
 // import order; with Last, the newest n runs of each benchmark among what the
-// other fields select. It defines what a Query means.
+// other fields select. It defines what a Query means. The result is all itself if that is
+// so, as lists are long and each Profile is large.
 func (q *Query) Filter(all []Profile) []Profile {
 	if q.Pushed.Chosen() {
 		return nil
@@ -68,15 +69,19 @@ func (q *Query) Filter(all []Profile) []Profile {
 	if picked = ofTypes(picked, q.Types); len(picked) == 0 {
 		return nil
 	}
-	if !slices.IsSortedFunc(picked, compareProfiles) {
+	sorted := slices.IsSortedFunc(picked, compareProfiles)
+	if !sorted {
 		slices.SortStableFunc(picked, compareProfiles)
+	}
+	if q.Last > 0 {
+		picked = newest(picked, q.Last)
+	}
+	if sorted && len(picked) == len(all) {
+		return slices.Clip(all)
 	}
 	list := make([]Profile, len(picked))
 	for i, p := range picked {
 		list[i] = *p
-	}
-	if q.Last > 0 {
-		list = newest(list, q.Last)
 	}
 	return list
 }
@@ -86,7 +91,7 @@ func compareProfiles(a, b *Profile) int {
 }
 
 // newest keeps the last n runs of each benchmark.
-func newest(list []Profile, n int) []Profile {
+func newest(list []*Profile, n int) []*Profile {
 	runs := map[testrun.Benchmark][]string{}
 	keep := make([]bool, len(list))
 	for i, p := range slices.Backward(list) {

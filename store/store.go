@@ -77,7 +77,8 @@ type Reader interface {
 	// Info describes the store and counts its content.
 	Info(ctx context.Context) (Info, error)
 
-	// Profiles lists the selected profiles in the order of Query.Filter.
+	// Profiles lists the selected profiles in the order of Query.Filter. Requests share the
+	// list and what it holds: who wants to change some copies it before.
 	Profiles(ctx context.Context, q Query) ([]Profile, error)
 
 	// Functions streams, for every selected profile, self and total of its

@@ -80,7 +80,7 @@ func Follow(ctx context.Context, st store.Reader, touched []store.ProfileID, own
 				of[all[i].Benchmark] = true
 			}
 		}
-		all = slices.DeleteFunc(all, func(p store.Profile) bool { return !of[p.Benchmark] })
+		all = slices.DeleteFunc(slices.Clone(all), func(p store.Profile) bool { return !of[p.Benchmark] })
 	}
 	l := &ledger{st: st, options: change.Options{Options: regression.Options{Own: own}}, profiles: all}
 	l.cutLines(change.Lines(all), all, true)

@@ -144,7 +144,7 @@ func OfCall(ctx context.Context, st store.Store, p *store.Profile, function, cal
 // setCommit sets the commit whose text the lines are shown in.
 func (r *Result) setCommit(ctx context.Context, st store.Store, q store.Query) error {
 	list, err := st.Profiles(ctx, q)
-	list = slices.DeleteFunc(list, func(p store.Profile) bool { return !p.HasSource })
+	list = slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool { return !p.HasSource })
 	if err != nil || len(list) == 0 {
 		return err
 	}

@@ -84,3 +84,34 @@ func TestMemoryLimit(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestListingIsShared holds that requests do not copy the profiles of a store.
+func TestListingIsShared(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "s.duckdb"), Options{})
+	im := storetest.NewImporter()
+	put := func(run string) {
+		if _, err := s.Put(t.Context(), []*store.File{im.File("g", "a", run, profile.CPUSamples, "×1  ×2\nA  B")}, store.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := func(q store.Query) []store.Profile {
+		list, err := s.Profiles(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	put("r1")
+	put("r2")
+	all := listed(store.Query{})
+	if again := listed(store.Query{Groups: []string{"g"}}); len(again) != 2 || &again[0] != &all[0] {
+		t.Error("a selection of all is a copy")
+	}
+	if some := listed(store.Query{Runs: []string{"r2"}}); len(some) != 1 || some[0].Run.Key != "r2" || cap(all) != 2 {
+		t.Errorf("a selection of one is %v", some)
+	}
+	put("r3")
+	if now := listed(store.Query{}); len(now) != 3 || len(all) != 2 || all[1].Run.Key != "r2" {
+		t.Errorf("after another run %v, and before %v", now, all)
+	}
+}

@@ -38,6 +38,7 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	if s.Model() == Shared { // where profiles have no nodes of their own
 		size = func(i int) int { return int(sel.functions[sel.place[string(sel.profiles[i].ID)]]) }
 	}
+	sel.profiles = slices.Clone(sel.profiles)
 	slices.SortFunc(sel.profiles, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	batches := parts(len(sel.profiles), deleteNodes, size)
 	var removed atomic.Int64

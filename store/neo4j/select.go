@@ -41,15 +41,14 @@ type candidates struct {
 // rowCounts are the numbers of function rows and of compile modes of a profile.
 type rowCounts struct{ functions, modes int64 }
 
-// selectIn returns the selection of a query. The profiles share nothing with c.
+// selectIn returns the selection of a query.
 func (c *candidates) selectIn(q *store.Query) *selection {
 	sel := &selection{profiles: q.Filter(c.profiles), place: map[string]int{}}
 	for i := range sel.profiles {
-		p := &sel.profiles[i]
-		p.Run.Attributes, p.Metrics, p.Parts = maps.Clone(p.Run.Attributes), slices.Clone(p.Metrics), slices.Clone(p.Parts)
-		n := c.counts[p.ID]
+		id := sel.profiles[i].ID
+		n := c.counts[id]
 		sel.functions, sel.modes = append(sel.functions, n.functions), append(sel.modes, n.modes)
-		sel.place[string(p.ID)] = i
+		sel.place[string(id)] = i
 	}
 	return sel
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/profile"
@@ -133,6 +134,7 @@ func testOrder(l *lab) {
 	}
 	other.check()
 	got := other.profiles(store.Query{})
+	got, want = slices.Clone(got), slices.Clone(want)
 	for _, list := range [][]store.Profile{want, got} {
 		for i := range list {
 			list[i].Seq = 0

@@ -143,7 +143,24 @@ func walkStore(t *testing.T, fill func(st store.Store, run func(args ...string))
 	defer http.Close()
 	of := &surfaces{t: t, address: http.URL, blurred: blurred}
 	fill(st, func(args ...string) { of.print(args...) })
+	before := listed(t, st)
 	of.walk()
+	if after := listed(t, st); !bytes.Equal(before, after) {
+		t.Errorf("a request changed the list of profiles, which all share:\n%s\nwas\n%s", after, before)
+	}
+}
+
+// listed returns the profiles of a store as it lists them.
+func listed(t *testing.T, st store.Store) []byte {
+	list, err := st.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // surfaces are those of one store.

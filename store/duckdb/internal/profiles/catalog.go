@@ -45,7 +45,7 @@ type listing struct {
 	slots    map[int32][]int32         // of each benchmark, those with rows, ascending
 }
 
-// of returns the profiles that a query selects. A query that only names profiles, as an
+// of returns the profiles that a query selects, which requests share. A query that only names profiles, as an
 // analysis does for every benchmark, does not look at all others.
 func (l *listing) of(q *store.Query) []store.Profile {
 	named := store.Query{Profiles: q.Profiles, Types: q.Types}
@@ -338,22 +338,4 @@ func nonEmpty(list []string) []string {
 		return nil
 	}
 	return list
-}
-
-// detach makes profiles share nothing with the catalog.
-func detach(list []store.Profile) {
-	n := 0
-	for i := range list {
-		n += len(list[i].Metrics)
-	}
-	metrics := make([]testrun.Metric, 0, n) // one allocation for all
-	for i := range list {
-		p := &list[i]
-		p.Run.Attributes = maps.Clone(p.Run.Attributes)
-		if p.Metrics != nil {
-			from := len(metrics)
-			metrics = append(metrics, p.Metrics...)
-			p.Metrics = metrics[from:len(metrics):len(metrics)]
-		}
-	}
 }

@@ -24,7 +24,7 @@ func selectIDs(c *driver.Conn, ids []int32, functions bool) error {
 
 // selection holds the profiles of a query and how SQL finds their rows.
 type selection struct {
-	profiles []store.Profile // detached: the caller of the store may change them
+	profiles []store.Profile // shared with other requests
 	lo, hi   int32           // range of their ids
 	inRange  int             // stored profiles in the range
 	all      *listing        // of which they are
@@ -38,9 +38,7 @@ type selection struct {
 
 // selectProfiles evaluates the query over the catalog.
 func (s *Store) selectProfiles(q store.Query) *selection {
-	list := s.catalog.listing().of(&q)
-	detach(list)
-	return s.selectionOf(list)
+	return s.selectionOf(s.catalog.listing().of(&q))
 }
 
 // selectionOf returns the selection of some profiles of the catalog.
@@ -154,9 +152,7 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 		return nil, err
 	}
 	defer s.file.Leave()
-	list := s.catalog.listing().of(&q)
-	detach(list)
-	return list, nil
+	return s.catalog.listing().of(&q), nil
 }
 
 // FunctionNames implements store.Reader.
