@@ -82,8 +82,15 @@ type api struct {
 // Part returns the API as a part of a server.
 func Part(o Options) server.Part {
 	a := newAPI(o)
-	return server.Part{Name: "api", Routes: a.routes(), Ready: a.isReady,
+	return server.Part{Name: "api", Routes: a.routes(), Ready: a.isReady, Run: a.warm,
 		Metrics: []prometheus.Collector{a.imported, a.imports, a.storeMetrics()}}
+}
+
+// warm lists the profiles before the first request does, which stores remember. If it fails, that
+// request reports it.
+func (a *api) warm(ctx context.Context) error {
+	_, _ = a.Store.Profiles(ctx, store.Query{})
+	return nil
 }
 
 func newAPI(o Options) *api {

@@ -476,3 +476,21 @@ func TestConcurrentImports(t *testing.T) {
 		t.Errorf("%d profiles, want %d", len(list.Rows), clients*files)
 	}
 }
+
+type countedListings struct {
+	store.Store
+	count int
+}
+
+func (s *countedListings) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
+	s.count++
+	return s.Store.Profiles(ctx, q)
+}
+
+// TestWarm holds that a server lists the profiles before it is asked.
+func TestWarm(t *testing.T) {
+	st := &countedListings{Store: mem.New()}
+	if err := Part(Options{Store: st}).Run(t.Context()); err != nil || st.count != 1 {
+		t.Errorf("%d listings, %v", st.count, err)
+	}
+}
