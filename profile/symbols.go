@@ -80,11 +80,31 @@ func (f *Function) Package() string {
 	if f.Kind == KindJava {
 		return f.Name[:max(0, strings.LastIndexByte(f.Name, '.'))]
 	}
-	slash := strings.LastIndexByte(f.Name, '/') + 1
-	if at := strings.Index(f.Name[slash:], "."); at >= 0 {
-		return f.Name[:slash+at]
+	name := WithoutClone(f.Name)
+	slash := strings.LastIndexByte(name, '/') + 1
+	if at := strings.Index(name[slash:], "."); at >= 0 {
+		return name[:slash+at]
 	}
-	return f.Name[:max(slash, strings.LastIndex(f.Name, "::"))]
+	return name[:max(slash, strings.LastIndex(name, "::"))]
+}
+
+// WithoutClone returns a name without what GCC adds to that of a clone: "f.isra.0.cold" is a clone of f.
+func WithoutClone(name string) string {
+	rest := name
+	for {
+		at := strings.LastIndexByte(rest, '.')
+		if at < 0 {
+			return name
+		}
+		last := rest[at+1:]
+		rest = rest[:at]
+		switch {
+		case last == "cold" || last == "constprop" || last == "isra" || last == "lto_priv" || last == "part":
+			name = rest
+		case strings.Trim(last, "0123456789") != "":
+			return name
+		}
+	}
 }
 
 // hash returns the hash of what a function is known by: all but its Kind.

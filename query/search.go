@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -106,7 +107,7 @@ func best[T any](s *search, kind string, list []T) []T {
 // rank sorts names: those whose last part begins with the first word, then short ones, then by name.
 func (s *search) rank(a, b string) int {
 	later := func(name string) int {
-		last := strings.ToLower(name[strings.LastIndexAny(name, "/.:")+1:])
+		last := strings.ToLower(name[strings.LastIndexAny(profile.WithoutClone(name), "/.:")+1:])
 		if strings.HasPrefix(last, s.words[0]) {
 			return 0
 		}

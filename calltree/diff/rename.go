@@ -177,7 +177,10 @@ func (m *renamer) renames() []Rename {
 }
 
 // shortName returns a function's name without package, class and receiver.
-func shortName(name string) string { return name[strings.LastIndexAny(name, "./:")+1:] }
+func shortName(name string) string {
+	name = profile.WithoutClone(name)
+	return name[strings.LastIndexAny(name, "./:")+1:]
+}
 
 // WithNames returns trees of the base with the names of the head side, so that Compare
 // sees one function where there are two names. It shares everything else with the trees.

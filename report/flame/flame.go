@@ -111,7 +111,7 @@ func change(v Value, noise float64) float64 {
 // packageOf returns the beginning of a function's name that names its package,
 // class or namespace: what is drawn dim and decides the colour.
 func packageOf(f *profile.Function) string {
-	name := f.Name
+	name := profile.WithoutClone(f.Name)
 	if i := strings.IndexAny(name, "(<"); i > 0 && !strings.HasPrefix(name[i:], "(*") {
 		name = name[:i]
 	}

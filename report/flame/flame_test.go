@@ -131,6 +131,9 @@ func TestPackageOf(t *testing.T) {
 		{"main", ""},
 		{"(anonymous)", ""},
 		{"render (src/a.js)", ""},
+		{"finish_task_switch.isra.0", ""},
+		{"com.acme.Shop.pay.part.1.cold", "com.acme.Shop."},
+		{"main.func1.2", "main.func1."}, // closures are no clones
 	} {
 		if got := packageOf(&profile.Function{Name: x.name}); got != x.want {
 			t.Errorf("%s: %q, want %q", x.name, got, x.want)
