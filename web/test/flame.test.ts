@@ -158,6 +158,10 @@ describe('labels', () => {
     expect(forms(func('net/http.(*conn).serve.func1', { kind: 'go' })).at(-1)).toBe('serve.func1');
     expect(forms(func('a/b.work[go.shape.*uint8]', { kind: 'go' })).at(-1)).toBe('work');
     expect(forms(func('main'))).toEqual(['main']);
+    expect(forms(func('finish_task_switch.isra.0', { kind: 'kernel' }))).toEqual(['finish_task_switch.isra.0', 'finish_task_switch']);
+    expect(forms(func('shop::Ledger::post(int).part.1.cold', { kind: 'cpp' })).at(-1)).toBe('post');
+    expect(forms(func('main.work.func1', { kind: 'go' })).at(-1)).toBe('work.func1');
+    expect(forms(func('java.util.regex.Pattern.<init>', { kind: 'java' })).at(-1)).toBe('Pattern.<init>');
   });
   it('fit', () => {
     const list = [func('github.com/acme/cart.(*Engine).Lock', { kind: 'go' })];

@@ -66,8 +66,11 @@ export function millis(ms: number): string {
   return ms >= 1000 ? `${number(ms / 1000)} s` : `${number(ms)} ms`;
 }
 
-/** Splits a function's name after its package or class: what is drawn dim, and the rest. */
-export function splitName(name: string): [pkg: string, symbol: string] {
+/** What GCC adds to the name of a clone: ".isra.0", ".part.1.cold". */
+export const clone = /(\.(cold|constprop|isra|lto_priv|part)(\.\d+)?)+$/;
+
+/** Splits a function's name after its package or class: what is drawn dim, and the rest; go: it is one of Go. */
+export function splitName(name: string, go = false): [pkg: string, symbol: string] {
   // A constructor, "Pattern.<init>", says nothing without its class.
   const constructor = /\.<(cl)?init>/.exec(name);
   if (constructor) {
@@ -77,11 +80,11 @@ export function splitName(name: string): [pkg: string, symbol: string] {
   const cut = name.search(/[<([]/);
   const method = name.indexOf('.(*');
   const end = method >= 0 ? method : cut > 0 ? cut : name.length;
-  const head = name.slice(0, end).replace(/(\.(cold|constprop|isra|lto_priv|part)(\.\d+)?)+$/, ''); // what GCC adds to a name
+  const head = name.slice(0, end).replace(clone, '');
   const from = head.lastIndexOf('/') + 1;
   const colons = head.lastIndexOf('::');
   const file = /\.(py|pyx|[cm]?[jt]sx?|rb|php|lua|p[lm]|exs?)(?=\.)/.exec(head.slice(from)); // of a script: its extension is no package
-  const dot = file ? from + file.index + file[0].length : head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head) ? head.indexOf('.', from) : head.lastIndexOf('.');
+  const dot = file ? from + file.index + file[0].length : go || (head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head)) ? head.indexOf('.', from) : head.lastIndexOf('.');
   const at = method >= 0 ? method + 1 : colons >= from ? colons + 2 : dot >= from ? dot + 1 : from;
   return [name.slice(0, at), name.slice(at)];
 }

@@ -1,6 +1,7 @@
 // The shape of call trees, apart from their numbers. A table has one row per call node,
 // depth first: the subtree of row n is [n, end[n]). Siblings have different functions and are
 // in the order of names, so that a flame graph draws the rows as they are.
+import { splitName } from './metric';
 import type { Steps } from './steps';
 
 /** Small numbers that are not negative, in the least room. */
@@ -297,19 +298,9 @@ export function named(functions: readonly Func[], name: string): Uint8Array {
 const scripts = new Set(['js', 'js-label', 'label']);
 
 /** Length of the beginning of a function's name that names its package, class or namespace. */
-export function packageLength(full: string, kind: string): number {
-  let name = full;
+export const packageLength = (name: string, kind: string): number =>
   // "[libc.so]" stands for functions without names; in scripts "load/<" is a function of load.
-  if (name.startsWith('[') || (scripts.has(kind) && name.includes('/'))) return 0;
-  const i = name.search(/[(<[]/);
-  if (i > 0 && !name.startsWith('(*', i)) name = name.slice(0, i);
-  const from = name.lastIndexOf('/') + 1;
-  const colons = name.lastIndexOf('::');
-  if (colons >= from) return colons + 2;
-  const go = kind === 'go' || kind === 'go-runtime' || name.includes('(*');
-  const dot = go ? name.indexOf('.', from) : name.lastIndexOf('.');
-  return dot >= from ? dot + 1 : from;
-}
+  name.startsWith('[') || (scripts.has(kind) && name.includes('/')) ? 0 : splitName(name, kind.startsWith('go'))[0].length;
 
 /**
  * The name of a function, its package or class and what is above that: "github.com/acme/", "cart.",

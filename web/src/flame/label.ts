@@ -1,5 +1,6 @@
 // Labels of boxes. A narrow box loses the folders of the package, then the package,
 // then the type, and last the end of the method's name; never the method itself.
+import { clone } from '../core/metric';
 import { type Func, parts } from '../core/table';
 
 /** The forms of a function's name, from the longest to the shortest. */
@@ -11,9 +12,9 @@ export function forms(f: Func): string[] {
   return list;
 }
 
-/** The last part of a symbol: "(*T).M" is M, "vector<int>::push_back(int)" is push_back. */
+/** The last part of a symbol: "(*T).M" is M, "vector<int>::push_back(int)" is push_back, "f.isra.0" is f. */
 function method(symbol: string): string {
-  let s = symbol.replace(/^\(\*?[^)]*\)\./, '');
+  let s = symbol.replace(clone, '').replace(/^\(\*?[^)]*\)\./, '');
   const paren = s.indexOf('(');
   if (paren > 0) s = s.slice(0, paren);
   for (let before = ''; before !== s; ) {
