@@ -171,6 +171,19 @@ describe('labels', () => {
   });
 });
 
+it.each(['👩‍💻👩🏽‍🚀work', 'e\u0301e\u0301e\u0301e\u0301', 'नमस्तेनमस्ते', 'a👨‍👩‍👧‍👦bcdefgh'])('a label of %s is cut between letters', name => {
+  const letters = Array.from(new Intl.Segmenter().segment(name), s => s.segment);
+  const begins = letters.map((_, i) => letters.slice(0, i + 1).join(''));
+  const labels = new Labels([func(name)], s => s.length);
+  let cut = 0;
+  for (let room = 1; room < name.length; room++) {
+    const label = labels.fit(0, room);
+    expect(label.length).toBeLessThanOrEqual(room);
+    if (label.endsWith('…') && ++cut) expect(begins).toContain(label.slice(0, -1));
+  }
+  expect(cut).toBeGreaterThan(0);
+});
+
 describe('colours of a diff', () => {
   it('are grey for no change and strong for all', () => {
     expect([diffBucket(0), diffBucket(-1), diffBucket(1), diffBucket(9)]).toEqual([diffSteps, 0, 2 * diffSteps, 2 * diffSteps]);

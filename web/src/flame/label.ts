@@ -29,6 +29,10 @@ function method(symbol: string): string {
   return /^(func)?\d+$/.test(last) ? s : last; // a closure is named by its function
 }
 
+/** The letters of a text as people see them; of ASCII, as most names are, its characters. */
+const lettersOf = (text: string): string[] =>
+  /[^\x20-\x7e]/.test(text) ? Array.from(new Intl.Segmenter().segment(text), s => s.segment) : text.split('');
+
 /** Chooses labels by their width in a font, which is measured once per text. */
 export class Labels {
   readonly #widths = new Map<string, number>();
@@ -56,8 +60,10 @@ export class Labels {
     }
     for (const text of list) if (this.width(text) <= room) return text;
     const shortest = list[list.length - 1]!;
-    let n = Math.floor((shortest.length * (room - this.width('…'))) / this.width(shortest));
-    while (n > 1 && this.measure(`${shortest.slice(0, n)}…`) > room) n--;
-    return n < 2 ? '' : `${shortest.slice(0, n)}…`;
+    const letters = lettersOf(shortest);
+    let n = Math.floor((letters.length * (room - this.width('…'))) / this.width(shortest));
+    const cut = () => `${letters.slice(0, n).join('')}…`;
+    while (n > 1 && this.measure(cut()) > room) n--;
+    return n < 2 ? '' : cut();
   }
 }
