@@ -240,12 +240,17 @@ export class Icicle {
     this.#render();
   }
 
-  /** What the window shows, from the first row to the last, for paper. */
-  sheet(width: number): SVGElement {
-    const height = Math.min(this.#scene!.boxes.deepest, mostRows) * row;
-    const sheet = new Sheet(width, height, this.#scene!.palette);
-    paint(sheet, this.#scene!, { ...this.#window(), width, height, top: 0, rows: height / row }, this.#labels!, this.#zoomed);
-    return sheet.svg;
+  /** What the window shows, from the first row to the last, for paper: parts that a page can end after. */
+  sheet(width: number): HTMLElement {
+    const rows = Math.min(this.#scene!.boxes.deepest, mostRows);
+    const height = 9 * row;
+    const all = document.createElement('div');
+    for (let top = 0; top < rows * row; top += height) {
+      const sheet = new Sheet(width, height, this.#scene!.palette);
+      paint(sheet, this.#scene!, { ...this.#window(), width, height, top, rows }, this.#labels!, this.#zoomed);
+      all.append(sheet.svg);
+    }
+    return all;
   }
 
   /** Shows a box over the whole width; none: everything. */
