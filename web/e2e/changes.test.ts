@@ -79,6 +79,7 @@ describe.skipIf(missing)('changes', () => {
       await w.open(`${base}/benchmark?branch=main&group=${b.group}&benchmark=${b.benchmark}`);
       const text = await w.page.locator('main').innerText();
       for (const said of [b.outcome.says, b.outcome.title ?? '', b.outcome.since ? `since ${b.outcome.since.run}` : '']) expect(text, `${b.group}/${b.benchmark}`).toContain(said);
+      expect(text).toContain('Newest runs: ');
     }
     const of = (await (await fetch(`${base}/api/v1/report?base=main&head=pr`)).json()) as Answer; // a branch: what the comparison with the base says
     await w.open(`${base}/benchmarks?branch=pr`);

@@ -10,7 +10,7 @@ import { Crumbs } from '../ui/Crumbs';
 import { Commit } from '../ui/Commit';
 import { ChangesOfSeries, HistoryPlot } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
-import { OutcomeText } from '../ui/Outcome';
+import { ofBranch, OutcomeText } from '../ui/Outcome';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
@@ -159,7 +159,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
       {s.outcome && (
         <p class={s.outcome.finding ? 'card change' : ''}>
           <span>
-            <a href={href('home', { ...carried(), group: s.group, benchmark: s.benchmark })}>{s.outcome.baseBranch ? `Compared with ${visible(s.outcome.baseBranch)}` : 'Newest runs'}</a>: <OutcomeText o={s.outcome} />
+            <a href={href('home', { ...carried(), group: s.group, benchmark: s.benchmark })}>{ofBranch(s.outcome) ? `Compared with ${visible(s.outcome.baseBranch!)}` : 'Newest runs'}</a>: <OutcomeText o={s.outcome} />
           </span>
         </p>
       )}

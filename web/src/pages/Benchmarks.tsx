@@ -8,7 +8,7 @@ import { carried } from '../core/scope';
 import { goTo, href, place } from '../core/url';
 import { Commit } from '../ui/Commit';
 import { Await, useAnswer } from '../ui/Load';
-import { status, tone } from '../ui/Outcome';
+import { ofBranch, status, tone } from '../ui/Outcome';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
@@ -46,9 +46,9 @@ export function groupsOf(list: readonly BenchmarkOverview[]): { group: string; n
   return [...found].filter(([group]) => group !== '').sort(([a], [b]) => order(a, b)).map(([group, benchmarks]) => ({ group, name: group.split('/').at(-1)!, depth: group.split('/').length - 1, benchmarks }));
 }
 
-/** What the states of a branch are against: ", compared with main"; empty: its own history. */
+/** What the states of a branch are compared with: ", compared with main"; empty: its own history. */
 const base = (list: readonly BenchmarkOverview[] = []): string => {
-  const name = list.find(b => b.outcome?.baseBranch)?.outcome!.baseBranch;
+  const name = list.find(b => b.outcome && ofBranch(b.outcome))?.outcome!.baseBranch;
   return name ? `, compared with ${visible(name)}` : '';
 };
 

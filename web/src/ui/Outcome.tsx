@@ -35,3 +35,6 @@ export function OutcomeText({ o }: { o: Outcome }) {
     </>
   );
 }
+
+/** Whether an outcome is of a comparison with another branch, not with the runs before. */
+export const ofBranch = (o: Outcome): boolean => !!o.baseBranch && o.baseBranch !== o.branch;
