@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { levelsOf, roomOf, ticks } from '../src/ui/Band';
+import { axisOf, levelsOf, roomOf, ticks } from '../src/ui/Band';
 
 it('ticks are round and inside', () => {
   expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
@@ -17,4 +17,11 @@ it('labels of values have the room that they need: about 6.2 px a character, and
   const room = (unit: string) => roomOf(levelsOf(0.1, 0.4, 3, v => `${v} ${unit}`));
   for (const unit of ['s', 'ms/op', 'cpu-samples/op', 'alloc-samples/op']) expect(room(unit)).toBeGreaterThanOrEqual(6.2 * `0.1 ${unit}`.length + 8);
   expect(room('s')).toBeLessThan(60);
+});
+
+it('below runs of a few days stand days with hours, of one day hours, of many days', () => {
+  const below = (...dates: string[]) => axisOf(dates.map(date => ({ run: 'r', date: `${date}Z` }))).below;
+  expect(below('2026-11-20T23:58:00', '2026-11-21T00:04:00')).toEqual(['11-20 23:58', '11-21 00:04']);
+  expect(below('2026-11-20T23:58:00', '2026-11-20T23:59:00')).toEqual(['23:58', '23:59']);
+  expect(below('2026-11-01T23:58:00', '2026-11-20T23:59:00')).toEqual(['11-01', '11-20']);
 });

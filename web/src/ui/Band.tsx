@@ -45,7 +45,8 @@ export function axisOf(runs: readonly { run: string; date?: string | undefined }
   const given = dates.filter(Boolean).sort();
   const [first, last] = [given[0], given[given.length - 1]];
   if (!first || !last) return { names };
-  const [from, to] = first.slice(0, 10) === last.slice(0, 10) ? [11, 16] : first.slice(0, 4) === last.slice(0, 4) ? [5, 10] : [0, 10];
+  const near = Date.parse(last) - Date.parse(first) < 3 * 86_400_000; // a day says too little
+  const [from, to] = first.slice(0, 10) === last.slice(0, 10) ? [11, 16] : near ? [5, 16] : first.slice(0, 4) === last.slice(0, 4) ? [5, 10] : [0, 10];
   return { names, below: dates.map(d => d.slice(from, to)) };
 }
 

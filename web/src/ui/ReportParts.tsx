@@ -99,7 +99,9 @@ export function Notes({ doc }: { doc: ReportDocument }) {
   return (
     <>
       {notesOf(doc.notes).map(n => (
-        <p key={n}>{visible(n)}</p>
+        <p key={n} class="dim">
+          {visible(n)}
+        </p>
       ))}
     </>
   );

@@ -25,15 +25,17 @@ export function Scoped({ title, names, children }: { title: string; names: reado
 /** The choice of what a page lists its rows by, which is in its address. */
 export function By({ kinds, now }: { kinds: Record<string, string>; now: string }) {
   return (
-    <label class="choice">
-      By{' '}
-      <select value={now} onChange={e => update({ by: e.currentTarget.value }, true)}>
-        {Object.entries(kinds).map(([k, text]) => (
-          <option key={k} value={k}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div class="pickers">
+      <label>
+        By
+        <select value={now} onChange={e => update({ by: e.currentTarget.value }, true)}>
+          {Object.entries(kinds).map(([k, text]) => (
+            <option key={k} value={k}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
   );
 }

@@ -95,8 +95,8 @@ export default function Sides({ doc, params }: { doc: ReportDocument; params: UR
         );
       },
     },
-    { id: 'base', title: 'Base', width: 110, numeric: true, optional: 3, cell: i => took(i, 'base') },
-    { id: 'head', title: 'Head', width: 110, numeric: true, optional: 3, cell: i => took(i, 'head') },
+    { id: 'base', title: 'Base', width: 160, text: i => took(i, 'base'), numeric: true, optional: 3, cell: i => took(i, 'base') },
+    { id: 'head', title: 'Head', width: 160, text: i => took(i, 'head'), numeric: true, optional: 3, cell: i => took(i, 'head') },
     {
       id: 'change',
       title: 'Change',
@@ -179,4 +179,4 @@ export default function Sides({ doc, params }: { doc: ReportDocument; params: UR
 }
 
 /** Writes an amount of a benchmark: "9.31 ms/op". */
-const perOperation = (b: DiffBenchmark) => (v: number): string => amount(v, b.unit) + (b.by === 'operation' ? '/op' : b.by === 'second' ? '/s' : '');
+const perOperation = (b: DiffBenchmark) => (v: number): string => amount(v, b.unit) + (b.unit === 'count' ? ' samples' : '') + (b.by === 'operation' ? '/op' : b.by === 'second' ? '/s' : '');
