@@ -89,13 +89,13 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 		r := &m.Runs[i]
 		r.Profile, r.Metric = &profiles[i], metricOf(&profiles[i])
 		r.Operations, r.Estimated = profiles[i].Covered()
-		r.Operations *= waits[i].time / waits[i].samples
+		r.Operations /= waits[i]
 		slept := 0.0
 		for j, n := range v.Nodes {
 			if v.Self[j] <= 0 {
 				continue
 			}
-			x := float64(v.Self[j]) / (unit * waits[i].samples)
+			x := float64(v.Self[j]) / (unit * waits[i])
 			switch p := f.own[n]; p {
 			case idle:
 				slept += x
@@ -127,28 +127,20 @@ func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 	return m
 }
 
-// waitCost is by how much more CPU time the same work takes if the program waits for a processor, by the part of
-// its time in which it does: caches are cold when it runs again. Of five programs of Python, 0.28 to 1.0.
-const waitCost = 0.25
-
-// wait is a run's factors of CPU time and of samples, because it waited longer than other runs.
-type wait struct{ time, samples float64 }
-
-// levelWaits returns the factors by which runs differ that waited for a processor for different parts of their
-// time. While a program waits, its samples are all of one stack: they say no more than one that runs. Of runs of
+// levelWaits returns the factors of samples by which runs differ that waited for a processor for different parts of
+// their time. While a program waits, its samples are all of one stack: they say no more than one that runs. Of runs of
 // one version, the variance of counts is w^1.04 times the mean, w the sampled time in CPU times.
-func levelWaits(profiles []store.Profile) []wait {
-	waits := make([]wait, len(profiles))
-	waited, log := 0.0, 0.0 // means
+func levelWaits(profiles []store.Profile) []float64 {
+	factors := make([]float64, len(profiles))
+	mean := 0.0
 	for i := range profiles {
-		waited += profiles[i].Waited() / float64(len(profiles))
-		log -= math.Log1p(-profiles[i].Waited()) / float64(len(profiles))
+		factors[i] = -math.Log1p(-profiles[i].Waited())
+		mean += factors[i] / float64(len(profiles))
 	}
-	for i := range profiles {
-		part := profiles[i].Waited()
-		waits[i] = wait{math.Exp(waitCost * (part - waited)), math.Exp(-math.Log1p(-part) - log)}
+	for i := range factors {
+		factors[i] = math.Exp(factors[i] - mean)
 	}
-	return waits
+	return factors
 }
 
 // nodesOf returns the nodes of vectors with all their ancestors.
