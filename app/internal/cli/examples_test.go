@@ -20,8 +20,8 @@ import (
 
 // elsewhere are parts of examples that need more than the demo's store: a server, a graph
 // database, a running program. Tests of these run the commands.
-var elsewhere = []string{"dendro serve", "dendro bench", "dendro task", "dendro cypher", "neo4j://", "neo4j+s://", "postgres://", "s3://",
-	"/mnt/", "localhost:", "--service checkout", "go test "}
+var elsewhere = []string{"dendro serve", "dendro fleet", "dendro bench", "dendro task", "dendro cypher", "neo4j://", "neo4j+s://",
+	"postgres://", "s3://", "/mnt/", "localhost:", "--service checkout", "go test "}
 
 // placeholders stand in examples for what differs from store to store.
 var placeholders = map[string]func(t *testing.T, dir string) string{
