@@ -157,7 +157,7 @@ func TestConditions(t *testing.T) {
 		{"alike, many", many, func(*detection.Service) {}, 0.8},
 		{"warm-up", few, func(s *detection.Service) { s.Warm = 5 * time.Minute }, 0.85},
 		{"rollout", few, func(s *detection.Service) { s.Warm, s.Rollout = 10*time.Minute, 2*time.Hour }, 0.8},
-		{"rollout, many", many, func(s *detection.Service) { s.Warm, s.Rollout = 10*time.Minute, 2*time.Hour }, 0.7},
+		{"rollout, many", many, func(s *detection.Service) { s.Warm, s.Rollout = 10*time.Minute, 2*time.Hour }, 0.8},
 		{"young", few, func(s *detection.Service) { *s = young(*s) }, 0.05},
 		{"young, 20% slower", few, func(s *detection.Service) { *s = young(*s); s.Slower = 0.2 }, 0.85},
 		{"young, many, 20% slower", many, func(s *detection.Service) { *s = young(*s); s.Rollout, s.Slower = 20*time.Minute, 0.2 }, 0.8},
