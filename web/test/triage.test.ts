@@ -63,6 +63,8 @@ describe('days', () => {
   it('have hours, if they are said', () => {
     expect([moment('Monday 9:00', now), moment('14:05', now), moment('2026-01-02 03:04', now), moment('2026-01-02', now), moment('', now), moment('Friday 14:00', now, true)]).toEqual(['2026-03-09 09:00', '2026-03-11 14:05', '2026-01-02 03:04', '2026-01-02', '', '2026-03-13 14:00']);
     expect([moment('25:00', now), moment('soon 14:00', now), moment('14', now)]).toEqual([undefined, undefined, undefined]);
+    expect([moment('2026-01-02T03:04:00Z', now), moment('2026-01-02T03:04', now)]).toEqual(['2026-01-02 03:04', '2026-01-02 03:04']);
+    expect([moment('2026-01-02', now, true), moment('2026-01-02T03:04:00', now, true)]).toEqual([undefined, undefined]); // over
     expect([stamp('2026-01-02 03:04'), stamp('2026-01-02'), stamp('')]).toEqual(['2026-01-02T03:04:00Z', '2026-01-02T00:00:00Z', '']);
   });
   it('leave the changes that were seen first since then', () => {

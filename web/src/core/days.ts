@@ -16,13 +16,18 @@ export function day(text: string, now: Date, ahead = false): string | undefined 
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
 
-/** Reads a day, an hour, or both: "2026-11-20 14:00", "Monday 9:00", "14:00" (of today); empty: none; undefined: it is none of them. */
-export function moment(text: string, now: Date, ahead = false): string | undefined {
+/**
+ * Reads a day, an hour, or both: "2026-11-20 14:00", "Monday 9:00", "14:00" (of today), and what other programs write,
+ * "2026-11-20T14:00:00Z"; empty: none; undefined: it is none of them, or if ahead before now.
+ */
+export function moment(typed: string, now: Date, ahead = false): string | undefined {
+  const text = typed.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:00(\.0+)?)?Z?$/, '$1 $2');
   const [hour = ''] = /\d?\d:\d\d$/.exec(text) ?? [];
   const date = day(text.slice(0, text.length - hour.length).trim() || (hour && 'today'), now, ahead);
-  if (!date || !hour) return date;
-  const found = `${date} ${hour.padStart(5, '0')}`;
-  return Number.isNaN(Date.parse(`${found}Z`)) ? undefined : found;
+  if (!date) return date;
+  const found = hour ? `${date} ${hour.padStart(5, '0')}` : date;
+  const at = Date.parse(stamp(found));
+  return Number.isNaN(at) || (ahead && at < now.getTime() - 60_000) ? undefined : found; // this minute is not over
 }
 
 /** A moment as requests have it: "2026-11-20T14:00:00Z"; empty: none. */

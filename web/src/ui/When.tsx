@@ -10,14 +10,14 @@ interface Props {
   placeholder?: string;
   /** Only days. */
   days?: boolean;
-  /** Monday is the next one; without it the last one. */
+  /** A time from now on: Monday is the next one; without it the last one. */
   ahead?: boolean;
   onChange: (value: string) => void;
 }
 
 export function When({ title, value, placeholder, days, ahead, onChange }: Props) {
   const example = days ? '2026-11-20' : '2026-11-20 14:00';
-  const hint = `${example}, ${days ? 'Monday or today' : 'Monday 9:00 or 14:00'}, in UTC`;
+  const hint = `${example}, ${days ? 'Monday or today' : 'Monday 9:00 or 14:00'}, in UTC${ahead && !days ? ', not before now' : ''}`;
   const [wrong, setWrong] = useState(''); // what was entered and is no time
   return (
     <label>
