@@ -168,7 +168,7 @@ describe.skipIf(missing)('changes', () => {
     await w.open(base);
     expect(await w.page.getByRole('navigation', { name: 'Sections' }).getByRole('link').allInnerTexts()).toEqual(['Changes', 'Benchmarks', 'Services']);
     await w.open(`${base}/regressions?group=go`);
-    expect(w.page.url()).toBe(`${base}/?group=go`);
+    await w.page.waitForURL(`${base}/?group=go`);
     const of = 'group=go&benchmark=save';
     for (const page of [`/profile?${of}&last=1`, `/diff?${of}&type=cpu&last=1`, `/function?${of}&function=shop.Price`]) {
       await w.open(base + page);

@@ -115,7 +115,7 @@ describe.skipIf(missing)('triage', () => {
   test('any two are compared by two search fields, also a branch with a commit; a wrong name has a way on', async () => {
     const w = await world.page();
     await w.open(`${base}/diff?benchmark=list`); // the address of the form before
-    expect(w.page.url()).toBe(`${base}/?benchmark=list`);
+    await w.page.waitForURL(`${base}/?benchmark=list`);
     const compare = async (side: string, text: string) => {
       await w.page.getByLabel(side).fill(text);
       await w.page.keyboard.press('Enter');
