@@ -38,14 +38,23 @@ describe.skipIf(missing)('many benchmarks', () => {
   test('home shows what changed, in few nodes, and searches', async () => {
     const w = await world.page();
     const row = () => w.page.getByRole('row').filter({ hasText: 'Arrays.sort' }).first();
-    const begin = performance.now();
-    await w.open(base);
-    await row().waitFor({ timeout: 120_000 });
-    const first = performance.now() - begin;
-    const again = performance.now();
-    await w.open(base);
-    await row().waitFor();
-    const second = performance.now() - again;
+    // From the navigation to the first row with a change, and until nothing is loaded any more.
+    await w.page.addInitScript(() =>
+      new MutationObserver((_, all) => {
+        if (!document.querySelector('[role=row] a')) return;
+        all.disconnect();
+        requestAnimationFrame(() => setTimeout(() => Object.assign(window, { shown: performance.now() })));
+      }).observe(document, { childList: true, subtree: true }),
+    );
+    const times: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const begin = performance.now();
+      await w.open(base);
+      await row().waitFor({ timeout: 120_000 });
+      const all = performance.now() - begin;
+      const shown = await w.page.evaluate(() => (window as unknown as { shown: number }).shown);
+      times.push(`${shown.toFixed(0)} ms to the first change and ${all.toFixed(0)} ms to all`);
+    }
     const nodes = () => w.page.evaluate(() => document.querySelectorAll('*').length);
     expect(await nodes()).toBeLessThan(1500);
     await w.page.keyboard.press('/');
@@ -64,7 +73,7 @@ describe.skipIf(missing)('many benchmarks', () => {
     expect(letters).toHaveLength('ench-00007'.length);
     expect(await w.page.locator('dialog.search a').allInnerTexts()).toEqual(['java/bench-00007']);
     expect(await nodes()).toBeLessThan(1500);
-    console.log(`${many} benchmarks: first ${first.toFixed(0)} ms, again ${second.toFixed(0)} ms, letters at most ${Math.max(...letters).toFixed(0)} ms`);
+    console.log(`${many} benchmarks: ${times.join(', again ')}, letters at most ${Math.max(...letters).toFixed(0)} ms`);
     expect(w.faults).toEqual([]);
     expect(await w.barriers()).toEqual([]);
     await w.close();
