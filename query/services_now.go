@@ -115,31 +115,32 @@ func pushedUses(list []continuous.Series, fits func(string) bool, until time.Tim
 	return uses, end
 }
 
-// hottest returns the function with the largest self value, and its share: of those that are own,
-// if one has some.
+// hottest returns the function with the largest value, and its share: of those that are own, each with
+// the libraries and the runtime that it calls, as rankings of own code have it; without own ones, by self value.
 func hottest(t *calltree.Tree, own []bool) (name string, share float64) {
-	self := map[string][2]int64{}
-	for _, row := range t.FunctionRows() {
-		v := self[t.Functions[row.Func].Name]
-		v[0] += row.Self
-		if own[row.Func] {
-			v[1] += row.Self
+	held := make([]int64, len(t.Functions))
+	holder := make([]int32, t.Len()) // the innermost own call node at or above
+	for n := range holder {
+		holder[n] = int32(n)
+		if p := t.Parent[n]; p != calltree.NoNode && own[t.Func[holder[p]]] && !own[t.Func[n]] {
+			holder[n] = holder[p]
 		}
-		self[t.Functions[row.Func].Name] = v
+		held[t.Func[holder[n]]] += t.Self[n]
 	}
-	most := [2]string{}
-	for name, v := range self {
-		for k := range most {
-			if have := self[most[k]][k]; v[k] > have || v[k] == have && v[k] > 0 && name < most[k] {
-				most[k] = name
-			}
+	most, total, anyOwn := -1, t.RootTotal(), false
+	for fn, v := range held {
+		anyOwn = anyOwn || v > 0 && own[fn]
+	}
+	for fn, v := range held {
+		if v <= 0 || own[fn] != anyOwn {
+			continue
+		}
+		if most < 0 || v > held[most] || v == held[most] && t.Functions[fn].Name < t.Functions[most].Name {
+			most = fn
 		}
 	}
-	if name = most[0]; self[most[1]][1] > 0 {
-		name = most[1]
+	if most < 0 || total <= 0 {
+		return "", 0
 	}
-	if total := t.RootTotal(); total > 0 {
-		share = float64(self[name][0]) / float64(total)
-	}
-	return name, share
+	return t.Functions[most].Name, float64(held[most]) / float64(total)
 }

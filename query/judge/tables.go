@@ -49,7 +49,7 @@ func (r *OverviewResult) Table(bool) *table.Table {
 	if len(r.Pushed) > 0 {
 		last.Next = &table.Table{Of: "service", Columns: []table.Column{table.TextColumn("service"),
 			{Name: "cores", Right: true, Text: table.Decimals},
-			{Name: "hottest function"}, table.ShareColumn("self%"), table.TextColumn("release"), {Name: "since", Text: table.Date},
+			{Name: "hottest function"}, table.ShareColumn("share"), table.TextColumn("release"), {Name: "since", Text: table.Date},
 			{Name: "last seen", Text: table.Date}}}
 		last = last.Next
 		for _, x := range r.Pushed {
