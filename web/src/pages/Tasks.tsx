@@ -212,7 +212,7 @@ function Create({ service: first }: { service: string }) {
           list="endpoints"
           required
           autocomplete="off"
-          placeholder="the name of the first span, as /checkout or GET:/checkout"
+          placeholder="first span: /checkout or GET:/checkout"
           {...field('endpoint')}
         />
         <datalist id="endpoints">
