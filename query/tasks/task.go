@@ -185,11 +185,11 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 		return nil, err
 	}
 	if t.OverWhenCreated() {
-		return &CreatedTask{taskOf(t, now), []string{fmt.Sprintf(
+		return &CreatedTask{taskOf(t, t.Created), []string{fmt.Sprintf(
 			"the task starts %s and was over when it was created: no agent receives it; leave out --start to start it now", words.Instant(t.Start))}}, nil
 	}
 	notes, err := unseen(ctx, st, &t)
-	return &CreatedTask{taskOf(t, now), notes}, err
+	return &CreatedTask{taskOf(t, t.Created), notes}, err
 }
 
 // unseen describes the service or the endpoint of a task that nothing has reported yet: it may
