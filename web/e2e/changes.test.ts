@@ -39,7 +39,7 @@ describe.skipIf(missing)('changes', () => {
     await p.at(/branch=pr/);
     counted(p, 'what a pull request costs');
     const rows = w.page.locator('.triage .tr');
-    await rows.filter({ hasText: 'go/send' }).getByText('/op').first().waitFor();
+    await rows.filter({ hasText: 'go/send' }).getByText('35 ns/op').waitFor(); // values come after the verdicts
     expect(await w.page.locator('.triage b').first().innerText()).toBe('1 slower, 2 unchanged, 4 not run at feedc0ffee');
     expect(await rows.filter({ hasText: 'go/send' }).innerText()).toMatch(/slower, suspect\s+go\/send\s+35 ns\/op\s+44 ns\/op\s+\+25\.\d%\s+shop\.Price \+[89]\./);
     type Answer = { benchmarks: { group: string; benchmark: string; outcome: { status: string; says: string; title?: string } }[] };

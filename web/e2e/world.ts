@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 
 const root = resolve(import.meta.dirname, '../..');
 const binary = process.env.DENDRO_TEST_BINARY ?? join(root, 'bin/dendro');
@@ -125,6 +125,7 @@ export async function push(base: string, run: string, version: string, at: numbe
 export class Watched {
   readonly faults: string[] = [];
   readonly requests: string[] = [];
+  readonly #open = new Set<Request>();
   constructor(readonly page: Page) {
     page.on('console', m => {
       if (m.type() === 'error' || m.type() === 'warning') this.faults.push(`${m.type()}: ${m.text()} (${m.location().url})`);
@@ -134,7 +135,8 @@ export class Watched {
       this.faults.push(`dialog: ${d.message()}`);
       void d.dismiss();
     });
-    page.on('request', r => this.requests.push(r.url()));
+    page.on('request', r => (this.requests.push(r.url()), this.#open.add(r)));
+    for (const end of ['requestfinished', 'requestfailed'] as const) page.on(end as 'requestfailed', r => this.#open.delete(r));
   }
 
   /** Opens an address and waits until everything was loaded. */
@@ -145,7 +147,12 @@ export class Watched {
 
   async settled(): Promise<void> {
     await this.page.waitForSelector('h1');
-    await this.page.waitForFunction(() => !document.querySelector('.loading'), undefined, { timeout: 20_000 });
+    const loaded = () => this.page.waitForFunction(() => !document.querySelector('.loading'), undefined, { timeout: 20_000 });
+    await loaded();
+    // What comes after the picture, such as the names of runs; some tests hold answers back.
+    for (const end = Date.now() + 2000; this.#open.size > 0 && Date.now() < end; ) await new Promise(done => setTimeout(done, 10));
+    await this.drawn();
+    await loaded();
   }
 
   /** Waits until what has changed is drawn. */
