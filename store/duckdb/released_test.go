@@ -1,8 +1,6 @@
 package duckdb
 
 import (
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // TestReleased: each store that a release wrote has the tables that the steps of its schema make. A
@@ -24,7 +23,9 @@ func TestReleased(t *testing.T) {
 	newest := 0
 	for _, packed := range stores {
 		released := filepath.Join(t.TempDir(), "released.duckdb")
-		unpack(t, packed, released)
+		if err := os.WriteFile(released, readtest.File(t, filepath.Join("..", packed)), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		version, err := strconv.Atoi(raw(t, released, "", "SELECT value FROM meta WHERE key = '"+metaVersion+"'")[0])
 		if err != nil || version < 1 || version > len(schema.Steps) {
 			t.Fatalf("%s: schema %d, %v", packed, version, err)
@@ -69,24 +70,4 @@ func raw(t *testing.T, path, sql, query string) (texts []string) {
 		t.Fatal(err)
 	}
 	return texts
-}
-
-func unpack(t *testing.T, from, to string) {
-	t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err == nil {
-		err = os.WriteFile(to, data, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

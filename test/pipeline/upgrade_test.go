@@ -1,14 +1,13 @@
 package pipeline
 
 import (
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/test/program"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // TestUpgrade opens a store that v0.1.0 wrote, schema 1, with the program of today: it answers
@@ -17,7 +16,9 @@ import (
 func TestUpgrade(t *testing.T) {
 	dir := t.TempDir()
 	at := filepath.Join(dir, "store.duckdb")
-	unpack(t, filepath.Join("testdata", "v0.1.0.duckdb.gz"), at)
+	if err := os.WriteFile(at, readtest.File(t, "v0.1.0.duckdb.gz"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	profile := filepath.Join(dir, "next.folded")
 	if err := os.WriteFile(profile, []byte("main;load;parse 224\nmain;load;read 56\nmain;store 74\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -58,24 +59,4 @@ func TestUpgrade(t *testing.T) {
 	run("prune", "--run", "run-16", "--older-than", "0d", "--yes")
 	run("compact")
 	answers()
-}
-
-func unpack(t *testing.T, from, to string) {
-	t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err == nil {
-		err = os.WriteFile(to, data, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
