@@ -91,7 +91,7 @@ func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
 }
 
 // noteRenamed pairs benchmarks that are gone with new ones that spend their time in the same functions,
-// and adds the other name to both reasons. Each is in one pair at most; the best pairs come first.
+// and adds the name of the other to the reason of each. A benchmark is in one pair at most: that with most in common.
 func noteRenamed(ctx context.Context, st store.Reader, gone []regression.Benchmark, fresh []*regression.Benchmark) error {
 	var ids []store.ProfileID
 	for i := range gone {

@@ -237,7 +237,7 @@ const (
 	sizeLimit   = 1e7   // of the negative binomial: Poisson
 )
 
-// of returns the noise of a tested row, of which few are large enough to be asked for.
+// of returns the noise of a tested row. It is computed when it is first asked for, as most rows differ too little.
 func (f *fit) of(slot int32) scored {
 	s, known := f.scores[slot]
 	if !known && f.isTested[slot] {
