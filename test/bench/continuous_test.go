@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"flag"
@@ -25,6 +24,7 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	dendro "github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // BenchmarkContinuous compares windows in a store with what home-made set-ups do: a pprof
@@ -50,16 +50,8 @@ func recordedServices(b *testing.B) (list []recorded) {
 		b.Fatal(files, err)
 	}
 	for i, name := range files[:10] {
-		f, err := os.Open(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			b.Fatal(err)
-		}
 		r := recorded{name: fmt.Sprintf("svc-%02d", i)}
-		lines := bufio.NewScanner(z)
+		lines := bufio.NewScanner(bytes.NewReader(readtest.File(b, "../"+name)))
 		lines.Buffer(nil, 1<<20)
 		sum := 0.0
 		for lines.Scan() {
@@ -74,7 +66,6 @@ func recordedServices(b *testing.B) (list []recorded) {
 		if lines.Err() != nil {
 			b.Fatal(lines.Err())
 		}
-		f.Close()
 		list = append(list, r)
 	}
 	return list

@@ -2,8 +2,6 @@ package bench_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/test/bench"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // recordingSize is the least size of the recordings that are read.
@@ -25,19 +24,7 @@ const recordingSize = 50 << 20
 // processes, each with constants of its own.
 func longRecording(b *testing.B, name string) []byte {
 	b.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "format", "jfr", "testdata", name+".jfr.gz"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		b.Fatal(err)
-	}
-	one, err := io.ReadAll(z)
-	if err != nil {
-		b.Fatal(err)
-	}
+	one := readtest.File(b, "../../../format/jfr/testdata/"+name+".jfr.gz")
 	return bytes.Repeat(one, recordingSize/len(one)+1)
 }
 

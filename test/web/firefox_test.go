@@ -1,14 +1,13 @@
 package web
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // TestRowsOfFirefoxProfiler compares every row of every thread of a recording with the rows
@@ -17,20 +16,7 @@ import (
 // per row depth, total, self and function.
 func TestRowsOfFirefoxProfiler(t *testing.T) {
 	recording := filepath.Join("..", "..", "format", "firefox", "testdata", "firefox-153-raw")
-	f, err := os.Open(recording + ".rows.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	views := strings.Split(strings.TrimPrefix(string(text), "# "), "\n# ")
+	views := strings.Split(strings.TrimPrefix(string(readtest.File(t, "../"+recording+".rows.gz")), "# "), "\n# ")
 	if len(views) != 18 {
 		t.Fatalf("%d views of Firefox Profiler, want 18: 3 threads, 3 filters, inverted or not", len(views))
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,9 +11,8 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/app"
+	"github.com/dendroprof/dendro/test/readtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden is a tree or diff and its views.
 type golden struct {
@@ -162,7 +160,7 @@ func TestGolden(t *testing.T) {
 	check(t, "diff", []string{"diff", "--by", "value", base, now}, views("main", "load", "parse"))
 }
 
-// check writes or compares a golden file.
+// check compares a golden file of `make web-test`, which the flag -update rewrites.
 func check(t *testing.T, name string, command []string, flags [][]string) {
 	t.Helper()
 	g := golden{Input: run(t, append(command, "-o", "json-columns"))}
@@ -173,21 +171,7 @@ func check(t *testing.T, name string, command []string, flags [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = append(got, '\n')
-	file := filepath.Join("../../web/test/testdata", name+".json")
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from the answers of dendro: run the test with -update, read the difference, and run `make web-test`", file)
-	}
+	readtest.Golden(t, "../../../web/test/testdata/"+name+".json", string(got)+"\n")
 }
 
 func run(t *testing.T, args []string) []byte {
