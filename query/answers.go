@@ -21,22 +21,13 @@ type ViewIn[Store, Request any] struct {
 
 // ViewOf makes a view of a query.
 func ViewOf[Store, Request, Result any](answer func(context.Context, Store, *Request) (*Result, error)) ViewIn[Store, Request] {
-	return ViewBy(answer, func(r *Request) (*Request, error) { return r, nil })
-}
-
-// ViewBy makes a view of a query with a request of its own, which is a part of the request.
-func ViewBy[Store, Request, Part, Result any](answer func(context.Context, Store, *Part) (*Result, error),
-	part func(*Request) (*Part, error)) ViewIn[Store, Request] {
 	return ViewIn[Store, Request]{
 		Answer: func(ctx context.Context, st Store, r *Request) (any, error) {
-			own, err := part(r)
+			st, r, err := overStore(ctx, st, r)
 			if err != nil {
 				return nil, err
 			}
-			if st, own, err = overStore(ctx, st, own); err != nil {
-				return nil, err
-			}
-			result, err := answer(ctx, st, own)
+			result, err := answer(ctx, st, r)
 			if err != nil {
 				return nil, err // and no pointer to a result
 			}

@@ -122,7 +122,7 @@ func TestResultsDecode(t *testing.T) {
 // TestScoresNameTheirWindow: a score says of which runs it is, and amounts have their unit.
 func TestScoresNameTheirWindow(t *testing.T) {
 	st := manyRuns(t)
-	res, err := Scores(t.Context(), st, &ScoresRequest{Judging: Judging{Window: 5}, Scored: Scored{Measure: "total"}})
+	res, err := Scores(t.Context(), st, &RegressionsRequest{Judging: Judging{Window: 5}, Scored: Scored{Measure: "total"}})
 	if err != nil {
 		t.Fatal(err)
 	}

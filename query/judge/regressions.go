@@ -89,50 +89,9 @@ type Listing struct {
 	Ended bool   `param:"ended" help:"list changes that are over, newest end first" json:"ended,omitempty"`
 }
 
-// RegressionsRequest asks what became slower.
+// RegressionsRequest asks what became slower, by one of the methods. MethodView chooses it, or a caller:
+// a method reads the parameters that it has.
 type RegressionsRequest struct {
-	query.Selection
-	Sides
-	Judging
-	Listing
-	Rows int // maximum number of findings; 0: all
-	Expand
-	Correlating // of Expand
-	facts.Facts
-}
-
-// ScoresRequest asks for functions ranked by the score of the paper.
-type ScoresRequest struct {
-	query.Selection
-	Judging
-	Scored
-	Rows int // maximum number of functions; 0: all
-	Expand
-	Correlating // of Expand
-	facts.Facts
-}
-
-// CorrelationsRequest asks for functions ranked by how closely they follow the time.
-type CorrelationsRequest struct {
-	query.Selection
-	Correlating
-	Rows int // maximum number of functions; 0: all
-	Expand
-	facts.Facts
-}
-
-// HotellingRequest asks for tests of the functions of subtrees together.
-type HotellingRequest struct {
-	query.Selection
-	Judging
-	Subtrees
-	Rows int // maximum number of tests; 0: all
-	facts.Facts
-}
-
-// MethodRequest has the parameters of every method of finding what became slower, and the
-// name of one: the form in which users ask. MethodView chooses the method.
-type MethodRequest struct {
 	query.Selection `group:"Selection"`
 	Sides
 	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"default, thesis, correlation or hotelling" json:"method,omitempty"`
@@ -144,6 +103,14 @@ type MethodRequest struct {
 	Rows        int `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
 	Expand      `group:"Expansion"`
 	facts.Facts `json:"facts,omitzero"`
+}
+
+// OfPushed leaves pushed profiles to the comparison of releases; of the other methods runs are blocks of time.
+func (r *RegressionsRequest) OfPushed(ctx context.Context, st store.Store) (store.Store, error) {
+	if r.Method == "" || r.Method == "default" {
+		return r.Releases.OfPushed(ctx, st)
+	}
+	return query.PushedBlocks(ctx, st, &r.Selection)
 }
 
 // Scored says which value of a function the score of the paper is of.
@@ -422,8 +389,8 @@ func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named
 	return c.Result, slices.Concat([]string{}, s.Notes, onBase(c.OnBase)), nil
 }
 
-// Scores answers a ScoresRequest.
-func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresResult, err error) {
+// Scores answers a RegressionsRequest with functions ranked by the score of the paper.
+func Scores(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *ScoresResult, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	x := r.Expand
 	x.Score = cmp.Or(x.Score, "thesis")
@@ -475,9 +442,12 @@ func windows(res *paper.ScoreResult) []string {
 		query.Counted(before, "run"), window[0].Run.Key, window[len(window)-1].Run.Key)}
 }
 
-// Hotelling answers a HotellingRequest.
-func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *HotellingResult, err error) {
+// Hotelling answers a RegressionsRequest with tests of the functions of subtrees together.
+func Hotelling(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *HotellingResult, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
+	if r.Expand.Expand != "" {
+		return nil, param.Errorf("--expand needs a method that ranks functions, not --method hotelling")
+	}
 	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
 	if err != nil {
 		return nil, err
@@ -491,8 +461,8 @@ func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *Hot
 		rows}, nil
 }
 
-// Correlations answers a CorrelationsRequest.
-func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (_ *CorrelationsResult, err error) {
+// Correlations answers a RegressionsRequest with functions ranked by how closely they follow the time.
+func Correlations(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *CorrelationsResult, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if _, err := query.ProfilesOf(ctx, st, r.Selection); err != nil {
 		return nil, err

@@ -245,7 +245,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 		return err
 	}
 	findings := textFindings
-	if r, ok := request.(*judge.MethodRequest); ok && r.Method == "default" && format.Format == "text" {
+	if r, ok := request.(*judge.RegressionsRequest); ok && r.Method == "default" && format.Format == "text" {
 		findings, r.Rows = cmp.Or(r.Rows, textFindings), 0 // text limits what it shows, and counts the rest
 	}
 	result, err := t.answer(ctx, request)

@@ -15,7 +15,7 @@ import (
 )
 
 func newRegressions(e *command.Env) *cobra.Command {
-	var r judge.MethodRequest
+	var r judge.RegressionsRequest
 	var out command.Destination
 	var code command.CodeFlags
 	all, full := false, false
@@ -92,7 +92,7 @@ benchmark.`,
 }
 
 // reportOf writes the page of a report by the method and selection of a request.
-func reportOf(c *cobra.Command, e *command.Env, r *judge.MethodRequest, out *command.Destination) error {
+func reportOf(c *cobra.Command, e *command.Env, r *judge.RegressionsRequest, out *command.Destination) error {
 	switch {
 	case r.New != "" || r.Ended:
 		return command.Usagef("-o html has the open changes: leave out --new and --ended")

@@ -23,7 +23,7 @@ import (
 // watching is what `dendro watch` does.
 type watching struct {
 	services []string
-	request  judge.MethodRequest
+	request  judge.RegressionsRequest
 	teller   webhook.Teller
 	every    time.Duration
 	once     bool
