@@ -142,7 +142,7 @@ func pushedSum(ctx context.Context, runs *pushed.Store, windows continuous.Store
 	if err != nil {
 		return t, err
 	}
-	t, others, err := FindType(list, TypeOf(s))
+	t, notes, err := FindType(list, TypeOf(s))
 	if err != nil {
 		return t, err
 	}
@@ -164,22 +164,14 @@ func pushedSum(ctx context.Context, runs *pushed.Store, windows continuous.Store
 	if f == nil {
 		return t, fmt.Errorf("%w: no profile was pushed by this selection", store.ErrNothing)
 	}
-	if len(others) > 0 && len(s.Types) == 0 {
-		runs.Notes = append(runs.Notes, otherPushed(t, others))
-	}
 	const layout = "2006-01-02 15:04"
 	text := fmt.Sprintf("%s of %d series from %s to %s UTC", Counted(int(sum.Parts), "window"), len(sum.Series), first.UTC().Format(layout),
 		last.UTC().Format(layout))
 	if t.Gauge() {
 		text += ", mean over time"
 	}
-	runs.Notes = append(runs.Notes, text)
+	runs.Notes = append(append(runs.Notes, notes...), text)
 	return t, runs.Add(ctx, f)
-}
-
-// otherPushed is the note about the types that an answer about one does not show.
-func otherPushed(t continuous.Type, others []string) string {
-	return fmt.Sprintf("type %s; --type shows others: %s", words.Clean(t.String()), strings.Join(others, ", "))
 }
 
 // Limits of runs that are blocks of time.
@@ -206,14 +198,11 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 	runs := pushed.New(windows)
 	var types []continuous.Type
 	for _, text := range append(s.Types[:len(s.Types):len(s.Types)], "")[:max(1, len(s.Types))] {
-		t, others, err := FindType(list, text)
+		t, notes, err := FindType(list, text)
 		if err != nil {
 			return nil, err
 		}
-		if len(others) > 0 && len(s.Types) == 0 {
-			runs.Notes = append(runs.Notes, otherPushed(t, others))
-		}
-		types = append(types, t)
+		types, runs.Notes = append(types, t), append(runs.Notes, notes...)
 	}
 	list = slices.DeleteFunc(list, func(one continuous.Series) bool { return !slices.Contains(types, one.Type) })
 	first, last := pushed.Spans(list, &q)
@@ -280,7 +269,7 @@ func PushedLines(ctx context.Context, st store.Reader, s *Selection) (*pushed.St
 	if err != nil {
 		return nil, err
 	}
-	t, others, err := FindType(list, TypeOf(s))
+	t, notes, err := FindType(list, TypeOf(s))
 	if err != nil {
 		return nil, err
 	}
@@ -294,10 +283,7 @@ func PushedLines(ctx context.Context, st store.Reader, s *Selection) (*pushed.St
 			store.ErrNothing)
 	}
 	runs, last := pushed.New(windows), &kept[len(kept)-1]
-	if len(others) > 0 && len(s.Types) == 0 {
-		runs.Notes = append(runs.Notes, otherPushed(t, others))
-	}
-	runs.Notes = append(runs.Notes, linesNote(kept))
+	runs.Notes = append(append(runs.Notes, notes...), linesNote(kept))
 	run := testrun.Run{Key: "lines", Date: kept[0].Day}
 	if version := last.Series.Labels; len(version) > 0 && isCommit(version[0].Value) {
 		run.Commit = version[0].Value
@@ -384,9 +370,9 @@ func PushedSums(ctx context.Context, st store.Reader, of ...PushedSide) (*pushed
 	return runs, nil
 }
 
-// FindType returns the one type among series that a text names, and the others; without a
-// text it is the CPU time, or else the only one.
-func FindType(list []continuous.Series, text string) (t continuous.Type, others []string, err error) {
+// FindType returns the one type among series that a text names; without a text it is the CPU time, or
+// else the only one, and a note names the others.
+func FindType(list []continuous.Series, text string) (t continuous.Type, notes []string, err error) {
 	types := pushed.Types(list)
 	named := namedTypes(types, text)
 	if text == "" {
@@ -406,7 +392,11 @@ func FindType(list []continuous.Series, text string) (t continuous.Type, others 
 	case len(named) > 1:
 		return t, nil, param.Errorf("the pushed profiles have several types: give one --type of %s", strings.Join(typeNames(named), ", "))
 	}
-	return named[0], slices.DeleteFunc(names, func(name string) bool { return name == words.Clean(named[0].String()) }), nil
+	if own := words.Clean(named[0].String()); text == "" && len(names) > 1 {
+		others := slices.DeleteFunc(names, func(name string) bool { return name == own })
+		notes = []string{fmt.Sprintf("type %s; --type shows others: %s", own, strings.Join(others, ", "))}
+	}
+	return named[0], notes, nil
 }
 
 // namedTypes returns the types that a text names: as their id, as their sample type, or, if none

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
-	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/table"
@@ -198,7 +197,7 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	typ, others, err := FindType(list, strings.Join(r.Types, ""))
+	typ, notes, err := FindType(list, strings.Join(r.Types, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -211,10 +210,7 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 	result := &PushedSeriesResult{Type: typ.String(), Unit: typ.SampleUnit, Gauge: typ.Gauge(), Step: c.Step.Milliseconds(),
 		RateUnit: rateUnit(typ),
 		Since:    c.Start.UnixMilli(), Until: c.End.UnixMilli(),
-		Rows: []PushedLine{}, Notes: []string{}}
-	if len(others) > 0 && len(r.Types) == 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("type %s; --type shows others: %s", words.Clean(result.Type), strings.Join(others, ", ")))
-	}
+		Rows: []PushedLine{}, Notes: Filled(notes)}
 	for _, l := range c.Lines(totals) {
 		line := PushedLine{Value: l.Labels.Get(r.By), Times: make([]int64, len(l.Points)), Values: make([]float64, len(l.Points))}
 		for i, p := range l.Points {
