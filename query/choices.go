@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -73,8 +74,8 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 		}
 		out.Branches[at].Runs++
 	}
-	out.Groups, out.Machines = Filled(groups.values), Filled(machines.values)
-	out.Types, out.Metrics = Filled(types.values), Filled(metrics.values)
+	out.Groups, out.Machines = words.Filled(groups.values), words.Filled(machines.values)
+	out.Types, out.Metrics = words.Filled(types.values), words.Filled(metrics.values)
 	slices.Sort(out.Groups)
 	slices.Sort(out.Types)
 	slices.Sort(out.Metrics)

@@ -28,14 +28,6 @@ func FunctionOf(f *profile.Function) Function {
 		Kind: f.Kind.String()}
 }
 
-// Filled returns a list that JSON writes as one even if it is empty.
-func Filled[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
 // Counted writes "1 run", "2 runs".
 func Counted(n int, word string) string {
 	if n == 1 {

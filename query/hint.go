@@ -159,7 +159,7 @@ func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*C
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, r.Prefix) })
-	return &CompletionsResult{Filled(words.First(names, maxCompletions))}, nil
+	return &CompletionsResult{words.Filled(words.First(names, maxCompletions))}, nil
 }
 
 // NamesOf lists the names of functions.

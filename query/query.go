@@ -27,6 +27,8 @@ package query
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/query/param"
@@ -58,9 +60,24 @@ type Share float64
 
 // UnmarshalText parses 5%, 5 % or 0.05.
 func (s *Share) UnmarshalText(text []byte) error {
-	v, err := parseShare(string(text))
+	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return param.Errorf("%.60q is not a share (5%% or 0.05)", text)
+	}
 	*s = Share(v)
-	return err
+	return nil
+}
+
+// ShareOf returns part ÷ whole; 0 of nothing.
+func ShareOf(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
 }
 
 // ProfilesOf returns the profiles of a selection; that there are none is an error.
@@ -80,9 +97,3 @@ func NewestAndBefore(ctx context.Context, st store.Reader, q store.Query) (now, 
 	}
 	return now, before, err
 }
-
-// WrongRequest makes an error one of the request.
-func WrongRequest(err error) error { return usage("%w", err) }
-
-// usage is short for an error of the request.
-func usage(format string, args ...any) error { return param.Errorf(format, args...) }

@@ -16,7 +16,7 @@ import (
 
 // RunKeys lists the runs of profiles, in their order.
 func RunKeys(list []store.Profile) []string {
-	return Filled(Distinct(list, func(p *store.Profile) string { return p.Run.Key }))
+	return words.Filled(Distinct(list, func(p *store.Profile) string { return p.Run.Key }))
 }
 
 // Distinct lists the values of a field that are not empty, in order of appearance.
@@ -154,7 +154,7 @@ func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*Profile
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	shown, omitted := NewestOf(Filled(list), r.Rows)
+	shown, omitted := NewestOf(words.Filled(list), r.Rows)
 	return &ProfilesResult{omitted, shown}, nil
 }
 
@@ -176,9 +176,9 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 	if r.Pattern != "" {
 		var err error
 		if pattern, err = callpath.Parse(r.Pattern); err != nil {
-			return nil, usage("pattern: %w", err)
+			return nil, param.Errorf("pattern: %w", err)
 		} else if !pattern.Single() {
-			return nil, usage("pattern %.60q is a call path; give one function", r.Pattern)
+			return nil, param.Errorf("pattern %.60q is a call path; give one function", r.Pattern)
 		}
 	}
 	list, err := st.FunctionNames(ctx)

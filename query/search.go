@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -73,7 +75,7 @@ type search struct {
 // Search answers a SearchRequest.
 func Search(ctx context.Context, st store.Store, r *SearchRequest) (*SearchResult, error) {
 	if len(r.Text) > maxSearch {
-		return nil, usage("text: %d bytes; the maximum is %d", len(r.Text), maxSearch)
+		return nil, param.Errorf("text: %d bytes; the maximum is %d", len(r.Text), maxSearch)
 	}
 	s := search{strings.Fields(strings.ToLower(r.Text)), r.Rows, &SearchResult{Omitted: map[string]int{}}}
 	if len(s.words) > 0 {
@@ -84,8 +86,8 @@ func Search(ctx context.Context, st store.Store, r *SearchRequest) (*SearchResul
 		}
 	}
 	o := s.out
-	o.Benchmarks, o.Functions, o.Runs = Filled(o.Benchmarks), Filled(o.Functions), Filled(o.Runs)
-	o.Services, o.Tasks = Filled(o.Services), Filled(o.Tasks)
+	o.Benchmarks, o.Functions, o.Runs = words.Filled(o.Benchmarks), words.Filled(o.Functions), words.Filled(o.Runs)
+	o.Services, o.Tasks = words.Filled(o.Services), words.Filled(o.Tasks)
 	return o, nil
 }
 

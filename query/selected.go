@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 
+	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -20,7 +21,7 @@ func Original(ctx context.Context, st store.Store, s *Selection) ([]byte, error)
 		return nil, err
 	}
 	if len(list) != 1 {
-		return nil, usage("--source writes the file of one profile; %d are selected", len(list))
+		return nil, param.Errorf("--source writes the file of one profile; %d are selected", len(list))
 	}
 	return st.Source(ctx, list[0].ID)
 }

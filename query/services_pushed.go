@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/table"
@@ -210,7 +211,7 @@ func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (
 	result := &PushedSeriesResult{Type: typ.String(), Unit: typ.SampleUnit, Gauge: typ.Gauge(), Step: c.Step.Milliseconds(),
 		RateUnit: rateUnit(typ),
 		Since:    c.Start.UnixMilli(), Until: c.End.UnixMilli(),
-		Rows: []PushedLine{}, Notes: Filled(notes)}
+		Rows: []PushedLine{}, Notes: words.Filled(notes)}
 	for _, l := range c.Lines(totals) {
 		line := PushedLine{Value: l.Labels.Get(r.By), Times: make([]int64, len(l.Points)), Values: make([]float64, len(l.Points))}
 		for i, p := range l.Points {

@@ -9,7 +9,7 @@ import (
 )
 
 // Result is an answer to a query. It describes its table, of which text, Markdown, TSV and
-// CSV are made; its document is written by WriteJSON.
+// CSV are made; its document is written by document.Write.
 type Result interface {
 	// Table returns the result as a table, exact for programs or as people read it.
 	Table(exact bool) *table.Table

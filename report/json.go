@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -88,7 +89,7 @@ type Compared struct {
 
 // NewCompared returns the shared part of b.
 func NewCompared(b *regression.Benchmark) Compared {
-	return Compared{len(b.Findings), Filled(b.LeftOut), Filled(b.Warnings), Filled(b.Analyses)}
+	return Compared{len(b.Findings), words.Filled(b.LeftOut), words.Filled(b.Warnings), words.Filled(b.Analyses)}
 }
 
 // JSON writes the report as one document.
@@ -132,30 +133,23 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 }
 
 func (r *Report) document() *Document {
-	d := &Document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
-		Changes: []DocumentChange{}, Metrics: *r.Metrics, Benchmarks: []DocumentBenchmark{}, Counts: r.Counts, Steady: r.Steady}
+	d := &Document{Schema: Schema, Headline: r.Headline(), Parameters: words.Filled(r.Parameters), Verdict: r.Verdict,
+		Notes: words.Filled(r.Notes), Changes: []DocumentChange{}, Metrics: *r.Metrics, Benchmarks: []DocumentBenchmark{}, Counts: r.Counts,
+		Steady: r.Steady}
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		d.Changes = append(d.Changes, DocumentChange{c.Finding, c.Place, c.Fails, Filled(c.Also)})
+		d.Changes = append(d.Changes, DocumentChange{c.Finding, c.Place, c.Fails, words.Filled(c.Also)})
 	}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
 		e := b.Evidence
-		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
+		e.Runs, e.Candidates = words.Filled(e.Runs), words.Filled(e.Candidates)
 		d.Benchmarks = append(d.Benchmarks, DocumentBenchmark{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name,
 			Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
-			Verdict: b.Reason == "", Reason: b.Reason, Outcome: b.Outcome, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked),
+			Verdict: b.Reason == "", Reason: b.Reason, Outcome: b.Outcome, Compared: NewCompared(b.Benchmark), Ranked: words.Filled(b.Ranked),
 			Evidence: e})
 	}
 	return d
-}
-
-// Filled returns an empty list for nil, which JSON readers expect.
-func Filled[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 func encode(w io.Writer, v any) error {

@@ -71,6 +71,14 @@ func First[T any](list []T, n int) []T {
 	return list
 }
 
+// Filled returns a list that JSON writes as one even if it is empty.
+func Filled[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // Shorten replaces the middle of a name that is wider than width by an ellipsis. Two thirds
 // of what is left are its end, where functions have their method. A width of 0 or less
 // has no limit.

@@ -101,7 +101,7 @@ func Find(ctx context.Context, st store.Store, r *Request) (*Result, error) {
 		return nil, err
 	}
 	rows := f.perProfile()
-	shown := query.Filled(words.First(rows, r.Rows))
+	shown := words.Filled(words.First(rows, r.Rows))
 	return &Result{f.head(len(rows), len(shown)), shown}, nil
 }
 
@@ -113,7 +113,7 @@ func Sums(ctx context.Context, st store.Store, r *Request) (*SumsResult, error) 
 		return nil, err
 	}
 	rows := f.summed()
-	shown := query.Filled(words.First(rows, r.Rows))
+	shown := words.Filled(words.First(rows, r.Rows))
 	return &SumsResult{f.head(len(rows), len(shown)), shown}, nil
 }
 

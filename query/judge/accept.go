@@ -104,7 +104,7 @@ func Accepted(ctx context.Context, st store.Store, _ *AcceptedRequest) (*Accepte
 			return nil, err
 		}
 	}
-	out.Rows = query.Filled(out.Rows)
+	out.Rows = words.Filled(out.Rows)
 	return out, nil
 }
 

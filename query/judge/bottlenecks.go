@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
@@ -113,7 +114,7 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 	if r.Negative {
 		res.Rows, res.Negative = res.Negative, nil
 	}
-	res.Rows, res.Warnings = query.Filled(res.Rows), append(notes, res.Warnings...)
+	res.Rows, res.Warnings = words.Filled(res.Rows), append(notes, res.Warnings...)
 	out := &BottlenecksResult{Measure: r.measure(), Result: res, LeftOut: leftOut}
 	if r.Expand.Expand != "" {
 		list, err := store.Select(ctx, st, q)

@@ -372,7 +372,7 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, of map[stor
 	}
 	m, values, has := kept.values(r.Metric)
 	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better,
-		LeftOut: query.Filled(s.LeftOut),
+		LeftOut: words.Filled(s.LeftOut),
 		Runs:    make([]HistoryRun, len(kept.runs)), Changes: []regression.Finding{}, typ: s.Type}
 	for i, run := range kept.runs {
 		out.Runs[i].Run = run[0].Run

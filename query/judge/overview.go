@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/report"
@@ -117,7 +118,7 @@ func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*Overvie
 	if err != nil {
 		return nil, err
 	}
-	out.Services = query.Filled(services.Rows)
+	out.Services = words.Filled(services.Rows)
 	tasks, err := traces.Tasks(ctx, traceprof.TaskQuery{})
 	for i := range tasks {
 		if tasks[i].State(time.Now().UnixMilli()) == traceprof.Running {
@@ -143,7 +144,7 @@ func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *Ov
 		if err != nil {
 			return err
 		}
-		o.Pushed = query.Filled(uses)
+		o.Pushed = words.Filled(uses)
 	}
 	of := c.outcomes()
 	if err := againstBase(ctx, st, r.Selection, &r.Facts, of); err != nil {

@@ -172,7 +172,7 @@ func (r *RegressionsResult) setFindings(list []regression.Finding, rows int) {
 		}
 		r.Causes = append(r.Causes, cause)
 	}
-	r.Findings = slices.Clone(query.Filled(list))
+	r.Findings = slices.Clone(words.Filled(list))
 	if rows == 0 {
 		return
 	}
@@ -340,7 +340,7 @@ func (r *RegressionsRequest) fill(ctx context.Context, st store.Store, out *Regr
 		by, verdict := runs(i)
 		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = by
 		out.Benchmarks = append(out.Benchmarks, Judged{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name,
-			Verdict: verdict, Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b), Candidates: query.Filled(b.Ranked)})
+			Verdict: verdict, Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b), Candidates: words.Filled(b.Ranked)})
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
 	return out, r.Unmet(err)
@@ -361,8 +361,8 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 			return nil, err
 		}
 	}
-	out := &RegressionsResult{Followed: true, Weather: query.Filled(c.weather()), Benchmarks: []Judged{},
-		Notes: query.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
+	out := &RegressionsResult{Followed: true, Weather: words.Filled(c.weather()), Benchmarks: []Judged{},
+		Notes: words.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
 	out.setFindings(list, r.Rows)
 	of, res := c.outcomes(), c.result(list)
 	suggestBase(res, c.profiles)
@@ -456,7 +456,7 @@ func Hotelling(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *H
 	if err != nil {
 		return nil, err
 	}
-	rows := query.Filled(words.First(res.Rows, r.Rows))
+	rows := words.Filled(words.First(res.Rows, r.Rows))
 	return &HotellingResult{RankingHead{Notes: append(notes, res.Warnings...), Omitted: query.Omitted{Rows: len(res.Rows) - len(rows)}},
 		rows}, nil
 }

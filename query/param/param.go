@@ -24,7 +24,6 @@
 //	default  text of the default; of an embedded struct: "name=text name=text"
 //	page     default where the result is a page of text for people
 //	prefix   of a field that is a struct: its fields are parameters whose names begin so
-//	was      an earlier prefix: those names are parameters of the same fields, and hidden
 //	choices  accepted words, separated by commas; the first is the default
 //	min      smallest accepted number
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
@@ -160,9 +161,9 @@ func bandResult(c *average.Comparison, what average.Statistic, notes []string) *
 	rows.Columns = func(w *document.Writer) { bandColumns(w, c, what, operations) }
 	before := c.Band.Profiles
 	commits := query.Distinct(c.Runs, func(p *store.Profile) string { return p.Run.Commit })
-	return &BandResult{Runs: query.RunKeys(c.Runs), Commits: query.Filled(commits), History: len(before), HistoryFrom: before[0].Run.Key,
+	return &BandResult{Runs: query.RunKeys(c.Runs), Commits: words.Filled(commits), History: len(before), HistoryFrom: before[0].Run.Key,
 		HistoryTo: before[len(before)-1].Run.Key,
-		Type:      c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: query.Filled(notes), Rows: rows}
+		Type:      c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: words.Filled(notes), Rows: rows}
 }
 
 // bandColumns writes a comparison with the columns of a diff, and of every node whether it

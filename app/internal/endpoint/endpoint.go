@@ -15,7 +15,6 @@ package endpoint
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/dendroprof/dendro/continuous"
@@ -24,6 +23,7 @@ import (
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/listing"
+	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/table"
@@ -176,7 +176,7 @@ func (l *Local) Document(ctx context.Context, q Question, columns bool, w io.Wri
 // Sheet answers from the store.
 func (l *Local) Sheet(ctx context.Context, q Question, format string) (*File, error) {
 	if _, ok := q.empty().(query.Result); !ok { // before the question changes anything
-		return nil, query.WrongRequest(fmt.Errorf("%s has no form %s", q.ID, format))
+		return nil, param.Errorf("%s has no form %s", q.ID, format)
 	}
 	result, err := l.Ask(ctx, q)
 	if err != nil {

@@ -3,7 +3,6 @@ package endpoint
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"net/url"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/query/growth"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/listing"
+	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
@@ -347,10 +347,10 @@ type encoding struct {
 func (r *FileFormat) encoding(stem string) (encoding, error) {
 	f, err := format.Lookup(r.Format)
 	if err != nil {
-		return encoding{}, query.WrongRequest(err)
+		return encoding{}, param.Errorf("%w", err)
 	}
 	if f.Encode == nil {
-		return encoding{}, query.WrongRequest(fmt.Errorf("format %s can only be read", f.Title))
+		return encoding{}, param.Errorf("format %s can only be read", f.Title)
 	}
 	stem += f.Extensions[0]
 	_, packed, err := format.Target(stem, r.Format)
