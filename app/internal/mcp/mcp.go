@@ -35,6 +35,7 @@ import (
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Options configure the tools. The zero value is for a store that is only read.
@@ -261,7 +262,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 	if format.Format == "json" {
 		return document.Write(out, result, document.Form{})
 	}
-	o := &render.Output{W: out, Err: out, Format: "text"}
+	o := &table.Output{W: out, Err: out, Format: "text"}
 	switch r := result.(type) {
 	case *judge.RegressionsResult:
 		return render.Findings(o, r, findings, false, true)

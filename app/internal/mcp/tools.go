@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/table"
 )
 
 // tool is one query.
@@ -74,7 +74,7 @@ type sqlRequest struct {
 
 // rows is the result of an SQL query, which is read while it is written.
 type rows struct {
-	table *render.Table
+	table *table.Table
 	rows  iter.Seq2[[]any, error]
 	notes []string
 }
@@ -87,9 +87,9 @@ func runSQL(ctx context.Context, run SQL, r *sqlRequest) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &render.Table{}
+	t := &table.Table{}
 	for _, name := range answer.Columns {
-		t.Columns = append(t.Columns, render.Column{Name: name})
+		t.Columns = append(t.Columns, table.Column{Name: name})
 	}
 	return &rows{t, answer.Rows, answer.Notes}, nil
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/contents"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Detected writes what a file is, in a line, and indented below what it contains.
-func Detected(o *Output, d *contents.File) error {
+func Detected(o *table.Output, d *contents.File) error {
 	var b strings.Builder
 	title := d.Title
 	if title != "" && len(d.Packing) > 0 {

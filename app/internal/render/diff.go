@@ -80,7 +80,7 @@ func summary(w io.Writer, h *trees.DiffHead) {
 }
 
 // diffList begins a list of nodes or functions.
-func diffList(o *Output) *table.List { return table.NewList(o, 10, 10, 10, 9, 10) }
+func diffList(o *table.Output) *table.List { return table.NewList(o, 10, 10, 10, 9, 10) }
 
 func heading(w *table.List) {
 	w.Row(table.Plain, []string{"base", "head", "delta", "relative", "self"}, "", "function", "")
@@ -118,7 +118,7 @@ func line(w *table.List, r *trees.DiffRow, unit string) (noise bool) {
 }
 
 // Diff writes the union of two trees.
-func Diff(o *Output, r *trees.DiffResult) error {
+func Diff(o *table.Output, r *trees.DiffResult) error {
 	w := diffList(o)
 	summary(w, &r.DiffHead)
 	heading(w)
@@ -134,7 +134,7 @@ func Diff(o *Output, r *trees.DiffResult) error {
 }
 
 // DiffFunctions writes the functions that increased and those that decreased.
-func DiffFunctions(o *Output, r *trees.DiffFunctionsResult) error {
+func DiffFunctions(o *table.Output, r *trees.DiffFunctionsResult) error {
 	rows := slices.Collect(r.Rows.All())
 	w := diffList(o)
 	summary(w, &r.DiffHead)
@@ -164,14 +164,14 @@ func DiffFunctions(o *Output, r *trees.DiffFunctionsResult) error {
 }
 
 // Band writes the call nodes that are outside of their band, at most limit; 0: all.
-func Band(o *Output, r *trees.BandResult, limit int) error {
+func Band(o *table.Output, r *trees.BandResult, limit int) error {
 	t := r.Table(o.Exact())
 	t.Limit(limit)
 	return t.Print(o)
 }
 
 // DiffNode writes one call node of a diff.
-func DiffNode(o *Output, r *trees.DiffNodeResult) error {
+func DiffNode(o *table.Output, r *trees.DiffNodeResult) error {
 	w := diffList(o)
 	summary(w, &r.Heading)
 	heading(w)

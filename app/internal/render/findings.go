@@ -20,7 +20,7 @@ import (
 // Findings writes what became slower: for people by benchmark, with what could have been
 // found; as a table with a row per finding. At most rows findings; 0: all. With all,
 // moved and transient changes and every benchmark are written too, with full the evidence.
-func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) error {
+func Findings(o *table.Output, r *judge.RegressionsResult, rows int, all, full bool) error {
 	if o.Format != "text" {
 		shown := *r
 		shown.Findings = slices.Clone(words.First(r.Findings, rows))
@@ -95,8 +95,8 @@ func Findings(o *Output, r *judge.RegressionsResult, rows int, all, full bool) e
 const fewStates = 8
 
 // states writes what is known of each benchmark; of many, of those that are not unchanged.
-func states(o *Output, r *judge.RegressionsResult, all bool) error {
-	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "state"}}}
+func states(o *table.Output, r *judge.RegressionsResult, all bool) error {
+	t := &table.Table{Columns: []table.Column{{Name: "benchmark"}, {Name: "state"}}}
 	var list []*judge.Judged // one of each benchmark, whatever its value types
 	seen, quiet := map[testrun.Benchmark]bool{}, 0
 	for i := range r.Benchmarks {
@@ -125,8 +125,8 @@ func states(o *Output, r *judge.RegressionsResult, all bool) error {
 
 // compared writes what was compared of each benchmark, and how small a change would have
 // been detected.
-func compared(o *Output, list []*judge.Judged) error {
-	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true},
+func compared(o *table.Output, list []*judge.Judged) error {
+	t := &table.Table{Columns: []table.Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true},
 		{Name: "findings explain"}}}
 	for _, b := range list {
 		name := words.Clean(testrun.Benchmark{Group: b.Group, Name: b.Benchmark}.String())
@@ -149,7 +149,7 @@ func compared(o *Output, list []*judge.Judged) error {
 		row := []any{name, len(a.Tested), len(a.History), report.Explained(a)}
 		for _, c := range a.Detectable.Changes {
 			if t.Len() == 0 {
-				t.Columns = append(t.Columns, Column{Name: words.Percent(c.Share), Right: true, Text: table.Percent})
+				t.Columns = append(t.Columns, table.Column{Name: words.Percent(c.Share), Right: true, Text: table.Percent})
 			}
 			row = append(row, c.Change)
 		}
@@ -163,7 +163,7 @@ func compared(o *Output, list []*judge.Judged) error {
 }
 
 // Correlations writes functions by their correlation with time, but for those without one.
-func Correlations(o *Output, r *judge.CorrelationsResult) error {
+func Correlations(o *table.Output, r *judge.CorrelationsResult) error {
 	shown := *r
 	shown.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(x judge.CorrelationRow) bool { return x.Score == 0 })
 	shown.Omitted.Rows += len(r.Rows) - len(shown.Rows) - r.Zero
@@ -172,7 +172,7 @@ func Correlations(o *Output, r *judge.CorrelationsResult) error {
 }
 
 // ranking writes a table of functions, and their contexts.
-func ranking(o *Output, t *Table, expanded []*judge.Expanded) error {
+func ranking(o *table.Output, t *table.Table, expanded []*judge.Expanded) error {
 	if err := t.Print(o); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func ranking(o *Output, t *Table, expanded []*judge.Expanded) error {
 
 // Bottlenecks writes a ranking of functions, each followed by its contexts; formats for
 // programs have the heaviest one in a column.
-func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksResult) error {
+func Bottlenecks(o *table.Output, req *judge.BottlenecksRequest, r *judge.BottlenecksResult) error {
 	notes := slices.Clone(r.Warnings)
 	for _, x := range r.LeftOut {
 		notes = append(notes, fmt.Sprintf("left out: %d %s without %s (--type %s)", x.Benchmarks, words.Plural(x.Benchmarks, "benchmark"),
@@ -225,7 +225,7 @@ func Bottlenecks(o *Output, req *judge.BottlenecksRequest, r *judge.BottlenecksR
 }
 
 // uncorrelated says how many functions text does not list.
-func uncorrelated(o *Output, n int) {
+func uncorrelated(o *table.Output, n int) {
 	if n > 0 {
 		fmt.Fprintf(o.Err, "%s %s correlation 0 (-o json lists them)\n", words.Count(n),
 			map[bool]string{true: "function has", false: "functions have"}[n == 1])
@@ -233,7 +233,7 @@ func uncorrelated(o *Output, n int) {
 }
 
 // plots draws a function over the runs of benchmarks.
-func plots(o *Output, r *bottleneck.Row, t profile.ValueType) {
+func plots(o *table.Output, r *bottleneck.Row, t profile.ValueType) {
 	if r.Score == 0 {
 		return // it follows nothing
 	}
@@ -277,7 +277,7 @@ func plots(o *Output, r *bottleneck.Row, t profile.ValueType) {
 }
 
 // contexts writes expansions: as text, or as Markdown whose headings are functions.
-func contexts(o *Output, list []*judge.Expanded) error {
+func contexts(o *table.Output, list []*judge.Expanded) error {
 	w, name := o.W, words.Clean
 	if o.Format == "md" {
 		name = func(s string) string { return "### " + table.Markdown(s) }
@@ -323,13 +323,13 @@ const shownTraces = 4
 
 // traces writes paths, the candidate first: what each function changed by in this
 // context, and what that says of the candidate.
-func traces(o *Output, title string, list []expansion.Trace, typ profile.ValueType) error {
+func traces(o *table.Output, title string, list []expansion.Trace, typ profile.ValueType) error {
 	for i, trace := range words.First(list, shownTraces) {
-		t := &Table{Columns: []Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true},
+		t := &table.Table{Columns: []table.Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true},
 			{Name: title}}}
 		weighed := slices.ContainsFunc(trace, func(s expansion.Step) bool { return len(s.Why) > 0 })
 		if weighed {
-			t.Columns = append(t.Columns, Column{Name: "weight", Right: true}, Column{Name: "why"})
+			t.Columns = append(t.Columns, table.Column{Name: "weight", Right: true}, table.Column{Name: "why"})
 		}
 		for depth, s := range trace {
 			cells := []any{twoDecimals(s.CandidateScore), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale),

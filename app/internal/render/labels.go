@@ -11,9 +11,9 @@ import (
 )
 
 // Labels writes the labels that an import gives to files.
-func Labels(o *Output, rows []ingest.Result) error {
-	t := &Table{Columns: []Column{{Name: "run"}, {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit}, {Name: "branch"},
-		{Name: "group"}, {Name: "benchmark"},
+func Labels(o *table.Output, rows []ingest.Result) error {
+	t := &table.Table{Columns: []table.Column{{Name: "run"}, {Name: "date", Text: table.Date}, {Name: "commit", Text: table.Commit},
+		{Name: "branch"}, {Name: "group"}, {Name: "benchmark"},
 		{Name: "types", Text: table.Joined}, {Name: "metrics", Text: table.Joined}, {Name: "file"}}}
 	for _, r := range rows {
 		t.Add(r.Run, r.Date, r.Commit, r.Branch, r.Group, r.Bench, r.Types, r.Metrics, r.File)

@@ -9,10 +9,11 @@ import (
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/listing"
+	"github.com/dendroprof/dendro/table"
 )
 
 // Lines writes a listing of each function.
-func Lines(o *Output, r *listing.Result) error {
+func Lines(o *table.Output, r *listing.Result) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, r.Sum())

@@ -23,18 +23,9 @@ import (
 	"github.com/dendroprof/dendro/table"
 )
 
-// Output is where and how a result is written.
-type Output = table.Output
-
-// Table is rows in named columns.
-type Table = table.Table
-
-// Column is a column of a table.
-type Column = table.Column
-
 // Result writes a result that needs no more than itself: as its table, but for results that
 // people read in another form.
-func Result(o *Output, result any) error {
+func Result(o *table.Output, result any) error {
 	if o.Format == "text" {
 		switch r := result.(type) {
 		case *trees.TreeResult:

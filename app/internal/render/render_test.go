@@ -7,6 +7,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/table"
 )
 
 func TestAmount(t *testing.T) {
@@ -29,7 +30,7 @@ func TestAmount(t *testing.T) {
 func TestContextsAreClean(t *testing.T) {
 	x := &judge.Expanded{Benchmark: "\x1b[1m", Warnings: []string{"\x1b[2m"}, Expansions: []expansion.Expansion{{Function: "\x1b[3m"}}}
 	var b strings.Builder
-	if err := contexts(&Output{W: &b, Format: "text"}, []*judge.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
+	if err := contexts(&table.Output{W: &b, Format: "text"}, []*judge.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q, %v", &b, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // CreatedTask writes the id of a task, which other commands take, and describes the task
 // on stderr.
-func CreatedTask(o *Output, t *tasks.CreatedTask) error {
+func CreatedTask(o *table.Output, t *tasks.CreatedTask) error {
 	fmt.Fprintln(o.Err, &t.Task)
 	o.Notes(t.Notes)
 	_, err := fmt.Fprintln(o.W, t.ID)
@@ -20,7 +20,7 @@ func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 }
 
 // Analysis writes the trees of snapshots.
-func Analysis(o *Output, r *tasks.AnalysisResult) error {
+func Analysis(o *table.Output, r *tasks.AnalysisResult) error {
 	w := table.NewList(o, 9, 9, 6)
 	times := "between them"
 	if r.CPU {

@@ -53,7 +53,7 @@ func amountsOf(h *trees.Head) []amount {
 }
 
 // Tree writes a tree: one node a line, callees below callers.
-func Tree(o *Output, r *trees.TreeResult) error {
+func Tree(o *table.Output, r *trees.TreeResult) error {
 	o.Notes(r.Notes)
 	// The numbers stand in front, so that names may be as long as they are.
 	amounts := amountsOf(&r.Head)
@@ -99,7 +99,7 @@ func subtrees(w io.Writer, omitted query.Omitted) {
 }
 
 // Node writes what is known of one call node.
-func Node(o *Output, r *trees.NodeResult) error {
+func Node(o *table.Output, r *trees.NodeResult) error {
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintln(w, words.Clean(calltree.FormatPath(r.Path)))

@@ -21,7 +21,7 @@ import (
 )
 
 // printed is a result with what its printing needs besides.
-type printed func(o *Output) error
+type printed func(o *table.Output) error
 
 // found is a request for findings, with the flags of the command that print more.
 type found struct {
@@ -33,19 +33,19 @@ type found struct {
 
 func findings(ctx context.Context, st store.Store, r *found) (*printed, error) {
 	result, err := judge.Regressions(ctx, st, &r.RegressionsRequest)
-	p := printed(func(o *Output) error { return Findings(o, result, r.List, r.All, r.Full) })
+	p := printed(func(o *table.Output) error { return Findings(o, result, r.List, r.All, r.Full) })
 	return &p, err
 }
 
 func bottlenecks(ctx context.Context, st store.Store, r *judge.BottlenecksRequest) (*printed, error) {
 	result, err := judge.Bottlenecks(ctx, st, r)
-	p := printed(func(o *Output) error { return Bottlenecks(o, r, result) })
+	p := printed(func(o *table.Output) error { return Bottlenecks(o, r, result) })
 	return &p, err
 }
 
 func check(ctx context.Context, st store.Store, r *judge.CheckRequest) (*printed, error) {
 	doc, err := judge.Check(ctx, st, r)
-	p := printed(func(o *Output) error { return doc.Brief(0).Print(o) })
+	p := printed(func(o *table.Output) error { return doc.Brief(0).Print(o) })
 	return &p, err
 }
 
@@ -55,7 +55,7 @@ func detect(ctx context.Context, st store.Store, r *query.ProfilesRequest) (*pri
 	if err != nil {
 		return nil, err
 	}
-	p := printed(func(o *Output) (err error) {
+	p := printed(func(o *table.Output) (err error) {
 		for decoded, problem := range format.NewReader(profile.Limits{}).Read("original", bytes.NewReader(data)) {
 			d := contents.Describe(decoded, problem)
 			err = Result(o, &d)
@@ -67,7 +67,7 @@ func detect(ctx context.Context, st store.Store, r *query.ProfilesRequest) (*pri
 
 func band(ctx context.Context, st store.Store, r *trees.DiffRequest) (*printed, error) {
 	result, err := trees.Band(ctx, st, r)
-	p := printed(func(o *Output) error { return Band(o, result, 2) })
+	p := printed(func(o *table.Output) error { return Band(o, result, 2) })
 	return &p, err
 }
 

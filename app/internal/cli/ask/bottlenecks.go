@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/table"
 )
 
 func newBottlenecks(e *command.Env) *cobra.Command {
@@ -61,7 +62,7 @@ benchmark at the share of a function, or the share of a function over the runs.
 			if out.Format == "html" {
 				return out.Fetch(ctx, e, a, endpoint.BottlenecksPage.Of(&endpoint.PageRequest[judge.BottlenecksRequest]{Page: r}))
 			}
-			return out.Answer(ctx, e, a, endpoint.Bottlenecks.Of(&r), func(o *render.Output, result any) error {
+			return out.Answer(ctx, e, a, endpoint.Bottlenecks.Of(&r), func(o *table.Output, result any) error {
 				return render.Bottlenecks(o, &r, result.(*judge.BottlenecksResult))
 			})
 		})

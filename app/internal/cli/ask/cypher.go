@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
-	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/table"
 )
 
 // cypherOptions are the flags of `dendro cypher`.
@@ -108,9 +108,9 @@ func (o *cypherOptions) run(ctx context.Context, e *command.Env, query string) (
 // print writes the rows as they arrive. An answer without rows is an error if the query
 // has names that the graph does not have: it could find nothing.
 func (o *cypherOptions) print(e *command.Env, answer *store.CypherAnswer) error {
-	t := &render.Table{}
+	t := &table.Table{}
 	for _, name := range answer.Columns {
-		t.Columns = append(t.Columns, render.Column{Name: name, Whole: e.Width() == 0})
+		t.Columns = append(t.Columns, table.Column{Name: name, Whole: e.Width() == 0})
 	}
 	empty := true
 	err := t.Stream(e.Rendering(o.output), func(yield func([]any, error) bool) {

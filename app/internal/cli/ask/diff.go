@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/table"
 )
 
 // diffOptions are the flags of `dendro diff` beside those of the request.
@@ -151,9 +152,9 @@ func (o *diffOptions) answer(ctx context.Context, e *command.Env, a endpoint.Ask
 		return o.out.Fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[trees.DiffRequest]{Page: o.DiffRequest,
 			Picture: o.out.Format == "svg"}))
 	}
-	var show func(to *render.Output, result any) error
+	var show func(to *table.Output, result any) error
 	if o.Against != "" {
-		show = func(to *render.Output, result any) error {
+		show = func(to *table.Output, result any) error {
 			if band, ok := result.(*trees.BandResult); ok {
 				return render.Band(to, band, o.Rows)
 			}

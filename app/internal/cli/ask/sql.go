@@ -11,10 +11,10 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/columnar"
-	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/table"
 )
 
 // sqlOptions are the flags of `dendro sql`.
@@ -118,10 +118,10 @@ func (o *sqlOptions) columns(ctx context.Context, e *command.Env, answer *store.
 
 // table writes an answer as text.
 func (o *sqlOptions) table(e *command.Env, answer *store.SQLAnswer) error {
-	t := &render.Table{}
+	t := &table.Table{}
 	for i, name := range answer.Columns {
 		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
-		t.Columns = append(t.Columns, render.Column{Name: name, Right: number, Whole: e.Width() == 0})
+		t.Columns = append(t.Columns, table.Column{Name: name, Right: number, Whole: e.Width() == 0})
 	}
 	return t.Stream(e.Rendering(o.output.Format), answer.Rows, o.request.Rows)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/table"
 )
 
 // With calls f with the open store.
@@ -132,7 +133,7 @@ func Learn(f *facts.Facts) (err error) {
 // Answer asks a question and writes the answer: as JSON the document, else as show renders
 // it; nil: as package render does.
 func (d *Destination) Answer(ctx context.Context, e *Env, a endpoint.Asker, q endpoint.Question,
-	show func(o *render.Output, result any) error) error {
+	show func(o *table.Output, result any) error) error {
 	if d.Format.Json() {
 		return d.Stream(e, func(e *Env) error { return a.Document(ctx, q, d.Format == "json-columns", e.Out) })
 	}
@@ -166,8 +167,8 @@ func (d *Destination) Fetch(ctx context.Context, e *Env, a endpoint.Asker, q end
 }
 
 // Rendering returns where results are rendered to.
-func (e *Env) Rendering(format Format) *render.Output {
-	return &render.Output{W: e.Out, Err: e.Talk(), Format: string(format), Colour: e.colour(), Width: e.Width()}
+func (e *Env) Rendering(format Format) *table.Output {
+	return &table.Output{W: e.Out, Err: e.Talk(), Format: string(format), Colour: e.colour(), Width: e.Width()}
 }
 
 // Notes prints what a reader of the numbers has to know.

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/table"
 )
 
 func newRegressions(e *command.Env) *cobra.Command {
@@ -80,7 +81,7 @@ benchmark.`,
 			return err
 		}
 		return e.Asking(c.Context(), engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
-			return out.Answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *render.Output, result any) error {
+			return out.Answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *table.Output, result any) error {
 				if found, ok := result.(*judge.RegressionsResult); ok {
 					return render.Findings(o, found, limit, all, full)
 				}
