@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -78,7 +79,7 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 	after, now := each(tested, samples)
 	change := now/was - 1
 	apart := slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)
-	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && r.functions(hist, noisyMean) >= leastRows {
+	if !apart || math.Abs(change) < fewGrownSamples || math.Abs(change) < grownSamples && r.functions(hist, size.NoisyMean) >= size.LeastRows {
 		return 0
 	}
 	return change
@@ -90,7 +91,7 @@ func (r *Rows) Uncounted(hist, tested []int, o Options) float64 {
 func (r *Rows) Shifted(hist, tested []int, o Options) (most float64) {
 	m := r.sp.Matrix
 	if o.Service || m.Runs[hist[0]].Profile.Type.Momentary() || counted(m, hist, tested) ||
-		r.functions(hist, leastMeanTest) >= leastRowsTested {
+		r.functions(hist, size.LeastMeanTested) >= size.LeastRowsTested {
 		return 0
 	}
 	for slot := range r.sp.FunctionSelfs() {

@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -25,7 +27,6 @@ type fit struct {
 
 	rate        rate
 	hasMetric   bool
-	meanTotal   float64   // samples of a mean history run
 	factor      []float64 // size factor, by run
 	baseFactors float64   // sum of the factors of base
 	headFactors float64
@@ -71,7 +72,6 @@ type scored struct {
 // one tested run, all with samples.
 func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 	f := &fit{space: sp, options: o, base: a, head: b, baseRuns: float64(len(a)), headRuns: float64(len(b))}
-	f.factor = make([]float64, len(sp.Matrix.Runs))
 	f.hasMetric = true
 	for _, list := range [][]int{a, b} {
 		for _, t := range list {
@@ -79,8 +79,9 @@ func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 		}
 	}
 	f.rate = f.rates()
-	f.historyFactors()
-	f.testedFactors()
+	sizes := size.Runs{Space: sp, Base: a, Head: b, Metric: f.hasMetric, Jitter: o.least().jitter,
+		Counted: f.rate.known, Exact: f.rate.exact, Operations: f.rate.operations, Spread: f.rate.spread}
+	f.factor = sizes.Factors()
 	f.sumHistory()
 	f.compare()
 	return f
@@ -210,7 +211,7 @@ func (f *fit) estimateNoise() {
 		trend := stat.FitTrend(series, f.dof)
 		var ratios []float64
 		for _, s := range series {
-			if s.Mean >= noisyMean && s.Variance > 0 {
+			if s.Mean >= size.NoisyMean && s.Variance > 0 {
 				ratios = append(ratios, s.Variance/trend.Variance(s.Mean))
 			}
 		}
@@ -389,4 +390,19 @@ func (f *fit) mean(slot int32, runs []int) float64 {
 		sum += x[t] / f.factor[t]
 	}
 	return sum / float64(len(runs))
+}
+
+// Sizes returns by what the samples of each run are divided so that runs of both sides compare: the
+// size factors of Compare, with mean about 1 over the base. A diff that divides by them has the
+// amounts of the findings. Nil if there are too few runs to compare.
+func Sizes(s *history.Series, m *history.Matrix, base, head []int, o Options) []float64 {
+	if len(base) < leastHistory || len(head) == 0 {
+		return nil
+	}
+	for t := range m.Runs {
+		if !(m.Runs[t].Total > 0) {
+			return nil
+		}
+	}
+	return newFit(Prepare(s, m).sp, &o, base, head).factor
 }

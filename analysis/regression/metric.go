@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -37,7 +38,7 @@ func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64
 // metricChange returns the logarithm of the factor by which the metric became worse, and
 // its score.
 func (f *fit) metricChange() (log, z float64) {
-	return f.outside(func(t int) float64 { return math.Log(f.run(t).Metric) }, metricFloor)
+	return f.outside(func(t int) float64 { return math.Log(f.run(t).Metric) }, size.MetricFloor)
 }
 
 // commonFactor returns G, the factor by which everything takes longer, and its score.
@@ -48,7 +49,7 @@ func (f *fit) commonFactor() (g, z float64, ok bool) {
 	diff, z := f.outside(func(t int) float64 {
 		r := f.run(t)
 		return math.Log(r.Metric * f.factor[t] / r.Total)
-	}, metricFloor)
+	}, size.MetricFloor)
 	return math.Exp(diff), z, true
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 )
@@ -116,7 +117,7 @@ func (r *reporter) interval() float64 {
 func (r *reporter) spread(p *place) float64 {
 	invB := (r.poisson - r.baseInverse/r.baseRuns) * r.headRuns
 	jitter := r.group(p.slot).trend.F1
-	if p.mu >= noisyMean {
+	if p.mu >= size.NoisyMean {
 		jitter = r.of(p.slot).overdispersion / (1/r.baseRuns + 1/r.headRuns)
 	}
 	now := math.Max(0, p.mu+p.d)

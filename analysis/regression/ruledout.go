@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 )
 
 // ruleOut lists the other explanations of a cost that were tested and rejected, with the
@@ -16,7 +17,7 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 	if f != nil {
 		list = append(list, r.ruleOutMoved(f.Delta.Samples))
 	}
-	if g, spread, ok := r.speed(); ok && math.Abs(math.Log(g)) < math.Min(spread, math.Log(speedLimit)) {
+	if g, spread, ok := r.speed(); ok && math.Abs(math.Log(g)) < math.Min(spread, math.Log(size.SpeedLimit)) {
 		list = append(list, RuledOut{"machine", fmt.Sprintf("code that did not change takes %.2f times as long as before; runs of the history differ by %.0f%%", g, 100*spread)})
 	}
 	if before, now, _ := r.environmentShare(); len(r.environment()) == 0 && before+now > 0 && r.environmentPart() < halfOf {

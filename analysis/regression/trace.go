@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 )
@@ -112,7 +113,7 @@ func (f *fit) traceProgram() (list []float64) {
 	}
 	level, deviation := stat.MedianDeviation(before)
 	if sd == 0 {
-		sd = math.Max(metricFloor, stat.NormalDeviation*deviation)
+		sd = math.Max(size.MetricFloor, stat.NormalDeviation*deviation)
 	}
 	for _, runs := range [][]int{f.base, f.head} {
 		for _, t := range runs {
@@ -132,7 +133,7 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 		}
 		mu := f.mean(slot, f.base)
 		q := f.group(slot).trend.F1
-		if f.isTested[slot] && f.level[slot] >= noisyMean {
+		if f.isTested[slot] && f.level[slot] >= size.NoisyMean {
 			q = f.of(slot).overdispersion / (1/f.baseRuns + 1/f.headRuns)
 		}
 		high := math.Max(mu, f.mean(slot, f.head))

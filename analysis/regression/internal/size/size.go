@@ -1,61 +1,103 @@
-package regression
+// Package size estimates the size of runs: the samples of one unit of unchanged work. Divided by it,
+// runs compare although their lengths, their composition (one function grows, the shares of all others
+// shrink) and the speed of their machine differ.
+//
+// Most functions agree on the size of a run, and those that changed lose their weight. Where operations
+// are known, the size is their number, corrected by the machine's speed: that of the functions that did
+// not change, within the spread of samples per operation.
+package size
 
 import (
 	"math"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
-// Size factors are the numbers of samples of one unit of unchanged work in a run. They
-// correct for different lengths of runs, composition (one function grows, the shares of
-// all others shrink) and machine speed.
-//
-// Where operations are known, the factor is their number, corrected by the machine's speed:
-// that of the functions that did not change, within the spread of samples per operation.
-
-// The constants of the size factors of the history.
+// What is asked of functions that tell a size.
 const (
-	leastRows       = 5    // minimum rows for a size factor of the history; with fewer the sample totals are used
-	leastRowsTested = 3    // the same for tested runs: one changes, two agree that they did not
-	leastRowsMetric = 2    // the same for tested runs with a metric, which says whether shares fell or costs
+	NoisyMean       = 8 // samples per run from which the noise of a row is more than counting
+	LeastRows       = 5 // minimum rows for the size of a base run; with fewer the sample totals are used
+	LeastRowsTested = 3 // the same for tested runs: one changes, two agree that they did not
+	LeastMeanTested = 4 // like NoisyMean, for tested runs, where rows are weighted by likelihood
+)
+
+// MetricFloor is the relative standard deviation of any metric at least, and SpeedLimit the factor by
+// which the speed of a machine differs at most.
+const (
+	MetricFloor = 0.04
+	SpeedLimit  = 1.5
+)
+
+// The constants of the sizes of base runs.
+const (
+	leastRowsMetric = 2    // like LeastRowsTested, with a metric, which says whether shares fell or costs
 	leastFactor     = 0.05 // minimum factor of a run with enough samples
 	leastJitter     = 0.03 // minimum relative deviation of a row
 	outlierLimit    = 1.5  // standard deviations from the median
-	leastMeanTest   = 4    // like noisyMean, for tested runs, where rows are weighted by likelihood
 )
 
-// historyFactors returns s_t of every history run, with mean about 1: the weighted
-// mean, without outliers, of the ratios of function selfs to their means, in two
-// rounds.
-func (f *fit) historyFactors() {
-	f.totalFactors()
-	for range 2 {
-		if !f.ratioFactors() {
-			break
-		}
+// Runs are the runs whose sizes are estimated, and what is known of them.
+type Runs struct {
+	Space      *row.Space
+	Base, Head []int
+	// Counted: every run has operations, Operations is their mean over the base, and Spread the relative
+	// deviation of the samples per operation. Exact: these bound the speed of the machine.
+	Counted, Exact     bool
+	Operations, Spread float64
+	Metric             bool    // every run has one
+	Jitter             float64 // relative deviation of a function at least
+}
+
+// sizing is an estimate in progress.
+type sizing struct {
+	*Runs
+	baseRuns  float64
+	meanTotal float64 // samples of a mean base run
+	factor    []float64
+}
+
+// Factors returns the sizes of the runs, by run of the matrix, with mean about 1 over the base.
+func (r *Runs) Factors() []float64 {
+	s := &sizing{Runs: r, baseRuns: float64(len(r.Base)), factor: make([]float64, len(r.Space.Matrix.Runs))}
+	s.totals()
+	s.base()
+	s.head()
+	return s.factor
+}
+
+func (s *sizing) run(t int) *history.Run { return &s.Space.Matrix.Runs[t] }
+
+// totals sets the sizes of all runs to their sample totals, or their operations.
+func (s *sizing) totals() {
+	mean := 0.0
+	for _, t := range s.Base {
+		mean += s.run(t).Total / s.baseRuns
 	}
-	for _, t := range f.base {
-		if !(f.factor[t] > leastFactor) {
-			f.factor[t] = leastFactor
+	s.meanTotal = math.Max(mean, 1)
+	for _, list := range [][]int{s.Base, s.Head} {
+		for _, t := range list {
+			size := s.run(t).Total / s.meanTotal
+			if s.Counted {
+				size = s.run(t).Operations / s.Operations
+			}
+			s.factor[t] = math.Max(leastFactor, size)
 		}
 	}
 }
 
-// totalFactors sets the factors of all runs to their sample totals.
-func (f *fit) totalFactors() {
-	mean := 0.0
-	for _, t := range f.base {
-		mean += f.space.Matrix.Runs[t].Total / float64(len(f.base))
+// base estimates the sizes of base runs: the weighted mean, without outliers, of the ratios of function
+// selfs to their means, in two rounds.
+func (s *sizing) base() {
+	for range 2 {
+		if !s.ratios() {
+			break
+		}
 	}
-	f.meanTotal = math.Max(mean, 1)
-	for _, list := range [][]int{f.base, f.head} {
-		for _, t := range list {
-			size := f.run(t).Total / f.meanTotal
-			if f.rate.known {
-				size = f.run(t).Operations / f.rate.operations
-			}
-			f.factor[t] = math.Max(leastFactor, size)
+	for _, t := range s.Base {
+		if !(s.factor[t] > leastFactor) {
+			s.factor[t] = leastFactor
 		}
 	}
 }
@@ -68,41 +110,41 @@ type vote struct {
 }
 
 // votes returns the function selfs whose mean over the history is at least least.
-func (f *fit) votes(least float64) []vote {
+func (s *sizing) votes(least float64) []vote {
 	var list []vote
-	for slot := range f.space.FunctionSelfs() {
-		x := f.space.Values(int32(slot))
+	for slot := range s.Space.FunctionSelfs() {
+		x := s.Space.Values(int32(slot))
 		mean, ss := 0.0, 0.0
-		for _, t := range f.base {
-			mean += x[t] / f.factor[t]
+		for _, t := range s.Base {
+			mean += x[t] / s.factor[t]
 		}
-		if mean /= f.baseRuns; mean < least {
+		if mean /= s.baseRuns; mean < least {
 			continue
 		}
-		for _, t := range f.base {
-			d := x[t]/f.factor[t] - mean
+		for _, t := range s.Base {
+			d := x[t]/s.factor[t] - mean
 			ss += d * d
 		}
-		list = append(list, vote{x, mean, ss / ((f.baseRuns - 1) * mean * mean)})
+		list = append(list, vote{x, mean, ss / ((s.baseRuns - 1) * mean * mean)})
 	}
 	return list
 }
 
-// ratioFactors sets the factors of the history from the ratios of function selfs to
+// ratios sets the sizes of base runs from the ratios of function selfs to
 // their means under the current factors. False: there are too few.
-func (f *fit) ratioFactors() bool {
-	votes := f.votes(noisyMean)
-	if len(votes) < leastRows {
+func (s *sizing) ratios() bool {
+	votes := s.votes(NoisyMean)
+	if len(votes) < LeastRows {
 		return false
 	}
 	weights := make([]float64, len(votes))
 	for i, v := range votes {
 		weights[i] = 1 / math.Max(1/v.mean, v.relative+leastJitter*leastJitter)
 	}
-	next := make([]float64, len(f.base))
+	next := make([]float64, len(s.Base))
 	items := make([]stat.Weighted, len(votes))
 	sum := 0.0
-	for j, t := range f.base {
+	for j, t := range s.Base {
 		for i, v := range votes {
 			items[i] = stat.Weighted{Value: v.x[t] / v.mean, Weight: weights[i]}
 		}
@@ -113,8 +155,8 @@ func (f *fit) ratioFactors() bool {
 	if !(sum > 0) {
 		return false
 	}
-	for j, t := range f.base {
-		f.factor[t] = next[j] * f.baseRuns / sum
+	for j, t := range s.Base {
+		s.factor[t] = next[j] * s.baseRuns / sum
 	}
 	return true
 }
@@ -144,45 +186,42 @@ const (
 	searchStep   = 0.02  //
 	searchEnd    = 0.001 // maximum error of the search; less, where more samples tell more
 	outlierShare = 0.25  // of functions that changed by any factor
-	metricFloor  = 0.04  // relative standard deviation of any metric
-	speedLimit   = 1.5
 )
 
-// testedFactors sets s_t of the tested runs by maximum likelihood: every function self
+// head estimates the sizes of tested runs by maximum likelihood: every function self
 // is either unchanged at this size, or an outlier of any size. A change of 40% moves a
 // mean, but not the size on which most functions agree. The metric is a weak prior with
 // heavy tails.
-func (f *fit) testedFactors() {
-	votes := f.votes(leastMeanTest)
-	least := leastRowsTested
-	if f.hasMetric || f.rate.known {
+func (s *sizing) head() {
+	votes := s.votes(LeastMeanTested)
+	least := LeastRowsTested
+	if s.Metric || s.Counted {
 		least = leastRowsMetric
 	}
 	if len(votes) < least {
 		return
 	}
-	expected, prior := f.metricPrior()
-	jitter := f.options.least().jitter
-	for _, t := range f.head {
-		total := f.space.Matrix.Runs[t].Total
+	expected, prior := s.metricPrior()
+	for _, t := range s.Head {
+		total := s.run(t).Total
 		if !(total > 0) {
-			f.factor[t] = leastFactor
+			s.factor[t] = leastFactor
 			continue
 		}
 		terms := make([]term, len(votes))
 		for i, v := range votes {
-			terms[i] = term{v.x[t], v.mean, math.Max(v.relative-1/v.mean, 0) + jitter*jitter, outlierShare / (3 * (v.mean + 5))}
+			terms[i] = term{v.x[t], v.mean, math.Max(v.relative-1/v.mean, 0) + s.Jitter*s.Jitter, outlierShare / (3 * (v.mean + 5))}
 		}
 		like := func(g float64) float64 { return likelihood(terms, g) + prior(t, g) }
-		c := math.Log(total / f.meanTotal)
+		c := math.Log(total / s.meanTotal)
 		below := searchBelow + searchStep*math.Ceil(math.Max(0, c-expected(t))/searchStep)
 		above := searchAbove
-		if f.rate.exact {
+		if s.Exact {
 			c = expected(t)
-			below = speedLimit * f.rate.spread
+			below = SpeedLimit * s.Spread
 			above = below
 		}
-		f.factor[t] = math.Exp(peakOf(like, c-below, int((below+above)/searchStep), len(terms), math.Min(searchEnd, 1/math.Sqrt(total))))
+		s.factor[t] = math.Exp(peakOf(like, c-below, int((below+above)/searchStep), len(terms), math.Min(searchEnd, 1/math.Sqrt(total))))
 	}
 }
 
@@ -274,47 +313,32 @@ func expMinus(u float64) float64 {
 // metricPrior returns the log size factor of run t that its operations or its metric
 // expect, which is that samples per unit of work are unchanged, and the logarithm of the
 // prior of another one, g. Without a metric in every run nothing is expected.
-func (f *fit) metricPrior() (expected func(t int) float64, prior func(t int, g float64) float64) {
+func (s *sizing) metricPrior() (expected func(t int) float64, prior func(t int, g float64) float64) {
 	anything, none := func(int) float64 { return math.Inf(1) }, func(int, float64) float64 { return 0 }
-	if f.rate.known {
-		sd := f.rate.spread * math.Sqrt(1+1/f.baseRuns)
-		expected = func(t int) float64 { return math.Log(f.run(t).Operations / f.rate.operations) }
+	if s.Counted {
+		sd := s.Spread * math.Sqrt(1+1/s.baseRuns)
+		expected = func(t int) float64 { return math.Log(s.run(t).Operations / s.Operations) }
 		return expected, func(t int, g float64) float64 {
 			u := (g - expected(t)) / sd
 			return -u * u / 2
 		}
 	}
-	if !f.hasMetric {
+	if !s.Metric {
 		return anything, none
 	}
-	runs := f.space.Matrix.Runs
-	diffs := make([]float64, 0, len(f.base))
-	for _, t := range f.base {
+	runs := s.Space.Matrix.Runs
+	diffs := make([]float64, 0, len(s.Base))
+	for _, t := range s.Base {
 		if !(runs[t].Total > 0) {
 			return anything, none
 		}
-		diffs = append(diffs, math.Log(runs[t].Total/runs[t].Metric)-math.Log(f.factor[t]))
+		diffs = append(diffs, math.Log(runs[t].Total/runs[t].Metric)-math.Log(s.factor[t]))
 	}
 	median, mad := stat.MedianDeviation(diffs)
-	sd := math.Max(metricFloor, stat.NormalDeviation*mad*math.Sqrt(1+1/f.baseRuns))
+	sd := math.Max(MetricFloor, stat.NormalDeviation*mad*math.Sqrt(1+1/s.baseRuns))
 	expected = func(t int) float64 { return math.Log(runs[t].Total/runs[t].Metric) - median }
 	return expected, func(t int, g float64) float64 {
 		u := (g - expected(t)) / sd
 		return -3 * math.Log1p(u*u/3)
 	}
-}
-
-// Sizes returns by what the samples of each run are divided so that runs of both sides compare: the
-// size factors of Compare, with mean about 1 over the base. A diff that divides by them has the
-// amounts of the findings. Nil if there are too few runs to compare.
-func Sizes(s *history.Series, m *history.Matrix, base, head []int, o Options) []float64 {
-	if len(base) < leastHistory || len(head) == 0 {
-		return nil
-	}
-	for t := range m.Runs {
-		if !(m.Runs[t].Total > 0) {
-			return nil
-		}
-	}
-	return newFit(Prepare(s, m).sp, &o, base, head).factor
 }
