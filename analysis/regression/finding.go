@@ -106,10 +106,10 @@ type Finding struct {
 	Sides *Sides `json:"sides,omitempty"`
 }
 
-// mayBeNone reports whether a finding is a gain whose interval holds no change: what its places
-// gained did not show in the function, or the machine was too busy to tell.
+// mayBeNone reports whether a finding is a cost of nothing, or a gain whose interval holds no change: what
+// its places gained did not show in the function, or the machine was too busy to tell.
 func (f Finding) mayBeNone() bool {
-	return f.Kind == Improvement && f.Delta.Time != nil && f.Delta.Time.High >= 0
+	return f.Kind.Costs() && f.Delta.Share <= 0 || f.Kind == Improvement && f.Delta.Time != nil && f.Delta.Time.High >= 0
 }
 
 // Sides are the runs of both sides of a finding by key, oldest first, and how a diff of them

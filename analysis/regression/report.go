@@ -285,12 +285,9 @@ func (r *reporter) findings() []Finding {
 		}
 	}
 	for _, c := range changes {
-		if f := r.change(Regression, c); f.Delta.Share > 0 || r.options.without("slower as a whole") {
-			list = append(list, f)
-		} else { // the function as a whole does not take longer
-			r.unstable = append(r.unstable, c.places...)
-		}
+		list = append(list, r.change(Regression, c))
 	}
+	list = slices.DeleteFunc(list, Finding.mayBeNone)
 	if r.shown != nil {
 		list = append(list, r.replaced(r.shown))
 	}

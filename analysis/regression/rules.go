@@ -45,7 +45,6 @@ var Rules = []Rule{
 	{"surer places", "an interval with 0 says less of the size than the places do", "measured"},
 	{"bounded cost", "no place costs more than its function or the program", "limited"},
 	{"net cost", "what vanished below a function is no cost of it", "net"},
-	{"slower as a whole", "a rise in a function that does not take longer is no cost", "findings"},
 	{"adds up", "costs and gains add up to the change of the program", "addUp"},
 	{"slowdown", "everything, or the one hot function, became slower", "slowdown"},
 	{"doubled", "a noisy history does not hide a program that takes twice the time", "slower"},
