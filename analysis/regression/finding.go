@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -274,11 +275,5 @@ type Headline struct {
 	score float64
 }
 
-// Row names a sum of samples that changed, in every matrix: a function (Caller and Path are
-// empty), calls of it from one caller, or one call path.
-type Row struct {
-	Total    bool     `json:"total,omitempty"` // with all callees
-	Function string   `json:"function"`
-	Caller   string   `json:"caller,omitempty"`
-	Path     []string `json:"path,omitempty"` // root to function
-}
+// Row names a sum of samples that changed, in every matrix.
+type Row = row.Name

@@ -155,6 +155,14 @@ func (r *reporter) paths(p *place) []Path {
 	return list
 }
 
+// rowsOf returns the rows of places.
+func (r *reporter) rowsOf(places []*place) (rows []Row) {
+	for _, p := range places {
+		rows = append(rows, r.space.Name(p.slot))
+	}
+	return rows
+}
+
 func (r *reporter) part(p *place) Part {
 	f := r.place(Regression, p)
 	return Part{f.Function, f.Caller, f.Path, p.d, p.z}
@@ -243,7 +251,7 @@ func (r *reporter) replaced(c *change) Finding {
 	}
 	slices.SortStableFunc(f.Paths, func(a, b Path) int { return -cmp.Compare(a.Delta, b.Delta) })
 	f.Paths = f.Paths[:min(len(f.Paths), mostPaths)]
-	f.Rows = []Row{rowNamed(r.space, slot)}
+	f.Rows = []Row{r.space.Name(slot)}
 	at, own := r.carrierOf(c.node)
 	calls := at.calls
 	if calls == calltree.NoNode {

@@ -6,73 +6,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
-	"github.com/dendroprof/dendro/calltree"
 )
-
-// rowNamed returns the row of a slot.
-func rowNamed(s *row.Space, slot int32) Row {
-	t, item := s.Table, s.Item[slot]
-	r := Row{Total: s.Kind[slot].Total()}
-	switch s.Kind[slot] {
-	case row.FunctionSelf, row.FunctionTotal:
-		r.Function = t.Functions[item].Name
-	case row.EdgeSelf, row.EdgeTotal:
-		n := s.EdgeNode[item]
-		r.Function, r.Caller = t.Name(n), t.Name(t.Parent[n])
-	default:
-		r.Function, r.Path = t.Name(item), t.Path(item)
-	}
-	return r
-}
-
-// slotOf returns the slot of a row, or noRow.
-func slotOf(s *row.Space, r *Row) int32 {
-	kind := func(self, total row.Kind) row.Kind {
-		if r.Total {
-			return total
-		}
-		return self
-	}
-	t := s.Table
-	for fn := range t.Functions {
-		if t.Functions[fn].Name != r.Function {
-			continue
-		}
-		if r.Caller == "" && len(r.Path) == 0 {
-			return s.At(kind(row.FunctionSelf, row.FunctionTotal), int32(fn))
-		}
-		for _, n := range s.Functions[fn] {
-			switch {
-			case len(r.Path) > 0:
-				if isAt(s, n, r.Path) {
-					return s.At(kind(row.NodeSelf, row.NodeTotal), n)
-				}
-			case t.Parent[n] != calltree.NoNode && t.Name(t.Parent[n]) == r.Caller:
-				return s.At(kind(row.EdgeSelf, row.EdgeTotal), s.EdgeOf[n])
-			}
-		}
-	}
-	return row.None
-}
-
-// isAt reports whether a path leads to a node.
-func isAt(s *row.Space, n int32, path []string) bool {
-	for i := len(path) - 1; i >= 0; i-- {
-		if n == calltree.NoNode || s.Table.Name(n) != path[i] {
-			return false
-		}
-		n = s.Table.Parent[n]
-	}
-	return n == calltree.NoNode
-}
-
-// rowsOf returns the rows of places.
-func (r *reporter) rowsOf(places []*place) (rows []Row) {
-	for _, p := range places {
-		rows = append(rows, rowNamed(r.space, p.slot))
-	}
-	return rows
-}
 
 // Trace returns, of each run of hist and then of tested, how much more it takes than a mean
 // history run at the rows of a finding, in standard deviations of one run: without rows, in
@@ -127,7 +61,7 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 	var slots []int32
 	level, spread := 0.0, 0.0 // variance beyond that of counts
 	for i := range rows {
-		slot := slotOf(f.space, &rows[i])
+		slot := f.space.Named(&rows[i])
 		if slot == row.None {
 			continue
 		}
