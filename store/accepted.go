@@ -13,12 +13,12 @@ import (
 // Accepter is implemented by engines that keep which changes people accepted. Accepted
 // changes belong to no profile: they stay when profiles are deleted.
 type Accepter interface {
-	// Accept stores an acceptance in place of an earlier one of the same finding.
-	Accept(ctx context.Context, a Acceptance) error
+	// Accept stores acceptances, all or none of them, each in place of an earlier one of the same finding.
+	Accept(ctx context.Context, list ...Acceptance) error
 	// Accepted lists the acceptances in byte order of findings, also expired ones.
 	Accepted(ctx context.Context) ([]Acceptance, error)
-	// Withdraw removes the acceptance of a finding. It is no error if there is none.
-	Withdraw(ctx context.Context, finding string) error
+	// Withdraw removes the acceptances of findings, all or none. It is no error if one has none.
+	Withdraw(ctx context.Context, findings ...string) error
 }
 
 // Acceptance is a change that somebody accepted.
@@ -35,9 +35,19 @@ type Acceptance struct {
 // maxAcceptance is the maximum length of a text of an acceptance in bytes.
 const maxAcceptance = 4 << 10
 
-// Normalized returns the acceptance as engines store it, or an error for one that no engine
-// stores.
-func (a Acceptance) Normalized() (Acceptance, error) {
+// NormalAcceptances returns acceptances as engines store them, or an error if no engine stores one of them.
+func NormalAcceptances(list []Acceptance) ([]Acceptance, error) {
+	out := slices.Clone(list)
+	for i := range out {
+		var err error
+		if out[i], err = out[i].normalized(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (a Acceptance) normalized() (Acceptance, error) {
 	for _, text := range []string{a.Finding, a.Benchmark, a.By, a.Reason} {
 		switch {
 		case len(text) > maxAcceptance:

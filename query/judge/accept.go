@@ -19,7 +19,7 @@ import (
 type AcceptRequest struct {
 	Finding   string      `param:"finding" arg:"id" help:"id of the finding" json:"finding"`
 	Also      []string    `param:"also" arg:"id" help:"ids of the other findings of its row, to accept with it; repeatable" json:"also,omitempty"`
-	Benchmark string      `param:"benchmark" arg:"name" help:"its benchmark, as group/name" json:"benchmark,omitempty"`
+	Benchmark []string    `param:"benchmark" arg:"name" help:"its benchmark, as group/name; repeated, those of the others in their order" json:"benchmark,omitempty"`
 	By        string      `param:"by" arg:"name" help:"who accepts it" json:"by,omitempty"`
 	Reason    string      `param:"reason" arg:"text" help:"why" json:"reason,omitempty"`
 	Until     string      `param:"until" arg:"date" help:"end of the acceptance (default: none)" json:"until,omitempty"`
@@ -49,9 +49,13 @@ func Accept(ctx context.Context, st store.Store, r *AcceptRequest) (*AcceptedRes
 	if !ok {
 		return nil, errNotKept
 	}
-	a := store.Acceptance{Finding: r.Finding, Benchmark: r.Benchmark, By: r.By, Reason: r.Reason, UpTo: float64(r.UpTo), At: time.Now()}
-	if r.Finding == "" {
+	a := store.Acceptance{By: r.By, Reason: r.Reason, UpTo: float64(r.UpTo), At: time.Now()}
+	findings := append([]string{r.Finding}, r.Also...)
+	switch n := len(r.Benchmark); {
+	case r.Finding == "":
 		return nil, param.Errorf("--finding: give the id of the finding to accept")
+	case n > 1 && n != len(findings):
+		return nil, param.Errorf("--benchmark: %d benchmarks of %d findings; give that of --finding, or one of each", n, len(findings))
 	}
 	if r.Until != "" {
 		var err error
@@ -59,21 +63,19 @@ func Accept(ctx context.Context, st store.Store, r *AcceptRequest) (*AcceptedRes
 			return nil, param.Errorf("--until: %w", err)
 		}
 	}
-	row := []store.Acceptance{a}
-	for _, id := range r.Also {
-		a.Finding, a.Benchmark = id, "" // it has another one
-		row = append(row, a)
-	}
-	for i := range row {
-		var err error
-		if row[i], err = row[i].Normalized(); err != nil {
-			return nil, param.Errorf("%w", err)
+	row := make([]store.Acceptance, len(findings))
+	for i, id := range findings {
+		row[i] = a
+		row[i].Finding = id
+		if i < len(r.Benchmark) {
+			row[i].Benchmark = r.Benchmark[i]
 		}
 	}
-	for _, a := range row {
-		if err := s.Accept(ctx, a); err != nil {
-			return nil, err
-		}
+	if _, err := store.NormalAcceptances(row); err != nil {
+		return nil, param.Errorf("%w", err)
+	}
+	if err := s.Accept(ctx, row...); err != nil {
+		return nil, err
 	}
 	return Accepted(ctx, st, nil)
 }
@@ -87,10 +89,8 @@ func Withdraw(ctx context.Context, st store.Store, r *WithdrawRequest) (*Accepte
 	if r.Finding == "" {
 		return nil, param.Errorf("--finding: give the id of the finding")
 	}
-	for _, id := range append([]string{r.Finding}, r.Also...) {
-		if err := s.Withdraw(ctx, id); err != nil {
-			return nil, err
-		}
+	if err := s.Withdraw(ctx, append([]string{r.Finding}, r.Also...)...); err != nil {
+		return nil, err
 	}
 	return Accepted(ctx, st, nil)
 }

@@ -203,8 +203,23 @@ func TestAcceptsRow(t *testing.T) {
 	if _, open, _ := list(nil); open != 3 {
 		t.Errorf("a refused row left %d open changes", open)
 	}
-	if got, err := Accept(t.Context(), st, &AcceptRequest{Finding: row.Finding, Also: row.Also, By: "Ada"}); err != nil || len(got.Rows) != 3 {
-		t.Error(got, err)
+	names := func(list []string) map[string]string {
+		return map[string]string{row.Finding: list[0], row.Also[0]: list[1], row.Also[1]: list[2]}
+	}
+	for _, list := range [][]string{{"b", "c", "a"}, {"b", "", ""}} {
+		r := &AcceptRequest{Finding: row.Finding, Also: row.Also, By: "Ada", Benchmark: strings.Fields(strings.Join(list, " "))}
+		got, err := Accept(t.Context(), st, r)
+		if err != nil || len(got.Rows) != 3 {
+			t.Error(got, err)
+		}
+		for _, a := range got.Rows {
+			if want := names(list)[a.Finding]; a.Benchmark != want {
+				t.Errorf("%s has the benchmark %q, want %q", a.Finding, a.Benchmark, want)
+			}
+		}
+	}
+	if _, err := Accept(t.Context(), st, &AcceptRequest{Finding: row.Finding, Also: row.Also, Benchmark: []string{"a", "b"}}); err == nil {
+		t.Error("three findings have two benchmarks")
 	}
 	if accepted, open, _ := list(nil); accepted != 3 || open != 0 {
 		t.Errorf("by the store: %d accepted, %d open", accepted, open)

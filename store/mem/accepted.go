@@ -9,17 +9,25 @@ import (
 )
 
 // Accept implements store.Accepter.
-func (s *Store) Accept(ctx context.Context, a store.Acceptance) error {
-	a, err := a.Normalized()
+func (s *Store) Accept(ctx context.Context, list ...store.Acceptance) error {
+	list, err := store.NormalAcceptances(list)
 	if err != nil {
 		return err
 	}
-	return s.changeAccepted(ctx, func() { s.accepted[a.Finding] = a })
+	return s.changeAccepted(ctx, func() {
+		for _, a := range list {
+			s.accepted[a.Finding] = a
+		}
+	})
 }
 
 // Withdraw implements store.Accepter.
-func (s *Store) Withdraw(ctx context.Context, finding string) error {
-	return s.changeAccepted(ctx, func() { delete(s.accepted, finding) })
+func (s *Store) Withdraw(ctx context.Context, findings ...string) error {
+	return s.changeAccepted(ctx, func() {
+		for _, finding := range findings {
+			delete(s.accepted, finding)
+		}
+	})
 }
 
 func (s *Store) changeAccepted(ctx context.Context, f func()) error {

@@ -11,26 +11,34 @@ import (
 var _ store.Accepter = (*Store)(nil)
 
 // Accept implements store.Accepter.
-func (s *Store) Accept(ctx context.Context, a store.Acceptance) error {
-	a, err := a.Normalized()
+func (s *Store) Accept(ctx context.Context, list ...store.Acceptance) error {
+	list, err := store.NormalAcceptances(list)
 	if err != nil {
 		return err
 	}
-	n := bolt.Props{"at": a.At}
-	n.SetText("finding", a.Finding)
-	bolt.Set(n, "benchmark", a.Benchmark)
-	bolt.Set(n, "by", a.By)
-	bolt.Set(n, "upTo", a.UpTo)
-	bolt.Set(n, "reason", a.Reason)
-	if !a.Until.IsZero() {
-		n["until"] = a.Until
+	var rows []any
+	for _, a := range list {
+		n := bolt.Props{"at": a.At}
+		n.SetText("finding", a.Finding)
+		bolt.Set(n, "benchmark", a.Benchmark)
+		bolt.Set(n, "by", a.By)
+		bolt.Set(n, "upTo", a.UpTo)
+		bolt.Set(n, "reason", a.Reason)
+		if !a.Until.IsZero() {
+			n["until"] = a.Until
+		}
+		rows = append(rows, map[string]any(n))
 	}
-	return s.changeAccepted(ctx, "MERGE (n:Accepted {finding: $n.finding}) SET n = $n", map[string]any{"n": map[string]any(n)})
+	return s.changeAccepted(ctx, "UNWIND $rows AS row MERGE (n:Accepted {finding: row.finding}) SET n = row", map[string]any{"rows": rows})
 }
 
 // Withdraw implements store.Accepter.
-func (s *Store) Withdraw(ctx context.Context, finding string) error {
-	return s.changeAccepted(ctx, "MATCH (n:Accepted {finding: $finding}) DELETE n", map[string]any{"finding": bolt.StoredName(finding)})
+func (s *Store) Withdraw(ctx context.Context, findings ...string) error {
+	var names []any
+	for _, finding := range findings {
+		names = append(names, bolt.StoredName(finding))
+	}
+	return s.changeAccepted(ctx, "MATCH (n:Accepted) WHERE n.finding IN $findings DELETE n", map[string]any{"findings": names})
 }
 
 func (s *Store) changeAccepted(ctx context.Context, statement string, params map[string]any) error {

@@ -32,7 +32,7 @@ export function Acknowledge({ c }: { c: Change }) {
   const [by, setBy] = useState(localStorage.getItem(nameKey) ?? '');
   const [error, setError] = useState<Error | undefined>();
   const text = JSON.stringify(entryOf(c, reason, until), null, 2);
-  const change = async (what: 'accept' | 'withdraw', params: Record<string, string | number>) => {
+  const change = async (what: 'accept' | 'withdraw', params: Record<string, string | number | string[]>) => {
     try {
       await source.value.send('POST', what, { finding: c.id, also: others(c), ...params });
       dialog.current?.close();
@@ -61,7 +61,7 @@ export function Acknowledge({ c }: { c: Change }) {
           onSubmit={e => {
             e.preventDefault();
             localStorage.setItem(nameKey, by);
-            void change('accept', { benchmark: benchmarkName(c), by, reason, until, 'up-to': upTo(c) });
+            void change('accept', { benchmark: [c, ...c.also].map(benchmarkName), by, reason, until, 'up-to': upTo(c) });
           }}
         >
           <h2>{c.also.length > 0 ? `Accept this change in ${counted(otherBenchmarks(c).length + 1, 'benchmark')}` : 'Accept this change'}</h2>

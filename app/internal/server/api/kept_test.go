@@ -279,14 +279,14 @@ func TestAcceptedChanges(t *testing.T) {
 // accepting is a versioned store that keeps accepted changes.
 type accepting struct{ *versioned }
 
-func (s *accepting) Accept(ctx context.Context, a store.Acceptance) error {
+func (s *accepting) Accept(ctx context.Context, list ...store.Acceptance) error {
 	s.version++
-	return s.Store.(store.Accepter).Accept(ctx, a)
+	return s.Store.(store.Accepter).Accept(ctx, list...)
 }
 
-func (s *accepting) Withdraw(ctx context.Context, finding string) error {
+func (s *accepting) Withdraw(ctx context.Context, findings ...string) error {
 	s.version++
-	return s.Store.(store.Accepter).Withdraw(ctx, finding)
+	return s.Store.(store.Accepter).Withdraw(ctx, findings...)
 }
 
 func (s *accepting) Accepted(ctx context.Context) ([]store.Acceptance, error) {

@@ -10,23 +10,28 @@ import (
 )
 
 // Accept implements store.Accepter.
-func (s *Store) Accept(ctx context.Context, a store.Acceptance) error {
-	a, err := a.Normalized()
+func (s *Store) Accept(ctx context.Context, list ...store.Acceptance) error {
+	list, err := store.NormalAcceptances(list)
 	if err != nil {
 		return err
 	}
 	return s.changeAccepted(ctx, func(c *driver.Conn) error {
-		if err := removeAccepted(ctx, c, a.Finding); err != nil {
-			return err
+		for _, a := range list {
+			if err := removeAccepted(ctx, c, a.Finding); err != nil {
+				return err
+			}
+			if err := c.Append("", "accepted", 1, []string{a.Finding}, []string{a.Benchmark}, []string{a.By}, []int64{micros(a.At)},
+				[]int64{micros(a.Until)}, []float64{a.UpTo}, []string{a.Reason}); err != nil {
+				return err
+			}
 		}
-		return c.Append("", "accepted", 1, []string{a.Finding}, []string{a.Benchmark}, []string{a.By}, []int64{micros(a.At)},
-			[]int64{micros(a.Until)}, []float64{a.UpTo}, []string{a.Reason})
+		return nil
 	})
 }
 
 // Withdraw implements store.Accepter.
-func (s *Store) Withdraw(ctx context.Context, finding string) error {
-	return s.changeAccepted(ctx, func(c *driver.Conn) error { return removeAccepted(ctx, c, finding) })
+func (s *Store) Withdraw(ctx context.Context, findings ...string) error {
+	return s.changeAccepted(ctx, func(c *driver.Conn) error { return removeAccepted(ctx, c, findings...) })
 }
 
 // changeAccepted runs f in a transaction. It changes the version: answers depend on what is
@@ -46,8 +51,14 @@ func (s *Store) changeAccepted(ctx context.Context, f func(c *driver.Conn) error
 	return nil
 }
 
-func removeAccepted(ctx context.Context, c *driver.Conn, finding string) error {
-	return c.Query(ctx, "DELETE FROM accepted WHERE finding = ?", []any{finding}, func(driver.Chunk) error { return nil })
+func removeAccepted(ctx context.Context, c *driver.Conn, findings ...string) error {
+	for _, finding := range findings {
+		err := c.Query(ctx, "DELETE FROM accepted WHERE finding = ?", []any{finding}, func(driver.Chunk) error { return nil })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Accepted implements store.Accepter.
