@@ -74,18 +74,28 @@ type Function struct {
 	Kind Kind
 }
 
-// Package returns the package of a function, or its class in Java and namespace in C++;
-// empty if the name has none.
+// Package returns the beginning of a function's name that names its package in Go, or else its class or namespace, with
+// the separator behind it; empty if the name has none.
 func (f *Function) Package() string {
-	if f.Kind == KindJava {
-		return f.Name[:max(0, strings.LastIndexByte(f.Name, '.'))]
-	}
 	name := WithoutClone(f.Name)
-	slash := strings.LastIndexByte(name, '/') + 1
-	if at := strings.Index(name[slash:], "."); at >= 0 {
-		return name[:slash+at]
+	isGo := f.Kind == KindGo || f.Kind == KindGoRuntime || strings.Contains(name, "(*")
+	end, depth, dotted, scoped := 0, 0, false, false
+	for i := range len(name) {
+		switch c := name[i]; {
+		case strings.IndexByte("(<[{", c) >= 0: // arguments have packages of their own
+			depth++
+		case strings.IndexByte(")>]}", c) >= 0:
+			depth = max(0, depth-1) // operator-> opens none
+		case depth > 0:
+		case c == '/':
+			end, dotted, scoped = i+1, false, false
+		case strings.HasPrefix(name[i:], "::"):
+			end, scoped = i+2, true
+		case c == '.' && !scoped && !(isGo && dotted): // closures and methods of Go have dots too
+			end, dotted = i+1, true
+		}
 	}
-	return name[:max(slash, strings.LastIndex(name, "::"))]
+	return name[:end]
 }
 
 // WithoutClone returns a name without what GCC adds to that of a clone: "f.isra.0.cold" is a clone of f.

@@ -108,31 +108,10 @@ func change(v Value, noise float64) float64 {
 	return max(-1, min(1, delta/larger))
 }
 
-// packageOf returns the beginning of a function's name that names its package,
-// class or namespace: what is drawn dim and decides the colour.
-func packageOf(f *profile.Function) string {
-	name := profile.WithoutClone(f.Name)
-	if i := strings.IndexAny(name, "(<"); i > 0 && !strings.HasPrefix(name[i:], "(*") {
-		name = name[:i]
-	}
-	from := strings.LastIndexByte(name, '/') + 1
-	if i := strings.LastIndex(name, "::"); i >= from {
-		return name[:i+2]
-	}
-	dot := strings.LastIndexByte(name[from:], '.')
-	if f.Kind == profile.KindGo || f.Kind == profile.KindGoRuntime || strings.Contains(name, "(*") {
-		dot = strings.IndexByte(name[from:], '.')
-	}
-	if dot < 0 {
-		return name[:from]
-	}
-	return name[:from+dot+1]
-}
-
 // hue returns a colour for a function, as degrees: one for all of a package or,
 // without one, of a module.
 func hue(f *profile.Function) int {
-	key := cmp.Or(packageOf(f), f.Module, f.File, f.Name)
+	key := cmp.Or(f.Package(), f.Module, f.File, f.Name)
 	h := uint32(2166136261)
 	for i := range len(key) {
 		h = (h ^ uint32(key[i])) * 16777619

@@ -121,29 +121,6 @@ func TestLimitKeepsParents(t *testing.T) {
 	})
 }
 
-func TestPackageOf(t *testing.T) {
-	for _, x := range []struct{ name, want string }{
-		{"github.com/acme/shop/cart.(*Service).Total", "github.com/acme/shop/cart."},
-		{"com.acme.shop.Cart.total", "com.acme.shop.Cart."},
-		{"com/acme/shop/Cart.total", "com/acme/shop/Cart."},
-		{"std::vector<a::b>::push_back(int)", "std::"},
-		{"ns::Class::method(other::Type const&)", "ns::Class::"},
-		{"main", ""},
-		{"(anonymous)", ""},
-		{"render (src/a.js)", ""},
-		{"finish_task_switch.isra.0", ""},
-		{"com.acme.Shop.pay.part.1.cold", "com.acme.Shop."},
-		{"main.func1.2", "main.func1."}, // closures are no clones
-	} {
-		if got := packageOf(&profile.Function{Name: x.name}); got != x.want {
-			t.Errorf("%s: %q, want %q", x.name, got, x.want)
-		}
-	}
-	if got := packageOf(&profile.Function{Name: "runtime.gcBgMarkWorker.func1", Kind: profile.KindGoRuntime}); got != "runtime." {
-		t.Errorf("a closure of Go: %q", got)
-	}
-}
-
 func TestChange(t *testing.T) {
 	for _, x := range []struct {
 		v           Value

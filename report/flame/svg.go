@@ -149,7 +149,7 @@ func (g *Graph) amount(v float64) string {
 // fit shortens the name of a function to room characters: first the folders of
 // its package go, then the package, then the end.
 func fit(f *profile.Function, room int) string {
-	pkg := packageOf(f)
+	pkg := f.Package()
 	for _, s := range []string{f.Name, f.Name[strings.LastIndexByte(pkg, '/')+1:], f.Name[len(pkg):]} {
 		if s != "" && utf8.RuneCountInString(s) <= room {
 			return s
