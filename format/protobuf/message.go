@@ -29,8 +29,8 @@
 //
 // A field of type Position gets the place of the message, and one with the tag "which" makes all
 // others a oneof: it is the number of the field that counts. Other fields without a tag are the
-// program's own, and what no field names is skipped. Field numbers are at most 15, and no
-// message contains itself; Of panics otherwise, because structs are constants.
+// program's own, and what no field names is skipped. Field numbers are at most 15, and a
+// message contains itself only as Encoded; Of panics otherwise, because structs are constants.
 //
 // Decoding is safe for any input: nothing recurses deeper than the structs, and memory is
 // counted by Decoder.Expand before it is taken. Elements of repeated fields lie in large pieces
@@ -67,6 +67,8 @@ type Message struct {
 	byNum  [len(Shape{})]*field
 	place  *field // of type Position
 	which  *field // the number of the field that counts
+
+	complete bool // all fields are known
 }
 
 // Type is the Message of a struct.
@@ -141,17 +143,13 @@ func Of[T any]() Type[T] {
 }
 
 func describe(t reflect.Type) *Message {
-	m, ok := messages[t]
-	if ok && m == nil {
-		panic(fmt.Sprintf("protobuf: %s contains itself", t))
-	}
-	if ok {
+	if m, ok := messages[t]; ok {
 		return m
 	}
-	messages[t] = nil
-	m = &Message{name: t.Name(), goType: t}
-	m.describe(t, 0)
+	m := &Message{name: t.Name(), goType: t}
 	messages[t] = m
+	m.describe(t, 0)
+	m.complete = true
 	return m
 }
 
@@ -241,7 +239,9 @@ func (f *field) parse(of reflect.Type, sf *reflect.StructField, tag []string) {
 	case option == "hex" && t.Kind() == reflect.Slice:
 		f.kind = ids
 	case t.Kind() == reflect.Struct && !(f.pointer && f.list):
-		f.kind, f.of = nested, describe(t)
+		if f.kind, f.of = nested, describe(t); !f.of.complete {
+			panic(fmt.Sprintf("protobuf: %s contains itself", t))
+		}
 	default:
 		known := false
 		if f.kind, known = kinds[t.Kind()]; !known || f.pointer || f.enum != nil || option != "" {

@@ -122,12 +122,15 @@ type (
 		Async      *asyncQuery        `pb:"9 async"`
 		TraceIDs   []string           `pb:"10 trace_id_selector"`
 		SpanIDs    []string           `pb:"11 span_selector"`
+		Options    formatOptions      `pb:"12 format_options"`
 	}
 	selectMergeStacktracesResponse struct {
-		Flamegraph *flameGraph   `pb:"1 flamegraph"`
-		Tree       []byte        `pb:"2 tree"`
-		Dot        string        `pb:"3 dot"`
-		Pprof      *pprofProfile `pb:"5 pprof"`
+		Flamegraph *flameGraph    `pb:"1 flamegraph"`
+		Tree       []byte         `pb:"2 tree"`
+		Dot        string         `pb:"3 dot"`
+		Pprof      *pprofProfile  `pb:"5 pprof"`
+		Functions  *functionTable `pb:"6 functions"`
+		Branches   *functionTree  `pb:"7 function_tree"`
 	}
 	pprofProfile struct {
 		Profile protobuf.Encoded[pprof.Message] `pb:"1 profile"`
@@ -152,7 +155,12 @@ type (
 		Left  selectMergeStacktracesRequest `pb:"1 left"`
 		Right selectMergeStacktracesRequest `pb:"2 right"`
 	}
-	flameResponse struct { // also a DiffResponse
+	diffResponse struct {
+		Flamegraph *flameGraph        `pb:"1 flamegraph"`
+		Functions  *functionTableDiff `pb:"2 functions"`
+		Branches   *functionTreeDiff  `pb:"3 function_tree"`
+	}
+	spanProfileResponse struct {
 		Flamegraph *flameGraph `pb:"1 flamegraph"`
 	}
 
@@ -180,6 +188,90 @@ type (
 		Series uint64 `pb:"3 total_queried_series"`
 	}
 )
+
+// The messages of the formats FUNCTIONS and FUNCTION_TREE, as proposed in pull requests 5665, 5666 and
+// 5668 of github.com/grafana/pyroscope and sent by Profiles Drilldown, as JSON. The numbers of
+// their fields are those that come next: no release has them yet.
+type (
+	formatOptions struct {
+		Functions functionsOptions     `pb:"1 functions"`
+		Tree      *functionTreeOptions `pb:"2 function_tree"`
+	}
+	functionsOptions struct {
+		Limit int64 `pb:"1 limit"`
+	}
+	functionTreeOptions struct {
+		Selection treeSelection `pb:"1 selection"`
+		Direction treeDirection `pb:"2 direction"`
+		Depth     int32         `pb:"3 max_depth"` // 0: 1
+	}
+	functionTable struct {
+		Functions []functionStats `pb:"1 functions"`
+		Total     int64           `pb:"2 total"`           // of all samples
+		Count     int64           `pb:"3 total_functions"` // also those beyond a limit
+	}
+	functionStats struct {
+		Name  string `pb:"1 name"`
+		Total int64  `pb:"2 total"`
+		Self  int64  `pb:"3 self"`
+	}
+	functionTableDiff struct {
+		Left  *functionTable `pb:"1 left"`
+		Right *functionTable `pb:"2 right"`
+	}
+	functionTree struct {
+		Callers *callTree `pb:"1 callers"`
+		Callees *callTree `pb:"2 callees"`
+	}
+	callTree struct {
+		Root protobuf.Encoded[callTreeNode] `pb:"1 root"`
+	}
+	callTreeNode struct {
+		Name     string                           `pb:"1 name"`
+		Total    int64                            `pb:"2 total"`
+		Self     int64                            `pb:"3 self"`
+		Children []protobuf.Encoded[callTreeNode] `pb:"4 children"`
+		More     bool                             `pb:"5 has_children"` // also below the depth
+	}
+	functionTreeDiff struct {
+		Left  *functionTree `pb:"1 left"`
+		Right *functionTree `pb:"2 right"`
+	}
+
+	// Those of capabilities.v1.
+	featureFlags struct {
+		Flags []featureFlag `pb:"1 feature_flags"`
+	}
+	featureFlag struct {
+		Name    string `pb:"1 name"`
+		Enabled bool   `pb:"2 enabled"`
+	}
+)
+
+// Where the chain of a function tree is: from the beginning of stacks, or at any place.
+const (
+	rootPath treeSelection = iota + 1
+	functionChain
+)
+
+type treeSelection int32
+
+func (treeSelection) Names() []string {
+	return []string{"FUNCTION_TREE_SELECTION_UNSPECIFIED", "FUNCTION_TREE_SELECTION_ROOT_PATH", "FUNCTION_TREE_SELECTION_FUNCTION_CHAIN"}
+}
+
+const (
+	onlyCallees treeDirection = iota + 1
+	onlyCallers
+	bothDirections
+)
+
+type treeDirection int32
+
+func (treeDirection) Names() []string {
+	return []string{"FUNCTION_TREE_DIRECTION_UNSPECIFIED", "FUNCTION_TREE_DIRECTION_CALLEES", "FUNCTION_TREE_DIRECTION_CALLERS",
+		"FUNCTION_TREE_DIRECTION_BOTH"}
+}
 
 // Ways to add up a series.
 const average aggregation = 1
@@ -210,13 +302,15 @@ const (
 	formatTree
 	formatDot
 	formatPprof
+	formatFunctions
+	formatFunctionTree
 )
 
 type format int32
 
 func (format) Names() []string {
 	return []string{"PROFILE_FORMAT_UNSPECIFIED", "PROFILE_FORMAT_FLAMEGRAPH", "PROFILE_FORMAT_TREE",
-		"PROFILE_FORMAT_DOT", "PROFILE_FORMAT_PPROF"}
+		"PROFILE_FORMAT_DOT", "PROFILE_FORMAT_PPROF", "PROFILE_FORMAT_FUNCTIONS", "PROFILE_FORMAT_FUNCTION_TREE"}
 }
 
 // invalid returns the error of a request that its client has to change.

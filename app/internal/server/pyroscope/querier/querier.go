@@ -7,8 +7,9 @@
 // flame graphs and series show the mean over time, not the sum of all windows
 // (continuous.Merged.OverTime, continuous.Chart). Windows have neither spans, nor profiles
 // one by one, nor lines: requests for them are errors that say so. The formats FUNCTIONS and
-// SANDWICH, of which no release of Pyroscope has the messages yet, are unimplemented: the clients
-// compute those tables from the flame graph then.
+// FUNCTION_TREE are those of Pyroscope's open proposals, which Profiles Drilldown uses where
+// GetFeatureFlags says so. An earlier one, SANDWICH, was given up: its clients compute that
+// view from the flame graph, as the error makes them.
 package querier
 
 import (
@@ -46,7 +47,7 @@ func New(st continuous.Store) *Querier {
 
 // foreign are the services that the clients ask too: what Pyroscope keeps for its own pages.
 var foreign = []string{"settings.v1.SettingsService", "settings.v1.RecordingRulesService", "vcs.v1.VCSService",
-	"adhocprofiles.v1.AdHocProfileService", "capabilities.v1.FeatureFlagsService", "query.v1.QueryFrontendService"}
+	"adhocprofiles.v1.AdHocProfileService", "query.v1.QueryFrontendService"}
 
 // Part returns the part of a server that answers from a store.
 func Part(st continuous.Store) server.Part {
@@ -55,7 +56,7 @@ func Part(st continuous.Store) server.Part {
 
 // Routes returns the routes, which need the token for reading.
 func (q *Querier) Routes() []server.Route {
-	routes := q.service().Routes()
+	routes := append(q.service().Routes(), q.capabilities().Routes()...)
 	for _, name := range foreign {
 		routes = append(routes, (&connect.Service{Name: name, Needs: server.Reading}).Routes()...)
 	}
@@ -87,6 +88,15 @@ func (q *Querier) service() *connect.Service {
 		method(q, "Diff", q.diff),
 		method(q, "GetProfileStats", q.profileStats),
 		method(q, "AnalyzeQuery", q.analyzeQuery),
+	}}
+}
+
+// capabilities says what newer clients may ask for.
+func (q *Querier) capabilities() *connect.Service {
+	return &connect.Service{Name: "capabilities.v1.FeatureFlagsService", Needs: server.Reading, Methods: []connect.Method{
+		method(q, "GetFeatureFlags", func(context.Context, *empty) (protobuf.Encoded[featureFlags], error) {
+			return protobuf.Encode(&featureFlags{[]featureFlag{{"functionProjections", true}}}), nil
+		}),
 	}}
 }
 

@@ -210,7 +210,11 @@ func (q *Querier) renderDiff(w http.ResponseWriter, r *http.Request) {
 				return nil, err
 			}
 		}
-		g, err := q.compare(ctx, sides)
+		trees, err := q.sides(ctx, sides)
+		if err != nil {
+			return nil, err
+		}
+		g, err := compare(ctx, trees, sides)
 		if err != nil {
 			return nil, err
 		}

@@ -91,8 +91,8 @@ func (q *Querier) merge(ctx context.Context, r *treeRequest) (*merged, error) {
 	return m, nil
 }
 
-func (q *Querier) selectMergeStacktraces(ctx context.Context,
-	r *selectMergeStacktracesRequest) (protobuf.Encoded[selectMergeStacktracesResponse], error) {
+// request returns what a request for a tree selects. What windows cannot select is an error.
+func (r *selectMergeStacktracesRequest) request() (*treeRequest, error) {
 	for _, ids := range []struct {
 		what string
 		list []string
@@ -104,7 +104,27 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context,
 	if r.Async != nil && (r.Async.ID != "" || r.Async.Type != 0) {
 		return nil, unsupported("async: queries are answered at once")
 	}
-	request, err := r.treeRequest(r.MaxNodes, &r.Stack)
+	stack := r.Stack
+	switch r.Format {
+	case formatFunctions:
+		if limit := r.Options.Functions.Limit; limit < 0 {
+			return nil, invalid("format_options.functions.limit %d is negative", limit)
+		}
+	case formatFunctionTree:
+		if r.Options.Tree == nil {
+			return nil, invalid("format_options.function_tree is missing")
+		}
+		if err := r.Options.Tree.check(stack.CallSite); err != nil {
+			return nil, err
+		}
+		stack.CallSite = nil // not a filter, but the chain
+	}
+	return r.treeRequest(r.MaxNodes, &stack)
+}
+
+func (q *Querier) selectMergeStacktraces(ctx context.Context,
+	r *selectMergeStacktracesRequest) (protobuf.Encoded[selectMergeStacktracesResponse], error) {
+	request, err := r.request()
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +146,22 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context,
 	case formatPprof:
 		answer.Pprof = new(pprofProfile)
 		answer.Pprof.Profile, err = m.pprof()
+	case formatFunctions:
+		if answer.Functions, err = functions(ctx, m.tree); err == nil {
+			answer.Functions.limit(r.rows())
+		}
+	case formatFunctionTree:
+		answer.Branches, err = newFunctionTree(ctx, m.tree, r.Stack.CallSite, r.Options.Tree)
 	default:
-		err = unsupported("format %d: known are 1 (flame graph), 2 (tree), 3 (dot) or 4 (pprof)", r.Format)
+		err = unsupported("format %d: known are 1 (flame graph), 2 (tree), 3 (dot), 4 (pprof), 5 (functions) or 6 (function tree)", r.Format)
 	}
 	return protobuf.Encode(&answer), err
+}
+
+// rows returns the number of functions that a request limits a table to; 0: all. Clients that
+// know no options say it as the number of nodes.
+func (r *selectMergeStacktracesRequest) rows() int64 {
+	return nodesOr(r.Options.Functions.Limit, r.MaxNodes)
 }
 
 // nodesOr returns a limit of nodes, or the default if there is none.
@@ -213,32 +245,52 @@ func (q *Querier) selectMergeProfile(ctx context.Context, r *selectMergeProfileR
 
 // selectMergeSpanProfile answers that windows have no spans; an empty flame graph would look
 // as if the span used no time.
-func (q *Querier) selectMergeSpanProfile(context.Context, *selectMergeSpanProfileRequest) (protobuf.Encoded[flameResponse], error) {
+func (q *Querier) selectMergeSpanProfile(context.Context, *selectMergeSpanProfileRequest) (protobuf.Encoded[spanProfileResponse], error) {
 	return nil, unsupported("Dendro keeps no profiles of spans: select by labels and time")
 }
 
-func (q *Querier) diff(ctx context.Context, r *diffRequest) (protobuf.Encoded[flameResponse], error) {
+// diff answers two sides as a flame graph, or as the tables or trees that the left side asks for.
+func (q *Querier) diff(ctx context.Context, r *diffRequest) (protobuf.Encoded[diffResponse], error) {
+	if f := r.Left.Format; f != formatFunctions && f != formatFunctionTree {
+		r.Left.Format = formatFlame
+	}
+	r.Right.Format, r.Right.Options = r.Left.Format, r.Left.Options
 	var requests [2]*treeRequest
 	for i, side := range []*selectMergeStacktracesRequest{&r.Left, &r.Right} {
 		var err error
-		if requests[i], err = side.treeRequest(side.MaxNodes, &side.Stack); err != nil {
+		if requests[i], err = side.request(); err != nil {
 			return nil, err
 		}
 	}
-	g, err := q.compare(ctx, requests)
-	return protobuf.Encode(&flameResponse{g}), err
+	sides, err := q.sides(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	var answer diffResponse
+	switch r.Left.Format {
+	case formatFunctions:
+		answer.Functions, err = diffFunctions(ctx, sides, r.Left.rows())
+	case formatFunctionTree:
+		d := &functionTreeDiff{}
+		if d.Left, err = newFunctionTree(ctx, sides[0], r.Left.Stack.CallSite, r.Left.Options.Tree); err == nil {
+			d.Right, err = newFunctionTree(ctx, sides[1], r.Right.Stack.CallSite, r.Left.Options.Tree)
+		}
+		answer.Branches = d
+	default:
+		answer.Flamegraph, err = compare(ctx, sides, requests)
+	}
+	return protobuf.Encode(&answer), err
 }
 
-// compare returns the flame graph of two sides.
-func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flameGraph, error) {
+// sides returns the trees of two requests of one type.
+func (q *Querier) sides(ctx context.Context, requests [2]*treeRequest) (sides [2]*calltree.Tree, err error) {
 	if a, b := requests[0].query.Type, requests[1].query.Type; a != b {
-		return nil, invalid("the sides are of the types %.200s and %.200s: they must be equal", a, b)
+		return sides, invalid("the sides are of the types %.200s and %.200s: they must be equal", a, b)
 	}
-	var sides [2]*calltree.Tree
 	for i, r := range requests {
 		m, err := q.merge(ctx, r)
 		if err != nil {
-			return nil, err
+			return sides, err
 		}
 		sides[i] = m.tree
 	}
@@ -247,11 +299,16 @@ func (q *Querier) compare(ctx context.Context, requests [2]*treeRequest) (*flame
 			t.Type = sides[1-i].Type
 		}
 	}
+	return sides, nil
+}
+
+// compare returns the flame graph of two sides.
+func compare(ctx context.Context, sides [2]*calltree.Tree, requests [2]*treeRequest) (*flameGraph, error) {
+	nodes := max(nodesOr(requests[0].nodes, defaultNodes), nodesOr(requests[1].nodes, defaultNodes))
 	d, err := diff.Compare(sides[:1], sides[1:])
 	if err != nil {
 		return nil, err
 	}
-	nodes := max(nodesOr(requests[0].nodes, defaultNodes), nodesOr(requests[1].nodes, defaultNodes))
 	tree, err := fold(d.Table, nodes, columns{d.Base.Self, d.Base.Total}, columns{d.Head.Self, d.Head.Total})
 	if err != nil {
 		return nil, err
