@@ -337,8 +337,10 @@ type Merged struct {
 // Policy says how long windows are kept, by level; 0 keeps them for ever.
 type Policy struct {
 	Keep [3]time.Duration // by Level, measured from the end of a window
-	// Bytes limits the vectors of each level; the oldest windows go first. 0: no limit.
+	// Bytes limits the vectors of each level; 0: no limit. The oldest windows go first: of services
+	// with more than Share percent of it, then of all.
 	Bytes [3]int64
+	Share int
 	// Instance are labels that sums lack: raw windows keep them, and an hour has one sum of all
 	// their values.
 	Instance []string

@@ -1,6 +1,11 @@
 package continuous
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Progress says up to where a store has made sums, and from where on it keeps the windows
 // of each level. Both engines and answers follow from it: each pushed window is read
@@ -177,13 +182,35 @@ func (p *Policy) Gone(now time.Time) int64 {
 	return max(earliest, Day.Begin(now.Add(-p.Keep[Day]).UnixMilli()))
 }
 
-// Weight is how much the windows of a level take that start in one window of the next
-// coarser level (of Day: of its own), which begins at Start.
-type Weight struct{ Start, Bytes int64 }
+// Weight is how much the windows of a level and a service take that start in one window of the
+// next coarser level (of Day: of its own), which begins at Start.
+type Weight struct {
+	Service      string
+	Start, Bytes int64
+}
 
-// Expire returns the progress after what the policy removes. Weigh lists the weights of a
-// level with a limit, newest first.
-func (p Progress) Expire(now time.Time, policy *Policy, weigh func(Level) ([]Weight, error)) (Progress, error) {
+// Cuts are what services have lost because they had more than their share: by service, from when
+// on each level keeps their windows, as Progress.Kept of all services.
+type Cuts map[string][3]int64
+
+// Of returns the progress for a selection of services. Where one of them has no finer windows any
+// more, coarser ones of all are read.
+func (p Progress) Of(cuts Cuts, services ...string) Progress {
+	for _, service := range services {
+		for l, from := range cuts[service] {
+			p.Kept[l] = max(p.Kept[l], from)
+		}
+	}
+	return p
+}
+
+// Expire returns the progress, and what services have lost besides, after what the policy removes.
+// Weigh lists the weights of a level with a limit.
+func (p Progress) Expire(now time.Time, policy *Policy, cuts Cuts, weigh func(Level) ([]Weight, error)) (Progress, Cuts, error) {
+	was := p
+	if cuts = maps.Clone(cuts); cuts == nil {
+		cuts = Cuts{}
+	}
 	coarser := p.Kept[Day]
 	for _, l := range []Level{Day, Hour, Raw} {
 		unit := min(l+1, Day)
@@ -194,9 +221,11 @@ func (p Progress) Expire(now time.Time, policy *Policy, weigh func(Level) ([]Wei
 		if limit := policy.Bytes[l]; limit > 0 {
 			list, err := weigh(l)
 			if err != nil {
-				return p, err
+				return was, cuts, err
 			}
-			for _, w := range list {
+			slices.SortFunc(list, func(a, b Weight) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Service, b.Service)) })
+			cuts.share(l, policy, list, Range{from, p.Made[unit]})
+			for _, w := range slices.Backward(list) {
 				if limit -= w.Bytes; limit < 0 {
 					from = max(from, w.Start+unit.millis())
 					break
@@ -206,5 +235,44 @@ func (p Progress) Expire(now time.Time, policy *Policy, weigh func(Level) ([]Wei
 		p.Kept[l] = min(from, p.Made[unit])
 		coarser = p.Kept[l]
 	}
-	return p, nil
+	for service, from := range cuts {
+		from[Hour] = max(from[Hour], from[Day])
+		from[Raw] = max(from[Raw], from[Hour])
+		if cuts[service] = from; from[Day] <= p.Kept[Day] && from[Hour] <= p.Kept[Hour] && from[Raw] <= p.Kept[Raw] {
+			delete(cuts, service)
+		}
+	}
+	return p, cuts, nil
+}
+
+// share removes the oldest windows of services with more than their share of a level from a list
+// of weights, oldest first, until the others fit. It may remove those of a range.
+func (c Cuts) share(l Level, policy *Policy, list []Weight, removable Range) {
+	unit := min(l+1, Day).millis()
+	total, of := int64(0), map[string]int64{}
+	for _, w := range list {
+		if w.Start >= removable.From {
+			total += w.Bytes
+			of[w.Service] += w.Bytes
+		}
+	}
+	most := policy.Bytes[l] / 100 * int64(policy.Share)
+	for i := range list {
+		w := &list[i]
+		if total <= policy.Bytes[l] || policy.Share == 0 {
+			return
+		}
+		if w.Start < removable.From || w.Start+unit > removable.Until || of[w.Service] <= most {
+			continue
+		}
+		from, known := c[w.Service]
+		if !known {
+			from = [3]int64{earliest, earliest, earliest}
+		}
+		from[l] = max(from[l], w.Start+unit)
+		c[w.Service] = from
+		total -= w.Bytes
+		of[w.Service] -= w.Bytes
+		w.Bytes = 0
+	}
 }

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -45,10 +44,12 @@ func (s *windows) RollUp(ctx context.Context, now time.Time, policy continuous.P
 		}
 	}
 	rolled.Made = int64(len(changed))
-	next, _ = next.Expire(now, &policy, func(l continuous.Level) ([]continuous.Weight, error) { return s.weigh(l), nil })
+	next, s.cuts, _ = next.Expire(now, &policy, s.cuts, func(l continuous.Level) ([]continuous.Weight, error) { return s.weigh(l), nil })
 	s.progress = next
 	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(w *window) bool { return w.Start.UnixMilli() < next.Kept[w.Level] })
+	s.list = slices.DeleteFunc(s.list, func(w *window) bool {
+		return w.Start.UnixMilli() < next.Of(s.cuts, w.series.Service).Kept[w.Level]
+	})
 	if rolled.Expired = int64(before - len(s.list)); rolled.Expired > 0 {
 		rolled.Swept = s.sweep()
 	}
@@ -87,16 +88,12 @@ func (s *windows) addTo(level continuous.Level, w *window, instance []string) *w
 
 // weigh implements the argument of continuous.Progress.Expire.
 func (s *windows) weigh(l continuous.Level) (list []continuous.Weight) {
-	bytes := map[int64]int64{}
 	for _, w := range s.list {
 		if w.Level == l {
-			bytes[min(l+1, continuous.Day).Begin(w.Start.UnixMilli())] += w.bytes()
+			list = append(list, continuous.Weight{Service: w.series.Service, Start: min(l+1, continuous.Day).Begin(w.Start.UnixMilli()),
+				Bytes: w.bytes()})
 		}
 	}
-	for start, n := range bytes {
-		list = append(list, continuous.Weight{Start: start, Bytes: n})
-	}
-	slices.SortFunc(list, func(a, b continuous.Weight) int { return cmp.Compare(b.Start, a.Start) })
 	return list
 }
 
@@ -112,7 +109,7 @@ func (s *windows) sweep() int64 {
 	}
 	maps.DeleteFunc(s.series, func(_ continuous.Key, of *series) bool { return !used[of] })
 	for of := range used {
-		of.First = continuous.Later(of.First, time.UnixMilli(s.progress.Kept[continuous.Day]).UTC())
+		of.First = continuous.Later(of.First, time.UnixMilli(s.progress.Of(s.cuts, of.Service).Kept[continuous.Day]).UTC())
 	}
 	s.forest, s.translations = fresh, calltree.Translations{}
 	return int64(before - fresh.Paths.Len())

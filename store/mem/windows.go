@@ -25,6 +25,7 @@ type windows struct {
 	list         []*window
 	seq          int64
 	progress     continuous.Progress
+	cuts         continuous.Cuts
 	lines        []continuous.Lines // in order
 }
 
@@ -96,12 +97,14 @@ func (s *windows) put(w *continuous.Window) continuous.Outcome {
 // lock for reading, which the caller releases. Patterns take time, so series are compared
 // before it is taken: type, service and labels of a series never change.
 func (s *windows) selected(ctx context.Context, q *continuous.Query, coarsest continuous.Level) (list []*window, of []*series, err error) {
-	return s.selectedParts(ctx, q, coarsest, func(l continuous.Level) []continuous.Part { return s.progress.Parts(q.Range(), l) })
+	return s.selectedParts(ctx, q, coarsest,
+		func(p continuous.Progress, l continuous.Level) []continuous.Part { return p.Parts(q.Range(), l) })
 }
 
-// selectedParts is selected of other parts, which are asked for under the lock.
+// selectedParts is selected of other parts, which are asked for under the lock, with the progress of
+// the services of the selection.
 func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, coarsest continuous.Level,
-	parts func(coarsest continuous.Level) []continuous.Part) (list []*window, of []*series, err error) {
+	parts func(p continuous.Progress, coarsest continuous.Level) []continuous.Part) (list []*window, of []*series, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +124,13 @@ func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, coarse
 	}
 	s.mu.RLock()
 	has := map[*series]bool{}
-	for _, part := range parts(coarsest) {
+	progress := s.progress
+	for _, e := range all {
+		if matching[e] || doubtful[e] {
+			progress = progress.Of(s.cuts, e.Service)
+		}
+	}
+	for _, part := range parts(progress, coarsest) {
 		for _, w := range s.list {
 			start := w.Start.UnixMilli()
 			if w.Level != part.Level || start < part.From || start >= part.Until || part.Late && w.seq <= s.progress.Seq {
@@ -129,7 +138,7 @@ func (s *windows) selectedParts(ctx context.Context, q *continuous.Query, coarse
 			}
 			if w.Level != continuous.Raw && doubtful[w.series] && len(w.series.Summed) > 0 {
 				defer s.mu.RUnlock()
-				return nil, nil, &continuous.SummedError{Label: label, Since: time.UnixMilli(s.progress.Kept[continuous.Raw])}
+				return nil, nil, &continuous.SummedError{Label: label, Since: time.UnixMilli(progress.Kept[continuous.Raw])}
 			}
 			if matching[w.series] {
 				list, has[w.series] = append(list, w), true
@@ -227,7 +236,7 @@ func (s *windows) Function(ctx context.Context, q continuous.Query, name string,
 
 // Hours implements continuous.HourStore.
 func (s *windows) Hours(ctx context.Context, q continuous.Query) (*continuous.Hours, error) {
-	list, of, err := s.selectedParts(ctx, &q, continuous.Hour, func(continuous.Level) []continuous.Part {
+	list, of, err := s.selectedParts(ctx, &q, continuous.Hour, func(continuous.Progress, continuous.Level) []continuous.Part {
 		return []continuous.Part{{Level: continuous.Hour, Range: q.Range()}}
 	})
 	if err != nil {

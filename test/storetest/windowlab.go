@@ -60,6 +60,7 @@ var windowTests = []struct {
 	{"SummedInstancesOfEveryPath", testSummedInstancesOfEveryPath},
 	{"RetentionByAge", testRetentionByAge},
 	{"RetentionByBytes", testRetentionByBytes},
+	{"RetentionShares", testRetentionShares},
 	{"SeriesEnd", testSeriesEnd},
 	{"HostileWindows", testHostileWindows},
 	{"BadWindows", testBadWindows},

@@ -530,25 +530,6 @@ func testRetentionByAge(l *windowLab) {
 	check("ancient")
 }
 
-func testRetentionByBytes(l *windowLab) {
-	for hour := range 50 {
-		l.put(l.make.Window("shop", at(hour, 10, 0), nil, stack("main;work", int64(hour)+1), stack("main;idle", 3)))
-	}
-	l.rollUp(at(50, 0, 0), continuous.Policy{})
-	bytes := l.stats().Bytes
-	l.rollUp(at(50, 0, 0), continuous.Policy{Bytes: bytes})
-	l.same("windows within the limit", l.stats().Windows, [3]int64{50, 50, 2})
-	l.rollUp(at(50, 0, 0), continuous.Policy{Bytes: [3]int64{bytes[0] / 2, 0, 0}})
-	stats := l.stats()
-	if stats.Bytes[0] > bytes[0]/2 || stats.Windows[0] < 20 || stats.Windows[1] != 50 {
-		l.t.Errorf("with a limit of %d bytes: %+v", bytes[0]/2, stats)
-	}
-	l.checkAll("raw limited", continuous.Query{})
-	l.rollUp(at(50, 0, 0), continuous.Policy{Bytes: [3]int64{0, 1, 0}})
-	l.same("windows", l.stats().Windows, [3]int64{2, 2, 2})
-	l.checkAll("hours limited", continuous.Query{})
-}
-
 // testSeriesEnd removes series and paths with their last window.
 func testSeriesEnd(l *windowLab) {
 	old := l.make.Window("shop", at(1, 0, 0), []string{"pod", "old"}, stack("main;gone", 1))

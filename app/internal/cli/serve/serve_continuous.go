@@ -45,7 +45,7 @@ func (o *continuousOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&in.MaxLabels, "continuous-max-labels", 0, "at most `n` labels of a series (default 64)")
 	f.IntVar(&in.MaxLabelBytes, "continuous-max-label-bytes", 0, "maximum `bytes` of the name and of the value of a label (default 4096)")
 	f.Int64Var(&in.MaxSeriesBytes, "continuous-max-series-bytes", 0, "maximum `bytes` of all labels of a series (default 16 KiB)")
-	f.IntVar(&in.MaxShare, "continuous-max-share", 0, "maximum share of one service, in `percent` of series, call paths, texts and windows that wait for a commit (default 20)")
+	f.IntVar(&in.MaxShare, "continuous-max-share", 0, "maximum share of one service, in `percent` of series, call paths, texts, lines, windows that wait for a commit, and of the bytes of each level if they have a limit (default 20)")
 	f.Int64Var(&o.Room.Paths, "continuous-max-paths", 0, "at most `n` call paths in the store; further stacks are added to (other) (default 5000000)")
 	f.Int64Var(&o.Room.Text, "continuous-max-text", 0, "maximum `bytes` of the names and places of functions, and of labels of series, in the store; further stacks are added to (other), further samples to a series without labels (default 256 MiB)")
 	f.Int64Var(&o.Lines, "continuous-max-lines", 1<<30, "maximum `bytes` of the profiles with lines in the store, one per service, type, version and day; the oldest are removed first (0: keep no lines)")

@@ -107,6 +107,7 @@ func (o *Options) Keep(st store.Store) (Upkeep, error) {
 	if ok {
 		limited.Limit(continuous.Room{Paths: cmp.Or(o.Room.Paths, 5_000_000), Text: cmp.Or(o.Room.Text, 256<<20), Share: o.Intake.Share()})
 	}
+	o.Policy.Share = o.Intake.Share()
 	return func(ctx context.Context, rolled func(context.Context)) error {
 		return o.rollUp(ctx, windows, &reclaimer{st: st, forest: limited, least: reclaimLeast}, rollUpEvery, rolled)
 	}, nil

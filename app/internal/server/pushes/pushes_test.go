@@ -184,3 +184,32 @@ func TestNoWindows(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// expiring is a store that records the policy of a roll-up.
+type expiring struct {
+	*mem.Store
+	policy continuous.Policy
+}
+
+func (s *expiring) RollUp(_ context.Context, _ time.Time, p continuous.Policy) (continuous.Rolled, error) {
+	s.policy = p
+	return continuous.Rolled{}, nil
+}
+
+// TestShareOfBytes: the share of a service is also that of the bytes of a level.
+func TestShareOfBytes(t *testing.T) {
+	st := &expiring{Store: mem.New()}
+	o := Options{Log: slog.New(slog.DiscardHandler), Policy: continuous.Policy{Bytes: [3]int64{1000, 0, 0}}}
+	o.Intake.MaxShare = 30
+	keep, err := o.Keep(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	if err := keep(ctx, func(context.Context) { end() }); err != nil {
+		t.Fatal(err)
+	}
+	if want := (continuous.Policy{Bytes: o.Policy.Bytes, Share: 30}); !cmp.Equal(st.policy, want) {
+		t.Errorf("rolled up with %+v, want %+v", st.policy, want)
+	}
+}

@@ -22,9 +22,10 @@ type selection struct {
 	list   []*series // that match, as they were, in order of ids
 	all    bool      // they are all series
 	parts  []continuous.Part
-	seq    int64    // continuous.Progress.Seq
-	kept   int64    // and Kept of raw windows
 	summed []string // labels that sums lack
+
+	progress continuous.Progress // once there are parts, that of the services of the list
+	cuts     continuous.Cuts
 }
 
 // selected runs f in a transaction with what the query selects.
@@ -38,19 +39,19 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 			all[i] = *e
 			sel.summed = continuous.Summed(sel.summed, &e.Series)
 		}
-		sel.seq, sel.kept = st.progress.Seq, st.progress.Kept[continuous.Raw]
+		sel.progress, sel.cuts = st.progress, st.cuts
 		coarsest, without, label = q.Finest(sel.summed, coarsest)
-		sel.parts = st.progress.Parts(q.Range(), coarsest)
 	}, func(c *driver.Conn) error {
 		sel.c = c
 		if label != "" {
-			if has, err := sel.sums(ctx, &without, all); err != nil || has {
-				return cmp.Or(err, error(&continuous.SummedError{Label: label, Since: timeOf(sel.kept)}))
+			if since, err := sel.sums(ctx, &without, all, coarsest); err != nil || since != nil {
+				return cmp.Or(err, error(&continuous.SummedError{Label: label, Since: *since}))
 			}
 		}
 		if err := sel.match(ctx, q, all); err != nil || len(sel.list) == 0 {
 			return err
 		}
+		sel.plan(q, coarsest)
 		if err := sel.choose(); err != nil {
 			return err
 		}
@@ -58,28 +59,42 @@ func (s *Store) selected(ctx context.Context, q *continuous.Query, coarsest cont
 	})
 }
 
-// sums reports whether what a query selects has sums of instances in the time.
-func (sel *selection) sums(ctx context.Context, q *continuous.Query, all []series) (bool, error) {
+// plan chooses what is read of each level.
+func (sel *selection) plan(q *continuous.Query, coarsest continuous.Level) {
+	for _, e := range sel.list {
+		sel.progress = sel.progress.Of(sel.cuts, e.Service)
+	}
+	sel.parts = sel.progress.Parts(q.Range(), coarsest)
+}
+
+// kept returns from when on there are raw windows.
+func (sel *selection) kept() int64 { return sel.progress.Kept[continuous.Raw] }
+
+// sums returns, if what a query selects has sums of instances in the time, since when it has none.
+func (sel *selection) sums(ctx context.Context, q *continuous.Query, all []series,
+	coarsest continuous.Level) (since *time.Time, err error) {
 	var summed []series
 	for i := range all {
 		if len(all[i].Summed) > 0 {
 			summed = append(summed, all[i])
 		}
 	}
-	of := &selection{c: sel.c}
+	of := &selection{c: sel.c, progress: sel.progress, cuts: sel.cuts}
 	if err := of.match(ctx, q, summed); err != nil || len(of.list) == 0 {
-		return false, err
+		return nil, err
 	}
-	for _, p := range sel.parts {
+	of.plan(q, coarsest)
+	for _, p := range of.parts {
 		if p.Level != continuous.Raw {
 			sql := fmt.Sprintf("SELECT count(*) FROM %s WHERE start >= %d AND start < %d AND series IN (%s)", levelTables[p.Level], p.From, p.Until,
 				driver.List(of.ids()))
 			if n, err := sel.c.Number(ctx, sql); err != nil || n > 0 {
-				return n > 0, err
+				at := timeOf(of.kept())
+				return &at, err
 			}
 		}
 	}
-	return false, nil
+	return nil, nil
 }
 
 // match fills the list, after the snapshot was taken: patterns take time, in which others
@@ -128,7 +143,7 @@ func (sel *selection) ids() []int32 {
 func (sel *selection) condition(p continuous.Part) string {
 	list := []string{fmt.Sprintf("start >= %d AND start < %d", p.From, p.Until)}
 	if p.Late {
-		list = append(list, fmt.Sprint("seq > ", sel.seq))
+		list = append(list, fmt.Sprint("seq > ", sel.progress.Seq))
 	}
 	switch {
 	case sel.all:
@@ -234,7 +249,7 @@ func (s *Store) Series(ctx context.Context, q continuous.Query) (list []continuo
 		a, r := sel.answer(), q.Range()
 		all, doubtful := *sel, []*series{}
 		for i, e := range sel.list {
-			if a.has[i] = e.newest >= max(r.From, sel.kept) && e.newest < r.Until && e.newest != never; !a.has[i] {
+			if a.has[i] = e.newest >= max(r.From, sel.kept()) && e.newest < r.Until && e.newest != never; !a.has[i] {
 				doubtful = append(doubtful, e)
 			}
 		}

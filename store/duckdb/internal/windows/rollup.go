@@ -196,7 +196,7 @@ func (s *Store) rollUp(ctx context.Context, p *prepared, now time.Time, policy c
 	}, func() {
 		s.change.Lock()
 		defer s.change.Unlock()
-		if r.next != r.st.progress || r.rolled != (continuous.Rolled{}) {
+		if !r.unchanged() || r.rolled != (continuous.Rolled{}) {
 			s.changedAll()
 		}
 		r.apply()
@@ -214,6 +214,7 @@ type roller struct {
 	prepared *prepared
 	sum      *profiles.VectorSum // nil until something is added up here
 	next     continuous.Progress
+	cuts     continuous.Cuts
 	rolled   continuous.Rolled
 	gone     map[int32]bool // series without windows
 	instance []string       // labels that sums lack
@@ -424,36 +425,47 @@ func (rows *sumRows) append(c *driver.Conn, catalog string, l continuous.Level, 
 
 // expire removes what the policy does not keep.
 func (r *roller) expire(ctx context.Context, now time.Time, policy *continuous.Policy) (err error) {
-	r.next, err = r.next.Expire(now, policy, func(l continuous.Level) ([]continuous.Weight, error) { return r.weigh(ctx, l) })
+	r.next, r.cuts, err = r.next.Expire(now, policy, r.st.cuts,
+		func(l continuous.Level) ([]continuous.Weight, error) { return r.weigh(ctx, l) })
 	if err != nil {
 		return err
 	}
-	for l, table := range levelTables {
-		where := fmt.Sprintf(" FROM %s WHERE start < %d", table, r.next.Kept[l])
-		if continuous.Level(l) == continuous.Raw {
-			where += fmt.Sprint(" AND seq <= ", r.prepared.seq) // the others are in no sum yet
-		}
-		n, err := r.c.Number(ctx, "SELECT count(*)"+where)
-		if err != nil {
+	for l := range levelTables {
+		if err := r.remove(ctx, continuous.Level(l), fmt.Sprintf("start < %d", r.next.Kept[l])); err != nil {
 			return err
 		}
-		if n > 0 {
-			if err := r.c.Query(ctx, "DELETE"+where, nil, nil); err != nil {
+		for _, service := range slices.Sorted(maps.Keys(r.cuts)) {
+			where := fmt.Sprintf("start < %d AND series IN (SELECT id FROM series WHERE service = %s)", r.cuts[service][l], driver.Quote(service))
+			if err := r.remove(ctx, continuous.Level(l), where); err != nil {
 				return err
 			}
 		}
-		r.rolled.Expired += n
 	}
 	return nil
 }
 
+// remove removes the windows of a level that meet a condition and are in a sum.
+func (r *roller) remove(ctx context.Context, l continuous.Level, condition string) error {
+	where := fmt.Sprintf(" FROM %s WHERE %s", levelTables[l], condition)
+	if l == continuous.Raw {
+		where += fmt.Sprint(" AND seq <= ", r.prepared.seq)
+	}
+	n, err := r.c.Number(ctx, "SELECT count(*)"+where)
+	if err != nil || n == 0 {
+		return err
+	}
+	r.rolled.Expired += n
+	return r.c.Query(ctx, "DELETE"+where, nil, nil)
+}
+
 // weigh implements the argument of continuous.Progress.Expire.
 func (r *roller) weigh(ctx context.Context, l continuous.Level) (list []continuous.Weight, err error) {
-	sql := fmt.Sprintf("SELECT %s AS begin, sum(bytes)::BIGINT FROM %s GROUP BY begin ORDER BY begin DESC", beginSQL(min(l+1, continuous.Day).Length()), levelTables[l])
+	sql := fmt.Sprintf("SELECT service, %s AS begin, sum(bytes)::BIGINT FROM %s w JOIN series s ON s.id = w.series GROUP BY service, begin",
+		beginSQL(min(l+1, continuous.Day).Length()), levelTables[l])
 	err = r.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		bytes := driver.Column[int64](ch, 1)
-		for i, start := range driver.Column[int64](ch, 0) {
-			list = append(list, continuous.Weight{Start: start, Bytes: bytes[i]})
+		services, bytes := ch.Texts(0), driver.Column[int64](ch, 2)
+		for i, start := range driver.Column[int64](ch, 1) {
+			list = append(list, continuous.Weight{Service: services[i], Start: start, Bytes: bytes[i]})
 		}
 		return nil
 	})
@@ -481,13 +493,13 @@ func (r *roller) removeSeries(ctx context.Context) error {
 
 // first returns the start of the first window that is kept of a series.
 func (r *roller) first(e *series) int64 {
-	return max(e.First.UnixMilli(), r.next.Kept[continuous.Day])
+	return max(e.First.UnixMilli(), r.next.Of(r.cuts, e.Service).Kept[continuous.Day])
 }
 
 // writeTimes writes the times of series into their rows, so that the next process need read
 // the windows only from here on. Their labels, which may be long, are not written again.
 func (r *roller) writeTimes(ctx context.Context) error {
-	if r.next == r.st.progress {
+	if r.unchanged() {
 		return nil
 	}
 	var ids []int32
@@ -519,15 +531,23 @@ func (r *roller) writeTimes(ctx context.Context) error {
 
 // writeProgress writes the progress, if it changed.
 func (r *roller) writeProgress(ctx context.Context) error {
-	if r.next == r.st.progress {
+	if r.unchanged() {
 		return nil
 	}
-	text, err := json.Marshal(r.next)
-	if err != nil {
-		return err
+	for key, value := range map[string]any{metaProgress: r.next, metaCuts: r.cuts} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		if err := setMeta(ctx, r.c, key, string(text)); err != nil {
+			return err
+		}
 	}
-	return setMeta(ctx, r.c, metaProgress, string(text))
+	return nil
 }
+
+// unchanged reports whether the progress is that of the state.
+func (r *roller) unchanged() bool { return r.next == r.st.progress && maps.Equal(r.cuts, r.st.cuts) }
 
 // apply makes the state that of the commit.
 func (r *roller) apply() {
@@ -540,12 +560,12 @@ func (r *roller) apply() {
 			r.st.remove(e)
 			continue
 		}
-		if r.next != r.st.progress {
+		if !r.unchanged() {
 			e.First, e.stale = timeOf(r.first(e)), false
 		}
 		list = append(list, e)
 	}
-	r.st.list, r.st.progress = list, r.next
+	r.st.list, r.st.progress, r.st.cuts = list, r.next, r.cuts
 	for _, e := range slices.SortedFunc(maps.Values(r.known), func(a, b *series) int { return cmp.Compare(a.id, b.id) }) {
 		r.st.count(e)
 	}

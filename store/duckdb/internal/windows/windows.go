@@ -118,6 +118,7 @@ func (s *Store) WindowsVersion(service string) uint64 {
 // state mirrors the committed tables but for windows.
 type state struct {
 	progress continuous.Progress
+	cuts     continuous.Cuts
 	seq      int64     // of the last window
 	list     []*series // in order of ids; never nil
 	byKey    map[continuous.Key]*series
@@ -199,8 +200,11 @@ func (st *state) share(e *series) {
 	}
 }
 
-// metaProgress is the key of table meta for the progress of roll-ups, as JSON.
-const metaProgress = "windows"
+// Keys of table meta for the progress of roll-ups, and for what services have lost besides, as JSON.
+const (
+	metaProgress = "windows"
+	metaCuts     = "window shares"
+)
 
 // loaded returns the state, at first read from the file. No commit happens meanwhile.
 func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
@@ -211,15 +215,19 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	}
 	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}, grown: map[string]growth{}, kinds: map[kind]*kind{},
 		names: map[string]string{}}
-	text, err := meta(ctx, c, metaProgress)
-	if err != nil {
-		return nil, err
-	}
-	if text != "" {
-		if err := json.Unmarshal([]byte(text), &st.progress); err != nil {
-			return nil, driver.Corruptf("the progress of windows, %q, cannot be read", text)
+	for key, to := range map[string]any{metaProgress: &st.progress, metaCuts: &st.cuts} {
+		text, err := meta(ctx, c, key)
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), to); err != nil {
+			return nil, driver.Corruptf("the progress of %s, %q, cannot be read", key, text)
 		}
 	}
+	var err error
 	st.seq = st.progress.Seq
 	if st.text, err = c.Number(ctx, "SELECT coalesce(sum(strlen(name) + strlen(module) + strlen(file) + strlen(language) + strlen(system_name)), 0)::BIGINT FROM fn"); err != nil {
 		return nil, err
