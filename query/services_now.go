@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store"
@@ -29,10 +30,8 @@ type PushedUse struct {
 // each is a tree.
 const mostHot = 20
 
-// PushedUses lists the services that fit, those that use most CPU time first. Own reports which
-// functions of a tree are the users' code.
-func PushedUses(ctx context.Context, st store.Reader, fits func(service string) bool, until time.Time,
-	own func(t *calltree.Tree) []bool) ([]PushedUse, error) {
+// PushedUses lists the services that fit, those that use most CPU time first.
+func PushedUses(ctx context.Context, st store.Reader, fits func(service string) bool, until time.Time) ([]PushedUse, error) {
 	windows, err := WindowsOf(st)
 	if err != nil {
 		return nil, nil // an engine without
@@ -74,7 +73,7 @@ func PushedUses(ctx context.Context, st store.Reader, fits func(service string) 
 			if err != nil {
 				return nil, err
 			}
-			u.Function, u.Share = hottest(merged.Tree, own(merged.Tree))
+			u.Function, u.Share = hottest(merged.Tree)
 		}
 	}
 	return uses, nil
@@ -115,32 +114,16 @@ func pushedUses(list []continuous.Series, fits func(string) bool, until time.Tim
 	return uses, end
 }
 
-// hottest returns the function with the largest value, and its share: of those that are own, each with
-// the libraries and the runtime that it calls, as rankings of own code have it; without own ones, by self value.
-func hottest(t *calltree.Tree, own []bool) (name string, share float64) {
-	held := make([]int64, len(t.Functions))
-	holder := make([]int32, t.Len()) // the innermost own call node at or above
-	for n := range holder {
-		holder[n] = int32(n)
-		if p := t.Parent[n]; p != calltree.NoNode && own[t.Func[holder[p]]] && !own[t.Func[n]] {
-			holder[n] = holder[p]
-		}
-		held[t.Func[holder[n]]] += t.Self[n]
-	}
-	most, total, anyOwn := -1, t.RootTotal(), false
-	for fn, v := range held {
-		anyOwn = anyOwn || v > 0 && own[fn]
-	}
-	for fn, v := range held {
-		if v <= 0 || own[fn] != anyOwn {
-			continue
-		}
-		if most < 0 || v > held[most] || v == held[most] && t.Functions[fn].Name < t.Functions[most].Name {
+// hottest returns the function with the largest value of its own, and its share.
+func hottest(t *calltree.Tree) (name string, share float64) {
+	values, most := t.OwnValues(own.Of(t.Table, t.Self)), -1
+	for fn, v := range values {
+		if v > 0 && (most < 0 || v > values[most] || v == values[most] && t.Functions[fn].Name < t.Functions[most].Name) {
 			most = fn
 		}
 	}
-	if most < 0 || total <= 0 {
+	if most < 0 {
 		return "", 0
 	}
-	return t.Functions[most].Name, float64(held[most]) / float64(total)
+	return t.Functions[most].Name, float64(values[most]) / float64(t.RootTotal())
 }

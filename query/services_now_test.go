@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // TestPushedUses: a service has the CPU time of its last hour, its hottest function and its newest
@@ -45,13 +43,7 @@ func TestPushedUses(t *testing.T) {
 	push("store", heap, "1", "a", noon, map[string]int64{"main": 1})
 	push("gone", cpu, "1", "a", noon.Add(-30*time.Hour), map[string]int64{"main": 1})
 	push("other", cpu, "1", "a", noon, map[string]int64{"main": 1})
-	uses, err := PushedUses(t.Context(), st, func(name string) bool { return name != "other" }, time.Time{}, func(t *calltree.Tree) []bool {
-		own := make([]bool, len(t.Functions))
-		for i, fn := range t.Functions {
-			own[i] = fn.Name[:4] == "main"
-		}
-		return own
-	})
+	uses, err := PushedUses(t.Context(), st, func(name string) bool { return name != "other" }, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,25 +55,5 @@ func TestPushedUses(t *testing.T) {
 	want := "shop 5 main.price 0.40 1.10 20 12 20 12:01|cart 3 main.add 1.00 8 20 12 20 12:01|gone -1  0.00 1 19 06 19 06:01|store -1  0.00 1 20 12 20 12:01|"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
-	}
-}
-
-// TestHottest: an own function has what it calls of others, but not what another own one has below it.
-func TestHottest(t *testing.T) {
-	stack := func(v int64, names ...string) proftest.Sample { return proftest.Sample{Stack: names, Value: v} }
-	for want, samples := range map[string][]proftest.Sample{
-		"main.price 0.25": {stack(5, "main.run", "main.price", "lib.sort"), stack(2, "main.run", "main.price", "lib.sort", "main.less"),
-			stack(4, "main.run", "lib.log"), stack(9, "gc")},
-		"lib.a 0.75": {stack(1, "lib.a", "lib.b"), stack(3, "lib.a")},
-		" 0.00":      nil,
-	} {
-		tree := proftest.ToTree("", samples)
-		own := make([]bool, len(tree.Functions))
-		for i := range own {
-			own[i] = strings.HasPrefix(tree.Functions[i].Name, "main.")
-		}
-		if name, share := hottest(tree, own); fmt.Sprintf("%s %.2f", name, share) != want {
-			t.Errorf("%s %.2f, want %s", name, share, want)
-		}
 	}
 }

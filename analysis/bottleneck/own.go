@@ -38,15 +38,11 @@ func (a *analysis) holders(ctx context.Context, t *calltree.Table) ([]int32, err
 	if err != nil {
 		return nil, err
 	}
-	of := make([]int32, len(t.Func))
-	for n := range of {
-		if parent := t.Parent[n]; parent == calltree.NoNode || section[t.Functions[t.Func[n]].Name] == OwnCode {
-			of[n] = int32(n)
-		} else {
-			of[n] = of[parent]
-		}
+	own := make([]bool, len(t.Functions))
+	for fn := range own {
+		own[fn] = section[t.Functions[fn].Name] == OwnCode
 	}
-	return of, nil
+	return t.Holders(own), nil
 }
 
 // held returns the weighted sum, with what each node holds in place of its self value.

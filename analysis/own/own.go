@@ -9,6 +9,7 @@
 package own
 
 import (
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -46,6 +47,18 @@ func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
 		is[i] = c[i].own || c[i].module != "" && slices.Contains(keys, c[i].module)
 	}
 	return is
+}
+
+// Of returns for every function of a table whether it is the user's own. Samples are the self
+// values of every node, of one or two sides.
+func Of(t *calltree.Table, samples ...[]int64) []bool {
+	sum := make([]float64, t.Len())
+	for _, side := range samples {
+		for n, v := range side {
+			sum[n] += math.Abs(float64(v))
+		}
+	}
+	return Functions(t, sum, nil)
 }
 
 // Runtime returns for every function of a table whether it belongs to a runtime or the

@@ -9,9 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
@@ -134,13 +132,7 @@ func (o *OverviewResult) addOutcomes(ctx context.Context, st store.Reader, r *Ov
 		return err
 	}
 	if fits := ofServices(&r.Selection); fits != nil {
-		uses, err := query.PushedUses(ctx, st, fits, r.Until, func(t *calltree.Tree) []bool {
-			self := make([]float64, t.Len())
-			for n, v := range t.Self {
-				self[n] = float64(v)
-			}
-			return own.Functions(t.Table, self, nil)
-		})
+		uses, err := query.PushedUses(ctx, st, fits, r.Until)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -119,7 +120,7 @@ func ownFunctions(a *traceprof.Analysis) []bool {
 			t.Parent, t.Func, self = append(t.Parent, parent), append(t.Func, tree.Function[n]), append(self, int64(tree.Count[n]))
 		}
 	}
-	return trees.OwnFunctions(t, self)
+	return own.Of(t, self)
 }
 
 // endingDumps returns the dumps that end in each element, as indices.

@@ -40,7 +40,7 @@ func tableOf(all []profile.Function, n int, of func(i int) int32) *functionTable
 // tell finds out whose code the functions of a table are, which has all of them. Samples
 // are the self values of every node, of one or two sides.
 func (f *functionTable) tell(t *calltree.Table, samples ...[]int64) {
-	f.own, f.runtime = OwnFunctions(t, samples...), own.Runtime(t)
+	f.own, f.runtime = own.Of(t, samples...), own.Runtime(t)
 }
 
 func (f *functionTable) number(fn int32) int64 { return int64(f.at[fn]) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -30,7 +31,7 @@ func (s *scope) locks() (*LocksResult, error) {
 		if list[i].viewer == nil {
 			return nil, param.Errorf("locks are in thread dumps: give the files, or import them with --keep-source")
 		}
-		known = all.Add(s.all[i], list[i].viewer, OwnFunctions(s.all[i].Table, s.all[i].Self)) || known || s.all[i].Type.Name == profile.Threads
+		known = all.Add(s.all[i], list[i].viewer, own.Of(s.all[i].Table, s.all[i].Self)) || known || s.all[i].Type.Name == profile.Threads
 	}
 	if !known {
 		return nil, fmt.Errorf("%sits samples do not say who holds a lock, as Java thread dumps do (jstack -l, jcmd PID Thread.print -l); --state lists who waits", list[0].prefix())

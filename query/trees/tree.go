@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -471,18 +470,6 @@ func Growth(ctx context.Context, st store.Store, r *TreeRequest) (*growth.Result
 // before: it does so for the runs as they are, without a filter.
 func (r *TreeRequest) comparesRuns(view string) bool {
 	return r.Last > 0 && view == viewFunctions && r.isPlain(view)
-}
-
-// OwnFunctions returns for every function of a table whether it is code that the user
-// can change. Samples are the self values of every node, of one or two sides.
-func OwnFunctions(t *calltree.Table, samples ...[]int64) []bool {
-	sum := make([]float64, t.Len())
-	for _, side := range samples {
-		for n, v := range side {
-			sum[n] += float64(abs(v))
-		}
-	}
-	return own.Functions(t, sum, nil)
 }
 
 // isPlain reports whether the request shows the sum of a selection as it is.

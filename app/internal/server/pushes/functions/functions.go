@@ -20,11 +20,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 )
 
-// Chosen says which functions GET /metrics/functions has: the hottest of each service, and some of
+// Chosen says which functions GET /metrics/functions has: the hottest of each service, as overview ranks them, and some of
 // all services by their names.
 type Chosen struct {
 	Top   int
@@ -66,7 +68,7 @@ const (
 // cores is the CPU time per second of a function of a service.
 type cores struct {
 	service, function string
-	self, total       float64
+	own, self, total  float64
 }
 
 // Part returns the route.
@@ -88,6 +90,9 @@ type metrics struct {
 }
 
 var (
+	ownCores = prometheus.NewDesc("dendro_function_own_cores",
+		"CPU time per second of a function of the service's own code, with what it calls of libraries and the runtime.",
+		[]string{"service", "function"}, nil)
 	selfCores = prometheus.NewDesc("dendro_function_self_cores",
 		"CPU time per second of a function without its callees, mean of five minutes, of all instances of the service.",
 		[]string{"service", "function"}, nil)
@@ -129,15 +134,15 @@ func (m *metrics) read(ctx context.Context, now time.Time) (list []cores, omitte
 		return nil, 0, err
 	}
 	all = slices.DeleteFunc(all, func(s continuous.Series) bool { return !s.Type.CPUTime() })
-	for own := range continuous.ByService(all) {
-		one, of := &own[0], q // CPU time by two profilers is the same time
+	for series := range continuous.ByService(all) {
+		one, of := &series[0], q // CPU time by two profilers is the same time
 		of.Type = one.Type
 		of.Matchers = []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: one.Service}}
 		merged, err := m.st.Tree(ctx, of)
 		if err != nil {
 			return nil, 0, err
 		}
-		found := m.chosen(one.Service, merged)
+		found := m.chosen(one.Service, merged.Tree)
 		room := min(len(found), maxFunctions-len(list))
 		list, omitted = append(list, found[:room]...), omitted+len(found)-room
 	}
@@ -145,20 +150,21 @@ func (m *metrics) read(ctx context.Context, now time.Time) (list []cores, omitte
 }
 
 // chosen returns the chosen functions of a service, the hottest first.
-func (m *metrics) chosen(service string, merged *continuous.Merged) (list []cores) {
-	at := map[string]int{}
-	for _, row := range merged.Tree.FunctionRows() {
-		name := merged.Tree.Functions[row.Func].Name
+func (m *metrics) chosen(service string, t *calltree.Tree) (list []cores) {
+	at, values := map[string]int{}, t.OwnValues(own.Of(t.Table, t.Self))
+	for _, row := range t.FunctionRows() {
+		name := t.Functions[row.Func].Name
 		name = strings.ToValidUTF8(name[:min(len(name), maxLabel)], "\uFFFD")
 		i, known := at[name]
 		if !known {
 			i = len(list)
 			at[name], list = i, append(list, cores{service: service, function: name})
 		}
+		list[i].own += float64(values[row.Func]) / float64(functionsOver)
 		list[i].self += float64(row.Self) / float64(functionsOver)
 		list[i].total += float64(row.Total) / float64(functionsOver)
 	}
-	slices.SortFunc(list, func(a, b cores) int { return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(a.function, b.function)) })
+	slices.SortFunc(list, func(a, b cores) int { return cmp.Or(cmp.Compare(b.own, a.own), cmp.Compare(a.function, b.function)) })
 	rest := list[min(m.Top, len(list)):]
 	list = list[:min(m.Top, len(list)):min(m.Top, len(list))]
 	for _, c := range rest {
@@ -177,6 +183,7 @@ type answer struct {
 
 // Describe implements prometheus.Collector.
 func (a answer) Describe(to chan<- *prometheus.Desc) {
+	to <- ownCores
 	to <- selfCores
 	to <- totalCores
 	to <- omittedOf
@@ -185,6 +192,7 @@ func (a answer) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (a answer) Collect(to chan<- prometheus.Metric) {
 	for _, c := range a.list {
+		to <- prometheus.MustNewConstMetric(ownCores, prometheus.GaugeValue, c.own, c.service, c.function)
 		to <- prometheus.MustNewConstMetric(selfCores, prometheus.GaugeValue, c.self, c.service, c.function)
 		to <- prometheus.MustNewConstMetric(totalCores, prometheus.GaugeValue, c.total, c.service, c.function)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
 )
@@ -50,6 +51,10 @@ func TestMetrics(t *testing.T) {
 	m := &metrics{Chosen: Chosen{Top: 1, Named: []string{"tax", "nowhere"}}, st: st,
 		now: func() time.Time { return now }}
 	const want = `200
+dendro_function_own_cores{function="f\"{\n",service="a\"b\\\n"} 0.5
+dendro_function_own_cores{function="price",service="shop"} 1
+dendro_function_own_cores{function="tax",service="a\"b\\\n"} 0.05
+dendro_function_own_cores{function="tax",service="shop"} 0.01
 dendro_function_self_cores{function="f\"{\n",service="a\"b\\\n"} 0.5
 dendro_function_self_cores{function="price",service="shop"} 1
 dendro_function_self_cores{function="tax",service="a\"b\\\n"} 0.05
@@ -73,6 +78,28 @@ dendro_functions_omitted 0
 	now = now.Add(functionsKept)
 	if got := scraped(t, m); !strings.Contains(got, `dendro_function_self_cores{function="tax",service="shop"} 2.01`) {
 		t.Errorf("later:\n%s", got)
+	}
+}
+
+// TestOwnCode: the hottest function is that of the service's own code with what it calls, as it is
+// in overview, and not a part of the runtime.
+func TestOwnCode(t *testing.T) {
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	st, windows := mem.New(), storetest.NewWindowMaker()
+	w := windows.Window("shop", now.Add(-2*time.Minute), nil,
+		storetest.Sample{Stack: []string{"main.main", "main.price", "runtime.mallocgc"}, Value: int64(300 * time.Second)},
+		storetest.Sample{Stack: []string{"main.main", "main.tax"}, Value: int64(200 * time.Second)})
+	if _, err := st.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+		t.Fatal(err)
+	}
+	got := scraped(t, &metrics{Chosen: Chosen{Top: 1}, st: st, now: func() time.Time { return now }})
+	if !strings.Contains(got, `dendro_function_own_cores{function="main.price",service="shop"} 1`+"\n") ||
+		strings.Contains(got, "mallocgc") {
+		t.Errorf("scraped:\n%s", got)
+	}
+	uses, err := query.PushedUses(t.Context(), st, func(string) bool { return true }, time.Time{})
+	if err != nil || len(uses) != 1 || uses[0].Function != "main.price" || uses[0].Share != 0.6 {
+		t.Errorf("overview has %+v, %v", uses, err)
 	}
 }
 
