@@ -48,6 +48,52 @@ type HourStore interface {
 	Made(ctx context.Context) (time.Time, error)
 }
 
+// Span is a time from one instant until before another. A zero From is the first window.
+type Span struct {
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until"`
+}
+
+// Reach says which hours of a partition are there: all before Until but those of Lost, in order.
+type Reach struct {
+	Until time.Time `json:"until"`
+	Lost  []Span    `json:"lost,omitempty"`
+}
+
+// Before returns the times before another that are not there.
+func (r Reach) Before(t time.Time) (list []Span) {
+	for _, lost := range append(slices.Clone(r.Lost), Span{r.Until, t}) {
+		if t.Before(lost.Until) {
+			lost.Until = t
+		}
+		if lost.From.Before(lost.Until) {
+			list = append(list, lost)
+		}
+	}
+	return list
+}
+
+// With returns the reach when the hours from one time until another are there too, and Until is not
+// before it.
+func (r Reach) With(from, until time.Time) Reach {
+	next := Reach{Until: Later(r.Until, until)}
+	for _, lost := range r.Before(next.Until) {
+		before, behind := lost, lost
+		if from.Before(before.Until) {
+			before.Until = from
+		}
+		behind.From = Later(behind.From, until)
+		for _, rest := range []Span{before, behind} {
+			if n := len(next.Lost); rest.From.Before(rest.Until) && n > 0 && next.Lost[n-1].Until.Equal(rest.From) {
+				next.Lost[n-1].Until = rest.Until
+			} else if rest.From.Before(rest.Until) {
+				next.Lost = append(next.Lost, rest)
+			}
+		}
+	}
+	return next
+}
+
 // OnlyHours is the progress of a store that has nothing but hours, and all those of days before a
 // time.
 func OnlyHours(until time.Time) Progress {

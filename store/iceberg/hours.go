@@ -3,10 +3,12 @@ package iceberg
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,19 +139,18 @@ func NewHours(l *Lake) *Hours {
 	return &Hours{lake: l, has: map[hourKey]int64{}, seen: map[string]bool{}, known: map[int32]map[xxh3.Uint128]bool{}}
 }
 
-// untilProperty begins the names of properties of table series_hours: the time, as RFC 3339, before
-// which it has all hours of a partition.
-const untilProperty = "dendro.until."
+// reachProperty begins the names of properties of table series_hours: which hours it has of a
+// partition, as JSON.
+const reachProperty = "dendro.hours."
 
-// Until returns the time before which the lake has all hours, of each partition.
-func (s *Snapshot) Until() map[int32]time.Time {
-	list := map[int32]time.Time{}
+// Reach returns which hours the lake has, of each partition.
+func (s *Snapshot) Reach() map[int32]continuous.Reach {
+	list := map[int32]continuous.Reach{}
 	for name, text := range s.tables[s.lake.set.main()].Properties {
-		if number, ok := strings.CutPrefix(name, untilProperty); ok {
-			n, err := strconv.ParseInt(number, 10, 32)
-			if t, bad := time.Parse(time.RFC3339, text); err == nil && bad == nil {
-				list[int32(n)] = t
-			}
+		var reach continuous.Reach
+		number, ok := strings.CutPrefix(name, reachProperty)
+		if n, err := strconv.ParseInt(number, 10, 32); ok && err == nil && json.Unmarshal([]byte(text), &reach) == nil {
+			list[int32(n)] = reach
 		}
 	}
 	return list
@@ -175,10 +176,16 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 		clear(h.has)
 		clear(h.seen)
 	}
-	first := since
-	if from := now.Until()[partition]; !from.IsZero() {
-		first = continuous.Earlier(first, from)
-	} else {
+	reach := now.Reach()[partition]
+	from := since // from which on the lake has all hours then
+	for _, lost := range reach.Before(until) {
+		if begin := continuous.Later(lost.From, whole); begin.Before(lost.Until) && begin.Before(from) {
+			from = begin
+		}
+	}
+	from = continuous.Later(from, whole)
+	first := from
+	if first.IsZero() {
 		stats, err := st.WindowStats(ctx)
 		if err != nil {
 			return 0, err
@@ -187,7 +194,6 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 			first = until
 		}
 	}
-	first = continuous.Later(first, whole)
 	for day := continuous.DayOf(first); day.Before(until); day = day.Add(24 * time.Hour) {
 		q := continuous.Query{From: continuous.Later(day, whole), Until: continuous.Earlier(day.Add(24*time.Hour), until)}
 		totals, err := st.Totals(ctx, q, time.Hour)
@@ -207,20 +213,14 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 			missing = missing[len(next):]
 		}
 	}
-	if !now.Until()[partition].Before(until) {
+	if reflect.DeepEqual(reach.With(from, until), reach) {
 		return n, nil
 	}
 	return n, h.lake.Commit(ctx, nil, func(now *Snapshot) error {
-		now.reach(partition, until)
-		return nil
+		text, err := json.Marshal(now.Reach()[partition].With(from, until))
+		now.tables[h.lake.set.main()].Properties[reachProperty+strconv.Itoa(int(partition))] = string(text)
+		return err
 	})
-}
-
-// reach says that the lake has all hours of a partition before a time.
-func (s *Snapshot) reach(partition int32, until time.Time) {
-	if s.Until()[partition].Before(until) {
-		s.tables[s.lake.set.main()].Properties[untilProperty+strconv.Itoa(int(partition))] = until.UTC().Format(time.RFC3339)
-	}
 }
 
 // dayOf returns the day of a time since 1970.

@@ -48,7 +48,7 @@ func handOver(t *testing.T, kafka string) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if _, err := st.Until(t.Context()); err != nil { // which opens the tables, while the variables are those of this process
+	if _, err := st.Reach(t.Context()); err != nil { // which opens the tables, while the variables are those of this process
 		t.Fatal(err)
 	}
 

@@ -23,8 +23,8 @@ import (
 // their topic; all of a partition that has none.
 func (s *Store) Before(until map[int32]time.Time) continuous.Store { return &hours{s, until} }
 
-// Until returns the time before which the lake has all hours, of each partition of their topic.
-func (s *Store) Until(ctx context.Context) (map[int32]time.Time, error) {
+// Reach returns which hours the lake has, of each partition of their topic.
+func (s *Store) Reach(ctx context.Context) (map[int32]continuous.Reach, error) {
 	l, err := s.hourLake(ctx)
 	if l == nil || err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (s *Store) Until(ctx context.Context) (map[int32]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
-	return now.Until(), nil // never nil
+	return now.Reach(), nil // never nil
 }
 
 // hourLake returns the tables of hours; nil: nobody has made them yet.
@@ -98,8 +98,8 @@ func (h *hours) selected(ctx context.Context, q *continuous.Query, coarsest cont
 		return err
 	}
 	until := time.Time{} // before which all days are whole
-	for _, t := range now.Until() {
-		until = continuous.Earlier(until, t)
+	for _, r := range now.Reach() {
+		until = continuous.Earlier(until, r.Until)
 	}
 	for _, t := range h.until {
 		if !t.Equal(continuous.DayOf(t)) {

@@ -167,10 +167,58 @@ func TestNoHours(t *testing.T) {
 	st := &counted{Store: mem.New()}
 	l.put(st.Store, 60)
 	n, err := l.hours.Publish(t.Context(), 3, st, l.at, time.Time{})
-	until, bad := l.lake.Until(t.Context())
-	if err != nil || bad != nil || n != 0 || st.totals > 1 || !until[3].Equal(l.at.Add(60*time.Hour)) {
-		t.Errorf("%d hours after %d questions, until %v: %v, %v", n, st.totals, until, err, bad)
+	if reach := l.reach(3); err != nil || n != 0 || st.totals > 1 || reach != "until 60" {
+		t.Errorf("%d hours after %d questions, %s: %v", n, st.totals, reach, err)
 	}
+}
+
+// reach says which hours the lake has of a partition.
+func (l *hourLab) reach(partition int32) string {
+	l.Helper()
+	all, err := l.lake.Reach(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	hours := func(t time.Time) int { return int(t.Sub(l.at).Hours()) }
+	text := fmt.Sprint("until ", hours(all[partition].Until))
+	for _, lost := range all[partition].Lost {
+		text += fmt.Sprintf(" without %d to %d", hours(lost.From), hours(lost.Until))
+	}
+	return text
+}
+
+// TestLostHours: hours that the lake does not have stay known as lost, whatever is handed over later,
+// until somebody has them after all.
+func TestLostHours(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(9, 10))
+	other := mem.New()
+	hand := func(st *mem.Store, hour, whole int, want string) {
+		t.Helper()
+		w := l.window(r, "s2", hour-1)
+		l.put(st, hour, w)
+		if st != l.want {
+			l.put(l.want, hour, w)
+		}
+		from := time.Time{}
+		if whole > 0 {
+			from = l.at.Add(time.Duration(whole) * time.Hour)
+		}
+		l.again()
+		if _, err := l.hours.Publish(t.Context(), 0, st, l.at.Add(time.Duration(hour-2)*time.Hour), from); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.reach(0); got != want {
+			t.Errorf("%s at %d, want %s", got, hour, want)
+		}
+	}
+	hand(l.want, 4, 0, "until 4")
+	hand(other, 7, 9, "until 7 without 4 to 7") // a worker that lost its files takes the partition
+	hand(other, 10, 9, "until 10 without 4 to 9")
+	hand(other, 15, 9, "until 15 without 4 to 9")
+	hand(mem.New(), 20, 18, "until 20 without 4 to 9 without 15 to 18") // and another
+	hand(l.want, 21, 0, "until 21")                                     // the first one is back
+	l.same("in the end", l.lake, continuous.Query{})
 }
 
 // TestCompactHours: a compacted lake has a file of each table for a day and a bucket, with the
@@ -331,9 +379,8 @@ func testHours(t *testing.T, instance ...string) {
 	if err != nil || treeSum(all) != sum {
 		t.Errorf("functions of all services have %d, want %d: %v", sum, treeSum(all), err)
 	}
-	until, err := l.lake.Until(t.Context())
-	if want := l.at.Add(60 * time.Hour); err != nil || len(until) != 1 || !until[0].Equal(want) {
-		t.Errorf("the lake has everything until %v, %v, want %v", until, err, want)
+	if got := l.reach(0); got != "until 60" {
+		t.Errorf("the lake has everything %s", got)
 	}
 }
 

@@ -39,8 +39,8 @@ type ReaderOptions struct {
 type Lake interface {
 	// Before returns the hours before a time, of each partition; all of a partition that has none.
 	Before(map[int32]time.Time) continuous.Store
-	// Until returns the time before which it has all hours, of each partition.
-	Until(context.Context) (map[int32]time.Time, error)
+	// Reach returns which hours it has, of each partition.
+	Reach(context.Context) (map[int32]continuous.Reach, error)
 }
 
 // Reader asks workers. It is safe for concurrent use. Its Part looks after the workers.
@@ -49,9 +49,9 @@ type Reader struct {
 	workers []*remote
 
 	mu       sync.Mutex
-	total    int32               // partitions of the topic; 0: no worker has said
-	services map[int32][]string  // of each partition, as it was last told
-	until    map[int32]time.Time // of each partition: what the lake has, as it was last told
+	total    int32                      // partitions of the topic; 0: no worker has said
+	services map[int32][]string         // of each partition, as it was last told
+	reach    map[int32]continuous.Reach // of each partition: what the lake has, as it was last told; nil: it was not
 	missing  string
 
 	down, gapped prometheus.GaugeFunc
@@ -86,8 +86,8 @@ func NewReader(o ReaderOptions) *Reader {
 		}
 		return n
 	})
-	r.gapped = gauge("partitions_missing", "Partitions that no worker answers for, or not with everything.", func() int {
-		return len(r.gaps(r.places()))
+	r.gapped = gauge("partitions_missing", "Partitions that no worker answers for, or not with everything, but for hours that are lost.", func() int {
+		return len(r.gaps(r.places(), false))
 	})
 	return r
 }
@@ -154,10 +154,10 @@ func (r *Reader) run(ctx context.Context) error {
 // followLake asks what the lake has until the context ends.
 func (r *Reader) followLake(ctx context.Context) {
 	for ctx.Err() == nil {
-		until, err := r.opts.Lake.Until(ctx)
+		reach, err := r.opts.Lake.Reach(ctx)
 		if err == nil {
 			r.mu.Lock()
-			r.until = until
+			r.reach = reach
 			r.mu.Unlock()
 		} else if ctx.Err() == nil {
 			r.opts.Logger.Warn("the lake does not answer", "error", err)
@@ -245,12 +245,14 @@ func (r *Reader) places() map[int32]held {
 	return all
 }
 
-// gaps returns the partitions that nobody holds, or not with everything.
-func (r *Reader) gaps(places map[int32]held) (list []int32) {
+// gaps returns the partitions that nobody holds, or not with everything. Lost says whether those
+// count of which hours are lost that the lake would have, for good.
+func (r *Reader) gaps(places map[int32]held, lost bool) (list []int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n := range r.total {
-		if p, ok := places[n]; !ok || !p.Complete || r.until != nil && r.until[n].Before(p.From) {
+		reach := r.reach[n]
+		if p, ok := places[n]; !ok || !p.Complete || r.reach != nil && (reach.Until.Before(p.From) || lost && len(reach.Before(p.From)) > 0) {
 			list = append(list, n)
 		}
 	}
@@ -292,7 +294,7 @@ func (r *Reader) Missing() string {
 
 // say makes what Missing says.
 func (r *Reader) say(places map[int32]held) {
-	gaps := r.gaps(places)
+	gaps := r.gaps(places, true)
 	var parts []string
 	var down []*remote
 	for _, w := range r.workers {
@@ -309,21 +311,21 @@ func (r *Reader) say(places map[int32]held) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said, lagging := map[lack][]string{}, lack{"service", "may lack windows", "may lack windows"}
+	said, lagging := map[lack][]string{}, lack{"service", "may lack windows"}
 	for _, n := range gaps {
 		names := r.services[n]
 		p, ok := places[n]
-		what := lack{"service", "is missing", "are missing"}
-		switch until := r.until[n]; {
+		what := lack{"service", "are missing"}
+		reach := r.reach[n]
+		switch {
 		case ok && !p.Complete:
 			parts = append(parts, fmt.Sprintf("partition %d is being read again (record %d of %d)", n, p.Next, p.End))
 			said[lagging] = append(said[lagging], names...)
 			continue
 		case ok:
-			span := spoken(until) + " to " + spoken(p.From)
-			what = lack{"service", "lacks " + span, "lack " + span}
-		case !until.IsZero():
-			what = lack{"service", "ends at " + spoken(until), "end at " + spoken(until)}
+			what.text = lost(reach.Before(p.From))
+		case !reach.Until.IsZero():
+			what.text = strings.TrimPrefix(lost(reach.Lost)+", end at "+spoken(reach.Until), ", ")
 		}
 		if len(names) == 0 {
 			what.noun, names = "partition", []string{fmt.Sprint(n)}
@@ -334,9 +336,9 @@ func (r *Reader) say(places map[int32]held) {
 		switch names := said[what]; len(names) {
 		case 0:
 		case 1:
-			parts = append(parts, fmt.Sprintf("%s %s %s", what.noun, list(names), what.one))
+			parts = append(parts, fmt.Sprintf("%s %s %s", what.noun, list(names), ofOne.Replace(what.text)))
 		default:
-			parts = append(parts, fmt.Sprintf("%ss %s %s", what.noun, list(names), what.many))
+			parts = append(parts, fmt.Sprintf("%ss %s %s", what.noun, list(names), what.text))
 		}
 	}
 	if r.total == 0 && len(down) == 0 {
@@ -345,12 +347,24 @@ func (r *Reader) say(places map[int32]held) {
 	r.missing = strings.Join(parts, "; ")
 }
 
-// lack is what is said of one or of many services or partitions.
-type lack struct{ noun, one, many string }
+// lack is what is said of services or partitions.
+type lack struct{ noun, text string }
+
+// ofOne makes the text of a lack that of one service.
+var ofOne = strings.NewReplacer("are ", "is ", "may lack ", "may lack ", "lack ", "lacks ", "end ", "ends ")
 
 // compare orders services before partitions.
 func (l lack) compare(m lack) int {
-	return cmp.Or(cmp.Compare(m.noun, l.noun), cmp.Compare(l.one, m.one))
+	return cmp.Or(cmp.Compare(m.noun, l.noun), cmp.Compare(l.text, m.text))
+}
+
+// lost says which times are lost.
+func lost(spans []continuous.Span) string {
+	var list []string
+	for _, span := range spans {
+		list = append(list, "lack "+spoken(span.From)+" to "+spoken(span.Until))
+	}
+	return strings.Join(list, ", ")
 }
 
 // spoken writes the begin of an hour.

@@ -21,28 +21,39 @@ import (
 // its worker was asked last. What the lake has is not missing.
 func TestMissing(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 28, hour, 0, 0, 0, time.UTC) }
+	until := func(hour int, lost ...int) continuous.Reach {
+		reach := continuous.Reach{Until: at(hour)}
+		for i := 0; i < len(lost); i += 2 {
+			reach.Lost = append(reach.Lost, continuous.Span{From: at(lost[i]), Until: at(lost[i+1])})
+		}
+		return reach
+	}
 	for _, c := range []struct {
-		until  map[int32]time.Time
+		reach  map[int32]continuous.Reach
 		places map[int32]held
 		want   string
 	}{
 		{nil, nil, "services cart, shop are missing; partitions 1, 2 are missing"},
-		{map[int32]time.Time{}, nil, "services cart, shop are missing; partitions 1, 2 are missing"},
-		{map[int32]time.Time{0: at(14), 1: at(14), 2: at(9)}, nil,
+		{map[int32]continuous.Reach{}, nil, "services cart, shop are missing; partitions 1, 2 are missing"},
+		{map[int32]continuous.Reach{0: until(14), 1: until(14), 2: until(9)}, nil,
 			"services cart, shop end at 2026-11-28 14:00 UTC; partition 2 ends at 2026-11-28 09:00 UTC; partition 1 ends at 2026-11-28 14:00 UTC"},
-		{map[int32]time.Time{0: at(14), 2: at(14)}, map[int32]held{0: {place: place{Complete: true, From: at(16)}},
+		{map[int32]continuous.Reach{0: until(14), 2: until(14)}, map[int32]held{0: {place: place{Complete: true, From: at(16)}},
 			1: {place: place{Complete: true}}, 2: {place: place{Complete: true, From: at(14)}}},
 			"services cart, shop lack 2026-11-28 14:00 UTC to 2026-11-28 16:00 UTC"},
-		{map[int32]time.Time{}, map[int32]held{0: {place: place{Next: 3, End: 7}}, 1: {place: place{Complete: true, From: at(1)}},
+		{map[int32]continuous.Reach{}, map[int32]held{0: {place: place{Next: 3, End: 7}}, 1: {place: place{Complete: true, From: at(1)}},
 			2: {place: place{Complete: true}}},
 			"partition 0 is being read again (record 3 of 7); services cart, shop may lack windows; " +
 				"partition 1 lacks the first window to 2026-11-28 01:00 UTC"},
+		{map[int32]continuous.Reach{0: until(17, 11, 12, 14, 16), 1: until(17, 3, 4), 2: until(17, 5, 6)},
+			map[int32]held{0: {place: place{Complete: true, From: at(16)}}, 2: {place: place{Complete: true}}},
+			"services cart, shop lack 2026-11-28 11:00 UTC to 2026-11-28 12:00 UTC, lack 2026-11-28 14:00 UTC to 2026-11-28 16:00 UTC; " +
+				"partition 1 lacks 2026-11-28 03:00 UTC to 2026-11-28 04:00 UTC, ends at 2026-11-28 17:00 UTC"},
 	} {
 		r := NewReader(ReaderOptions{})
-		r.total, r.services, r.until = 3, map[int32][]string{0: {"shop", "cart"}, 1: {}}, c.until
+		r.total, r.services, r.reach = 3, map[int32][]string{0: {"shop", "cart"}, 1: {}}, c.reach
 		r.say(c.places)
 		if got := r.Missing(); got != c.want {
-			t.Errorf("%v, %v:\n%s, want\n%s", c.until, c.places, got, c.want)
+			t.Errorf("%v, %v:\n%s, want\n%s", c.reach, c.places, got, c.want)
 		}
 	}
 }
@@ -58,7 +69,7 @@ func (l *lakeOf) Before(until map[int32]time.Time) continuous.Store {
 	return l.Store
 }
 
-func (l *lakeOf) Until(context.Context) (map[int32]time.Time, error) { return nil, nil }
+func (l *lakeOf) Reach(context.Context) (map[int32]continuous.Reach, error) { return nil, nil }
 
 // TestLake: the lake is asked for what workers do not have, and not at all if they have everything.
 func TestLake(t *testing.T) {
