@@ -84,9 +84,12 @@ type Follower interface {
 // Position is how far a log was read.
 type Position struct {
 	Next int64 // record to read
-	// From is the time from which on the store has all windows: earlier ones were in records that
-	// the log did not have any more, or the store removed them. Zero: it has all.
+	// From is the time from which on all windows were read: earlier ones were in records that the log
+	// did not have any more. Zero: all were.
 	From time.Time
+	// Kept is the time from which on the store keeps windows: it has removed earlier ones. Zero: none.
+	// PutRead does not need it.
+	Kept time.Time
 }
 
 // Limited is a Store whose forest of call paths has a limited size. Stacks for which there is no

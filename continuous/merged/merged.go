@@ -30,6 +30,9 @@ var ErrReadOnly = errors.New("windows of several stores are read only")
 type Store struct {
 	// Parts returns the stores.
 	Parts func(context.Context) ([]continuous.Store, error)
+	// Missing reports whether an error, which does not wrap ErrMissing, is of a store that is; may
+	// be nil.
+	Missing func(error) bool
 }
 
 var _ continuous.Store = (*Store)(nil)
@@ -56,7 +59,7 @@ func ask[A any](ctx context.Context, s *Store, question func(context.Context, co
 			given = append(given, answers[i])
 		case errors.As(err, &summed):
 			refused = later(refused, summed)
-		case !errors.Is(err, ErrMissing):
+		case !errors.Is(err, ErrMissing) && (s.Missing == nil || !s.Missing(err)):
 			return nil, err
 		}
 	}

@@ -58,4 +58,14 @@ func TestFollow(t *testing.T) {
 	if next, err := s.Position(t.Context()); err != nil || next != read(11, 3) {
 		t.Errorf("after a compaction: %v, %v", next, err)
 	}
+	day := continuous.DayOf(firstPush.Add(72 * time.Hour))
+	policy := continuous.Policy{Keep: [3]time.Duration{time.Hour, time.Hour, 24 * time.Hour}}
+	if _, err := s.RollUp(t.Context(), day.Add(24*time.Hour), policy); err != nil {
+		t.Fatal(err)
+	}
+	want := read(11, 3)
+	want.Kept = day
+	if next, err := s.Position(t.Context()); err != nil || next != want {
+		t.Errorf("after windows were removed: %v, %v, want %v", next, err, want)
+	}
 }

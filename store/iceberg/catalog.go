@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -216,6 +218,13 @@ func (s *Snapshot) sameRules(rules string) error {
 	}
 	s.tables["profiles"].Properties[rulesProperty] = rules
 	return nil
+}
+
+// IsDown reports whether an error says that the catalog or the files of a lake do not answer now.
+func IsDown(err error) bool {
+	var network net.Error
+	var answer *pgconn.PgError
+	return errors.As(err, &network) || errors.As(err, &answer) && slices.Contains([]string{"08", "53", "57"}, answer.Code[:2])
 }
 
 // fullCatalog reports whether SQLite has no room, be it for what its readers share.

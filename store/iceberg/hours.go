@@ -110,9 +110,11 @@ type servedPath struct {
 
 // Hours hands hours over to a lake. It is safe for concurrent use.
 type Hours struct {
-	lake *Lake
+	address string
+	late    time.Duration
 
 	mu    sync.Mutex
+	lake  *Lake                           // nil: it was not opened yet
 	has   map[hourKey]int64               // windows of the hours that the lake has, of what was looked at
 	seen  map[string]bool                 // files that has is of
 	day   int32                           // on which both were begun
@@ -134,9 +136,31 @@ type seriesHourKey struct {
 	Windows   int64  `parquet:"windows"`
 }
 
-// NewHours returns what hands hours over to a lake that was opened with its hours.
-func NewHours(l *Lake) *Hours {
-	return &Hours{lake: l, has: map[hourKey]int64{}, seen: map[string]bool{}, known: map[int32]map[xxh3.Uint128]bool{}}
+// NewHours returns what hands hours over to the lake at an address, which is made if it is missing.
+// Windows may be pushed as late as some time behind the hours that the lake has.
+func NewHours(address string, late time.Duration) *Hours {
+	return &Hours{address: address, late: late, has: map[hourKey]int64{}, seen: map[string]bool{},
+		known: map[int32]map[xxh3.Uint128]bool{}}
+}
+
+// Open opens the lake, unless it is open.
+func (h *Hours) Open(ctx context.Context) (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lake == nil {
+		h.lake, err = Open(ctx, h.address, Options{Create: true, Hours: true})
+	}
+	return err
+}
+
+// Close closes the lake.
+func (h *Hours) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lake == nil {
+		return nil
+	}
+	return h.lake.Close()
 }
 
 // reachProperty begins the names of properties of table series_hours: which hours it has of a
@@ -156,12 +180,15 @@ func (s *Snapshot) Reach() map[int32]continuous.Reach {
 	return list
 }
 
-// Publish hands over the hours of a partition that the lake does not have, or with fewer windows,
-// of the days since a time, and returns how many. Hours before another time are not handed over: the
-// store may have a part of their windows only, which is no sum for that of the lake. However often it
-// is called, and whatever ends it: an hour counts once.
-func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.HourStore, since, whole time.Time) (n int, err error) {
+// Publish hands over the hours of a partition that the lake does not have, or with fewer windows, and
+// returns how many. Hours before a time are not handed over: the store may have a part of their
+// windows only, which is no sum for that of the lake. However often it is called, and whatever ends
+// it: an hour counts once.
+func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (n int, err error) {
 	until, err := st.Made(ctx)
+	if err == nil {
+		err = h.Open(ctx)
+	}
 	if err != nil || until.IsZero() {
 		return 0, err
 	}
@@ -177,7 +204,10 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 		clear(h.seen)
 	}
 	reach := now.Reach()[partition]
-	from := since // from which on the lake has all hours then
+	from := reach.Until // from which on the lake has all hours then
+	if !from.IsZero() {
+		from = from.Add(-h.late)
+	}
 	for _, lost := range reach.Before(until) {
 		if begin := continuous.Later(lost.From, whole); begin.Before(lost.Until) && begin.Before(from) {
 			from = begin

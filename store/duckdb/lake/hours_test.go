@@ -26,6 +26,7 @@ type hourLab struct {
 	*testing.T
 	at    time.Time // of the first window
 	want  *mem.Store
+	dir   string
 	made  *iceberg.Lake
 	hours *iceberg.Hours
 	lake  *lake.Store
@@ -48,12 +49,18 @@ func newHourLab(t *testing.T, instance ...string) *hourLab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	return &hourLab{t, time.Date(2026, 10, 30, 20, 0, 0, 0, time.UTC), mem.New(), made, iceberg.NewHours(made), st,
+	l := &hourLab{t, time.Date(2026, 10, 30, 20, 0, 0, 0, time.UTC), mem.New(), dir, made, nil, st,
 		storetest.NewWindowMaker(), instance, 0, 0}
+	l.again()
+	return l
 }
 
 // again is another process that hands over.
-func (l *hourLab) again() { l.hours = iceberg.NewHours(l.made) }
+func (l *hourLab) again() {
+	l.hours = iceberg.NewHours(l.dir, 72*time.Hour)
+	hours := l.hours
+	l.Cleanup(func() { hours.Close() })
+}
 
 // window is one of a service some hours after the first.
 func (l *hourLab) window(r *rand.Rand, service string, hours int) *continuous.Window {
@@ -80,7 +87,7 @@ func (l *hourLab) put(st *mem.Store, until int, list ...*continuous.Window) {
 
 func (l *hourLab) publish(partition int32, st *mem.Store, want int) {
 	l.Helper()
-	if n, err := l.hours.Publish(l.Context(), partition, st, l.at, time.Time{}); err != nil || n != want {
+	if n, err := l.hours.Publish(l.Context(), partition, st, time.Time{}); err != nil || n != want {
 		l.Fatalf("%d hours were handed over, want %d: %v", n, want, err)
 	}
 }
@@ -166,7 +173,7 @@ func TestNoHours(t *testing.T) {
 	l := newHourLab(t)
 	st := &counted{Store: mem.New()}
 	l.put(st.Store, 60)
-	n, err := l.hours.Publish(t.Context(), 3, st, l.at, time.Time{})
+	n, err := l.hours.Publish(t.Context(), 3, st, time.Time{})
 	if reach := l.reach(3); err != nil || n != 0 || st.totals > 1 || reach != "until 60" {
 		t.Errorf("%d hours after %d questions, %s: %v", n, st.totals, reach, err)
 	}
@@ -205,7 +212,7 @@ func TestLostHours(t *testing.T) {
 			from = l.at.Add(time.Duration(whole) * time.Hour)
 		}
 		l.again()
-		if _, err := l.hours.Publish(t.Context(), 0, st, l.at.Add(time.Duration(hour-2)*time.Hour), from); err != nil {
+		if _, err := l.hours.Publish(t.Context(), 0, st, from); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.reach(0); got != want {
@@ -231,7 +238,7 @@ func TestCompactHours(t *testing.T) {
 		w.Series.Labels = nil
 		l.put(l.want, 4, w, l.window(r, "s3", hour))
 		l.again()
-		if _, err := l.hours.Publish(t.Context(), 0, l.want, l.at, time.Time{}); err != nil {
+		if _, err := l.hours.Publish(t.Context(), 0, l.want, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -291,7 +298,7 @@ func TestTakenOver(t *testing.T) {
 	}
 	last := []*continuous.Window{l.window(r, "s3", 9)}
 	put(last, partial, l.want)
-	if n, err := l.hours.Publish(t.Context(), 0, partial, l.at, l.at.Add(4*time.Hour)); err != nil || n != 1 {
+	if n, err := l.hours.Publish(t.Context(), 0, partial, l.at.Add(4*time.Hour)); err != nil || n != 1 {
 		t.Errorf("%d hours of a part of the log were handed over: %v", n, err)
 	}
 	l.same("a part", l.lake, continuous.Query{})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,10 +105,7 @@ func (o *serveOptions) serveGateway(ctx context.Context, e *command.Env) (err er
 	if err != nil {
 		return err
 	}
-	to, err := fleet.NewGateway(ctx, l)
-	if err != nil {
-		return err
-	}
+	to := fleet.NewGateway(l, o.Log)
 	defer to.Close()
 	received := pushes.To(to, o.pushOptions(names))
 	defer func() { err = errors.Join(err, received.Close()) }()
@@ -132,11 +130,8 @@ func (p *partitionFile) Upkeep(ctx context.Context, rolled func(context.Context)
 // Close implements fleet.PartitionStore.
 func (p *partitionFile) Close() error { return p.file.Close() }
 
-// lateHours is how long after its end an hour is compared with the lake's: windows may be late.
-const lateHours = 72 * time.Hour
-
 // worker returns a worker whose partitions are files in a folder beside the store.
-func (o *serveOptions) worker(where string, lake *iceberg.Lake) (*fleet.Worker, error) {
+func (o *serveOptions) worker(where string, hours fleet.Hours) (*fleet.Worker, error) {
 	l, err := o.log("--windows", o.fleet.windows)
 	if err != nil {
 		return nil, err
@@ -166,15 +161,8 @@ func (o *serveOptions) worker(where string, lake *iceberg.Lake) (*fleet.Worker, 
 		}
 		return p, nil
 	}
-	var publish func(context.Context, int32, continuous.HourStore, time.Time) (int, error)
-	if lake != nil {
-		hours := iceberg.NewHours(lake)
-		publish = func(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error) {
-			return hours.Publish(ctx, partition, st, time.Now().Add(-lateHours), whole)
-		}
-	}
 	return fleet.NewWorker(fleet.WorkerOptions{Log: l, Group: o.traces.Kafka.Group + "-" + l.Topic, Instance: instance,
-		Session: o.fleet.session, Open: open, Publish: publish, Logger: o.Log}), nil
+		Session: o.fleet.session, Open: open, Hours: hours, Logger: o.Log}), nil
 }
 
 // instanceOf returns the name of a worker, which it chooses at its first start and keeps in a file.
@@ -214,35 +202,76 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 	leave = func() error { return nil }
 	switch {
 	case o.fleet.windows != "":
-		var lake *iceberg.Lake
+		var to fleet.Hours
 		if o.fleet.lake != "" {
-			if lake, err = iceberg.Open(ctx, o.fleet.lake, iceberg.Options{Create: true, Hours: true}); err != nil {
+			hours := iceberg.NewHours(o.fleet.lake, fleet.Latest)
+			if err = hours.Open(ctx); err != nil && !iceberg.IsDown(err) {
 				return nil, nil, nil, err
 			}
-			leave = lake.Close
+			to, leave = hours, hours.Close
 		}
-		worker, err := o.worker(where, lake)
+		worker, err := o.worker(where, to)
 		if err != nil {
 			return nil, nil, nil, errors.Join(err, leave())
 		}
 		return withWindows{st, worker.Windows()}, []server.Part{worker.Part()}, leave, nil
 	case len(o.fleet.workers) > 0:
-		var hours fleet.Lake
+		var from fleet.Lake
 		if o.fleet.lake != "" {
-			lake, err := engines.Open(ctx, engines.LakeScheme+o.fleet.lake, engines.Read)
-			if err != nil {
+			hours := &lakeOfHours{address: engines.LakeScheme + o.fleet.lake}
+			if err = hours.Open(ctx); err != nil && !iceberg.IsDown(err) {
 				return nil, nil, nil, err
 			}
-			hours, _ = lake.(fleet.Lake)
-			leave = lake.Close
+			from, leave = hours, hours.Close
 		}
-		reader, err := o.reader(hours)
+		reader, err := o.reader(from)
 		if err != nil {
 			return nil, nil, nil, errors.Join(err, leave())
 		}
 		return withWindows{st, reader.Windows()}, []server.Part{reader.Part()}, leave, nil
 	}
 	return st, nil, leave, nil
+}
+
+// lakeOfHours is a lake that is opened when it answers.
+type lakeOfHours struct {
+	address string
+
+	mu sync.Mutex
+	openLake
+}
+
+type openLake interface {
+	Before(map[int32]time.Time) continuous.Store
+	Reach(context.Context) (map[int32]continuous.Reach, error)
+	Close() error
+}
+
+// Open implements fleet.Lake.
+func (l *lakeOfHours) Open(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.openLake != nil {
+		return nil
+	}
+	st, err := engines.Open(ctx, l.address, engines.Read)
+	if err == nil {
+		l.openLake, _ = st.(openLake)
+	}
+	return err
+}
+
+// IsDown implements fleet.Lake.
+func (l *lakeOfHours) IsDown(err error) bool { return iceberg.IsDown(err) }
+
+// Close closes the lake.
+func (l *lakeOfHours) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.openLake == nil {
+		return nil
+	}
+	return l.openLake.Close()
 }
 
 // withWindows is a store whose windows are elsewhere.

@@ -30,7 +30,8 @@ type (
 		Next      int64     `json:"next"`
 		End       int64     `json:"end"`           // of the log
 		Complete  bool      `json:"complete"`      // all records from before it was assigned were read
-		From      time.Time `json:"from,omitzero"` // from which on it has all windows
+		Read      time.Time `json:"read,omitzero"` // from which on all windows were read
+		From      time.Time `json:"from,omitzero"` // from which on it has all windows: it may have removed some
 	}
 	// question is a query; Step and Name are those of some.
 	question struct {
@@ -70,7 +71,9 @@ func (w *Worker) status(rw http.ResponseWriter, r *http.Request) {
 	w.mu.RLock()
 	for number, p := range w.held {
 		next := p.next.Load()
-		s.Partitions = append(s.Partitions, place{number, next, p.last.Load(), next >= p.target, p.begins(r.Context())})
+		read, from := p.begins(r.Context())
+		s.Partitions = append(s.Partitions, place{Partition: number, Next: next, End: p.last.Load(), Complete: next >= p.target,
+			Read: read, From: from})
 	}
 	w.mu.RUnlock()
 	slices.SortFunc(s.Partitions, func(a, b place) int { return cmp.Compare(a.Partition, b.Partition) })

@@ -35,6 +35,10 @@ const (
 	leastMessage = 8 << 20  // the smallest maximum that is enough for profiles of usual programs
 )
 
+// Latest is the maximum age of a window when it is pushed to a fleet: workers hand hours over again
+// for so long.
+const Latest = 72 * time.Hour
+
 // Log is the topic of a fleet.
 type Log struct {
 	brokers.Log

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,18 +99,29 @@ func (d *disk) opened(_ context.Context, partition int32) (fleet.PartitionStore,
 // lab is a broker in memory with a topic of three partitions.
 type lab struct {
 	*testing.T
-	log fleet.Log
+	log   fleet.Log
+	hours fleet.Hours // of workers
 }
 
 func newLab(t *testing.T) *lab {
 	addresses := strings.Split(peer.Start(t, "kafka").Ready, ",")
-	return &lab{t, fleet.Log{Log: brokers.Log{Addresses: addresses, Topic: "windows"}}}
+	return &lab{t, fleet.Log{Log: brokers.Log{Addresses: addresses, Topic: "windows"}}, nil}
+}
+
+// gateway returns one that is connected.
+func (l *lab) gateway() *fleet.Gateway {
+	l.Helper()
+	g := fleet.NewGateway(l.log, slog.New(slog.DiscardHandler))
+	if err := g.Connect(l.Context()); err != nil {
+		l.Fatal(err)
+	}
+	return g
 }
 
 // worker runs a worker over a disk until stop is called.
 func (l *lab) worker(d *disk) (w *fleet.Worker, address string, stop func()) {
 	l.Helper()
-	w = fleet.NewWorker(fleet.WorkerOptions{Log: l.log, Group: "g", Session: 6 * time.Second, Open: d.opened,
+	w = fleet.NewWorker(fleet.WorkerOptions{Log: l.log, Group: "g", Session: 6 * time.Second, Open: d.opened, Hours: l.hours,
 		Logger: slog.New(slog.DiscardHandler)})
 	s, err := server.New(server.Options{HTTPToken: token}, w.Part())
 	if err != nil {
@@ -176,11 +188,8 @@ func window(m *storetest.WindowMaker, service, n int) *continuous.Window {
 // whatever fails meanwhile, and a reader says which services are missing.
 func TestMoves(t *testing.T) {
 	l := newLab(t)
-	g, err := fleet.NewGateway(t.Context(), l.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
+	g := l.gateway()
+	defer func() { g.Close() }()
 	m := storetest.NewWindowMaker()
 	put := func(from int) {
 		t.Helper()
@@ -272,9 +281,61 @@ func TestSmallMessages(t *testing.T) {
 	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, settings, "windows"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fleet.NewGateway(t.Context(), l.log); err == nil || !strings.Contains(err.Error(), "max.message.bytes") {
+	err = fleet.NewGateway(l.log, slog.New(slog.DiscardHandler)).Connect(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "max.message.bytes") {
 		t.Errorf("a topic of small messages: %v", err)
 	}
+}
+
+// TestKafkaIsDown: a gateway that starts before Kafka refuses pushes and is not ready.
+func TestKafkaIsDown(t *testing.T) {
+	nowhere := fleet.Log{Log: brokers.Log{Addresses: []string{"127.0.0.1:1"}, Topic: "windows"}}
+	g := fleet.NewGateway(nowhere, slog.New(slog.DiscardHandler))
+	defer g.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Part().Run(ctx) }()
+	if _, err := g.PutWindows(ctx, []*continuous.Window{window(storetest.NewWindowMaker(), 0, 0)}); err == nil {
+		t.Error("a window was acknowledged without Kafka")
+	}
+	if err := g.Part().Ready(ctx); err == nil {
+		t.Error("it is ready without Kafka")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// hours is a lake that does not answer at first.
+type hours struct{ up atomic.Bool }
+
+func (h *hours) Open(context.Context) error {
+	if !h.up.Load() {
+		return fmt.Errorf("connection refused")
+	}
+	return nil
+}
+
+func (h *hours) Publish(context.Context, int32, continuous.HourStore, time.Time) (int, error) {
+	return 0, nil
+}
+
+// TestLakeIsDown: a worker that starts before its lake reads the log, and is ready when the lake
+// answers.
+func TestLakeIsDown(t *testing.T) {
+	l, h := newLab(t), &hours{}
+	g := l.gateway()
+	defer g.Close()
+	if _, err := g.PutWindows(t.Context(), []*continuous.Window{window(storetest.NewWindowMaker(), 0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	l.hours = h
+	w, _, _ := l.worker(&disk{files: map[int32]*file{}})
+	l.eventually("the log is not read without a lake", func() bool { return l.parts(w.Windows()) == 1 })
+	l.eventually("it is ready without its lake", func() bool { return w.Part().Ready(t.Context()) != nil })
+	h.up.Store(true)
+	l.eventually("it does not go on when the lake answers", func() bool { return w.Part().Ready(t.Context()) == nil })
 }
 
 // TestTokens: what a worker tells readers needs the token.
@@ -301,11 +362,8 @@ func TestTokens(t *testing.T) {
 // TestTooLarge: of pushes that share a commit, the one whose window no message can have fails alone.
 func TestTooLarge(t *testing.T) {
 	l := newLab(t)
-	g, err := fleet.NewGateway(t.Context(), l.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
+	g := l.gateway()
+	defer func() { g.Close() }()
 	client, err := kgo.NewClient(kgo.SeedBrokers(l.log.Addresses...))
 	if err != nil {
 		t.Fatal(err)
@@ -317,10 +375,7 @@ func TestTooLarge(t *testing.T) {
 		Value: &most}}, l.log.Topic); err != nil {
 		t.Fatal(err)
 	}
-	if g, err = fleet.NewGateway(t.Context(), l.log); err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
+	g = l.gateway()
 	m := storetest.NewWindowMaker()
 	var samples []storetest.Sample
 	for i := range 40_000 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,51 +21,67 @@ import (
 
 // Gateway puts windows into a topic. It keeps nothing.
 type Gateway struct {
-	client *kgo.Client
-	topic  string
+	log    Log
+	client atomic.Pointer[kgo.Client] // nil: it has not been connected yet
+	health health                     // until then; later that of the intake says what fails
 
 	records, bytes, windows prometheus.Counter
-	failure                 atomic.Pointer[error]
 }
 
 // deliverWithin is how long Kafka may take for a record. Then the push fails, and the program
 // sends it again.
 const deliverWithin = 20 * time.Second
 
-// NewGateway creates the topic if it is missing, and connects to it.
-func NewGateway(ctx context.Context, l Log) (*Gateway, error) {
-	most, err := l.create(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client, err := l.client(kgo.DefaultProduceTopic(l.Topic), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerLinger(0),
-		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(most), kgo.RecordDeliveryTimeout(deliverWithin))
-	if err != nil {
-		return nil, err
-	}
+// errNotConnected is the error of a gateway that waits for Kafka.
+var errNotConnected = errors.New("Kafka has not answered yet")
+
+// NewGateway returns a gateway, which connects when it runs.
+func NewGateway(l Log, log *slog.Logger) *Gateway {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_gateway_" + name, Help: help})
 	}
-	return &Gateway{client: client, topic: l.Topic,
+	g := &Gateway{log: l, health: health{log: log},
 		records: counter("records_total", "Records that Kafka has acknowledged."),
 		bytes:   counter("record_bytes_total", "Bytes of these records before compression."),
 		windows: counter("windows_total", "Windows in these records."),
-	}, nil
+	}
+	g.health.set(errNotConnected)
+	return g
+}
+
+// Connect creates the topic if it is missing, and connects to it.
+func (g *Gateway) Connect(ctx context.Context) error {
+	most, err := g.log.create(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := g.log.client(kgo.DefaultProduceTopic(g.log.Topic), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerLinger(0),
+		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(most), kgo.RecordDeliveryTimeout(deliverWithin))
+	if err == nil {
+		g.client.Store(client)
+	}
+	return err
 }
 
 // Part returns the gateway as a part of a server.
 func (g *Gateway) Part() server.Part {
 	return server.Part{Name: "gateway", Metrics: []prometheus.Collector{g.records, g.bytes, g.windows},
-		Ready: func(context.Context) error {
-			if err := g.failure.Load(); err != nil {
-				return *err
+		Run: func(ctx context.Context) error {
+			if g.health.until(ctx, "the topic could not be created or read", func() error { return g.Connect(ctx) }) {
+				g.health.log.Info("writing windows to Kafka", "topic", g.log.Topic)
+				<-ctx.Done()
 			}
 			return nil
-		}}
+		},
+		Ready: func(context.Context) error { return g.health.ready() }}
 }
 
 // Close ends the connections.
-func (g *Gateway) Close() { g.client.Close() }
+func (g *Gateway) Close() {
+	if client := g.client.Load(); client != nil {
+		client.Close()
+	}
+}
 
 // maxPaths is how many values of paths a record has at most, but for one with a single window.
 const maxPaths = 1 << 15
@@ -83,11 +100,8 @@ func (g *Gateway) PutWindows(ctx context.Context, list []*continuous.Window) ([]
 		refused, err = g.produce(ctx, alone)
 	}
 	if err != nil {
-		err = fmt.Errorf("writing to topic %s: %w", g.topic, err)
-		g.failure.Store(&err)
-		return nil, err
+		return nil, fmt.Errorf("writing to topic %s: %w", g.log.Topic, err)
 	}
-	g.failure.Store(nil)
 	outcomes := make([]continuous.Outcome, len(list))
 	for _, chunk := range refused {
 		outcomes[slices.Index(list, chunk[0])] = continuous.TooLarge
@@ -98,6 +112,10 @@ func (g *Gateway) PutWindows(ctx context.Context, list []*continuous.Window) ([]
 
 // produce writes chunks of windows as records, and returns those that no message can have.
 func (g *Gateway) produce(ctx context.Context, chunks [][]*continuous.Window) (refused [][]*continuous.Window, err error) {
+	client := g.client.Load()
+	if client == nil {
+		return nil, errNotConnected
+	}
 	records := make([]*kgo.Record, 0, len(chunks))
 	of := map[*kgo.Record][]*continuous.Window{}
 	var encoding errgroup.Group
@@ -113,7 +131,7 @@ func (g *Gateway) produce(ctx context.Context, chunks [][]*continuous.Window) (r
 		return nil, err
 	}
 	var errs []error
-	for _, result := range g.client.ProduceSync(ctx, records...) {
+	for _, result := range client.ProduceSync(ctx, records...) {
 		switch {
 		case errors.Is(result.Err, kerr.MessageTooLarge):
 			refused = append(refused, of[result.Record])

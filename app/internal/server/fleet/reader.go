@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,14 +32,19 @@ type ReaderOptions struct {
 	Workers []string // addresses, http://HOST:PORT
 	Token   string   // for reading; empty: none
 	Client  *http.Client
-	Lake    Lake // has the hours before those of the workers; nil: there is none
-	Logger  *slog.Logger
+	// Lake has the hours before those of the workers; nil: there is none.
+	Lake   Lake
+	Logger *slog.Logger
 }
 
 // Lake has hours of partitions that workers handed over.
 type Lake interface {
+	// Open connects to it. The other methods are called after it succeeded.
+	Open(context.Context) error
 	// Before returns the hours before a time, of each partition; all of a partition that has none.
 	Before(map[int32]time.Time) continuous.Store
+	// IsDown reports whether an error is that it does not answer now.
+	IsDown(error) bool
 	// Reach returns which hours it has, of each partition.
 	Reach(context.Context) (map[int32]continuous.Reach, error)
 }
@@ -53,6 +59,9 @@ type Reader struct {
 	services map[int32][]string         // of each partition, as it was last told
 	reach    map[int32]continuous.Reach // of each partition: what the lake has, as it was last told; nil: it was not
 	missing  string
+
+	lake   health
+	opened atomic.Bool // the lake
 
 	down, gapped prometheus.GaugeFunc
 }
@@ -70,7 +79,8 @@ type remote struct {
 
 // NewReader returns a reader of workers, none of which has to answer yet.
 func NewReader(o ReaderOptions) *Reader {
-	r := &Reader{opts: o, services: map[int32][]string{}}
+	r := &Reader{opts: o, services: map[int32][]string{}, lake: health{log: o.Logger}}
+	r.lake.set(errNotConnected)
 	for _, address := range o.Workers {
 		r.workers = append(r.workers, &remote{address: strings.TrimSuffix(address, "/"), reader: r})
 	}
@@ -94,13 +104,26 @@ func NewReader(o ReaderOptions) *Reader {
 
 // Part returns the reader as a part of a server.
 func (r *Reader) Part() server.Part {
-	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.gapped}, Notice: r.Missing}
+	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.gapped}, Notice: r.Missing,
+		Ready: func(context.Context) error {
+			if r.opts.Lake == nil || r.opened.Load() {
+				return nil
+			}
+			return r.lake.ready()
+		}}
 }
 
 // Windows returns the windows of all workers: those that start before the ones of a partition's
 // worker, or all if it has none, from the lake.
 func (r *Reader) Windows() continuous.Store {
-	return &merged.Store{Parts: r.parts}
+	return &merged.Store{Parts: r.parts, Missing: func(err error) bool {
+		if r.opts.Lake == nil || !r.opts.Lake.IsDown(err) {
+			return false
+		}
+		r.lake.set(err)
+		r.say(r.places())
+		return true
+	}}
 }
 
 // parts returns the partitions of the workers, and the lake with what they do not have.
@@ -110,17 +133,27 @@ func (r *Reader) parts(ctx context.Context) (list []continuous.Store, err error)
 	}
 	places := r.places()
 	r.say(places)
-	until, whole := map[int32]time.Time{}, true
+	until := map[int32]time.Time{}
 	for _, number := range slices.Sorted(maps.Keys(places)) {
 		p := places[number]
 		list = append(list, &remotePartition{worker: p.worker, number: number, from: p.From})
 		until[number] = p.From
-		whole = whole && p.From.IsZero()
 	}
-	if total := r.partitions(); r.opts.Lake != nil && (!whole || total == 0 || len(until) < int(total)) {
+	if _, needed := r.needsLake(places); needed && r.opened.Load() {
 		list = append(list, r.opts.Lake.Before(until))
 	}
 	return list, nil
+}
+
+// needsLake reports whether there is a lake and workers do not have everything, and the latest time
+// from which on one has it.
+func (r *Reader) needsLake(places map[int32]held) (from time.Time, needed bool) {
+	total := int(r.partitions())
+	needed = total == 0 || len(places) < total
+	for _, p := range places {
+		from = continuous.Later(from, p.From)
+	}
+	return from, r.opts.Lake != nil && (needed || !from.IsZero())
 }
 
 const (
@@ -153,15 +186,22 @@ func (r *Reader) run(ctx context.Context) error {
 
 // followLake asks what the lake has until the context ends.
 func (r *Reader) followLake(ctx context.Context) {
-	for ctx.Err() == nil {
+	ask := func() (err error) {
+		if !r.opened.Load() {
+			if err := r.opts.Lake.Open(ctx); err != nil {
+				return err
+			}
+			r.opened.Store(true)
+		}
 		reach, err := r.opts.Lake.Reach(ctx)
 		if err == nil {
 			r.mu.Lock()
 			r.reach = reach
 			r.mu.Unlock()
-		} else if ctx.Err() == nil {
-			r.opts.Logger.Warn("the lake does not answer", "error", err)
 		}
+		return err
+	}
+	for r.lake.until(ctx, "the lake does not answer", ask) {
 		select {
 		case <-time.After(askLakeEvery):
 		case <-ctx.Done():
@@ -252,7 +292,7 @@ func (r *Reader) gaps(places map[int32]held, lost bool) (list []int32) {
 	defer r.mu.Unlock()
 	for n := range r.total {
 		reach := r.reach[n]
-		if p, ok := places[n]; !ok || !p.Complete || r.reach != nil && (reach.Until.Before(p.From) || lost && len(reach.Before(p.From)) > 0) {
+		if p, ok := places[n]; !ok || !p.Complete || r.reach != nil && (reach.Until.Before(p.Read) || lost && len(reach.Before(p.Read)) > 0) {
 			list = append(list, n)
 		}
 	}
@@ -309,6 +349,13 @@ func (r *Reader) say(places map[int32]held) {
 		}
 		parts = append(parts, fmt.Sprintf("%d of %d workers %s", len(down), len(r.workers), verb))
 	}
+	if from, needed := r.needsLake(places); needed && r.lake.ready() != nil {
+		text := "the lake does not answer"
+		if !from.IsZero() {
+			text += ": hours before " + spoken(from) + " are missing"
+		}
+		parts = append(parts, text)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	said, lagging := map[lack][]string{}, lack{"service", "may lack windows"}
@@ -323,7 +370,7 @@ func (r *Reader) say(places map[int32]held) {
 			said[lagging] = append(said[lagging], names...)
 			continue
 		case ok:
-			what.text = lost(reach.Before(p.From))
+			what.text = lost(reach.Before(p.Read))
 		case !reach.Until.IsZero():
 			what.text = strings.TrimPrefix(lost(reach.Lost)+", end at "+spoken(reach.Until), ", ")
 		}

@@ -37,15 +37,15 @@ func TestMissing(t *testing.T) {
 		{map[int32]continuous.Reach{}, nil, "services cart, shop are missing; partitions 1, 2 are missing"},
 		{map[int32]continuous.Reach{0: until(14), 1: until(14), 2: until(9)}, nil,
 			"services cart, shop end at 2026-11-28 14:00 UTC; partition 2 ends at 2026-11-28 09:00 UTC; partition 1 ends at 2026-11-28 14:00 UTC"},
-		{map[int32]continuous.Reach{0: until(14), 2: until(14)}, map[int32]held{0: {place: place{Complete: true, From: at(16)}},
-			1: {place: place{Complete: true}}, 2: {place: place{Complete: true, From: at(14)}}},
+		{map[int32]continuous.Reach{0: until(14), 2: until(14)}, map[int32]held{0: {place: place{Complete: true, Read: at(16)}},
+			1: {place: place{Complete: true}}, 2: {place: place{Complete: true, Read: at(14), From: at(15)}}},
 			"services cart, shop lack 2026-11-28 14:00 UTC to 2026-11-28 16:00 UTC"},
-		{map[int32]continuous.Reach{}, map[int32]held{0: {place: place{Next: 3, End: 7}}, 1: {place: place{Complete: true, From: at(1)}},
+		{map[int32]continuous.Reach{}, map[int32]held{0: {place: place{Next: 3, End: 7}}, 1: {place: place{Complete: true, Read: at(1)}},
 			2: {place: place{Complete: true}}},
 			"partition 0 is being read again (record 3 of 7); services cart, shop may lack windows; " +
 				"partition 1 lacks the first window to 2026-11-28 01:00 UTC"},
 		{map[int32]continuous.Reach{0: until(17, 11, 12, 14, 16), 1: until(17, 3, 4), 2: until(17, 5, 6)},
-			map[int32]held{0: {place: place{Complete: true, From: at(16)}}, 2: {place: place{Complete: true}}},
+			map[int32]held{0: {place: place{Complete: true, Read: at(16)}}, 2: {place: place{Complete: true}}},
 			"services cart, shop lack 2026-11-28 11:00 UTC to 2026-11-28 12:00 UTC, lack 2026-11-28 14:00 UTC to 2026-11-28 16:00 UTC; " +
 				"partition 1 lacks 2026-11-28 03:00 UTC to 2026-11-28 04:00 UTC, ends at 2026-11-28 17:00 UTC"},
 	} {
@@ -62,12 +62,26 @@ func TestMissing(t *testing.T) {
 type lakeOf struct {
 	*mem.Store
 	asked map[int32]time.Time
+	down  bool
+}
+
+var errDown = errors.New("connection refused")
+
+func (l *lakeOf) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
+	if l.down {
+		return nil, errDown
+	}
+	return l.Store.Series(ctx, q)
 }
 
 func (l *lakeOf) Before(until map[int32]time.Time) continuous.Store {
 	l.asked = until
-	return l.Store
+	return l
 }
+
+func (l *lakeOf) Open(context.Context) error { return nil }
+
+func (l *lakeOf) IsDown(err error) bool { return errors.Is(err, errDown) }
 
 func (l *lakeOf) Reach(context.Context) (map[int32]continuous.Reach, error) { return nil, nil }
 
@@ -87,6 +101,7 @@ func TestLake(t *testing.T) {
 		lake := &lakeOf{Store: mem.New()}
 		r := NewReader(ReaderOptions{Lake: lake, Workers: []string{"http://127.0.0.1:1"}})
 		r.total = c.total
+		r.opened.Store(true)
 		s := &status{}
 		for i, from := range c.from {
 			s.Partitions = append(s.Partitions, place{Partition: int32(i), Complete: true, From: from})
@@ -130,6 +145,7 @@ func TestLakeOfSums(t *testing.T) {
 	}))
 	defer worker.Close()
 	r := NewReader(ReaderOptions{Lake: lake, Workers: []string{worker.URL}, Client: worker.Client(), Logger: slog.New(slog.DiscardHandler)})
+	r.opened.Store(true)
 	r.workers[0].told(&status{Total: 1, Partitions: []place{{Complete: true, From: noon}}}, nil)
 	all, err := r.Windows().Tree(t.Context(), continuous.Query{})
 	if err != nil || all.Parts != 2 || all.Instances != 1 {
@@ -139,6 +155,11 @@ func TestLakeOfSums(t *testing.T) {
 	var summed *continuous.SummedError
 	if got, err := r.Windows().Tree(t.Context(), pod); !errors.As(err, &summed) || summed.Label != "pod" {
 		t.Errorf("a pod: %v, %v, want it refused", got, err)
+	}
+	lake.down = true
+	list, err := r.Windows().Series(t.Context(), continuous.Query{})
+	if want := "the lake does not answer: hours before 2026-11-29 12:00 UTC are missing"; err != nil || len(list) != 1 || r.Missing() != want {
+		t.Errorf("without the lake: %v, %v; missing: %q, want %q", list, err, r.Missing(), want)
 	}
 	pod.From = summed.Since
 	if got, err := r.Windows().Tree(t.Context(), pod); err != nil || got.Parts != 1 {

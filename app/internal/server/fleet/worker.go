@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,18 @@ type WorkerOptions struct {
 	// Session is after how long without a sign of life Kafka gives the partitions to others.
 	Session time.Duration
 	// Open opens the store of a partition, or makes it.
-	Open func(ctx context.Context, partition int32) (PartitionStore, error)
-	// Publish hands the finished hours of a partition over to a lake, which has each once; nil:
-	// there is no lake. It returns how many it handed over. Hours before whole may lack windows.
-	Publish func(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
-	Logger  *slog.Logger
+	Open   func(ctx context.Context, partition int32) (PartitionStore, error)
+	Hours  Hours // takes finished hours; nil: there is no lake
+	Logger *slog.Logger
+}
+
+// Hours hands hours over to a lake.
+type Hours interface {
+	// Open connects to the lake.
+	Open(context.Context) error
+	// Publish hands the finished hours of a partition over, each once, and returns how many. Hours
+	// before whole may lack windows.
+	Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
 }
 
 // PartitionStore is the store of a partition.
@@ -56,7 +64,8 @@ type Worker struct {
 	held map[int32]*partition
 	end  context.CancelCauseFunc // of the run, with the error that no retry mends
 
-	failure atomic.Pointer[error]
+	health  health                 // of Kafka, and of the store
+	lake    health                 // until it was opened
 	records *prometheus.CounterVec // outcome
 	windows *prometheus.CounterVec // outcome
 	lag     *prometheus.GaugeVec   // partition
@@ -69,7 +78,7 @@ type partition struct {
 	reader record.Reader
 	target int64     // the end of the log when it was assigned
 	caught func()    // says that it was read up to there
-	from   time.Time // from which on it has all windows, when it was read last
+	from   time.Time // from which on all windows were read, when it was read last
 	// missed is from when on it will have all windows: records before the next are not in the log any
 	// more, and none was read since. Nil: that is not so.
 	missed atomic.Pointer[time.Time]
@@ -84,7 +93,7 @@ func NewWorker(o WorkerOptions) *Worker {
 	counter := func(name, help, label string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_worker_" + name, Help: help}, []string{label})
 	}
-	return &Worker{opts: o, log: o.Logger, held: map[int32]*partition{},
+	return &Worker{opts: o, log: o.Logger, held: map[int32]*partition{}, health: health{log: o.Logger}, lake: health{log: o.Logger},
 		records: counter("records_total", "Records read, by outcome: stored, poison (malformed, skipped).", "outcome"),
 		windows: counter("windows_total", "Windows read, by outcome: stored, repeated (pushed twice).", "outcome"),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_worker_lag_records",
@@ -94,12 +103,7 @@ func NewWorker(o WorkerOptions) *Worker {
 // Part returns the worker as a part of a server: what it does, and what readers ask.
 func (w *Worker) Part() server.Part {
 	return server.Part{Name: "worker", Run: w.run, Routes: w.routes(), Metrics: []prometheus.Collector{w.records, w.windows, w.lag},
-		Ready: func(context.Context) error {
-			if err := w.failure.Load(); err != nil {
-				return *err
-			}
-			return nil
-		}}
+		Ready: func(context.Context) error { return errors.Join(w.health.ready(), w.lake.ready()) }}
 }
 
 // Windows returns the windows of the partitions that this worker holds.
@@ -120,20 +124,20 @@ const (
 	fetchBytes  = 32 << 20
 )
 
-// retryAfter is the time between attempts.
-const retryAfter = time.Second
-
 // run reads the log until the context ends.
 func (w *Worker) run(ctx context.Context) (err error) {
 	ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
-	for {
-		if _, err = w.opts.Log.create(ctx); err == nil {
-			break
-		}
-		if !w.wait(ctx, err, "the topic could not be created or read") {
-			return nil
-		}
+	if w.opts.Hours != nil { // it reads the log meanwhile
+		var opening sync.WaitGroup
+		defer opening.Wait()
+		opening.Go(func() { w.lake.until(ctx, "the lake does not answer", func() error { return w.opts.Hours.Open(ctx) }) })
+	}
+	if !w.health.until(ctx, "the topic could not be created or read", func() error {
+		_, err := w.opts.Log.create(ctx)
+		return err
+	}) {
+		return nil
 	}
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(w.opts.Group), kgo.ConsumeTopics(w.opts.Log.Topic), kgo.Balancers(kgo.CooperativeStickyBalancer()),
@@ -163,10 +167,10 @@ func (w *Worker) run(ctx context.Context) (err error) {
 		if fetches.IsClientClosed() {
 			break
 		}
-		w.failed(nil)
+		w.health.set(nil)
 		fetches.EachError(func(topic string, partition int32, err error) {
 			if ctx.Err() == nil {
-				w.failed(fmt.Errorf("reading %s: %w", topic, err))
+				w.health.set(fmt.Errorf("reading %s: %w", topic, err))
 				w.log.Warn("reading from Kafka", "topic", topic, "partition", partition, "error", err)
 			}
 		})
@@ -179,43 +183,17 @@ func (w *Worker) run(ctx context.Context) (err error) {
 	return nil
 }
 
-func (w *Worker) failed(err error) {
-	if err == nil {
-		w.failure.Store(nil)
-		return
-	}
-	w.failure.Store(&err)
-}
-
-// wait waits after an error, and reports whether to try again.
-func (w *Worker) wait(ctx context.Context, err error, what string) bool {
-	w.failed(err)
-	w.log.Error(what+"; trying again", "error", err, "in", retryAfter.String())
-	select {
-	case <-time.After(retryAfter):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // assigned opens the stores of partitions that this worker holds from now on.
 func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[string][]int32) {
 	numbers := topics[w.opts.Log.Topic]
 	admin := kadm.NewClient(client)
-	ends, err := admin.ListEndOffsets(ctx, w.opts.Log.Topic)
-	if err == nil {
-		err = ends.Error()
-	}
-	var starts kadm.ListedOffsets
-	if err == nil {
-		starts, err = admin.ListStartOffsets(ctx, w.opts.Log.Topic)
-	}
-	if err == nil {
-		err = starts.Error()
-	}
-	if err != nil {
-		w.end(fmt.Errorf("the ends of topic %s: %w", w.opts.Log.Topic, err))
+	var starts, ends kadm.ListedOffsets
+	if !w.health.until(ctx, "the ends of the topic could not be read", func() (err error) {
+		if ends, err = admin.ListEndOffsets(ctx, w.opts.Log.Topic); err == nil {
+			starts, err = admin.ListStartOffsets(ctx, w.opts.Log.Topic)
+		}
+		return cmp.Or(err, ends.Error(), starts.Error())
+	}) {
 		return
 	}
 	w.total.Store(int32(len(ends[w.opts.Log.Topic])))
@@ -289,22 +267,23 @@ func hourAfter(t time.Time) time.Time {
 	return t.UTC().Add(clocks + time.Hour - 1).Truncate(time.Hour)
 }
 
-// begins returns from when on a partition has all windows.
-func (p *partition) begins(ctx context.Context) time.Time {
+// begins returns from when on all windows of a partition were read, and from when on it keeps them.
+func (p *partition) begins(ctx context.Context) (read, kept time.Time) {
 	at, _ := open(p.guarded, func() (continuous.Position, error) { return p.st.Position(ctx) }) // its answers have the error
 	if missed := p.missed.Load(); missed != nil {
-		return continuous.Later(at.From, *missed)
+		at.From = continuous.Later(at.From, *missed)
 	}
-	return at.From
+	return at.From, continuous.Later(at.From, at.Kept)
 }
 
 // publish hands over the finished hours of a partition that was read up to where it ended.
 func (w *Worker) publish(ctx context.Context, p *partition) {
-	if w.opts.Publish == nil || p.next.Load() < p.target {
+	if w.opts.Hours == nil || p.next.Load() < p.target {
 		return
 	}
 	began := time.Now()
-	n, err := w.opts.Publish(ctx, p.number, p.st, p.begins(ctx))
+	whole, _ := p.begins(ctx)
+	n, err := w.opts.Hours.Publish(ctx, p.number, p.st, whole)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -390,25 +369,25 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 	if p.missed.Load() != nil {
 		from = hourAfter(f.Records[0].Timestamp)
 	}
-	for {
-		outcomes, err := p.st.PutRead(ctx, list, continuous.Position{Next: next, From: from})
-		if err == nil {
-			p.from = from
-			p.missed.Store(nil)
-			repeated := 0
-			for _, o := range outcomes {
-				if o == continuous.Repeated {
-					repeated++
-				}
-			}
-			w.windows.WithLabelValues("repeated").Add(float64(repeated))
-			w.windows.WithLabelValues("stored").Add(float64(len(outcomes) - repeated))
-			break
+	var outcomes []continuous.Outcome
+	if !w.health.until(ctx, "windows could not be stored", func() (err error) {
+		if outcomes, err = p.st.PutRead(ctx, list, continuous.Position{Next: next, From: from}); err != nil {
+			err = fmt.Errorf("partition %d: %w", p.number, err)
 		}
-		if !w.wait(ctx, fmt.Errorf("partition %d: %w", p.number, err), "windows could not be stored") {
-			return
+		return err
+	}) {
+		return
+	}
+	p.from = from
+	p.missed.Store(nil)
+	repeated := 0
+	for _, o := range outcomes {
+		if o == continuous.Repeated {
+			repeated++
 		}
 	}
+	w.windows.WithLabelValues("repeated").Add(float64(repeated))
+	w.windows.WithLabelValues("stored").Add(float64(len(outcomes) - repeated))
 	p.reached(next)
 	p.last.Store(max(f.HighWatermark, next))
 	w.lag.WithLabelValues(strconv.Itoa(int(p.number))).Set(float64(p.last.Load() - next))

@@ -28,7 +28,7 @@ func (s *Store) PutRead(ctx context.Context, list []*continuous.Window, behind c
 
 // Position implements continuous.Follower.
 func (s *Store) Position(ctx context.Context) (at continuous.Position, err error) {
-	err = s.look(ctx, func(st *state) { at.From = st.progress.From() }, func(c *driver.Conn) error {
+	err = s.look(ctx, func(st *state) { at.Kept = st.progress.From() }, func(c *driver.Conn) error {
 		text, err := meta(ctx, c, metaNext)
 		if err != nil || text == "" {
 			return err
@@ -37,7 +37,7 @@ func (s *Store) Position(ctx context.Context) (at continuous.Position, err error
 		if at.Next, err = strconv.ParseInt(next, 10, 64); err == nil && missed {
 			var ms int64
 			ms, err = strconv.ParseInt(from, 10, 64)
-			at.From = continuous.Later(at.From, timeOf(ms))
+			at.From = timeOf(ms)
 		}
 		if err != nil {
 			return driver.Corruptf("the position in the log, %q, is no number", text)
