@@ -1,7 +1,9 @@
 // Package agents runs the agents of Apache SkyWalking, unmodified, and Dendro's own
 // for Go inside small programs: a shop in Python, one in Java and the Go agent's
 // example, each with an endpoint that takes a known time. Its tests let them report
-// to `dendro serve` and compare its answers with what the shops measured themselves.
+// to `dendro serve` and compare its answers with what the shops measured themselves and with
+// what the agents sent: on a busy machine that is less than they would send otherwise, and
+// certain.
 // Programs that Pyroscope's SDKs profile push to it, and what it acknowledged has to
 // be in its flame graphs.
 //
@@ -137,6 +139,8 @@ type Shop struct {
 type Took struct {
 	Slow float64 `json:"slow"`
 	Rest float64 `json:"rest"`
+
+	began, ended int64 // the request, in ms
 }
 
 // Request asks the shop for a path.
@@ -145,6 +149,8 @@ func (s *Shop) Request(ctx context.Context, path string) (took Took, err error) 
 	if err != nil {
 		return took, err
 	}
+	took.began = time.Now().UnixMilli()
+	defer func() { took.ended = time.Now().UnixMilli() }()
 	req.Close = true // a connection per request: the Python shop then has a thread per request
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

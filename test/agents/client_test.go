@@ -19,6 +19,7 @@ import (
 type client struct {
 	t *testing.T
 	s *Server
+	p *tap // between the agents and the server
 }
 
 // query asks over GraphQL.
@@ -127,6 +128,12 @@ func (c client) segments(task string) []segment {
 	return data.Segments
 }
 
+// root returns the segment of the request itself, and the time of its span.
+func (s *segment) root() (id string, from, to int64) {
+	span := s.Spans[len(s.Spans)-1]
+	return span.SegmentID, span.StartTime, span.EndTime
+}
+
 // element is an element of an analysis, as clients see it.
 type element struct {
 	ID, ParentID         string
@@ -145,13 +152,13 @@ func (c client) analyze(s *segment) []element {
 			Trees []struct{ Elements []element }
 		}
 	}
-	span := s.Spans[len(s.Spans)-1]
+	id, from, to := s.root()
 	c.query(&data, `query ($queries: [SegmentProfileAnalyzeQuery!]!) { analyze: getSegmentsProfileAnalyze(queries: $queries) { tip
 		trees { elements { id parentId codeSignature duration durationChildExcluded count } } } }`,
-		map[string]any{"queries": []any{map[string]any{"segmentId": span.SegmentID,
-			"timeRange": map[string]any{"start": span.StartTime, "end": span.EndTime}}}})
+		map[string]any{"queries": []any{map[string]any{"segmentId": id,
+			"timeRange": map[string]any{"start": from, "end": to}}}})
 	if data.Analyze.Tip != nil {
-		c.t.Errorf("the analysis of segment %s has the tip %q", span.SegmentID, *data.Analyze.Tip)
+		c.t.Errorf("the analysis of segment %s has the tip %q", id, *data.Analyze.Tip)
 	}
 	var all []element
 	for _, t := range data.Analyze.Trees {

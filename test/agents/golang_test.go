@@ -1,11 +1,10 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
-	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -40,20 +39,16 @@ func TestGo(t *testing.T) {
 	request(t, shop, "/checkout")
 	task := c.create(shop)
 	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
-	time.Sleep(100 * time.Millisecond)
-	truth := map[string][]float64{}
-	var others sync.WaitGroup
-	for range maxSegments {
+	// Requests that begin before the agent has the task are not sampled.
+	var took []parts
+	var list []segment
+	until(t, 40*time.Second, "all segments have arrived", func() bool {
+		var others sync.WaitGroup
 		for range 2 { // one concurrent, one that leaves its connection to the next request
 			others.Go(func() { request(t, shop, "/stock/pear") })
 		}
-		for part, ms := range request(t, shop, "/checkout") {
-			truth[part] = append(truth[part], ms)
-		}
-	}
-	others.Wait()
-	var list []segment
-	until(t, 20*time.Second, "all segments have arrived", func() bool {
+		took = append(took, checkout(t, shop))
+		others.Wait()
 		list = c.segments(task)
 		return len(list) == maxSegments
 	})
@@ -62,34 +57,59 @@ func TestGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t, c, shop, task)
-	seen := map[string][]float64{}
+	list = c.segments(task)
+	sum := c.stored(task)
+	best := 0.0
 	for i := range list {
 		root := list[i]
 		root.Spans = root.Spans[:1] // the last ones are those of the receipt
-		elements := c.analyze(&root)
-		for part := range truth {
-			seen[part] = append(seen[part], duration(topmost(elements, "main.", part+":"), part))
+		id, from, to := root.root()
+		elements, sent := c.analyze(&root), c.p.dumps(id)
+		for name, ms := range took[at(took, from)].ms {
+			is := func(signature string) bool {
+				return strings.HasPrefix(signature, "main.") && strings.Contains(signature, name+":")
+			}
+			sent.true(t, name, is, ms, from, to)
+			if got, want := duration(topmost(elements, "main.", name+":"), name), sent.total(is, from, to); got != want {
+				t.Errorf("%s: the analysis says %v ms, the agent's snapshots %v", name, got, want)
+			}
 		}
 		for _, e := range elements {
 			if strings.Contains(e.CodeSignature, "main.(*shop).stock:") || strings.Contains(e.CodeSignature, "dendro/agent.") {
 				t.Errorf("%s is in segment %d", e.CodeSignature, i)
 			}
 		}
-	}
-	for part, want := range truth {
-		t.Logf("%s took %.0f, seen %.0f", part, want, seen[part])
-		if got, want := median(seen[part]), median(want); math.Abs(got-want) > max(want/10, 2*period)+10 { // 10 ms for a busy machine
-			t.Errorf("%s took %.0f ms in the median and was seen %.0f ms", part, want, got)
+		for _, s := range sum.Segments {
+			if s.Segment == id {
+				best = max(best, s.Share)
+			}
 		}
 	}
 	if !slices.ContainsFunc(list, func(s segment) bool { return len(s.Spans) > 2 }) {
 		t.Error("the spans of the receipt, which is printed in a goroutine of its own, are missing")
 	}
-	var sum struct{ Received, Lost, Span, Covered int64 }
-	c.get(&sum, "tasks/"+url.PathEscape(task)+"/coverage", nil)
-	if t.Logf("%+v", sum); sum.Lost > 0 || 10*sum.Covered < 7*sum.Span {
-		t.Errorf("coverage %+v", sum)
+	// A busy machine makes coverage worse, and nothing makes it better than the agent is.
+	if t.Logf("%+v", sum); best < 0.7 {
+		t.Errorf("of no request more than %v is covered", best)
 	}
+}
+
+// parts is how long the parts of a request took, in ms.
+type parts struct {
+	began int64
+	ms    map[string]float64
+}
+
+func checkout(t *testing.T, shop *Shop) parts {
+	t.Helper()
+	began := time.Now().UnixMilli()
+	return parts{began, request(t, shop, "/checkout")}
+}
+
+// at returns which of the requests, one after the other, was under way at a time.
+func at(took []parts, ms int64) int {
+	n, _ := slices.BinarySearchFunc(took, ms+1, func(p parts, ms int64) int { return cmp.Compare(p.began, ms) })
+	return n - 1
 }
 
 // topmost returns the elements that are a function of the program.
@@ -109,27 +129,49 @@ func TestGoKilled(t *testing.T) {
 	c, shop := begin(t, "go", "shop")
 	task := c.create(shop)
 	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
-	time.Sleep(100 * time.Millisecond)
-	request(t, shop, "/checkout")
+	// Requests that begin before the agent has the task are not sampled.
+	var took []parts
+	until(t, 30*time.Second, "a segment has arrived", func() bool {
+		took = append(took, checkout(t, shop))
+		for range 20 {
+			if len(c.segments(task)) > 0 {
+				return true
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		return false
+	})
 	if err := c.s.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	request(t, shop, "/checkout")
+	took = append(took, checkout(t, shop))
 	if err := c.s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	request(t, shop, "/checkout")
-	until(t, 30*time.Second, "the segments of all requests have arrived", func() bool { return len(c.segments(task)) == 3 })
+	took = append(took, checkout(t, shop))
+	var list []segment
+	until(t, 30*time.Second, "the segments of all requests since the first have arrived", func() bool {
+		list = c.segments(task)
+		first := len(took)
+		for i := range list {
+			first = min(first, at(took, list[i].Spans[0].StartTime))
+		}
+		return len(list) >= 3 && len(list) == len(took)-first
+	})
 	if err := shop.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, c, shop, task)
-	list := c.segments(task)
+	c.stored(task)
 	for i := range list {
 		root := list[i]
 		root.Spans = root.Spans[:1]
-		if d := duration(c.analyze(&root), "main.(*shop).lockPrices:"); d < 60 {
-			t.Errorf("request %d waited 120 ms for the lock and was seen %v ms", i, d)
+		id, from, to := root.root()
+		is := func(signature string) bool { return strings.Contains(signature, "main.(*shop).lockPrices:") }
+		sent := c.p.dumps(id)
+		sent.true(t, "lockPrices", is, took[at(took, from)].ms["lockPrices"], from, to)
+		if got, want := duration(c.analyze(&root), "main.(*shop).lockPrices:"), sent.total(is, from, to); got != want {
+			t.Errorf("segment %s: the analysis says %v ms, the agent's snapshots %v", id, got, want)
 		}
 	}
 }
