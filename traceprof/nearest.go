@@ -15,6 +15,7 @@ const mostNames = 5
 func nearest(want string, names []string) []string {
 	short := plain(want)
 	var same, patterns, others []string
+	named := map[string][]string{} // by what plain leaves of others
 	for _, name := range names {
 		switch have := plain(name); {
 		case name == want:
@@ -23,12 +24,15 @@ func nearest(want string, names []string) []string {
 		case patternOf(have, short) || patternOf(short, have):
 			patterns = append(patterns, name)
 		default:
-			others = append(others, name)
+			others, named[have] = append(others, have), append(named[have], name)
 		}
 	}
 	slices.Sort(same)
 	slices.Sort(patterns)
-	best := slices.Concat(same, patterns, words.Closest(short, others, mostNames))
+	best := slices.Concat(same, patterns)
+	for _, have := range words.Closest(short, others, mostNames) {
+		best = append(best, slices.Sorted(slices.Values(named[have]))...)
+	}
 	return best[:min(len(best), mostNames)]
 }
 

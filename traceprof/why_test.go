@@ -66,6 +66,10 @@ func TestWhy(t *testing.T) {
 				named(request("c", 0, 9), "GET:/chekout", "GET:/chekout"), named(request("d", 0, 9), "GET:/orders", "GET:/orders"),
 			}
 		}, "endpoint-never-seen", "agents compare names exactly", "/checkout POST:/Checkout/ GET:/chekout"},
+		{"nearly the name, with a method", func(s *situation) {
+			s.task.Endpoint = "GET:/checkot"
+			s.segments = []traceprof.Segment{request("a", 0, 9)}
+		}, "endpoint-never-seen", `what was seen is ["GET:/checkout"]`, "GET:/checkout"},
 		{"no server", func(s *situation) {
 			s.logs = append(s.logs, traceprof.Log{Event: traceprof.ServerStarted, Time: began + minute, Text: "No server ran between A and B."})
 		}, "server-down finished-without-samples", "between A and B", ""},
