@@ -13,6 +13,7 @@ const (
 	renewEvery   = int64(10_000) // ms between two writes of one instance
 	forgetAfter  = 10 * Minute   // without a report or poll
 	maxInstances = 100_000       // clients choose the names
+	mayWait      = 10 * Minute   // how old what an agent could not send may be, when it does
 )
 
 // InstanceKey identifies an instance of a service.
@@ -33,6 +34,10 @@ type LiveInstances struct {
 type liveInstance struct {
 	first, seen, polled, written int64
 
+	// since is when it was heard of after a silence: what it recorded shortly before may
+	// have waited until the server was there, and says nothing about its clock.
+	since int64
+
 	// skew is the largest difference between a time by the instance's clock and the
 	// server's time of its arrival. A delay makes a clock appear behind, so the
 	// largest of several differences is the most accurate.
@@ -48,10 +53,13 @@ func (l *LiveInstances) Seen(k InstanceKey, clock int64) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := l.see(k, now); i != nil && clock > 0 && (!i.hasSkew || clock-now > i.skew) {
+	if i := l.see(k, now); i != nil && clock > 0 && !i.waited(clock) && (!i.hasSkew || clock-now > i.skew) {
 		i.skew, i.hasSkew = clock-now, true
 	}
 }
+
+// waited reports whether a report may have waited for the server since a time.
+func (i *liveInstance) waited(clock int64) bool { return i.since-mayWait < clock && clock < i.since }
 
 // polled records a poll for tasks.
 func (l *LiveInstances) polled(k InstanceKey) {
@@ -71,8 +79,11 @@ func (l *LiveInstances) see(k InstanceKey, now int64) *liveInstance {
 		if len(l.known) >= maxInstances {
 			return nil
 		}
-		i = &liveInstance{first: now}
+		i = &liveInstance{first: now, since: now}
 		l.known[k] = i
+	}
+	if now-i.seen > polling {
+		i.since = now
 	}
 	i.seen = max(i.seen, now)
 	return i

@@ -190,6 +190,26 @@ func TestOtherKindsOfTask(t *testing.T) {
 	}
 }
 
+// TestClocks: what an agent could not send for a while says nothing about its clock, but a clock
+// that is ahead or far behind is found at once.
+func TestClocks(t *testing.T) {
+	b := newBench(t)
+	want := map[string]int64{"right": -20, "ahead": 3_600_000, "behind": -3_600_000}
+	for name, skew := range want {
+		b.jvm(name, start+skew)
+	}
+	want["waited"] = 0
+	b.jvm("waited", start-50_000)
+	b.pass(time.Second)
+	b.jvm("right", start+1000-20)
+	b.end()
+	for name, skew := range want {
+		if got, _ := b.instance("shop", name); got.Skew != skew {
+			t.Errorf("%s: %d, want %d", name, got.Skew, skew)
+		}
+	}
+}
+
 func TestInstances(t *testing.T) {
 	b := newBench(t)
 	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "shop-1", Layer: "MESH",
