@@ -26,29 +26,24 @@ describe.skipIf(missing || !page)('a real agent', () => {
 
     const card = (title: string) => w.page.locator('.card', { hasText: title }).locator('b').first();
     const number = async (title: string) => Number((await card(title).innerText().catch(() => '0')).replace(/,/g, ''));
-    // The agent samples what begins after it has received the task.
-    await expect
-      .poll(
-        async () => {
-          await request();
-          return number('Requests');
-        },
-        { timeout: 60_000, interval: 500 },
-      )
-      .toBeGreaterThan(0);
+    // The agent samples what begins after it has received the task, and five requests in all: the next
+    // one is made when the page has had its time to show the last.
+    const grows = (what: () => Promise<boolean>) =>
+      expect
+        .poll(
+          async () => {
+            await request();
+            return expect.poll(what, { timeout: 10_000, interval: 200 }).toBe(true).then(() => true, () => false);
+          },
+          { timeout: 55_000, interval: 1 },
+        )
+        .toBe(true);
+    await grows(async () => (await number('Requests')) > 0);
     const tree = w.page.getByRole('treegrid', { name: 'Merged tree' });
     await tree.getByText(shop.slow).first().waitFor({ timeout: 60_000 });
     const [requests, dumps] = [await number('Requests'), await number('Dumps received')];
     expect(dumps).toBeGreaterThan(0);
-    await expect
-      .poll(
-        async () => {
-          await request();
-          return (await number('Requests')) > requests && (await number('Dumps received')) > dumps;
-        },
-        { timeout: 60_000, interval: 500 },
-      )
-      .toBe(true);
+    await grows(async () => (await number('Requests')) > requests && (await number('Dumps received')) > dumps);
     expect(await w.page.locator('table', { hasText: 'What it did' }).innerText()).toContain(shop.instance);
 
     await w.page.getByRole('button', { name: shop.endpoint }).last().click();
