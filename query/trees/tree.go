@@ -71,7 +71,8 @@ type Head struct {
 // TreeResult is a tree, depth first.
 type TreeResult struct {
 	Head
-	Rows document.Rows[TreeRow] `json:"rows"`
+	Activity *ActivityResult        `json:"activity,omitempty"` // of an uploaded file, if it is asked for
+	Rows     document.Rows[TreeRow] `json:"rows"`
 }
 
 // FunctionsResult is a list of functions, whose rows have depth 0.

@@ -72,10 +72,13 @@ describe.skipIf(missing)('details', () => {
     await w.open(base);
     await w.page.setInputFiles('input[type=file]', join(root, 'format/jfr/testdata/ap46-multi.jfr.gz'));
     await w.page.locator('.side .tr').first().waitFor();
+    await w.page.locator('.tracks').waitFor();
     await w.page.getByRole('button', { name: /^cpu\b/ }).click();
     await w.page.getByRole('menuitemradio', { name: 'alloc', exact: true }).click();
     await w.page.waitForFunction(() => /type=alloc/.test(location.search));
     await w.page.getByText(/of alloc in 1 profile/).waitFor();
+    await w.settled();
+    expect(w.requests.filter(r => r.includes('/view?')).length).toBe(2); // the file is sent once for each view of it, with the threads
     expect(await w.page.locator('.head.bar').innerText()).toMatch(/[KMG]i?B/);
     // A file has one time only: there is no history to offer.
     await w.page.locator('.side .tr[aria-rowindex]').nth(1).click({ button: 'right' });

@@ -1,5 +1,5 @@
 // Call trees and diffs: values over a table. A tree has one side, a diff two (base, head).
-import type { WireFunction } from './answers';
+import type { Activity, WireFunction } from './answers';
 import { bytesOf } from './source';
 import { inSteps, type Steps } from './steps';
 import { type Category, type Func, type Ints, layout, none, packageLength, type Rows, stride, type Table } from './table';
@@ -33,6 +33,8 @@ export interface Wire {
   types?: string[];
   unit: string;
   by?: string;
+  /** Of a file: when its threads had samples. */
+  activity?: Activity;
   notes?: string[];
   omitted?: { rows: number; share?: number };
   columns: {

@@ -61,7 +61,7 @@ function Selected({ params }: { params: URLSearchParams }) {
   const answer = useTyped<Loaded>('tree', withForm(query), async (p, o) => loaded(await source.value.get<Wire>('tree', p, o), o.signal));
   useChosenType(params, answer.type);
   // Of the whole profile: it stays while another part of it is loaded.
-  const activity = useActivity(params, answer.value?.type ?? '', answer.value?.profiles === 1 && !isPushed(params));
+  const stored = useActivity(params, answer.value?.type ?? '', answer.value?.profiles === 1 && !isPushed(params));
   const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
   const known = runs.value?.rows ?? [];
   const name =
@@ -85,7 +85,7 @@ function Selected({ params }: { params: URLSearchParams }) {
     );
   return (
     <Await of={answer} what="the call tree">
-      {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={activity} step={step} />}
+      {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={of.activity ?? stored} step={step} />}
     </Await>
   );
 }
@@ -156,6 +156,7 @@ function Shown({ of, name, runs, params, activity, step }: { of: Loaded; name: s
 function withForm(q: URLSearchParams): URLSearchParams {
   const p = new URLSearchParams(q);
   p.set('form', 'compact');
+  if (p.has('file')) p.set('activity', 'true');
   return p;
 }
 

@@ -3,29 +3,22 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Activity, Label } from '../core/answers';
 import { amount, visible } from '../core/format';
-import { dataParams, selectionParams } from '../core/request';
+import { selectionParams } from '../core/request';
 import { source } from '../core/source';
 import { update } from '../core/url';
 import { useLoad } from '../ui/Load';
 import type { Group } from '../ui/Menu';
 
-/** The activity of the threads of one profile of a type, whatever of it is chosen; undefined: there is none to show. */
+/** The activity of the threads of a stored profile of a type, whatever of it is chosen; undefined: there is none to show. That of a file comes with its tree. */
 export function useActivity(params: URLSearchParams, type: string, one: boolean): Activity | undefined {
-  const q = dataParams(params);
-  if (!params.has('file')) q.set('type', type);
-  for (const name of ['thread', 'range', 'search', 'kind', 'form', ...Object.keys(labelFilters)]) q.delete(name);
-  q.set('view', 'activity');
-  q.set('no-idle', 'true');
-  const answer = useLoad<Activity | undefined>(`activity?${one}&${q}`, async options => {
-    const s = source.value;
-    if (!one || s.offline) return undefined;
-    if (!params.has('file')) {
-      const of = selectionParams(params);
-      of.set('type', type);
-      const { rows } = await s.get<{ rows: { hasSource?: boolean }[] }>('profiles', of, options);
-      if (rows.length !== 1 || !rows[0]!.hasSource) return undefined;
-    }
-    return s.get<Activity>('tree', q, options);
+  const stored = one && !params.has('file') && !source.value.offline;
+  const q = selectionParams(params);
+  q.set('type', type);
+  const answer = useLoad<Activity | undefined>(`activity?${stored}&${q}`, async options => {
+    if (!stored) return undefined;
+    const { rows } = await source.value.get<{ rows: { hasSource?: boolean }[] }>('profiles', q, options);
+    if (rows.length !== 1 || !rows[0]!.hasSource) return undefined;
+    return source.value.get<Activity>('tree', new URLSearchParams([...q, ['view', 'activity'], ['no-idle', 'true']]), options);
   });
   return answer.busy ? undefined : answer.value;
 }

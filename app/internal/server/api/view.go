@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/listing"
 	"github.com/dendroprof/dendro/query/trees"
 )
@@ -20,6 +21,8 @@ type viewRequest struct {
 	trees.TreeRequest
 	Name   string `param:"name" default:"upload" help:"name of the file, in messages" group:"Selection"`
 	Format string `param:"format" arg:"name" default:"" help:"answer with a file: html (an offline page), pprof, folded, firefox, speedscope, …" group:"Output"`
+	// One request instead of two: a file can be large.
+	Activity bool `param:"activity" help:"to a tree of one profile, add when each of its threads had samples: of the whole file, with its labels and its number of markers" group:"Output"`
 }
 
 // viewUpload answers a TreeRequest of the file or archive in the body, and stores nothing.
@@ -38,6 +41,13 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 		result, err := trees.TreeView(&request.TreeRequest).Answer(r.Context(), nil, &request.TreeRequest)
 		if err != nil {
 			return err
+		}
+		if tree, is := result.(*trees.TreeResult); is && request.Activity && tree.Profiles == 1 {
+			whole := trees.TreeRequest{Selection: query.Selection{Types: request.Types}, Inputs: request.Inputs,
+				Filter: trees.Filter{SampleFilter: trees.SampleFilter{NoIdle: true}}}
+			if tree.Activity, err = trees.Activity(r.Context(), nil, &whole); err != nil {
+				return err
+			}
 		}
 		return respond(w, &f, "tree", result)
 	case "html":

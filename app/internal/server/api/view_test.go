@@ -35,6 +35,7 @@ func TestView(t *testing.T) {
 		t.Fatal(err)
 	}
 	const folded = "main;a 3\nmain;b 1\n"
+	const twoThreads = "w 1 1.000: 1 cpu:\n\t0 a (x)\n\nw 1 1.010: 1 cpu:\n\t0 b (x)\n\nother 2 1.010: 1 cpu:\n\t0 c (x)\n\n"
 	archive := zipOf([2]string{"one.folded", folded}, [2]string{"README", "nothing to see"}, [2]string{"two.folded", "main;a 4\n"})
 	for _, x := range []struct {
 		target string
@@ -53,6 +54,9 @@ func TestView(t *testing.T) {
 		{"/api/v1/view/lines?function=nosuch", twoTypes(), 404, "nosuch"},
 		{"/api/v1/view/lines", twoTypes(), 400, "function is missing"},
 		{"/api/v1/view?form=compact", twoTypes(), 200, `"types":["cpu","cpu-samples"]`},
+		{"/api/v1/view?name=x.perf&activity=true&thread=w", []byte(twoThreads), 200, `"rootTotal":2,"notes":[],"omitted":{"rows":0},"activity":{"profiles":1,`},
+		{"/api/v1/view?name=x.perf&activity=true&thread=w", []byte(twoThreads), 200, `"name":"other"`}, // of the whole file
+		{"/api/v1/view?name=x.zip&activity=true", archive, 200, `"omitted":{"rows":0},"rows":[`},       // of one profile only
 		{"/api/v1/view?format=nonsense", []byte(folded), 400, `nonsense`},
 		{"/api/v1/view?nonsense=1", []byte(folded), 400, `no parameter`},
 		{"/api/v1/view?transform=nonsense", []byte(folded), 400, `transform`},
