@@ -302,6 +302,34 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('a printed table has all of its rows and columns', async () => {
+    const w = await world.page({ viewport: { width: 718, height: 1000 } }); // A4
+    for (const [page, least] of [
+      ['profile?group=shop&benchmark=checkout&type=cpu&last=1&view=tree', 60],
+      ['diff?group=shop&benchmark=checkout&type=cpu&base-run=run-016&head-run=run-018&view=functions', 400],
+      ['benchmarks', 3],
+    ] as const) {
+      await w.open(`${base}/${page}`);
+      await w.page.emulateMedia({ media: 'print' });
+      await w.page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+      await w.drawn();
+      const printed = w.page.locator('.printed').first();
+      expect(await printed.locator('tbody tr').count(), page).toBeGreaterThanOrEqual(least);
+      expect(await w.page.evaluate(() => document.documentElement.scrollWidth), page).toBeLessThanOrEqual(718);
+      expect(await printed.evaluate(t => t.getBoundingClientRect().right), page).toBeLessThanOrEqual(718);
+      expect(await printed.locator('thead').evaluate(t => getComputedStyle(t).display), page).toBe('table-header-group'); // on every sheet
+      expect(await w.page.locator('[role=grid], [role=treegrid], .segments').evaluateAll(list => list.filter(e => e.getClientRects().length > 0).length), page).toBe(0);
+      await w.page.emulateMedia({ media: 'screen' });
+      await w.page.evaluate(() => dispatchEvent(new Event('afterprint')));
+      await w.drawn();
+      expect(await printed.count(), page).toBe(0);
+      // What the window showed is as it was.
+      expect(await w.page.locator('[role=row]').count(), page).toBeGreaterThan(1);
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('fault 12: one search, by the keyboard alone, finds a function, a benchmark, a commit and a run', async () => {
     const w = await world.page();
     await w.open(base);

@@ -1,6 +1,8 @@
 // A table of any length: only the visible rows are in the document. Rows are 24 px high.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../core/format';
+import { paper } from '../core/settings';
 
 export interface Column {
   id: string;
@@ -229,11 +231,52 @@ export function Table(p: Props) {
       {p.rows === 0 && p.empty && <div class="empty">{p.empty}</div>}
     </div>
   );
-  if (!p.fitted) return table;
   return (
-    <div class="fitted" style={{ '--rows': p.rows || leastRows }}>
-      {table}
-    </div>
+    <>
+      {paper.value && <Printed rows={p.rows} columns={fitting(all, sheet)} rowClass={p.rowClass} />}
+      {p.fitted ? (
+        <div class="fitted" style={{ '--rows': p.rows || leastRows }}>
+          {table}
+        </div>
+      ) : (
+        table
+      )}
+    </>
+  );
+}
+
+const sheet = 1000; // px of the columns that a sheet has room for, in its smaller type
+const mostOnPaper = 500;
+
+/** The table on paper: not only the rows that the window shows, with the heading on every sheet. */
+function Printed({ rows, columns, rowClass }: { rows: number; columns: readonly Column[]; rowClass: Props['rowClass'] }) {
+  const list = Array.from({ length: Math.min(rows, mostOnPaper) }, (_, row) => row);
+  return (
+    <>
+      <table class="plain printed">
+        <thead>
+          <tr>
+            {columns.map(c => (
+              <th key={c.id} class={c.numeric ? 'num' : ''}>
+                {c.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {list.map(row => (
+            <tr key={row} class={rowClass?.(row) ?? ''}>
+              {columns.map(c => (
+                <td key={c.id} class={`${c.numeric ? 'num' : ''} ${c.class?.(row) ?? ''}`}>
+                  {c.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows > mostOnPaper && <p class="dim">{counted(rows - mostOnPaper, 'more row')}</p>}
+    </>
   );
 }
 

@@ -1,6 +1,5 @@
 // What changed, as one table: Home, Regressions and reports show this one. A row is a
 // finding; what did not change is one row that unfolds; the panel has the evidence.
-import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
@@ -9,6 +8,7 @@ import { benchmarkName, change, metric, otherBenchmarks } from '../core/metric';
 import { typeName, unitOf } from '../core/pushed';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
+import { paper } from '../core/settings';
 import { queryOf, source } from '../core/source';
 import { goTo, href, place, update } from '../core/url';
 import { BenchmarkEvidence, costs, diffLink, FindingEvidence, Glance, kinds, pageOf, Title } from './Evidence';
@@ -177,7 +177,6 @@ export function Triage({ doc, benchmarks, params }: Props) {
   const linked = doc.changes.find(c => c.id === selected || (c.also ?? []).some(x => x.id === selected)); // also one that the filters leave out
   const row = rows[at] ?? (linked && ({ is: 'change', c: linked, b: doc.benchmarks.find(b => keyOf(b) === keyOf(linked) && b.type === linked.type) } as const));
   const first = rows.find(r => r.is === 'change' && costs(r.c)) ?? rows[0];
-  const host = usePrint(doc);
   return (
     <section class="triage" aria-label="What changed">
       <Filters doc={doc} />
@@ -202,8 +201,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
         />
         {row && row.is !== 'fold' && <Panel key={selected} row={row} doc={doc} params={params} close={() => select(null)} />}
       </div>
-      {!row && first?.is === 'change' && rows.length <= few && !source.value.offline && <Glance c={first.c} b={first.b} />}
-      <div class="print" ref={host} />
+      {paper.value ? <Printed doc={doc} /> : !row && first?.is === 'change' && rows.length <= few && !source.value.offline && <Glance c={first.c} b={first.b} />}
     </section>
   );
 }
@@ -464,35 +462,18 @@ export function Panel({ row, doc, params, close }: { row: Exclude<Row, { is: 'fo
   );
 }
 
-/** Prints the evidence of every finding below the table, which has only what the window shows. */
-function usePrint(doc: ReportDocument) {
-  const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const before = () => {
-      const of = (c: Change) => doc.benchmarks.find(b => keyOf(b) === keyOf(c) && b.type === c.type);
-      render(
-        <>
-          {shownChanges(doc, place.value.params).map(c => (
-            <section key={c.id}>
-              <h2>
-                {`${verdict(c)}, ${c.status}: ${signed(c.delta.share, percent)} `}
-                <Title c={c} />
-              </h2>
-              <p>{`${visible(benchmarkName(c))} since ${visible(c.since.run)}`}</p>
-              <FindingEvidence c={c} b={of(c)} />
-            </section>
-          ))}
-        </>,
-        host.current!,
-      );
-    };
-    const after = () => host.current && render(null, host.current);
-    addEventListener('beforeprint', before);
-    addEventListener('afterprint', after);
-    return () => {
-      removeEventListener('beforeprint', before);
-      removeEventListener('afterprint', after);
-    };
-  }, [doc]);
-  return host;
-}
+/** On paper the evidence of every finding is below the table. */
+const Printed = ({ doc }: { doc: ReportDocument }) => (
+  <div class="print">
+    {shownChanges(doc, place.value.params).map(c => (
+      <section key={c.id}>
+        <h2>
+          {`${verdict(c)}, ${c.status}: ${signed(c.delta.share, percent)} `}
+          <Title c={c} />
+        </h2>
+        <p>{`${visible(benchmarkName(c))} since ${visible(c.since.run)}`}</p>
+        <FindingEvidence c={c} b={doc.benchmarks.find(b => keyOf(b) === keyOf(c) && b.type === c.type)} />
+      </section>
+    ))}
+  </div>
+);

@@ -8,6 +8,7 @@ import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';
 import { Table } from '../ui/Table';
 import { choose as chooseRange } from './Chart';
+import './tracks.css';
 
 const height = 18;
 
