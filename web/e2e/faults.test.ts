@@ -330,6 +330,17 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('what few rows find is shown over time, or by function', async () => {
+    const w = await world.page();
+    await w.open(`${base}/find?pattern=regexp.MustCompile&group=shop&type=cpu`);
+    await w.page.getByRole('img', { name: /^Cost of shop\/checkout over 18 runs/ }).waitFor();
+    await w.open(`${base}/find?pattern=regexp.*&group=shop&type=cpu`);
+    await w.page.getByRole('link', { name: 'regexp.(*Regexp).MatchString' }).click();
+    await w.page.waitForURL(/\/function\?/);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('fault 12: one search, by the keyboard alone, finds a function, a benchmark, a commit and a run', async () => {
     const w = await world.page();
     await w.open(base);

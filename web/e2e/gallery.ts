@@ -97,6 +97,7 @@ export const pages: Record<string, string> = {
   'diff-functions': `/diff?${java}&last=2&view=functions`,
   function: '/function?function=regexp.MustCompile&type=cpu',
   'function-java': `/function?${java}&function=shop.json.ParseCatalog.op`,
+  find: '/find?pattern=regexp.MustCompile&type=cpu',
   bottlenecks: '/bottlenecks',
   'functions-over-time': `/functions?${java}`,
   services: '/services',

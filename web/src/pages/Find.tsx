@@ -1,10 +1,12 @@
 // Where a function or call path takes more than a share: by benchmark, group, run or function.
-import type { FindSumsResult } from '../core/answers';
+import type { FindSumsResult, History } from '../core/answers';
 import { amount, counted, count, percent, visible } from '../core/format';
+import { benchmarkName } from '../core/metric';
 import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import { href, update } from '../core/url';
-import { Await } from '../ui/Load';
+import { newest, OfFunction } from '../ui/History';
+import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { By, type InScope, Scoped } from '../ui/Scoped';
@@ -75,7 +77,7 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
     <Await of={answer} what="where it occurs">
       {r => (
         <>
-          <p class="dim">{`${visible(r.type)} of ${counted(r.profiles, 'profile')}. The share is of all runs of a row: those without the function count as 0.`}</p>
+          <p class="dim">{`By ${by}: ${visible(r.type)} of ${counted(r.profiles, 'profile')}. The share is of all runs of a row: those without the function count as 0.`}</p>
           {notesOf(r.notes).map(n => (
             <p key={n} class="dim">
               {visible(n)}
@@ -107,7 +109,7 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
                       <td>
                         <a href={href('profile', { ...whereOf(x), run: x.maxRun, type: r.type })}>{visible(x.maxRun)}</a>
                       </td>
-                      <td class="num">{amount(x.self, r.unit)}</td>
+                      <td class="num">{x.self ? amount(x.self, r.unit) : '–'}</td>
                       <td class="num">{amount(x.total, r.unit)}</td>
                     </tr>
                   ))}
@@ -116,9 +118,34 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
             </div>
           )}
           {r.omitted.rows > 0 && <p class="dim">{`${r.omitted.rows} more`}</p>}
+          {r.rows.length > 0 &&
+            r.rows.length <= few &&
+            (by === 'function' || !/[*?;]|^\//.test(params.get('pattern')!) ? (
+              <OverTime params={asked} name={by === 'function' ? r.rows[0]!.name : params.get('pattern')!} />
+            ) : (
+              <Rows scope={scope} params={params} by="function" />
+            ))}
         </>
       )}
     </Await>
+  );
+}
+
+/** So few rows leave room for the functions of a pattern, and for what a function is over time. */
+const few = 6;
+
+/** A function over the runs of its benchmarks. */
+function OverTime({ params, name }: { params: URLSearchParams; name: string }) {
+  const q = new URLSearchParams([...params, ['function', name]]);
+  for (const p of ['pattern', 'min-share', 'by', 'in-any-run', 'last']) q.delete(p);
+  const answer = useAnswer<History>('history', q);
+  return (
+    <section class="findings" aria-label="Over time">
+      {[...(answer.value?.series ?? [])]
+        .sort((a, b) => newest(b) - newest(a))
+        .slice(0, few)
+        .map((s, i) => <OfFunction key={benchmarkName(s)} s={s} open={i < 2} />)}
+    </section>
   );
 }
 

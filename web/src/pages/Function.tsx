@@ -2,15 +2,14 @@
 import { useState } from 'preact/hooks';
 import type { History, HistorySeries } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
-import { benchmarkName, metric } from '../core/metric';
+import { benchmarkName } from '../core/metric';
 import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import type { Params } from '../core/source';
-import { go, href, place, update } from '../core/url';
-import { costs } from '../ui/Evidence';
+import { href, place, update } from '../core/url';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
-import { ChangesOfSeries, drawn, HistoryPlot } from '../ui/History';
+import { newest, OfFunction } from '../ui/History';
 import { searchShown } from '../ui/Keys';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -34,7 +33,6 @@ export default function FunctionPage() {
 function One({ name, scope, params }: InScope & { name: string }) {
   const answer = useTyped<History>('history', params);
   const self = params.get('self') === 'true';
-  const newest = (s: HistorySeries) => s.runs.findLast(r => r.value !== null)?.value ?? 0;
   return (
     <Page
       title={visible(name)}
@@ -68,7 +66,7 @@ function One({ name, scope, params }: InScope & { name: string }) {
               {[...h.series]
                 .sort((a, b) => newest(b) - newest(a))
                 .map((s, i) => (
-                  <Series key={benchmarkName(s)} s={s} open={i < 3} />
+                  <OfFunction key={benchmarkName(s)} s={s} open={i < 3} />
                 ))}
               <Around name={name} params={params} series={[...h.series].sort((a, b) => newest(b) - newest(a))} />
             </>
@@ -76,33 +74,6 @@ function One({ name, scope, params }: InScope & { name: string }) {
         }
       </Await>
     </Page>
-  );
-}
-
-function Series({ s, open }: { s: HistorySeries; open: boolean }) {
-  const [shown, show] = useState(open);
-  const last = s.runs.findLast(r => r.value !== null);
-  const newest = s.changes.find(f => f.status !== 'ended');
-  const shows = drawn(s);
-  const at = { group: s.group, benchmark: s.benchmark, type: s.type };
-  return (
-    <details class="card" open={open} onToggle={e => show(e.currentTarget.open)}>
-      <summary>
-        <span class="what">{visible(benchmarkName(s))}</span>
-        <span class={`cost ${newest ? (costs(newest) ? 'more' : 'less') : 'dim'}`}>
-          {last && percent(last.value ?? 0)}
-          {last?.cost !== undefined && <small> {metric(last.cost, s.costUnit ?? '')}</small>}
-        </span>
-        <span class="where">{`${newest ? `${costs(newest) ? 'slower' : 'faster'} since ${visible(newest.since.run)}` : 'no open change'}, ${counted(s.runs.length, 'run')}`}</span>
-      </summary>
-      {shown && (
-        <div class="evidence">
-          <p class="dim">{shows.costBand ? (shows.unit.endsWith('/op') ? 'Cost per operation' : 'Cost') : 'Share of the program'}</p>
-          <HistoryPlot s={shows} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
-          <ChangesOfSeries s={s} />
-        </div>
-      )}
-    </details>
   );
 }
 

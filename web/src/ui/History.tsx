@@ -1,8 +1,9 @@
 // A number over runs: its plot with band and the changes of the list, and a table of them.
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Finding, HistorySeries } from '../core/answers';
-import { instant, percent, signed, visible } from '../core/format';
+import { counted, instant, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, metric } from '../core/metric';
+import { go } from '../core/url';
 import { axisOf, Band, type Mark } from './Band';
 import { Commit } from './Commit';
 import { costs, diffLink, Title } from './Evidence';
@@ -95,5 +96,36 @@ export function ChangesOfSeries({ s }: { s: HistorySeries }) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** The newest share of a function. */
+export const newest = (s: HistorySeries): number => s.runs.findLast(r => r.value !== null)?.value ?? 0;
+
+/** The history of a function in a benchmark, which unfolds. */
+export function OfFunction({ s, open }: { s: HistorySeries; open: boolean }) {
+  const [shown, show] = useState(open);
+  const last = s.runs.findLast(r => r.value !== null);
+  const found = s.changes.find(f => f.status !== 'ended');
+  const shows = drawn(s);
+  const at = { group: s.group, benchmark: s.benchmark, type: s.type };
+  return (
+    <details class="card" open={open} onToggle={e => show(e.currentTarget.open)}>
+      <summary>
+        <span class="what">{visible(benchmarkName(s))}</span>
+        <span class={`cost ${found ? (costs(found) ? 'more' : 'less') : 'dim'}`}>
+          {last && percent(last.value ?? 0)}
+          {last?.cost !== undefined && <small> {metric(last.cost, s.costUnit ?? '')}</small>}
+        </span>
+        <span class="where">{`${found ? `${costs(found) ? 'slower' : 'faster'} since ${visible(found.since.run)}` : 'no open change'}, ${counted(s.runs.length, 'run')}`}</span>
+      </summary>
+      {shown && (
+        <div class="evidence">
+          <p class="dim">{shows.costBand ? (shows.unit.endsWith('/op') ? 'Cost per operation' : 'Cost') : 'Share of the program'}</p>
+          <HistoryPlot s={shows} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
+          <ChangesOfSeries s={s} />
+        </div>
+      )}
+    </details>
   );
 }

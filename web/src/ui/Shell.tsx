@@ -11,8 +11,8 @@ import { helpShown, KeyHelp, press, searchShown, useKeys } from './Keys';
 import { Said, Tip } from './Tip';
 
 const sections: { title: string; page: PageName; also: PageName[] }[] = [
-  { title: 'Changes', page: 'home', also: ['find'] },
-  { title: 'Benchmarks', page: 'benchmarks', also: ['benchmark', 'profile', 'diff', 'function', 'bottlenecks', 'functions'] },
+  { title: 'Changes', page: 'home', also: [] },
+  { title: 'Benchmarks', page: 'benchmarks', also: ['benchmark', 'profile', 'diff', 'find', 'function', 'bottlenecks', 'functions'] },
   { title: 'Services', page: 'services', also: ['tasks', 'task'] },
 ];
 
