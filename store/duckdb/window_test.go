@@ -117,6 +117,29 @@ func TestIdleRollUpWritesNothing(t *testing.T) {
 	}
 }
 
+// TestOneStatement pushes windows of a program that the store knows: each commit is one statement.
+func TestOneStatement(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	m := storetest.NewWindowMaker()
+	put := func(n int) {
+		t.Helper()
+		w := m.Window("shop", firstPush.Add(time.Duration(n)*15*time.Second), nil, storetest.Sample{Stack: []string{"main"}, Value: int64(1 + n)})
+		if _, err := s.PutWindows(t.Context(), []*continuous.Window{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(0)
+	var statements []string
+	stop := driver.Observe(func(sql string) { statements = append(statements, strings.Fields(sql)[0]) })
+	defer stop()
+	for n := range 3 {
+		put(1 + n)
+	}
+	if got := strings.Join(statements, " "); got != "INSERT INSERT INSERT" {
+		t.Errorf("statements: %s", got)
+	}
+}
+
 // TestSweepPaths pushes windows of a service whose functions change with each day, and removes what
 // is old: Compact removes the call paths that no window has any more.
 func TestSweepPaths(t *testing.T) {

@@ -1,11 +1,9 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -50,30 +48,7 @@ func (a *appender) destroy() {
 	bind.AppenderDestroy(&a.a)
 }
 
-// Append writes n rows, given as one slice for each column of the table, and
-// flushes them into the transaction of the connection. An empty catalog is the
-// store's own.
-//
-// Up to three rows of the store's own tables are inserted one by one: DuckDB plans
-// each flush of an appender anew, which takes as long as four prepared statements.
-func (c *Conn) Append(catalog, table string, n int, columns ...any) error {
-	if n > 3 || catalog != "" {
-		return c.appendChunks(catalog, table, n, columns)
-	}
-	sql := "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
-	args := make([]any, len(columns))
-	for row := range n {
-		for i, col := range columns {
-			args[i] = cell(col, row)
-		}
-		if err := c.Query(context.Background(), sql, args, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cell returns one value of a column.
+// cell returns one value of a column, which stays as it is.
 func cell(column any, row int) any {
 	switch col := column.(type) {
 	case []int32:
@@ -89,7 +64,7 @@ func cell(column any, row int) any {
 	case []string:
 		return col[row]
 	case [][]byte:
-		return col[row]
+		return slices.Clone(col[row])
 	case NullTimes:
 		return col[row]
 	case []map[string]string:
@@ -98,9 +73,13 @@ func cell(column any, row int) any {
 	panic(fmt.Sprintf("duckdb: column of type %T", column))
 }
 
+// appendChunks writes rows with an appender.
 func (c *Conn) appendChunks(catalog, table string, n int, columns []any) error {
 	if n == 0 {
 		return nil
+	}
+	if err := c.enter(); err != nil {
+		return err
 	}
 	a, err := c.appender(catalog, table)
 	if err != nil {

@@ -21,6 +21,7 @@ type Conn struct {
 	Handle    bind.Connection
 	prepared  map[string]bind.PreparedStatement
 	appenders map[string]*appender
+	tx        transaction
 }
 
 // Close disconnects.
@@ -108,8 +109,11 @@ func (c *Conn) run(ctx context.Context, sql string, args []any, each func(Chunk)
 	return nil
 }
 
-// execute runs a statement to its end.
+// execute runs a statement to its end, in the transaction that was begun.
 func (c *Conn) execute(sql string, args []any, res *bind.Result) error {
+	if err := c.enter(); err != nil {
+		return err
+	}
 	observed(sql)
 	transaction := sql == "BEGIN TRANSACTION" || sql == "COMMIT"
 	if len(args) == 0 && !transaction {
@@ -293,22 +297,6 @@ func (c *Conn) ReadTx(steps ...func() error) error {
 	}
 	if end := c.Exec("ROLLBACK"); err == nil {
 		err = end
-	}
-	return err
-}
-
-// WriteTx runs f in a transaction that it commits if f returns nil, and rolls back
-// otherwise.
-func (c *Conn) WriteTx(f func() error) error {
-	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
-		return err
-	}
-	err := f()
-	if err == nil {
-		err = c.Exec("COMMIT")
-	}
-	if err != nil {
-		c.Exec("ROLLBACK") // the first error is the cause
 	}
 	return err
 }

@@ -37,9 +37,7 @@ func Grow(ctx context.Context, s *Store, f func(c *driver.Conn, g *Growth) error
 		if err != nil {
 			return err
 		}
-		if err := c.Exec("BEGIN TRANSACTION"); err != nil {
-			return err
-		}
+		c.Begin()
 		for _, step := range []func() error{
 			func() error { return f(c, &Growth{s: s, w: w}) },
 			func() error { return w.writeFunctions(ctx, c) },
@@ -47,14 +45,13 @@ func Grow(ctx context.Context, s *Store, f func(c *driver.Conn, g *Growth) error
 			ctx.Err,
 		} {
 			if err := step(); err != nil {
-				c.Exec("ROLLBACK") // the first error is the cause
+				c.Rollback()
 				return err
 			}
 		}
 		s.publish.Lock()
 		defer s.publish.Unlock()
-		if err := c.Exec("COMMIT"); err != nil {
-			c.Exec("ROLLBACK")
+		if err := c.Commit(); err != nil {
 			return err
 		}
 		s.dict.commit()

@@ -52,11 +52,9 @@ func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error
 		}
 	}
 	removed := b.removed()
-	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
-		return err
-	}
+	c.Begin()
 	if err := s.writeBatch(ctx, c, w, b, removed); err != nil {
-		c.Exec("ROLLBACK") // the first error is the cause
+		c.Rollback()
 		return err
 	}
 	if len(removed) > 0 {
@@ -65,8 +63,7 @@ func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error
 	}
 	s.publish.Lock()
 	defer s.publish.Unlock()
-	if err := c.Exec("COMMIT"); err != nil {
-		c.Exec("ROLLBACK")
+	if err := c.Commit(); err != nil {
 		return err
 	}
 	s.dict.commit()
