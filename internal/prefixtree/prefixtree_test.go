@@ -158,3 +158,22 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d nodes have %d bytes of slots", tree.Len(), slots)
 	}
 }
+
+// TestBytes: a node takes 11 to 22 bytes of slots, however many there are.
+func TestBytes(t *testing.T) {
+	var tree Tree
+	for n := range int32(100_000) {
+		if tree.Child(n/3-1, n); n < 100 {
+			continue
+		}
+		if bytes := 8 * float64(len(tree.slots)) / float64(tree.Len()); bytes < 10 || bytes > 22 {
+			t.Fatalf("%d nodes take %.1f bytes each", tree.Len(), bytes)
+		}
+	}
+	var loaded, grown Tree
+	loaded.Load(tree.Parent, tree.Item)
+	grown.Grow(tree.Len())
+	if len(loaded.slots) != len(tree.slots) || len(grown.slots) != len(tree.slots) {
+		t.Errorf("%d slots if loaded, %d if known before, %d if one by one", len(loaded.slots), len(grown.slots), len(tree.slots))
+	}
+}
