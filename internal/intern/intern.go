@@ -70,8 +70,8 @@ func (x *Index) Find(hash uint64, is func(number int32) bool) (int32, bool) {
 // Add maps the hash to a number, which must not be negative. The caller knows from
 // Find that the value has none yet.
 func (x *Index) Add(hash uint64, number int32) {
-	if 2*x.used >= len(x.slots) {
-		x.resize(max(64, 4*len(x.slots)))
+	if x.used >= room(len(x.slots)) {
+		x.resize(max(64, 2*len(x.slots)))
 	}
 	x.put(slot{uint32(hash >> 32), uint32(number) + 1})
 	x.used++
@@ -80,13 +80,16 @@ func (x *Index) Add(hash uint64, number int32) {
 // Grow makes room for n further values.
 func (x *Index) Grow(n int) {
 	size := 64
-	for size <= 2*(x.used+n) {
+	for room(size) < x.used+n {
 		size *= 2
 	}
 	if size > len(x.slots) {
 		x.resize(size)
 	}
 }
+
+// room returns how many values a table of so many slots has.
+func room(slots int) int { return slots / 4 * 3 }
 
 func (x *Index) resize(size int) {
 	old := x.slots

@@ -187,3 +187,20 @@ func TestGrow(t *testing.T) {
 		}
 	}
 }
+
+// TestBytes: a value takes 11 to 22 bytes of slots, however many there are.
+func TestBytes(t *testing.T) {
+	var x Index
+	for n := range int32(100_000) {
+		if x.Add(With(0, uint64(n)), n); n < 100 {
+			continue
+		}
+		if bytes := 8 * float64(len(x.slots)) / float64(x.used); bytes < 10 || bytes > 22 {
+			t.Fatalf("%d values take %.1f bytes each", x.used, bytes)
+		}
+	}
+	var grown Index
+	if grown.Grow(x.used); len(grown.slots) != len(x.slots) {
+		t.Errorf("%d slots if known before, %d if one by one", len(grown.slots), len(x.slots))
+	}
+}
