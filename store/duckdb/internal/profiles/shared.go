@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -85,22 +86,30 @@ func (g *Growth) Encode(from *calltree.Forest, v calltree.Vector, room Room, oth
 	g.w.room = room
 	paths := g.w.translations.Of(from, g.w).Paths(from, v.Nodes, g.s.rows.paths)
 	g.w.room = nil
+	list := g.s.rows.values[:0]
 	for i, p := range paths {
-		if p != calltree.Refused {
-			continue
+		if p == calltree.Refused {
+			if folded == 0 {
+				g.other = g.w.Path(calltree.NoNode, g.w.Function(profile.Function{Name: other, Kind: profile.KindLabel}))
+			}
+			p = g.other
+			folded++
 		}
-		if folded == 0 {
-			g.other = g.w.Path(calltree.NoNode, g.w.Function(profile.Function{Name: other, Kind: profile.KindLabel}))
-		}
-		paths[i] = g.other
-		folded++
+		list = append(list, pathValue{p, v.Self[i]})
 	}
-	g.s.rows.paths = paths
-	sw := &g.s.sweeper
-	sw.growVector(g.w.paths.Len())
-	sw.add(calltree.Vector{Nodes: paths, Self: v.Self})
-	sw.takeVector()
-	return g.s.vectors.Encode(sw.nodes, sw.values), folded
+	g.s.rows.paths, g.s.rows.values = paths, list
+	slices.SortFunc(list, func(a, b pathValue) int { return cmp.Compare(a.path, b.path) })
+	nodes, self := paths[:0], make([]int64, 0, len(list))
+	for rest := list; len(rest) > 0; {
+		path, sum := rest[0].path, int64(0)
+		for ; len(rest) > 0 && rest[0].path == path; rest = rest[1:] {
+			sum += rest[0].self
+		}
+		if sum != 0 {
+			nodes, self = append(nodes, path), append(self, sum)
+		}
+	}
+	return g.s.vectors.Encode(nodes, self), folded
 }
 
 // VectorSum adds encoded vectors over a forest. It needs no lock, and memory for the whole

@@ -26,7 +26,13 @@ type rows struct {
 		mode    []uint8
 		blob    [][]byte
 	}
-	paths []int32 // translated
+	paths  []int32     // translated
+	values []pathValue // of a window
+}
+
+type pathValue struct {
+	path int32
+	self int64
 }
 
 func (r *rows) reset() {
