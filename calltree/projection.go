@@ -81,6 +81,14 @@ func NewProjection(s *profile.Symbols, forest *Forest, root int32, intern func(p
 	return &Projection{symbols: s, forest: forest, intern: intern, root: root}
 }
 
+// Known returns the path of a stack that Path was asked for, itself or as a caller.
+func (pr *Projection) Known(st profile.StackID) (path int32, ok bool) {
+	if int(st) >= len(pr.path) {
+		return 0, false
+	}
+	return pr.path[st], pr.path[st] >= 0
+}
+
 // Path returns the forest's path of a stack.
 func (pr *Projection) Path(st profile.StackID) int32 {
 	if int(st) >= len(pr.path) {

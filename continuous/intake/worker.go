@@ -27,7 +27,6 @@ type Worker struct {
 
 	forest     *calltree.Forest // that projection maps to
 	projection *calltree.Projection
-	depth      []int32                   // of each stack of symbols
 	cuts       map[profile.StackID]int32 // paths of stacks deeper than MaxDepth
 	names      int                       // bytes of names in symbols, of the first counted functions
 	counted    int
@@ -496,26 +495,28 @@ func Name(s *continuous.Series) string {
 // path returns the forest's path of a stack. A stack deeper than MaxDepth loses its
 // outermost frames, which (truncated) stands for.
 func (w *Worker) path(st profile.StackID) int32 {
-	for n := len(w.depth); n < w.symbols.Stacks.Len(); n++ {
-		d := int32(1)
-		if up := w.symbols.Stacks.Parent[n]; up >= 0 {
-			d += w.depth[up]
-		}
-		w.depth = append(w.depth, d)
+	path, known := w.projection.Known(st)
+	if known {
+		return path
 	}
-	if int(w.depth[st]) <= w.in.opts.MaxDepth {
+	if path, known = w.cuts[st]; known {
+		w.in.counts.cut.Add(1)
+		return path
+	}
+	top, most := st, w.in.opts.MaxDepth
+	for n := 0; n < most && top != profile.NoStack; n++ {
+		top = w.symbols.Parent(top)
+	}
+	if top == profile.NoStack {
 		return w.projection.Path(st)
 	}
 	w.in.counts.cut.Add(1)
-	if path, ok := w.cuts[st]; ok {
-		return path
-	}
-	frames := make([]int32, 0, w.in.opts.MaxDepth)
-	for x := st; len(frames) < w.in.opts.MaxDepth; x = w.symbols.Parent(x) {
+	frames := make([]int32, 0, most)
+	for x := st; x != top; x = w.symbols.Parent(x) {
 		fn := w.symbols.Functions[w.symbols.Frames[w.symbols.Leaf(x)].Function]
 		frames = append(frames, w.function(fn))
 	}
-	path := w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: Truncated, Kind: profile.KindLabel}))
+	path = w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: Truncated, Kind: profile.KindLabel}))
 	for _, fn := range slices.Backward(frames) {
 		path = w.forest.Path(path, fn)
 	}
