@@ -121,10 +121,10 @@ var ErrClosed = errors.New("the intake of pushed profiles is closed")
 
 // Intake receives profiles. It is safe for concurrent use.
 type Intake struct {
-	st      continuous.Taker
-	opts    Options
-	workers chan *Worker // that are free
-	lines   []*lineSet   // of all workers; nil: without Options.Lines
+	st    continuous.Taker
+	opts  Options
+	turns chan struct{} // one of each worker that is free
+	lines []*lineSet    // of all workers; nil: without Options.Lines
 
 	paths  forest
 	series activeSeries
@@ -133,6 +133,7 @@ type Intake struct {
 	arrivals atomic.Uint64 // pushes without a time and an id
 
 	mu      sync.Mutex
+	free    []*Worker        // the last one worked last: it knows most, and its tables are in the caches
 	open    *batch           // being filled; nil: empty
 	pending int64            // bytes of the batches that are not committed
 	waiting map[string]int64 // the same by service
@@ -151,7 +152,7 @@ type forest struct {
 // New returns an Intake that stores in st. Close it before st.
 func New(st continuous.Taker, o Options) *Intake {
 	o.withDefaults()
-	in := &Intake{st: st, opts: o, workers: make(chan *Worker, o.Workers), waiting: map[string]int64{}}
+	in := &Intake{st: st, opts: o, turns: make(chan struct{}, o.Workers), waiting: map[string]int64{}}
 	in.paths.current = &calltree.Forest{}
 	in.arrivals.Store(rand.Uint64()) // other receivers of one store count from elsewhere
 	for range o.Workers {
@@ -161,7 +162,7 @@ func New(st continuous.Taker, o Options) *Intake {
 			in.lines = append(in.lines, w.lines)
 		}
 		w.reset()
-		in.workers <- w
+		in.release(w)
 	}
 	in.series.init(&o)
 	in.writer = groupcommit.New(in.due)
@@ -204,16 +205,17 @@ func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) er
 	}
 	ctx, end := cost.Begin(ctx, in.opts.push())
 	defer end()
-	var w *Worker
 	select {
-	case w = <-in.workers:
+	case <-in.turns:
 	case <-ctx.Done():
 		return nil, at, context.Cause(ctx)
 	}
-	defer func() {
-		w.cool()
-		in.workers <- w
-	}()
+	in.mu.Lock()
+	last := len(in.free) - 1
+	w := in.free[last]
+	in.free = in.free[:last]
+	in.mu.Unlock()
+	defer in.release(w)
 	w.cost, w.client = cost.Of(ctx), client
 	if err = w.run(fill); err == nil {
 		b, at, err = in.add(w)
@@ -224,6 +226,15 @@ func (in *Intake) fill(ctx context.Context, client string, fill func(*Worker) er
 		w.lines.collect(w)
 	}
 	return b, at, err
+}
+
+// release lets other pushes have a worker.
+func (in *Intake) release(w *Worker) {
+	w.cool()
+	in.mu.Lock()
+	in.free = append(in.free, w)
+	in.mu.Unlock()
+	in.turns <- struct{}{}
 }
 
 // push returns what one push may cost.

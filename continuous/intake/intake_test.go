@@ -354,6 +354,25 @@ func TestPanic(t *testing.T) {
 	same(t, stored(t, st), "a: 1 in 1")
 }
 
+// TestSameWorker pushes one profile after the other: they share the tables of one worker.
+func TestSameWorker(t *testing.T) {
+	in := open(t, accepting{}, intake.Options{Workers: 4})
+	var first *intake.Worker
+	for range 8 {
+		if err := in.Push(t.Context(), "", func(w *intake.Worker) error {
+			if first == nil {
+				first = w
+			}
+			if w != first {
+				t.Error("another worker")
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestConcurrent pushes from many programs while the forest is replaced again and again.
 func TestConcurrent(t *testing.T) {
 	st := mem.New()
