@@ -159,13 +159,8 @@ type Verdict struct {
 	// Detectable is the smallest change, as a share of the program, that the comparison of the
 	// newest runs finds in 80% of cases in a function of 5%; 0: nothing was compared.
 	Detectable float64 `json:"detectable,omitempty"`
-	// Uncounted is the change of the samples per run in the newest runs, if nothing says whether
-	// that is a cost: Unchanged rests on shares (regression.Analysis).
-	Uncounted float64 `json:"uncounted,omitempty"`
-	// Shifted is the same of the shares of a program of two functions.
-	Shifted float64 `json:"shifted,omitempty"`
-	// Differ is the factor by which the runs differ that the newest ones were compared with.
-	Differ  float64  `json:"differ,omitempty"`
+	// Untold is what the newest runs leave open: Unchanged rests on shares.
+	regression.Untold
 	Weather *Weather `json:"weather,omitempty"` // of the newest run
 
 	// Changes are the open ones, newest onset first, then passing ones, then the ended ones.

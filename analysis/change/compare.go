@@ -82,10 +82,9 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 	return found, nil
 }
 
-// limits returns by how much the samples per run, and shares that tell nothing, changed in the
-// newest runs, as many of them as differ most from those of the level before, and the factor by which
-// these differ. T is not yet in the level.
-func (w *walker) limits(t int) (by, shifted, differ float64) {
+// untold returns what the newest runs leave open, as many of them as differ most from those of the level
+// before. T is not yet in the level.
+func (w *walker) untold(t int) (most regression.Untold) {
 	level := w.usable(append(slices.Clone(w.v.Walk.Level), t))
 	for k := 1; k <= min(oldestAge, len(level)-leastLevel); k++ {
 		tested := level[len(level)-k:]
@@ -93,15 +92,16 @@ func (w *walker) limits(t int) (by, shifted, differ float64) {
 		if base = w.usable(base); len(base) < leastLevel {
 			break
 		}
-		if change := w.now.Uncounted(w.cols(base), w.cols(tested), w.o.Options); math.Abs(change) > math.Abs(by) {
-			by = change
+		of := w.now.Untold(w.cols(base), w.cols(tested), w.o.Options)
+		if math.Abs(of.Uncounted) > math.Abs(most.Uncounted) {
+			most.Uncounted = of.Uncounted
 		}
-		shifted = max(shifted, w.now.Shifted(w.cols(base), w.cols(tested), w.o.Options))
+		most.Shifted = max(most.Shifted, of.Shifted)
 		if k == 1 {
-			differ = w.now.Differ(w.cols(base), w.o.Options)
+			most.Differ = of.Differ
 		}
 	}
-	return by, shifted, differ
+	return most
 }
 
 // The error probabilities, by one comparison, at which a change is confirmed: at once, and if it was

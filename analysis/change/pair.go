@@ -73,7 +73,7 @@ func (w *walker) judgePair() error {
 	if len(a.Detectable.Changes) > 1 {
 		v.Detectable = a.Detectable.Changes[1].Change
 	}
-	v.Uncounted, v.Shifted, v.Differ = a.Uncounted, a.Shifted, a.Differ
+	v.Untold = a.Untold
 	for i := range a.Findings {
 		f := &a.Findings[i]
 		if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {

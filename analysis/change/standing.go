@@ -63,16 +63,14 @@ type Standing struct {
 	// Largest is the share of the largest of the costs, or of the gains if there are none.
 	Largest float64 `json:"largest,omitempty"`
 	// Detectable is the size that would have been seen; of Unchanged.
-	Detectable float64  `json:"detectable,omitempty"`
-	Uncounted  float64  `json:"uncounted,omitempty"` // of Unchanged, see Verdict
-	Shifted    float64  `json:"shifted,omitempty"`   // likewise
-	Differ     float64  `json:"differ,omitempty"`    // likewise
-	Last       *Run     `json:"last,omitempty"`      // the last run with it; of NotAtHead and Gone
-	Since      *Run     `json:"since,omitempty"`     // the first run without it; of Gone
-	Runs       int      `json:"runs,omitempty"`      // of TooFew
-	Needed     int      `json:"needed,omitempty"`    // of TooFew
-	Reason     string   `json:"reason,omitempty"`    // of Unknown, and of TooFew in place of Needed
-	Weather    *Weather `json:"weather,omitempty"`   // of Machine
+	Detectable        float64  `json:"detectable,omitempty"`
+	regression.Untold          // of Unchanged, see Verdict
+	Last              *Run     `json:"last,omitempty"`    // the last run with it; of NotAtHead and Gone
+	Since             *Run     `json:"since,omitempty"`   // the first run without it; of Gone
+	Runs              int      `json:"runs,omitempty"`    // of TooFew
+	Needed            int      `json:"needed,omitempty"`  // of TooFew
+	Reason            string   `json:"reason,omitempty"`  // of Unknown, and of TooFew in place of Needed
+	Weather           *Weather `json:"weather,omitempty"` // of Machine
 }
 
 // Standing returns the state of the benchmark among the runs that it may be in, oldest first: those
@@ -116,7 +114,7 @@ func (v *Verdict) Standing(runs []Run) Standing {
 	case Machine:
 		s.Weather = v.Now()
 	case Unchanged:
-		s.Detectable, s.Uncounted, s.Shifted, s.Differ = v.Detectable, v.Uncounted, v.Shifted, v.Differ
+		s.Detectable, s.Untold = v.Detectable, v.Untold
 	}
 	return s
 }

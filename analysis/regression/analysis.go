@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -33,14 +34,7 @@ type Analysis struct {
 	// Program is the change of all samples per operation, as a share of those before, with
 	// its 95% interval; nil where operations are unknown.
 	Program *Estimate `json:"program,omitempty"`
-	// Uncounted is the change of the samples per run, if neither operations nor a metric say
-	// whether the program became slower, and the runs of the two sides do not overlap.
-	Uncounted float64 `json:"uncounted,omitempty"`
-	// Shifted is the largest change of a function's share where it tells nothing, see Rows.Shifted.
-	Shifted float64 `json:"shifted,omitempty"`
-	// Differ is the factor by which the samples per operation of runs of the history differ; 0
-	// where it is below 2, or operations are unknown.
-	Differ float64 `json:"differ,omitempty"`
+	Untold
 
 	known history.Known // what the comparison shows of functions
 }
@@ -87,7 +81,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
 	a.known = v.known()
-	a.Uncounted, a.Shifted, a.Differ = r.Uncounted(hist, tested, o), r.Shifted(hist, tested, o), r.Differ(hist, o)
+	a.Untold = r.Untold(hist, tested, o)
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)
@@ -101,6 +95,17 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 		a.Common = g
 	}
 	return a, nil
+}
+
+// Untold is what the runs of a comparison leave open, because too little tells their size.
+type Untold = size.Untold
+
+// Untold returns what the runs of two sides leave open; nothing of a service, and of amounts at one moment.
+func (r *Rows) Untold(hist, tested []int, o Options) Untold {
+	if o.Service || r.series.Type.Momentary() {
+		return Untold{}
+	}
+	return size.UntoldOf(r.sp, hist, tested)
 }
 
 // Comparable reports whether there are enough runs to compare.

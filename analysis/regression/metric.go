@@ -13,7 +13,7 @@ func (f *fit) run(t int) *history.Run { return &f.space.Matrix.Runs[t] }
 // metricLevel returns the metric of runs: of the median run where samples per operation are
 // known, as their level is, else the mean.
 func (f *fit) metricLevel(runs []int) float64 {
-	values, mean := each(runs, func(t int) float64 { return f.run(t).Metric })
+	values, mean := size.Each(runs, func(t int) float64 { return f.run(t).Metric })
 	if f.rate.known {
 		return stat.Median(values)
 	}
@@ -64,8 +64,8 @@ func (f *fit) environmentShare() (before, now, z float64) {
 		run := f.run(t)
 		return run.Environment / (run.Environment + run.Total)
 	}
-	_, before = each(f.base, share)
-	_, now = each(f.head, share)
+	_, before = size.Each(f.base, share)
+	_, now = size.Each(f.head, share)
 	_, z = f.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
 	return before, now, z
 }

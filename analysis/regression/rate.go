@@ -3,6 +3,7 @@ package regression
 import (
 	"math"
 
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -43,13 +44,13 @@ func (f *fit) rates() (r rate) {
 		return rate{}
 	}
 	all := func(t int) float64 { return f.run(t).Total + f.run(t).Environment }
-	_, samples := each(f.base, all)
-	_, r.operations = each(f.base, func(t int) float64 { return f.run(t).Operations })
+	_, samples := size.Each(f.base, all)
+	_, r.operations = size.Each(f.base, func(t int) float64 { return f.run(t).Operations })
 	r.known, r.exact = true, !f.options.Service
 	r.before, r.now = f.perOperation(r.operations, all)
 	rate := func(t int) float64 { return f.run(t).Rate() }
-	before, was := each(f.base, rate)
-	_, now := each(f.head, rate)
+	before, was := size.Each(f.base, rate)
+	_, now := size.Each(f.head, rate)
 	r.mean = now / was
 	ss := 0.0
 	for _, v := range before {
@@ -89,6 +90,6 @@ func (f *fit) rateError(before, now float64) float64 {
 // machine returns the factor by which code that did not change takes more samples per
 // operation.
 func (f *fit) machine() float64 {
-	_, mean := each(f.head, func(t int) float64 { return math.Log(f.factor[t] * f.rate.operations / f.run(t).Operations) })
+	_, mean := size.Each(f.head, func(t int) float64 { return math.Log(f.factor[t] * f.rate.operations / f.run(t).Operations) })
 	return math.Exp(mean)
 }

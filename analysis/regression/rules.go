@@ -11,7 +11,6 @@ const (
 	scoreOf95    = 1.645 // that chance exceeds in 5% if nothing changed
 	priorFreedom = 3.0   // degrees of freedom of the prior of the noise
 	leastSamples = 5     // per run, below which a row tells nothing
-	twice        = 2.0   // a factor of time that no noise of a machine explains
 	nearFrames   = 6     // of two places on one path, or below one caller
 )
 

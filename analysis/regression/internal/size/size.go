@@ -18,9 +18,9 @@ import (
 // What is asked of functions that tell a size.
 const (
 	NoisyMean       = 8 // samples per run from which the noise of a row is more than counting
-	LeastRows       = 5 // minimum rows for the size of a base run; with fewer the sample totals are used
-	LeastRowsTested = 3 // the same for tested runs: one changes, two agree that they did not
-	LeastMeanTested = 4 // like NoisyMean, for tested runs, where rows are weighted by likelihood
+	leastRows       = 5 // minimum rows for the size of a base run; with fewer the sample totals are used
+	leastRowsTested = 3 // the same for tested runs: one changes, two agree that they did not
+	leastMeanTested = 4 // like NoisyMean, for tested runs, where rows are weighted by likelihood
 )
 
 // MetricFloor is the relative standard deviation of any metric at least, and SpeedLimit the factor by
@@ -32,7 +32,7 @@ const (
 
 // The constants of the sizes of base runs.
 const (
-	leastRowsMetric = 2    // like LeastRowsTested, with a metric, which says whether shares fell or costs
+	leastRowsMetric = 2    // like leastRowsTested, with a metric, which says whether shares fell or costs
 	leastFactor     = 0.05 // minimum factor of a run with enough samples
 	leastJitter     = 0.03 // minimum relative deviation of a row
 	outlierLimit    = 1.5  // standard deviations from the median
@@ -134,7 +134,7 @@ func (s *sizing) votes(least float64) []vote {
 // their means under the current factors. False: there are too few.
 func (s *sizing) ratios() bool {
 	votes := s.votes(NoisyMean)
-	if len(votes) < LeastRows {
+	if len(votes) < leastRows {
 		return false
 	}
 	weights := make([]float64, len(votes))
@@ -193,8 +193,8 @@ const (
 // mean, but not the size on which most functions agree. The metric is a weak prior with
 // heavy tails.
 func (s *sizing) head() {
-	votes := s.votes(LeastMeanTested)
-	least := LeastRowsTested
+	votes := s.votes(leastMeanTested)
+	least := leastRowsTested
 	if s.Metric || s.Counted {
 		least = leastRowsMetric
 	}

@@ -1,0 +1,103 @@
+package size
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/stat"
+)
+
+// Untold is what the runs of a comparison leave open, because too little tells their size. Zeros: nothing is
+// worth a note.
+type Untold struct {
+	// Uncounted is the change of the samples per run, if neither operations nor a metric say whether the
+	// program became slower, and the runs of the two sides do not overlap: then only shares are compared,
+	// and what makes everything slower does not show.
+	Uncounted float64 `json:"uncounted,omitempty"`
+	// Shifted is the largest change of a function's share in a program of so few functions that shares do
+	// not tell which of them became slower, if neither operations nor a metric do.
+	Shifted float64 `json:"shifted,omitempty"`
+	// Differ is the factor by which the samples per operation of runs of the base differ; 0 where that is
+	// below 2, or operations are unknown.
+	Differ float64 `json:"differ,omitempty"`
+}
+
+// The least change that is worth a note: of the number of samples per run of any program, and of one with so
+// few functions that nothing but this number tells shares that fell from costs, or of a share of that.
+const (
+	grown    = 0.2
+	fewGrown = 0.05
+)
+
+// Twice is a factor of time that no noise of a machine explains.
+const Twice = 2.0
+
+// UntoldOf returns what the runs of two sides leave open.
+func UntoldOf(sp *row.Space, base, head []int) (u Untold) {
+	m := sp.Matrix
+	least, most := math.Inf(1), 0.0
+	for _, t := range base {
+		rate := 0.0
+		if m.Runs[t].Operations > 0 {
+			rate = m.Runs[t].Rate()
+		}
+		least, most = math.Min(least, rate), math.Max(most, rate)
+	}
+	if least > 0 && most/least >= Twice {
+		u.Differ = most / least
+	}
+	if counted(m, base, head) {
+		return u
+	}
+	before, was := Each(base, func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment })
+	after, now := Each(head, func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment })
+	change := now/was - 1
+	if (slices.Min(after) > slices.Max(before) || slices.Max(after) < slices.Min(before)) &&
+		(math.Abs(change) >= grown || math.Abs(change) >= fewGrown && functions(sp, base, NoisyMean) < leastRows) {
+		u.Uncounted = change
+	}
+	if functions(sp, base, leastMeanTested) >= leastRowsTested {
+		return u
+	}
+	for slot := range sp.FunctionSelfs() {
+		x := sp.Values(int32(slot))
+		share := func(t int) float64 { return x[t] / m.Runs[t].Total }
+		before, was := Each(base, share)
+		after, now := Each(head, share)
+		if slices.Min(after) > slices.Max(before) && now-was >= fewGrown {
+			u.Shifted = math.Max(u.Shifted, now-was)
+		}
+	}
+	return u
+}
+
+// Each returns a value of each run, and their mean.
+func Each(runs []int, value func(t int) float64) (list []float64, mean float64) {
+	for _, t := range runs {
+		list = append(list, value(t))
+	}
+	return list, stat.Mean(list)
+}
+
+// counted reports whether all runs have operations, or all a metric.
+func counted(m *history.Matrix, base, head []int) bool {
+	operations, metric := true, true
+	for _, t := range slices.Concat(base, head) {
+		operations = operations && m.Runs[t].Operations > 0
+		metric = metric && m.Runs[t].Metric > 0
+	}
+	return operations || metric
+}
+
+// functions counts the functions with so many samples in a mean base run.
+func functions(sp *row.Space, base []int, least float64) (n int) {
+	for slot := range sp.FunctionSelfs() {
+		x := sp.Values(int32(slot))
+		if _, mean := Each(base, func(t int) float64 { return x[t] }); mean >= least {
+			n++
+		}
+	}
+	return n
+}
