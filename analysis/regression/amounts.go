@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
@@ -103,11 +104,11 @@ func amount(m *history.Matrix, t int) float64 {
 // objects in an amount at least.
 func deviation(m *history.Matrix, mean, counted, squares, dof float64) (float64, float64) {
 	prior := amountDeviation * mean
-	n, counting := priorFreedom+dof, counted*m.Unit
+	n, counting := size.PriorFreedom+dof, counted*m.Unit
 	if m.Weighted {
 		counting = 0 // the value of a sample is unknown
 	}
-	return math.Sqrt(math.Max((squares+priorFreedom*prior*prior)/n, counting)), n
+	return math.Sqrt(math.Max((squares+size.PriorFreedom*prior*prior)/n, counting)), n
 }
 
 // step tests the last k runs against those before; both levels are means.

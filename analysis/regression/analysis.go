@@ -89,7 +89,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, t := range tested {
 		a.Tested = append(a.Tested, v.run(t).Profile.Run.Key)
 	}
-	if g, _, ok := v.commonFactor(); v.rate.known {
+	if g, _, ok := v.commonFactor(); v.rate.Known {
 		a.Common = v.machine()
 	} else if ok {
 		a.Common = g
@@ -184,10 +184,10 @@ func (f *fit) smallestChange(s, samples, k, errors float64) float64 {
 
 // reliablyFound returns the smallest change that reports print. Where operations are known, it
 // adds to smallestChange the spread of the program's samples per operation, as far as that exceeds
-// the usual rateDeviation: no size is more exact than this rate.
+// the usual RateDeviation: no size is more exact than this rate.
 func (f *fit) reliablyFound(s, samples, k float64) float64 {
 	change := f.smallestChange(s, samples, k, f.noise[0].width*f.power(f.leastScore(k), k))
-	if excess := f.rate.spread*f.rate.spread - rateDeviation*rateDeviation; f.rate.exact && excess > 0 {
+	if excess := f.rate.Spread*f.rate.Spread - size.RateDeviation*size.RateDeviation; f.rate.Exact && excess > 0 {
 		z := stat.ScoreOfTail(f.options.alpha(int(k)))
 		change = math.Hypot(change, (z+powerScore)*s*math.Sqrt(excess*(1/f.baseRuns+1/k)))
 	}

@@ -140,8 +140,8 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 		return 0
 	case !f.whole(slot):
 		return sign * f.of(slot).z
-	case f.rate.exact && (len(f.head) == 1 || sign*f.rateScore() < carriedRate):
-		return sign * f.rateScore()
+	case f.rate.Exact && (len(f.head) == 1 || sign*f.rate.Score() < carriedRate):
+		return sign * f.rate.Score()
 	case len(f.head) > 1:
 		return stat.MaxScore
 	case !f.hasMetric:

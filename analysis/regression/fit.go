@@ -25,7 +25,7 @@ type fit struct {
 	base, head         []int   // history and tested runs
 	baseRuns, headRuns float64 // their numbers
 
-	rate        rate
+	rate        size.Rate
 	hasMetric   bool
 	factor      []float64 // size factor, by run
 	baseFactors float64   // sum of the factors of base
@@ -78,9 +78,8 @@ func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 			f.hasMetric = f.hasMetric && sp.Matrix.Runs[t].Metric > 0
 		}
 	}
-	f.rate = f.rates()
-	sizes := size.Runs{Space: sp, Base: a, Head: b, Metric: f.hasMetric, Jitter: o.least().jitter,
-		Counted: f.rate.known, Exact: f.rate.exact, Operations: f.rate.operations, Spread: f.rate.spread}
+	f.rate = size.RateOf(sp.Matrix, a, b, o.Service)
+	sizes := size.Runs{Space: sp, Base: a, Head: b, Rate: f.rate, Metric: f.hasMetric, Jitter: o.least().jitter}
 	f.factor = sizes.Factors()
 	f.sumHistory()
 	f.compare()
@@ -113,7 +112,7 @@ func (f *fit) sumHistory() {
 func (f *fit) within(block, rest []int) *fit {
 	g := &fit{outer: f, space: f.space, options: f.options, base: rest, head: block, baseRuns: float64(len(rest)),
 		headRuns: float64(len(block)), factor: f.factor, hasMetric: f.hasMetric, history: f.history}
-	g.rate = g.rates()
+	g.rate = size.RateOf(f.space.Matrix, rest, block, f.options.Service)
 	g.compare()
 	return g
 }

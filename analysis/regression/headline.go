@@ -13,12 +13,12 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	h, at := r.headline(places, node)
 	fn := r.space.Table.Func[at]
 	f.Headline = h
-	if slot := r.space.At(row.FunctionTotal, fn); r.rate.exact && !r.isMain(h, fn) && slot != row.None && r.isTested[slot] {
+	if slot := r.space.At(row.FunctionTotal, fn); r.rate.Exact && !r.isMain(h, fn) && slot != row.None && r.isTested[slot] {
 		h.score = math.Min(h.score, math.Copysign(1, d)*r.of(slot).z)
 	}
 	if !r.measured(f, fn, d) {
 		cost, level := r.net(fn, d), r.levelOf(fn)
-		if slot := r.space.At(row.FunctionTotal, fn); slot != row.None && r.rate.exact {
+		if slot := r.space.At(row.FunctionTotal, fn); slot != row.None && r.rate.Exact {
 			before, now := r.onSides(slot)
 			cost, level = r.limited(cost, now-before), before
 		}
@@ -36,7 +36,7 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 // of the places, which the machine's speed does not blur, is as large within its error; and
 // where not every tested run shows the change of a callee beside the main one.
 func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
-	if !r.rate.exact {
+	if !r.rate.Exact {
 		return false
 	}
 	slot := r.space.At(row.FunctionTotal, fn)
@@ -60,9 +60,9 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 	}
 	before, now := r.onSides(slot)
 	if r.isMain(f.Headline, fn) && r.whole(slot) {
-		before, now = r.rate.before, r.rate.now
+		before, now = r.rate.Before, r.rate.Now
 	}
-	net, se := now-before, r.rateError(before, now)
+	net, se := now-before, r.rate.Error(before, now)
 	if !r.options.without("surer places") && math.Abs(net) < r.interval()*se && math.Abs(d-net) < se {
 		return false
 	}
@@ -73,9 +73,9 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 // withoutMoved bounds the cost of a function by what the program rose and gains elsewhere make
 // up, if the rest of the program surely fell: what moved from there to the function is no cost.
 func (r *reporter) withoutMoved(net, before, now float64) float64 {
-	most := r.rate.now - r.rate.before
-	restBefore, restNow := math.Max(0, r.rate.before-before), math.Max(0, r.rate.now-now)
-	if most <= 0 || restBefore-restNow < r.interval()*r.rateError(restBefore, restNow) {
+	most := r.rate.Rise()
+	restBefore, restNow := math.Max(0, r.rate.Before-before), math.Max(0, r.rate.Now-now)
+	if most <= 0 || restBefore-restNow < r.interval()*r.rate.Error(restBefore, restNow) {
 		return net
 	}
 	for _, p := range r.falls {
@@ -104,9 +104,9 @@ func (r *reporter) addUp(list []Finding) {
 	if r.options.without("adds up") || main == nil || others == 0 {
 		return
 	}
-	if d := r.rate.now - r.rate.before - others; sameSign(d, main.Delta.Samples) {
+	if d := r.rate.Rise() - others; sameSign(d, main.Delta.Samples) {
 		gross := main.Delta.Gross
-		main.Delta = r.delta(d, r.rate.before, r.rateError(r.rate.before, r.rate.now))
+		main.Delta = r.delta(d, r.rate.Before, r.rate.Error(r.rate.Before, r.rate.Now))
 		main.Delta.Gross = gross
 	}
 }
@@ -115,7 +115,8 @@ func (r *reporter) addUp(list []Finding) {
 // of the tested runs.
 func (r *reporter) onSides(slot int32) (before, now float64) {
 	x := r.space.Values(slot)
-	return r.perOperation(r.rate.operations, func(t int) float64 { return x[t] })
+	m, of := r.space.Matrix, func(t int) float64 { return x[t] }
+	return r.rate.Operations * m.PerOperation(r.base, of), r.rate.Operations * m.PerOperation(r.head, of)
 }
 
 // limited bounds a cost by the measured rise in samples per operation: that of its function,
@@ -124,7 +125,7 @@ func (r *reporter) limited(cost, rise float64) float64 {
 	if r.options.without("bounded cost") {
 		return cost
 	}
-	if most := math.Max(rise, r.rate.now-r.rate.before); most > 0 {
+	if most := math.Max(rise, r.rate.Rise()); most > 0 {
 		return math.Min(cost, most)
 	}
 	return cost
@@ -193,7 +194,7 @@ func (r *reporter) oneCarrier(changes []*change) []*change {
 		at := slices.IndexFunc(keys, func(k key) bool {
 			return k.fn == fn && h.Own
 		})
-		if at >= 0 && (keys[at].calls == h.Calls || r.levelOf(fn) <= mergeLevel*math.Abs(kept[at].d+c.d) || r.rate.known && r.wholeFunction(fn)) {
+		if at >= 0 && (keys[at].calls == h.Calls || r.levelOf(fn) <= mergeLevel*math.Abs(kept[at].d+c.d) || r.rate.Known && r.wholeFunction(fn)) {
 			kept[at].node, kept[at].merged = node, true
 			kept[at].add(c)
 			continue

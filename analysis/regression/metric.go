@@ -14,7 +14,7 @@ func (f *fit) run(t int) *history.Run { return &f.space.Matrix.Runs[t] }
 // known, as their level is, else the mean.
 func (f *fit) metricLevel(runs []int) float64 {
 	values, mean := size.Each(runs, func(t int) float64 { return f.run(t).Metric })
-	if f.rate.known {
+	if f.rate.Known {
 		return stat.Median(values)
 	}
 	return mean
@@ -76,3 +76,10 @@ const manySamples = 10_000
 
 // countless reports whether runs are those of a service with so many samples.
 func (f *fit) countless() bool { return f.options.Service && f.program >= manySamples }
+
+// machine returns the factor by which code that did not change takes more samples per
+// operation.
+func (f *fit) machine() float64 {
+	_, mean := size.Each(f.head, func(t int) float64 { return math.Log(f.factor[t] * f.rate.Operations / f.run(t).Operations) })
+	return math.Exp(mean)
+}

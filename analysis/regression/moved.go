@@ -50,7 +50,7 @@ func (f *fit) markMoved(places []*place) *given {
 	}
 	for _, p := range places {
 		if !p.moved && (f.insideFlatDomain(p) || f.neighbourOpposes(p)) {
-			p.moved = p.d < 0 || g.partner(p, places) || !f.rate.known && p.from != row.None
+			p.moved = p.d < 0 || g.partner(p, places) || !f.rate.Known && p.from != row.None
 		}
 	}
 	g.pairFalls(places, func(rise, fall *place) bool {
@@ -95,7 +95,7 @@ func (g *given) partner(p *place, places []*place) bool {
 	for _, slot := range g.fallen(p, places) {
 		left := g.left(slot)
 		enough := least
-		if g.rate.known {
+		if g.rate.Known {
 			enough = math.Max(least, p.d-g.tolerance(p.slot, slot, p.d))
 		}
 		if d := math.Abs(left - p.d); left >= enough && d < gap {
@@ -116,7 +116,7 @@ func (g *given) partner(p *place, places []*place) bool {
 	for _, slot := range selfs {
 		sum += g.left(slot)
 	}
-	if g.rate.known {
+	if g.rate.Known {
 		return g.wrapped(p)
 	}
 	if sum < least {

@@ -44,8 +44,8 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 	for _, mu := range nodeMu {
 		r.all += mu
 	}
-	if v.rate.known {
-		r.all = v.rate.before
+	if v.rate.Known {
+		r.all = v.rate.Before
 	}
 	if v.hasMetric {
 		r.time = v.metricLevel(v.base)
@@ -105,8 +105,8 @@ func (r *reporter) delta(d, mu, se float64) Delta {
 // interval is the half width of a 95% interval in standard errors: wide where few runs tell
 // how much they vary.
 func (r *reporter) interval() float64 {
-	if r.rate.known {
-		return stat.StudentOfScore(stat.Interval95, r.rate.dof)
+	if r.rate.Known {
+		return stat.StudentOfScore(stat.Interval95, r.rate.Freedom)
 	}
 	return stat.Interval95
 }
@@ -217,7 +217,7 @@ func (r *reporter) grouped(k Kind, c *change) Finding {
 			mu += p.mu
 		}
 		f.Delta = r.delta(c.d, mu, math.Sqrt(variance))
-		if r.rate.known {
+		if r.rate.Known {
 			f.Delta = r.program()
 		}
 	} else {
@@ -328,8 +328,8 @@ func (r *reporter) findings() []Finding {
 			f.FunctionChance = stat.NormalTail(f.Headline.score)
 		}
 		f.Chance = tests * stat.NormalTail(score)
-		if r.rate.known {
-			f.RateChance = stat.NormalTail(r.rateScore())
+		if r.rate.Known {
+			f.RateChance = stat.NormalTail(r.rate.Score())
 		}
 		f.Unmeasured = !r.measuredSlower()
 		f.Doubtless = r.doubtless() && f.Kind.Costs() && f.Delta.Share >= halfOf
@@ -342,7 +342,7 @@ func (r *reporter) findings() []Finding {
 // program became slower, with an error probability of 5%.
 func (f *fit) measuredSlower() bool {
 	const least = scoreOf95
-	if f.rate.known && f.rateScore() >= least {
+	if f.rate.Known && f.rate.Score() >= least {
 		return true
 	}
 	if !f.hasMetric {

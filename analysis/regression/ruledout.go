@@ -52,8 +52,8 @@ func (r *reporter) ruleOutMoved(rise float64) RuledOut {
 // speed returns the factor by which code that did not change takes longer, and the relative
 // deviation of the runs; false if it is unknown or a finding of its own.
 func (r *reporter) speed() (g, spread float64, ok bool) {
-	if r.rate.known {
-		return r.machine(), r.rate.spread, true
+	if r.rate.Known {
+		return r.machine(), r.rate.Spread, true
 	}
 	g, z, ok := r.commonFactor()
 	if !ok || z >= r.fit.threshold || z == 0 {
@@ -65,27 +65,27 @@ func (r *reporter) speed() (g, spread float64, ok bool) {
 // disagreement says that the shares of functions that seem unchanged contradict the samples
 // per operation; empty if they agree within the spread of the runs.
 func (r *reporter) disagreement() string {
-	if !r.rate.exact {
+	if !r.rate.Exact {
 		return ""
 	}
 	g, more := r.machine(), "more"
-	if math.Abs(math.Log(g)) < r.rate.spread {
+	if math.Abs(math.Log(g)) < r.rate.Spread {
 		return ""
 	}
 	if g < 1 {
 		more = "fewer"
 	}
-	return fmt.Sprintf("code that seems unchanged takes %.0f%% %s samples per operation than in the history, whose runs differ by %.0f%%: the size is not corrected for it", 100*math.Abs(g-1), more, 100*r.rate.spread)
+	return fmt.Sprintf("code that seems unchanged takes %.0f%% %s samples per operation than in the history, whose runs differ by %.0f%%: the size is not corrected for it", 100*math.Abs(g-1), more, 100*r.rate.Spread)
 }
 
 // environmentPart returns the part of the program's change of samples per operation that
 // collector, compiler and kernel have; 0 if it is unknown.
 func (r *reporter) environmentPart() float64 {
-	if !r.rate.known || r.rate.now <= r.rate.before {
+	if !r.rate.Known || r.rate.Now <= r.rate.Before {
 		return 0
 	}
 	before, now, _ := r.environmentShare()
-	return (now*r.rate.now - before*r.rate.before) / (r.rate.now - r.rate.before)
+	return (now*r.rate.Now - before*r.rate.Before) / (r.rate.Rise())
 }
 
 // doubts says what a reader of a cost should know of its size: that most of it has no caller,
@@ -99,8 +99,8 @@ func (r *reporter) doubts(f *Finding) string {
 	if text := r.disagreement(); text != "" {
 		list = append(list, text)
 	}
-	if t := f.Delta.Time; t != nil && r.rate.known && f.Kind == Regression && t.Low <= 0 {
-		list = append(list, fmt.Sprintf("the interval includes 0, because runs of the history differ by %.0f%%: that it costs more is known from the shares of functions (score %.1f)", 100*r.rate.spread, f.Score))
+	if t := f.Delta.Time; t != nil && r.rate.Known && f.Kind == Regression && t.Low <= 0 {
+		list = append(list, fmt.Sprintf("the interval includes 0, because runs of the history differ by %.0f%%: that it costs more is known from the shares of functions (score %.1f)", 100*r.rate.Spread, f.Score))
 	}
 	return strings.Join(list, "; ")
 }

@@ -9,7 +9,6 @@ const (
 	likeOf    = 0.3 // relative difference of two changes of a like size
 
 	scoreOf95    = 1.645 // that chance exceeds in 5% if nothing changed
-	priorFreedom = 3.0   // degrees of freedom of the prior of the noise
 	leastSamples = 5     // per run, below which a row tells nothing
 	nearFrames   = 6     // of two places on one path, or below one caller
 )

@@ -27,7 +27,7 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 	if r.options.without("slowdown") {
 		return nil
 	}
-	if r.rate.known {
+	if r.rate.Known {
 		return r.slower(costs)
 	}
 	if hot := r.hotFunction(); hot != row.None {
@@ -61,18 +61,18 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 // beside code that did not change, the rate alone has to show less. A service has no such
 // finding: its rate is its load.
 func (r *reporter) slower(costs []Finding) []Finding {
-	change, z, explained := r.rate.change(), r.rateScore(), 0.0
+	change, z, explained := r.rate.Change(), r.rate.Score(), 0.0
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
 	large := !r.options.without("doubled") && change >= doubledChange
-	if !r.rate.exact || !large && !r.everyRunShows(change) {
+	if !r.rate.Exact || !large && !r.everyRunShows(change) {
 		return nil
 	}
 	node := r.carrying()
 	alone := z >= stat.ScoreOfTail(r.options.alpha(len(r.head))) && r.everyRunShows(change) || r.doubtless()
 	if !alone && !large && !(z >= scoreOf95 && node != calltree.NoNode && r.codeChanged()) || change < littleOf ||
-		explained >= halfOf*change*r.rate.before {
+		explained >= halfOf*change*r.rate.Before {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -83,7 +83,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	f.Delta = r.program()
 	f.Note = "slower; place not certain"
 	if !alone && large {
-		f.Note += fmt.Sprintf(", and runs of the history differ by %.0f%%", 100*r.rate.spread)
+		f.Note += fmt.Sprintf(", and runs of the history differ by %.0f%%", 100*r.rate.Spread)
 	}
 	if node != calltree.NoNode {
 		f.Path = r.space.Table.Path(node)
@@ -97,7 +97,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 // operation.
 func (r *reporter) everyRunShows(change float64) bool {
 	for _, t := range r.head {
-		if (r.run(t).Rate()*r.rate.operations/r.rate.before-1)/change < lastingShare {
+		if (r.run(t).Rate()*r.rate.Operations/r.rate.Before-1)/change < lastingShare {
 			return false
 		}
 	}
@@ -108,13 +108,13 @@ func (r *reporter) everyRunShows(change float64) bool {
 // is known. A service has no such finding: its rate is its load.
 func (r *reporter) faster(list []Finding) []Finding {
 	is := func(f Finding) bool { return f.Kind == Improvement }
-	if r.options.without("faster") || !r.rate.exact || r.rate.change() > -littleOf ||
-		-r.rateScore() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
-		!r.everyRunShows(r.rate.change()) || slices.ContainsFunc(list, is) {
+	if r.options.without("faster") || !r.rate.Exact || r.rate.Change() > -littleOf ||
+		-r.rate.Score() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
+		!r.everyRunShows(r.rate.Change()) || slices.ContainsFunc(list, is) {
 		return nil
 	}
 	f := r.finding(Improvement)
-	f.Score = r.rateScore()
+	f.Score = r.rate.Score()
 	f.Delta = r.program()
 	f.Note = "faster; place not certain"
 	f.setID()
@@ -145,7 +145,7 @@ func (r *reporter) codeChanged() bool {
 // carrying returns the innermost node with most of the rise of the program, or NoNode if the
 // shares of functions do not show half of what the rate shows.
 func (r *reporter) carrying() int32 {
-	t, at, most := r.space.Table, calltree.NoNode, halfOf*(r.rate.now-r.rate.before)
+	t, at, most := r.space.Table, calltree.NoNode, halfOf*(r.rate.Rise())
 	for n := int32(0); n < int32(t.Len()); n = t.End[n] {
 		if slot := r.space.At(row.NodeTotal, n); slot != row.None && r.diff[slot] >= most {
 			at, most = n, r.diff[slot]
@@ -169,17 +169,17 @@ func (r *reporter) headlineAt(node int32) *Headline {
 
 // program returns the change of the whole program's samples per operation.
 func (r *reporter) program() Delta {
-	return r.delta(r.rate.now-r.rate.before, r.rate.before, r.rateError(r.rate.before, r.rate.now))
+	return r.delta(r.rate.Rise(), r.rate.Before, r.rate.Error(r.rate.Before, r.rate.Now))
 }
 
 // programChange returns the change of the whole program's samples per operation, as a share
 // of those before; nil if operations are unknown.
 func (r *reporter) programChange() *Estimate {
-	if !r.rate.known {
+	if !r.rate.Known {
 		return nil
 	}
-	width := r.interval() * r.rateError(r.rate.before, r.rate.now) / r.rate.before
-	return &Estimate{Value: r.rate.change(), Low: math.Max(-1, r.rate.change()-width), High: r.rate.change() + width, Unit: "share"}
+	width := r.interval() * r.rate.Error(r.rate.Before, r.rate.Now) / r.rate.Before
+	return &Estimate{Value: r.rate.Change(), Low: math.Max(-1, r.rate.Change()-width), High: r.rate.Change() + width, Unit: "share"}
 }
 
 // hotFunction returns the self row of the function that is nearly all of the program.

@@ -36,8 +36,8 @@ func (r *Rows) Trace(hist, tested []int, f *Finding, o Options) []float64 {
 func (f *fit) traceProgram() (list []float64) {
 	value, sd := func(t int) float64 { return math.Log(f.run(t).Metric) }, 0.0
 	switch {
-	case f.rate.exact:
-		value, sd = func(t int) float64 { return math.Log(f.run(t).Rate()) }, f.rate.spread
+	case f.rate.Exact:
+		value, sd = func(t int) float64 { return math.Log(f.run(t).Rate()) }, f.rate.Spread
 	case !f.hasMetric:
 		return nil
 	}

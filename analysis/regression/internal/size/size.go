@@ -42,12 +42,9 @@ const (
 type Runs struct {
 	Space      *row.Space
 	Base, Head []int
-	// Counted: every run has operations, Operations is their mean over the base, and Spread the relative
-	// deviation of the samples per operation. Exact: these bound the speed of the machine.
-	Counted, Exact     bool
-	Operations, Spread float64
-	Metric             bool    // every run has one
-	Jitter             float64 // relative deviation of a function at least
+	Rate       Rate
+	Metric     bool    // every run has one
+	Jitter     float64 // relative deviation of a function at least
 }
 
 // sizing is an estimate in progress.
@@ -79,8 +76,8 @@ func (s *sizing) totals() {
 	for _, list := range [][]int{s.Base, s.Head} {
 		for _, t := range list {
 			size := s.run(t).Total / s.meanTotal
-			if s.Counted {
-				size = s.run(t).Operations / s.Operations
+			if s.Rate.Known {
+				size = s.run(t).Operations / s.Rate.Operations
 			}
 			s.factor[t] = math.Max(leastFactor, size)
 		}
@@ -195,7 +192,7 @@ const (
 func (s *sizing) head() {
 	votes := s.votes(leastMeanTested)
 	least := leastRowsTested
-	if s.Metric || s.Counted {
+	if s.Metric || s.Rate.Known {
 		least = leastRowsMetric
 	}
 	if len(votes) < least {
@@ -216,9 +213,9 @@ func (s *sizing) head() {
 		c := math.Log(total / s.meanTotal)
 		below := searchBelow + searchStep*math.Ceil(math.Max(0, c-expected(t))/searchStep)
 		above := searchAbove
-		if s.Exact {
+		if s.Rate.Exact {
 			c = expected(t)
-			below = SpeedLimit * s.Spread
+			below = SpeedLimit * s.Rate.Spread
 			above = below
 		}
 		s.factor[t] = math.Exp(peakOf(like, c-below, int((below+above)/searchStep), len(terms), math.Min(searchEnd, 1/math.Sqrt(total))))
@@ -315,9 +312,9 @@ func expMinus(u float64) float64 {
 // prior of another one, g. Without a metric in every run nothing is expected.
 func (s *sizing) metricPrior() (expected func(t int) float64, prior func(t int, g float64) float64) {
 	anything, none := func(int) float64 { return math.Inf(1) }, func(int, float64) float64 { return 0 }
-	if s.Counted {
-		sd := s.Spread * math.Sqrt(1+1/s.baseRuns)
-		expected = func(t int) float64 { return math.Log(s.run(t).Operations / s.Operations) }
+	if s.Rate.Known {
+		sd := s.Rate.Spread * math.Sqrt(1+1/s.baseRuns)
+		expected = func(t int) float64 { return math.Log(s.run(t).Operations / s.Rate.Operations) }
 		return expected, func(t int, g float64) float64 {
 			u := (g - expected(t)) / sd
 			return -u * u / 2
