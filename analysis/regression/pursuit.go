@@ -12,7 +12,6 @@ import (
 const (
 	mostPlaces  = 60
 	mostMoves   = 40
-	fallLimit   = 3.5 // z of a fall that takes part
 	scaledAlike = 2.0 // evidence below which the rest did not scale along
 
 	// leastPart is the minimum level of a part, as a share of its difference: a part that
@@ -123,7 +122,7 @@ func (p *pursuit) choose() int32 {
 			continue
 		}
 		z := p.rest(slot, d)
-		if d > 0 && z < p.threshold || d < 0 && z > -fallLimit {
+		if math.Abs(z) < p.threshold {
 			continue
 		}
 		if v := p.value(slot, z); v > best {
