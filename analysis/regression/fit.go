@@ -232,9 +232,8 @@ func (f *fit) group(slot int32) *noise {
 
 // The limits of the negative binomial test.
 const (
-	smallCount  = 200.0 // expected in the tested runs; above, the normal score is accurate
-	scoreOfNote = 2.0   // below, the test is skipped because it decides nothing
-	sizeLimit   = 1e7   // of the negative binomial: Poisson
+	smallCount = 200.0 // expected in the tested runs; above, the normal score is accurate
+	sizeLimit  = 1e7   // of the negative binomial: Poisson
 )
 
 // of returns the noise of a tested row. It is computed when it is first asked for, as most rows differ too little.
@@ -260,7 +259,7 @@ func (f *fit) scoreRow(slot int32) scored {
 	s.raw = f.scaled(slot, f.diff[slot], s.overdispersion)
 	s.z = s.raw
 	expect := level * f.headFactors
-	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || s.raw < scoreOfNote && sumA >= leastSamples {
+	if f.options.without("small counts") || f.diff[slot] <= 0 || expect >= smallCount || s.raw < scoreOf95 && sumA >= leastSamples {
 		return s
 	}
 	size := math.Min(sizeLimit, 1/(over/(level*level*f.headRuns)+1/(sumA+0.5)))

@@ -142,7 +142,7 @@ func (g *given) wrapped(p *place) bool {
 			return false
 		}
 		before, now := g.sums(slot)
-		return now == 0 && before*g.headFactors/g.baseFactors >= leastGone
+		return now == 0 && before*g.headFactors/g.baseFactors >= leastSamples
 	}
 	var calls []int32
 	sum := 0.0

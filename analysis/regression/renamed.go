@@ -12,10 +12,6 @@ import (
 // renamedNote begins the notes of renamed functions.
 const renamedNote = "renamed "
 
-// leastGone is how many samples were to be expected of a function that has none: that none
-// comes is then a chance of 1%.
-const leastGone = 4.6
-
 // known returns which functions were renamed, or inlined into a caller.
 func (v *verdict) known() (k history.Known) {
 	t := v.space.Table
@@ -29,7 +25,7 @@ func (v *verdict) known() (k history.Known) {
 			if !slices.Contains(k.Renamed, r) {
 				k.Renamed = append(k.Renamed, r)
 			}
-		} else if callee, ok := v.inlined(p); ok && v.expected(callee) >= leastGone {
+		} else if callee, ok := v.inlined(p); ok && v.expected(callee) >= leastSamples {
 			in := history.Inline{Caller: name(v.space.Function(p.slot)), Callee: name(callee)}
 			if !slices.Contains(k.Inlined, in) {
 				k.Inlined = append(k.Inlined, in)
@@ -116,5 +112,5 @@ func (f *fit) surelyGone(vanished, appeared int32) bool {
 		return false
 	}
 	_, now := f.sums(fresh)
-	return f.expected(vanished) >= leastGone && now*f.baseFactors/f.headFactors >= leastGone
+	return f.expected(vanished) >= leastSamples && now*f.baseFactors/f.headFactors >= leastSamples
 }

@@ -9,7 +9,7 @@ const (
 	likeOf    = 0.3 // relative difference of two changes of a like size
 
 	scoreOf95    = 1.645 // that chance exceeds in 5% if nothing changed
-	leastSamples = 5     // per run, below which a row tells nothing
+	leastSamples = 5     // per run, below which a row tells nothing; where they are expected, none is a chance of 1%
 	nearFrames   = 6     // of two places on one path, or below one caller
 )
 

@@ -6,14 +6,9 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-)
-
-// littleOf is the minimum change of a program of which no place is known. However noisy
-// its history is, it is a suspect if it doubles.
-const (
-	doubledChange = 0.9
 )
 
 // slowdownTests is the number of tests that a slowdown counts for. The metric is one test,
@@ -65,7 +60,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	for i := range costs {
 		explained += costs[i].Delta.Samples
 	}
-	large := !r.options.without("doubled") && change >= doubledChange
+	large := !r.options.without("doubled") && change >= size.Twice-1
 	if !r.rate.Exact || !large && !r.everyRunShows(change) {
 		return nil
 	}
