@@ -21,8 +21,6 @@ const (
 	neighbourLimit = 3.0  // log likelihood ratio of "a neighbour fell as much"
 	neighbourNew   = 1.0
 	nearRoots      = 20 // of a row whose neighbours are looked at
-	domainRoots    = 40 // of a row that a domain must contain
-	domainLevels   = 4  // ancestors that are domains
 	chainLevels    = 5  // ancestors that a chain is followed to
 	attributionUp  = 3  // ancestors whose noise may swallow a new path
 
@@ -277,48 +275,23 @@ func (f *fit) flat(slot int32, d, limit float64) bool {
 }
 
 // insideFlatDomain reports whether a place that encloses the rise did not rise:
-// its function, its callers, or the chain of callers of its largest node.
+// its function, or one of the callers of its largest node.
 func (f *fit) insideFlatDomain(p *place) bool {
 	limit := domainLimit
 	if p.isNew() {
 		limit = domainLimitNew
 	}
-	for _, q := range f.domains(p) {
-		if q != p.slot && f.flat(q, p.d, limit) {
+	for _, kind := range []row.Kind{row.FunctionSelf, row.FunctionTotal} {
+		q := f.space.At(kind, f.space.Function(p.slot))
+		if q == p.slot || !kind.Total() && f.space.Kind[p.slot].Total() || f.options.without("flat around") {
+			continue
+		}
+		if f.flat(q, p.d, limit) {
 			p.flat = q
 			return true
 		}
 	}
 	return p.isNew() && f.attributed(p) || f.chainIsFlat(p, limit)
-}
-
-func (f *fit) domains(p *place) []int32 {
-	if f.options.without("flat around") {
-		return nil
-	}
-	sp, t := f.space, f.space.Table
-	kind, top := sp.Kind[p.slot], p.roots[0]
-	var list []int32
-	if kind == row.NodeSelf || kind == row.EdgeSelf {
-		list = append(list, sp.At(row.FunctionSelf, t.Func[top]))
-	}
-	if kind != row.FunctionTotal {
-		list = append(list, sp.At(row.FunctionTotal, t.Func[top]))
-	}
-	roots := p.roots[:min(len(p.roots), domainRoots)]
-	q := t.Parent[top]
-	for range domainLevels {
-		if q == calltree.NoNode {
-			break
-		}
-		for _, slot := range [2]int32{sp.At(row.NodeTotal, q), sp.At(row.FunctionTotal, t.Func[q])} {
-			if slot != row.None && !slices.ContainsFunc(roots, func(n int32) bool { return !f.contains(slot, n) }) {
-				list = append(list, slot)
-			}
-		}
-		q = t.Parent[q]
-	}
-	return list
 }
 
 // contains reports whether a node belongs to a row.

@@ -23,7 +23,7 @@ var Rules = []Rule{
 	{"kind of row", "of rows that explain a change as well, functions rather than single paths", "value"},
 	{"finest row", "a caller changes with what it calls: the change is inside", "down"},
 	{"moved nearby", "a fall of the same size beside a rise: work has another name or place", "markMoved"},
-	{"flat around", "a function that did not rise with a part of it: work moved inside", "domains"},
+	{"flat around", "a function that did not rise with a part of it: work moved inside", "insideFlatDomain"},
 	{"within jitter", "a small new path below a caller that varies more: the caller's own samples", "attributed"},
 	{"flat caller", "a caller that rose by less than what it calls: work moved inside", "chainIsFlat"},
 	{"neighbour fell", "a neighbour fell by what a row rose: it gave its work", "neighbourOpposes"},
