@@ -41,20 +41,10 @@ func (f *fit) carrierOf(n int32) (c carrier, ok bool) {
 	if f.options.without("existing headline") {
 		return c, true
 	}
-	for up := t.Parent[c.node]; f.isNew(t.Func[c.node]) && up != calltree.NoNode && is[t.Func[up]]; up = t.Parent[up] {
+	for up := t.Parent[c.node]; f.presence(t.Func[c.node]) == New && up != calltree.NoNode && is[t.Func[up]]; up = t.Parent[up] {
 		c = carrier{up, c.node}
 	}
 	return c, true
-}
-
-// isNew reports whether the history has no sample of a function or its callees.
-func (f *fit) isNew(fn int32) bool {
-	slot := f.space.At(row.FunctionTotal, fn)
-	if slot == row.None {
-		return false
-	}
-	sumA, _ := f.sums(slot)
-	return sumA == 0
 }
 
 // headline names a change with places of one sign, and returns the node of the function.
@@ -119,7 +109,7 @@ func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
 // sign.
 func (f *fit) name(fn, calls int32, isOwn bool, sign float64) *Headline {
 	def := &f.space.Table.Functions[fn]
-	h := &Headline{Function: def.Name, File: sourceOf(def), Line: int(def.StartLine), New: f.isNew(fn), Own: isOwn}
+	h := &Headline{Function: def.Name, File: sourceOf(def), Line: int(def.StartLine), New: f.presence(fn) == New, Own: isOwn}
 	h.score = f.scoreOf(fn, sign)
 	if calls != row.None {
 		h.Calls = f.space.Table.Functions[calls].Name

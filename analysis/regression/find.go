@@ -76,7 +76,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 	proofs, err := search.siblings(ctx, q, res)
 	if err == nil {
 		proofs = append(proofsOf(res.Benchmarks), proofs...)
-		err = res.shareKnown(ctx, proofs, func(i int, known *history.Known) (*Benchmark, error) { return search.judge(ctx, i, known) })
+		err = res.shareKnown(ctx, proofs, search.judge)
 	}
 	if err != nil {
 		return nil, err

@@ -270,7 +270,11 @@ func (f *fit) scoreRow(slot int32) scored {
 	return s
 }
 
+// sums returns the samples of a row on both sides; none of a row that is not kept.
 func (f *fit) sums(slot int32) (sumA, sumB float64) {
+	if slot == row.None {
+		return 0, 0
+	}
 	x := f.space.Values(slot)
 	return row.SumOver(x, f.base), row.SumOver(x, f.head)
 }
@@ -278,15 +282,16 @@ func (f *fit) sums(slot int32) (sumA, sumB float64) {
 // scaled returns the score of a difference d of a row: Student's t on the
 // variance stabilising scale of an overdispersed count.
 func (f *fit) scaled(slot int32, d, over float64) float64 {
-	h := func(y float64) float64 {
-		y = math.Max(0, y)
-		if over < 1e-9 {
-			return 2 * math.Sqrt(y/f.poisson)
-		}
-		return 2 / math.Sqrt(over) * math.Asinh(math.Sqrt(over*y/f.poisson))
+	g, now, before := f.group(slot), stable(f.level[slot]+d, f.poisson, over), stable(f.level[slot], f.poisson, over)
+	return stat.StudentScore(now-before, g.prior+f.dof) / g.width
+}
+
+// stable is y on a scale on which its variance a·y + b·y² is 1 everywhere.
+func stable(y, a, b float64) float64 {
+	if y = math.Max(0, y); b < 1e-9 {
+		return 2 * math.Sqrt(y/a)
 	}
-	g := f.group(slot)
-	return stat.StudentScore(h(f.level[slot]+d)-h(f.level[slot]), g.prior+f.dof) / g.width
+	return 2 / math.Sqrt(b) * math.Asinh(math.Sqrt(b*y/a))
 }
 
 // widen divides all scores by their spread over the functions, if that is larger than between runs of one

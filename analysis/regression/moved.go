@@ -136,11 +136,8 @@ func (g *given) wrapped(p *place) bool {
 	t := g.space.Table
 	gone := func(n int32) bool {
 		slot := g.space.At(row.NodeTotal, n)
-		if slot == row.None {
-			return false
-		}
-		before, now := g.sums(slot)
-		return now == 0 && before*g.headFactors/g.baseFactors >= leastSamples
+		_, now := g.sums(slot)
+		return now == 0 && g.expected(slot) >= leastSamples
 	}
 	var calls []int32
 	sum := 0.0

@@ -25,7 +25,7 @@ func (v *verdict) known() (k history.Known) {
 			if !slices.Contains(k.Renamed, r) {
 				k.Renamed = append(k.Renamed, r)
 			}
-		} else if callee, ok := v.inlined(p); ok && v.expected(callee) >= leastSamples {
+		} else if callee, ok := v.inlined(p); ok && v.expected(v.space.At(row.FunctionTotal, callee)) >= leastSamples {
 			in := history.Inline{Caller: name(v.space.Function(p.slot)), Callee: name(callee)}
 			if !slices.Contains(k.Inlined, in) {
 				k.Inlined = append(k.Inlined, in)
@@ -52,26 +52,18 @@ func (f *fit) inlined(rise *place) (callee int32, ok bool) {
 	return callee, called && f.presence(callee) == Vanished
 }
 
-// expected returns how many samples of a function the tested runs have if nothing changed.
-func (f *fit) expected(fn int32) float64 {
-	slot := f.space.At(row.FunctionTotal, fn)
-	if slot == row.None {
-		return 0
-	}
+// expected returns how many samples of a row the tested runs have if nothing changed.
+func (f *fit) expected(slot int32) float64 {
 	before, _ := f.sums(slot)
 	return before * f.headFactors / f.baseFactors
 }
 
 // presence tells whether a function, in all contexts, is on one side only.
 func (f *fit) presence(fn int32) Presence {
-	slot := f.space.At(row.FunctionTotal, fn)
-	if slot == row.None {
-		return ""
-	}
-	switch sumA, sumB := f.sums(slot); {
-	case sumA == 0:
+	switch sumA, sumB := f.sums(f.space.At(row.FunctionTotal, fn)); {
+	case sumA == 0 && sumB > 0:
 		return New
-	case sumB == 0:
+	case sumB == 0 && sumA > 0:
 		return Vanished
 	}
 	return ""
@@ -107,10 +99,6 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 // surelyGone reports whether chance hardly explains that one function has no sample in the
 // tested runs, and the other none in the history.
 func (f *fit) surelyGone(vanished, appeared int32) bool {
-	fresh := f.space.At(row.FunctionTotal, appeared)
-	if fresh == row.None {
-		return false
-	}
-	_, now := f.sums(fresh)
-	return f.expected(vanished) >= leastSamples && now*f.baseFactors/f.headFactors >= leastSamples
+	_, now := f.sums(f.space.At(row.FunctionTotal, appeared))
+	return f.expected(f.space.At(row.FunctionTotal, vanished)) >= leastSamples && now*f.baseFactors/f.headFactors >= leastSamples
 }

@@ -26,23 +26,18 @@ func newSearch(st store.Reader, req *Request, list []history.Series, tested map[
 	return s
 }
 
-// preload announces the profiles of all benchmarks to the store.
-func (s *search) preload(ctx context.Context) (release func(), err error) {
+// all judges every benchmark of the search. The caller calls release when it has used the
+// result: until then the store keeps the profiles, which are announced to it.
+func (s *search) all(ctx context.Context) (list []Benchmark, release func(), err error) {
 	var ids []store.ProfileID
 	for i := range s.list {
 		ids = append(ids, store.IDs(s.list[i].Profiles)...)
 	}
-	if len(ids) == 0 {
-		return func() {}, nil
-	}
-	return store.Preload(ctx, s.st, ids)
-}
-
-// all judges every benchmark of the search. The caller calls release when it has used the
-// result: until then the store keeps the profiles that preload announced.
-func (s *search) all(ctx context.Context) (list []Benchmark, release func(), err error) {
-	if release, err = s.preload(ctx); err != nil {
-		return nil, nil, err
+	release = func() {}
+	if len(ids) > 0 {
+		if release, err = store.Preload(ctx, s.st, ids); err != nil {
+			return nil, nil, err
+		}
 	}
 	list = make([]Benchmark, len(s.list))
 	err = parallel(ctx, len(list), func(i int) error {
@@ -97,15 +92,9 @@ func (s *search) siblings(ctx context.Context, q store.Query, res *Result) ([]pr
 	return proofsOf(others), nil
 }
 
-// request is that of one benchmark.
-func (s *search) request(i int) *Request {
+// judge returns the result for one benchmark, with what others show of its functions; nil: nothing.
+func (s *search) judge(ctx context.Context, i int, known *history.Known) (*Benchmark, error) {
 	req := *s.req
 	req.types = s.types[s.list[i].Benchmark]
-	return &req
-}
-
-// judge returns the result for one benchmark, with what others show of its functions; nil:
-// nothing.
-func (s *search) judge(ctx context.Context, i int, known *history.Known) (*Benchmark, error) {
-	return one(ctx, s.st, &s.list[i], s.tested, s.request(i), known)
+	return one(ctx, s.st, &s.list[i], s.tested, &req, known)
 }

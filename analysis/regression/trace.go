@@ -84,19 +84,13 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 	if high > 0 {
 		q = spread / (high * high)
 	}
-	scale := func(y float64) float64 {
-		if y = math.Max(0, y); q < 1e-9 {
-			return 2 * math.Sqrt(y/f.baseInverse)
-		}
-		return 2 / math.Sqrt(q) * math.Asinh(math.Sqrt(q*y/f.baseInverse))
-	}
 	for _, runs := range [][]int{f.base, f.head} {
 		for _, t := range runs {
 			y := 0.0
 			for _, slot := range slots {
 				y += f.space.Values(slot)[t] / f.factor[t]
 			}
-			list = append(list, scale(y)-scale(level))
+			list = append(list, stable(y, f.baseInverse, q)-stable(level, f.baseInverse, q))
 		}
 	}
 	return list
