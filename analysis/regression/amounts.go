@@ -74,14 +74,7 @@ func (r *Rows) Growing(runs []int, o Options) *Finding {
 // traceAmounts is Trace of the program's amounts.
 func (r *Rows) traceAmounts(hist, tested []int) (list []float64) {
 	m, n := r.sp.Matrix, float64(len(hist))
-	mean, squares := 0.0, 0.0
-	for _, t := range hist {
-		mean += amount(m, t) / n
-	}
-	for _, t := range hist {
-		d := amount(m, t) - mean
-		squares += d * d
-	}
+	mean, squares := amounts(m, hist)
 	sd, _ := deviation(m, mean, mean, squares, n-1)
 	for _, runs := range [][]int{hist, tested} {
 		for _, t := range runs {
@@ -97,6 +90,12 @@ func (r *Rows) Amount(t int) float64 { return amount(r.sp.Matrix, t) }
 // amount is the program's amount in a run.
 func amount(m *history.Matrix, t int) float64 {
 	return (m.Runs[t].Total + m.Runs[t].Environment) * m.Unit
+}
+
+// amounts returns the mean amount of runs, and the squares of their differences from it.
+func amounts(m *history.Matrix, runs []int) (mean, squares float64) {
+	list, mean := size.Each(runs, func(t int) float64 { return amount(m, t) })
+	return mean, stat.Variance(list) * float64(len(runs)-1)
 }
 
 // deviation returns the standard deviation of amounts around a mean, from the squares of
@@ -118,17 +117,9 @@ func step(m *history.Matrix, runs []int, k int) (g growth) {
 		return g
 	}
 	g = growth{kind: Regression, from: runs[:n], to: runs[n:], confirmed: k > 1}
-	var now, squares float64
-	for _, t := range g.from {
-		g.before += amount(m, t) / float64(n)
-	}
-	for _, t := range g.to {
-		now += amount(m, t) / float64(k)
-	}
-	for _, t := range g.from {
-		d := amount(m, t) - g.before
-		squares += d * d
-	}
+	before, squares := amounts(m, g.from)
+	now, _ := amounts(m, g.to)
+	g.before = before
 	sd, dof := deviation(m, g.before, g.before, squares, float64(n-1))
 	g.delta, g.se = now-g.before, sd*math.Sqrt(1/float64(n)+1/float64(k))
 	if g.before > 0 && g.delta > 0 && (k == 1 || slices.IndexFunc(g.to, func(t int) bool { return amount(m, t) < g.before+g.se }) < 0) {
@@ -147,10 +138,8 @@ func trend(m *history.Matrix, runs []int, oneProcess bool) (g growth) {
 		return g
 	}
 	g = growth{kind: Regression, from: runs[:1], to: runs[n-1:], confirmed: true}
-	var mean, slope, spread, squares float64
-	for _, t := range runs {
-		mean += amount(m, t) / float64(n)
-	}
+	var slope, spread, squares float64
+	mean, _ := amounts(m, runs)
 	for i, t := range runs {
 		x := float64(i) - float64(n-1)/2
 		slope += x * (amount(m, t) - mean)

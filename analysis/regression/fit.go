@@ -388,6 +388,9 @@ func (f *fit) whole(slot int32) bool { return f.level[slot] > f.options.MaxShare
 
 // mean returns the normalised samples of a row in a mean one of some runs.
 func (f *fit) mean(slot int32, runs []int) float64 {
+	if slot == row.None {
+		return 0
+	}
 	sum, x := 0.0, f.space.Values(slot)
 	for _, t := range runs {
 		sum += x[t] / f.factor[t]

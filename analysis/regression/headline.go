@@ -152,11 +152,7 @@ func (r *reporter) edge(fn int32, callee string) int32 {
 
 // levelOf returns the level of a function with its callees in the history, in samples.
 func (r *reporter) levelOf(fn int32) float64 {
-	slot := r.space.At(row.FunctionTotal, fn)
-	if slot == row.None {
-		return 0
-	}
-	return r.mean(slot, r.base)
+	return r.mean(r.space.At(row.FunctionTotal, fn), r.base)
 }
 
 // netError is the standard error of a function's whole change, relative to the change of

@@ -242,16 +242,9 @@ func (r *reporter) gains() []*change {
 // that the function no longer does.
 func (r *reporter) replaced(c *change) Finding {
 	t, slot := r.space.Table, c.places[0].flat
-	f := r.finding(Regression)
-	f.Path = t.Path(c.node)
-	f.Function = f.Path[len(f.Path)-1]
-	for _, p := range c.places {
-		f.Paths = append(f.Paths, r.paths(p)...)
-		f.Parts = append(f.Parts, r.part(p))
-	}
-	slices.SortStableFunc(f.Paths, func(a, b Path) int { return -cmp.Compare(a.Delta, b.Delta) })
-	f.Paths = f.Paths[:min(len(f.Paths), mostPaths)]
-	f.Rows = []Row{r.space.Name(slot)}
+	c.merged = true // its function is above the places
+	f := r.grouped(Regression, c)
+	f.Caller, f.Presence, f.Rows = "", "", []Row{r.space.Name(slot)}
 	at, own := r.carrierOf(c.node)
 	calls := at.calls
 	if calls == calltree.NoNode {

@@ -42,13 +42,20 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 		f.Status = Suspect
 	}
 	f.Delta = Delta{Share: g - 1, Base: 1}
-	if r.time > 0 {
-		f.Delta.Time = &Estimate{Value: (g - 1) * r.time, Low: (g*math.Exp(-stat.Interval95*math.Log(g)/z) - 1) * r.time,
-			High: (g*math.Exp(stat.Interval95*math.Log(g)/z) - 1) * r.time, Unit: r.unit}
-	}
+	f.Delta.Time = r.longer(math.Log(g), z)
 	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, not a single function", g)
 	f.setID()
 	return []Finding{f}
+}
+
+// longer is by how much time a program takes longer by a factor, given as its logarithm and the score of that; nil
+// without a metric.
+func (r *reporter) longer(log, z float64) *Estimate {
+	if r.time <= 0 {
+		return nil
+	}
+	after := func(log float64) float64 { return math.Expm1(log) * r.time }
+	return &Estimate{after(log), after(log - stat.Interval95*log/z), after(log + stat.Interval95*log/z), r.unit}
 }
 
 // slower returns the finding that the program takes more samples per operation, if the costs of
@@ -88,15 +95,15 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	return []Finding{f}
 }
 
+// everyShows reports whether each tested run has most of a change.
+func (r *reporter) everyShows(change float64, of func(t int) float64) bool {
+	return !slices.ContainsFunc(r.head, func(t int) bool { return of(t)/change < lastingShare })
+}
+
 // everyRunShows reports whether each tested run has most of a change of the samples per
 // operation.
 func (r *reporter) everyRunShows(change float64) bool {
-	for _, t := range r.head {
-		if (r.run(t).Rate()*r.rate.Operations/r.rate.Before-1)/change < lastingShare {
-			return false
-		}
-	}
-	return true
+	return r.everyShows(change, func(t int) float64 { return r.run(t).Rate()*r.rate.Operations/r.rate.Before - 1 })
 }
 
 // faster returns the finding that the program takes fewer samples per operation, if no place
@@ -119,12 +126,8 @@ func (r *reporter) faster(list []Finding) []Finding {
 // everyMetricShows reports whether the metric of each tested run has most of a change, given as
 // the logarithm of a factor.
 func (r *reporter) everyMetricShows(log float64) bool {
-	for _, t := range r.head {
-		if math.Log(r.run(t).Metric/r.metricLevel(r.base)) < lastingShare*log {
-			return false
-		}
-	}
-	return true
+	level := r.metricLevel(r.base)
+	return r.everyShows(log, func(t int) float64 { return math.Log(r.run(t).Metric / level) })
 }
 
 // codeChanged reports whether some path rose beyond the threshold, although it is no cost by
@@ -214,10 +217,8 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	if !r.everyMetricShows(ratio) {
 		f.Status = Suspect
 	}
-	se := ratio / z
 	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Base: r.level[slot] / r.all}
-	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time,
-		High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
+	f.Delta.Time = r.longer(ratio, z)
 	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
 	f.setID()
 	return []Finding{f}
