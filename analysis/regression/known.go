@@ -49,7 +49,8 @@ func proofsOf(list []Benchmark) (proofs []proof) {
 
 // shareKnown compares the benchmarks again whose findings name a function that benchmarks of
 // the same version show to be renamed or, other ones, to be inlined.
-func (res *Result) shareKnown(ctx context.Context, proofs []proof, again func(ctx context.Context, i int, k *history.Known) (*Benchmark, error)) error {
+func (res *Result) shareKnown(ctx context.Context, proofs []proof,
+	again func(ctx context.Context, i int, k *history.Known) (*Benchmark, error)) error {
 	if len(proofs) == 0 {
 		return nil
 	}

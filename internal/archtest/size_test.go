@@ -13,11 +13,6 @@ import (
 // in a day.
 const maxPackage = 5000
 
-// largePackages are those that have more, with what they may have until they are divided.
-var largePackages = map[string]int{
-	"analysis/regression": 5500,
-}
-
 // TestPackageSize counts the lines of packages, but for those of tests.
 func TestPackageSize(t *testing.T) {
 	lines := map[string]int{}
@@ -46,14 +41,8 @@ func TestPackageSize(t *testing.T) {
 		t.Fatalf("%d packages, %v", len(lines), err)
 	}
 	for place, n := range lines {
-		limit := max(maxPackage, largePackages[place])
-		if n > limit {
-			t.Errorf("%s: %d lines, more than %d: divide it where few names cross", place, n, limit)
-		}
-	}
-	for place := range largePackages {
-		if lines[place] <= maxPackage {
-			t.Errorf("%s: %d lines; it is no large package any more, delete its line", place, lines[place])
+		if n > maxPackage {
+			t.Errorf("%s: %d lines, more than %d: divide it where few names cross", place, n, maxPackage)
 		}
 	}
 }
