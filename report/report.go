@@ -542,6 +542,31 @@ func (b *Benchmark) tested() int {
 	return n
 }
 
+// detects says which changes would have been seen in the benchmarks without one: a pass says no more.
+func (r *Report) detects() string {
+	var best, worst *Benchmark
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		if b.Outcome.Status != Unchanged || b.Outcome.Detectable == 0 {
+			continue
+		}
+		if best == nil || b.Outcome.Detectable < best.Outcome.Detectable {
+			best = b
+		}
+		if worst == nil || b.Outcome.Detectable > worst.Outcome.Detectable {
+			worst = b
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	text := "detects changes of at least " + words.Percent(best.Outcome.Detectable)
+	if worst != best {
+		text += fmt.Sprintf(", in %s of %s", r.name(worst), words.Percent(worst.Outcome.Detectable))
+	}
+	return text
+}
+
 // verdictNotes are the numbers of runs behind a verdict, and why costs do not fail.
 func (r *Report) verdictNotes() []string {
 	v := r.Verdict
@@ -556,6 +581,9 @@ func (r *Report) verdictNotes() []string {
 	}
 	list := []string{fmt.Sprintf("compared %s %s of the head with %s of the base", span(v.HeadRuns), words.Plural(v.HeadRuns[1], "run"),
 		span(v.BaseRuns))}
+	if text := r.detects(); text != "" {
+		list = append(list, text)
+	}
 	if v.Why != "" {
 		list = append(list, v.Why)
 	}

@@ -444,6 +444,28 @@ func TestBriefHidden(t *testing.T) {
 	}
 }
 
+// TestPassSaysWhatItSees: no change found says little if only a large one would have been.
+func TestPassSaysWhatItSees(t *testing.T) {
+	r := New(&regression.Result{}, nil, nil, &gate.Verdict{Tested: true, Judged: 2, HeadRuns: [2]int{3, 3}, BaseRuns: [2]int{3, 3}})
+	for name, sees := range map[string]float64{"Sort": 0.043, "Parse": 0.462, "Slow": 0} {
+		b := Benchmark{Benchmark: &regression.Benchmark{}, Outcome: Outcome{Status: Unchanged, Detectable: sees}}
+		b.Benchmark.Benchmark.Name = name
+		r.Benchmarks = append(r.Benchmarks, b)
+	}
+	const both = "note: detects changes of at least 4.3%, in Parse of 46.2%\n"
+	if text := r.Brief(0).String(); !strings.Contains(text, both) {
+		t.Errorf("%s\nwant %s", text, both)
+	}
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; b.Outcome.Detectable > 0.1 {
+			b.Outcome.Status = Slower
+		}
+	}
+	if text := r.Brief(0).String(); !strings.Contains(text, "note: detects changes of at least 4.3%\n") {
+		t.Error(text)
+	}
+}
+
 // TestBriefColours: a failed check is red on a terminal, one that passed green, and a table fits.
 func TestBriefColours(t *testing.T) {
 	print := func(r *Report) string {
