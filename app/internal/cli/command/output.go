@@ -56,11 +56,11 @@ func (e *Env) WriteJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// EscapeLines cleans messages of several lines.
+// EscapeLines cleans messages of several lines, which may be indented by tabs.
 func EscapeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = words.Clean(lines[i])
+		lines[i] = strings.Join(words.CleanAll(strings.Split(lines[i], "\t")), "\t")
 	}
 	return strings.Join(lines, "\n")
 }
