@@ -97,17 +97,14 @@ func (c *Chooser) others(text string, list []store.Profile) string {
 	return said
 }
 
-// inRepository reports whether the client's repository has a branch or commit, also one
-// that was only fetched.
+// inRepository reports whether the client's repository has a branch or commit.
 func (c *Chooser) inRepository(ctx context.Context, name string) bool {
-	for _, revision := range []string{name, "origin/" + name} {
-		if repo := c.Source(); repo != nil {
-			if _, err := repo.Revision(ctx, revision, nil); err == nil {
-				return true
-			}
-		}
+	repo := c.Source()
+	if repo == nil {
+		return false
 	}
-	return false
+	_, err := repo.Revision(ctx, name, nil)
+	return err == nil
 }
 
 // ofRevision returns the profiles of a commit, by any name that the repository has for

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 )
@@ -53,7 +54,7 @@ func (r *repository) count(commit string) error {
 }
 
 // MergeBase returns the newest commit that two revisions of the repository at dir have in
-// common; the first of them if they have none.
+// common; the first of them if they have none. It is an error if a shallow clone lacks it.
 func MergeBase(ctx context.Context, dir, a, b string) (commit string, err error) {
 	err = with(ctx, dir, func(r *repository) error {
 		first, err := r.commit(a)
@@ -65,16 +66,23 @@ func MergeBase(ctx context.Context, dir, a, b string) (commit string, err error)
 			return err
 		}
 		common, _ := r.text("merge-base", first, second) // fails if there is none
+		if shallow, err := r.isShallow(); common == "" && (shallow || err != nil) {
+			return cmp.Or(err, fmt.Errorf("the clone is shallow and lacks the merge base of %q and %q: git fetch --unshallow (in a CI fetch-depth: 0)", a, b))
+		}
 		commit = cmp.Or(common, first)
 		return nil
 	})
 	return commit, err
 }
 
-// IsBranch reports whether the repository at dir has a branch of that name.
+// IsBranch reports whether the repository at dir has a branch of that name, or has fetched one.
 func IsBranch(ctx context.Context, dir, name string) bool {
-	return with(ctx, dir, func(r *repository) error {
-		_, err := r.text("show-ref", "--verify", "--quiet", "--", "refs/heads/"+name)
+	return with(ctx, dir, func(r *repository) (err error) {
+		for _, folder := range []string{"refs/heads/", "refs/remotes/origin/"} {
+			if _, err = r.text("show-ref", "--verify", "--quiet", "--", folder+name); err == nil {
+				return nil
+			}
+		}
 		return err
 	}) == nil
 }

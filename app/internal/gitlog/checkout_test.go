@@ -2,7 +2,9 @@ package gitlog
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +34,30 @@ func TestCheckout(t *testing.T) {
 	}
 	if _, err := Checkout(t.Context(), dir, "nosuch", t.TempDir()); err == nil {
 		t.Error("a revision that does not exist")
+	}
+}
+
+// TestMergeBaseOfClone: a CI clones one branch, often a few commits of it, and has the others as origin/… only.
+func TestMergeBaseOfClone(t *testing.T) {
+	dir, commit := branches(t)
+	clone := func(arguments ...string) string {
+		to := filepath.Join(t.TempDir(), "clone")
+		args := append(append([]string{"clone", "-q"}, arguments...), "--branch", "topic", "file://"+dir, to)
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return to
+	}
+	whole := clone()
+	if got, err := MergeBase(t.Context(), whole, "main", "HEAD"); err != nil || got != commit["m2"] {
+		t.Errorf("%s, %v; want %s", got, err, commit["m2"])
+	}
+	if !IsBranch(t.Context(), whole, "main") {
+		t.Error("main is no branch of the clone")
+	}
+	if got, err := MergeBase(t.Context(), clone("--depth", "1", "--no-single-branch"), "main", "HEAD"); err == nil ||
+		!strings.Contains(err.Error(), "the clone is shallow") {
+		t.Errorf("of a shallow clone: %s, %v", got, err)
 	}
 }
 

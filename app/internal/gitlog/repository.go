@@ -406,15 +406,21 @@ func (r *repository) isShallow() (bool, error) {
 	return text == "true", err
 }
 
-// commit returns the full hash of a revision; noCommitError if there is none.
+// commit returns the full hash of a revision; noCommitError if there is none. A branch may be one that was only
+// fetched: the clone of a CI has no other.
 func (r *repository) commit(revision string) (string, error) {
-	hash, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
-	var said gitError
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && !errors.As(err, &said) {
-		return "", noCommitError(revision)
+	for _, name := range []string{revision, "origin/" + revision} {
+		hash, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+		var said gitError
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || errors.As(err, &said) {
+			return hash, err
+		}
+		if revision == "HEAD" {
+			break
+		}
 	}
-	return hash, err
+	return "", noCommitError(revision)
 }
 
 // noCommitError is a revision that a repository does not have.
