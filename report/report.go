@@ -560,7 +560,7 @@ func (r *Report) detects() string {
 	if best == nil {
 		return ""
 	}
-	text := "detects changes of at least " + words.Percent(best.Outcome.Detectable)
+	text := "detects in a function of 5% changes of at least " + words.Percent(best.Outcome.Detectable)
 	if worst != best {
 		text += fmt.Sprintf(", in %s of %s", r.name(worst), words.Percent(worst.Outcome.Detectable))
 	}

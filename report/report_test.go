@@ -452,7 +452,7 @@ func TestPassSaysWhatItSees(t *testing.T) {
 		b.Benchmark.Benchmark.Name = name
 		r.Benchmarks = append(r.Benchmarks, b)
 	}
-	const both = "note: detects changes of at least 4.3%, in Parse of 46.2%\n"
+	const both = "note: detects in a function of 5% changes of at least 4.3%, in Parse of 46.2%\n"
 	if text := r.Brief(0).String(); !strings.Contains(text, both) {
 		t.Errorf("%s\nwant %s", text, both)
 	}
@@ -461,7 +461,7 @@ func TestPassSaysWhatItSees(t *testing.T) {
 			b.Outcome.Status = Slower
 		}
 	}
-	if text := r.Brief(0).String(); !strings.Contains(text, "note: detects changes of at least 4.3%\n") {
+	if text := r.Brief(0).String(); !strings.Contains(text, "note: detects in a function of 5% changes of at least 4.3%\n") {
 		t.Error(text)
 	}
 }
