@@ -68,6 +68,8 @@ func TestLife(t *testing.T) {
 // TestLabelFile: a label has the file of the headline once, with the line of the call where it is known.
 func TestLabelFile(t *testing.T) {
 	for want, h := range map[string]regression.Headline{
+		"(anonymous) (lib/parse.js:6)":                 {Function: "(anonymous) (lib/parse.js)", File: "lib/parse.js", Line: 6},
+		"total (lib/parse.js)":                         {Function: "total (lib/parse.js)", File: "lib/parse.js", Line: 6},
 		"shop.price → regexp.MustCompile (rule.go:35)": {Function: "shop.price", Calls: "regexp.MustCompile", File: "src/rule.go", Call: 35},
 		"shop.price (rule.go)":                         {Function: "shop.price", File: "rule.go"},
 		"read (src/work.py:7) → parse (lib/a.py)":      {Function: "read (src/work.py)", Calls: "parse (lib/a.py)", File: "/w/src/work.py", Call: 7},

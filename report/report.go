@@ -380,8 +380,12 @@ func Label(f *regression.Finding) string {
 	if h.File != "" {
 		file = path.Base(strings.ReplaceAll(words.Clean(h.File), `\\`, "/"))
 		named := strings.HasSuffix(name, "("+file+")") || strings.HasSuffix(name, "/"+file+")")
-		if h.Call > 0 { // where the function begins says little
-			file = fmt.Sprintf("%s:%d", file, h.Call)
+		line := h.Call // where the function begins says little, but of one without a name
+		if line == 0 && strings.HasPrefix(name, "(anonymous)") {
+			line = h.Line
+		}
+		if line > 0 {
+			file = fmt.Sprintf("%s:%d", file, line)
 		}
 		if named { // as functions of scripts are
 			name = name[:strings.LastIndexAny(name, "(/")+1] + file + ")"
