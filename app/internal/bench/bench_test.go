@@ -310,8 +310,13 @@ func TestTrees(t *testing.T) {
 	git("checkout", "-q", "topic")
 	t.Chdir("sub")
 	dir := t.TempDir()
-	trees, err := Trees(t.Context(), "main", "HEAD", dir)
-	if err != nil || len(trees) != 2 || trees[0].Branch != "main" || trees[1].Branch != "topic" {
+	trees, err := Trees(t.Context(), "main", "HEAD", t.TempDir())
+	if err != nil || trees[0].Dirty || trees[1].Dirty {
+		t.Fatalf("nothing is changed: %+v, %v", trees, err)
+	}
+	write(t, repo, map[string]string{"sub/version": "not committed"})
+	trees, err = Trees(t.Context(), "main", "HEAD", dir)
+	if err != nil || len(trees) != 2 || trees[0].Branch != "main" || trees[1].Branch != "topic" || trees[0].Dirty || !trees[1].Dirty {
 		t.Fatal(trees, err)
 	}
 	var seen []string

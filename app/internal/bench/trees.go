@@ -19,6 +19,7 @@ import (
 type Tree struct {
 	Commit, Branch, Repository string
 	Session                    *Session
+	Dirty                      bool // the work tree of its commit has changes that are not in it
 
 	parked, work string // its directory when the other side has the path, and the path
 	below        string // the directory of the command, in the tree
@@ -60,7 +61,7 @@ func Trees(ctx context.Context, base, head, dir string) (trees []*Tree, err erro
 		t.Commit, t.Repository = at.Commit, at.Origin
 		switch {
 		case side.branch == "HEAD":
-			t.Branch = checkedOut.Branch
+			t.Branch, t.Dirty = checkedOut.Branch, checkedOut.Dirty
 		case gitlog.IsBranch(ctx, root, side.branch):
 			t.Branch = side.branch
 		}

@@ -212,6 +212,9 @@ func (o *benchOptions) sides(ctx context.Context, e *command.Env, args []string,
 		run.Attributes["side"] = key + "-" + name
 		s.options.environment = &ingest.Environment{}
 		fmt.Fprintf(e.Talk(), "%s: %.12s %s\n", name, s.tree.Commit, words.Clean(s.tree.Branch))
+		if s.tree.Dirty {
+			fmt.Fprintln(e.Err, "note: this work tree has changes that are not committed: they are not recorded")
+		}
 		err := s.in(func() (err error) {
 			if err = s.tree.Build(ctx, o.build, args, e.Err); err != nil {
 				return err
