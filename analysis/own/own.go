@@ -185,9 +185,22 @@ func classOf(fn *profile.Function, goProgram bool) class {
 	case fn.Kind == profile.KindDotNet:
 		return class{own: !anyPrefix(fn.Name, "System.", "Microsoft.", "Interop")}
 	}
-	return class{own: !anyPrefix(fn.Name, "std::", "__", "core::", "alloc::", "tokio::", "boost::", "_start", "clone", "start_thread",
+	return class{own: !anyPrefix(implementer(fn.Name), "std::", "__", "core::", "alloc::", "criterion::", "tokio::", "boost::", "_start", "clone", "start_thread",
 		"pthread_", "malloc", "free", "mem") &&
 		!anyPrefix(path.Base(fn.Module), "libc.", "libc-", "libm.", "libpthread", "libstdc++", "ld-", "libgcc")}
+}
+
+// implementer returns the name of the type that a method `<type as trait>::method` of Rust is of, or of its trait if
+// the type is one of the language or a parameter; of other functions their name.
+func implementer(name string) string {
+	of, ok := strings.CutPrefix(name, "<")
+	if !ok {
+		return name
+	}
+	if kind, trait, ok := strings.Cut(of, " as "); ok && !strings.Contains(kind, "::") {
+		return trait
+	}
+	return strings.TrimPrefix(strings.TrimLeft(of, "&<[(*"), "mut ")
 }
 
 // installed reports whether a package manager or a toolchain put a file where it is.

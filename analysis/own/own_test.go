@@ -53,6 +53,10 @@ func TestFunctions(t *testing.T) {
 		{"python by file", profile.KindPython, []string{"run=/srv/app/main.py;get=/usr/lib/python3/dist-packages/requests/api.py;loads=/opt/lib/python3.12/json/__init__.py;total=/srv/app/cart.py;find=<frozen importlib._bootstrap>"}, nil, "run total"},
 		{"javascript by file", profile.KindJS, []string{"main=file:///srv/app/main.js;next=/srv/app/node_modules/express/lib/router.js;emit=node:events"}, nil, "main=file"},
 		{"native", profile.KindNative, []string{"_start;main;std::sort;compare"}, nil, "main compare"},
+		{"rust", profile.KindNative, []string{"main;std::rt::lang_start_internal;shop::main;criterion::bencher::Bencher<M>::iter;" +
+			"<alloc::vec::Vec<T> as alloc::vec::spec_from_iter::SpecFromIter<T,I>>::from_iter;<T as alloc::string::ToString>::to_string;" +
+			"<&mut core::slice::Iter<shop::Item> as core::iter::Iterator>::next;<shop::Cart as core::fmt::Display>::fmt;<T as shop::Priced>::price"}, nil,
+			"main shop::main <shop::Cart as core::fmt::Display>::fmt <T as shop::Priced>::price"},
 		{"root of a flame graph", profile.KindJava, []string{"all;http-nio-8080-exec-1;com.acme.shop.Cart.sum;com.other.lib.Parser.next"}, nil, "com.acme.shop.Cart.sum"},
 		{"thread names", profile.KindJava, []string{"main;com.acme.shop.Cart.sum;com.other.lib.Parser.next",
 			"ForkJoinPool.commonPool-worker-1;com.acme.shop.Cart.sum"}, nil, "com.acme.shop.Cart.sum com.acme.shop.Cart.sum"},
