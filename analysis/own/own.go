@@ -185,8 +185,8 @@ func classOf(fn *profile.Function, goProgram bool) class {
 	case fn.Kind == profile.KindDotNet:
 		return class{own: !anyPrefix(fn.Name, "System.", "Microsoft.", "Interop")}
 	}
-	return class{own: !anyPrefix(implementer(fn.Name), "std::", "__", "core::", "alloc::", "criterion::", "tokio::", "boost::", "_start", "clone", "start_thread",
-		"pthread_", "malloc", "free", "mem") &&
+	return class{own: !anyPrefix(implementer(fn.Name), "std::", "__", "core::", "alloc::", "criterion::", "tokio::", "boost::",
+		"_start", "clone", "start_thread", "pthread_", "malloc", "free", "mem") &&
 		!anyPrefix(path.Base(fn.Module), "libc.", "libc-", "libm.", "libpthread", "libstdc++", "ld-", "libgcc")}
 }
 
