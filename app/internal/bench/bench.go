@@ -120,6 +120,11 @@ func Open(ctx context.Context, args []string, at Place, o Options) (*Session, er
 	if s.Benchmarks, err = s.runner.prepare(ctx, s); err != nil {
 		return nil, err
 	}
+	for i := range s.Benchmarks {
+		if other := s.other(&s.Benchmarks[i]); other != nil {
+			s.Benchmarks[i].Operations = other.Operations
+		}
+	}
 	if s.runner.warmup != "" {
 		s.Notes = append(s.Notes, s.runner.warmup)
 	}

@@ -103,15 +103,6 @@ func prepareGoogle(ctx context.Context, s *Session) ([]Benchmark, error) {
 			}
 		}
 	}
-	if s.like != nil {
-		for i := range list {
-			for _, b := range s.like.Benchmarks {
-				if b.Name == list[i].Name {
-					list[i].Operations = b.Operations
-				}
-			}
-		}
-	}
 	return list, nil
 }
 

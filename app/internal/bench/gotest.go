@@ -164,11 +164,8 @@ func (c *goCommand) prepare(ctx context.Context, s *Session) ([]Benchmark, error
 		} else if n == 0 {
 			n = round(float64(r.rounds) * float64(c.time) / float64(trial))
 		}
-		b := Benchmark{Group: r.pkg, Name: strings.TrimPrefix(r.name, "Benchmark"), Operations: n, args: []string{r.name}, settled: c.rounds > 0}
-		if other := s.other(&b); other != nil {
-			b.Operations = other.Operations
-		}
-		benchmarks = append(benchmarks, b)
+		benchmarks = append(benchmarks, Benchmark{Group: r.pkg, Name: strings.TrimPrefix(r.name, "Benchmark"), Operations: n,
+			args: []string{r.name}, settled: c.rounds > 0})
 	}
 	return benchmarks, c.compile(ctx, s, benchmarks)
 }
