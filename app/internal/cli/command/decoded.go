@@ -3,32 +3,28 @@ package command
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/lru"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/trees"
 )
 
 // DecodedFiles caches decoded files between the commands of a batch, up to an estimated
-// size, and evicts the least recently used. A nil *decodedFiles caches nothing. It is not
-// safe for concurrent use.
+// size. A nil *DecodedFiles caches nothing. It is not safe for concurrent use.
 type DecodedFiles struct {
-	room  int64
-	files []decodedFile // the last used at the end
+	files lru.Cache[decodedKey, []trees.Input]
 }
 
 // decodedRoom bounds the memory of decoded files, as estimated by sizeOf.
 const decodedRoom = 2 << 30
 
 // NewDecodedFiles returns the cache of a batch.
-func NewDecodedFiles() *DecodedFiles { return &DecodedFiles{room: decodedRoom} }
-
-type decodedFile struct {
-	key  decodedKey
-	list []trees.Input
-	size int64
+func NewDecodedFiles() *DecodedFiles {
+	k := &DecodedFiles{}
+	k.files.Reset(decodedRoom)
+	return k
 }
 
 // decodedKey identifies a decoded file: equal keys mean the same content, as far as the
@@ -57,34 +53,17 @@ func (k *DecodedFiles) key(source *ingest.Source, in *FileFlags) (decodedKey, bo
 }
 
 func (k *DecodedFiles) get(key decodedKey) ([]trees.Input, bool) {
-	if k == nil || key.name == "" {
+	if k == nil {
 		return nil, false
 	}
-	i := slices.IndexFunc(k.files, func(f decodedFile) bool { return f.key == key })
-	if i < 0 {
-		return nil, false
-	}
-	f := k.files[i]
-	k.files = append(slices.Delete(k.files, i, i+1), f)
-	return f.list, true
+	return k.files.Get(key)
 }
 
+// put keeps a file, unless it has no room beside others.
 func (k *DecodedFiles) put(key decodedKey, list []trees.Input, size int64) {
-	k.files = slices.DeleteFunc(k.files, func(f decodedFile) bool { return f.key.name == key.name })
-	if size > k.room {
-		return
+	if size <= k.files.Limit() {
+		k.files.Put(key, list, size)
 	}
-	k.files = append(k.files, decodedFile{key, list, size})
-	for sum := k.size(); sum > k.room; sum = k.size() {
-		k.files = slices.Delete(k.files, 0, 1)
-	}
-}
-
-func (k *DecodedFiles) size() (sum int64) {
-	for i := range k.files {
-		sum += k.files[i].size
-	}
-	return sum
 }
 
 // sizeOf estimates the bytes of a decoded profile and of the views on it, which

@@ -31,8 +31,6 @@ import (
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/judge"
-	"github.com/dendroprof/dendro/query/listing"
-	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/web"
@@ -325,24 +323,13 @@ func (o *serveOptions) listen(ctx context.Context, e *command.Env, listening fun
 	return s.Serve(ctx)
 }
 
-// codeOnServer is the repository that --code names.
-type codeOnServer struct{ dir string }
-
-func (c codeOnServer) Locate(ctx context.Context, doc *report.Report) error {
-	return coderepo.Repository{Dir: c.dir}.Locate(ctx, doc)
-}
-
-func (c codeOnServer) AddSource(ctx context.Context, lines *listing.Result) error {
-	return coderepo.Repository{Dir: c.dir}.AddSource(ctx, lines)
-}
-
 // parts lists what the server answers.
 func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing,
 	panicked func(string, any, []byte)) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Links: o.links, Limits: o.limits,
 		Workers: o.workers, Normalizer: names}
 	if o.code != "" {
-		questions.Code = codeOnServer{o.code}
+		questions.Code = coderepo.Repository{Dir: o.code}
 	}
 	answers := command.Local(st, o.limits)
 	if traces != nil {
