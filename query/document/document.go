@@ -98,12 +98,8 @@ func Write(out io.Writer, result any, form Form) error {
 	w.enc = json.NewEncoder(&w.buf)
 	w.enc.SetEscapeHTML(false)
 	v := reflect.Indirect(reflect.ValueOf(result))
-	if m, ok := result.(json.Marshaler); ok || v.Kind() != reflect.Struct {
-		if ok {
-			w.value(m)
-		} else {
-			w.value(result)
-		}
+	if _, ok := result.(json.Marshaler); ok || v.Kind() != reflect.Struct {
+		w.value(result)
 	} else {
 		w.Object(func() { w.fields(v, form.Columns) })
 	}

@@ -86,7 +86,6 @@ func (c *Chooser) named(ctx context.Context, flag, text string, list []store.Pro
 func (c *Chooser) others(text string, list []store.Profile) string {
 	const most = 6
 	branches := query.Distinct(list, func(p *store.Profile) string { return p.Run.Branch })
-	branches = slices.DeleteFunc(branches, func(name string) bool { return name == "" })
 	said := words.DidYouMean(text, branches)
 	if said == "" && len(branches) > 0 && len(branches) <= most {
 		said = "; known branches: " + strings.Join(words.CleanAll(branches), ", ")

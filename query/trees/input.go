@@ -290,10 +290,7 @@ func dumpOf(p *profile.Profile, run *testrun.Run) *profile.Profile {
 
 // withRawNames replaces the names of a tree's functions by raw examples.
 func withRawNames(ctx context.Context, st store.Store, t *calltree.Tree, q store.Query) (*calltree.Tree, error) {
-	names := make([]string, len(t.Functions))
-	for i := range names {
-		names[i] = t.Functions[i].Name
-	}
+	names := query.NamesOf(t.Functions)
 	group := ""
 	if len(q.Groups) == 1 {
 		group = q.Groups[0]

@@ -156,21 +156,28 @@ func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v 
 
 // sides reads what is compared from the store.
 func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (both [2][]Input, err error) {
-	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
 	if r.Against != "" {
 		return r.bandSides(ctx, st, v)
 	}
 	queries, err := r.queries(ctx, st, v)
 	for i := 0; i < len(both) && err == nil; i++ {
-		err = v.onSide(r.side(i), func() (err error) {
-			both[i], err = read.ofStore(ctx, st, queries[i], view)
-			return err
-		})
-		if err != nil {
-			err = fmt.Errorf("%s: %w", sideName(i), err)
-		}
+		both[i], err = r.readSide(ctx, st, v, i, queries[i], view)
 	}
 	return both, err
+}
+
+// readSide reads one side from the store.
+func (r *DiffRequest) readSide(ctx context.Context, st store.Store, v *viewer, i int, q store.Query, view string) (side []Input,
+	err error) {
+	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+	err = v.onSide(r.side(i), func() (err error) {
+		side, err = read.ofStore(ctx, st, q, view)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", sideName(i), err)
+	}
+	return side, err
 }
 
 // beside reads the side of the store that is compared with a file: the selection, narrowed by
@@ -187,15 +194,7 @@ func (r *DiffRequest) beside(ctx context.Context, st store.Store, v *viewer, i i
 	if len(q.Types) == 1 && v.typ == "" {
 		v.typ = q.Types[0] // what the file is shown by, too
 	}
-	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
-	err = v.onSide(r.side(i), func() error {
-		side, err = read.ofStore(ctx, st, r.side(i).narrow(q), view)
-		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("%s: %w", sideName(i), err)
-	}
-	return side, err
+	return r.readSide(ctx, st, v, i, r.side(i).narrow(q), view)
 }
 
 func sideName(i int) string { return [2]string{"base", "head"}[i] }

@@ -251,9 +251,9 @@ func (r *TreeRequest) validate(view string) error {
 	case r.Modes && (r.Callers != "" || r.Callees != "" || r.Under != ""):
 		return param.Errorf("--modes shows whole stacks: leave out --callers, --callees and --under (--transform focus-function:NAME shows what a function calls)")
 	case r.Pushed.Chosen() && len(r.Inputs) > 0:
-		return param.Errorf("--service and --labels select from a store, not files")
+		return ErrOfFiles
 	case r.Pushed.Chosen() && r.RawNames:
-		return param.Errorf("--raw-names needs runs: leave it out with --service and --labels")
+		return errRawNames
 	}
 	_, _, err := r.parse()
 	return err

@@ -442,13 +442,8 @@ func withPeriod(t *calltree.Tree, in *Input) *calltree.Tree {
 		return t
 	}
 	timed := *t
-	timed.Type = withInterval(t.Type, int64(in.interval))
+	timed.Type.Period, timed.Type.PeriodUnit = int64(in.interval), "nanoseconds"
 	return &timed
-}
-
-func withInterval(t profile.ValueType, nanos int64) profile.ValueType {
-	t.Period, t.PeriodUnit = nanos, "nanoseconds"
-	return t
 }
 
 func abs(v int64) int64 {

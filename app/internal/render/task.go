@@ -52,9 +52,7 @@ func Analysis(o *table.Output, r *tasks.AnalysisResult) error {
 			fmt.Fprintln(w, line)
 		}
 	}
-	if n := r.Omitted.Rows; n > 0 {
-		fmt.Fprintf(w, "omitted: %s %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Count(n), words.Plural(n, "subtree"), words.Percent(r.Omitted.Share))
-	}
+	subtrees(w, r.Omitted)
 	return w.Flush()
 }
 
