@@ -287,16 +287,6 @@ func (v *Inverted) CategoryName(h int32) string {
 	return v.tree.Categories[v.nodes[h].category].Name
 }
 
-// FunctionPath returns the functions from the root, which is the leaf of the
-// samples, to the node.
-func (v *Inverted) FunctionPath(h int32) []int32 {
-	path := make([]int32, v.nodes[h].depth+1)
-	for ; h != NoNode; h = v.nodes[h].parent {
-		path[v.nodes[h].depth] = v.nodes[h].fn
-	}
-	return path
-}
-
 // Node returns the shown node of a path of functions, leaf first.
 func (v *Inverted) Node(path []int32) (int32, bool) {
 	return v.descend(len(path), func(i int, fn int32) bool { return fn == path[i] })

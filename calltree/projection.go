@@ -161,19 +161,6 @@ func (pr *Projection) Vector(s *profile.Samples, keep func(i int) bool) Vector {
 	return v
 }
 
-// Rename returns the tree with renamed functions; call nodes that become equal are
-// merged. The order is that of Merge.
-func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {
-	table := *t.Table
-	table.Functions = make([]profile.Function, len(t.Functions))
-	for i := range t.Functions {
-		table.Functions[i] = rename(t.Functions[i])
-	}
-	renamed := *t
-	renamed.Table = &table
-	return mergeAll([]*Tree{&renamed})
-}
-
 // Profile returns the tree as a profile with one sample per node that has a self value,
 // to encode it or to apply transforms. It has the functions that have a node, in the
 // order of the tree. Other trees over the same Table become further tables of samples.

@@ -129,33 +129,6 @@ func TestDeepStacks(t *testing.T) {
 	}
 }
 
-func TestTreeRename(t *testing.T) {
-	rename := func(f profile.Function) profile.Function {
-		f.Name = strings.NewReplacer("B", "A", "D", "C").Replace(f.Name)
-		return f
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		list := proftest.Samples(-6).Draw(t, "samples")
-		tree := proftest.ToTree("x", list)
-		before := proftest.NumbersOf(tree)
-		renamed := tree.Rename(rename)
-		proftest.CheckTree(t, renamed)
-		for i := range list {
-			stack := slices.Clone(list[i].Stack)
-			for k := range stack {
-				stack[k] = rename(profile.Function{Name: stack[k]}).Name
-			}
-			list[i].Stack = stack
-		}
-		if diff := cmp.Diff(merge(t, proftest.ToTree("x", list)), renamed); diff != "" {
-			t.Fatalf("samples renamed (-) and tree renamed (+):\n%s", diff)
-		}
-		if diff := cmp.Diff(before, proftest.NumbersOf(tree)); diff != "" {
-			t.Fatalf("the tree itself changed: %s", diff)
-		}
-	})
-}
-
 func TestTreeProfileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := proftest.ToTree("x", proftest.Samples(1).Draw(t, "samples"))

@@ -196,11 +196,11 @@ func TestInvertedTwice(t *testing.T) {
 		inv := mustShowRapid(t, p).Invert()
 		totals := map[string]int64{}
 		inv.Walk(func(h int32) bool {
-			var path strings.Builder
-			for _, fn := range inv.FunctionPath(h) {
-				path.WriteString(p.functions[fn].Name)
+			path := ""
+			for n := h; n != calltree.NoNode; n = inv.Parent(n) {
+				path = p.functions[inv.Func(n)].Name + path
 			}
-			totals[path.String()] = inv.Total(h)
+			totals[path] = inv.Total(h)
 			return true
 		})
 		want := map[string]int64{}

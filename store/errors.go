@@ -61,9 +61,10 @@ func (e *SeveralTypesError) Error() string {
 
 // ConflictError names two files with different content for one identity.
 type ConflictError struct {
-	ID       ProfileID
-	Identity string // "group/benchmark, run, type"
-	Old, New string // file names
+	ID       ProfileID `json:"id"`
+	Identity string    `json:"identity"` // "group/benchmark, run, type"
+	Old      string    `json:"old"`      // the name of a file
+	New      string    `json:"new"`      // the name of a file
 }
 
 // Error names the identity, both files and the options that resolve it; of one file also why

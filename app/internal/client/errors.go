@@ -70,16 +70,11 @@ func (c *Client) broken(ctx context.Context, err error) error {
 
 // problem is an error as the server writes it: a problem of RFC 9457 with more members.
 type problem struct {
-	Type     string `json:"type"`
-	Title    string `json:"title"`
-	Detail   string `json:"detail"`
-	Conflict *struct {
-		ID       store.ProfileID `json:"id"`
-		Identity string          `json:"identity"`
-		Old      string          `json:"old"`
-		New      string          `json:"new"`
-	} `json:"conflict"`
-	Types []string `json:"types"`
+	Type     string               `json:"type"`
+	Title    string               `json:"title"`
+	Detail   string               `json:"detail"`
+	Conflict *store.ConflictError `json:"conflict"`
+	Types    []string             `json:"types"`
 	// Command is the detail as the command line says it, with the names of flags.
 	Command string         `json:"command"`
 	Needs   []facts.Needed `json:"needs"`
@@ -114,12 +109,9 @@ func (c *Client) problem(resp *http.Response) error {
 	if p.Command != "" {
 		return param.Errorf("%s", p.Command)
 	}
-	f := transfer.Failure{Message: p.Detail, Types: p.Types}
+	f := transfer.Failure{Message: p.Detail, Conflict: p.Conflict, Types: p.Types}
 	if kind, ok := strings.CutPrefix(p.Type, transfer.ProblemPrefix); ok {
 		f.Kind = kind
-	}
-	if p.Conflict != nil {
-		f.Conflict = &store.ConflictError{ID: p.Conflict.ID, Identity: p.Conflict.Identity, Old: p.Conflict.Old, New: p.Conflict.New}
 	}
 	if f.Message == "" {
 		f.Message = p.Title

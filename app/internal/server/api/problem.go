@@ -95,8 +95,8 @@ func problemOf(err error) *server.Problem {
 		if overlap := (*tasks.OverlapError)(nil); errors.As(err, &overlap) {
 			p.More["task"] = overlap.Task
 		}
-		if c := f.Conflict; c != nil {
-			p.More["conflict"] = map[string]any{"id": c.ID, "identity": c.Identity, "old": c.Old, "new": c.New}
+		if f.Conflict != nil {
+			p.More["conflict"] = f.Conflict
 		}
 		return p
 	}
