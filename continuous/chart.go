@@ -47,6 +47,9 @@ type Chart struct {
 	By         []string // labels with a line for each of their values; none: one line
 	Mean       bool     // the mean of the windows, not their sum; of a gauge too
 	Limit      int      // at most so many lines, those of the largest sums; 0: all
+	// Open: nothing limits the beginning, and Start follows from the first windows. Their sums, of
+	// an hour or a day, begin earlier and belong to the first point.
+	Open bool
 }
 
 // Line is a line of a chart: points in order of time, those without data left out.
@@ -65,7 +68,9 @@ type Point struct {
 
 // Query returns the time of the windows that the chart needs.
 func (c *Chart) Query(q Query) Query {
-	q.From = c.Start.Add(time.Millisecond - c.Step)
+	if q.From = c.Start.Add(time.Millisecond - c.Step); c.Open {
+		q.From = time.Time{}
+	}
 	q.Until = c.End.Add(time.Millisecond)
 	q.By = c.By
 	return q
@@ -174,7 +179,7 @@ func (l *chartLine) add(points map[int64]amount, gauge bool) {
 func (c *Chart) point(start time.Time) (n int64, ok bool) {
 	step := c.Step.Milliseconds()
 	after := start.UnixMilli() - c.Start.UnixMilli()
-	if step < 1 || after <= -step {
+	if step < 1 || after <= -step && !c.Open {
 		return 0, false
 	}
 	if n = (after + step - 1) / step; after <= 0 {

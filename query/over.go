@@ -217,7 +217,10 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 			if n++; n > mostRuns {
 				return nil, param.Errorf("the selection has more than %d blocks of time of services: give --service, or a shorter time", mostRuns)
 			}
-			of.From, of.Until = continuous.Later(from, q.From), from.Add(step)
+			if of.From = continuous.Later(from, q.From); !from.After(first) {
+				of.From = q.From // the sums of the first windows begin earlier
+			}
+			of.Until = from.Add(step)
 			of.Until = continuous.Earlier(of.Until, q.Until)
 			f, sum, err := runs.Read(ctx, &pushed.Run{Benchmark: testrun.Benchmark{Group: one.Service, Name: one.Type.Name},
 				Windows: []continuous.Query{of}, Run: testrun.Run{Key: from.UTC().Format("2006-01-02T15:04"), Date: from.UTC()}})

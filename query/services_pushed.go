@@ -278,7 +278,7 @@ func chartOf(r *PushedSeriesRequest, list []continuous.Series) *continuous.Chart
 		newest.Before(last) {
 		last = newest
 	}
-	c := &continuous.Chart{Step: time.Duration(r.Step), Limit: r.Rows}
+	c := &continuous.Chart{Step: time.Duration(r.Step), Limit: r.Rows, Open: r.Since.IsZero()}
 	if c.Step == 0 {
 		c.Step = stepFor(last.Sub(first))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/merged"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store/duckdb/lake"
 	"github.com/dendroprof/dendro/store/iceberg"
 	"github.com/dendroprof/dendro/store/mem"
@@ -388,6 +389,47 @@ func testHours(t *testing.T, instance ...string) {
 	}
 	if got := l.reach(0); got != "until 60" {
 		t.Errorf("the lake has everything %s", got)
+	}
+}
+
+// TestSQLOfHours: a user's query of a service reads its hours in a lake as runs, with the amounts that
+// windows have.
+func TestSQLOfHours(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	var list []*continuous.Window
+	for range 40 {
+		list = append(list, l.window(r, fmt.Sprint("s", r.IntN(2)), r.IntN(5)))
+	}
+	l.put(l.want, 6, list...)
+	if _, err := l.hours.Publish(t.Context(), 0, l.want, l.at, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := l.want.Tree(t.Context(), continuous.Query{Type: storetest.CPUWindows, Matchers: []continuous.Matcher{
+		{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: "s1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{}
+	for _, row := range all.Tree.FunctionRows() {
+		want[all.Tree.Functions[row.Func].Name] = row.Self
+	}
+	request := &query.SQLRequest{}
+	request.Service = "s1"
+	answer, err := query.SQL(t.Context(), l.lake, request,
+		"SELECT function, sum(self)::BIGINT FROM function_sample JOIN profiles p ON p.key = profile_key GROUP BY function")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for row, err := range answer.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[row[0].(string)] = row[1].(int64)
+	}
+	if d := cmp.Diff(want, got); d != "" || len(got) < 3 {
+		t.Errorf("-windows +SQL:\n%s", d)
 	}
 }
 

@@ -199,6 +199,40 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestSeriesOfSums: a series without a time has all windows, also those of which only the sum of an
+// hour is left, which begins before the first of them.
+func TestSeriesOfSums(t *testing.T) {
+	st := storeOf(t, windows()...)
+	now := begin.Add(3 * time.Hour)
+	if _, err := st.RollUp(t.Context(), now, continuous.Policy{Keep: [3]time.Duration{time.Nanosecond}}); err != nil {
+		t.Fatal(err)
+	}
+	q := New(st)
+	q.now = func() time.Time { return now }
+	s, err := server.New(server.Options{}, server.Part{Name: "querier", Routes: q.Routes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, request(t, "testdata/requests/series-without-time.txt"))
+	var answer struct {
+		Series []struct{ Points []struct{ Value float64 } }
+	}
+	if err := json.Unmarshal([]byte(shown(t, request(t, "testdata/requests/series-without-time.txt"), w)[len("200 application/json\n\n"):]),
+		&answer); err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, line := range answer.Series {
+		for _, p := range line.Points {
+			sum += p.Value
+		}
+	}
+	if sum != 369+7 {
+		t.Errorf("%v in all points: %s", sum, w.Body)
+	}
+}
+
 // TestNobodyWithoutToken: the queries need the token for reading.
 func TestNobodyWithoutToken(t *testing.T) {
 	q := New(storeOf(t, windows()...))

@@ -130,14 +130,15 @@ func (q *Querier) addTimelines(ctx context.Context, d *flamebearer, m *merged, s
 	if selected.Until.IsZero() {
 		selected.Until = q.now()
 	}
-	if selected.From.IsZero() {
+	open := selected.From.IsZero()
+	if open {
 		if selected.From = m.start; m.start.IsZero() { // no window
 			selected.From = selected.Until
 		}
 	}
 	step := timelineStep(selected.Until.Sub(selected.From))
 	// A window belongs to the step that it starts in, so the last step may begin at the end.
-	c := &continuous.Chart{Step: step, Start: selected.From.Truncate(step), Mean: v.Get("aggregation") == "avg"}
+	c := &continuous.Chart{Step: step, Start: selected.From.Truncate(step), Mean: v.Get("aggregation") == "avg", Open: open}
 	c.End = selected.Until.Add(step - 2*time.Millisecond).Truncate(step)
 	query := c.Query(selected)
 	query.Until = selected.Until

@@ -2,6 +2,7 @@ package querier
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -362,13 +363,12 @@ func (q *Querier) lines(ctx context.Context, c *continuous.Chart, query continuo
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
+		c.Open = true
 		for i := range list {
-			if query.From.IsZero() || list[i].First.Before(query.From) {
-				query.From = list[i].First
-			}
+			c.Start = continuous.Earlier(c.Start, list[i].First)
 		}
 	}
-	c.Start, c.End = query.From, query.Until.Add(-time.Millisecond)
+	c.Start, c.End = cmp.Or(query.From, c.Start), query.Until.Add(-time.Millisecond)
 	if query.Until.IsZero() {
 		c.End = q.now()
 	}
