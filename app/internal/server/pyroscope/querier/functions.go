@@ -3,6 +3,7 @@ package querier
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -16,7 +17,7 @@ import (
 // functions returns the functions of a tree by name, those with most of their own first. A
 // sample counts once in the total of a function, however often it recurs.
 func functions(ctx context.Context, t *calltree.Tree) (*functionTable, error) {
-	number, names := numbers(t.Table)
+	number, names, _ := numbers(t.Table)
 	if err := cost.Of(ctx).Spend(cost.Memory, int64(len(names))*barBytes); err != nil {
 		return nil, err
 	}
@@ -40,9 +41,8 @@ func functions(ctx context.Context, t *calltree.Tree) (*functionTable, error) {
 }
 
 // numbers numbers the names of functions: those of two files may have one name.
-func numbers(t *calltree.Table) (number []int32, names []string) {
-	number = make([]int32, len(t.Functions))
-	known := map[string]int32{}
+func numbers(t *calltree.Table) (number []int32, names []string, known map[string]int32) {
+	number, known = make([]int32, len(t.Functions)), map[string]int32{}
 	for fn := range t.Functions {
 		name := t.Functions[fn].Name
 		id, ok := known[name]
@@ -52,7 +52,7 @@ func numbers(t *calltree.Table) (number []int32, names []string) {
 		}
 		number[fn] = id
 	}
-	return number, names
+	return number, names, known
 }
 
 // limit keeps the first rows of a table, whose totals stay; 0: all.
@@ -119,11 +119,31 @@ type branches struct {
 
 func newBranches(ctx context.Context, t *calltree.Tree, chain []callSite, o *functionTreeOptions) *branches {
 	b := &branches{Tree: t, atRoot: o.Selection == rootPath, depth: int(o.depth()), memory: cost.Of(ctx)}
-	b.number, b.names = numbers(t.Table)
+	var known map[string]int32
+	b.number, b.names, known = numbers(t.Table)
 	for _, site := range chain {
-		b.chain = append(b.chain, int32(slices.Index(b.names, site.Name)))
+		id, ok := known[site.Name]
+		if !ok {
+			id = -1
+		}
+		b.chain = append(b.chain, id)
 	}
 	return b
+}
+
+// places yields the nodes at which the chain ends, and those at which it begins there, until the
+// context ends.
+func (b *branches) places(ctx context.Context) iter.Seq2[int32, int32] {
+	return func(yield func(n, first int32) bool) {
+		for n := range int32(b.Len()) {
+			if n%1024 == 0 && ctx.Err() != nil {
+				return
+			}
+			if first, ok := b.place(n); ok && b.Total[n] != 0 && !yield(n, first) {
+				return
+			}
+		}
+	}
 }
 
 // place returns the node at which the chain begins that ends at a node.
@@ -166,13 +186,7 @@ func (b *branches) callees(ctx context.Context) (root *branch, err error) {
 		root = &branch{total: b.RootTotal()}
 		return root, b.below(root, 0, int32(b.Len()), b.depth)
 	}
-	for n := range int32(b.Len()) {
-		if _, ok := b.place(n); !ok || b.Total[n] == 0 {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	for n := range b.places(ctx) {
 		if root == nil {
 			root = &branch{name: b.Name(n)}
 		}
@@ -182,7 +196,7 @@ func (b *branches) callees(ctx context.Context) (root *branch, err error) {
 			return nil, err
 		}
 	}
-	return root, nil
+	return root, ctx.Err()
 }
 
 // below adds the nodes from n to end, the children of one node, to a branch.
@@ -210,14 +224,7 @@ func (b *branches) below(parent *branch, n, end int32, depth int) error {
 // callers returns who calls the chain; nil: no stack has it. The root is the first function of
 // the chain, so that a longer chain continues where the answer ends.
 func (b *branches) callers(ctx context.Context) (root *branch, err error) {
-	for n := range int32(b.Len()) {
-		first, ok := b.place(n)
-		if !ok || b.Total[n] == 0 {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	for n, first := range b.places(ctx) {
 		if root == nil {
 			root = &branch{name: b.Name(first)}
 		}
@@ -236,7 +243,7 @@ func (b *branches) callers(ctx context.Context) (root *branch, err error) {
 			at.total += b.Total[n]
 		}
 	}
-	return root, nil
+	return root, ctx.Err()
 }
 
 // message returns a branch as a message: those with the largest totals first.

@@ -134,3 +134,24 @@ func (b *branch) flatten(path []string, totals map[string]int64) {
 		c.flatten(append(slices.Clone(path), c.name), totals)
 	}
 }
+
+// TestBranchesEnd: a query whose time is over ends.
+func TestBranchesEnd(t *testing.T) {
+	forest := new(calltree.Forest)
+	path := calltree.NoNode
+	for range 3000 {
+		path = forest.Path(path, forest.Function(profile.Function{Name: "a"}))
+	}
+	values := make([]int64, forest.Paths.Len())
+	values[path] = 1
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	b := newBranches(ctx, forest.Tree(profile.ValueType{Name: "cpu"}, values), []callSite{{"a"}, {"a"}},
+		&functionTreeOptions{Selection: functionChain})
+	if _, err := b.callers(ctx); err == nil {
+		t.Error("callers of an ended query")
+	}
+	if _, err := b.callees(ctx); err == nil {
+		t.Error("callees of an ended query")
+	}
+}
