@@ -64,6 +64,12 @@ type Taker interface {
 	PutWindows(ctx context.Context, list []*Window) ([]Outcome, error)
 }
 
+// Aging is a Taker that does not take old windows.
+type Aging interface {
+	// MaxAge returns the maximum age of a window at its end, and what raises it; 0: there is none.
+	MaxAge() (most time.Duration, setting string)
+}
+
 // Versioned is a Store that knows when its windows changed, because no other program can change them:
 // answers about those of a service hold while the version is the same. Later versions are larger.
 // Versions of two openings do not compare.

@@ -178,9 +178,15 @@ func (w *Worker) Add(p *Profile) (err error) {
 		return err
 	}
 	now := in.opts.Now()
-	if most := in.opts.MaxAge; most > 0 && p.Start.Add(p.Length).Before(now.Add(-most)) {
+	most, setting := in.opts.MaxAge, "--continuous-max-age"
+	if aging, ok := in.st.(continuous.Aging); ok {
+		if limit, raises := aging.MaxAge(); limit > 0 && (most <= 0 || limit < most) {
+			most, setting = limit, raises
+		}
+	}
+	if most > 0 && p.Start.Add(p.Length).Before(now.Add(-most)) {
 		return refusal("age", "age of a window in seconds", int64(now.Sub(p.Start.Add(p.Length)).Seconds()), int64(most.Seconds()),
-			"--continuous-max-age").of(base.Service)
+			setting).of(base.Service)
 	}
 	if wait := in.series.spend(base.Service, p.Bytes, now); wait > 0 {
 		return refusal("rate", "bytes per second of a service", p.Bytes, in.opts.MaxRate,

@@ -305,6 +305,19 @@ func TestTakenOver(t *testing.T) {
 	l.same("a part", l.lake, continuous.Query{})
 }
 
+// TestLateHours: windows that were late when the lake had the hours around them arrive, also when a
+// worker was away for days meanwhile.
+func TestLateHours(t *testing.T) {
+	l := newHourLab(t)
+	r := rand.New(rand.NewPCG(11, 12))
+	l.put(l.want, 40, l.window(r, "s2", 39))
+	l.publish(0, l.want, 1)
+	l.put(l.want, 140, l.window(r, "s3", 0), l.window(r, "s3", 139))
+	l.again()
+	l.publish(0, l.want, 2)
+	l.same("late", l.lake, continuous.Query{})
+}
+
 // queries are selections of all times and kinds.
 func (l *hourLab) queries(r *rand.Rand) []continuous.Query {
 	list := []continuous.Query{{}}

@@ -20,6 +20,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -57,38 +58,47 @@ func (l *Log) client(more ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append(opts, more...)...)
 }
 
-// create creates the topic if it is not there, and returns its maximum of a message.
-func (l *Log) create(ctx context.Context) (message int32, err error) {
+// settings are those of the topic that the parts of a fleet need to know.
+type settings struct {
+	message int32         // maximum of bytes
+	keep    time.Duration // of records; 0: for good
+}
+
+// create creates the topic if it is not there, and returns its settings.
+func (l *Log) create(ctx context.Context) (s settings, err error) {
 	l.Brokers.Addresses = l.Addresses
 	text := func(n int64) *string { s := strconv.FormatInt(n, 10); return &s }
-	settings := map[string]*string{"max.message.bytes": text(newMessage), "retention.ms": text(-1)}
+	wanted := map[string]*string{"max.message.bytes": text(newMessage), "retention.ms": text(-1)}
 	if l.Keep > 0 {
-		settings["retention.ms"] = text(l.Keep.Milliseconds())
+		wanted["retention.ms"] = text(l.Keep.Milliseconds())
 	}
-	if err := l.Brokers.Create(ctx, settings, l.Topic); err != nil {
-		return 0, err
+	if err := l.Brokers.Create(ctx, wanted, l.Topic); err != nil {
+		return s, err
 	}
 	client, err := l.client()
 	if err != nil {
-		return 0, err
+		return s, err
 	}
 	defer client.Close()
 	configs, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, l.Topic)
 	if err != nil {
-		return 0, fmt.Errorf("reading the settings of topic %s: %w", l.Topic, err)
+		return s, fmt.Errorf("reading the settings of topic %s: %w", l.Topic, err)
 	}
+	s.message = leastMessage
 	for _, c := range configs {
 		for _, setting := range c.Configs {
-			if setting.Key != "max.message.bytes" || setting.Value == nil {
-				continue
-			}
-			n, err := strconv.ParseInt(*setting.Value, 10, 32)
-			if err != nil || n < leastMessage {
-				return 0, fmt.Errorf("topic %s takes messages of at most %s bytes: set its max.message.bytes to %d or more (kafka-configs.sh)",
+			n, err := strconv.ParseInt(setting.MaybeValue(), 10, 64)
+			switch {
+			case setting.Key == "retention.ms" && err == nil && n > 0:
+				s.keep = time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+			case setting.Key != "max.message.bytes" || setting.Value == nil:
+			case err != nil || n < leastMessage:
+				return s, fmt.Errorf("topic %s takes messages of at most %s bytes: set its max.message.bytes to %d or more (kafka-configs.sh)",
 					l.Topic, *setting.Value, leastMessage)
+			default:
+				s.message = int32(min(n, math.MaxInt32))
 			}
-			return int32(n), nil
 		}
 	}
-	return leastMessage, nil
+	return s, nil
 }

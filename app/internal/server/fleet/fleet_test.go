@@ -20,6 +20,8 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/app/internal/server/fleet"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/continuous/intake"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/peer"
 	"github.com/dendroprof/dendro/test/storetest"
@@ -304,6 +306,29 @@ func TestKafkaIsDown(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOldWindows: what a worker could not hand over any more, if it had to read the topic again, is
+// refused at the push.
+func TestOldWindows(t *testing.T) {
+	l := newLab(t)
+	for keep, want := range map[time.Duration]time.Duration{0: fleet.Latest, time.Hour: 30 * time.Minute, 2000 * time.Hour: fleet.Latest} {
+		l.log.Topic, l.log.Keep = "windows-"+keep.String(), keep
+		g := l.gateway()
+		defer g.Close()
+		in := intake.New(g, intake.Options{MaxAge: 1000 * time.Hour})
+		defer in.Close(t.Context())
+		for age, taken := range map[time.Duration]bool{want - time.Minute: true, want + time.Minute: false} {
+			err := in.Push(t.Context(), "", func(w *intake.Worker) error {
+				p := &profile.Profile{Symbols: profile.NewSymbols()}
+				return w.Add(&intake.Profile{Profile: p, Service: "shop", Start: time.Now().Add(-age), Length: time.Second,
+					Type: func(int) (continuous.Type, bool) { return continuous.Type{}, false }})
+			})
+			if (err == nil) != taken || !taken && strings.Contains(err.Error(), "retention.ms of topic") != (keep == time.Hour) {
+				t.Errorf("%s, where records are kept for %s: %v", age, keep, err)
+			}
+		}
 	}
 }
 

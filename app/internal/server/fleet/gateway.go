@@ -23,6 +23,7 @@ import (
 type Gateway struct {
 	log    Log
 	client atomic.Pointer[kgo.Client] // nil: it has not been connected yet
+	keep   atomic.Int64               // how long the topic keeps records, a time.Duration; 0: for good
 	health health                     // until then; later that of the intake says what fails
 
 	records, bytes, windows prometheus.Counter
@@ -51,16 +52,27 @@ func NewGateway(l Log, log *slog.Logger) *Gateway {
 
 // Connect creates the topic if it is missing, and connects to it.
 func (g *Gateway) Connect(ctx context.Context) error {
-	most, err := g.log.create(ctx)
+	topic, err := g.log.create(ctx)
 	if err != nil {
 		return err
 	}
+	g.keep.Store(int64(topic.keep))
 	client, err := g.log.client(kgo.DefaultProduceTopic(g.log.Topic), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerLinger(0),
-		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(most), kgo.RecordDeliveryTimeout(deliverWithin))
+		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(topic.message), kgo.RecordDeliveryTimeout(deliverWithin))
 	if err == nil {
 		g.client.Store(client)
 	}
 	return err
+}
+
+// MaxAge implements continuous.Aging. A window that is older than half of what the topic keeps could be
+// of an hour that a worker, which reads the topic again later, does not have whole: such a worker
+// hands none over.
+func (g *Gateway) MaxAge() (time.Duration, string) {
+	if half := time.Duration(g.keep.Load()) / 2; half > 0 && half < Latest {
+		return half, "retention.ms of topic " + g.log.Topic + ", it is half of that"
+	}
+	return Latest, ""
 }
 
 // Part returns the gateway as a part of a server.
