@@ -35,18 +35,23 @@ var hourSet = &tableSet{tables: []tableSchema{
 	{"series_hours", parquet.SchemaOf(new(seriesHourRow))},
 }, period: iceberg.DayTransform{}, date: "hour", key: "service", order: []string{"service", "hour"}, version: 1}
 
-// seriesHourRow is a row of table series_hours, by service and series within a file: an hour of a
-// series. Of several rows of a partition, series and hour, that of most windows counts: a sum
-// grows when late windows are added to it.
-type seriesHourRow struct {
+// hourOf are the columns by which tables refer to an hour of a series.
+type hourOf struct {
 	Series    []byte `parquet:"series,dict"` // continuous.Key
 	Service   string `parquet:"service,dict"`
 	Hour      *int64 `parquet:"hour,timestamp(microsecond),dict"`
 	Partition int32  `parquet:"partition,dict"` // of the topic
-	Windows   int64  `parquet:"windows"`        // pushed windows in it
-	Covered   int64  `parquet:"covered"`        // milliseconds
-	Sum       int64  `parquet:"sum"`
-	Instances int64  `parquet:"instances"` // whose windows it has
+	Windows   int64  `parquet:"windows,dict"`   // pushed windows in it
+}
+
+// seriesHourRow is a row of table series_hours, by service and series within a file: an hour of a
+// series. Of several rows of a partition, series and hour, that of most windows counts: a sum
+// grows when late windows are added to it.
+type seriesHourRow struct {
+	hourOf
+	Covered   int64 `parquet:"covered"` // milliseconds
+	Sum       int64 `parquet:"sum"`
+	Instances int64 `parquet:"instances"` // whose windows it has
 
 	Name       string            `parquet:"name,dict"`
 	SampleType string            `parquet:"sample_type,dict"`
@@ -66,15 +71,6 @@ type seriesHourRow struct {
 	ValuePeriodUnit string `parquet:"value_period_unit,dict"`
 	PeriodName      string `parquet:"period_name,dict"`
 	Original        string `parquet:"original,dict"`
-}
-
-// hourOf are the columns by which other tables refer to a row of series_hours.
-type hourOf struct {
-	Series    []byte `parquet:"series,dict"`
-	Service   string `parquet:"service,dict"`
-	Hour      *int64 `parquet:"hour,timestamp(microsecond),dict"`
-	Partition int32  `parquet:"partition,dict"`
-	Windows   int64  `parquet:"windows,dict"`
 }
 
 // seriesSampleRow is a row of table series_samples: a call path with samples of its own.
@@ -126,14 +122,6 @@ type hourKey struct {
 	partition int32
 	series    continuous.Key
 	hour      int64 // milliseconds
-}
-
-// seriesHourKey are the columns of hourKey.
-type seriesHourKey struct {
-	Series    []byte `parquet:"series"`
-	Hour      *int64 `parquet:"hour,timestamp(microsecond)"`
-	Partition int32  `parquet:"partition"`
-	Windows   int64  `parquet:"windows"`
 }
 
 // NewHours returns what hands hours over to the lake at an address, which is made if it is missing.
@@ -293,7 +281,7 @@ func (h *Hours) lacks(ctx context.Context, now *Snapshot, partition int32, total
 
 // read reads which hours the lake has in some parts.
 func (h *Hours) read(ctx context.Context, now *Snapshot, parts map[Partition]bool) error {
-	return eachNewRow(ctx, now, "series_hours", parts, h.seen, func(r *seriesHourKey) {
+	return eachNewRow(ctx, now, "series_hours", parts, h.seen, func(r *hourOf) {
 		key := hourKey{r.Partition, continuous.Key(r.Series), *r.Hour / 1000}
 		h.has[key] = max(h.has[key], r.Windows)
 	})
@@ -501,7 +489,7 @@ func hourPart(in Partition) partition {
 }
 
 func hourRow(at hourOf, s *continuous.Series, typ *profile.ValueType, t *continuous.Total) seriesHourRow {
-	return seriesHourRow{Series: at.Series, Service: at.Service, Hour: at.Hour, Partition: at.Partition, Windows: at.Windows,
+	return seriesHourRow{hourOf: at,
 		Covered: t.Covered.Milliseconds(), Sum: t.Sum, Instances: t.Instances,
 		Name: s.Type.Name, SampleType: s.Type.SampleType, SampleUnit: s.Type.SampleUnit,
 		PeriodType: s.Type.PeriodType, PeriodUnit: s.Type.PeriodUnit, Labels: textsOf(s.Labels), Summed: s.Summed,

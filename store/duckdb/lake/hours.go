@@ -115,7 +115,7 @@ func (h *hours) selected(ctx context.Context, q *continuous.Query, coarsest cont
 		return ctx.Err()
 	}
 	chosen := iceberg.HoursOf(q)
-	for _, table := range []string{"series_hours", "series_samples", "series_functions", "window_paths", "window_functions"} {
+	for _, table := range l.Tables() {
 		files, err := now.Files(ctx, table)
 		if err != nil {
 			return err
