@@ -89,7 +89,8 @@ func (f *fleetHours) Hours(ctx context.Context, q continuous.Query) (*continuous
 	if err != nil {
 		return nil, err
 	}
-	h := &continuous.Hours{Series: f.series, Types: make([]profile.ValueType, len(f.series)), Forest: f.forest.Snapshot(), Totals: totals.Totals}
+	h := &continuous.Hours{Series: f.series, Types: make([]profile.ValueType, len(f.series)), Forest: f.forest.Snapshot(),
+		Totals: totals.Totals}
 	for i := range h.Types {
 		h.Types[i] = profile.ValueType{Name: "cpu", Unit: "nanoseconds"}
 	}
