@@ -148,28 +148,40 @@ func (s *schedule) receive(reply *commonv3.Commands) {
 	}
 }
 
-// execute accepts the task of a command, or does nothing if the command came before.
+// execute runs the task of a command at its start, or does nothing if the command came before.
 func (s *schedule) execute(args map[string]string) error {
+	due, err := s.accept(args)
+	if due != nil {
+		s.begin(*due)
+	}
+	return err
+}
+
+// accept accepts the task of a command and returns it if it starts now.
+func (s *schedule) accept(args map[string]string) (due *task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || slices.Contains(s.serials, args["SerialNumber"]) {
-		return nil
+		return nil, nil
 	}
 	s.serials = append(s.serials, args["SerialNumber"])
 	s.serials = s.serials[max(0, len(s.serials)-serials):]
 	t, err := parseTask(args)
 	s.last = max(s.last, t.created)
 	if err := cmp.Or(err, t.check()); err != nil {
-		return err
+		return nil, err
 	}
 	for i := range s.tasks {
 		if o := &s.tasks[i]; !t.start.After(o.end(s.minute)) && !o.start.After(t.end(s.minute)) {
-			return fmt.Errorf("there already have processing task in time range, could not add a new task again. processing task monitor endpoint name: %s", o.endpoint)
+			return nil, fmt.Errorf("there already have processing task in time range, could not add a new task again. processing task monitor endpoint name: %s", o.endpoint)
 		}
 	}
 	s.tasks = append(s.tasks, t)
-	s.after(time.Until(t.start), func() { s.begin(t) })
-	return nil
+	if wait := time.Until(t.start); wait > 0 {
+		s.after(wait, func() { s.begin(t) })
+		return nil, nil
+	}
+	return &t, nil
 }
 
 // after calls f later, unless the schedule is closed before. Callers hold s.mu.

@@ -78,6 +78,12 @@ func TestSerials(t *testing.T) {
 	if err := a.tasks.execute(order("t", "SerialNumber", "other", "StartTime", later)); err == nil {
 		t.Error("the same time was accepted twice")
 	}
+	if a.tasks.busy() {
+		t.Error("a task runs before its start")
+	}
+	if err := a.tasks.execute(order("now")); err != nil || !a.tasks.busy() {
+		t.Errorf("a task that is due does not run at once: %v", err)
+	}
 	for i := range 100 {
 		a.tasks.execute(map[string]string{"SerialNumber": fmt.Sprint(i)})
 	}
