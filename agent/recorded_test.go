@@ -121,8 +121,8 @@ func TestRecorded(t *testing.T) {
 	running(t, s, task)
 	agent.Entry(t.Context(), agent.Call{Operation: task["EndpointName"], Component: 1, Layer: 3}, func(ctx context.Context) error {
 		done := make(chan struct{})
-		agent.Go(ctx, func(context.Context) { sleepy(100 * time.Millisecond); close(done) })
-		sleepy(100 * time.Millisecond)
+		agent.Go(ctx, func(context.Context) { sampled(s, 2); close(done) })
+		sampled(s, 2)
 		<-done
 		return nil
 	})

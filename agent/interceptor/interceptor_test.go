@@ -35,7 +35,7 @@ func (slowHealth) Check(_ context.Context, r *grpc_health_v1.HealthCheckRequest)
 
 func (slowHealth) Watch(_ *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
 	return agent.Segment(stream.Context(), "inside", func(context.Context) error {
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(time.Second) // so that it is sampled, on a busy machine too
 		return stream.Send(&grpc_health_v1.HealthCheckResponse{})
 	})
 }

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 	s.Until("the task is delivered", func(seen servertest.Seen) bool {
 		return len(seen.Polls) > 0 && seen.Polls[len(seen.Polls)-1].LastCommandTime > 0
 	})
-	agent.Segment(t.Context(), "checkout", func(context.Context) error { time.Sleep(200 * time.Millisecond); return nil })
+	agent.Segment(t.Context(), "checkout", func(context.Context) error { time.Sleep(time.Second); return nil })
 	if err := stop(t.Context()); err != nil {
 		t.Error(err)
 	}
