@@ -187,11 +187,13 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if pattern == "" {
 		rec.direct = true // a page is in memory anyway
-		if s.opts.Pages != nil && !otherMethod(r, h) && s.opts.Pages(rec, r) {
+		probe := &discarded{header: http.Header{}}
+		h.ServeHTTP(probe, r)
+		if s.opts.Pages != nil && probe.status != http.StatusMethodNotAllowed && s.opts.Pages(rec, r) {
 			route = "page"
 			return
 		}
-		unrouted(rec, r, h)
+		unrouted(rec, r, probe)
 		return
 	}
 	route = pattern
@@ -267,11 +269,9 @@ func (s *Server) sent(rec *recorder, r *http.Request) (abort bool) {
 	return true
 }
 
-// unrouted answers a request without a route. The mux knows whether only the method is
-// wrong, and the clean form of the path.
-func unrouted(w http.ResponseWriter, r *http.Request, h http.Handler) {
-	probe := &discarded{header: http.Header{}}
-	h.ServeHTTP(probe, r)
+// unrouted answers a request without a route. What the mux answers tells whether only the method
+// is wrong, and the clean form of the path.
+func unrouted(w http.ResponseWriter, r *http.Request, probe *discarded) {
 	switch {
 	case probe.status == http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", probe.header.Get("Allow"))
@@ -284,14 +284,6 @@ func unrouted(w http.ResponseWriter, r *http.Request, h http.Handler) {
 		WriteProblem(w, r, &Problem{Type: TypeNotFound, Title: "Not found", Status: http.StatusNotFound,
 			Detail: "/api/v1/openapi.json lists all addresses"})
 	}
-}
-
-// otherMethod reports whether an address without a route for the request has one for
-// another method.
-func otherMethod(r *http.Request, h http.Handler) bool {
-	probe := &discarded{header: http.Header{}}
-	h.ServeHTTP(probe, r)
-	return probe.status == http.StatusMethodNotAllowed
 }
 
 // discarded records the status and headers of an answer and drops its body.

@@ -32,14 +32,13 @@ func spanOf(d *query.Duration) (span, error) {
 	if d == nil {
 		return span{}, nil
 	}
-	step := steps[d.Step]
-	start, err := time.ParseInLocation(step.layout, d.Start, zone)
-	if err != nil {
-		return span{}, &values.InputError{Reason: fmt.Sprintf("start %.40q of the duration is not of the form %s, as step %s has it", d.Start, step.layout, d.Step)}
+	step, ends := steps[d.Step], [2]time.Time{}
+	for i, text := range []string{d.Start, d.End} {
+		var err error
+		if ends[i], err = time.ParseInLocation(step.layout, text, zone); err != nil {
+			return span{}, &values.InputError{Reason: fmt.Sprintf("%s %.40q of the duration is not of the form %s, as step %s has it",
+				[]string{"start", "end"}[i], text, step.layout, d.Step)}
+		}
 	}
-	end, err := time.ParseInLocation(step.layout, d.End, zone)
-	if err != nil {
-		return span{}, &values.InputError{Reason: fmt.Sprintf("end %.40q of the duration is not of the form %s, as step %s has it", d.End, step.layout, d.Step)}
-	}
-	return span{start.UnixMilli(), end.Add(step.length).UnixMilli() - 1}, nil
+	return span{ends[0].UnixMilli(), ends[1].Add(step.length).UnixMilli() - 1}, nil
 }

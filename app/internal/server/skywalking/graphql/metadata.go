@@ -178,14 +178,13 @@ func (r *resolver) FindEndpoint(ctx context.Context, keyword *string, serviceID 
 	if err != nil {
 		return nil, err
 	}
-	limit = min(max(limit, 0), maxEndpoints)
+	list := []*query.Endpoint{}
+	if limit = min(limit, maxEndpoints); limit <= 0 {
+		return list, nil
+	}
 	asked := limit
 	if d != nil {
 		asked = 0 // the store does not select by time
-	}
-	list := []*query.Endpoint{}
-	if limit == 0 {
-		return list, nil
 	}
 	word := ""
 	if keyword != nil {
