@@ -29,7 +29,7 @@ describe.skipIf(missing)('compare', () => {
     await w.page.waitForURL(/until%3D2026-03-01/);
     await w.settled();
     expect(await w.page.locator('h1').innerText()).toContain('r1');
-    expect(await w.page.locator('.head .sub').first().innerText()).toContain('2 profiles and 2');
+    expect(await w.page.locator('.head .sub').first().innerText()).toContain('2 → 2 profiles');
     expect(w.faults).toEqual([]);
     await w.close();
   });

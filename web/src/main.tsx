@@ -24,7 +24,7 @@ function Missing() {
     <div class="failure" role="alert">
       <h1>There is no such page</h1>
       <p>
-        The address may be mistyped, or of an older version. <a href={href('home')}>Home</a> lists what this store holds.
+        The address may be mistyped, or of an older version. <a href={href('home')}>Changes</a> and <a href={href('benchmarks')}>Benchmarks</a> list what this store holds.
       </p>
     </div>
   );

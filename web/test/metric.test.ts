@@ -11,6 +11,7 @@ test('metrics read as package words of Go writes them', () => {
   expect(change(1_941_532, 'ns/op')).toBe('+1.94 ms/op');
   expect(change(-250, 'us')).toBe('−250 µs');
   expect(interval(1_941_532, 1_489_283, 2_393_781, 'ns/op')).toBe('1.49 … 2.39 ms/op');
+  expect(interval(523_000, -138_000, 1_185_000, 'ns/op')).toBe('−138 … 1,185 µs/op');
 });
 
 test('a change names each of its other benchmarks once', () => {

@@ -53,6 +53,7 @@ it('the server applies transforms up to the last one that needs samples', () => 
 
 it('notes name parameters, not flags', () => {
   expect(notesOf(['value type cpu; --type shows others: wall', 'nothing is inside --range'])).toEqual(['nothing is inside range']);
+  expect(notesOf(['compared per operation (--by profile: per profile), 2 runs'])).toEqual(['compared per operation, 2 runs']);
 });
 
 it('files have no markup from names', () => {

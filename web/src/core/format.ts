@@ -37,6 +37,9 @@ export function amount(v: number, unit: string): string {
   return `${number(v / size)} ${s[1 + Math.round(Math.log(size) / Math.log(s[0]))]}`;
 }
 
+/** Leaves out zeros that say nothing: "1.50 s" is "1.5 s", "50.0%" is "50%". */
+export const trimmed = (text: string): string => text.replace(/\.(\d*?)0+(?=[ %]|$)/, (_, digits: string) => (digits ? `.${digits}` : ''));
+
 /** The size of the unit in which amount writes a value: 1024 for 5 KiB. */
 export function sizeOf(v: number, unit: string): number {
   const [by, ...units] = steps[unit] ?? [1];

@@ -36,7 +36,7 @@ export const change = (v: number, unit: string): string => signed(v, x => metric
 /** "1.49 … 2.39 ms/op", in the unit of v. */
 export function interval(v: number, low: number, high: number, unit: string): string {
   const [by, name] = scaleOf(v, unit);
-  return `${number(low / by)} … ${number(high / by)} ${name}`;
+  return `${[low, high].map(x => signed(x / by, number).replace('+', '')).join(' … ')} ${name}`;
 }
 
 /** "shop/checkout". */

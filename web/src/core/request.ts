@@ -44,7 +44,7 @@ export function linesParams(params: URLSearchParams, diff: boolean): URLSearchPa
 /** Writes a message for the page: parameters instead of flags. */
 export const withoutFlags = (text: string): string => text.replace(/--([a-z])/g, '$1');
 
-/** Writes the notes of an answer for the page. */
+/** Writes the notes of an answer for the page, whose menus say what flags could change. */
 export function notesOf(notes: readonly string[] | undefined): string[] {
-  return (notes ?? []).filter(n => !n.startsWith('value type ')).map(withoutFlags);
+  return (notes ?? []).filter(n => !n.startsWith('value type ')).map(n => withoutFlags(n.replace(/ \(--[^()]*\)/g, '')));
 }

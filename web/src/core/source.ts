@@ -107,7 +107,7 @@ export class Http implements Source {
       if (!kept.body)
         throw new Problem(
           'The file is no longer here',
-          `Files that are only shown stay until the page is reloaded. Drop ${kept.names.join(' and ')} on the home page again.`,
+          `Files that are only shown stay until the page is reloaded. Drop ${kept.names.join(' and ')} on the page again.`,
         );
       return this.ask<T>('POST', kept.path, kept.params, kept.body, options);
     }
@@ -137,7 +137,7 @@ export class Http implements Source {
 
   async written(params: Params): Promise<Blob> {
     const kept = requestOf('', queryOf(params));
-    if (!kept?.body) throw new Problem('The file is no longer here', 'Drop it on the home page again.');
+    if (!kept?.body) throw new Problem('The file is no longer here', 'Drop it on the page again.');
     const response = await fetch(`${base}${kept.path}?${kept.params}`, { method: 'POST', body: kept.body, headers: withSession() });
     if (!response.ok) throw problemOf(response, await response.text());
     return response.blob();

@@ -128,7 +128,7 @@ function Functions({ r }: { r: Ranking }) {
       ? [{ id: 'trend', title: 'Trend', hint: 'its share over the runs of the benchmark where it is largest', width: 138, optional: 2, cell: (i: number) => of(i) && <Spark values={of(i)!.points.map(p => p.y)} label={`share over ${of(i)!.points.length} runs of ${benchmarkName(of(i)!)}`} /> }]
       : []),
     ...(rows.some((_, i) => perOperation(i)) ? [{ id: 'cost', title: 'Per operation', hint: several ? 'in the benchmark where its share is largest' : '', width: 220, numeric: true, optional: 1, text: perOperation, cell: perOperation }] : []),
-    { id: 'self', title: 'Self', hint: 'in all runs, without callees', width: 90, numeric: true, optional: 4, cell: i => amount(rows[i]!.self, r.type.unit) },
+    { id: 'self', title: 'Self', hint: 'in all runs, without callees', width: 90, numeric: true, optional: 4, cell: i => (rows[i]!.self ? amount(rows[i]!.self, r.type.unit) : '–') },
     ...(several ? [{ id: 'benchmark', title: 'Most in', width: 220, optional: 3, text: (i: number) => (of(i) ? benchmarkName(of(i)!) : ''), cell: (i: number) => of(i) && visible(benchmarkName(of(i)!)) }] : []),
   ];
   return (

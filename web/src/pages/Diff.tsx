@@ -1,7 +1,7 @@
 // The difference of two selections of profiles.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { amount, commit, counted, rangeTitle, relative, visible } from '../core/format';
+import { amount, commit, count, counted, rangeTitle, relative, visible } from '../core/format';
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
@@ -110,7 +110,7 @@ function Shown({ of: wire, params, pickers }: { of: Loaded<DiffWire>; params: UR
           <span class="sidemark" data-side="base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark" data-side="head">head</span> {sides[1]}
         </h1>
         <span class="sub">
-          {amount(base, wire.unit)} → {amount(head, wire.unit)} {profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
+          {amount(base, wire.unit)} → {amount(head, wire.unit)} {wire.unit === 'count' && 'samples '}{profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
           {profiles && (
             <>
               , <b class={tone(change)}>{relative(base, head, tree.noise(base, head)) || 'no change'}</b>
@@ -119,7 +119,7 @@ function Shown({ of: wire, params, pickers }: { of: Loaded<DiffWire>; params: UR
           )}{' '}
           · {wire.type}
           {profiles
-            ? `, ${counted(profiles.base, 'profile')} and ${profiles.head}`
+            ? ` of ${count(profiles.base)} → ${counted(profiles.head, 'profile')}`
             : `; scaled so that most functions are unchanged; ${counted(significant, 'call path')} outside of the band`}
         </span>
         {pickers}

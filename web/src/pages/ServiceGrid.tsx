@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import type { Outcome, Overview, PushedSeries, PushedService, Service } from '../core/answers';
 import { counted, instant, percent, visible } from '../core/format';
-import { ago } from '../core/metric';
+import { ago, shortName } from '../core/metric';
 import { gridOf, rateText, typesText, unitOf } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { href, place } from '../core/url';
@@ -40,7 +40,7 @@ export default function ServiceGrid() {
                   <th>Hottest function</th>
                   <th>Newest release</th>
                   <th>Sends</th>
-                  <th>Last seen</th>
+                  <th class="num">Last seen</th>
                 </tr>
               </thead>
               <tbody>
@@ -55,7 +55,7 @@ export default function ServiceGrid() {
                     <td />
                     <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>Profile a slow endpoint</a>}</td>
                     <td class="dim">{`traces of ${counted(s.instances, 'instance')}`}</td>
-                    <td title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
+                    <td class="num" title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -90,8 +90,8 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
             <td>{values.length > 0 && <Spark values={values} label={`${visible(name)} over the last 24 hours`} />}</td>
             <td>
               {hot ? (
-                <a href={href('services', { service: name, function: hot.function!, self: true })} title="CPU time of its own in the last hour; opens its time">
-                  <Fn name={hot.function!} /> {percent(hot.share ?? 0)}
+                <a href={href('services', { service: name, function: hot.function!, self: true })} title={`${visible(hot.function!)}: CPU time of its own in the last hour; opens its time`}>
+                  <Fn name={shortName(hot.function!)} /> {percent(hot.share ?? 0)}
                 </a>
               ) : (
                 '–'
@@ -102,7 +102,7 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
               {release ? <OutcomeText o={perSecond(release.outcome)} /> : verdicts.busy ? '…' : '–'}
             </td>
             <td class="dim">{visible(typesText(of))}</td>
-            <td title={instant(last)}>{ago(Date.parse(last))}</td>
+            <td class="num" title={instant(last)}>{ago(Date.parse(last))}</td>
           </tr>
         );
       })}

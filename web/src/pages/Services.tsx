@@ -9,6 +9,7 @@ import { dataParams, notesOf, serverTransforms, withoutFlags } from '../core/req
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';
 import { type Changes, go, href, place, update } from '../core/url';
+import { ToServices } from '../ui/Crumbs';
 import { Title } from '../ui/Evidence';
 import { Lines } from '../ui/Lines';
 import { Await, useAnswer } from '../ui/Load';
@@ -130,7 +131,7 @@ function One({ service }: { service: string }) {
   const range = { since: params.get('since'), until: params.get('until') };
   const list = useAnswer<{ rows: PushedService[] }>('pushed/services', { service, ...range });
   return (
-    <Page title={visible(service)} sub={<a href={href('services', range)}>All services</a>}>
+    <Page title={visible(service)} crumbs={<ToServices range={range} />}>
       <Await of={list} what="the service">
         {({ rows }) =>
           rows.length === 0 ? (
@@ -190,7 +191,7 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
           <input
             type="text"
             value={params.get('labels') ?? ''}
-            placeholder={'{zone="eu",pod=~"web-.*"}'}
+            placeholder={'{zone="eu"}'}
             onChange={e => update({ labels: e.currentTarget.value.trim() }, true)}
           />
         </label>

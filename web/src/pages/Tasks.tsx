@@ -7,6 +7,7 @@ import { millis } from '../core/metric';
 import { mayChange } from '../core/session';
 import { Problem, source } from '../core/source';
 import { go, href, place, update } from '../core/url';
+import { ToServices } from '../ui/Crumbs';
 import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
@@ -22,10 +23,10 @@ export default function Tasks() {
   return (
     <Page
       title="Slow requests"
+      crumbs={<ToServices />}
       sub={service ? `Trace profiling of ${visible(service)}` : 'Trace profiling: sample the threads of slow requests'}
       actions={
         <>
-          <a href={href('services')}>Services</a>
           {service && <a href={href('tasks')}>All tasks</a>}
           {mayChange() && answer.value?.rows.length !== 0 && (
             <button type="button" class="primary" onClick={() => update({ create: create ? null : true }, true)} aria-expanded={create}>

@@ -1,5 +1,6 @@
 // The axis above a graph: values, or times.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { trimmed } from '../core/format';
 import { ticks } from './Band';
 
 interface Props {
@@ -21,11 +22,14 @@ export function Axis({ from, to, format, scale = 1 }: Props) {
   }, []);
   return (
     <div ref={ref} class="axis-line" aria-hidden="true">
-      {ticks(from / scale, to / scale, Math.max(2, width / 110)).map(t => (
-        <span key={t} style={{ left: `${((t * scale - from) / (to - from || 1)) * 100}%` }}>
-          {format(t * scale)}
-        </span>
-      ))}
+      {ticks(from / scale, to / scale, Math.max(2, width / 110)).map(t => {
+        const [at, text] = [(t * scale - from) / (to - from || 1), trimmed(format(t * scale))];
+        return (
+          <span key={t} style={{ left: `${at * 100}%` }}>
+            {at * width + 8 + 6.4 * text.length <= width && text}
+          </span>
+        );
+      })}
     </div>
   );
 }

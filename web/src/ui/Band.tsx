@@ -1,7 +1,7 @@
 // A series over time or runs, with its moving mean, a band around it, and marks. It is
 // SVG: it takes its colours from the style sheet, prints, and its text can be selected.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { instant, visible } from '../core/format';
+import { instant, trimmed, visible } from '../core/format';
 import { showTip } from './Tip';
 
 export interface Series {
@@ -55,14 +55,14 @@ export function ticks(low: number, high: number, n: number): number[] {
   const raw = (high - low) / n;
   if (!(raw > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map(k => k * power).find(k => k >= raw)!;
+  const step = [1, 2, 2.5, 5, 10].map(k => k * power).find(k => k >= raw)!;
   const list = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) list.push(+(k * step).toPrecision(12));
   return list;
 }
 
 /** The round values of an axis, about n of them, each with its label. */
-export const levelsOf = (low: number, high: number, n: number, format: (v: number) => string) => (n > 0 ? ticks(low, high, n) : []).map((v): [value: number, label: string] => [v, format(v)]);
+export const levelsOf = (low: number, high: number, n: number, format: (v: number) => string) => (n > 0 ? ticks(low, high, n) : []).map((v): [value: number, label: string] => [v, trimmed(format(v))]);
 
 /** The room left of a chart that its labels need. */
 export const roomOf = (levels: ReturnType<typeof levelsOf>): number => Math.max(40, ...levels.map(([, label]) => 12 + 6.4 * label.length));

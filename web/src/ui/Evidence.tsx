@@ -1,7 +1,7 @@
 // What changed and why we think so: the evidence behind a finding and a benchmark.
 import { useMemo, useState } from 'preact/hooks';
 import type { Candidate, Change, ContextStep, Expansion, Finding, JudgedBenchmark } from '../core/answers';
-import { amount, commit, counted, percent, signed, visible } from '../core/format';
+import { amount, commit, counted, number, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
@@ -337,7 +337,7 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
   if (time) rows.push(['cost', `${change(time.value, unitOf(c, time.unit))}, 95% interval ${interval(time.value, time.low, time.high, unitOf(c, time.unit))}`]);
   rows.push([
     'samples',
-    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${Math.abs(c.delta.base - 1) < 1e-9 ? 'nearly all' : percent(c.delta.base)} then`,
+    `${signed(c.delta.samples, number)} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${Math.abs(c.delta.base - 1) < 1e-9 ? 'nearly all' : percent(c.delta.base)} then`,
   ]);
   const whole = wholeText(c.change);
   if (whole) rows.push(['whole program', whole]);
@@ -494,7 +494,7 @@ function PathOf({ c }: { c: Change }) {
         ))}
         {(c.parts ?? []).slice(0, 5).map(p => (
           <li key={p.path.join('\n')} class="part" style={{ paddingLeft: `${Math.min(path.length, 12) * 12}px` }}>
-            <span class="more num">{signed(p.delta, v => v.toFixed(1))}</span> <Fn name={p.function} /> <small>samples per run</small>
+            <span class="more num">{signed(p.delta, number)}</span> <Fn name={p.function} /> <small>samples per run</small>
           </li>
         ))}
       </ol>

@@ -34,6 +34,13 @@ export const colourOf = (i: number): string => `hsl(${(212 + i * 137) % 360} 62%
 /** "16:05", or with the day where the time spans more than one. */
 const clock = (at: number, days: boolean): string => instant(new Date(at).toISOString()).slice(days ? 5 : 11);
 
+/** Round times, at most so many: full minutes, hours, days of UTC. */
+export function hoursAt(first: number, last: number, most: number): number[] {
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14_400].map(minutes => minutes * 60_000).find(s => (last - first) / s < most) ?? (last - first) / most;
+  const from = Math.ceil(first / step);
+  return Array.from({ length: Math.max(0, Math.floor(last / step) - from + 1) }, (_, i) => (from + i) * step);
+}
+
 export function Lines({ label, times, runs, lines, format, flags, chosen, onChoose }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(900);
@@ -59,7 +66,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
   const days = last - first > 20 * 3_600_000;
   const below = (at: number) => (runs ? (runs.below?.[Math.round(at)] ?? String(Math.round(at) + 1)) : clock(at, days));
   const count = Math.max(2, Math.min(Math.floor((right - left) / 120), runs ? times.length : Infinity));
-  const ticksAt = Array.from({ length: count }, (_, i) => first + ((last - first) * i) / (count - 1));
+  const ticksAt = runs ? Array.from({ length: count }, (_, i) => first + ((last - first) * i) / (count - 1)) : hoursAt(first, last, count);
   const begins = flags ? lines.map(l => l.values.findIndex(v => v !== null)) : [];
   const earliest = Math.min(...begins);
   const range = drag ? ([times[Math.min(...drag)]!, times[Math.max(...drag)]!] as const) : chosen;
@@ -113,7 +120,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
       >
         <Levels of={levels} left={left} right={right} y={y} />
         {ticksAt.map((at, i) => (
-          <text key={i} class="axis" x={x(at)} y={height - 6} text-anchor={i === 0 ? 'start' : i === ticksAt.length - 1 ? 'end' : 'middle'}>
+          <text key={i} class="axis" x={x(at)} y={height - 6} text-anchor={x(at) > right - 24 ? 'end' : 'middle'}>
             {i === 0 || below(at) !== below(ticksAt[i - 1]!) ? below(at) : ''}
           </text>
         ))}

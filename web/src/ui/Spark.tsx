@@ -1,5 +1,8 @@
 // A small line of values, without axes.
 
+/** What differs by less of its largest value is nearly a line: noise does not look like a change. */
+const flat = 0.1;
+
 interface Props {
   values: readonly (number | null)[];
   /** The index of the value to mark; -1: none. */
@@ -13,8 +16,9 @@ interface Props {
 
 export function Spark({ values, mark = -1, kind = 'worse', label, width = 120, height = 22 }: Props) {
   const known = values.filter((v): v is number => v !== null && Number.isFinite(v));
-  const low = Math.min(...known);
-  const span = Math.max(...known) - low || 1;
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const span = Math.max(most - least, Math.abs(most) * flat) || 1;
+  const low = (least + most - span) / 2;
   const x = (i: number) => 3 + (values.length > 1 ? (i / (values.length - 1)) * (width - 6) : (width - 6) / 2);
   const y = (v: number) => (known.length > 1 && span ? height - 4 - ((v - low) / span) * (height - 8) : height / 2);
   let path = '';

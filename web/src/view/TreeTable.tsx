@@ -73,7 +73,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
   const category = t.table.categories;
   const name: Column = {
     id: 'name',
-    title: nodes.inverted ? 'Function, and below it its callers' : 'Function',
+    title: nodes.inverted ? 'Function / callers' : 'Function',
     cell: i => {
       const n = rows[i]!;
       const has = nodes.hasChildren(n);

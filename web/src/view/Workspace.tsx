@@ -506,7 +506,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
             ))}
       </nav>
       )}
-      {colouring === 'diff' ? legend : (['icicle', 'flame', 'sandwich'].includes(view) || (view === 'stack-chart' && functionBucket[colouring])) && <Legend t={shown} colouring={colouring} />}
+      {colouring === 'diff' ? view !== 'functions' && legend : (['icicle', 'flame', 'sandwich'].includes(view) || (view === 'stack-chart' && functionBucket[colouring])) && <Legend t={shown} colouring={colouring} />}
       </div>
       {tracksShown.value && tracks}
       {menu && fn !== none && (

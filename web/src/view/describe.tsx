@@ -1,5 +1,5 @@
 // How functions and their numbers are written: in tips, the sidebar and tables.
-import { amount, percent, relative, rounded, signed, visible } from '../core/format';
+import { amount, percent, relative, rounded, signed, trimmed, visible } from '../core/format';
 import type { Tree } from '../core/profile';
 import { type Func, parts } from '../core/table';
 
@@ -45,8 +45,7 @@ export const tone = (change: number): string => (change > 0 ? 'more' : change < 
 export function deltaText(base: number, now: number, t: Tree): string {
   if (Math.abs(now - base) <= 1e-5 * Math.max(Math.abs(base), Math.abs(now))) return '–';
   const delta = rounded(now - base, t.noise(base, now));
-  const text = signed(delta, v => amount(v, t.unit));
-  return delta === 0 ? '–' : text.replace(/\.(\d*?)0+(?= |$)/, (_, digits: string) => (digits ? `.${digits}` : ''));
+  return delta === 0 ? '–' : trimmed(signed(delta, v => amount(v, t.unit)));
 }
 
 /** What happened to a function or call path, in a word. */
