@@ -4,7 +4,6 @@ import { useState } from 'preact/hooks';
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
-import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
 import { source } from '../core/source';
@@ -21,6 +20,7 @@ import { By, type InScope, Scoped } from '../ui/Scoped';
 import { Spark } from '../ui/Spark';
 import { Tabs } from '../ui/Tabs';
 import { type Column, Table } from '../ui/Table';
+import { Notes, Plain } from '../ui/Plain';
 import '../pages.css';
 
 const kinds: Record<string, string> = { own: 'Your own code', self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
@@ -78,11 +78,7 @@ function Ranked({ scope, params }: InScope) {
                 ))}
               </p>
             )}
-            {notesOf([...r.warnings, ...(r.expanded?.warnings ?? [])]).map(w => (
-              <p key={w} class="dim">
-                {visible(w)}
-              </p>
-            ))}
+            <Notes of={[...r.warnings, ...(r.expanded?.warnings ?? [])]} />
             <Functions r={r} />
           </>
         )}
@@ -168,24 +164,13 @@ function About({ r, x, score }: { r: Ranking; x: BottleneckRow; score: string })
         </p>
       )}
       {x.contexts && (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th>Heaviest call paths</th>
-              <th class="num">Share</th>
-            </tr>
-          </thead>
-          <tbody>
-            {x.contexts.map(c => (
-              <tr key={c.path.join(';')}>
-                <td>
-                  <Path r={r} x={x} path={c.path} />
-                </td>
-                <td class="num">{percent(c.share)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Plain
+          rows={x.contexts}
+          columns={[
+            { title: 'Heaviest call paths', cell: c => <Path r={r} x={x} path={c.path} /> },
+            { title: 'Share', numeric: true, cell: c => percent(c.share) },
+          ]}
+        />
       )}
       {x.plots?.map(p => <Plot key={benchmarkName(p)} p={p} name={x.function} />)}
       {expanded && <Traces name={x.function} of={expanded} digits={r.expanded?.selection === 'correlation' ? 3 : 1} unit={r.type.unit} scale={r.type.scale} />}

@@ -2,7 +2,6 @@
 import type { FindSumsResult, History } from '../core/answers';
 import { amount, counted, count, percent, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
-import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import { href, update } from '../core/url';
 import { newest, OfFunction } from '../ui/History';
@@ -11,6 +10,7 @@ import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { By, type InScope, Scoped } from '../ui/Scoped';
 import { preferred, useTyped } from '../ui/Typed';
+import { Notes, Plain } from '../ui/Plain';
 import '../pages.css';
 
 const selection = ['pattern', 'min-share', 'by', 'self', 'in-any-run', 'last', 'group', 'benchmark', 'branch', 'machine', 'type', 'since', 'until'];
@@ -78,44 +78,20 @@ function Rows({ scope, params, by }: InScope & { by: Kind }) {
       {r => (
         <>
           <p class="dim">{`By ${by}: ${visible(r.type)} of ${counted(r.profiles, 'profile')}. The share is of all runs of a row: those without the function count as 0.`}</p>
-          {notesOf(r.notes).map(n => (
-            <p key={n} class="dim">
-              {visible(n)}
-            </p>
-          ))}
+          <Notes of={r.notes} />
           {r.rows.length > 0 && (
-            <div class="scroll">
-              <table class="plain">
-                <thead>
-                  <tr>
-                    <th>{kinds[by]}</th>
-                    <th>Profiles</th>
-                    <th class="num">Share</th>
-                    <th class="num">Largest</th>
-                    <th>Run</th>
-                    <th class="num">Self</th>
-                    <th class="num">Total</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {r.rows.map(x => (
-                    <tr key={x.name}>
-                      <td>
-                        <a href={addressOf(by, x, r.type)}>{visible(x.name)}</a>
-                      </td>
-                      <td>{`${count(x.profiles)} of ${count(x.of)}`}</td>
-                      <td class="num">{percent(x.share)}</td>
-                      <td class="num">{percent(x.maxShare)}</td>
-                      <td>
-                        <a href={href('profile', { ...whereOf(x), run: x.maxRun, type: r.type })}>{visible(x.maxRun)}</a>
-                      </td>
-                      <td class="num">{x.self ? amount(x.self, r.unit) : '–'}</td>
-                      <td class="num">{amount(x.total, r.unit)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Plain
+              rows={r.rows}
+              columns={[
+                { title: kinds[by], cell: x => <a href={addressOf(by, x, r.type)}>{visible(x.name)}</a> },
+                { title: 'Profiles', cell: x => `${count(x.profiles)} of ${count(x.of)}` },
+                { title: 'Share', numeric: true, cell: x => percent(x.share) },
+                { title: 'Largest', numeric: true, cell: x => percent(x.maxShare) },
+                { title: 'Run', cell: x => <a href={href('profile', { ...whereOf(x), run: x.maxRun, type: r.type })}>{visible(x.maxRun)}</a> },
+                { title: 'Self', numeric: true, cell: x => (x.self ? amount(x.self, r.unit) : '–') },
+                { title: 'Total', numeric: true, cell: x => amount(x.total, r.unit) },
+              ]}
+            />
           )}
           {r.omitted.rows > 0 && <p class="dim">{`${r.omitted.rows} more`}</p>}
           {r.rows.length > 0 &&

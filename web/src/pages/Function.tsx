@@ -17,6 +17,7 @@ import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { Source } from '../ui/Source';
 import { useTyped } from '../ui/Typed';
+import { Plain } from '../ui/Plain';
 import '../pages.css';
 
 const selection = ['function', 'self', 'group', 'benchmark', 'branch', 'machine', 'type', 'since', 'until', 'window'];
@@ -138,31 +139,24 @@ function Neighbours({ title, of, none }: { title: string; of: ReturnType<typeof 
           const whole = t.rows.filter(r => r.depth === 0).reduce((n, r) => n + r.total, 0);
           if (rows.length === 0) return <p class="dim">{none}</p>;
           return (
-            <div class="scroll">
-              <table class="plain">
-                <thead>
-                  <tr>
-                    <th>Function</th>
-                    <th class="num">Total</th>
-                    <th class="num">Share</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.slice(0, 20).map((r, i) => (
-                    <tr key={i}>
-                      <td>
-                        <a href={href('function', { ...carried(), function: r.function })}>
-                          <Fn name={r.function} />
-                        </a>
-                      </td>
-                      <td class="num">{amount(r.total, t.unit)}</td>
-                      <td class="num">{whole ? percent(r.total / whole) : ''}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
+            <>
+              <Plain
+                rows={rows.slice(0, 20)}
+                columns={[
+                  {
+                    title: 'Function',
+                    cell: r => (
+                      <a href={href('function', { ...carried(), function: r.function })}>
+                        <Fn name={r.function} />
+                      </a>
+                    ),
+                  },
+                  { title: 'Total', numeric: true, cell: r => amount(r.total, t.unit) },
+                  { title: 'Share', numeric: true, cell: r => (whole ? percent(r.total / whole) : '') },
+                ]}
+              />
               {rows.length > 20 && <p class="dim">{`${rows.length - 20} more`}</p>}
-            </div>
+            </>
           );
         }}
       </Await>

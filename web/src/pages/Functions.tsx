@@ -2,7 +2,6 @@
 import type { Bottlenecks as Ranking } from '../core/answers';
 import { counted, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
-import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import { go, goTo, href } from '../core/url';
 import { axisOf } from '../ui/Band';
@@ -15,6 +14,7 @@ import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { Table } from '../ui/Table';
 import { Tabs } from '../ui/Tabs';
+import { Notes } from '../ui/Plain';
 import '../pages.css';
 
 const title = 'Functions over time';
@@ -41,11 +41,7 @@ function Chosen({ scope, params }: InScope) {
       <Await of={answer} what="the functions">
         {r => (
           <>
-            {notesOf(r.warnings).map(w => (
-              <p key={w} class="dim">
-                {visible(w)}
-              </p>
-            ))}
+            <Notes of={r.warnings} />
             <Chart r={r} />
           </>
         )}

@@ -5,7 +5,8 @@ import { benchmarkName } from '../core/metric';
 import { BenchmarkEvidence } from '../ui/Evidence';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { Legend, Metrics, Notes, Parameters } from '../ui/ReportParts';
+import { Notes } from '../ui/Plain';
+import { Legend, Metrics, Parameters } from '../ui/ReportParts';
 import { Triage } from '../ui/Triage';
 import '../pages.css';
 
@@ -20,7 +21,7 @@ export default function Report() {
       <Await of={answer} what="the report">
         {doc => (
           <>
-            <Notes doc={doc} />
+            <Notes of={doc.notes} />
             <Triage doc={doc} />
             <Ranked doc={doc} />
             <Metrics doc={doc} />

@@ -20,6 +20,7 @@ import { When } from '../ui/When';
 import { Workspace } from '../view/Workspace';
 import Grid from './ServiceGrid';
 import { Endpoints } from './Tasks';
+import { Plain } from '../ui/Plain';
 import '../pages.css';
 import './benchmarks.css';
 import './services.css';
@@ -349,55 +350,43 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
         </p>
       ))}
       {rows.length > 0 && (
-        <div class="scroll">
-          <table class="plain">
-            <thead>
-              <tr>
-                <th>Verdict</th>
-                <th class="num">Change</th>
-                {own && <th class="num">Per second</th>}
-                <th>Function of yours, and its call</th>
-                {own && <th>What grew</th>}
-                {own && <th>Source</th>}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(c => (
-                <tr key={c.id}>
-                  <td class={tone(c)}>
-                    {verdict(c)}
-                    <small>, {c.status}</small>
-                  </td>
-                  <td class={`num ${tone(c)}`}>
-                    <b>{signed(c.delta.share, percent)}</b>
-                  </td>
-                  {own && <td class="num">{c.delta.time ? change(c.delta.time.value, unitOf(c, c.delta.time.unit)) : '–'}</td>}
-                  <td>
-                    {c.function ? (
-                      <a href={href('services', { ...what, function: c.headline?.function ?? c.function, by: of.name })} title="over time, a line for each release">
-                        <Title c={c} short />
-                      </a>
-                    ) : (
-                      visible(c.note ?? 'the whole program')
-                    )}
-                  </td>
-                  {own && (
-                    <td>
-                      <a href={href('diff', { ...diff, sel: formatNames(c.path ?? []) })} title="of the releases">
-                        Diff
-                      </a>
-                    </td>
-                  )}
-                  {own && (
-                    <td title={c.file && visible(c.file)}>
-                      <Place c={c} />
-                    </td>
-                  )}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Plain
+          rows={rows}
+          columns={[
+            {
+              title: 'Verdict',
+              class: tone,
+              cell: c => (
+                <>
+                  {verdict(c)}
+                  <small>, {c.status}</small>
+                </>
+              ),
+            },
+            { title: 'Change', numeric: true, class: tone, cell: c => <b>{signed(c.delta.share, percent)}</b> },
+            own && { title: 'Per second', numeric: true, cell: c => (c.delta.time ? change(c.delta.time.value, unitOf(c, c.delta.time.unit)) : '–') },
+            {
+              title: 'Function of yours, and its call',
+              cell: c =>
+                c.function ? (
+                  <a href={href('services', { ...what, function: c.headline?.function ?? c.function, by: of.name })} title="over time, a line for each release">
+                    <Title c={c} short />
+                  </a>
+                ) : (
+                  visible(c.note ?? 'the whole program')
+                ),
+            },
+            own && {
+              title: 'What grew',
+              cell: c => (
+                <a href={href('diff', { ...diff, sel: formatNames(c.path ?? []) })} title="of the releases">
+                  Diff
+                </a>
+              ),
+            },
+            own && { title: 'Source', tip: c => c.file && visible(c.file), cell: c => <Place c={c} /> },
+          ]}
+        />
       )}
     </section>
   );

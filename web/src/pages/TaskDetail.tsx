@@ -5,7 +5,6 @@ import type { Analysis, Cause, SegmentDescription, Snapshot, TaskDescription, Ta
 import { boxesOf, ownRows, sharedFrames } from '../core/dumps';
 import { count, counted, instant, percent, visible } from '../core/format';
 import { ago, millis, splitName } from '../core/metric';
-import { notesOf } from '../core/request';
 import { mayChange } from '../core/session';
 import { type Params, source } from '../core/source';
 import { href, place, update } from '../core/url';
@@ -16,6 +15,7 @@ import { usePolled } from '../ui/Poll';
 import { type Column, Table } from '../ui/Table';
 import { showTip } from '../ui/Tip';
 import { State } from './Tasks';
+import { Notes, Plain } from '../ui/Plain';
 import '../pages.css';
 import './tasks.css';
 
@@ -170,45 +170,27 @@ function Instances({ lines, coverage }: { lines: TaskLogLine[]; coverage: { inst
   return (
     <section class="findings">
       <h2>Instances</h2>
-      <div class="scroll">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th>Instance</th>
-              <th>What it did</th>
-              <th class="num">Segments</th>
-              <th class="num">Dumps</th>
-            </tr>
-          </thead>
-          <tbody>
-            {names.map(n => {
-              const own = coverage.filter(c => c.instance === n);
-              return (
-                <tr key={n}>
-                  <td>{n ? visible(n) : <span class="dim">server</span>}</td>
-                  <td>
-                    {lines
-                      .filter(l => l.instance === n)
-                      .sort((a, b) => a.time - b.time)
-                      .map(l => (
-                        <span
-                          key={`${l.event} ${l.time}`}
-                          class={`pill ${l.event.endsWith('ERROR') ? 'more' : 'dim'}`}
-                          title={new Date(l.time).toISOString()}
-                        >
-                          {`${events[l.event] ?? l.event} ${ago(l.time)}`}
-                          {l.text && `: ${visible(l.text)}`}
-                        </span>
-                      ))}
-                  </td>
-                  <td class="num">{count(own.length)}</td>
-                  <td class="num">{count(own.reduce((s, c) => s + c.received, 0))}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Plain
+        rows={names.map(name => ({ name, own: coverage.filter(c => c.instance === name) }))}
+        columns={[
+          { title: 'Instance', cell: n => (n.name ? visible(n.name) : <span class="dim">server</span>) },
+          {
+            title: 'What it did',
+            cell: n =>
+              lines
+                .filter(l => l.instance === n.name)
+                .sort((a, b) => a.time - b.time)
+                .map(l => (
+                  <span key={`${l.event} ${l.time}`} class={`pill ${l.event.endsWith('ERROR') ? 'more' : 'dim'}`} title={new Date(l.time).toISOString()}>
+                    {`${events[l.event] ?? l.event} ${ago(l.time)}`}
+                    {l.text && `: ${visible(l.text)}`}
+                  </span>
+                )),
+          },
+          { title: 'Segments', numeric: true, cell: n => count(n.own.length) },
+          { title: 'Dumps', numeric: true, cell: n => count(n.own.reduce((s, c) => s + c.received, 0)) },
+        ]}
+      />
     </section>
   );
 }
@@ -256,54 +238,56 @@ function Segments({ list, chosen, of }: { list: TaskSegment[]; chosen: string; o
           </button>
         )}
       </div>
-      <div class="scroll">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th>Request</th>
-              <th>Instance</th>
-              <th>Start</th>
-              <th class="num">Latency</th>
-              <th class="wide"><span class="hidden">Latency as a bar</span></th>
-              <th class="num">Dumps</th>
-              <th class="num">Covered</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ s, within, child }) => (
-              <tr
-                key={s.segment}
-                class={`link ${s.segment === chosen ? 'selected' : ''}`}
-                onClick={() => update({ segment: s.segment, span: null, own: null }, true)}
-              >
-                <td class="tight">
-                  <button type="button" class="plainbutton" title={s.segment} aria-pressed={s.segment === chosen}>
-                    {child && '└ '}
-                    {visible(s.endpoint || s.segment!.slice(0, 18))}
-                  </button>
-                  {within.length > 0 && <small class="dim">{` and ${counted(within.length, 'segment')} within`}</small>}
-                </td>
-                <td class="tight">{visible(s.instance ?? '')}</td>
-                <td class="tight">{s.start ? new Date(s.start).toISOString().slice(11, 23) : 'not arrived yet'}</td>
-                <td class="num tight">{s.latency ? millis(s.latency) : ''}</td>
-                <td>
-                  <div class="meter">
-                    <i style={{ width: `${(100 * s.latency) / longest}%` }} />
-                  </div>
-                </td>
-                <td class="num tight" title={`${s.expected} expected`}>
-                  {count(s.received)}
-                  {s.lost > 0 && <span class="more">{` −${s.lost}`}</span>}
-                </td>
-                <td class="num tight">{s.span > 0 ? percent(s.share) : ''}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Plain
+        rows={rows}
+        rowClass={({ s }) => `link ${s.segment === chosen ? 'selected' : ''}`}
+        onRow={({ s }) => update({ segment: s.segment, span: null, own: null }, true)}
+        columns={[
+          {
+            title: 'Request',
+            class: tight,
+            cell: ({ s, within, child }) => (
+              <>
+                <button type="button" class="plainbutton" title={s.segment} aria-pressed={s.segment === chosen}>
+                  {child && '└ '}
+                  {visible(s.endpoint || s.segment!.slice(0, 18))}
+                </button>
+                {within.length > 0 && <small class="dim">{` and ${counted(within.length, 'segment')} within`}</small>}
+              </>
+            ),
+          },
+          { title: 'Instance', class: tight, cell: ({ s }) => visible(s.instance ?? '') },
+          { title: 'Start', class: tight, cell: ({ s }) => (s.start ? new Date(s.start).toISOString().slice(11, 23) : 'not arrived yet') },
+          { title: 'Latency', numeric: true, class: tight, cell: ({ s }) => s.latency && millis(s.latency) },
+          {
+            title: <span class="hidden">Latency as a bar</span>,
+            class: () => 'wide',
+            cell: ({ s }) => (
+              <div class="meter">
+                <i style={{ width: `${(100 * s.latency) / longest}%` }} />
+              </div>
+            ),
+          },
+          {
+            title: 'Dumps',
+            numeric: true,
+            class: tight,
+            tip: ({ s }) => `${s.expected} expected`,
+            cell: ({ s }) => (
+              <>
+                {count(s.received)}
+                {s.lost > 0 && <span class="more">{` −${s.lost}`}</span>}
+              </>
+            ),
+          },
+          { title: 'Covered', numeric: true, class: tight, cell: ({ s }) => s.span > 0 && percent(s.share) },
+        ]}
+      />
     </section>
   );
 }
+
+const tight = (): string => 'tight';
 
 const height = 20;
 
@@ -455,11 +439,7 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
               {a.snapshots < (a as { found?: number }).found! &&
                 `; ${(a as { found?: number }).found! - a.snapshots} more were not analysed`}
             </p>
-            {notesOf(a.notes).map(n => (
-              <p key={n} class="dim">
-                {visible(n)}
-              </p>
-            ))}
+            <Notes of={a.notes} />
             <DumpTree a={a} params={params} />
           </>
         )}

@@ -13,6 +13,7 @@ import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
 import { StartAgent } from '../ui/Start';
 import { When } from '../ui/When';
+import { Plain } from '../ui/Plain';
 import '../pages.css';
 import './tasks.css';
 
@@ -43,42 +44,22 @@ export default function Tasks() {
           list.rows.length === 0 ? (
             <StartAgent />
           ) : (
-            <div class="scroll">
-              <table class="plain">
-                <thead>
-                  <tr>
-                    <th>Endpoint</th>
-                    <th>Service</th>
-                    <th>State</th>
-                    <th>Start</th>
-                    <th class="num">Duration</th>
-                    <th class="num">Period</th>
-                    <th class="num">Slower than</th>
-                    <th class="num">Requests per instance</th>
-                    <th>Kind</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.rows.map(t => (
-                    <tr key={t.id} class="link" onClick={e => (e.target as Element).closest('a') ?? go('task', { task: t.id })}>
-                      <td>
-                        <a href={href('task', { task: t.id })}>{visible(t.endpoint ?? t.events?.join(' ') ?? t.id)}</a>
-                      </td>
-                      <td>{visible(t.service)}</td>
-                      <td>
-                        <State t={t} />
-                      </td>
-                      <td>{instant(new Date(t.start).toISOString())}</td>
-                      <td class="num">{millis(t.duration)}</td>
-                      <td class="num">{t.period ? millis(t.period) : ''}</td>
-                      <td class="num">{t.minDuration ? millis(t.minDuration) : ''}</td>
-                      <td class="num">{t.maxSegments ? count(t.maxSegments) : ''}</td>
-                      <td class="dim">{t.kind}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Plain
+              rows={list.rows}
+              rowClass={() => 'link'}
+              onRow={(t, e) => (e.target as Element).closest('a') ?? go('task', { task: t.id })}
+              columns={[
+                { title: 'Endpoint', cell: t => <a href={href('task', { task: t.id })}>{visible(t.endpoint ?? t.events?.join(' ') ?? t.id)}</a> },
+                { title: 'Service', cell: t => visible(t.service) },
+                { title: 'State', cell: t => <State t={t} /> },
+                { title: 'Start', cell: t => instant(new Date(t.start).toISOString()) },
+                { title: 'Duration', numeric: true, cell: t => millis(t.duration) },
+                { title: 'Period', numeric: true, cell: t => t.period && millis(t.period) },
+                { title: 'Slower than', numeric: true, cell: t => t.minDuration && millis(t.minDuration) },
+                { title: 'Requests per instance', numeric: true, cell: t => t.maxSegments && count(t.maxSegments) },
+                { title: 'Kind', class: () => 'dim', cell: t => t.kind },
+              ]}
+            />
           )
         }
       </Await>

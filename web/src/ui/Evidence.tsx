@@ -13,6 +13,7 @@ import { Acknowledge } from './Acknowledge';
 import { axisOf, Band, type Mark } from './Band';
 import { Fn } from './Fn';
 import { say } from './Tip';
+import { Plain } from './Plain';
 
 export const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
@@ -250,38 +251,19 @@ export function Traces({ name, of, unit, scale = 0, digits = 1 }: { name: string
       <details>
         <summary>{`${title} (${paths.length})`}</summary>
         {paths.map((steps, i) => (
-          <table key={i} class="plain contexts">
-            <thead>
-              <tr>
-                <th>Trace</th>
-                <th class="num" title="of the row's function in this context">
-                  Difference
-                </th>
-                <th class="num" title="of the candidate in this context">
-                  Of the candidate
-                </th>
-                <th class="num" title="of the candidate in this context">
-                  Its score
-                </th>
-                <th>Status</th>
-                {weighed && <th title="why the path goes on with this function, and by which factor">Why</th>}
-              </tr>
-            </thead>
-            <tbody>
-              {(upwards ? [...steps].reverse() : steps).map((s, j) => (
-                <tr key={j}>
-                  <td>
-                    <Fn name={s.function} />
-                  </td>
-                  <td class="num">{value(s.diff)}</td>
-                  <td class="num">{value(s.candidateDiff)}</td>
-                  <td class="num">{s.candidateScore?.toFixed(digits)}</td>
-                  <td>{s.status === '-' ? '−' : s.status}</td>
-                  {weighed && <td>{s.why && `×${s.weight!.toFixed(2)}: ${visible(s.why.map(w => w.distance).join('; '))}`}</td>}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Plain
+            key={i}
+            class="contexts"
+            rows={upwards ? [...steps].reverse() : steps}
+            columns={[
+              { title: 'Trace', cell: s => <Fn name={s.function} /> },
+              { title: 'Difference', hint: "of the row's function in this context", numeric: true, cell: s => value(s.diff) },
+              { title: 'Of the candidate', hint: 'of the candidate in this context', numeric: true, cell: s => value(s.candidateDiff) },
+              { title: 'Its score', hint: 'of the candidate in this context', numeric: true, cell: s => s.candidateScore?.toFixed(digits) },
+              { title: 'Status', cell: s => (s.status === '-' ? '−' : s.status) },
+              weighed && { title: 'Why', hint: 'why the path goes on with this function, and by which factor', cell: s => s.why && `×${s.weight!.toFixed(2)}: ${visible(s.why.map(w => w.distance).join('; '))}` },
+            ]}
+          />
         ))}
       </details>
     );

@@ -7,6 +7,7 @@ import { go } from '../core/url';
 import { axisOf, Band, type Mark } from './Band';
 import { Commit } from './Commit';
 import { costs, diffLink, Title } from './Evidence';
+import { Plain } from './Plain';
 
 /** The series to draw of a function: its cost per operation or by the metric where it is known, else its share. */
 export const drawn = (s: HistorySeries): HistorySeries =>
@@ -60,42 +61,26 @@ export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; o
 export function ChangesOfSeries({ s }: { s: HistorySeries }) {
   if (s.changes.length === 0) return null;
   return (
-    <div class="scroll">
-      <table class="plain">
-        <caption class="hidden">Changes</caption>
-        <thead>
-          <tr>
-            <th>Verdict</th>
-            <th class="num">Change</th>
-            <th class="num">Per operation</th>
-            <th>Function of yours, and its call</th>
-            <th>Since</th>
-            <th>Until</th>
-            <th>What grew</th>
-          </tr>
-        </thead>
-        <tbody>
-          {s.changes.map(f => {
-            const diff = diffLink(f);
-            return (
-              <tr key={f.id}>
-                <td class={f.status === 'ended' ? 'dim' : costs(f) ? 'more' : 'less'}>{verdict(f)}</td>
-                <td class="num">{signed(f.delta.share, percent)}</td>
-                <td class="num">{f.delta.time ? change(f.delta.time.value, f.delta.time.unit) : '–'}</td>
-                <td>
-                  <Title c={f} short />
-                </td>
-                <td>
-                  {visible(f.since.run)} <small class="dim">{f.change?.onset.date ? instant(f.change.onset.date) : ''}</small> <Commit of={{ ...s.runs.find(r => r.run === f.since.run), ...(f.since.commit ? { commit: f.since.commit } : {}) }} />
-                </td>
-                <td>{f.change?.end && visible(f.change.end.run)}</td>
-                <td>{diff && <a href={diff} title="of the runs before and after">Diff</a>}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Plain
+      caption="Changes"
+      rows={s.changes}
+      columns={[
+        { title: 'Verdict', class: f => (f.status === 'ended' ? 'dim' : costs(f) ? 'more' : 'less'), cell: verdict },
+        { title: 'Change', numeric: true, cell: f => signed(f.delta.share, percent) },
+        { title: 'Per operation', numeric: true, cell: f => (f.delta.time ? change(f.delta.time.value, f.delta.time.unit) : '–') },
+        { title: 'Function of yours, and its call', cell: f => <Title c={f} short /> },
+        {
+          title: 'Since',
+          cell: f => (
+            <>
+              {visible(f.since.run)} <small class="dim">{f.change?.onset.date ? instant(f.change.onset.date) : ''}</small> <Commit of={{ ...s.runs.find(r => r.run === f.since.run), ...(f.since.commit ? { commit: f.since.commit } : {}) }} />
+            </>
+          ),
+        },
+        { title: 'Until', cell: f => f.change?.end && visible(f.change.end.run) },
+        { title: 'What grew', cell: f => diffLink(f) && <a href={diffLink(f)!} title="of the runs before and after">Diff</a> },
+      ]}
+    />
   );
 }
 

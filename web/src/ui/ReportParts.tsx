@@ -3,7 +3,7 @@
 import type { MetricRow, MetricSide, ReportDocument } from '../core/answers';
 import { percent, signed, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
-import { notesOf } from '../core/request';
+import { Plain } from './Plain';
 
 /** Every metric of both sides, a table per metric. */
 export function Metrics({ doc }: { doc: ReportDocument }) {
@@ -19,46 +19,25 @@ export function Metrics({ doc }: { doc: ReportDocument }) {
         const list = rows.filter(is);
         const mean = means.find(is);
         return (
-          <div class="scroll" key={key}>
-            <table class="plain">
-              <thead>
-                <tr>
-                  <th>{visible(list[0]!.metric)}</th>
-                  <th class="num">Base</th>
-                  <th class="num">Head</th>
-                  <th class="num">Change</th>
-                  <th class="num" title="the probability that chance makes such a difference (Mann and Whitney, two-sided)">
-                    p
-                  </th>
-                  <th class="num">Values</th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.map(r => (
-                  <tr key={benchmarkName(r)}>
-                    <td>{visible(benchmarkName(r))}</td>
-                    <td class="num">{side(r.base, r.unit)}</td>
-                    <td class="num">{side(r.head, r.unit)}</td>
-                    <td class={`num ${tint(r)}`} title={r.reason}>
-                      {!r.significant ? <abbr title="no significant change">~</abbr> : `${r.fails ? 'FAIL ' : ''}${r.base.median === 0 ? 'from 0' : signed(r.change, percent)}`}
-                    </td>
-                    <td class="num">{r.p.toFixed(3)}</td>
-                    <td class="num">{r.base.values === r.head.values ? r.base.values : `${r.base.values}+${r.head.values}`}</td>
-                  </tr>
-                ))}
-                {mean && (
-                  <tr>
-                    <td>geometric mean</td>
-                    <td class="num">{mean.base > 0 && metric(mean.base, mean.unit)}</td>
-                    <td class="num">{mean.head > 0 && metric(mean.head, mean.unit)}</td>
-                    <td class="num">{signed(mean.change, percent)}</td>
-                    <td />
-                    <td />
-                  </tr>
-                )}
-              </tbody>
-            </table>
-          </div>
+          <Plain
+            key={key}
+            rows={list}
+            columns={[
+              { title: visible(list[0]!.metric), cell: r => visible(benchmarkName(r)) },
+              { title: 'Base', numeric: true, cell: r => side(r.base, r.unit) },
+              { title: 'Head', numeric: true, cell: r => side(r.head, r.unit) },
+              {
+                title: 'Change',
+                numeric: true,
+                class: tint,
+                tip: r => r.reason,
+                cell: r => (!r.significant ? <abbr title="no significant change">~</abbr> : `${r.fails ? 'FAIL ' : ''}${r.base.median === 0 ? 'from 0' : signed(r.change, percent)}`),
+              },
+              { title: 'p', hint: 'the probability that chance makes such a difference (Mann and Whitney, two-sided)', numeric: true, cell: r => r.p.toFixed(3) },
+              { title: 'Values', numeric: true, cell: r => (r.base.values === r.head.values ? r.base.values : `${r.base.values}+${r.head.values}`) },
+            ]}
+            sum={mean && ['geometric mean', mean.base > 0 && metric(mean.base, mean.unit), mean.head > 0 && metric(mean.head, mean.unit), signed(mean.change, percent), '', '']}
+          />
         );
       })}
     </section>
@@ -91,19 +70,6 @@ export function Parameters({ doc }: { doc: ReportDocument }) {
         ))}
       </dl>
     </section>
-  );
-}
-
-/** What concerns the whole list, above it: machines on which all code was slower, acceptances that lapsed. */
-export function Notes({ doc }: { doc: ReportDocument }) {
-  return (
-    <>
-      {notesOf(doc.notes).map(n => (
-        <p key={n} class="dim">
-          {visible(n)}
-        </p>
-      ))}
-    </>
   );
 }
 

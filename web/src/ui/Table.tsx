@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../core/format';
 import { paper } from '../core/settings';
+import { Plain } from './Plain';
 
 export interface Column {
   id: string;
@@ -253,28 +254,7 @@ function Printed({ rows, columns, rowClass }: { rows: number; columns: readonly 
   const list = Array.from({ length: Math.min(rows, mostOnPaper) }, (_, row) => row);
   return (
     <>
-      <table class="plain printed">
-        <thead>
-          <tr>
-            {columns.map(c => (
-              <th key={c.id} class={c.numeric ? 'num' : ''}>
-                {c.title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {list.map(row => (
-            <tr key={row} class={rowClass?.(row) ?? ''}>
-              {columns.map(c => (
-                <td key={c.id} class={`${c.numeric ? 'num' : ''} ${c.class?.(row) ?? ''}`}>
-                  {c.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Plain class="printed" rows={list} columns={columns} rowClass={rowClass} />
       {rows > mostOnPaper && <p class="dim">{counted(rows - mostOnPaper, 'more row')}</p>}
     </>
   );

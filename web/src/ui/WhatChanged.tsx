@@ -8,7 +8,7 @@ import { accepted } from './Acknowledge';
 import { later } from './Later';
 import { Await, type Loading, useAnswer, useLoad } from './Load';
 import type { Scope } from './Pickers';
-import { Notes } from './ReportParts';
+import { Notes } from './Plain';
 import { type Listed, Triage } from './Triage';
 
 const Sides = later(() => import('./Sides')); // of a pull request only
@@ -60,7 +60,7 @@ export function Changes({ scope, version = 0 }: { scope: Scope; version?: number
       <Await of={report} what="changes">
         {({ doc, params: of }) => (
           <>
-            <Notes doc={doc} />
+            <Notes of={doc.notes} />
             {of.has('base') ? <Sides doc={doc} params={of} /> : <Triage doc={doc} benchmarks={all.value} params={of} />}
           </>
         )}

@@ -1,0 +1,80 @@
+// A plain table, all of whose rows are in the page, and notes above it.
+import type { ComponentChildren } from 'preact';
+import { visible } from '../core/format';
+import { notesOf } from '../core/request';
+
+export interface PlainColumn<T> {
+  title: ComponentChildren;
+  /** Explains the column. */
+  hint?: string | undefined;
+  numeric?: boolean;
+  cell: (row: T, index: number) => ComponentChildren;
+  class?: (row: T) => string;
+  /** Explains the cell. */
+  tip?: (row: T) => string | undefined;
+}
+
+interface Props<T> {
+  rows: readonly T[];
+  /** What is false is left out. */
+  columns: readonly (PlainColumn<T> | false)[];
+  rowClass?: ((row: T) => string) | undefined;
+  onRow?: (row: T, event: MouseEvent) => void;
+  /** Read out in place of a heading. */
+  caption?: string;
+  class?: string;
+  /** A last row, with a cell for each column. */
+  sum?: readonly ComponentChildren[] | undefined;
+}
+
+export function Plain<T>(p: Props<T>) {
+  const columns = p.columns.filter(c => c !== false);
+  const num = (c: PlainColumn<T>, more = '') => `${c.numeric ? 'num ' : ''}${more}`;
+  return (
+    <div class="scroll">
+      <table class={`plain ${p.class ?? ''}`}>
+        {p.caption && <caption class="hidden">{p.caption}</caption>}
+        <thead>
+          <tr>
+            {columns.map((c, k) => (
+              <th key={k} class={num(c)} title={c.hint}>
+                {c.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {p.rows.map((row, i) => (
+            <tr key={i} class={p.rowClass?.(row) ?? ''} onClick={p.onRow && (e => p.onRow!(row, e))}>
+              {columns.map((c, k) => (
+                <td key={k} class={num(c, c.class?.(row))} title={c.tip?.(row)}>
+                  {c.cell(row, i)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {p.sum && (
+            <tr>
+              {p.sum.map((x, k) => (
+                <td key={k} class={num(columns[k]!)}>
+                  {x}
+                </td>
+              ))}
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The notes of an answer, a line each. */
+export const Notes = ({ of }: { of: readonly string[] | undefined }) => (
+  <>
+    {notesOf(of).map(n => (
+      <p key={n} class="dim">
+        {visible(n)}
+      </p>
+    ))}
+  </>
+);
