@@ -21,6 +21,8 @@ import { Workspace } from '../view/Workspace';
 import Grid from './ServiceGrid';
 import { Endpoints } from './Tasks';
 import { Plain } from '../ui/Plain';
+import { Select } from '../ui/Select';
+import { Chip } from '../ui/Chip';
 import '../pages.css';
 import './benchmarks.css';
 import './services.css';
@@ -38,22 +40,6 @@ const times: [value: string, label: string][] = [
 export default function Services() {
   const service = place.value.params.get('service');
   return service === null ? <List /> : <One key={service} service={service} />;
-}
-
-function Select({ title, value, options, change }: { title: string; value: string; options: [string, string][]; change: (value: string) => void }) {
-  return (
-    <label>
-      {title}
-      <select value={value} onChange={e => change(e.currentTarget.value)}>
-        {!options.some(([v]) => v === value) && <option value={value}>{visible(value)}</option>}
-        {options.map(([v, label]) => (
-          <option key={v} value={v}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }
 
 /** The time that is shown: one of a list, or from and to in UTC. */
@@ -278,12 +264,9 @@ function Chart({ s, by, fn, what, releases }: { s: PushedSeries; by: string; fn:
       />
       {from && to && (
         <p class="crumbs">
-          <span class="chip">
+          <Chip label="All of the time" remove={() => update(noTime, true)}>
             {instant(from)} – {instant(to)} UTC
-            <button type="button" aria-label="All of the time" title="all of the time" onClick={() => update(noTime, true)}>
-              ×
-            </button>
-          </span>
+          </Chip>
           <button type="button" disabled={!!base} onClick={() => update({ 'base-from': from, 'base-to': to }, true)}>
             Compare with another time…
           </button>

@@ -1,7 +1,8 @@
 // The axis above a graph: values, or times.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { trimmed } from '../core/format';
 import { ticks } from './Band';
+import { useWidth } from './width';
 
 interface Props {
   from: number;
@@ -13,13 +14,7 @@ interface Props {
 
 export function Axis({ from, to, format, scale = 1 }: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(800);
-  useLayoutEffect(() => {
-    const e = ref.current!;
-    const watch = new ResizeObserver(() => setWidth(e.clientWidth));
-    watch.observe(e);
-    return () => watch.disconnect();
-  }, []);
+  const width = useWidth(ref, 800);
   return (
     <div ref={ref} class="axis-line" aria-hidden="true">
       {ticks(from / scale, to / scale, Math.max(2, width / 110)).map(t => {

@@ -1,8 +1,10 @@
 // A series over time or runs, with its moving mean, a band around it, and marks. It is
 // SVG: it takes its colours from the style sheet, prints, and its text can be selected.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { instant, trimmed, visible } from '../core/format';
-import { showTip } from './Tip';
+import { known, strokes } from './Spark';
+import { Pairs, showTip } from './Tip';
+import { useWidth } from './width';
 
 export interface Series {
   /** Unix seconds, or positions if names has the text of each. */
@@ -33,8 +35,6 @@ interface Props {
   onSelect?: (index: number) => void;
 }
 
-type Values = readonly (number | null)[];
-const known = (v: number | null | undefined): v is number => v !== null && v !== undefined && Number.isFinite(v);
 const bottom = 22;
 const top = 8;
 
@@ -83,17 +83,8 @@ export const Levels = ({ of, left, right, y }: { of: ReturnType<typeof levelsOf>
 
 export function Band({ label, series, names, below, marks = [], height = 260, format, onSelect }: Props) {
   const host = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(600);
+  const width = Math.max(200, useWidth(host, 600));
   const [at, setAt] = useState(-1);
-  useEffect(() => {
-    const e = host.current!;
-    const read = () => setWidth(Math.max(200, e.clientWidth));
-    read();
-    if (typeof ResizeObserver === 'undefined') return;
-    const watch = new ResizeObserver(read);
-    watch.observe(e);
-    return () => watch.disconnect();
-  }, []);
   const { x: xs, values, mean = [], low = [], high = [] } = series;
   const all = [values, mean, low, high].flatMap(list => list.filter(known));
   const pad = (Math.max(...all) - Math.min(...all)) * 0.06 || Math.abs(all[0] ?? 1) * 0.1 || 1;
@@ -103,19 +94,6 @@ export function Band({ label, series, names, below, marks = [], height = 260, fo
   const left = roomOf(levels);
   const x = (i: number) => left + 8 + (((xs[i] ?? 0) - first) / (last - first || 1)) * (width - left - 20);
   const y = (v: number) => top + (1 - (v - least) / (most - least)) * (height - top - bottom);
-  const line = (list: Values) => {
-    let path = '';
-    let pen = 'M';
-    list.forEach((v, i) => {
-      if (!known(v)) {
-        pen = 'M';
-        return;
-      }
-      path += `${pen}${x(i).toFixed(1)} ${y(v).toFixed(1)}`;
-      pen = 'L';
-    });
-    return path;
-  };
   const band = xs.map((_, i) => i).filter(i => known(low[i]) && known(high[i]));
   const area = [...band.map(i => [x(i), y(high[i]!)]), ...band.reverse().map(i => [x(i), y(low[i]!)])]
     .map(p => p.map(v => v!.toFixed(1)).join(' '))
@@ -132,12 +110,7 @@ export function Band({ label, series, names, below, marks = [], height = 260, fo
   const hover = (e: MouseEvent) => {
     const i = nearest(e);
     setAt(i);
-    const lines: [string, number | null | undefined][] = [
-      ['value', values[i]],
-      ['mean', mean[i]],
-      ['band', high[i]],
-    ];
-    const text = (name: string, v: number) => (name === 'band' && known(low[i]) ? `${format(low[i]!)} – ${format(v)}` : format(v));
+    const [value, of, from, to] = [values[i], mean[i], low[i], high[i]];
     showTip(
       e.clientX,
       e.clientY,
@@ -149,19 +122,7 @@ export function Band({ label, series, names, below, marks = [], height = 260, fo
             .map(m => m.label)
             .join(', ')}
         </small>
-        <table>
-          <tbody>
-            {lines.map(
-              ([name, v]) =>
-                known(v) && (
-                  <tr key={name}>
-                    <th scope="row">{name}</th>
-                    <td>{text(name, v)}</td>
-                  </tr>
-                ),
-            )}
-          </tbody>
-        </table>
+        <Pairs of={[known(value) && ['value', format(value)], known(of) && ['mean', format(of)], known(to) && ['band', known(from) ? `${format(from)} – ${format(to)}` : format(to)]]} />
       </>,
     );
   };
@@ -192,8 +153,8 @@ export function Band({ label, series, names, below, marks = [], height = 260, fo
             ),
         )}
         {area && <path class="area" d={`M${area}Z`} />}
-        <path class="mean" d={line(mean)} />
-        <path class="line" d={line(values)} />
+        <path class="mean" d={strokes(mean, x, y)} />
+        <path class="line" d={strokes(values, x, y)} />
         {xs.length < 400 && values.map((v, i) => known(v) && <circle key={i} class="point" cx={x(i)} cy={y(v)} r="2" />)}
         {marks.map(m => {
           const v = values[m.index];

@@ -1,8 +1,10 @@
 // Lines over time on one scale that begins at 0, with flags where a line begins: a drag chooses a time.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { instant, visible } from '../core/format';
 import { Levels, levelsOf, roomOf } from './Band';
-import { showTip } from './Tip';
+import { strokes } from './Spark';
+import { Pairs, showTip } from './Tip';
+import { useWidth } from './width';
 
 export interface Line {
   name: string;
@@ -43,13 +45,8 @@ export function hoursAt(first: number, last: number, most: number): number[] {
 
 export function Lines({ label, times, runs, lines, format, flags, chosen, onChoose }: Props) {
   const host = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(900);
+  const width = Math.max(240, useWidth(host, 900));
   const [drag, setDrag] = useState<[number, number] | null>(null);
-  useEffect(() => {
-    const watch = new ResizeObserver(([e]) => setWidth(Math.max(240, e!.contentRect.width)));
-    watch.observe(host.current!);
-    return () => watch.disconnect();
-  }, []);
   const most = Math.max(...lines.flatMap(l => l.values.filter(v => v !== null)), 0) * 1.08 || 1;
   const [first = 0, last = first + 1] = [times[0], times[times.length - 1]];
   const levels = levelsOf(0, most, 4, format);
@@ -60,8 +57,6 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
     const share = (e.clientX - host.current!.getBoundingClientRect().left - left) / (right - left);
     return Math.max(0, Math.min(times.length - 1, Math.round(share * (times.length - 1))));
   };
-  const path = (values: readonly (number | null)[]) =>
-    values.map((v, i) => (v === null ? '' : `${(values[i - 1] ?? null) === null ? 'M' : 'L'}${x(times[i]!).toFixed(1)} ${y(v).toFixed(1)}`)).join('');
   const alone = (values: readonly (number | null)[], i: number) => values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
   const days = last - first > 20 * 3_600_000;
   const below = (at: number) => (runs ? (runs.below?.[Math.round(at)] ?? String(Math.round(at) + 1)) : clock(at, days));
@@ -76,19 +71,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
       e.clientY,
       <>
         <b>{runs?.names[i] ?? `${instant(new Date(times[i]!).toISOString())} UTC`}</b>
-        <table>
-          <tbody>
-            {lines.map(
-              l =>
-                typeof l.values[i] === 'number' && (
-                  <tr key={l.name}>
-                    <th scope="row">{visible(l.name)}</th>
-                    <td>{format(l.values[i]!)}</td>
-                  </tr>
-                ),
-            )}
-          </tbody>
-        </table>
+        <Pairs of={lines.map(l => typeof l.values[i] === 'number' && [visible(l.name), format(l.values[i])])} />
       </>,
     );
   const end = (choose: boolean) => {
@@ -127,7 +110,7 @@ export function Lines({ label, times, runs, lines, format, flags, chosen, onChoo
         {range && <rect class="chosen" x={x(range[0]) - 1} width={Math.max(2, x(range[1]) - x(range[0]))} y={top} height={height - top - bottom} />}
         {lines.map((l, k) => (
           <g key={l.name}>
-            <path class="line" d={path(l.values)} style={{ stroke: colourOf(k) }} />
+            <path class="line" d={strokes(l.values, i => x(times[i]!), y)} style={{ stroke: colourOf(k) }} />
             {l.values.map((v, i) => alone(l.values, i) && <circle key={i} cx={x(times[i]!)} cy={y(v!)} r="2" style={{ fill: colourOf(k) }} />)}
           </g>
         ))}

@@ -6,6 +6,7 @@ import { queryOf, source } from '../core/source';
 import { type Changes, place, update } from '../core/url';
 import { useLoad } from './Load';
 import { amounts } from './Typed';
+import { Select } from './Select';
 
 type Name = 'branch' | 'group' | 'type' | 'metric' | 'machine' | 'since';
 
@@ -72,19 +73,7 @@ export function Pickers({ scope, show, type, branch = scope.choices.base ?? '', 
         const chosen = params.get(name) ?? now[name] ?? '';
         const list = options[name];
         if (list.length < (least[name] ?? 3)) return null;
-        return (
-          <label key={name}>
-            {titles[name]}
-            <select value={chosen} onChange={e => update({ ...also, [name]: e.currentTarget.value === now[name] ? null : e.currentTarget.value }, true)}>
-              {!list.some(([v]) => v === chosen) && <option value={chosen}>{visible(chosen)}</option>}
-              {list.map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </label>
-        );
+        return <Select key={name} title={titles[name]} value={chosen} options={list} change={v => update({ ...also, [name]: v === now[name] ? null : v }, true)} />;
       })}
     </div>
   );

@@ -4,6 +4,7 @@ import { update } from '../core/url';
 import { Waiting } from './Load';
 import { Page } from './Page';
 import { type Scope, useScope } from './Pickers';
+import { Select } from './Select';
 
 /** What a scoped page gets: its choices, and the parameters of its requests. */
 export interface InScope {
@@ -26,16 +27,7 @@ export function Scoped({ title, names, children }: { title: string; names: reado
 export function By({ kinds, now }: { kinds: Record<string, string>; now: string }) {
   return (
     <div class="pickers">
-      <label>
-        By
-        <select value={now} onChange={e => update({ by: e.currentTarget.value }, true)}>
-          {Object.entries(kinds).map(([k, text]) => (
-            <option key={k} value={k}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select title="By" value={now} options={Object.entries(kinds)} change={by => update({ by }, true)} />
     </div>
   );
 }

@@ -44,3 +44,20 @@ export function Tip() {
     </div>
   ) : null;
 }
+
+/** Names and values in a tip; what is false is left out. */
+export const Pairs = ({ of }: { of: readonly ((readonly [name: string, value: string]) | false)[] }) => (
+  <table>
+    <tbody>
+      {of.map(
+        pair =>
+          pair && (
+            <tr key={pair[0]}>
+              <th scope="row">{pair[0]}</th>
+              <td>{pair[1]}</td>
+            </tr>
+          ),
+      )}
+    </tbody>
+  </table>
+);

@@ -18,6 +18,7 @@ import { status } from './Outcome';
 import { Since } from './Since';
 import { Spark } from './Spark';
 import { type Column, Table } from './Table';
+import { Select } from './Select';
 
 type Named = { group?: string; benchmark: string };
 type Row =
@@ -384,6 +385,8 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
   return branches.size > 1 ? list : list.slice(0, -1); // no column repeats what was chosen
 }
 
+const certainties = ['', 'confirmed', 'suspect', 'accepted'].map(x => [x, x || 'any'] as const);
+
 /** The filters of the table; they are in the address. */
 function Filters({ doc }: { doc: ReportDocument }) {
   const { params } = place.value;
@@ -399,15 +402,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
   const unlooked = doc.changes.filter(c => !past(c) && fresh(c)).length;
   return (
     <div class="pickers">
-      <label>
-        Certainty
-        <select value={params.get('certainty') ?? ''} onChange={e => update({ certainty: e.currentTarget.value })}>
-          <option value="">any</option>
-          <option value="confirmed">confirmed</option>
-          <option value="suspect">suspect</option>
-          <option value="accepted">accepted</option>
-        </select>
-      </label>
+      <Select title="Certainty" value={params.get('certainty') ?? ''} options={certainties} change={certainty => update({ certainty })} />
       {box('slower', 'only slower', 'leave out improvements and changes of the environment')}
       {box('own', 'own code', 'only changes in functions of your own modules')}
       {before &&

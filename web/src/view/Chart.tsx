@@ -17,6 +17,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Name, placeOf } from './describe';
 import { Canvas } from './Graph';
 import { Shown } from './Legend';
+import { Pairs } from '../ui/Tip';
 
 interface Thread {
   name: string;
@@ -299,22 +300,7 @@ function Lane({
                 <Name f={functions[boxes.fn[i]!]!} short={false} />
               </b>
               <small>{placeOf(functions[boxes.fn[i]!]!)}</small>
-              <table>
-                <tbody>
-                  <tr>
-                    <th scope="row">from</th>
-                    <td>
-                      {number(time(extent(boxes, i)[0]))} {unit}
-                    </td>
-                  </tr>
-                  <tr>
-                    <th scope="row">for</th>
-                    <td>
-                      {number(boxes.width[i]! * (to - from))} {unit}
-                    </td>
-                  </tr>
-                </tbody>
-              </table>
+              <Pairs of={[['from', `${number(time(extent(boxes, i)[0]))} ${unit}`], ['for', `${number(boxes.width[i]! * (to - from))} ${unit}`]]} />
             </>
           )}
           text={text}

@@ -1,9 +1,10 @@
 // The list of functions, of a tree or a diff, narrow beside a graph or wide on its own.
 import { useMemo, useState } from 'preact/hooks';
-import { amount, counted, percent, relative } from '../core/format';
+import { counted } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
 import { type Column, Table } from '../ui/Table';
-import { deltaText, Name, namesakes, tone, verdict } from './describe';
+import { valueColumns } from './columns';
+import { Name, namesakes } from './describe';
 
 interface Props {
   t: Tree;
@@ -82,29 +83,6 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
   }, [list]);
   const at = shown.findIndex(i => typeof i === 'number' && list[i]!.fn === selected);
   const rowOf = (k: number): FunctionRow | undefined => (typeof shown[k] === 'number' ? list[shown[k]] : undefined);
-  const value = (v: number) => (v ? amount(v, t.unit) : '–');
-  const share = (v: number, side = 0) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
-  const difference = (id: string, title: string, of: (r: FunctionRow) => number[]): Column => ({
-    id,
-    title,
-    width: narrow ? 88 : 104,
-    numeric: true,
-    sortable: true,
-    cell: i => {
-      const [a, b] = of(list[i]!);
-      return deltaText(a!, b!, t);
-    },
-    class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
-  });
-  const bar = (of: (r: FunctionRow) => readonly number[]) => (i: number) => (t.root[0] ? Math.abs(of(list[i]!)[0]! / t.root[0]!) : 0);
-  const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 96): Column => ({
-    id,
-    title,
-    width,
-    numeric: true,
-    sortable: true,
-    cell: i => of(list[i]!),
-  });
   const name: Column = {
     id: 'name',
     title: counted(list.length, 'function'),
@@ -114,74 +92,18 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
       return <Name f={f} apart={twins.has(f)} />;
     },
   };
-  const state: Column = {
-    id: 'rank',
-    title: 'Change',
-    hint: 'your own code first, then by size of the change; grey: within sampling noise',
-    width: 104,
-    sortable: true,
+  const place: Column = {
+    id: 'place',
+    title: 'Where',
+    width: 260,
+    optional: 3,
     cell: i => {
-      const v = verdict(t, list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside);
-      const renamed = t.table.functions[list[i]!.fn]!.baseName !== undefined;
-      return (
-        <>
-          {renamed && <span class="faint">renamed{v && ', '}</span>}
-          {v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>}
-        </>
-      );
+      const { module, file } = t.table.functions[list[i]!.fn]!;
+      return <span class="dim">{[module, file.replace(/^.*\/(?=[^/]*$)/, '')].filter(Boolean).join(' · ')}</span>;
     },
   };
-  const relativeColumn: Column = {
-    id: 'relative',
-    title: 'Δ relative',
-    width: 84,
-    numeric: true,
-    sortable: true,
-    cell: i => relative(list[i]!.total[0]!, list[i]!.total[1]!, t.noise(list[i]!.total[0]!, list[i]!.total[1]!)) || '–',
-    class: i => tone(t.change(list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside)),
-  };
-  let columns: Column[];
-  if (t.isDiff)
-    columns = narrow
-      ? [name, difference('total', 'Δ total', r => r.total), relativeColumn, difference('self', 'Δ self', r => r.self)]
-      : [
-          name,
-          { ...state, optional: 1 },
-          { ...number('baseTotal', 'Base total', r => value(r.total[0]!)), optional: 3 },
-          { ...number('headTotal', 'Head total', r => value(r.total[1]!)), optional: 3 },
-          difference('total', 'Δ total', r => r.total),
-          { ...relativeColumn, optional: 2 },
-          { ...number('baseSelf', 'Base self', r => value(r.self[0]!)), optional: 4 },
-          { ...number('headSelf', 'Head self', r => value(r.self[1]!)), optional: 4 },
-          difference('self', 'Δ self', r => r.self),
-        ];
-  else
-    columns = narrow
-      ? [
-          name,
-          { ...number('total', 'Total', r => share(r.total[0]!), 76), bar: bar(r => r.total) },
-          { ...number('self', 'Self', r => share(r.self[0]!), 76), bar: bar(r => r.self) },
-        ]
-      : [
-          name,
-          { ...number('total', 'Total', r => value(r.total[0]!)), optional: 1 },
-          { ...number('totalShare', 'Total %', r => share(r.total[0]!), 72), bar: bar(r => r.total) },
-          { ...number('self', 'Self', r => value(r.self[0]!)), optional: 2 },
-          { ...number('selfShare', 'Self %', r => share(r.self[0]!), 72), bar: bar(r => r.self) },
-          {
-            id: 'place',
-            title: 'Where',
-            width: 260,
-            optional: 3,
-            cell: (i: number) => (
-              <span class="dim">
-                {[t.table.functions[list[i]!.fn]!.module, t.table.functions[list[i]!.fn]!.file.replace(/^.*\/(?=[^/]*$)/, '')]
-                  .filter(Boolean)
-                  .join(' · ')}
-              </span>
-            ),
-          },
-        ];
+  const values = valueColumns(t, i => ({ ...list[i]!, f: t.table.functions[list[i]!.fn]! }), { narrow, sortable: true });
+  const columns = [name, ...values, ...(t.isDiff || narrow ? [] : [place])];
   return (
     <div class="list">
       {t.isDiff && (

@@ -13,6 +13,7 @@ import { Axis } from '../ui/Axis';
 import { useSteps, Waiting } from '../ui/Load';
 import { showTip } from '../ui/Tip';
 import { Name, Numbers, placeOf } from './describe';
+import { useWidth } from '../ui/width';
 
 interface Props {
   label: string;
@@ -258,15 +259,7 @@ export function Canvas(p: CanvasProps) {
 /** The whole graph small, with the part that is shown. */
 function Overview({ scene, view, onMove }: { scene: Scene; view: [number, number]; onMove: (from: number, to: number) => void }) {
   const ref = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const e = ref.current!;
-    const read = () => setWidth(e.clientWidth);
-    read();
-    const watch = new ResizeObserver(read);
-    watch.observe(e);
-    return () => watch.disconnect();
-  }, []);
+  const width = useWidth(ref);
   const height = 56;
   useLayoutEffect(() => {
     const c = ref.current!;

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Group, Menu } from '../ui/Menu';
+import { useWidth } from '../ui/width';
 
 interface Props {
   views: readonly { name: string; title: string; shown: boolean; show: () => void }[];
@@ -16,15 +17,9 @@ interface Props {
 export function Toolbar({ views, children, menus, share }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const [fold, setFold] = useState(0);
-  const [width, setWidth] = useState(0);
+  const width = useWidth(ref);
   const needed = useRef<number[]>([]); // of each fold, the width that was too small for it
   const content = menus.map(m => m.label).join(' ');
-  useLayoutEffect(() => {
-    const e = ref.current!;
-    const watch = new ResizeObserver(() => setWidth(e.clientWidth));
-    watch.observe(e);
-    return () => watch.disconnect();
-  }, []);
   useLayoutEffect(() => {
     needed.current = [];
     setFold(0);

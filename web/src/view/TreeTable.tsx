@@ -1,11 +1,11 @@
 // The call tree as rows that open and close, upright or inverted, of a tree or a diff.
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { amount, percent, relative } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import { none } from '../core/table';
 import { useKeys } from '../ui/Keys';
 import { type Column, Table } from '../ui/Table';
-import { deltaText, Name, tone, verdict } from './describe';
+import { valueColumns } from './columns';
+import { Name } from './describe';
 
 interface Props {
   label: string;
@@ -97,65 +97,20 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
       );
     },
   };
-  const number = (id: string, title: string, of: (n: number) => string, width = 96): Column => ({
-    id,
-    title,
-    width,
-    numeric: true,
-    cell: i => of(rows[i]!),
-  });
   const changed = (n: number) => t.change(nodes.total(n, 0), nodes.total(n, 1), nodes.outside(n));
-  const value = (v: number) => (v ? amount(v, t.unit) : '–');
-  const share = (v: number, side: number) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
-  const part = (v: number) => (t.root[0] ? Math.abs(v / t.root[0]!) : 0);
-  const difference = (id: string, title: string, of: (n: number, side: number) => number): Column => ({
-    id,
-    title,
-    width: 104,
-    numeric: true,
-    cell: i => {
-      const [a, b] = [of(rows[i]!, 0), of(rows[i]!, 1)];
-      return deltaText(a, b, t);
-    },
-    class: i => tone(t[id === 'self' ? 'changeOfSelf' : 'change'](of(rows[i]!, 0), of(rows[i]!, 1), nodes.outside(rows[i]!))),
+  const ofCategory: Column = {
+    id: 'category',
+    title: 'Category',
+    width: 110,
+    optional: 3,
+    cell: i => <span class="dim">{category[nodes.category(rows[i]!)]?.name}</span>,
+  };
+  const sides = t.self.map((_, side) => side);
+  const values = valueColumns(t, i => {
+    const n = rows[i]!;
+    return { f: t.table.functions[nodes.fn(n)]!, self: sides.map(s => nodes.self(n, s)), total: sides.map(s => nodes.total(n, s)), outside: nodes.outside(n) };
   });
-  const columns: Column[] = t.isDiff
-    ? [
-        name,
-        {
-          id: 'state',
-          title: 'Change',
-          width: 104,
-          optional: 1,
-          cell: i => {
-            const v = verdict(t, nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1), nodes.outside(rows[i]!));
-            return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
-          },
-        },
-        { ...number('base', 'Base total', n => value(nodes.total(n, 0))), optional: 3 },
-        { ...number('head', 'Head total', n => value(nodes.total(n, 1))), optional: 3 },
-        difference('total', 'Δ total', (n, s) => nodes.total(n, s)),
-        { ...number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1), t.noise(nodes.total(n, 0), nodes.total(n, 1))) || '–'), optional: 2 },
-        difference('self', 'Δ self', (n, s) => nodes.self(n, s)),
-      ]
-    : [
-        name,
-        ...(category.length > 0
-          ? [
-              {
-                id: 'category',
-                title: 'Category',
-                width: 110,
-                optional: 3,
-                cell: (i: number) => <span class="dim">{category[nodes.category(rows[i]!)]?.name}</span>,
-              },
-            ]
-          : []),
-        { ...number('total', 'Total', n => value(nodes.total(n, 0))), optional: 1 },
-        { ...number('totalShare', 'Total %', n => share(nodes.total(n, 0), 0), 72), bar: i => part(nodes.total(rows[i]!, 0)) },
-        { ...number('self', 'Self', n => value(nodes.self(n, 0))), optional: 2 },
-        { ...number('selfShare', 'Self %', n => share(nodes.self(n, 0), 0), 72), bar: i => part(nodes.self(rows[i]!, 0)) },
-      ];
+  const columns = [name, ...(!t.isDiff && category.length > 0 ? [ofCategory] : []), ...values];
   return (
     <Table
       label={label}

@@ -28,6 +28,7 @@ import { historyOf, Sidebar } from './Sidebar';
 import { Legend, Shown } from './Legend';
 import { Toolbar } from './Toolbar';
 import { TreeTable } from './TreeTable';
+import { Chip } from '../ui/Chip';
 
 export const viewNames = ['icicle', 'flame', 'tree', 'inverted', 'sandwich', 'functions', 'stack-chart', 'markers'] as const;
 export type ViewName = (typeof viewNames)[number];
@@ -445,34 +446,18 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
           all
         </button>
         {texts.map((x, i) => (
-          <span key={i} class="chip">
+          <Chip key={i} label={`remove ${words(x)}`} remove={() => setTransforms(texts.filter((_, k) => k !== i))}>
             <button type="button" title="undo what came after" onClick={() => setTransforms(texts.slice(0, i + 1))}>
               {words(x)}
             </button>
-            <button
-              type="button"
-              aria-label={`remove ${words(x)}`}
-              title="remove"
-              onClick={() => setTransforms(texts.filter((_, k) => k !== i))}
-            >
-              ×
-            </button>
-          </span>
+          </Chip>
         ))}
         {filters.map(([name, label, value]) => (
-          <span key={name + value} class="chip">
+          <Chip key={name + value} label={`remove ${label} ${visible(value)}`} remove={() => update({ [name]: params.getAll(name).filter(v => v !== value) }, true)}>
             <button type="button" disabled>
               {label}: {name === 'range' ? rangeTitle(value) : visible(value)}
             </button>
-            <button
-              type="button"
-              aria-label={`remove ${label} ${value}`}
-              title="remove"
-              onClick={() => update({ [name]: params.getAll(name).filter(v => v !== value) }, true)}
-            >
-              ×
-            </button>
-          </span>
+          </Chip>
         ))}
         {params.has('range') && !tree.isDiff && (
           <button type="button" onClick={() => update({ 'against-range': params.get('range'), range: null }, true)}>
@@ -480,12 +465,9 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
           </button>
         )}
         {against && (
-          <span class="chip" role="status">
+          <Chip label="Cancel" role="status" remove={() => update({ 'against-range': null }, true)}>
             {`Base: ${rangeTitle(against)}. Drag over the time to compare with it.`}
-            <button type="button" aria-label="Cancel" title="Cancel" onClick={() => update({ 'against-range': null }, true)}>
-              ×
-            </button>
-          </span>
+          </Chip>
         )}
         {zoomed !== none &&
           path(upright, zoomed)
