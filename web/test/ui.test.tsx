@@ -9,6 +9,7 @@ import { KeyHelp, press, useKeys } from '../src/ui/Keys';
 import { Menu } from '../src/ui/Menu';
 import { Scatter } from '../src/ui/Scatter';
 import { Table } from '../src/ui/Table';
+import { copy, Said } from '../src/ui/Tip';
 
 setSource(new Http());
 const tick = () => new Promise(resolve => setTimeout(resolve, 20));
@@ -148,4 +149,21 @@ describe('Facts', () => {
     await show(<Facts c={{ ...change(), since: { run: 'r9', lastGood: 'r8' }, change: over }} read />);
     expect(document.body.textContent).toContain('r9, last good r8, ended with r15; score');
   });
+});
+
+it('says that nothing was copied where the browser lets no page copy', async () => {
+  const own = Object.getOwnPropertyDescriptor(navigator, 'clipboard');
+  const said = () => document.querySelector('[role=status]')!.textContent;
+  await show(<Said />);
+  for (const [clipboard, text] of [
+    [undefined, 'The browser does not let this page copy the link'], // without TLS there is none
+    [{ writeText: () => Promise.reject(new Error('denied')) }, 'The browser does not let this page copy the name'],
+    [{ writeText: () => Promise.resolve() }, 'Copied the link'],
+  ] as const) {
+    Object.defineProperty(navigator, 'clipboard', { value: clipboard, configurable: true });
+    await act(() => copy('x', text.split(' ').at(-1)!));
+    expect(said()).toBe(text);
+  }
+  if (own) Object.defineProperty(navigator, 'clipboard', own);
+  else delete (navigator as { clipboard?: unknown }).clipboard;
 });

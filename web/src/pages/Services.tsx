@@ -23,6 +23,7 @@ import { Endpoints } from './Tasks';
 import { Plain } from '../ui/Plain';
 import { Select } from '../ui/Select';
 import { Chip } from '../ui/Chip';
+import { Outside } from '../ui/Outside';
 import '../pages.css';
 import './benchmarks.css';
 import './services.css';
@@ -378,12 +379,7 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
 /** File and line of a change; a link where the address of the repository is known. */
 function Place({ c }: { c: ReportDocument['changes'][number] }) {
   const text = c.file && visible(`${c.file.replace(/.*[/\\]/, '')}${c.line ? `:${c.line}` : ''}`);
-  if (!text || !/^https?:\/\//.test(c.link ?? '')) return <>{text || '–'}</>;
-  return (
-    <a href={c.link!} target="_blank" rel="noreferrer">
-      {text}
-    </a>
-  );
+  return <Outside to={text && c.link}>{text || '–'}</Outside>;
 }
 
 /** The two newest releases as sides of a diff. */

@@ -8,7 +8,7 @@ import { mayChange } from '../core/session';
 import { Problem, source } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { ToServices } from '../ui/Crumbs';
-import { Await, Failure, useAnswer } from '../ui/Load';
+import { asError, Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
 import { StartAgent } from '../ui/Start';
@@ -174,7 +174,7 @@ function Create({ service: first }: { service: string }) {
           );
           go('task', { task: created.id });
         } catch (err) {
-          setError(err instanceof Error ? err : new Error(String(err)));
+          setError(asError(err));
           setBusy(false);
         }
       }}

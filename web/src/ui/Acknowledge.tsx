@@ -7,8 +7,8 @@ import { counted } from '../core/format';
 import { benchmarkName, otherBenchmarks } from '../core/metric';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
-import { Failure } from './Load';
-import { say } from './Tip';
+import { asError, Failure } from './Load';
+import { copy, say } from './Tip';
 import { When } from './When';
 
 /** Counts what this page accepted and withdrew, so that it asks again what changed. */
@@ -39,7 +39,7 @@ export function Acknowledge({ c }: { c: Change }) {
       say(what === 'accept' ? 'Accepted' : 'The change counts again');
       accepted.value++;
     } catch (err) {
-      setError(err instanceof Error ? err : new Error(String(err)));
+      setError(asError(err));
     }
   };
   if (c.acknowledged)
@@ -97,13 +97,7 @@ export function Acknowledge({ c }: { c: Change }) {
             <pre tabIndex={0} aria-label="Entry">
               {text}
             </pre>
-            <button
-              type="button"
-              onClick={async () => {
-                await navigator.clipboard.writeText(text);
-                say('Copied the entry');
-              }}
-            >
+            <button type="button" onClick={() => void copy(text, 'entry')}>
               Copy
             </button>
           </details>

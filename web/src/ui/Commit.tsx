@@ -2,15 +2,13 @@
 import type { Run } from '../core/answers';
 import { commit } from '../core/format';
 import { commitPage } from '../core/repository';
+import { Outside } from './Outside';
 
 export function Commit({ of }: { of: Pick<Run, 'commit' | 'repository'> }) {
   const page = commitPage(of.repository, of.commit);
-  const text = <code>{commit(of.commit ?? '')}</code>;
-  return page ? (
-    <a href={page} target="_blank" rel="noreferrer" title={page}>
-      {text}
-    </a>
-  ) : (
-    text
+  return (
+    <Outside to={page} title={page}>
+      <code>{commit(of.commit ?? '')}</code>
+    </Outside>
   );
 }

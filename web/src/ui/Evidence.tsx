@@ -12,8 +12,9 @@ import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
 import { axisOf, Band, type Mark } from './Band';
 import { Fn } from './Fn';
-import { say } from './Tip';
+import { copy } from './Tip';
 import { Plain } from './Plain';
+import { isWeb, Outside } from './Outside';
 
 export const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
@@ -297,14 +298,6 @@ export function BenchmarkEvidence({ b }: { b: JudgedBenchmark }) {
   );
 }
 
-/** A link to an address of the web, if it is one: repositories come from configurations that nobody checked. */
-const away = (to = '', text = visible(to)) =>
-  /^https?:\/\//.test(to) && (
-    <a href={to} target="_blank" rel="noreferrer">
-      {text}
-    </a>
-  );
-
 /** By how much the whole program changed, and how much of that a change explains; empty if it is unknown, or about the same. */
 export function wholeText(life: Change['change']): string {
   const part = life?.explains ?? 0;
@@ -335,14 +328,13 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     const text = `${visible(c.file)}${c.line && read ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
     rows.push([
       'code',
-      away(c.link, text) ||
-        (source.value.offline ? (
-          text
-        ) : (
+      isWeb(c.link) || source.value.offline ? (
+        <Outside to={c.link}>{text}</Outside>
+      ) : (
           <a href={href('function', { ...carried(), function: c.at ?? c.function ?? '', group: c.group, benchmark: c.benchmark, type: c.type, lines: true })} title="its lines, with self and total">
             {text}
           </a>
-        )),
+      ),
     ]);
   }
   for (const d of c.code?.dependencies ?? []) rows.push(['bumped', visible(`${d.name} ${d.base || 'none'} → ${d.head || 'none'} (${d.file})`)]);
@@ -350,13 +342,12 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     rows.push([
       'commit',
       <>
-        {away(x.link, commit(x.commit)) || commit(x.commit)}
+        <Outside to={x.link}>{commit(x.commit)}</Outside>
         {visible(` ${x.subject} (${x.author})`)}
       </>,
     ]);
   if (c.code?.moreCommits) rows.push(['', counted(c.code.moreCommits, 'more commit')]);
-  const difference = away(c.code?.link);
-  if (difference) rows.push(['difference', difference]);
+  if (isWeb(c.code?.link)) rows.push(['difference', <Outside to={c.code!.link}>{visible(c.code!.link!)}</Outside>]);
   if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
   if (c.also.length)
     rows.push(['also in', visible(c.also.map(x => `${benchmarkName(x)} ${signed(x.delta.share, percent)}`).join(', '))]);
@@ -389,10 +380,6 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
 /** What to do with a finding: reproduce it, and tell others. */
 function Next({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) {
   const command = reproduction(c, b);
-  const copy = async (text: string, what: string) => {
-    await navigator.clipboard.writeText(text);
-    say(`Copied the ${what}`);
-  };
   return (
     <div class="actions">
       {command && (

@@ -15,6 +15,8 @@ export interface Loading<T> {
   retry: () => void;
 }
 
+export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
 /** Loads when key changes. The value before stays until the next one comes. */
 export function useLoad<T>(key: string, load: (options: Options) => Promise<T>): Loading<T> {
   const [state, set] = useState<{ value?: T; error?: Error; busy: boolean; bytes: number }>({ busy: true, bytes: 0 });
@@ -34,7 +36,7 @@ export function useLoad<T>(key: string, load: (options: Options) => Promise<T>):
         if (!control.signal.aborted) set({ value, busy: false, bytes: 0 });
       },
       error => {
-        if (!control.signal.aborted) set({ error: error instanceof Error ? error : new Error(String(error)), busy: false, bytes: 0 });
+        if (!control.signal.aborted) set({ error: asError(error), busy: false, bytes: 0 });
       },
     );
     return () => control.abort();

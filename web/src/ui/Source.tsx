@@ -7,6 +7,7 @@ import type { ComponentChildren } from 'preact';
 import type { Func } from '../core/table';
 import { type Params, pause, queryOf, source } from '../core/source';
 import { Await, useLoad } from './Load';
+import { Outside } from './Outside';
 
 /** The name of a function as the pattern that only it matches. */
 export const exactly = (name: string): string => name.replace(/[\\;]/g, '\\$&');
@@ -70,7 +71,6 @@ function withText(lines: FunctionLines['lines'], text: readonly string[]): Funct
 function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
   const most = Math.max(...f.lines.map(l => Math.abs(l.total)), 1);
   const name = nameOf(f.file);
-  const link = /^https?:\/\//.test(f.link ?? '') ? f.link : '';
   const mine = opened.value[f.file];
   const lines = mine && f.lines.some(l => l.line > 0) ? withText(f.lines, mine) : f.lines;
   const text = lines.some(l => l.source !== undefined);
@@ -84,13 +84,7 @@ function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
       }}
     >
       <figcaption>
-        {link ? (
-          <a href={link} target="_blank" rel="noreferrer">
-            {visible(f.file || f.module)}
-          </a>
-        ) : (
-          visible(f.file || f.module)
-        )}{' '}
+        <Outside to={f.link}>{visible(f.file || f.module)}</Outside>{' '}
         <small class="dim">{`${counted(f.lines.length, 'line')}, self ${amount(f.self, unit)}, total ${amount(f.total, unit)}`}</small>
       </figcaption>
       {!text && (
@@ -129,13 +123,7 @@ function Listing({ f, unit }: { f: FunctionLines; unit: string }) {
                   {l.total ? amount(l.total, unit) : ''}
                 </td>
                 <td class="num dim">
-                  {link && l.line ? (
-                    <a href={`${link}#L${l.line}`} target="_blank" rel="noreferrer">
-                      {l.line}
-                    </a>
-                  ) : (
-                    l.line || '?'
-                  )}
+                  <Outside to={f.link && l.line ? `${f.link}#L${l.line}` : ''}>{l.line || '?'}</Outside>
                 </td>
                 <td>
                   <code>{visible((l.source ?? '').replace(/\t/g, '    '))}</code>

@@ -61,3 +61,12 @@ export const Pairs = ({ of }: { of: readonly ((readonly [name: string, value: st
     </tbody>
   </table>
 );
+
+/** Copies a text, and says so, or that the browser lets no page copy: without TLS it does not. */
+export const copy = (text: string, what: string): Promise<void> =>
+  Promise.resolve()
+    .then(() => navigator.clipboard.writeText(text))
+    .then(
+      () => say(`Copied the ${what}`),
+      () => say(`The browser does not let this page copy the ${what}`),
+    );

@@ -5,7 +5,7 @@ import { amount, counted } from '../core/format';
 import { mayChange, session } from '../core/session';
 import { source } from '../core/source';
 import { go } from '../core/url';
-import { Failure } from './Load';
+import { asError, Failure } from './Load';
 
 /** Shows a file, or compares two, without storing them; false: there are more, or one is too large for the server. */
 export function shown(files: readonly File[]): boolean {
@@ -120,7 +120,7 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
       setTold(`${counted(files.length, 'file')} imported.`);
       close(true);
     } catch (err) {
-      setError(err instanceof Error ? err : new Error(String(err)));
+      setError(asError(err));
     }
     setBusy(false);
   };

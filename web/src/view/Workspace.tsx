@@ -19,7 +19,7 @@ import { type Key, useKeys } from '../ui/Keys';
 import { useSteps, Waiting } from '../ui/Load';
 import { type Group, type Item, Popup } from '../ui/Menu';
 import { Panel } from '../ui/Panel';
-import { say, showTip } from '../ui/Tip';
+import { copy, showTip } from '../ui/Tip';
 import { labelFilters } from './activity';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
@@ -133,11 +133,6 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
   const add = (kindOf: string, arg: string) => setTransforms([...texts, `${kindOf}:${arg}`]);
   const withFunction = (kindOf: string) => fn !== none && add(kindOf, name(fn));
   const undo = () => texts.length > 0 && setTransforms(texts.slice(0, -1));
-  const copy = (text: string, what: string) =>
-    void navigator.clipboard?.writeText(text).then(
-      () => say(`Copied the ${what}`),
-      () => say(`The browser does not let pages copy the ${what}`),
-    );
   /** Copies a link, or writes dropped files as a page in one file: no link leads to them. */
   const share = () => {
     if (isOfFiles(params)) downloads[0]?.run?.();
