@@ -42,6 +42,9 @@ export function interval(v: number, low: number, high: number, unit: string): st
 /** "shop/checkout". */
 export const benchmarkName = (b: { group?: string; benchmark: string }): string => (b.group ? `${b.group}/${b.benchmark}` : b.benchmark);
 
+/** What tells benchmarks apart. */
+export const keyOf = (b: { group?: string; benchmark: string }): string => JSON.stringify([b.group ?? '', b.benchmark]);
+
 /** The other benchmarks of a change, each once: a benchmark may have several findings of one cause. */
 export const otherBenchmarks = (c: { group?: string; benchmark: string; also: readonly { group?: string; benchmark: string }[] }): string[] =>
   [...new Set(c.also.map(benchmarkName))].filter(name => name !== benchmarkName(c));

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Overview } from '../core/answers';
 import { count, counted, instant, visible } from '../core/format';
-import { benchmarkName, metric } from '../core/metric';
+import { benchmarkName, keyOf, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { goTo, href, place } from '../core/url';
 import { Commit } from '../ui/Commit';
@@ -115,9 +115,8 @@ const keys: Record<string, (b: BenchmarkOverview) => string | number> = {
 function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judged: readonly BenchmarkOverview[] | undefined; run: string | null }) {
   const [sort, setSort] = useState({ id: 'name', descending: false });
   const rows = useMemo(() => {
-    const key = (b: BenchmarkOverview) => JSON.stringify([b.group, b.benchmark]);
-    const states = new Map(judged?.map(b => [key(b), b.outcome]));
-    const all = list.map((b): BenchmarkOverview => ({ ...b, ...(states.get(key(b)) && { outcome: states.get(key(b))! }) }));
+    const states = new Map(judged?.map(b => [keyOf(b), b.outcome]));
+    const all = list.map((b): BenchmarkOverview => ({ ...b, ...(states.get(keyOf(b)) && { outcome: states.get(keyOf(b))! }) }));
     const of = keys[sort.id]!;
     all.sort((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0));
     return sort.descending ? all.reverse() : all;

@@ -8,7 +8,7 @@ import { mayChange } from '../core/session';
 import { Problem, source } from '../core/source';
 import { go, href, place, update } from '../core/url';
 import { ToServices } from '../ui/Crumbs';
-import { asError, Await, Failure, useAnswer } from '../ui/Load';
+import { asError, Await, Failure, useAnswer, useLoad } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
 import { StartAgent } from '../ui/Start';
@@ -73,47 +73,30 @@ interface Endpoint {
   slowest: number;
 }
 
-/** The endpoints of the services that agents trace, the slowest first, each with the way to its task. */
+/** The endpoints of the services that agents trace, the slowest of each first, each with the way to its task. */
 export function Endpoints({ service }: { service: string }) {
   const traced = useAnswer<{ rows: Service[] | null }>('services');
-  const list = (traced.value?.rows ?? []).filter(s => !service || s.service === service);
-  if (list.length === 0) return null;
-  return (
-    <div class="scroll">
-      <table class="plain">
-        <thead>
-          <tr>
-            <th>Endpoint</th>
-            <th>Service</th>
-            <th class="num">Requests</th>
-            <th class="num">Slowest</th>
-            <th />
-          </tr>
-        </thead>
-        {list.map(s => (
-          <EndpointsOf key={s.service} service={s.service} />
-        ))}
-      </table>
-    </div>
+  const services = (traced.value?.rows ?? []).map(s => s.service).filter(s => !service || s === service);
+  const answer = useLoad(`endpoints?${services.join('\n')}`, options =>
+    Promise.all(
+      services.map(async of => {
+        const { rows } = await source.value.get<{ rows: Endpoint[] | null }>('endpoints', { service: of, rows: 20 }, options);
+        return (rows ?? []).sort((a, b) => b.slowest - a.slowest).map(e => ({ ...e, service: of }));
+      }),
+    ),
   );
-}
-
-function EndpointsOf({ service }: { service: string }) {
-  const answer = useAnswer<{ rows: Endpoint[] | null }>('endpoints', { service, rows: 20 });
+  if (services.length === 0) return null;
   return (
-    <tbody>
-      {[...(answer.value?.rows ?? [])]
-        .sort((a, b) => b.slowest - a.slowest)
-        .map(e => (
-          <tr key={e.name}>
-            <td>{visible(e.name)}</td>
-            <td>{visible(service)}</td>
-            <td class="num">{count(e.segments)}</td>
-            <td class="num">{millis(e.slowest)}</td>
-            <td>{mayChange() && <a href={href('tasks', { service, endpoint: e.name, create: true })}>Profile this endpoint</a>}</td>
-          </tr>
-        ))}
-    </tbody>
+    <Plain
+      rows={answer.value?.flat() ?? []}
+      columns={[
+        { title: 'Endpoint', cell: e => visible(e.name) },
+        { title: 'Service', cell: e => visible(e.service) },
+        { title: 'Requests', numeric: true, cell: e => count(e.segments) },
+        { title: 'Slowest', numeric: true, cell: e => millis(e.slowest) },
+        { title: '', cell: e => mayChange() && <a href={href('tasks', { service: e.service, endpoint: e.name, create: true })}>Profile this endpoint</a> },
+      ]}
+    />
   );
 }
 

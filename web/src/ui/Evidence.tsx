@@ -13,7 +13,7 @@ import { Acknowledge } from './Acknowledge';
 import { axisOf, Band, type Mark } from './Band';
 import { Fn } from './Fn';
 import { copy } from './Tip';
-import { Plain } from './Plain';
+import { Plain, type PlainColumn } from './Plain';
 import { isWeb, Outside } from './Outside';
 
 export const kinds: Record<Change['kind'], string> = {
@@ -173,18 +173,9 @@ function Reasons({ title, of }: { title: string; of?: { cause: string; evidence:
 /** Says what a score is, where one stands. */
 export const scoreHint = 'how many standard deviations of the noise the change is; a finding needs more than the threshold of its benchmark';
 
-const columns = [
-  { id: 'function', title: 'Candidate' },
-  { id: 'expected', title: 'Expected', hint: 'mean of the history; a run without the function counts as 0' },
-  { id: 'actual', title: 'Measured' },
-  { id: 'diff', title: 'Difference' },
-  { id: 'score', title: 'Score', hint: scoreHint },
-  { id: 'status', title: 'Status', hint: '+ first seen in the tested runs, − seen before and not now' },
-] as const;
-
 /** The candidates of a benchmark, sortable, each with the traces in which it changed. */
 function Candidates({ b }: { b: JudgedBenchmark }) {
-  const [sort, setSort] = useState<{ id: (typeof columns)[number]['id']; descending: boolean } | null>(null);
+  const [sort, setSort] = useState<{ id: keyof Candidate; descending: boolean } | null>(null);
   const list = sort
     ? [...b.candidates].sort((x, y) => {
         const [v, w] = [x[sort.id], y[sort.id]];
@@ -192,50 +183,43 @@ function Candidates({ b }: { b: JudgedBenchmark }) {
         return sort.descending ? -order : order;
       })
     : b.candidates;
+  const column = (id: keyof Candidate, title: string, cell: (c: Candidate) => preact.ComponentChildren, more: Partial<PlainColumn<Candidate>> = {}): PlainColumn<Candidate> => ({
+    title: (
+      <button type="button" onClick={() => setSort({ id, descending: sort?.id === id ? !sort.descending : id !== 'function' })}>
+        {title}
+      </button>
+    ),
+    sorted: sort?.id === id ? (sort.descending ? 'descending' : 'ascending') : undefined,
+    cell,
+    ...more,
+  });
+  const name = (c: Candidate) => (
+    <>
+      {source.value.offline ? (
+        <Fn name={c.function} />
+      ) : (
+        <a href={href('function', { ...carried(), function: c.function, type: b.type })}>
+          <Fn name={c.function} />
+        </a>
+      )}
+      {c.self && <small class="dim"> self</small>}
+    </>
+  );
   return (
     <>
-      <div class="scroll">
-        <table class="plain candidates">
-          <caption class="hidden">Candidates of {visible(benchmarkName(b))}</caption>
-          <thead>
-            <tr>
-              {columns.map(c => (
-                <th
-                  key={c.id}
-                  class={c.id === 'function' || c.id === 'status' ? '' : 'num'}
-                  title={'hint' in c ? c.hint : undefined}
-                  aria-sort={sort?.id === c.id ? (sort.descending ? 'descending' : 'ascending') : undefined}
-                >
-                  <button type="button" onClick={() => setSort({ id: c.id, descending: sort?.id === c.id ? !sort.descending : c.id !== 'function' })}>
-                    {c.title}
-                  </button>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {list.map(c => (
-              <tr key={`${c.function} ${c.self}`}>
-                <td>
-                  {source.value.offline ? (
-                    <Fn name={c.function} />
-                  ) : (
-                    <a href={href('function', { ...carried(), function: c.function, type: b.type })}>
-                      <Fn name={c.function} />
-                    </a>
-                  )}
-                  {c.self && <small class="dim"> self</small>}
-                </td>
-                <td class="num">{level(c, b)(c.expected)}</td>
-                <td class="num">{level(c, b)(c.actual)}</td>
-                <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, level(c, b))}</td>
-                <td class="num">{c.score.toFixed(digitsOf(c))}</td>
-                <td>{c.status === '-' ? '−' : c.status}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Plain
+        class="candidates"
+        caption={`Candidates of ${visible(benchmarkName(b))}`}
+        rows={list}
+        columns={[
+          column('function', 'Candidate', name),
+          column('expected', 'Expected', c => level(c, b)(c.expected), { numeric: true, hint: 'mean of the history; a run without the function counts as 0' }),
+          column('actual', 'Measured', c => level(c, b)(c.actual), { numeric: true }),
+          column('diff', 'Difference', c => signed(c.diff, level(c, b)), { numeric: true, class: c => (c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim') }),
+          column('score', 'Score', c => c.score.toFixed(digitsOf(c)), { numeric: true, hint: scoreHint }),
+          column('status', 'Status', c => (c.status === '-' ? '−' : c.status), { hint: '+ first seen in the tested runs, − seen before and not now' }),
+        ]}
+      />
       {list.map(c => c.contexts && <Traces key={`${c.function} ${c.self}`} name={c.function} of={c.contexts} digits={digitsOf(c)} unit={b.unit} scale={b.scale} />)}
     </>
   );

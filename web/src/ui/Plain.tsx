@@ -10,6 +10,7 @@ export interface PlainColumn<T> {
   numeric?: boolean;
   cell: (row: T, index: number) => ComponentChildren;
   class?: (row: T) => string;
+  sorted?: 'ascending' | 'descending' | undefined;
   /** Explains the cell. */
   tip?: (row: T) => string | undefined;
 }
@@ -37,7 +38,7 @@ export function Plain<T>(p: Props<T>) {
         <thead>
           <tr>
             {columns.map((c, k) => (
-              <th key={k} class={num(c)} title={c.hint}>
+              <th key={k} class={num(c)} title={c.hint} aria-sort={c.sorted}>
                 {c.title}
               </th>
             ))}

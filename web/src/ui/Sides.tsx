@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { BenchmarkDiffs, Change as Found, DiffBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { amount, percent, signed, visible } from '../core/format';
-import { benchmarkName } from '../core/metric';
+import { benchmarkName, keyOf } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { go, href, place, update } from '../core/url';
 import { costs, Glance } from './Evidence';
@@ -19,8 +19,6 @@ interface Row {
   /** What it took; undefined until it is known, and without a run on both sides. */
   took: DiffBenchmark | undefined;
 }
-
-const keyOf = (b: { group?: string; benchmark: string }): string => JSON.stringify([b.group ?? '', b.benchmark]);
 
 /** The benchmarks of a report, each once, with what the diff says that they took. */
 export function rowsOf(doc: ReportDocument, took: readonly DiffBenchmark[]): Row[] {

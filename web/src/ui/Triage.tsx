@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { looks, unseen } from '../core/looked';
-import { benchmarkName, change, metric, otherBenchmarks } from '../core/metric';
+import { benchmarkName, change, keyOf, metric, otherBenchmarks } from '../core/metric';
 import { typeName, unitOf } from '../core/pushed';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
@@ -48,7 +48,6 @@ const past = (c: Change): boolean => c.status === 'transient' || c.kind === 'mov
 const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presence === 'new');
 /** Whether a change, or one of its benchmarks, is new since the last look. */
 const fresh = (c: Change): boolean => [c, ...(c.also ?? [])].some(x => unseen(looks.value, x.id));
-const keyOf = (b: Named): string => JSON.stringify([b.group ?? '', b.benchmark]);
 
 /** What a finding is, in a word. */
 export function verdict(c: Change): string {
