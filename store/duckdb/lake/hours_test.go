@@ -415,7 +415,7 @@ func TestSQLOfHours(t *testing.T) {
 		list = append(list, l.window(r, fmt.Sprint("s", r.IntN(2)), r.IntN(5)))
 	}
 	l.put(l.want, 6, list...)
-	if _, err := l.hours.Publish(t.Context(), 0, l.want, l.at, time.Time{}); err != nil {
+	if _, err := l.hours.Publish(t.Context(), 0, l.want, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := l.want.Tree(t.Context(), continuous.Query{Type: storetest.CPUWindows, Matchers: []continuous.Matcher{
