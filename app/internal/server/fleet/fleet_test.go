@@ -363,6 +363,36 @@ func TestLakeIsDown(t *testing.T) {
 	l.eventually("it does not go on when the lake answers", func() bool { return w.Part().Ready(t.Context()) == nil })
 }
 
+// TestKafkaEnds: what a worker has read stays in its answers while Kafka does not answer.
+func TestKafkaEnds(t *testing.T) {
+	kafka, err := peer.Open("kafka")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t, fleet.Log{Log: brokers.Log{Addresses: strings.Split(kafka.Ready, ","), Topic: "windows"}}, nil}
+	g := l.gateway()
+	defer g.Close()
+	m := storetest.NewWindowMaker()
+	for n := range 5 {
+		if _, err := g.PutWindows(t.Context(), []*continuous.Window{window(m, n, n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, address, _ := l.worker(&disk{files: map[int32]*file{}})
+	r := l.reader(address)
+	l.eventually("the log is not read", func() bool { return l.parts(r.Windows()) == 5 })
+	if err := kafka.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.eventually("the worker is in its group without Kafka", func() bool {
+		err := w.Part().Ready(t.Context())
+		return err != nil && strings.Contains(err.Error(), "group session")
+	})
+	if n := l.parts(r.Windows()); n != 5 {
+		t.Errorf("%d windows while Kafka does not answer; missing: %q", n, r.Missing())
+	}
+}
+
 // TestTokens: what a worker tells readers needs the token.
 func TestTokens(t *testing.T) {
 	s, err := server.New(server.Options{HTTPToken: token}, fleet.NewWorker(fleet.WorkerOptions{}).Part())

@@ -83,6 +83,7 @@ type partition struct {
 	// more, and none was read since. Nil: that is not so.
 	missed atomic.Pointer[time.Time]
 	next   atomic.Int64  // position
+	lost   atomic.Bool   // nobody knows who holds it
 	last   atomic.Int64  // end of the log when it was read last
 	stop   func()        // of the upkeep
 	ended  chan struct{} // the upkeep has ended
@@ -145,7 +146,7 @@ func (w *Worker) run(ctx context.Context) (err error) {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.AutoCommitMarks(), // offsets in Kafka show the lag to others; what holds is in the stores
 		kgo.BlockRebalanceOnPoll(),
-		kgo.OnPartitionsAssigned(w.assigned), kgo.OnPartitionsRevoked(w.lost), kgo.OnPartitionsLost(w.lost),
+		kgo.OnPartitionsAssigned(w.assigned), kgo.OnPartitionsRevoked(w.revoked), kgo.OnPartitionsLost(w.lost),
 		kgo.AdjustFetchOffsetsFn(w.begin),
 		kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(2 * newMessage), kgo.MaxConcurrentFetches(1),
 	}
@@ -159,7 +160,7 @@ func (w *Worker) run(ctx context.Context) (err error) {
 	w.client.Store(client)
 	defer func() {
 		client.CloseAllowingRebalance()
-		w.release(func(int32) bool { return true })
+		w.release(func(*partition) bool { return true })
 	}()
 	w.log.Info("reading windows from Kafka", "topic", w.opts.Log.Topic, "group", w.opts.Group, "instance", w.opts.Instance)
 	for ctx.Err() == nil {
@@ -186,6 +187,7 @@ func (w *Worker) run(ctx context.Context) (err error) {
 // assigned opens the stores of partitions that this worker holds from now on.
 func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[string][]int32) {
 	numbers := topics[w.opts.Log.Topic]
+	w.release(func(p *partition) bool { return p.lost.Load() })
 	admin := kadm.NewClient(client)
 	var starts, ends kadm.ListedOffsets
 	if !w.health.until(ctx, "the ends of the topic could not be read", func() (err error) {
@@ -278,7 +280,7 @@ func (p *partition) begins(ctx context.Context) (read, kept time.Time) {
 
 // publish hands over the finished hours of a partition that was read up to where it ended.
 func (w *Worker) publish(ctx context.Context, p *partition) {
-	if w.opts.Hours == nil || p.next.Load() < p.target {
+	if w.opts.Hours == nil || p.next.Load() < p.target || p.lost.Load() {
 		return
 	}
 	began := time.Now()
@@ -311,19 +313,30 @@ func (w *Worker) partition(number int32) *partition {
 	return w.held[number]
 }
 
-// lost hides partitions that others hold from now on.
-func (w *Worker) lost(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
+// revoked hides partitions that others hold from now on.
+func (w *Worker) revoked(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
 	numbers := topics[w.opts.Log.Topic]
-	w.release(func(n int32) bool { return slices.Contains(numbers, n) })
+	w.release(func(p *partition) bool { return slices.Contains(numbers, p.number) })
+}
+
+// lost keeps partitions until Kafka says who holds them: nobody may, while Kafka does not answer.
+// Readers ask another worker if it does.
+func (w *Worker) lost(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
+	for _, number := range topics[w.opts.Log.Topic] {
+		if p := w.partition(number); p != nil {
+			p.lost.Store(true)
+			w.log.Warn("Kafka does not say any more who holds a partition; it is shown as it was read", "partition", number)
+		}
+	}
 }
 
 // release closes the stores of partitions. Their files stay: a worker that gets one back goes on
 // where it was.
-func (w *Worker) release(chosen func(int32) bool) {
+func (w *Worker) release(chosen func(*partition) bool) {
 	var list []*partition
 	w.mu.Lock()
 	for number, p := range w.held {
-		if chosen(number) {
+		if chosen(p) {
 			list = append(list, p)
 			delete(w.held, number)
 		}
