@@ -26,8 +26,22 @@ var ErrMissing = errors.New("some windows are missing")
 // ErrReadOnly is the error of changes: they are made in the stores that are merged.
 var ErrReadOnly = errors.New("windows of several stores are read only")
 
+// ReadOnly has the methods of a continuous.Store that change it.
+type ReadOnly struct{}
+
+// PutWindows implements continuous.Store.
+func (ReadOnly) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
+	return nil, ErrReadOnly
+}
+
+// RollUp implements continuous.Store.
+func (ReadOnly) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
+	return continuous.Rolled{}, ErrReadOnly
+}
+
 // Store is a continuous.Store over others, for reading. It is safe for concurrent use.
 type Store struct {
+	ReadOnly
 	// Parts returns the stores.
 	Parts func(context.Context) ([]continuous.Store, error)
 	// Missing reports whether an error, which does not wrap ErrMissing, is of a store that is; may
@@ -75,16 +89,6 @@ func later(a, b *continuous.SummedError) *continuous.SummedError {
 		return b
 	}
 	return a
-}
-
-// PutWindows implements continuous.Store.
-func (s *Store) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
-	return nil, ErrReadOnly
-}
-
-// RollUp implements continuous.Store.
-func (s *Store) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
-	return continuous.Rolled{}, ErrReadOnly
 }
 
 // Series implements continuous.Store.

@@ -492,6 +492,7 @@ func (w *remote) ask(ctx context.Context, method, path string, body, answer any)
 
 // remotePartition is a partition that a worker holds.
 type remotePartition struct {
+	merged.ReadOnly
 	worker *remote
 	number int32
 	from   time.Time // earlier windows are not asked for
@@ -565,16 +566,6 @@ func (p *remotePartition) Tree(ctx context.Context, q continuous.Query) (*contin
 func (p *remotePartition) WindowStats(ctx context.Context) (stats continuous.Stats, err error) {
 	err = p.ask(ctx, "stats", &question{}, &stats)
 	return stats, err
-}
-
-// PutWindows implements continuous.Store.
-func (p *remotePartition) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
-	return nil, merged.ErrReadOnly
-}
-
-// RollUp implements continuous.Store.
-func (p *remotePartition) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
-	return continuous.Rolled{}, merged.ErrReadOnly
 }
 
 // CheckWorkers returns an error for an address that is none.

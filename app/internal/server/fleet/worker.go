@@ -411,6 +411,7 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 
 // guarded is a store that answers until it is closed, which waits for its answers.
 type guarded struct {
+	merged.ReadOnly
 	mu     sync.RWMutex
 	closed bool
 	st     PartitionStore
@@ -434,16 +435,6 @@ func open[A any](g *guarded, answer func() (A, error)) (a A, err error) {
 		return a, errNotHeld
 	}
 	return answer()
-}
-
-// PutWindows implements continuous.Store.
-func (g *guarded) PutWindows(context.Context, []*continuous.Window) ([]continuous.Outcome, error) {
-	return nil, merged.ErrReadOnly
-}
-
-// RollUp implements continuous.Store.
-func (g *guarded) RollUp(context.Context, time.Time, continuous.Policy) (continuous.Rolled, error) {
-	return continuous.Rolled{}, merged.ErrReadOnly
 }
 
 // Series implements continuous.Store.
