@@ -160,11 +160,12 @@ bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 	$(GO) test ./app/internal/server/skywalking -run '^$$' -bench Agents -benchtime 1x
 	$(GO) test ./app/internal/server/skywalking/graphql -run '^$$' -bench Analyze -benchtime 5x
 
-bench-continuous: ## windows of continuous profiles against a folder of pprof files (BENCHARGS='-services 1000' for the forest of that many, PUSHARGS='-services 1000 -pods 10' for the pushes of so many)
+bench-continuous: ## windows of continuous profiles against a folder of pprof files (BENCHARGS='-services 1000' for the forest of that many, PUSHARGS='-services 1000 -pods 10' for the pushes of so many, HOURARGS='-services 1000 -hours 24' for the hours of a lake)
 	cd test/bench && $(GO) test -v -run '^$$' -bench Continuous -benchtime 5x -timeout 30m . -args $(BENCHARGS)
 	$(GO) test ./store/duckdb -run '^$$' -bench 'PushDuringRollUp|Retention' -benchtime 1x -timeout 30m
 	$(GO) test ./app/internal/server/pushes -run '^$$' -bench 'Push|Gateway|Worker' -benchtime 2000x -args $(PUSHARGS)
 	$(GO) test ./app/internal/server/pushes -run '^$$' -bench Memory -benchtime 1x -args -services 500
+	$(GO) test -v ./store/duckdb/lake -run '^$$' -bench Hours -benchtime 1x -timeout 30m -args $(HOURARGS)
 
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
 	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m
