@@ -17,7 +17,7 @@ describe.skipIf(missing || !page)('a real agent', () => {
     const endpoint = w.page.getByLabel('Endpoint');
     await endpoint.fill(shop.endpoint);
     await w.page.locator(`#endpoints option[value="${shop.endpoint}"]`).waitFor({ state: 'attached' });
-    await w.page.getByLabel('Duration').selectOption('1');
+    await w.page.getByLabel('Duration').selectOption('15');
     await w.page.getByLabel('Period in ms').fill('20');
     await w.page.getByRole('button', { name: 'Create' }).click();
     await w.page.getByRole('heading', { name: shop.endpoint }).waitFor();

@@ -394,7 +394,7 @@ describe.skipIf(missing)('tasks', () => {
     await endpoint.fill('check');
     await w.page.locator('#endpoints option[value="GET:/checkout"]').waitFor({ state: 'attached' });
     await endpoint.fill('GET:/checkout');
-    await w.page.getByLabel('Duration').selectOption('1');
+    await w.page.getByLabel('Duration').selectOption('15');
     await w.page.getByRole('button', { name: 'Create' }).click();
     await w.page.getByRole('heading', { name: 'GET:/checkout' }).waitFor();
     await w.page.getByText('received the task').waitFor({ timeout: 20_000 });
