@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/test/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -105,12 +107,28 @@ func BenchmarkChanges(b *testing.B) {
 				return err
 			}
 			b.Run("list", func(b *testing.B) { read = measured(b, nil, func() error { return list(st) }) })
-			b.Run("first page", func(b *testing.B) {
-				measured(b, nil, func() error {
-					_, err := judge.Report(b.Context(), st, &judge.ReportRequest{Changed: true})
-					return err
-				})
-			})
+			page := func() error {
+				_, err := judge.Report(b.Context(), st, &judge.ReportRequest{Changed: true})
+				return err
+			}
+			b.Run("first page", func(b *testing.B) { measured(b, nil, page) })
+			windows, maker, pushed := st.(continuous.Store), storetest.NewWindowMaker(), 0
+			push := func() {
+				var list []*continuous.Window
+				for service := range 20 {
+					start := time.Date(2026, 2, 1, 0, 0, 15*pushed, 0, time.UTC)
+					list = append(list, maker.Window(fmt.Sprint("service", service), start, []string{"version", fmt.Sprint(pushed / 60)},
+						storetest.Sample{Stack: []string{"main", "serve", fmt.Sprint("f", pushed%7)}, Value: int64(1e9 + pushed)}))
+				}
+				if _, err := windows.PutWindows(b.Context(), list); err != nil {
+					b.Fatal(err)
+				}
+				pushed++
+			}
+			for range 240 { // an hour of two releases
+				push()
+			}
+			b.Run("first page after pushes", func(b *testing.B) { measured(b, push, page) })
 			b.Run("list from nothing", func(b *testing.B) {
 				plain := measured(b, nil, func() error { return list(fromNothing{st, st.(store.Aggregator)}) })
 				if read > 0 {
