@@ -522,7 +522,7 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 	inside := map[int32]*change{} // by row
 	var best *change
 	for _, p := range moved {
-		if p.d <= 0 || !f.lasts(p) || p.with != nil || p.flat == row.None ||
+		if p.d <= 0 || p.z < f.threshold || !f.lasts(p) || p.with != nil || p.flat == row.None ||
 			f.space.Function(p.flat) == f.space.Function(p.slot) || f.whole(p.flat) || f.diff[p.flat] <= 0 {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 const (
 	mostPlaces  = 60
 	mostMoves   = 40
+	fallLimit   = 3.5 // z of a fall that takes part
 	scaledAlike = 2.0 // evidence below which the rest did not scale along
 
 	// leastPart is the minimum level of a part, as a share of its difference: a part that
@@ -122,7 +123,7 @@ func (p *pursuit) choose() int32 {
 			continue
 		}
 		z := p.rest(slot, d)
-		if math.Abs(z) < p.threshold {
+		if d > 0 && z < p.threshold || d < 0 && z > -fallLimit {
 			continue
 		}
 		if v := p.value(slot, z); v > best {

@@ -136,7 +136,7 @@ func (r *reporter) codeChanged() bool {
 	if r.options.without("code changed") {
 		return false
 	}
-	rose := func(p *place) bool { return p.d > 0 }
+	rose := func(p *place) bool { return p.d > 0 && p.z >= r.fit.threshold }
 	return slices.ContainsFunc(r.moved, rose) || slices.ContainsFunc(r.unstable, rose)
 }
 

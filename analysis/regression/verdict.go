@@ -40,7 +40,7 @@ func judge(sp *row.Space, o *Options, a, b []int) *verdict {
 			v.unstable = append(v.unstable, p)
 		case p.d > 0:
 			rises = append(rises, p)
-		case f.lasts(p) && f.carried(p):
+		case p.z <= -f.threshold && f.lasts(p) && f.carried(p):
 			falls = append(falls, p)
 		}
 	}
@@ -117,10 +117,10 @@ func (f *fit) peak() (rise, fall float64) {
 	}
 	for _, p := range places {
 		switch {
-		case p.moved || !f.lasts(p) || !f.carried(p):
-		case p.d > 0:
+		case p.moved || !f.lasts(p):
+		case p.d > 0 && f.carried(p):
 			rise = math.Max(rise, p.z)
-		default:
+		case p.z <= -f.threshold && f.carried(p):
 			fall = math.Max(fall, -p.z)
 		}
 	}
