@@ -166,7 +166,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 		MaxSegments: r.MaxSegments, Instances: r.Instances, Events: r.Events, Arguments: r.Arguments}
 	now := time.Now().UnixMilli()
 	if order.Kind != traceprof.TraceKind && len(order.Instances) == 0 {
-		list, err := recentInstances(ctx, st, order.Service, now)
+		list, err := st.Instances(ctx, order.Service, now-recently)
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +231,6 @@ func unseenEndpoint(ctx context.Context, st traceprof.Store, t *traceprof.Task) 
 
 // recently is the time in which an instance that runs has reported, in ms.
 const recently = 10 * traceprof.Minute
-
-// recentInstances returns the instances of a service that reported in the last 10
-// minutes.
-func recentInstances(ctx context.Context, st traceprof.Store, service string, now int64) ([]traceprof.Instance, error) {
-	return st.Instances(ctx, service, now-recently)
-}
 
 // OverlapError says which task a refused one overlaps.
 type OverlapError struct {

@@ -111,6 +111,9 @@ func (l *lab) checkInfo() {
 	if got.Engine == "" {
 		l.t.Error("Info names no engine")
 	}
+	if got.Bytes < 0 {
+		l.t.Errorf("Info has %d bytes", got.Bytes)
+	}
 	if got.Rules != l.m.rules {
 		l.t.Errorf("Info has the rules %q, want %q", got.Rules, l.m.rules)
 	}

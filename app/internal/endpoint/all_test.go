@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/query/trees"
+	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/tracetest"
@@ -180,5 +181,16 @@ func TestPrepare(t *testing.T) {
 	}
 	if check.Version != "v1" || !check.Page {
 		t.Errorf("%+v", check)
+	}
+}
+
+// TestPictureOmits wants a picture to say that it lacks boxes, if it does.
+func TestPictureOmits(t *testing.T) {
+	for more, want := range map[int]string{0: "", 2: "2 narrowest boxes omitted"} {
+		g := &flame.Graph{Boxes: make([]flame.Box, pictureBoxes+more)}
+		Picture(g)
+		if got := strings.Join(g.Notes, "; "); got != want || len(g.Boxes) != pictureBoxes {
+			t.Errorf("%d boxes more than fit: %q and %d boxes", more, got, len(g.Boxes))
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
+	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/table"
 )
 
@@ -47,5 +48,22 @@ func TestShareOfDocument(t *testing.T) {
 	}
 	if a, b := part.Of(whole), read[0].Of(read[1]); a != b {
 		t.Errorf("%v of the store, %v of the document", a, b)
+	}
+}
+
+// TestDiffTints wants what grew in red and what shrank in green, and neither within noise.
+func TestDiffTints(t *testing.T) {
+	for _, tt := range []struct {
+		delta int64
+		noise float64
+		want  table.Tint
+	}{{5, 4, table.Red}, {-5, 4, table.Green}, {0, 0, table.Faint}, {5, 5, table.Faint}, {-5, 6, table.Faint}} {
+		row := trees.DiffRow{Function: "main", Noise: tt.noise, Total: trees.Change{Delta: document.Whole(tt.delta, 0)}}
+		var b strings.Builder
+		w := diffList(&table.Output{W: &b, Format: "text", Colour: true})
+		line(w, &row, "count")
+		if err := w.Flush(); err != nil || !strings.Contains(b.String(), "\x1b["+string(tt.want)+"m") {
+			t.Errorf("%d within %v: %q, want the colour %s", tt.delta, tt.noise, &b, tt.want)
+		}
 	}
 }
