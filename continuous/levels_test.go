@@ -42,7 +42,10 @@ func TestPartsReadOnce(t *testing.T) {
 					}
 				}
 			}
-			p, _ = next.Expire(time.UnixMilli(now), policy, nil)
+			var err error
+			if p, _, err = next.Expire(time.UnixMilli(now), policy, nil, nil); err != nil {
+				t.Fatal(err)
+			}
 			for l := range stored {
 				for start := range stored[l] {
 					if start < p.Kept[l] {

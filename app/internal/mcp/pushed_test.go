@@ -79,7 +79,7 @@ func TestPushed(t *testing.T) {
 			}
 		}
 	}
-	if text, failed := call(t, s, "top", map[string]any{"service": "nowhere"})
+	text, failed := call(t, s, "top", map[string]any{"service": "nowhere"})
 	if !failed || !strings.Contains(text, "no profile was pushed by this selection") {
 		t.Errorf("a service that pushes nothing: %s", text)
 	}
