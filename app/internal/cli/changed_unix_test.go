@@ -117,7 +117,7 @@ func BenchmarkChanges(b *testing.B) {
 				var list []*continuous.Window
 				for service := range 20 {
 					start := time.Date(2026, 2, 1, 0, 0, 15*pushed, 0, time.UTC)
-					list = append(list, maker.Window(fmt.Sprint("service", service), start, []string{"version", fmt.Sprint(pushed / 60)},
+					list = append(list, maker.Window(fmt.Sprint("service", service), start, []string{"version", fmt.Sprint(pushed / 240)},
 						storetest.Sample{Stack: []string{"main", "serve", fmt.Sprint("f", pushed%7)}, Value: int64(1e9 + pushed)}))
 				}
 				if _, err := windows.PutWindows(b.Context(), list); err != nil {
@@ -125,7 +125,7 @@ func BenchmarkChanges(b *testing.B) {
 				}
 				pushed++
 			}
-			for range 240 { // an hour of two releases
+			for range 360 { // an hour of one release, half an hour of the next: blocks of five minutes
 				push()
 			}
 			b.Run("first page after pushes", func(b *testing.B) { measured(b, push, page) })
