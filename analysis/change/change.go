@@ -30,7 +30,7 @@ import (
 )
 
 // Method is the version of the method. A verdict of another version is computed again.
-const Method = 3
+const Method = 4
 
 // State is the stage of a change: stated once, sure, over, or accepted.
 type State string
