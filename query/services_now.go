@@ -17,7 +17,7 @@ import (
 type PushedUse struct {
 	Service  string    `json:"service"`
 	Cores    *float64  `json:"cores"`              // CPU time per second of all instances in the last hour of all services; null: none was pushed
-	Function string    `json:"function,omitempty"` // with most CPU time of its own, of the users' code if some of it has any
+	Function string    `json:"function,omitempty"` // of the users' code, with most CPU time with the libraries and the runtime that it calls
 	Share    float64   `json:"share,omitempty"`    // of the CPU time that this is
 	Release  string    `json:"release,omitempty"`  // the newest
 	Since    time.Time `json:"since,omitzero"`     // its first window
@@ -114,7 +114,7 @@ func pushedUses(list []continuous.Series, fits func(string) bool, until time.Tim
 	return uses, end
 }
 
-// hottest returns the function with the largest value of its own, and its share.
+// hottest returns the function of own code with the largest value, and its share: bottlenecks with by=own and weight=samples has both.
 func hottest(t *calltree.Tree) (name string, share float64) {
 	values, most := t.OwnValues(own.Of(t.Table, t.Self)), -1
 	for fn, v := range values {

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Outcome, Overview, PushedSeries, PushedService, Service } from '../core/answers';
 import { counted, instant, percent, visible } from '../core/format';
 import { ago, shortName } from '../core/metric';
-import { gridOf, rateText, typesText, unitOf } from '../core/pushed';
+import { gridOf, mainType, rateText, typesText, unitOf } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { href, place } from '../core/url';
 import { Fn } from '../ui/Fn';
@@ -71,6 +71,7 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
   const type = rows.some(r => r.type.split(':')[1] === 'cpu') ? 'cpu' : rows[0]!.type;
   const used = usePolled<PushedSeries>('pushed/series', { type, by: 'service_name', since: '24h', step: '1h' }, pace);
   const verdicts = useAnswer<Overview>('overview', { rows: 1 });
+  const hour = lastHour(verdicts.value?.pushed ?? []);
   const grid = useMemo(() => used.value && gridOf(used.value), [used.value]);
   return (
     <>
@@ -90,7 +91,7 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
             <td>{values.length > 0 && <Spark values={values} label={`${visible(name)} over the last 24 hours`} />}</td>
             <td>
               {hot ? (
-                <a href={href('services', { service: name, function: hot.function!, self: true })} title={`${visible(hot.function!)}: CPU time of its own in the last hour; opens its time`}>
+                <a href={href('bottlenecks', { service: name, type: mainType(of).type, weight: 'samples', ...hour })} title={`${visible(hot.function!)} with the libraries and the runtime that it calls, in the last hour; opens all functions`}>
                   <Fn name={shortName(hot.function!)} /> {percent(hot.share ?? 0)}
                 </a>
               ) : (
@@ -108,6 +109,13 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
       })}
     </>
   );
+}
+
+/** The hour of which an overview ranks functions: it ends with the last window of all services. */
+function lastHour(pushed: Overview['pushed']): { since: string; until: string } {
+  const end = Math.max(0, ...pushed.map(u => Date.parse(u.last)));
+  const text = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');
+  return { since: text(end - 3_600_000), until: text(end) };
 }
 
 /** An operation of a service is a second. */
