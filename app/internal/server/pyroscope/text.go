@@ -105,7 +105,10 @@ func (in *push) text(w *intake.Worker) error {
 		scale = in.sampleNanos()
 	}
 	in.app = app
-	decoded.Tables[decoded.Default].Type.Name = typ.name
+	t := &decoded.Tables[decoded.Default].Type
+	if t.Name = typ.name; scale > 1 { // what a sample stands for
+		t.Period, t.PeriodUnit, t.PeriodName = scale, typ.PeriodUnit, typ.PeriodType
+	}
 	out := in.profile(decoded, func(i int) (continuous.Type, bool) { return typ.Type, i == decoded.Default })
 	out.Scale = func(int) int64 { return scale }
 	return w.Add(out)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/store/mem"
@@ -77,6 +78,27 @@ wall:wall:nanoseconds::{service_name="app",pyroscope_spy="x"}
 			got := strings.ReplaceAll(w.stored(), " [] 16:03:20.000 .. 16:03:30.000", "")
 			w.same(got, c.want)
 		})
+	}
+}
+
+// TestTextPeriod: where values count samples, what a sample stands for is known, as of pprof files;
+// with values in nanoseconds it is not.
+func TestTextPeriod(t *testing.T) {
+	w := newWorld(t, intake.Options{})
+	const day = "&from=1795622600&until=1795622610"
+	for app, rate := range map[string]string{"rated": "&sampleRate=100", "usual.wall": "", "unscaled": "&sampleRate=1000000000", "heap.inuse_space": ""} {
+		w.accepted(w.post("/ingest?name="+app+rate+day, "", []byte("a;b 2\n")))
+	}
+	for service, want := range map[string]string{"rated": "cpu 10000000 nanoseconds", "usual": "wall 10000000 nanoseconds", "unscaled": " 0 ", "heap": " 0 "} {
+		merged, err := w.st.Tree(t.Context(), continuous.Query{
+			Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: service}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		typ := merged.Tree.Type
+		if got := fmt.Sprint(typ.PeriodName, " ", typ.Period, " ", typ.PeriodUnit); got != want {
+			t.Errorf("%s: %q, want %q", service, got, want)
+		}
 	}
 }
 
