@@ -86,18 +86,21 @@ wall:wall:nanoseconds::{service_name="app",pyroscope_spy="x"}
 func TestTextPeriod(t *testing.T) {
 	w := newWorld(t, intake.Options{})
 	const day = "&from=1795622600&until=1795622610"
-	for app, rate := range map[string]string{"rated": "&sampleRate=100", "usual.wall": "", "unscaled": "&sampleRate=1000000000", "heap.inuse_space": ""} {
-		w.accepted(w.post("/ingest?name="+app+rate+day, "", []byte("a;b 2\n")))
-	}
-	for service, want := range map[string]string{"rated": "cpu 10000000 nanoseconds", "usual": "wall 10000000 nanoseconds", "unscaled": " 0 ", "heap": " 0 "} {
+	for _, c := range []struct{ name, rate, service, want string }{
+		{"rated", "&sampleRate=100", "rated", "cpu 10000000 nanoseconds"},
+		{"usual.wall", "", "usual", "wall 10000000 nanoseconds"},
+		{"unscaled", "&sampleRate=1000000000", "unscaled", " 0 "},
+		{"heap.inuse_space", "", "heap", " 0 "},
+	} {
+		w.accepted(w.post("/ingest?name="+c.name+c.rate+day, "", []byte("a;b 2\n")))
 		merged, err := w.st.Tree(t.Context(), continuous.Query{
-			Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: service}}})
+			Matchers: []continuous.Matcher{{Name: continuous.ServiceLabel, Op: continuous.Equal, Value: c.service}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		typ := merged.Tree.Type
-		if got := fmt.Sprint(typ.PeriodName, " ", typ.Period, " ", typ.PeriodUnit); got != want {
-			t.Errorf("%s: %q, want %q", service, got, want)
+		if got := fmt.Sprint(typ.PeriodName, " ", typ.Period, " ", typ.PeriodUnit); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
