@@ -57,9 +57,13 @@ class Store:
         return self._backend.query(name, parameters)
 
     def overview(self, **parameters: Any) -> pd.DataFrame:
-        """`dendro overview`: benchmarks with their newest run and metric."""
+        """`dendro overview`: benchmarks with their newest run and metric; attrs["pushed"] has what services use."""
         doc = self.query("overview", **parameters)
         return _frame(doc["benchmarks"], {k: v for k, v in doc.items() if k != "benchmarks"})
+
+    def services(self, **parameters: Any) -> pd.DataFrame:
+        """`dendro services`: a row per service and type of profiles that it pushes."""
+        return _rows(self.query("services", **parameters))
 
     def runs(self, **parameters: Any) -> pd.DataFrame:
         """`dendro runs`: a row per test run."""
@@ -242,7 +246,7 @@ class _File:
 class _Server:
     """A server's HTTP API."""
 
-    paths = {"top": "functions"}
+    paths = {"top": "functions", "services": "pushed/services"}
 
     def __init__(self, address: str, token: str | None) -> None:
         self._address, self._token = address, token

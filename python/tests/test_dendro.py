@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
+import urllib.request
 
 import pandas as pd
 
@@ -71,6 +73,43 @@ class Stores(unittest.TestCase):
                 a, b = ask(self.file), ask(self.served)
                 pd.testing.assert_frame_equal(a, b)
                 self.assertEqual(len(a) > 0, name != "tasks")
+
+    def test_services(self) -> None:
+        """Pushed profiles are selected by service and labels, through the server and then through its file."""
+        name, address = os.path.join(self.dir.name, "pushed.duckdb"), f"127.0.0.1:{free_port()}"
+        server = subprocess.Popen([PROGRAM, "serve", "--continuous", "--store", name, "--http-listen", address, "--grpc-listen", ""],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            served = dendro.open(f"http://{address}")
+            for _ in range(200):
+                try:
+                    served.services()
+                    break
+                except dendro.Error:
+                    time.sleep(0.05)
+            for version, tax in (("1.0", 100), ("1.1", 250)):
+                target = urllib.parse.urlencode({"name": f"shop{{version={version}}}", "from": "now-10m", "until": "now-9m"})
+                urllib.request.urlopen(f"http://{address}/ingest?{target}", data=f"main;price 300\nmain;tax {tax}\n".encode()).close()
+            asked = {
+                "services": lambda s: s.services(),
+                "top": lambda s: s.top(service="shop", labels='{version="1.1"}'),
+                "find": lambda s: s.find("tax", service="shop", labels='{version="1.1"}'),
+                "bottlenecks": lambda s: s.bottlenecks(service="shop"),
+                "diff": lambda s: s.diff(service="shop", base_labels='{version="1.0"}', head_labels='{version="1.1"}', view="functions"),
+                "sql": lambda s: s.sql("SELECT sum(self) AS n FROM function_sample WHERE function = 'tax'", service="shop"),
+            }
+            answers = {n: ask(served) for n, ask in asked.items() if n != "sql"}  # a server must allow it
+            self.assertEqual(list(answers["services"].service), ["shop"])
+            self.assertEqual(answers["top"].set_index("function")["self"]["tax"], 2_500_000_000)
+            self.assertEqual(served.overview().attrs["pushed"][0]["service"], "shop")
+        finally:
+            server.terminate()
+            server.wait()
+        file = dendro.open(name, binary=PROGRAM)
+        self.assertEqual(asked["sql"](file)["n"][0], 3_500_000_000)
+        for n, answer in answers.items():
+            with self.subTest(n):
+                pd.testing.assert_frame_equal(asked[n](file), answer)
 
     def test_readme(self) -> None:
         text = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
