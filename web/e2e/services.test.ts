@@ -26,6 +26,8 @@ describe.skipIf(missing)('services', () => {
     const first = ranked.page.getByRole('grid', { name: 'Where the time goes' }).locator('.tr').first();
     await first.waitFor();
     expect((await first.innerText()).split(/\s+/).slice(0, 2)).toEqual([name, share]);
+    expect(await ranked.page.locator('main').innerText()).toMatch(/ ms\/s$/m);
+    expect(await ranked.page.locator('main').innerText()).not.toContain('/op'); // fault 15: one unit
     await ranked.close();
     expect(await w.page.locator('main').innerText()).not.toMatch(/process_cpu|samples \(/); // fault 15
     const p = new Person(w);

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
+import { unitOf } from '../core/pushed';
 import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
 import { source } from '../core/source';
@@ -108,6 +109,9 @@ export function Hottest({ params }: { params: URLSearchParams }) {
   );
 }
 
+/** An operation of a service is a second. */
+const costText = (p: BottleneckPlot): string => metric(p.cost!, unitOf({ sides: { service: place.value.params.get('service') ?? undefined } }, p.costUnit!));
+
 /** The functions as a table, and beside it what is known of the selected one. */
 function Functions({ r }: { r: Ranking }) {
   const rows = [...r.rows.filter(x => x.score !== 0), ...(r.negative ?? [])];
@@ -116,7 +120,7 @@ function Functions({ r }: { r: Ranking }) {
   const several = r.benchmarks > 1;
   const of = (i: number): BottleneckPlot | undefined => rows[i]!.plots?.[0];
   const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
-  const perOperation = (i: number) => (of(i)?.cost ? metric(of(i)!.cost!, of(i)!.costUnit!) : '');
+  const perOperation = (i: number) => (of(i)?.cost ? costText(of(i)!) : '');
   const columns: Column[] = [
     { id: 'function', title: 'Function', text: i => shortName(rows[i]!.function), class: i => (rows[i]!.section && rows[i]!.section !== 'own' ? 'dim' : ''), cell: i => <span title={visible(rows[i]!.function)}><Fn name={rows[i]!.function} /></span> },
     { id: 'share', title: r.rank === 'correlation' ? 'Correlation' : 'Share', width: 92, numeric: true, ...(r.rank !== 'correlation' && { bar: (i: number) => rows[i]!.score }), cell: i => score(rows[i]!.score) },
@@ -193,7 +197,7 @@ function Path({ r, x, path }: { r: Ranking; x: BottleneckRow; path: readonly str
 function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
   const title = p.x
     ? `${benchmarkName(p)}: ${p.metric} over the function's ${p.x === 'share' ? 'share' : 'samples'}, r ${p.score.toFixed(3)}`
-    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}${p.cost ? `, ${metric(p.cost, p.costUnit!)}` : ''}`;
+    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}${p.cost ? `, ${costText(p)}` : ''}`;
   return (
     <figure>
       <figcaption>{visible(title)}</figcaption>
