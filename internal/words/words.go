@@ -141,7 +141,8 @@ func Count(n any) string {
 }
 
 // Number formats a number with three significant digits, whole ones completely:
-// "1.28", "12.8", "1,285", "3".
+// "1.28", "12.8", "1,285", "3"; the exponents of what is below a thousandth are multiples
+// of three: "18.6e-6".
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsInf(v, 0) || math.IsNaN(v):
@@ -152,8 +153,14 @@ func Number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case a >= 1:
 		return strconv.FormatFloat(v, 'f', 2, 64)
-	default:
+	case a >= 0.0009995:
 		return strconv.FormatFloat(v, 'g', 3, 64)
+	default:
+		digits, text, _ := strings.Cut(strconv.FormatFloat(v, 'e', 2, 64), "e")
+		power, _ := strconv.Atoi(text)
+		third := power - (power%3+3)%3
+		mantissa, _ := strconv.ParseFloat(digits, 64)
+		return strconv.FormatFloat(mantissa*math.Pow10(power-third), 'g', 3, 64) + "e" + strconv.Itoa(third)
 	}
 }
 

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { ago, change, interval, metric, millis, otherBenchmarks, splitName } from '../src/core/metric';
-import { visible } from '../src/core/format';
+import { number, visible } from '../src/core/format';
 
 test('metrics read as package words of Go writes them', () => {
   expect(metric(6.6e6, 'ns/op')).toBe('6.60 ms/op');
   expect(metric(0, 'ns/op')).toBe('0 ns/op');
   expect(metric(1.5, 's')).toBe('1.50 s');
   expect(metric(512, 'B/op')).toBe('512 B/op');
+  const small = [0.0000186, -0.000665, 0.00099951, 9.999e-7, 5.32e-9, 0.00123];
+  expect(small.map(number)).toEqual(['18.6e-6', '-665e-6', '0.001', '1e-6', '5.32e-9', '0.00123']);
   expect(metric(12_345, 'ops/s')).toBe('12,345 ops/s');
   expect(change(1_941_532, 'ns/op')).toBe('+1.94 ms/op');
   expect(change(-250, 'us')).toBe('−250 µs');

@@ -8,13 +8,18 @@ const steps: Record<string, [by: number, ...units: string[]]> = {
   bytes: [1024, 'B', 'KiB', 'MiB', 'GiB', 'TiB'],
 };
 
-/** "1.28", "12.8", "1,285", "3". */
+/** "1.28", "12.8", "1,285", "3", "18.6e-6": the exponents of what is below a thousandth are multiples of three. */
 export function number(v: number): string {
   const a = Math.abs(v);
   if (!Number.isFinite(v)) return String(v);
   if (a >= 100 || Math.abs(v - Math.round(v)) <= 1e-12 * a) return count(Math.round(v));
   if (a >= 10) return v.toFixed(1);
   if (a >= 1) return v.toFixed(2);
+  if (a < 0.0009995 && a > 0) {
+    const [digits, power] = v.toExponential(2).split('e') as [string, string];
+    const third = 3 * Math.floor(+power / 3);
+    return `${+(+digits * 10 ** (+power - third)).toPrecision(3)}e${third}`;
+  }
   return String(+v.toPrecision(3));
 }
 
