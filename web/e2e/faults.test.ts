@@ -264,7 +264,7 @@ describe.skipIf(missing)('faults', () => {
   test('fault 14: a phone has theme, help, all columns behind a hint, and pickers that are not cut', async () => {
     const w = await world.page({ viewport: { width: 390, height: 844 } });
     const inside = (boxes: { left: number; right: number }[]) => boxes.every(b => b.left >= 0 && b.right <= 390);
-    for (const [page, table, last] of [['/?group=shop', 'What changed', 'Metric'], ['/benchmark?group=shop&benchmark=checkout', 'Runs', 'Against mean'], ['/bottlenecks', 'Where the time goes', 'Most in']] as const) {
+    for (const [page, table, last] of [['/?group=shop', 'What changed', 'Metric'], ['/benchmark?group=shop&benchmark=checkout', 'Runs', 'Commit'], ['/bottlenecks', 'Where the time goes', 'Self']] as const) {
       await w.open(base + page);
       expect(inside(await w.page.locator('.pickers > *, header button, .head .button').evaluateAll(list => list.map(e => e.getBoundingClientRect().toJSON())))).toBe(true);
       const grid = w.page.getByRole('grid', { name: table, exact: true });

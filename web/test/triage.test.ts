@@ -10,7 +10,7 @@ import { countsText, quietCounts, quietRows, shownChanges } from '../src/ui/Tria
 import { entryOf } from '../src/ui/Acknowledge';
 import { sideOf } from '../src/ui/Bar';
 import { diffLink, issueText, reproduction, wholeText } from '../src/ui/Evidence';
-import { fitting, sized, templateOf } from '../src/ui/Table';
+import { fitting, ranked, sized, templateOf } from '../src/ui/Table';
 
 setSource(new Http());
 
@@ -152,6 +152,11 @@ describe('columns', () => {
     expect(width({ width: 50, text: (i: number) => texts[i]! }).width).toBe(50);
     expect(templateOf(sized([{ id: 'a', title: '', cell, text: i => texts[i]! }, { id: 'b', title: '', width: 90, cell }], 2))).toBe('minmax(160px, 160px) 90px minmax(0, 1fr)');
     expect(templateOf([{ id: 'a', title: '', cell }])).toBe('minmax(160px, 1fr)');
+  });
+  it('come on a phone in the order of their use', () => {
+    const list = [{ id: 'verdict', width: 90 }, { id: 'amount', width: 90, optional: 4 }, { id: 'what', wanted: 390 }, { id: 'since', width: 90, optional: 2 }, { id: 'name' }];
+    const shown = ranked(list.map(c => ({ ...c, title: '', cell: () => '' })));
+    expect(shown.map(c => `${c.id} ${c.width}`)).toEqual(['verdict 90', 'what 260', 'name 160', 'since 90', 'amount 90']);
   });
   it('of little use make room for what another wants', () => {
     const cell = () => '';

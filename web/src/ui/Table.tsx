@@ -91,6 +91,10 @@ export function templateOf(columns: readonly Column[]): string {
   return [...all, ...(columns.every(c => c.width || c.text) ? ['minmax(0, 1fr)'] : [])].join(' ');
 }
 
+/** The columns as a phone has them, which scrolls to the others: what makes room first comes last. */
+export const ranked = (columns: readonly Column[]): Column[] =>
+  [...columns].sort((a, b) => (a.optional ?? 0) - (b.optional ?? 0)).map(c => (c.width ? c : { ...c, width: Math.min(c.wanted ?? 160, 260) }));
+
 const phone = 700; // px, as in the style sheet
 const charWidth = 7.9; // of 13 px digits, a little more than of most text
 const manyRows = 1000; // of which the longest text decides
@@ -126,8 +130,7 @@ export function Table(p: Props) {
   const from = Math.max(0, Math.floor(view.top / rowHeight) - 6);
   const to = Math.min(p.rows, Math.ceil((view.top + view.height) / rowHeight) + 6);
   const all = sized(p.columns, p.rows);
-  // A phone scrolls to the others.
-  const columns = innerWidth <= phone ? all.map(c => (c.width ? c : { ...c, width: Math.min(c.wanted ?? 160, 260) })) : fitting(all, view.width);
+  const columns = innerWidth <= phone ? ranked(all) : fitting(all, view.width);
   const template = templateOf(columns);
   const least = leastWidth(columns);
   const key = (e: KeyboardEvent) => {
