@@ -278,6 +278,26 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('a phone shows filters when they are asked for, and those of the address', async () => {
+    const w = await world.page({ viewport: { width: 390, height: 844 } });
+    await w.open(base);
+    const filter = w.page.getByLabel('only slower');
+    const button = w.page.getByRole('button', { name: 'Filters' });
+    expect(await filter.isVisible()).toBe(false);
+    await w.page.getByText(/^\d+ findings?/).waitFor(); // what the table holds is said anyway
+    await button.click();
+    expect([await filter.isVisible(), await button.getAttribute('aria-expanded')]).toEqual([true, 'true']);
+    expect(await w.barriers()).toEqual([]);
+    await button.click();
+    await w.page.setViewportSize({ width: 1280, height: 720 });
+    expect([await filter.isVisible(), await button.isVisible()]).toEqual([true, false]);
+    await w.page.setViewportSize({ width: 390, height: 844 });
+    await w.open(`${base}/?slower=true`);
+    expect(await filter.isVisible()).toBe(true);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('a printed graph is light, as wide as the sheet, and tells whose code it is without colours', async () => {
     const w = await world.page({ colorScheme: 'dark' });
     const light = (colour: string) => Number(/([\d.]+)%\)/.exec(colour)![1]);

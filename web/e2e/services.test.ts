@@ -159,6 +159,11 @@ describe.skipIf(missing)('services', () => {
     await w.page.keyboard.press('Tab');
     await w.page.waitForFunction(() => new URLSearchParams(location.search).get('since') === '2026-01-02T03:04:00Z');
     expect(await w.page.getByLabel('From (UTC)').inputValue()).toBe('2026-01-02 03:04');
+    await w.page.setViewportSize({ width: 390, height: 844 });
+    await w.open(`${base}/services?service=shop.api`);
+    expect(await w.page.getByLabel('Lines').isVisible()).toBe(false); // a phone begins with the chart
+    await w.page.getByRole('button', { name: 'Filters' }).click();
+    expect(await w.page.getByLabel('Lines').isVisible()).toBe(true);
     await w.close();
   });
 

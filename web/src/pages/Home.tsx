@@ -6,6 +6,7 @@ import { selection } from '../core/scope';
 import { source } from '../core/source';
 import { href } from '../core/url';
 import { Bar } from '../ui/Bar';
+import { useFolded } from '../ui/Folded';
 import { later } from '../ui/Later';
 import { Await, useAnswer, Waiting } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -22,6 +23,7 @@ export default function Home() {
   const pushed = pushes.value?.rows ?? [];
   const scope = useScope(selection, true);
   const o = answer.value;
+  const [folded, unfold] = useFolded('group', 'type', 'machine', 'certainty', 'slower', 'own', 'unseen', 'new', 'past');
   return (
     <Page
       title="Changes"
@@ -46,10 +48,11 @@ export default function Home() {
               )}
               {store.benchmarks.length === 0 && hasServices && <Services />}
               {store.benchmarks.length + pushed.length > 0 && (
-                <section class="findings">
+                <section class={`findings ${folded}`}>
                   <div class="head">
                     {store.benchmarks.length === 0 && <h2>What changed</h2>}
                     {store.benchmarks.length > 0 && <Bar scope={scope} />}
+                    {unfold}
                     <Pickers scope={scope} show={['group', 'type', 'machine']} also={{ change: null }} />
                   </div>
                   <Changes scope={scope} version={version} />

@@ -12,6 +12,7 @@ import { type Changes, go, href, place, update } from '../core/url';
 import { ToServices } from '../ui/Crumbs';
 import { Title } from '../ui/Evidence';
 import { Lines } from '../ui/Lines';
+import { useFolded } from '../ui/Folded';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
@@ -157,51 +158,55 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
   const by = params.get('by') ?? versions?.name ?? '';
   const live = !params.has('until');
   const series = usePolled<PushedSeries>('pushed/series', { ...what, function: fn, self: params.get('self'), by: by === one ? '' : by, rows: 8 }, live ? pace.chart : 0);
+  const [folded, unfold] = useFolded('labels', 'function');
   return (
     <>
-      <div class="pickers">
-        <Select title="Value" value={now.type} options={rows.map(r => [r.type, typeName(r.type)])} change={type => update({ type }, true)} />
-        <Time />
-        {chosen &&
-          now.labels
-            .filter(l => l.values.length > 1 || chosen[l.name] !== undefined)
-            .map(l => (
-              <Select
-                key={l.name}
-                title={visible(l.name)}
-                value={chosen[l.name] ?? ''}
-                options={[['', 'all'], ...l.values.map((v): [string, string] => [v, visible(v)])]}
-                change={v => update({ labels: selectorOf({ ...chosen, [l.name]: v }) }, true)}
-              />
-            ))}
-        <label>
-          Labels
-          <input
-            type="text"
-            value={params.get('labels') ?? ''}
-            placeholder={'{zone="eu"}'}
-            onChange={e => update({ labels: e.currentTarget.value.trim() }, true)}
+      <div class={folded}>
+        {unfold}
+        <div class="pickers">
+          <Select title="Value" value={now.type} options={rows.map(r => [r.type, typeName(r.type)])} change={type => update({ type }, true)} />
+          <Time />
+          {chosen &&
+            now.labels
+              .filter(l => l.values.length > 1 || chosen[l.name] !== undefined)
+              .map(l => (
+                <Select
+                  key={l.name}
+                  title={visible(l.name)}
+                  value={chosen[l.name] ?? ''}
+                  options={[['', 'all'], ...l.values.map((v): [string, string] => [v, visible(v)])]}
+                  change={v => update({ labels: selectorOf({ ...chosen, [l.name]: v }) }, true)}
+                />
+              ))}
+          <label>
+            Labels
+            <input
+              type="text"
+              value={params.get('labels') ?? ''}
+              placeholder={'{zone="eu"}'}
+              onChange={e => update({ labels: e.currentTarget.value.trim() }, true)}
+            />
+          </label>
+          <Select
+            title="Lines"
+            value={by || one}
+            options={[[one, 'one line'], ...now.labels.map((l): [string, string] => [l.name, `by ${visible(l.name)}`])]}
+            change={v => update({ by: v }, true)}
           />
-        </label>
-        <Select
-          title="Lines"
-          value={by || one}
-          options={[[one, 'one line'], ...now.labels.map((l): [string, string] => [l.name, `by ${visible(l.name)}`])]}
-          change={v => update({ by: v }, true)}
-        />
-        <label>
-          Function
-          <input type="search" value={fn} placeholder="all functions" onChange={e => update({ function: e.currentTarget.value.trim() }, true)} />
-        </label>
-        {fn && (
-          <button
-            type="button"
-            aria-pressed={params.get('self') === 'true'}
-            onClick={() => update({ self: params.get('self') === 'true' ? null : 'true' }, true)}
-          >
-            {params.get('self') === 'true' ? 'Show total' : 'Show self'}
-          </button>
-        )}
+          <label>
+            Function
+            <input type="search" value={fn} placeholder="all functions" onChange={e => update({ function: e.currentTarget.value.trim() }, true)} />
+          </label>
+          {fn && (
+            <button
+              type="button"
+              aria-pressed={params.get('self') === 'true'}
+              onClick={() => update({ self: params.get('self') === 'true' ? null : 'true' }, true)}
+            >
+              {params.get('self') === 'true' ? 'Show total' : 'Show self'}
+            </button>
+          )}
+        </div>
       </div>
       <Await of={series} what="the profiles over time">
         {s => <Chart s={s} by={by === one ? '' : by} fn={fn} what={what} releases={by === versions?.name} />}
