@@ -181,6 +181,23 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('fault 13: what is known of a benchmark is not cut beside an empty column', async () => {
+    const w = await world.page({ viewport: { width: 1600, height: 900 } });
+    const says = 'unchanged: would have seen 7.4%, runs of the base differ by a quarter';
+    await w.page.route('**/api/v1/overview*', async route => {
+      const response = await route.fetch();
+      const overview = (await response.json()) as { benchmarks: { outcome?: object }[] };
+      for (const b of overview.benchmarks) b.outcome = { status: 'unchanged', says };
+      await route.fulfill({ response, json: overview });
+    });
+    await w.open(`${base}/benchmarks?group=shop`);
+    const cell = w.page.getByRole('gridcell', { name: says }).first();
+    await cell.waitFor();
+    expect(await cell.evaluate(e => e.scrollWidth - e.clientWidth)).toBe(0);
+    expect(await w.page.getByRole('columnheader', { name: 'Commit' }).count()).toBe(1);
+    await w.close();
+  });
+
   test('fault 13: columns are as wide as they need, charts name days, and bars stand below their numbers', async () => {
     const w = await world.page({ viewport: { width: 1500, height: 950 } });
     const cut = () => w.page.locator('.tr > div').evaluateAll(cells => cells.filter(c => c.scrollWidth > c.clientWidth && !c.querySelector('button')).map(c => c.textContent));

@@ -125,6 +125,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
     const { group, benchmark } = rows[i]!;
     return run === null ? href('benchmark', { ...carried(), group, benchmark }) : href('profile', { group, benchmark, run });
   };
+  const state = (i: number): string => (rows[i]!.outcome ? status(rows[i]!.outcome!) : judged ? '–' : '…');
   const columns: Column[] = [
     {
       id: 'name',
@@ -140,10 +141,10 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
     },
     { id: 'spark', title: 'Metric', width: 130, optional: 3, cell: i => rows[i]!.metric && <Spark values={rows[i]!.metric!.values} label={`${rows[i]!.metric!.name} of the last ${rows[i]!.metric!.values.length} runs`} /> },
     { id: 'value', title: 'Newest value', width: 120, numeric: true, cell: i => rows[i]!.metric && metric(rows[i]!.metric!.last, rows[i]!.metric!.unit) },
-    { id: 'state', title: 'State', width: 270, sortable: true, optional: 1, class: i => tone(rows[i]!.outcome), cell: i => (rows[i]!.outcome ? <span title={status(rows[i]!.outcome!)}>{status(rows[i]!.outcome!)}</span> : judged ? '–' : '…') },
-    { id: 'run', title: 'Newest run', width: 260, optional: 4, text: i => rows[i]!.last.run, cell: i => visible(rows[i]!.last.run) },
+    { id: 'state', title: 'State', text: state, sortable: true, optional: 1, class: i => tone(rows[i]!.outcome), cell: i => <span title={state(i)}>{state(i)}</span> },
+    { id: 'run', title: 'Newest run', width: 260, optional: 5, text: i => rows[i]!.last.run, cell: i => visible(rows[i]!.last.run) },
     { id: 'date', title: 'Date (UTC)', width: 140, sortable: true, optional: 2, cell: i => rows[i]!.last.date && instant(rows[i]!.last.date!) },
-    { id: 'commit', title: 'Commit', width: 110, optional: 5, cell: i => <Commit of={rows[i]!.last} /> },
+    { id: 'commit', title: 'Commit', width: 110, optional: 4, cell: i => <Commit of={rows[i]!.last} /> },
     { id: 'runs', title: 'Runs', width: 70, numeric: true, sortable: true, optional: 6, cell: i => count(rows[i]!.runs) },
   ];
   return (
