@@ -57,7 +57,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 		return nil, err
 	}
 	out := &Comparison{Result: res, Runs: view}
-	if err := out.dropKnown(ctx, st, s.base, req); err != nil {
+	if err := out.dropKnown(ctx, st, s.base, sides.Head, req); err != nil {
 		return nil, err
 	}
 	for i := range out.Benchmarks {
@@ -72,7 +72,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 
 // dropKnown judges the base's own runs, where the head has costs, and drops the findings that the
 // base has already. Otherwise the head would be blamed for slow runs at the end of the base.
-func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) error {
+func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base, head []store.Profile, req regression.Request) error {
 	affected := map[history.Key]bool{}
 	for i := range c.Benchmarks {
 		b := &c.Benchmarks[i]
@@ -81,7 +81,7 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 		}
 	}
 	before, err := openCosts(ctx, st, slices.DeleteFunc(slices.Clone(base),
-		func(p store.Profile) bool { return !affected[history.KeyOf(&p)] }), req)
+		func(p store.Profile) bool { return !affected[history.KeyOf(&p)] }), head, req)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,10 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []stor
 }
 
 // openCosts returns the costs in the newest runs of a base that most of its compared runs do not
-// have: what all of them have is their level, and no part of a difference from it.
-func openCosts(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) ([]regression.Finding, error) {
+// have: what all of them have is their level, and no part of a difference from it. A cost that
+// began without another commit, after the head was first measured (in turns), is of those runs alone.
+func openCosts(ctx context.Context, st store.Reader, base, head []store.Profile, req regression.Request) ([]regression.Finding, error) {
+	first := slices.MinFunc(head, func(a, b store.Profile) int { return a.Run.Date.Compare(b.Run.Date) }).Run.Date
 	for i := range base {
 		base[i].Run.Branch = "" // a side is one line
 		base[i].Run.Attributes = maps.Clone(base[i].Run.Attributes)
@@ -123,8 +125,13 @@ func openCosts(ctx context.Context, st store.Reader, base []store.Profile, req r
 	}
 	var list []regression.Finding
 	for i, v := range verdicts {
+		runs := lines[i].Profiles
+		later := func(k int) bool {
+			return k > 0 && runs[k].Run.Commit == runs[k-1].Run.Commit && runs[k].Run.Date.After(first)
+		}
 		for k := range v.Changes {
-			if x := &v.Changes[k]; x.Costs() && (x.State.Open() || x.State == change.Passing) && 2*len(x.Head) <= len(lines[i].Profiles) {
+			x := &v.Changes[k]
+			if x.Costs() && (x.State.Open() || x.State == change.Passing) && 2*len(x.Head) <= len(runs) && !later(x.Head[0]) {
 				list = append(list, x.Finding)
 			}
 		}

@@ -552,3 +552,49 @@ func TestConfirms(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareInTurns: a slow last run of the base hides no regression of a head that was measured
+// in turns with it; a base that had become slow before the head was measured does.
+func TestCompareInTurns(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		head  int // minutes from the run of the base of the same number to that of the head
+		other bool
+		found bool
+	}{
+		{"in turns", 1, false, true},
+		{"in turns, another commit", 1, true, false},
+		{"afterwards", 60, false, false},
+	} {
+		st := mem.New()
+		start := time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
+		for i, x := range []int64{0, 3, -4, 2, 5, -3} {
+			slow, commit := int64(0), "1111111"
+			if i == 5 {
+				slow = 1000
+				if c.other {
+					commit = "2222222"
+				}
+			}
+			at := start.Add(time.Duration(2*i) * time.Minute)
+			put(t, st, "b", testrun.Run{Key: fmt.Sprint("base-", i), Date: at, Branch: "main", Commit: commit}, 800+x+slow, 900-x, 1000+2*x, 1100)
+			put(t, st, "b", testrun.Run{Key: fmt.Sprint("head-", i), Date: at.Add(time.Duration(c.head) * time.Minute), Branch: "topic",
+				Commit: "3333333"}, 1800+x, 900-x, 1000-x, 1100)
+		}
+		var sides [2][]store.Profile
+		for i, branch := range []string{"main", "topic"} {
+			var err error
+			if sides[i], err = st.Profiles(t.Context(), store.Query{Branches: []string{branch}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := Compare(t.Context(), st, Sides{Base: sides[0], Head: sides[1]}, regression.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(got.Findings, func(f regression.Finding) bool { return f.Kind.Costs() && f.Function == "a" })
+		if found != c.found || len(got.OnBase) > 0 == found {
+			t.Errorf("%s: found %v, of the base %v", c.name, found, got.OnBase)
+		}
+	}
+}
