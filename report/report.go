@@ -312,6 +312,9 @@ func (r *Report) Headline() string {
 	switch {
 	case judged > 0:
 		text += fmt.Sprintf(" in %d %s%s", judged, words.Plural(judged, "benchmark"), but)
+		if few, _ := r.few(); r.Verdict != nil && few > 0 {
+			text += fmt.Sprintf(", %d with few samples", few)
+		}
 	case len(parts) == 0:
 		text = "nothing tested"
 	}
@@ -571,6 +574,32 @@ func (r *Report) detects() string {
 	return text
 }
 
+// few counts the benchmarks of which every judged value type has few samples, and returns the one
+// with fewest.
+func (r *Report) few() (n int, fewest *Benchmark) {
+	best := map[testrun.Benchmark]*Benchmark{} // nil: has enough
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		if b.Reason != "" {
+			continue
+		}
+		other, known := best[b.Benchmark.Benchmark]
+		if b.FewSamples == 0 {
+			best[b.Benchmark.Benchmark] = nil
+		} else if !known || other != nil && b.FewSamples > other.FewSamples {
+			best[b.Benchmark.Benchmark] = b
+		}
+	}
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; b.FewSamples > 0 && best[b.Benchmark.Benchmark] == b {
+			if n++; fewest == nil || b.FewSamples < fewest.FewSamples {
+				fewest = b
+			}
+		}
+	}
+	return n, fewest
+}
+
 // verdictNotes are the numbers of runs behind a verdict, and why costs do not fail.
 func (r *Report) verdictNotes() []string {
 	v := r.Verdict
@@ -587,6 +616,10 @@ func (r *Report) verdictNotes() []string {
 		span(v.BaseRuns))}
 	if text := r.detects(); text != "" {
 		list = append(list, text)
+	}
+	if _, b := r.few(); b != nil {
+		list = append(list, fmt.Sprintf("%s has %.0f samples per run: only large changes show; record longer, or more runs (dendro bench --count)",
+			r.name(b), b.FewSamples))
 	}
 	if v.Why != "" {
 		list = append(list, v.Why)

@@ -466,6 +466,28 @@ func TestPassSaysWhatItSees(t *testing.T) {
 	}
 }
 
+// TestPassSaysFewSamples: a pass says in its first line that it rests on few samples; a benchmark
+// has enough if one of its value types has.
+func TestPassSaysFewSamples(t *testing.T) {
+	r := New(&regression.Result{}, nil, nil, &gate.Verdict{Tested: true, Judged: 2, HeadRuns: [2]int{3, 3}, BaseRuns: [2]int{3, 3}})
+	add := func(name string, few float64) {
+		b := Benchmark{Benchmark: &regression.Benchmark{FewSamples: few}, Outcome: Outcome{Status: Unchanged}}
+		b.Benchmark.Benchmark.Name = name
+		r.Benchmarks = append(r.Benchmarks, b)
+	}
+	add("Sort", 0)
+	add("Sort", 4)
+	if text := r.Brief(0).String(); strings.Contains(text, "samples") {
+		t.Error(text)
+	}
+	add("Parse", 9)
+	text := r.Brief(0).String()
+	if !strings.HasPrefix(text, "passed: no change found in 2 benchmarks, 1 with few samples\n") ||
+		!strings.Contains(text, "note: Parse has 9 samples per run: only large changes show") {
+		t.Error(text)
+	}
+}
+
 // TestBriefColours: a failed check is red on a terminal, one that passed green, and a table fits.
 func TestBriefColours(t *testing.T) {
 	print := func(r *Report) string {

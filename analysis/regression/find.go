@@ -27,10 +27,11 @@ type Result struct {
 
 // Benchmark is the result for one benchmark.
 type Benchmark struct {
-	Benchmark testrun.Benchmark
-	Type      profile.ValueType
-	LeftOut   []history.LeftOut
-	Warnings  []string
+	Benchmark  testrun.Benchmark
+	Type       profile.ValueType
+	LeftOut    []history.LeftOut
+	Warnings   []string
+	FewSamples float64 // samples per run if only large changes show with so few, else 0
 
 	// Profiles are the runs that were compared, oldest first; the last Tested of them were
 	// tested. Empty without a verdict.
@@ -198,6 +199,7 @@ func (b *Benchmark) warnOfFew(m *history.Matrix) {
 		}
 	}
 	if n > 0 && sum/n < fewSamples {
+		b.FewSamples = sum / n
 		b.Warnings = append(b.Warnings, fmt.Sprintf("%.0f samples per run: only large changes show; record longer (-benchtime) or compare more runs (--count)", sum/n))
 	}
 }
