@@ -21,8 +21,9 @@ const DefaultLimit = 12_000
 
 // AnalyzeOptions are the options of an analysis.
 type AnalyzeOptions struct {
-	Limit int  // maximum number of snapshots; 0: DefaultLimit
-	Dumps bool // list the snapshots
+	Task  string // only its snapshots; "": those of all tasks
+	Limit int    // maximum number of snapshots; 0: DefaultLimit
+	Dumps bool   // list the snapshots
 }
 
 // Analysis shows where segments spent their time.
@@ -96,7 +97,7 @@ func Analyze(ctx context.Context, st Store, items []Range, o AnalyzeOptions) (*A
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
 	}
-	all, err := sourcesOf(ctx, st, items)
+	all, err := sourcesOf(ctx, st, o.Task, items)
 	if err != nil {
 		return nil, err
 	}

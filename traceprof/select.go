@@ -20,9 +20,9 @@ type window struct{ from, to int64 }
 
 type rows struct{ from, to int }
 
-// sourcesOf returns the sources of the ranges' segments, in the order in which
-// the ranges name them, then of tasks.
-func sourcesOf(ctx context.Context, st Store, items []Range) ([]*source, error) {
+// sourcesOf returns the sources of the ranges' segments by a task, or by all if it is
+// empty, in the order in which the ranges name them, then of tasks.
+func sourcesOf(ctx context.Context, st Store, task string, items []Range) ([]*source, error) {
 	place := map[string]int{}
 	var segments []string
 	for _, r := range items {
@@ -34,8 +34,12 @@ func sourcesOf(ctx context.Context, st Store, items []Range) ([]*source, error) 
 	if len(segments) == 0 {
 		return nil, nil
 	}
+	q := SnapshotQuery{Segments: segments}
+	if task != "" {
+		q.Tasks = []string{task}
+	}
 	var list []*source
-	for s, err := range st.Snapshots(ctx, SnapshotQuery{Segments: segments}) {
+	for s, err := range st.Snapshots(ctx, q) {
 		if err != nil {
 			return nil, err
 		}

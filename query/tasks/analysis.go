@@ -74,7 +74,7 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	if err != nil {
 		return nil, err
 	}
-	a, err := traceprof.Analyze(ctx, st, s.ranges, traceprof.AnalyzeOptions{Limit: r.Snapshots, Dumps: r.Dumps})
+	a, err := traceprof.Analyze(ctx, st, s.ranges, traceprof.AnalyzeOptions{Task: s.Task, Limit: r.Snapshots, Dumps: r.Dumps})
 	if err != nil {
 		return nil, err
 	}

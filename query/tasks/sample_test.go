@@ -124,6 +124,17 @@ func timed(ctx context.Context, c SampleSelection, st traceprof.Store) (*profile
 	return s.profile(ctx, st)
 }
 
+// TestAnalyzeOneTask takes only what the selected task sampled of a segment that two sampled.
+func TestAnalyzeOneTask(t *testing.T) {
+	st, ids := sampledStore(t)
+	for i, want := range []int{7, 2} { // both sampled segment a
+		r, err := Analyze(t.Context(), st, &AnalyzeRequest{SampleSelection: SampleSelection{Task: ids[i], Segments: []string{"a"}}})
+		if err != nil || r.Snapshots != want {
+			t.Errorf("task %d: %+v, %v; want %d snapshots", i, r, err, want)
+		}
+	}
+}
+
 func TestTimed(t *testing.T) {
 	st, ids := sampledStore(t)
 	for _, tt := range []struct {
