@@ -164,6 +164,9 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 		Endpoint: r.Endpoint,
 		Start:    int64(r.Start), Duration: int64(r.Duration), MinDuration: int64(r.MinDuration), Period: int64(r.Period),
 		MaxSegments: r.MaxSegments, Instances: r.Instances, Events: r.Events, Arguments: r.Arguments}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
 	now := time.Now().UnixMilli()
 	if order.Kind != traceprof.TraceKind && len(order.Instances) == 0 {
 		list, err := st.Instances(ctx, order.Service, now-recently)
@@ -190,6 +193,28 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	}
 	notes, err := unseen(ctx, st, &t)
 	return &CreatedTask{taskOf(t, t.Created), notes}, err
+}
+
+// check refuses what the kind of the task would ignore: agents would profile more than
+// the user selected.
+func (r *CreateTaskRequest) check() error {
+	trace, async := traceprof.Kind(r.Kind) == traceprof.TraceKind, traceprof.Kind(r.Kind) == traceprof.AsyncKind
+	for _, f := range []struct {
+		ignored bool
+		flag    string
+		use     string
+	}{
+		{trace && len(r.Instances) > 0, "--instance", "all instances of the service receive a task of kind trace"},
+		{trace && len(r.Events) > 0, "--event", "kind trace has no events (--kind async-profiler or pprof)"},
+		{!async && r.Arguments != "", "--args", "only kind async-profiler has arguments"},
+		{!trace && r.Endpoint != "", "--endpoint", "only kind trace samples an endpoint; the others profile whole instances"},
+		{!trace && r.MinDuration != 0, "--min-duration", "only kind trace samples requests"},
+	} {
+		if f.ignored {
+			return param.Errorf("%s does not apply: %s", f.flag, f.use)
+		}
+	}
+	return nil
 }
 
 // unseen describes the service or the endpoint of a task that nothing has reported yet: it may

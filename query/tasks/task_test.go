@@ -227,6 +227,36 @@ func TestCreateTask(t *testing.T) {
 	}
 }
 
+// TestCreateTaskRefusesIgnored refuses the parameters that a kind of task does not have.
+func TestCreateTaskRefusesIgnored(t *testing.T) {
+	for _, c := range []struct {
+		r    CreateTaskRequest
+		flag string
+	}{
+		{CreateTaskRequest{Kind: "trace", Instances: []string{"shop-1"}}, "--instance"},
+		{CreateTaskRequest{Kind: "trace", Events: []string{"cpu"}}, "--event"},
+		{CreateTaskRequest{Kind: "trace", Arguments: "x"}, "--args"},
+		{CreateTaskRequest{Kind: "pprof", Arguments: "x"}, "--args"},
+		{CreateTaskRequest{Kind: "pprof", Endpoint: "/x"}, "--endpoint"},
+		{CreateTaskRequest{Kind: "async-profiler", MinDuration: 1}, "--min-duration"},
+	} {
+		st := mem.New()
+		r := c.r
+		r.Service, r.Duration, r.Period, r.MaxSegments = "shop", traceprof.Minute, 10, 5
+		if traceprof.Kind(r.Kind) == traceprof.TraceKind {
+			r.Endpoint = "/x"
+		} else {
+			r.Events = []string{"cpu"}
+		}
+		if _, err := CreateTask(t.Context(), st, &r); !errors.As(err, new(*param.Error)) || !strings.HasPrefix(err.Error(), c.flag+" does not apply") {
+			t.Errorf("%+v: %v", c.r, err)
+		}
+		if list, err := st.Tasks(t.Context(), traceprof.TaskQuery{}); err != nil || len(list) > 0 {
+			t.Errorf("%+v: created %v, %v", c.r, list, err)
+		}
+	}
+}
+
 func TestTimesOfRequests(t *testing.T) {
 	for text, want := range map[string]int64{"1m30s": 90_000, "20ms": 20, "500": 500, "": -1, "5": 5, "x": -1, "1e3": -1} {
 		m := Millis(-1)
