@@ -1,6 +1,7 @@
 package traceprof
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,6 +36,11 @@ const (
 	// longest bounds the durations that have no limit of their own, a year.
 	longest = 366 * 24 * 60 * Minute
 )
+
+// Limits describes the limits of tasks of TraceKind.
+func Limits() string {
+	return fmt.Sprintf("duration 1 to %d min, period at least %d ms, 1 to %d requests per instance", maxDuration/Minute, minPeriod, maxMaxSegments)
+}
 
 // check is one condition, and the error text if it does not hold.
 type check struct {
