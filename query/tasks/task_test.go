@@ -248,7 +248,8 @@ func TestCreateTaskRefusesIgnored(t *testing.T) {
 		} else {
 			r.Events = []string{"cpu"}
 		}
-		if _, err := CreateTask(t.Context(), st, &r); !errors.As(err, new(*param.Error)) || !strings.HasPrefix(err.Error(), c.flag+" does not apply") {
+		_, err := CreateTask(t.Context(), st, &r)
+		if !errors.As(err, new(*param.Error)) || !strings.HasPrefix(err.Error(), c.flag+" does not apply") {
 			t.Errorf("%+v: %v", c.r, err)
 		}
 		if list, err := st.Tasks(t.Context(), traceprof.TaskQuery{}); err != nil || len(list) > 0 {
