@@ -105,6 +105,9 @@ func fewer(c *traceprof.Coverage) string {
 	if c.Holes > 0 {
 		why = append(why, fmt.Sprintf("it made none for %s", words.Millis(c.Hole)))
 	}
+	if c.Late > 0 {
+		why = append(why, fmt.Sprintf("%s of the received ones were made after the segment's end", words.Count(c.Late)))
+	}
 	if len(why) == 0 {
 		why = append(why, "it made none before the first and after the last one")
 	}

@@ -354,6 +354,8 @@ func TestFewer(t *testing.T) {
 		{traceprof.Coverage{Expected: 25, Received: 20, Span: 250, Period: 12}, "5 of 25 expected snapshots were not made: the agent made one every 12 ms"},
 		{traceprof.Coverage{Expected: 25, Received: 20, Span: 250, Period: 10, Holes: 1, Hole: 60}, "5 of 25 expected snapshots were not made: it made none for 60 ms"},
 		{traceprof.Coverage{Expected: 25, Received: 20, Span: 250, Period: 10}, "5 of 25 expected snapshots were not made: it made none before the first and after the last one"},
+		{traceprof.Coverage{Expected: 25, Received: 25, Late: 20, Span: 250, Period: 10},
+			"20 of 25 expected snapshots were not made: 20 of the received ones were made after the segment's end"},
 		{traceprof.Coverage{Expected: 25, Received: 20, Lost: 5, Span: 250, Period: 10}, ""},
 		{traceprof.Coverage{Expected: 25, Received: 24, Span: 250, Period: 10}, ""},
 		{traceprof.Coverage{Received: 24}, ""},
