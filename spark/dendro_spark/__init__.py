@@ -133,6 +133,27 @@ def correlation(spark: SparkSession, where: str) -> DataFrame:
         GROUP BY p.grp, p.benchmark, f.name HAVING runs > 1 ORDER BY correlation DESC, function""")
 
 
+def slower(spark: SparkSession, where: str, base: str, head: str) -> DataFrame:
+    """The functions of all services that push profiles, on two days: service, function, total of both in
+    the unit of the profiles a second of a series, as `dendro diff --service` has it, and their difference.
+
+    `where` is a condition on the columns of table series_hours, which selects one type."""
+    days = " OR ".join(f"hour >= TIMESTAMP '{day}' AND hour < TIMESTAMP '{day}' + INTERVAL 1 DAY" for day in (base, head))
+    on_head = f"hour >= TIMESTAMP '{head}' AND hour < TIMESTAMP '{head}' + INTERVAL 1 DAY"
+    return spark.sql(f"""
+        WITH h AS (SELECT series, service, partition, hour, max(windows) AS windows, max_by(covered, windows) AS covered
+                   FROM lake.dendro.series_hours WHERE ({days}) AND ({where}) GROUP BY series, service, partition, hour),
+             t AS (SELECT service, sum(if({on_head}, 0, covered)) / 1000 AS base_time, sum(if({on_head}, covered, 0)) / 1000 AS head_time
+                   FROM h GROUP BY service),
+             s AS (SELECT service, function, sum(if({on_head}, 0, total)) AS base_total, sum(if({on_head}, total, 0)) AS head_total
+                   FROM (SELECT * FROM lake.dendro.series_functions WHERE {days}) JOIN h USING (series, service, partition, hour, windows)
+                   GROUP BY service, function),
+             n AS (SELECT function, min(name) AS name FROM lake.dendro.window_functions WHERE {days} GROUP BY function)
+        SELECT service, name AS function, base_total / base_time AS base, head_total / head_time AS head,
+               head_total / head_time - base_total / base_time AS delta
+        FROM s JOIN t USING (service) JOIN n USING (function) ORDER BY delta DESC, service, function""")
+
+
 def regressions(spark: SparkSession, lake: str, program: str = "dendro", where: str = "true", options: tuple[str, ...] = ()) -> DataFrame:
     """The findings of `dendro regressions` over all benchmarks: one row each, finding is its
     JSON (docs/schema/findings.md).

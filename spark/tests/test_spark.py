@@ -1,6 +1,7 @@
 """A lake in Spark, compared with dendro on one store. $DENDRO names the program, $JARS the
 files of Iceberg's runtime and of the databases' drivers, separated by commas. The lake is
-a directory, or in $DENDRO_TEST_POSTGRES and the bucket "dendro" at $AWS_ENDPOINT_URL."""
+a directory, or in $DENDRO_TEST_POSTGRES and the bucket "dendro" at $AWS_ENDPOINT_URL.
+$HAND_OVER names the program of test/lake."""
 
 import json
 import os
@@ -150,6 +151,50 @@ class Many(unittest.TestCase):
         got = [json.loads(r.finding) for r in lake.regressions(spark, place, PROGRAM, "grp = 'many'", ("--group", "many")).collect()]
         self.assertGreaterEqual(len({f["benchmark"] for f in want}), 15)
         self.assertEqual(sorted(got, key=lambda f: f["id"]), sorted(want, key=lambda f: f["id"]))
+
+
+class Hours(unittest.TestCase):
+    """Hours of pushed profiles of three simulated services, a day and two hours of the next."""
+
+    def hand_over(self, hours: int) -> list[str]:
+        return subprocess.run([os.environ["HAND_OVER"], "-hours", str(hours), place], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+    def ask(self, *command: str) -> dict:
+        return json.loads(dendro(*command, "--store", f"lake:{place}", "-o", "json"))
+
+    def answers(self) -> list[dict]:
+        """What a reader says of the hours that were handed over first."""
+        one, until, all_rows = ("--service", "service-00001"), ("--until", "2026-10-02T02:00:00Z"), ("--rows", "0")
+        over = ("services", "--over-time", "--step", "1h", *until, *all_rows)
+        return [self.ask("tree", *one, *until, *all_rows), self.ask("top", *one, *until, *all_rows, "--labels", '{zone="z2"}'),
+                self.ask("tree", *one, "--since", "2026-10-01T05:00:00Z", "--until", "2026-10-01T06:00:00Z", *all_rows),
+                self.ask(*over, *one, "--function", "com.example.service1.Handler7.method"), self.ask(*over, "--by", "zone"),
+                self.difference("service-00000")]
+
+    def difference(self, service: str) -> dict:
+        return self.ask("diff", "--service", service, "--view", "functions", "--rows", "0", "--base-since", "2026-10-01T00:00:00Z",
+                        "--base-until", "2026-10-02T00:00:00Z", "--head-since", "2026-10-02T00:00:00Z", "--head-until", "2026-10-02T02:00:00Z")
+
+    def test_hours(self) -> None:
+        self.assertEqual(self.hand_over(26), ["handed over: 15"] * 26)
+        slower = lake.slower(spark, "sample_type = 'cpu'", "2026-10-01", "2026-10-02").collect()
+        self.assertEqual([r.delta for r in slower], sorted((r.delta for r in slower), reverse=True))
+        got = {(r.service, r.function): (r.base, r.head, r.delta) for r in slower}
+        want = {(service, r["function"]): tuple(r["total"][side] for side in ("base", "head", "delta"))
+                for service in ("service-00000", "service-00001", "service-00002") for r in self.difference(service)["rows"]}
+        self.assertEqual(got.keys(), want.keys())
+        self.assertGreater(len(want), 200)
+        for key, values in want.items():
+            for a, b in zip(got[key], values):
+                self.assertAlmostEqual(a, b, delta=1e-3, msg=key)
+        before = self.answers()
+        for table in ("series_hours", "series_samples", "series_functions", "window_functions", "window_paths"):
+            rewritten = spark.sql(f"CALL lake.system.rewrite_data_files(table => 'dendro.{table}', options => map('min-input-files', '2'))").first()
+            self.assertGreater(rewritten.rewritten_data_files_count, rewritten.added_data_files_count, table)
+        self.assertEqual(self.answers(), before)
+        self.assertEqual(self.hand_over(27)[-2:], ["handed over: 0", "handed over: 15"])  # a worker goes on
+        dendro("compact", "--store", f"lake:{place}")
+        self.assertEqual(self.answers(), before)
 
 
 class Rewritten(Lake):

@@ -2,7 +2,10 @@
 //
 //	go run ./test/lake -- tools/spark-test
 //
-// It starts Debian's PostgreSQL with an empty database, and a server of the protocol of
+// With -hours N DIRECTORY in place of a command it hands N hours of three simulated services over to a lake
+// in a directory, those that the lake does not have.
+//
+// Else it starts Debian's PostgreSQL with an empty database, and a server of the protocol of
 // Amazon S3 with an empty bucket "dendro", on free ports. It runs the command with the
 // variables below, stops the servers and exits with the status of the command.
 //
@@ -17,8 +20,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"syscall"
+	"time"
 
+	"github.com/dendroprof/dendro/store/iceberg"
+	"github.com/dendroprof/dendro/test/lake/fleet"
 	"github.com/dendroprof/dendro/test/postgres"
 )
 
@@ -35,7 +42,29 @@ func main() {
 	}
 }
 
+// handOver hands hours of simulated services over to a lake, one after the other.
+func handOver(ctx context.Context, number, dir string) error {
+	until, err := strconv.Atoi(number)
+	if err != nil {
+		return err
+	}
+	hours, worker := iceberg.NewHours(dir, 72*time.Hour), fleet.New(0, 3, 1)
+	defer hours.Close()
+	for worker.Handover < until {
+		worker.Handover++
+		n, err := hours.Publish(ctx, 0, worker, time.Time{})
+		if err != nil {
+			return err
+		}
+		fmt.Println("handed over:", n)
+	}
+	return nil
+}
+
 func run(ctx context.Context, command []string) error {
+	if len(command) == 3 && command[0] == "-hours" {
+		return handOver(ctx, command[1], command[2])
+	}
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
 	}
