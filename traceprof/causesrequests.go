@@ -54,8 +54,12 @@ func (f *facts) noRequestSince() (Cause, bool) {
 
 func (f *facts) requestInProgress() (Cause, bool) {
 	n, slowest := f.early()
+	when := "the agent received the task"
+	if len(f.notified) == 0 {
+		when = "the task began"
+	}
 	return Cause{Code: RequestInProgress, Requests: n, Slowest: slowest, Text: fmt.Sprintf(
-		"Requests of %q that were running when the agent received the task: %d, the longest took %d ms. Agents sample only requests that begin later.", f.task.Endpoint, n, slowest,
+		"Requests of %q that were running when %s: %d, the longest took %d ms. Agents sample only requests that begin later.", f.task.Endpoint, when, n, slowest,
 	)}, n > 0
 }
 

@@ -117,6 +117,10 @@ func TestWhy(t *testing.T) {
 		}, "no-request-since-notified", "task ran: 1,", ""},
 		{"in progress", func(s *situation) { s.segments = []traceprof.Segment{request("a", -500, 5000)} }, "no-request request-in-progress", "",
 			""},
+		{"in progress, not received", func(s *situation) {
+			s.logs, s.instance.Polled = nil, began-10_000
+			s.now, s.segments = began+10_000, []traceprof.Segment{request("a", -500, 5000), request("b", 1000, 500)}
+		}, "request-in-progress", "running when the task began: 1", ""},
 		{"faster than the threshold", func(s *situation) {
 			s.task.MinDuration = 500
 			s.segments = append(s.segments, request("b", 3000, 300))
