@@ -81,7 +81,7 @@ func asChanges(st store.Store, res *regression.Result) {
 	as := func(list []regression.Finding) {
 		for i := range list {
 			f := &list[i]
-			f.Sides = sidesOfReleases(c, f)
+			ofCompared(c, f)
 			if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {
 				t := of[[2]string{f.Benchmark, f.Type}]
 				one := change.Of(*f, headOf(c), baseOf(c), t.Program, t.Runs)
@@ -109,9 +109,13 @@ func baseOf(c *releases.Compared) *change.Run {
 	return &change.Run{Run: c.Base[0]}
 }
 
-func sidesOfReleases(c *releases.Compared, f *regression.Finding) *regression.Sides {
+// ofCompared sets what a finding says of its releases, and what its cost is per.
+func ofCompared(c *releases.Compared, f *regression.Finding) {
 	pushed := c.Pushed[[2]string{f.Benchmark, f.Type}]
-	return &regression.Sides{Base: c.Base, Head: []string{c.Head}, Service: f.Group, Label: c.Label, Pushed: pushed.String()}
+	f.Sides = &regression.Sides{Base: c.Base, Head: []string{c.Head}, Service: f.Group, Label: c.Label, Pushed: pushed.String()}
+	if t := f.Delta.Time; t != nil {
+		t.Unit = c.Unit(t.Unit)
+	}
 }
 
 // judgedRelease is what the comparison of a release with those before found, as it is kept.
@@ -175,7 +179,7 @@ func judgeRelease(ctx context.Context, p *releases.Plan, o regression.Options) (
 	for i := range compared.Benchmarks {
 		t := judgedTypeOf(&compared.Benchmarks[i])
 		for k := range t.Findings {
-			t.Findings[k].Sides = sidesOfReleases(c, &t.Findings[k])
+			ofCompared(c, &t.Findings[k])
 		}
 		out.Types = append(out.Types, t)
 	}

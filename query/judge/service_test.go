@@ -154,6 +154,9 @@ func TestReleasesAreChanges(t *testing.T) {
 	}
 	// One of ten functions takes twice and a quarter of its time: the whole takes an eighth more, which this explains.
 	for _, f := range []regression.Finding{one.Findings[0], compared[0]} {
+		if unit := f.Delta.Time.Unit; unit != "ns/s" {
+			t.Errorf("the cost is in %q", unit)
+		}
 		if p := f.Change.Program; p == nil || math.Abs(p.Value-0.125) > 0.01 || p.Low <= 0 || math.Abs(f.Change.Explains-1) > 0.1 {
 			t.Errorf("the whole changed by %+v, of which this is %g", p, f.Change.Explains)
 		}

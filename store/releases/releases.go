@@ -96,6 +96,19 @@ const (
 	perSecond  = "a second of one instance"
 )
 
+// Unit returns the unit of an amount per operation, which profiles name ns/op: "ns/s", or
+// "ns/request".
+func (c *Compared) Unit(unit string) string {
+	amount, per := strings.CutSuffix(unit, "/op")
+	switch {
+	case !per:
+		return unit
+	case c.Operation == perRequest:
+		return amount + "/request"
+	}
+	return amount + "/s"
+}
+
 const clock = "2006-01-02 15:04"
 
 // String describes the comparison.

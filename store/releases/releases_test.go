@@ -429,3 +429,15 @@ func TestNothingToCompare(t *testing.T) {
 		p.push(cpu, "1.0", "a", noon.Add(time.Duration(p.n)*time.Minute), map[string]int64{"main": 1})
 	}
 }
+
+// TestUnit: what profiles count per operation is per second or per request of a service.
+func TestUnit(t *testing.T) {
+	c := &releases.Compared{Operation: "a second of one instance"}
+	if got := c.Unit("ns/op") + " " + c.Unit("bytes"); got != "ns/s bytes" {
+		t.Errorf("per second: %s", got)
+	}
+	c.Operation = "a request"
+	if got := c.Unit(c.Unit("B/op")); got != "B/request" {
+		t.Errorf("per request: %s", got)
+	}
+}

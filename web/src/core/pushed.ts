@@ -82,9 +82,6 @@ export function typeName(id: string): string {
 export const typesText = (rows: readonly PushedService[]): string =>
   [...new Set(rows.map(r => typeName(r.type)))].filter((t, _, all) => !all.includes(t.replace(/ samples$/, '')) || !t.endsWith(' samples')).join(', ');
 
-/** The unit of an amount: an operation of a service is a second. */
-export const unitOf = (of: { sides?: { service?: string | undefined } | undefined }, unit: string): string => (of.sides?.service ? unit.replace(/\/op$/, '/s') : unit);
-
 /** The label whose values are releases, of those that there are. */
 export function releases(s: PushedService): { name: string; values: string[] } | undefined {
   const label = ['service_version', 'version', 'service_git_ref'].map(n => s.labels.find(l => l.name === n)).find(l => l && l.values.length > 1);

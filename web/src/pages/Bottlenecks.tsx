@@ -4,7 +4,6 @@ import { useState } from 'preact/hooks';
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
-import { unitOf } from '../core/pushed';
 import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
 import { source } from '../core/source';
@@ -109,8 +108,8 @@ export function Hottest({ params }: { params: URLSearchParams }) {
   );
 }
 
-/** An operation of a service is a second. */
-const costText = (p: BottleneckPlot): string => metric(p.cost!, unitOf({ sides: { service: place.value.params.get('service') ?? undefined } }, p.costUnit!));
+/** An operation of pushed profiles is a second. */
+const costText = (p: BottleneckPlot): string => metric(p.cost!, place.value.params.has('service') ? p.costUnit!.replace(/\/op$/, '/s') : p.costUnit!);
 
 /** The functions as a table, and beside it what is known of the selected one. */
 function Functions({ r }: { r: Ranking }) {

@@ -1,9 +1,9 @@
 // All services: what each uses now and over the last day, in which function most, what its newest release cost, and when it was seen.
 import { useMemo } from 'preact/hooks';
-import type { Outcome, Overview, PushedSeries, PushedService, Service } from '../core/answers';
+import type { Overview, PushedSeries, PushedService, Service } from '../core/answers';
 import { counted, instant, percent, visible } from '../core/format';
 import { ago, shortName } from '../core/metric';
-import { gridOf, mainType, rateText, typesText, unitOf } from '../core/pushed';
+import { gridOf, mainType, rateText, typesText } from '../core/pushed';
 import { mayChange } from '../core/session';
 import { href, place } from '../core/url';
 import { Fn } from '../ui/Fn';
@@ -100,7 +100,7 @@ function Pushed({ rows }: { rows: readonly PushedService[] }) {
             </td>
             <td>
               {release && <b>{visible(release.last.run)} </b>}
-              {release ? <OutcomeText o={perSecond(release.outcome)} /> : verdicts.busy ? '…' : '–'}
+              {release ? <OutcomeText o={release.outcome} /> : verdicts.busy ? '…' : '–'}
             </td>
             <td class="dim">{visible(typesText(of))}</td>
             <td class="num" title={instant(last)}>{ago(Date.parse(last))}</td>
@@ -117,9 +117,6 @@ function lastHour(pushed: Overview['pushed']): { since: string; until: string } 
   const text = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');
   return { since: text(end - 3_600_000), until: text(end) };
 }
-
-/** An operation of a service is a second. */
-const perSecond = (o: Outcome): Outcome => (o.time ? { ...o, time: { ...o.time, unit: unitOf({ sides: { service: 'of it' } }, o.time.unit) } } : o);
 
 /** What makes a service appear here. */
 const None = () => (

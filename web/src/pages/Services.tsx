@@ -4,7 +4,7 @@ import { stamp } from '../core/days';
 import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 import { type Loaded, loaded, type Wire } from '../core/profile';
-import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName, unitOf } from '../core/pushed';
+import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { dataParams, notesOf, serverTransforms, withoutFlags } from '../core/request';
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';
@@ -353,7 +353,7 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
               ),
             },
             { title: 'Change', numeric: true, class: tone, cell: c => <b>{signed(c.delta.share, percent)}</b> },
-            own && { title: 'Per second', numeric: true, cell: c => (c.delta.time ? change(c.delta.time.value, unitOf(c, c.delta.time.unit)) : '–') },
+            own && { title: 'Cost', numeric: true, cell: c => (c.delta.time ? change(c.delta.time.value, c.delta.time.unit) : '–') },
             {
               title: 'Function of yours, and its call',
               cell: c =>

@@ -5,7 +5,7 @@ import { amount, commit, counted, number, percent, signed, visible } from '../co
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
-import { selectorOfAny, unitOf } from '../core/pushed';
+import { selectorOfAny } from '../core/pushed';
 import { formatNames } from '../core/selection';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
@@ -293,7 +293,7 @@ export function wholeText(life: Change['change']): string {
 export function Facts({ c, read }: { c: Change; read: boolean }) {
   const time = c.delta.time;
   const rows: [string, preact.ComponentChildren][] = [];
-  if (time) rows.push(['cost', `${change(time.value, unitOf(c, time.unit))}, 95% interval ${interval(time.value, time.low, time.high, unitOf(c, time.unit))}`]);
+  if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}`]);
   rows.push([
     'samples',
     `${signed(c.delta.samples, number)} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${Math.abs(c.delta.base - 1) < 1e-9 ? 'nearly all' : percent(c.delta.base)} then`,
@@ -394,7 +394,7 @@ export function issueText(c: Change, command: string): string {
   const lines = [
     `# ${code(benchmarkName(c))}: ${signed(c.delta.share, percent)} in ${code(label(c, shortName))}`,
     '',
-    `- ${kinds[c.kind]}, ${c.status}${time ? `: ${change(time.value, unitOf(c, time.unit))}, 95% interval ${interval(time.value, time.low, time.high, unitOf(c, time.unit))}` : ''}`,
+    `- ${kinds[c.kind]}, ${c.status}${time ? `: ${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}` : ''}`,
     `- value type ${code(c.type)}, score ${c.score.toFixed(1)}, finding ${code(c.id)}`,
     `- first run with it: ${code(c.since.run)}${c.since.commit ? ` at commit ${code(c.since.commit)}` : ''}; last good run: ${code(c.since.lastGood ?? 'unknown')}`,
   ];

@@ -5,7 +5,7 @@ import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, Report
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { looks, unseen } from '../core/looked';
 import { benchmarkName, change, keyOf, metric, otherBenchmarks } from '../core/metric';
-import { typeName, unitOf } from '../core/pushed';
+import { typeName } from '../core/pushed';
 import { withoutFlags } from '../core/request';
 import { carried } from '../core/scope';
 import { paper } from '../core/settings';
@@ -264,7 +264,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         const r = rows[i]!;
         if (r.is === 'change')
           return r.c.delta.time ? (
-            change(r.c.delta.time.value, unitOf(r.c, r.c.delta.time.unit))
+            change(r.c.delta.time.value, r.c.delta.time.unit)
           ) : (
             <span class="dim" title={`${signed(r.c.delta.samples, v => v.toFixed(0))} samples per run; no metric or number of operations was imported with these runs`}>
               –
