@@ -34,7 +34,7 @@ type Gateway struct {
 const deliverWithin = 20 * time.Second
 
 // errNotConnected is the error of a gateway that waits for Kafka.
-var errNotConnected = errors.New("Kafka has not answered yet")
+var errNotConnected = errors.New("no answer from Kafka yet")
 
 // NewGateway returns a gateway, which connects when it runs.
 func NewGateway(l Log, log *slog.Logger) *Gateway {
