@@ -153,8 +153,8 @@ class Many(unittest.TestCase):
         self.assertEqual(sorted(got, key=lambda f: f["id"]), sorted(want, key=lambda f: f["id"]))
 
 
-class Hours(unittest.TestCase):
-    """Hours of pushed profiles of three simulated services, a day and two hours of the next."""
+class Services(unittest.TestCase):
+    """Hours of pushed profiles of three simulated services, a day and two hours of the next. Compacts the lake: its name comes last."""
 
     def hand_over(self, hours: int) -> list[str]:
         return subprocess.run([os.environ["HAND_OVER"], "-hours", str(hours), place], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
