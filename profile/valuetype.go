@@ -89,10 +89,10 @@ func NamedTypes(types []*ValueType, name string) (found []int) {
 // String returns name and unit, for people.
 func (t ValueType) String() string { return t.Name + " (" + t.Unit + ")" }
 
-// PerOperation returns the unit of a value of one operation, "ns/op" of nanoseconds; what counts is
+// Per returns the unit of a value of one operation, "ns/op" of nanoseconds per "op"; what counts is
 // named by the type, "alloc-samples/op".
-func (t ValueType) PerOperation() string {
-	return cmp.Or(perOperation[t.Unit], t.Name) + "/op"
+func (t ValueType) Per(operation string) string {
+	return cmp.Or(perOperation[t.Unit], t.Name) + "/" + operation
 }
 
 var perOperation = map[string]string{"nanoseconds": "ns", "microseconds": "µs", "milliseconds": "ms", "seconds": "s", "bytes": "B"}

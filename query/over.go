@@ -233,7 +233,7 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 			if one.Type.Gauge() {
 				runs.Gauge = true
 			} else {
-				f.Metrics = []testrun.Metric{testrun.NewOperations(sum.Covered.Seconds(), false)}
+				f.Metrics = []testrun.Metric{testrun.NewServed(sum.Covered.Seconds(), testrun.Seconds)}
 			}
 			if err := runs.Add(ctx, f); err != nil {
 				return nil, err

@@ -28,7 +28,8 @@ func (p *Profile) Measure(stored []testrun.Metric) {
 		p.Metrics = slices.DeleteFunc(slices.Clone(stored), isDerived)
 	}
 	if derives {
-		p.Metrics = append(p.Metrics, testrun.Metric{Name: testrun.CPUMetric, Mean: ns / n, Unit: "ns/op", Better: testrun.Lower})
+		per := testrun.Metric{Name: testrun.CPUMetric, Mean: ns / n, Unit: "ns/" + testrun.Operation(stored), Better: testrun.Lower}
+		p.Metrics = append(p.Metrics, per)
 	}
 	order := func(a, b testrun.Metric) int { return p.rank(&a) - p.rank(&b) }
 	if !slices.IsSortedFunc(p.Metrics, order) {
@@ -45,6 +46,9 @@ func (p *Profile) Operations() (n float64, estimated bool) {
 	}
 	return testrun.Operations(p.Metrics)
 }
+
+// PerOperation returns the unit of an amount of one operation: "ns/op", of a service "ns/s" or "ns/request".
+func (p *Profile) PerOperation() string { return p.Type.Per(testrun.Operation(p.Metrics)) }
 
 // Covered returns the number of operations that the values of the profile stand for: the
 // denominator of what is per operation. That is Operations, but where the sampler counts waits

@@ -6,10 +6,12 @@ package testrun
 const OperationsMetric = "operations"
 
 // The units of OperationsMetric: whether the number was counted or estimated, like the
-// product of a rate and the time of a measurement.
+// product of a rate and the time of a measurement, and what an operation of a service is.
 const (
 	OperationsCounted   = "op"
 	OperationsEstimated = "op, estimated"
+	Seconds             = "s"
+	Requests            = "request"
 )
 
 // CPUMetric is the name of the metric CPU time per operation in nanoseconds: the value of
@@ -45,6 +47,23 @@ func NewOperations(n float64, estimated bool) Metric {
 		m.Unit = OperationsEstimated
 	}
 	return m
+}
+
+// NewServed returns the metric that a service ran for n seconds, or answered n requests: the unit is
+// Seconds or Requests.
+func NewServed(n float64, unit string) Metric {
+	return Metric{Name: OperationsMetric, Mean: n, Unit: unit, Better: Higher}
+}
+
+// Operation returns what an operation is in the unit of an amount of one: "op", of a service "s" or
+// "request".
+func Operation(list []Metric) string {
+	for i := range list {
+		if m := &list[i]; m.Name == OperationsMetric && (m.Unit == Seconds || m.Unit == Requests) {
+			return m.Unit
+		}
+	}
+	return OperationsCounted
 }
 
 // Operations returns the number of operations among metrics, and whether it is an

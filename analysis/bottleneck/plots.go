@@ -86,7 +86,7 @@ func (a *analysis) plots(ctx context.Context, rows []*Row) error {
 				p.Points = append(p.Points, point)
 			}
 			if a.o.Rank != Correlation && len(costs) == len(p.Points) && len(costs) > 0 {
-				p.Cost, p.CostUnit = stat.Mean(costs), a.r.Type.PerOperation()
+				p.Cost, p.CostUnit = stat.Mean(costs), profiles[members[0]].PerOperation()
 			}
 			if a.finishPlot(&p) {
 				for _, r := range rows {

@@ -326,7 +326,7 @@ func (s *HistorySeries) ofFunction(compared map[string]*store.Profile, metric []
 			s.CostUnit = t.Name
 		}
 	case perOperation:
-		s.CostUnit = t.PerOperation()
+		s.CostUnit = compared[s.Runs[0].Key].PerOperation()
 	}
 	return values, has
 }
@@ -353,7 +353,8 @@ func (s *HistorySeries) ofProgram(compared map[string]*store.Profile) []float64 
 		s.Unit = t.Name
 	}
 	if perOperation {
-		s.Metric, s.Unit = t.Name+"/op", t.PerOperation()
+		p := compared[s.Runs[0].Key]
+		s.Metric, s.Unit = t.Name+"/"+testrun.Operation(p.Metrics), p.PerOperation()
 	}
 	return values
 }

@@ -109,13 +109,10 @@ func baseOf(c *releases.Compared) *change.Run {
 	return &change.Run{Run: c.Base[0]}
 }
 
-// ofCompared sets what a finding says of its releases, and what its cost is per.
+// ofCompared sets what a finding says of its releases.
 func ofCompared(c *releases.Compared, f *regression.Finding) {
 	pushed := c.Pushed[[2]string{f.Benchmark, f.Type}]
 	f.Sides = &regression.Sides{Base: c.Base, Head: []string{c.Head}, Service: f.Group, Label: c.Label, Pushed: pushed.String()}
-	if t := f.Delta.Time; t != nil {
-		t.Unit = c.Unit(t.Unit)
-	}
 }
 
 // judgedRelease is what the comparison of a release with those before found, as it is kept.

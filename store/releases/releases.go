@@ -96,19 +96,6 @@ const (
 	perSecond  = "a second of one instance"
 )
 
-// Unit returns the unit of an amount per operation, which profiles name ns/op: "ns/s", or
-// "ns/request".
-func (c *Compared) Unit(unit string) string {
-	amount, per := strings.CutSuffix(unit, "/op")
-	switch {
-	case !per:
-		return unit
-	case c.Operation == perRequest:
-		return amount + "/request"
-	}
-	return amount + "/s"
-}
-
 const clock = "2006-01-02 15:04"
 
 // String describes the comparison.
@@ -579,12 +566,12 @@ func (b *builder) store(ctx context.Context, c *Compared) error {
 		}
 	}
 	for _, of := range b.runs {
-		operations := of.seconds
+		served := testrun.NewServed(of.seconds, testrun.Seconds)
 		if c.Operation == perRequest {
-			operations = of.requests
+			served = testrun.NewServed(of.requests, testrun.Requests)
 		}
-		if operations > 0 {
-			of.Metrics = []testrun.Metric{testrun.NewOperations(operations, false)}
+		if served.Mean > 0 {
+			of.Metrics = []testrun.Metric{served}
 		}
 		at := [2]string{of.Benchmark.Name, of.Records[0].Type.Name}
 		if _, ok := c.Pushed[at]; !ok {

@@ -381,7 +381,7 @@ func TestRequests(t *testing.T) {
 	}
 	push(10, "1.0", true)
 	push(10, "1.1", true)
-	check := func(operation string, perMinute float64) {
+	check := func(operation string, perMinute float64, unit string) {
 		t.Helper()
 		c := open(t, p.st, releases.Options{Service: "shop"})
 		if !strings.Contains(c.String(), "an operation "+operation) {
@@ -395,11 +395,14 @@ func TestRequests(t *testing.T) {
 			if n, _ := r.Operations(); r.Benchmark.Name != cpu.Name || n != perMinute*c.Block.Minutes() {
 				t.Errorf("run %s of %s: %g operations, want %g a minute", r.Run.Key, r.Benchmark, n, perMinute)
 			}
+			if r.PerOperation() != unit {
+				t.Errorf("run %s is in %s, want %s", r.Run.Key, r.PerOperation(), unit)
+			}
 		}
 	}
-	check("a request", 30)
+	check("a request", 30, "ns/request")
 	push(10, "1.2", false)
-	check("a second of one instance (the number of requests of run 1.2@", 60)
+	check("a second of one instance (the number of requests of run 1.2@", 60, "ns/s")
 }
 
 // TestPending: where a block has both releases, the one before has none of its own.
@@ -427,17 +430,5 @@ func TestNothingToCompare(t *testing.T) {
 			t.Errorf("%s: error %v", want, err)
 		}
 		p.push(cpu, "1.0", "a", noon.Add(time.Duration(p.n)*time.Minute), map[string]int64{"main": 1})
-	}
-}
-
-// TestUnit: what profiles count per operation is per second or per request of a service.
-func TestUnit(t *testing.T) {
-	c := &releases.Compared{Operation: "a second of one instance"}
-	if got := c.Unit("ns/op") + " " + c.Unit("bytes"); got != "ns/s bytes" {
-		t.Errorf("per second: %s", got)
-	}
-	c.Operation = "a request"
-	if got := c.Unit(c.Unit("B/op")); got != "B/request" {
-		t.Errorf("per request: %s", got)
 	}
 }

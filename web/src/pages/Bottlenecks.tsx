@@ -108,9 +108,6 @@ export function Hottest({ params }: { params: URLSearchParams }) {
   );
 }
 
-/** An operation of pushed profiles is a second. */
-const costText = (p: BottleneckPlot): string => metric(p.cost!, place.value.params.has('service') ? p.costUnit!.replace(/\/op$/, '/s') : p.costUnit!);
-
 /** The functions as a table, and beside it what is known of the selected one. */
 function Functions({ r }: { r: Ranking }) {
   const rows = [...r.rows.filter(x => x.score !== 0), ...(r.negative ?? [])];
@@ -119,7 +116,7 @@ function Functions({ r }: { r: Ranking }) {
   const several = r.benchmarks > 1;
   const of = (i: number): BottleneckPlot | undefined => rows[i]!.plots?.[0];
   const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
-  const perOperation = (i: number) => (of(i)?.cost ? costText(of(i)!) : '');
+  const perOperation = (i: number) => (of(i)?.cost ? metric(of(i)!.cost!, of(i)!.costUnit!) : '');
   const columns: Column[] = [
     { id: 'function', title: 'Function', text: i => shortName(rows[i]!.function), class: i => (rows[i]!.section && rows[i]!.section !== 'own' ? 'dim' : ''), cell: i => <span title={visible(rows[i]!.function)}><Fn name={rows[i]!.function} /></span> },
     { id: 'share', title: r.rank === 'correlation' ? 'Correlation' : 'Share', width: 92, numeric: true, ...(r.rank !== 'correlation' && { bar: (i: number) => rows[i]!.score }), cell: i => score(rows[i]!.score) },
@@ -196,7 +193,7 @@ function Path({ r, x, path }: { r: Ranking; x: BottleneckRow; path: readonly str
 function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
   const title = p.x
     ? `${benchmarkName(p)}: ${p.metric} over the function's ${p.x === 'share' ? 'share' : 'samples'}, r ${p.score.toFixed(3)}`
-    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}${p.cost ? `, ${costText(p)}` : ''}`;
+    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}${p.cost ? `, ${metric(p.cost!, p.costUnit!)}` : ''}`;
   return (
     <figure>
       <figcaption>{visible(title)}</figcaption>
