@@ -79,7 +79,7 @@ type Compared struct {
 	From, Until time.Time     // of the head
 	Skip        time.Duration // from the start of each instance on is not compared
 	Machines    string        // how the kinds of machine of the sides differ; empty: not, or unknown
-	Operation   string        // "a request", or "a second of one instance"
+	Operation   string        // of the runs: testrun.Requests or testrun.Seconds
 	Uncounted   string        // the first run whose requests are unknown, though others have some
 	// Pushed is what the service pushed, by benchmark and value type.
 	Pushed map[[2]string]continuous.Type
@@ -90,11 +90,8 @@ type Compared struct {
 	drifted bool // those of the base are less what changed in it since
 }
 
-// The operations of runs.
-const (
-	perRequest = "a request"
-	perSecond  = "a second of one instance"
-)
+// spoken writes the operations of runs.
+var spoken = map[string]string{testrun.Requests: "a request", testrun.Seconds: "a second of one instance"}
 
 const clock = "2006-01-02 15:04"
 
@@ -108,7 +105,7 @@ func (c *Compared) String() string {
 		run = fmt.Sprintf("some values of %q", c.Instance)
 	}
 	text := fmt.Sprintf("%s %q from %s to %s against %s, %s; a run is %s, an operation %s",
-		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", c.against(), how, run, c.Operation)
+		c.Label, c.Head, c.From.Format(clock), c.Until.Format(clock)+" UTC", c.against(), how, run, spoken[c.Operation])
 	if c.Uncounted != "" {
 		text += fmt.Sprintf(" (the number of requests of run %s is unknown)", c.Uncounted)
 	}
@@ -181,7 +178,7 @@ func (p *Plan) String() string {
 
 // plan chooses what is compared of the series of a service.
 func plan(st continuous.Store, series []continuous.Series, o Options) (*Plan, error) {
-	p := &Plan{Compared: Compared{Label: cmp.Or(o.Label, versionLabel(series)), Operation: perSecond}, Service: o.Service, st: st,
+	p := &Plan{Compared: Compared{Label: cmp.Or(o.Label, versionLabel(series)), Operation: testrun.Seconds}, Service: o.Service, st: st,
 		of: o.matchers()}
 	all := releasesOf(series, p.Label, o.Until)
 	var err error
@@ -197,7 +194,7 @@ func plan(st continuous.Store, series []continuous.Series, o Options) (*Plan, er
 	}
 	p.Machines = machines(series, &p.Compared)
 	if p.Types, p.requests = typesOf(series); p.requests != (continuous.Type{}) {
-		p.Operation = perRequest
+		p.Operation = testrun.Requests
 	}
 	return p, nil
 }
@@ -561,14 +558,14 @@ func (b *builder) counted(ctx context.Context, list []continuous.Query) (sum flo
 // store stores the runs. An operation is a request if the requests of all runs are known.
 func (b *builder) store(ctx context.Context, c *Compared) error {
 	for _, of := range b.runs {
-		if of.seconds > 0 && of.requests == 0 && c.Operation == perRequest {
-			c.Operation, c.Uncounted = perSecond, of.Run.Key
+		if of.seconds > 0 && of.requests == 0 && c.Operation == testrun.Requests {
+			c.Operation, c.Uncounted = testrun.Seconds, of.Run.Key
 		}
 	}
 	for _, of := range b.runs {
-		served := testrun.NewServed(of.seconds, testrun.Seconds)
-		if c.Operation == perRequest {
-			served = testrun.NewServed(of.requests, testrun.Requests)
+		served := testrun.NewServed(of.seconds, c.Operation)
+		if c.Operation == testrun.Requests {
+			served.Mean = of.requests
 		}
 		if served.Mean > 0 {
 			of.Metrics = []testrun.Metric{served}
