@@ -141,8 +141,8 @@ func Count(n any) string {
 }
 
 // Number formats a number with three significant digits, whole ones completely:
-// "1.28", "12.8", "1,285", "3"; the exponents of what is below a thousandth are multiples
-// of three: "18.6e-6".
+// "1.28", "12.8", "1,285", "3". Numbers below 0.001 have an exponent that is a multiple of
+// three: "18.6e-6".
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsInf(v, 0) || math.IsNaN(v):

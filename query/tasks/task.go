@@ -281,7 +281,7 @@ func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.Ref
 			return &OverlapError{refused, list[0].ID, list[0].End()}
 		}
 	}
-	if order.Kind == traceprof.TraceKind && refused.Code == traceprof.BadArgument { // the OAP's texts do not say what was asked
+	if order.Kind == traceprof.TraceKind && refused.Code == traceprof.BadArgument { // the OAP's text has no values
 		return fmt.Errorf("the task is refused: %w (limits: %s; this task: %s, %s, %d)", refused, traceprof.Limits(),
 			words.Millis(order.Duration), words.Millis(order.Period), order.MaxSegments)
 	}

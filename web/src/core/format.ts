@@ -8,7 +8,7 @@ const steps: Record<string, [by: number, ...units: string[]]> = {
   bytes: [1024, 'B', 'KiB', 'MiB', 'GiB', 'TiB'],
 };
 
-/** "1.28", "12.8", "1,285", "3", "18.6e-6": the exponents of what is below a thousandth are multiples of three. */
+/** "1.28", "12.8", "1,285", "3", "18.6e-6". Numbers below 0.001 have an exponent that is a multiple of three. */
 export function number(v: number): string {
   const a = Math.abs(v);
   if (!Number.isFinite(v)) return String(v);

@@ -15,7 +15,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
-// What is asked of functions that tell a size.
+// Minimum numbers of rows, and of samples per run, for an estimate.
 const (
 	NoisyMean       = 8 // samples per run from which the noise of a row is more than counting
 	leastRows       = 5 // minimum rows for the size of a base run; with fewer the sample totals are used
@@ -23,8 +23,8 @@ const (
 	leastMeanTested = 4 // like NoisyMean, for tested runs, where rows are weighted by likelihood
 )
 
-// MetricFloor is the relative standard deviation of any metric at least, and SpeedLimit the factor by
-// which the speed of a machine differs at most.
+// MetricFloor is the minimum relative standard deviation of a metric. SpeedLimit is the maximum factor
+// between the speeds of a machine in two runs.
 const (
 	MetricFloor = 0.04
 	SpeedLimit  = 1.5
@@ -38,13 +38,13 @@ const (
 	outlierLimit    = 1.5  // standard deviations from the median
 )
 
-// Runs are the runs whose sizes are estimated, and what is known of them.
+// Runs is the input of an estimate: the runs, their rows and their rates.
 type Runs struct {
 	Space      *row.Space
 	Base, Head []int
 	Rate       Rate
 	Metric     bool    // every run has one
-	Jitter     float64 // relative deviation of a function at least
+	Jitter     float64 // minimum relative deviation of a function
 }
 
 // sizing is an estimate in progress.

@@ -394,7 +394,7 @@ func (r *Reader) say(places map[int32]held) {
 	r.missing = strings.Join(parts, "; ")
 }
 
-// lack is what is said of services or partitions.
+// lack is a reason why an answer is incomplete, and what it is about: "service" or "partition".
 type lack struct{ noun, text string }
 
 // ofOne makes the text of a lack that of one service.

@@ -13,10 +13,10 @@ import (
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
 
-// Tasks of async-profiler and of Go's profiler, whose types in the protocol differ only in
-// names, but for what is ordered.
+// Tasks of async-profiler and of Go's profiler. Their types in the protocol have different names, and
+// the requests that create them different fields; the rest is the same.
 
-// ordered is the answer to an order.
+// ordered is the answer to a request that creates a task.
 type ordered struct {
 	Code        traceprof.RefusalCode `json:"code"`
 	ErrorReason *string               `json:"errorReason"`
