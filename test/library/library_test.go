@@ -8,6 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	// What the programs import, which `go run` compiles: a test that passed is not
+	// repeated while what it is made of stays the same.
+	_ "github.com/dendroprof/dendro/ingest"
+	_ "github.com/dendroprof/dendro/query/trees"
+	_ "github.com/dendroprof/dendro/store/engines"
 )
 
 // maxModules is the maximum number of modules besides Dendro's that a program links which
