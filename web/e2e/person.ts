@@ -56,10 +56,10 @@ export class Person {
   }
   /** Waits for the address. */
   at(url: RegExp) {
-    return this.w.page.waitForURL(url, { timeout: 8000 });
+    return this.w.page.waitForURL(url, { timeout: 30_000 });
   }
   see(text: string | RegExp) {
-    return this.w.page.getByText(text).first().waitFor({ timeout: 8000 });
+    return this.w.page.getByText(text).first().waitFor({ timeout: 30_000 });
   }
 }
 

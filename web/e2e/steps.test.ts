@@ -28,7 +28,7 @@ async function redrawn(p: Person, act: () => Promise<unknown>) {
   await p.w.page.waitForTimeout(300); // what is still moving
   const before = await p.w.page.screenshot();
   await act();
-  await expect.poll(async () => before.equals(await p.w.page.screenshot()), { timeout: 8000 }).toBe(false);
+  await expect.poll(async () => before.equals(await p.w.page.screenshot()), { timeout: 30_000 }).toBe(false);
 }
 
 const tasks: Task[] = [
