@@ -255,7 +255,8 @@ func testExpirePast(l *traceLab) {
 		Duration: 100, Period: 10, MaxSegments: 1}
 	past, err := l.s.CreateTask(l.ctx, past)
 	l.ok(err)
-	l.expire(traceprof.Expiry{Before: 5000}, traceprof.Expired{})
+	l.task("another that is due", 1000, 100)
+	l.expire(traceprof.Expiry{Before: 5000}, traceprof.Expired{Tasks: 1})
 	l.same("tasks", l.taskIDs(traceprof.TaskQuery{}), past.ID)
 	l.expire(traceprof.Expiry{Before: 5001}, traceprof.Expired{Tasks: 1})
 	l.same("tasks", l.taskIDs(traceprof.TaskQuery{}), "")

@@ -183,7 +183,7 @@ func (x *remover) StoredTasks() ([]traceprof.StoredTask, error) {
 		return nil
 	})
 	for _, task := range x.s.all() {
-		found[task.ID] = traceprof.StoredTask{ID: task.ID, Known: true, End: task.End(), Bytes: found[task.ID].Bytes}
+		found[task.ID] = traceprof.StoredTask{ID: task.ID, Known: true, End: task.Over(), Bytes: found[task.ID].Bytes}
 	}
 	return slices.Collect(maps.Values(found)), err
 }
