@@ -40,6 +40,20 @@ type StoredTask struct {
 	Bytes int64 // of its snapshots and their stacks
 }
 
+// StoredTasks joins the known tasks with what is stored of tasks that have snapshots, by id: ends,
+// which count for unknown ones, and bytes.
+func StoredTasks(known []Task, sampled map[string]StoredTask) (list []StoredTask) {
+	for i := range known {
+		t := &known[i]
+		sampled[t.ID] = StoredTask{Known: true, End: t.Over(), Bytes: sampled[t.ID].Bytes}
+	}
+	for id, t := range sampled {
+		t.ID = id
+		list = append(list, t)
+	}
+	return list
+}
+
 // Remover lists and removes what an engine stores, for Expiry.Run.
 type Remover interface {
 	// StoredTasks lists the tasks that are known or have snapshots, in any order.

@@ -22,20 +22,12 @@ type remover struct {
 	out traceprof.Expired
 }
 
-func (x *remover) StoredTasks() (list []traceprof.StoredTask, err error) {
-	for id, task := range x.t.tasks {
-		e := traceprof.StoredTask{ID: id, Known: true, End: task.Over()}
-		if s := x.t.snapshots[id]; s != nil {
-			e.Bytes = s.bytes()
-		}
-		list = append(list, e)
-	}
+func (x *remover) StoredTasks() ([]traceprof.StoredTask, error) {
+	sampled := map[string]traceprof.StoredTask{}
 	for id, s := range x.t.snapshots {
-		if _, known := x.t.tasks[id]; !known {
-			list = append(list, traceprof.StoredTask{ID: id, End: s.arrived, Bytes: s.bytes()})
-		}
+		sampled[id] = traceprof.StoredTask{End: s.arrived, Bytes: s.bytes()}
 	}
-	return list, nil
+	return traceprof.StoredTasks(slices.Collect(maps.Values(x.t.tasks)), sampled), nil
 }
 
 func (x *remover) SegmentBytes() (n int64, err error) {

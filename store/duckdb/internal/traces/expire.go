@@ -1,11 +1,8 @@
 package traces
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -13,108 +10,61 @@ import (
 )
 
 // Expire implements traceprof.Store. It works in transactions of limited size, between which
-// others write, each of which is an Expire of less: if one fails, the next Expire continues.
-// If nothing is to be removed, it writes nothing.
-func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (all traceprof.Expired, err error) {
-	p := progress{whole: e}
-	for {
-		step, err := p.next(ctx, s)
-		if err != nil || step == (traceprof.Expiry{}) {
-			return all, err
-		}
-		gone, err := s.expire(ctx, step)
-		all.Tasks, all.Segments, all.Instances = all.Tasks+gone.Tasks, all.Segments+gone.Segments, all.Instances+gone.Instances
-		if err != nil {
-			return all, err
-		}
-	}
+// others write, each of which leaves a consistent store: if one fails, the next Expire
+// continues. If nothing is to be removed, it writes nothing.
+func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
+	x := remover{ctx: ctx, s: s}
+	err := e.Run(&x)
+	return x.out, err
 }
 
-// The maximum that one transaction removes of segments by time, and of bytes by size. Both
-// may be exceeded by what belongs together.
+// The maximum that one transaction removes of segments by time, of bytes by size, and of tasks.
+// What belongs together may exceed it.
 const (
 	stepSegments = 20_000
 	stepBytes    = 64 << 20
+	stepTasks    = 20
 )
 
-// progress divides an Expiry into steps.
-type progress struct {
-	whole  traceprof.Expiry
-	before int64 // of the last step by time
-	timed  bool  // there are no more steps by time
-	left   int64 // bytes after the last step by size; 0: there was none
+// remover implements traceprof.Remover for one call of Expire.
+type remover struct {
+	ctx context.Context
+	s   *Store
+	out traceprof.Expired
+
+	// Of the present transaction.
+	c      *driver.Conn
+	gone   traceprof.Expired
+	tasks  []string
+	stacks []int32 // dictionaries of the tasks
 }
 
-// next returns the next step, or none. It reads only what is needed to see whether there is
-// something to remove.
-func (p *progress) next(ctx context.Context, s *Store) (step traceprof.Expiry, err error) {
-	err = s.read(ctx, func(c *driver.Conn) error {
-		if p.whole.Before != 0 && !p.timed {
-			if step.Before, err = p.nextBefore(ctx, c, s); err != nil || step.Before != 0 {
+// step removes something in a transaction.
+func (x *remover) step(remove func() error) error {
+	x.gone, x.tasks, x.stacks = traceprof.Expired{}, nil, nil
+	locked := false
+	return x.s.change(x.ctx, func(c *driver.Conn) error {
+		x.c = c
+		// The segments of each task's traces, which stay as long as one of their tasks.
+		for _, sql := range []string{
+			"CREATE TEMP TABLE profiled(task INTEGER, seq BIGINT)",
+			`INSERT INTO profiled SELECT DISTINCT own.task, s.seq FROM segment s JOIN (
+				SELECT DISTINCT p.task, s.trace_key AS key, s.trace AS name FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace <> ''
+			) own ON s.trace_key = own.key AND s.trace = own.name`,
+			`INSERT INTO profiled SELECT DISTINCT p.task, s.seq FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace = ''`,
+		} {
+			if err := c.Exec(sql); err != nil {
 				return err
 			}
-			p.timed = true
 		}
-		if p.whole.MaxBytes == 0 {
-			return nil
-		}
-		x := remover{ctx: ctx, c: c, s: s, stacksOf: map[string][]int32{}}
-		tasks, err := x.StoredTasks()
-		if err != nil {
+		if err := remove(); err != nil {
 			return err
 		}
-		bytes, err := x.SegmentBytes()
-		for i := range tasks {
-			bytes += tasks[i].Bytes
-		}
-		if bytes > p.whole.MaxBytes && (p.left == 0 || bytes < p.left) { // the rest may not go
-			step.Now, step.MaxBytes, p.left = p.whole.Now, max(p.whole.MaxBytes, bytes-stepBytes), bytes
-		}
-		return err
-	})
-	return step, err
-}
-
-// nextBefore returns the time before which the next step removes, or 0.
-func (p *progress) nextBefore(ctx context.Context, c *driver.Conn, s *Store) (before int64, err error) {
-	const most = math.MaxInt64
-	last := cmp.Or(p.before, math.MinInt64)
-	if last >= p.whole.Before {
-		return 0, nil
-	}
-	due, err := c.Number(ctx, fmt.Sprintf(`SELECT least((SELECT coalesce(min(arrived), %[1]d) FROM segment), (SELECT coalesce(min(last_seen), %[1]d) FROM instance),
-		(SELECT coalesce(min(newest), %[1]d) FROM snapshot), (SELECT coalesce(min(time), %[1]d) FROM task_log WHERE task NOT IN (SELECT id FROM task)))::BIGINT`, most))
-	if err != nil {
-		return 0, err
-	}
-	for _, task := range s.all() {
-		due = min(due, task.Over())
-	}
-	if due >= p.whole.Before {
-		return 0, nil
-	}
-	p.before = p.whole.Before
-	cut, err := c.Number(ctx, fmt.Sprintf(`SELECT coalesce((SELECT arrived FROM segment WHERE arrived >= %d AND arrived < %d ORDER BY arrived LIMIT 1 OFFSET %d), %[2]d)::BIGINT`,
-		last, p.whole.Before, stepSegments))
-	if cut > last {
-		p.before = cut
-	} else { // as many arrived within one ms
-		p.before = last + 1
-	}
-	return p.before, err
-}
-
-// expire is one step, in one transaction.
-func (s *Store) expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
-	x := remover{ctx: ctx, s: s, stacksOf: map[string][]int32{}}
-	locked := false
-	err := s.change(ctx, func(c *driver.Conn) error {
-		x.c = c
-		if err := x.run(e); err != nil {
+		if err := c.Exec("DROP TABLE profiled; DELETE FROM wanted"); err != nil {
 			return err
 		}
 		if len(x.stacks) > 0 {
-			s.removal.Lock()
+			x.s.removal.Lock()
 			locked = true
 		}
 		return nil
@@ -123,109 +73,134 @@ func (s *Store) expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expir
 			x.finish()
 		}
 		if locked {
-			s.removal.Unlock()
+			x.s.removal.Unlock()
 		}
 	})
-	if err != nil {
-		return traceprof.Expired{}, err
-	}
-	return x.out, nil
 }
 
-// remover implements traceprof.Remover for one call of Expire.
-type remover struct {
-	ctx context.Context
-	c   *driver.Conn
-	s   *Store
-
-	stacksOf map[string][]int32 // ids of the dictionaries of each task
-	removed  []string           // tasks
-	stacks   []int32            // dictionaries of removed tasks
-	out      traceprof.Expired
+// finish applies the commit to memory.
+func (x *remover) finish() {
+	s := x.s
+	s.mu.Lock()
+	for _, id := range x.tasks {
+		delete(s.tasks, id)
+	}
+	s.mu.Unlock()
+	s.stacks.drop(x.stacks...)
+	if s.removed += x.gone.Segments; s.removed > s.seen.len()/2 {
+		s.seen, s.removed = keyFilter{}, 0 // most of its keys were removed
+	}
+	x.out.Tasks, x.out.Segments, x.out.Instances = x.out.Tasks+x.gone.Tasks, x.out.Segments+x.gone.Segments, x.out.Instances+x.gone.Instances
 }
 
-func (x *remover) run(e traceprof.Expiry) error {
-	// The segments of each task's traces, which stay as long as one of their tasks.
-	for _, sql := range []string{
-		"CREATE TEMP TABLE profiled(task INTEGER, seq BIGINT)",
-		`INSERT INTO profiled SELECT DISTINCT own.task, s.seq FROM segment s JOIN (
-			SELECT DISTINCT p.task, s.trace_key AS key, s.trace AS name FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace <> ''
-		) own ON s.trace_key = own.key AND s.trace = own.name`,
-		`INSERT INTO profiled SELECT DISTINCT p.task, s.seq FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace = ''`,
-	} {
-		if err := x.c.Exec(sql); err != nil {
-			return err
-		}
-	}
-	if err := e.Run(x); err != nil {
+// look returns the number that a query has before anything is removed.
+func (x *remover) look(sql string) (n int64, err error) {
+	err = x.s.read(x.ctx, func(c *driver.Conn) error {
+		n, err = c.Number(x.ctx, sql)
 		return err
-	}
-	return x.c.Exec("DROP TABLE profiled; DELETE FROM wanted")
+	})
+	return n, err
+}
+
+// count runs a statement that changes rows and returns their number.
+func (x *remover) count(sql string) (int, error) {
+	n, err := x.c.Number(x.ctx, sql)
+	return int(n), err
 }
 
 func (x *remover) StoredTasks() ([]traceprof.StoredTask, error) {
 	found := map[string]traceprof.StoredTask{}
-	const sql = `SELECT t.id, t.name, n.newest, (n.size + coalesce(g.size, 0) + coalesce(p.size, 0))::BIGINT FROM sampled_task t
+	const sql = `SELECT t.name, n.newest, (n.size + coalesce(g.size, 0) + coalesce(p.size, 0))::BIGINT FROM sampled_task t
 		JOIN (SELECT task, max(newest) AS newest, sum(size) AS size FROM snapshot GROUP BY task) n ON n.task = t.id
 		LEFT JOIN (SELECT task, sum(strlen(name) + 8) AS size FROM stack_signature GROUP BY task) g ON g.task = t.id
 		LEFT JOIN (SELECT task, count(*) * 8 AS size FROM stack_path GROUP BY task) p ON p.task = t.id`
-	err := x.c.Query(x.ctx, sql, nil, func(ch driver.Chunk) error {
-		names, newest, bytes := ch.Texts(1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-		for i, id := range driver.Column[int32](ch, 0) {
-			task, ok := found[names[i]]
-			if !ok {
-				task = traceprof.StoredTask{ID: names[i], End: newest[i]}
+	err := x.s.read(x.ctx, func(c *driver.Conn) error {
+		return c.Query(x.ctx, sql, nil, func(ch driver.Chunk) error {
+			newest, bytes := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2)
+			for i, name := range ch.Texts(0) {
+				task, ok := found[name]
+				if !ok {
+					task.End = newest[i]
+				}
+				found[name] = traceprof.StoredTask{End: max(task.End, newest[i]), Bytes: task.Bytes + bytes[i]}
 			}
-			task.End, task.Bytes = max(task.End, newest[i]), task.Bytes+bytes[i]
-			found[names[i]] = task
-			x.stacksOf[names[i]] = append(x.stacksOf[names[i]], id)
-		}
-		return nil
+			return nil
+		})
 	})
-	for _, task := range x.s.all() {
-		found[task.ID] = traceprof.StoredTask{ID: task.ID, Known: true, End: task.Over(), Bytes: found[task.ID].Bytes}
-	}
-	return slices.Collect(maps.Values(found)), err
+	return traceprof.StoredTasks(x.s.all(), found), err
 }
 
-// count runs a statement that changes rows and returns n plus their number.
-func (x *remover) count(n int, sql string) (int, error) {
-	changed, err := x.c.Number(x.ctx, sql)
-	return n + int(changed), err
-}
-
-func (x *remover) RemoveBefore(before int64) (err error) {
-	if x.out.Segments, err = x.count(x.out.Segments, fmt.Sprint("DELETE FROM segment WHERE seq NOT IN (SELECT seq FROM profiled) AND arrived < ", before)); err != nil {
+func (x *remover) RemoveBefore(before int64) error {
+	due, err := x.look(fmt.Sprintf(`SELECT (EXISTS (FROM segment WHERE arrived < %[1]d) OR EXISTS (FROM instance WHERE last_seen < %[1]d)
+		OR EXISTS (FROM task_log WHERE time < %[1]d AND task NOT IN (SELECT id FROM task)))::BIGINT`, before))
+	if err != nil || due == 0 {
 		return err
 	}
-	if x.out.Instances, err = x.count(0, fmt.Sprint("DELETE FROM instance WHERE last_seen < ", before)); err != nil {
-		return err
+	for {
+		err := x.step(func() (err error) {
+			x.gone.Segments, err = x.count(fmt.Sprintf(`DELETE FROM segment WHERE seq IN (
+				SELECT seq FROM segment WHERE seq NOT IN (SELECT seq FROM profiled) AND arrived < %d LIMIT %d)`, before, stepSegments))
+			if err != nil {
+				return err
+			}
+			if x.gone.Instances, err = x.count(fmt.Sprint("DELETE FROM instance WHERE last_seen < ", before)); err != nil {
+				return err
+			}
+			_, err = x.count(fmt.Sprintf("DELETE FROM task_log WHERE time < %d AND task NOT IN (SELECT id FROM task)", before))
+			return err
+		})
+		if err != nil || x.gone.Segments < stepSegments {
+			return err
+		}
 	}
-	_, err = x.count(0, fmt.Sprintf("DELETE FROM task_log WHERE time < %d AND task NOT IN (SELECT id FROM task)", before))
-	return err
 }
 
 func (x *remover) RemoveTasks(list []traceprof.StoredTask) (freed int64, err error) {
-	if len(list) == 0 {
-		return 0, nil
-	}
-	var names []string
-	var ids []int64
-	for _, task := range list {
-		names = append(names, task.ID)
-		freed += task.Bytes
-		if task.Known {
-			x.out.Tasks++
+	for some := range slices.Chunk(list, stepTasks) {
+		var bytes int64
+		err := x.step(func() (err error) {
+			bytes, err = x.removeTasks(some)
+			return err
+		})
+		if err != nil {
+			return freed, err
 		}
-		for _, id := range x.stacksOf[task.ID] {
-			ids, x.stacks = append(ids, int64(id)), append(x.stacks, id)
-		}
+		freed += bytes
 	}
-	x.removed = append(x.removed, names...)
-	if err := x.c.Exec("DELETE FROM wanted"); err != nil {
+	return freed, nil
+}
+
+func (x *remover) removeTasks(list []traceprof.StoredTask) (freed int64, err error) {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].ID
+	}
+	stacks, err := dictionaries(x.ctx, x.c, names)
+	if err != nil {
 		return 0, err
 	}
-	if err := want(x.c, 0, names); err != nil {
+	var ids []int64
+	for _, task := range list {
+		own := stacks[task.ID]
+		if !task.Known {
+			newer, err := x.count(fmt.Sprintf("SELECT count(*) FROM snapshot WHERE task IN (%s) AND newest > %d",
+				driver.List(append(own[:len(own):len(own)], -1)), task.End))
+			if err != nil {
+				return 0, err
+			}
+			if newer > 0 {
+				continue // they were stored since
+			}
+		} else {
+			x.gone.Tasks++
+		}
+		freed += task.Bytes
+		x.tasks, x.stacks = append(x.tasks, task.ID), append(x.stacks, own...)
+		for _, id := range own {
+			ids = append(ids, int64(id))
+		}
+	}
+	if err := want(x.c, 0, x.tasks); err != nil {
 		return 0, err
 	}
 	if err := wantKeys(x.c, 1, ids); err != nil {
@@ -233,13 +208,12 @@ func (x *remover) RemoveTasks(list []traceprof.StoredTask) (freed int64, err err
 	}
 	const named, numbered = "(SELECT name FROM wanted WHERE grp = 0)", "(SELECT key FROM wanted WHERE grp = 1)"
 	const own = "seq IN (SELECT seq FROM profiled WHERE task IN " + numbered + ") AND seq NOT IN (SELECT seq FROM profiled WHERE task NOT IN " + numbered + ")"
-	bytes, err := x.sum("SELECT sum(size) FROM segment WHERE " + own)
+	bytes, err := x.c.Number(x.ctx, "SELECT coalesce(sum(size), 0)::BIGINT FROM segment WHERE "+own)
 	if err != nil {
 		return 0, err
 	}
-	x.out.Segments, err = x.count(x.out.Segments, "DELETE FROM segment WHERE "+own)
+	x.gone.Segments, err = x.count("DELETE FROM segment WHERE " + own)
 	for _, sql := range []string{
-		"DELETE FROM profiled WHERE task IN " + numbered,
 		"DELETE FROM snapshot WHERE task IN " + numbered,
 		"DELETE FROM stack_path WHERE task IN " + numbered,
 		"DELETE FROM stack_signature WHERE task IN " + numbered,
@@ -248,33 +222,36 @@ func (x *remover) RemoveTasks(list []traceprof.StoredTask) (freed int64, err err
 		"DELETE FROM task WHERE id IN " + named,
 	} {
 		if err == nil {
-			_, err = x.count(0, sql)
+			_, err = x.count(sql)
 		}
 	}
 	return freed + bytes, err
 }
 
-func (x *remover) SegmentBytes() (int64, error) { return x.sum("SELECT sum(size) FROM segment") }
-
-func (x *remover) sum(sql string) (int64, error) {
-	return x.c.Number(x.ctx, "SELECT coalesce(("+sql+"), 0)::BIGINT")
+func (x *remover) SegmentBytes() (int64, error) {
+	return x.look("SELECT coalesce(sum(size), 0)::BIGINT FROM segment")
 }
 
 // RemoveLoose finds the time up to which segments are removed in two steps, about a
 // minute and within the last one, so that nothing is sorted.
-func (x *remover) RemoveLoose(excess int64) (int64, error) {
-	const loose, span = "seq NOT IN (SELECT seq FROM profiled)", "arrived - arrived % 65536"
-	freed, last, err := x.oldest(excess, fmt.Sprintf("SELECT %s AS moment, sum(size)::BIGINT FROM segment WHERE %s GROUP BY moment ORDER BY moment", span, loose))
-	if err != nil {
-		return 0, err
-	}
-	within, until, err := x.oldest(excess-freed.before,
-		fmt.Sprintf("SELECT arrived, sum(size)::BIGINT FROM segment WHERE %s AND %s = %d GROUP BY arrived ORDER BY arrived", loose, span, last))
-	if err != nil {
-		return 0, err
-	}
-	x.out.Segments, err = x.count(x.out.Segments, fmt.Sprintf("DELETE FROM segment WHERE %s AND arrived <= %d", loose, until))
-	return freed.before + within.all, err
+func (x *remover) RemoveLoose(excess int64) (freed int64, err error) {
+	excess = min(excess, stepBytes)
+	err = x.step(func() error {
+		const loose, span = "seq NOT IN (SELECT seq FROM profiled)", "arrived - arrived % 65536"
+		minutes, last, err := x.oldest(excess, fmt.Sprintf("SELECT %s AS moment, sum(size)::BIGINT FROM segment WHERE %s GROUP BY moment ORDER BY moment", span, loose))
+		if err != nil {
+			return err
+		}
+		within, until, err := x.oldest(excess-minutes.before,
+			fmt.Sprintf("SELECT arrived, sum(size)::BIGINT FROM segment WHERE %s AND %s = %d GROUP BY arrived ORDER BY arrived", loose, span, last))
+		if err != nil {
+			return err
+		}
+		freed = minutes.before + within.all
+		x.gone.Segments, err = x.count(fmt.Sprintf("DELETE FROM segment WHERE %s AND arrived <= %d", loose, until))
+		return err
+	})
+	return freed, err
 }
 
 // amount counts bytes up to some time, without and with those of that time.
@@ -294,18 +271,4 @@ func (x *remover) oldest(enough int64, sql string) (sum amount, last int64, err 
 		return nil
 	})
 	return sum, last, err
-}
-
-// finish applies the commit to memory.
-func (x *remover) finish() {
-	s := x.s
-	s.mu.Lock()
-	for _, id := range x.removed {
-		delete(s.tasks, id)
-	}
-	s.mu.Unlock()
-	s.stacks.drop(x.stacks...)
-	if s.removed += x.out.Segments; s.removed > s.seen.len()/2 {
-		s.seen, s.removed = keyFilter{}, 0 // most of its keys were removed
-	}
 }

@@ -39,25 +39,17 @@ func (x *remover) change(f func(t *bolt.Tx) error) error {
 
 func (x *remover) StoredTasks() (list []traceprof.StoredTask, err error) {
 	err = x.s.read(x.ctx, func(t *bolt.Tx) error {
-		list = nil
-		at := map[string]int{}
 		known, err := tasks(t, "MATCH (t:TraceTask)", nil)
 		if err != nil {
 			return err
 		}
-		for i := range known {
-			at[known[i].ID] = i
-			list = append(list, traceprof.StoredTask{ID: known[i].ID, Known: true, End: known[i].Over()})
-		}
-		return t.Each("MATCH (t:SampledTask) RETURN t {.task, .taskWhole}, t.newest, t.size", nil, func(r bolt.Row) error {
-			id := r.Props(0).WholeText("task")
-			if i, ok := at[id]; ok {
-				list[i].Bytes = r.Int(2)
-			} else {
-				list = append(list, traceprof.StoredTask{ID: id, End: r.Int(1), Bytes: r.Int(2)})
-			}
+		sampled := map[string]traceprof.StoredTask{}
+		err = t.Each("MATCH (t:SampledTask) RETURN t {.task, .taskWhole}, t.newest, t.size", nil, func(r bolt.Row) error {
+			sampled[r.Props(0).WholeText("task")] = traceprof.StoredTask{End: r.Int(1), Bytes: r.Int(2)}
 			return nil
 		})
+		list = traceprof.StoredTasks(known, sampled)
+		return err
 	})
 	return list, err
 }
