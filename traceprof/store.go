@@ -76,6 +76,9 @@ type Store interface {
 	// read-only.
 	Snapshots(ctx context.Context, q SnapshotQuery) iter.Seq2[Snapshots, error]
 
+	// SampledSegments lists what Snapshots streams, in its order, and reads no snapshot.
+	SampledSegments(ctx context.Context, q SnapshotQuery) ([]SampledSegment, error)
+
 	// Expire removes old data, see Expiry.
 	Expire(ctx context.Context, e Expiry) (Expired, error)
 
@@ -198,6 +201,14 @@ func (q *SegmentQuery) Filter(all []Segment) []Segment {
 // HasKeyword reports whether a name contains a keyword in any case.
 func HasKeyword(name, keyword string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(keyword))
+}
+
+// SampledSegment is a segment of which a task has snapshots.
+type SampledSegment struct{ Task, Segment string }
+
+// Compare orders sampled segments as Store.Snapshots does.
+func (s SampledSegment) Compare(o SampledSegment) int {
+	return cmp.Or(cmp.Compare(s.Task, o.Task), cmp.Compare(s.Segment, o.Segment))
 }
 
 // SnapshotQuery selects snapshots by task, segment or both. Zero fields select

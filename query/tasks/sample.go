@@ -94,12 +94,13 @@ func (s *sample) findSegments(ctx context.Context, st traceprof.Store) error {
 			return fmt.Errorf("trace %s: %w: the store has no segment of it", s.Trace, ErrNotSampled)
 		}
 	}
+	sampled, err := st.SampledSegments(ctx, q)
+	if err != nil {
+		return err
+	}
 	var ids []string
-	for list, err := range st.Snapshots(ctx, q) {
-		if err != nil {
-			return err
-		}
-		ids = append(ids, list.Segment)
+	for i := range sampled {
+		ids = append(ids, sampled[i].Segment)
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -298,16 +299,15 @@ func Sampled(ctx context.Context, st traceprof.Store, selection SampleSelection)
 			part.Segments = append(part.Segments, s.segments[i].Segment)
 		}
 	}
-	seen := map[string]bool{}
-	for list, err := range st.Snapshots(ctx, part.Snapshots) {
-		if err != nil {
-			return nil, err
-		}
-		if seen[list.Task] {
+	sampled, err := st.SampledSegments(ctx, part.Snapshots)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sampled {
+		if i > 0 && sampled[i].Task == sampled[i-1].Task {
 			continue
 		}
-		seen[list.Task] = true
-		t, err := st.Task(ctx, list.Task)
+		t, err := st.Task(ctx, sampled[i].Task)
 		if errors.Is(err, traceprof.ErrNoTask) {
 			continue // it expired, or the snapshots are of an archive
 		}

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -89,35 +88,31 @@ func (s *taskSnapshots) put(part *traceprof.Snapshots) {
 	}
 }
 
+// SampledSegments implements traceprof.Store.
+func (t *traces) SampledSegments(ctx context.Context, q traceprof.SnapshotQuery) (list []traceprof.SampledSegment, err error) {
+	err = t.look(ctx, func() {
+		for task, s := range t.snapshots {
+			if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, task) {
+				continue
+			}
+			for segment := range s.segments {
+				if len(q.Segments) == 0 || slices.Contains(q.Segments, segment) {
+					list = append(list, traceprof.SampledSegment{Task: task, Segment: segment})
+				}
+			}
+		}
+	})
+	slices.SortFunc(list, traceprof.SampledSegment.Compare)
+	return list, err
+}
+
 // Snapshots implements traceprof.Store. It holds the lock for one value at a time.
 func (t *traces) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
 	return func(yield func(traceprof.Snapshots, error) bool) {
-		type place struct{ task, segment string }
-		var places []place
-		err := t.look(ctx, func() {
-			for task, s := range t.snapshots {
-				if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, task) {
-					continue
-				}
-				for segment := range s.segments {
-					if len(q.Segments) == 0 || slices.Contains(q.Segments, segment) {
-						places = append(places, place{task, segment})
-					}
-				}
-			}
-		})
-		slices.SortFunc(places, func(a, b place) int {
-			return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
-		})
-		for _, p := range places {
+		list, err := t.SampledSegments(ctx, q)
+		for i := 0; i < len(list) && err == nil; i++ {
 			var value *traceprof.Snapshots
-			if err == nil {
-				err = t.look(ctx, func() { value = t.segmentSnapshots(p.task, p.segment) })
-			}
-			if err != nil {
-				break
-			}
-			if value != nil && !yield(*value, nil) {
+			if err = t.look(ctx, func() { value = t.segmentSnapshots(list[i]) }); err == nil && value != nil && !yield(*value, nil) {
 				return
 			}
 		}
@@ -128,13 +123,13 @@ func (t *traces) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.
 }
 
 // segmentSnapshots returns the stored snapshots of a segment, or nil if it was removed.
-func (t *traces) segmentSnapshots(task, segment string) *traceprof.Snapshots {
-	s := t.snapshots[task]
-	if s == nil || s.segments[segment] == nil {
+func (t *traces) segmentSnapshots(at traceprof.SampledSegment) *traceprof.Snapshots {
+	s := t.snapshots[at.Task]
+	if s == nil || s.segments[at.Segment] == nil {
 		return nil
 	}
-	seg := s.segments[segment]
-	v := &traceprof.Snapshots{Task: task, Segment: segment, Language: seg.language, Stacks: s.stacks.Snapshot()}
+	seg := s.segments[at.Segment]
+	v := &traceprof.Snapshots{Task: at.Task, Segment: at.Segment, Language: seg.language, Stacks: s.stacks.Snapshot()}
 	for _, sequence := range slices.Sorted(maps.Keys(seg.rows)) {
 		row := seg.rows[sequence]
 		v.Sequence, v.Time, v.Path = append(v.Sequence, sequence), append(v.Time, row.time), append(v.Path, row.path)

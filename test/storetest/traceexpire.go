@@ -236,6 +236,7 @@ func testEndedContext(l *traceLab) {
 		"Endpoints":    second(l.s.Endpoints(ctx, "s", "", 0)),
 		"PutSnapshots": l.s.PutSnapshots(ctx, l.dumps("t", "x", dump{0, 1, "A"})),
 		"Snapshots":    second(drawSnapshots(ctx, l.s, traceprof.SnapshotQuery{})),
+		"Sampled":      second(l.s.SampledSegments(ctx, traceprof.SnapshotQuery{})),
 		"Expire":       second(l.s.Expire(ctx, traceprof.Expiry{Before: 1 << 60})),
 	} {
 		if err == nil {

@@ -89,6 +89,13 @@ func testSnapshotQueries(l *traceLab) {
 			}
 		}
 		l.same(fmt.Sprintf("%+v", c.q), strings.Join(got, " "), c.want)
+		list, err := l.s.SampledSegments(l.ctx, c.q)
+		l.ok(err)
+		got = nil
+		for _, s := range list {
+			got = append(got, s.Task+s.Segment)
+		}
+		l.same(fmt.Sprintf("sampled segments: %+v", c.q), strings.Join(got, " "), c.want)
 	}
 	for range l.s.Snapshots(l.ctx, traceprof.SnapshotQuery{}) {
 		break

@@ -26,9 +26,9 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 	id, next := int32(-1), int64(0)
 	var stacks *taskStacks
 	for len(list) > 0 {
-		if stacks == nil || stacks.task != list[0].task {
+		if stacks == nil || stacks.task != list[0].Task {
 			id++
-			stacks = &taskStacks{id: id, task: list[0].task, isNew: true, growable: true, Stacks: traceprof.NewStacks()}
+			stacks = &taskStacks{id: id, task: list[0].Task, isNew: true, growable: true, Stacks: traceprof.NewStacks()}
 		}
 		n := readTogether(list)
 		values, err := readSegments(ctx, c, &s.stacks, list[:n])
@@ -37,7 +37,7 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 		}
 		arrived := map[string]int64{}
 		for _, s := range list[:n] {
-			arrived[s.segment] = s.arrived
+			arrived[s.Segment] = s.arrived
 		}
 		rows := snapshotRows{next: next}
 		for i := range values {

@@ -16,18 +16,23 @@ import (
 // readAtOnce is about how many bytes of snapshots one statement reads.
 const readAtOnce = 4 << 20
 
-// sampledSegment is a segment with snapshots of a task.
-type sampledSegment struct{ task, segment string }
-
-// sampledSize is a sampledSegment, how many bytes its snapshots take, and when the newest
+// sampledSize is a SampledSegment, how many bytes its snapshots take, and when the newest
 // of them arrived, in ms.
 type sampledSize struct {
-	sampledSegment
+	traceprof.SampledSegment
 	bytes, arrived int64
 }
 
-func compareSegments(a, b sampledSegment) int {
-	return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
+// SampledSegments implements traceprof.Store.
+func (s *Store) SampledSegments(ctx context.Context, q traceprof.SnapshotQuery) (list []traceprof.SampledSegment, err error) {
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		sized, err := sampledSegments(ctx, c, q)
+		for i := range sized {
+			list = append(list, sized[i].SampledSegment)
+		}
+		return err
+	})
+	return list, err
 }
 
 // Snapshots implements traceprof.Store. One statement finds and reads a few segments.
@@ -77,11 +82,11 @@ func (s *Store) readFew(ctx context.Context, c *driver.Conn, q traceprof.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	parts := map[sampledSegment][]snapshotPart{}
-	var list []sampledSegment
+	parts := map[traceprof.SampledSegment][]snapshotPart{}
+	var list []traceprof.SampledSegment
 	for _, p := range found {
-		at := sampledSegment{tasks[p.stacks], p.segment}
-		if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, at.task) {
+		at := traceprof.SampledSegment{Task: tasks[p.stacks], Segment: p.segment}
+		if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, at.Task) {
 			continue
 		}
 		if parts[at] == nil {
@@ -89,7 +94,7 @@ func (s *Store) readFew(ctx context.Context, c *driver.Conn, q traceprof.Snapsho
 		}
 		parts[at] = append(parts[at], p)
 	}
-	slices.SortFunc(list, compareSegments)
+	slices.SortFunc(list, traceprof.SampledSegment.Compare)
 	var values []traceprof.Snapshots
 	d := snapshotDecoder{stacks: &s.stacks}
 	for _, at := range list {
@@ -136,7 +141,7 @@ func (sc *stackCache) tasksOf(ctx context.Context, c *driver.Conn, found []snaps
 // reads: they are of one task.
 func readTogether(list []sampledSize) int {
 	n, bytes := 0, int64(0)
-	for n < len(list) && list[n].task == list[0].task && (n == 0 || bytes+list[n].bytes <= readAtOnce) {
+	for n < len(list) && list[n].Task == list[0].Task && (n == 0 || bytes+list[n].bytes <= readAtOnce) {
 		bytes += list[n].bytes
 		n++
 	}
@@ -154,12 +159,12 @@ func sampledSegments(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQu
 		return c.Query(ctx, from+where+" GROUP BY ALL", args, func(ch driver.Chunk) error {
 			segments, bytes, arrived := ch.Texts(1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
 			for i, task := range ch.Texts(0) {
-				list = append(list, sampledSize{sampledSegment{task, segments[i]}, bytes[i], arrived[i]})
+				list = append(list, sampledSize{traceprof.SampledSegment{Task: task, Segment: segments[i]}, bytes[i], arrived[i]})
 			}
 			return nil
 		})
 	})
-	slices.SortFunc(list, func(a, b sampledSize) int { return compareSegments(a.sampledSegment, b.sampledSegment) })
+	slices.SortFunc(list, func(a, b sampledSize) int { return a.Compare(b.SampledSegment) })
 	return list, err
 }
 
@@ -177,7 +182,7 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSize) (values [
 // readSegments is readSnapshots while nothing is removed.
 func readSegments(ctx context.Context, c *driver.Conn, stacks *stackCache, list []sampledSize) ([]traceprof.Snapshots, error) {
 	var ids map[string][]int32
-	task := list[0].task
+	task := list[0].Task
 	err := c.ReadTx(ctx.Err, func() (err error) {
 		ids, err = dictionaries(ctx, c, []string{task})
 		return err
@@ -187,7 +192,7 @@ func readSegments(ctx context.Context, c *driver.Conn, stacks *stackCache, list 
 	}
 	segments := make([]string, len(list))
 	for i := range list {
-		segments[i] = list[i].segment
+		segments[i] = list[i].Segment
 	}
 	found, err := snapshotParts(ctx, c, "task IN ("+driver.List(ids[task])+") AND ", segments)
 	if err != nil {
@@ -200,10 +205,10 @@ func readSegments(ctx context.Context, c *driver.Conn, stacks *stackCache, list 
 	var values []traceprof.Snapshots
 	d := snapshotDecoder{stacks: stacks}
 	for _, at := range list {
-		if len(parts[at.segment]) == 0 {
+		if len(parts[at.Segment]) == 0 {
 			continue // removed meanwhile
 		}
-		v, err := d.join(ctx, c, at.sampledSegment, parts[at.segment])
+		v, err := d.join(ctx, c, at.SampledSegment, parts[at.Segment])
 		if err != nil {
 			return nil, err
 		}
@@ -252,9 +257,9 @@ func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segmen
 }
 
 // join joins the parts of a segment.
-func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at sampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
+func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at traceprof.SampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
 	slices.SortFunc(parts, func(a, b snapshotPart) int { return cmp.Compare(a.seq, b.seq) })
-	v := traceprof.Snapshots{Task: at.task, Segment: at.segment, Language: parts[0].language}
+	v := traceprof.Snapshots{Task: at.Task, Segment: at.Segment, Language: parts[0].language}
 	n, together := 0, true
 	for _, p := range parts {
 		n += int(p.n)
@@ -266,7 +271,7 @@ func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at sampledSe
 		if p.language != v.Language {
 			continue // another language than the first
 		}
-		stacks, err := d.stacks.read(ctx, c, p.stacks, at.task)
+		stacks, err := d.stacks.read(ctx, c, p.stacks, at.Task)
 		if err != nil {
 			return v, err
 		}

@@ -17,11 +17,21 @@ import (
 // snapshotsTogether is the approximate size of the snapshots of one read, in bytes.
 const snapshotsTogether = 4 << 20
 
-// sampledSegment is a segment with snapshots of a task.
+// sampledSegment is a SampledSegment with the key of its node and its size in bytes.
 type sampledSegment struct {
-	task, segment string
-	key           string // of its node
-	size          int64
+	traceprof.SampledSegment
+	key  string
+	size int64
+}
+
+// SampledSegments implements traceprof.Store.
+func (s *Store) SampledSegments(ctx context.Context, q traceprof.SnapshotQuery) ([]traceprof.SampledSegment, error) {
+	sized, err := s.sampledSegments(ctx, q)
+	list := make([]traceprof.SampledSegment, len(sized))
+	for i := range sized {
+		list[i] = sized[i].SampledSegment
+	}
+	return list, err
 }
 
 // Snapshots implements traceprof.Store. It lists the selected segments,
@@ -66,13 +76,12 @@ func (s *Store) sampledSegments(ctx context.Context, q traceprof.SnapshotQuery) 
 	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
 		return t.Each(match+" RETURN t {.task, .taskWhole}, g {.segment, .segmentWhole}, g.key, g.size", params, func(r bolt.Row) error {
-			list = append(list, sampledSegment{r.Props(0).WholeText("task"), r.Props(1).WholeText("segment"), r.Text(2), r.Int(3)})
+			list = append(list, sampledSegment{traceprof.SampledSegment{Task: r.Props(0).WholeText("task"),
+				Segment: r.Props(1).WholeText("segment")}, r.Text(2), r.Int(3)})
 			return nil
 		})
 	})
-	slices.SortFunc(list, func(a, b sampledSegment) int {
-		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
-	})
+	slices.SortFunc(list, func(a, b sampledSegment) int { return a.Compare(b.SampledSegment) })
 	return list, err
 }
 
@@ -113,13 +122,13 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (value
 			}
 			slices.SortFunc(found, func(a, b storedChunk) int { return cmp.Compare(a.n, b.n) })
 			if n := int64(len(found)); n < least[at.key] || found[n-1].n != n-1 {
-				return bolt.Changed("%d of %d chunks of segment %q are there", n, least[at.key], at.segment)
+				return bolt.Changed("%d of %d chunks of segment %q are there", n, least[at.key], at.Segment)
 			}
 			v, err := s.join(t, found)
 			if err != nil {
-				return fmt.Errorf("segment %q of task %s: %w", at.segment, at.task, err)
+				return fmt.Errorf("segment %q of task %s: %w", at.Segment, at.Task, err)
 			}
-			v.Task, v.Segment = at.task, at.segment
+			v.Task, v.Segment = at.Task, at.Segment
 			values = append(values, v)
 		}
 		return nil

@@ -19,13 +19,11 @@ func (r *resolver) profiled(ctx context.Context, task string) (map[string]bool, 
 		return nil, nil
 	}
 	found := map[string]bool{}
-	for s, err := range r.store.Snapshots(ctx, traceprof.SnapshotQuery{Tasks: []string{task}}) {
-		if err != nil {
-			return nil, err
-		}
-		found[s.Segment] = true
+	list, err := r.store.SampledSegments(ctx, traceprof.SnapshotQuery{Tasks: []string{task}})
+	for i := range list {
+		found[list[i].Segment] = true
 	}
-	return found, nil
+	return found, err
 }
 
 // segmentsOf returns the segments with some ids, newest first.
