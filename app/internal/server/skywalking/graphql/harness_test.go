@@ -43,6 +43,15 @@ type faulty struct {
 	*mem.Store
 	broken  atomic.Bool
 	rosters atomic.Int32 // lists of all instances
+	spans   atomic.Int64 // bytes of the segments that were read with their spans
+}
+
+func (f *faulty) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]traceprof.Segment, error) {
+	list, err := f.Store.Segments(ctx, q)
+	for i := range list {
+		f.spans.Add(int64(len(list[i].Raw)))
+	}
+	return list, err
 }
 
 func (f *faulty) Instances(ctx context.Context, service string, since int64) ([]traceprof.Instance, error) {

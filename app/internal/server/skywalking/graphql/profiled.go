@@ -44,29 +44,32 @@ func (r *resolver) GetProfileTaskSegments(ctx context.Context, taskID string) ([
 	if err != nil {
 		return nil, err
 	}
-	segments, err := r.segmentsOf(ctx, profiled, true)
-	if err != nil || len(segments) == 0 {
-		return []*query.ProfiledTraceSegments{}, err
-	}
-	of := map[process]bool{}
-	var q traceprof.SegmentQuery
-	for i := range segments {
-		of[processOf(&segments[i])] = true
-		q.Traces = append(q.Traces, segments[i].Trace)
-	}
-	slices.Sort(q.Traces)
-	q.Traces = slices.Compact(q.Traces)
-	if segments, err = r.store.Segments(ctx, q); err != nil {
+	segments, err := r.segmentsOf(ctx, profiled, false)
+	if err != nil {
 		return nil, err
 	}
 	groups := map[process][]traceprof.Segment{}
-	for _, s := range slices.Backward(segments) { // oldest first
-		if p := processOf(&s); of[p] {
-			groups[p] = append(groups[p], s)
+	q := traceprof.SegmentQuery{Limit: maxScanned}
+	for i := range segments {
+		p := processOf(&segments[i])
+		if groups[p] = append(groups[p], segments[i]); p.trace != "" {
+			q.Traces = append(q.Traces, p.trace)
+		}
+	}
+	slices.Sort(q.Traces)
+	if q.Traces = slices.Compact(q.Traces); len(q.Traces) > 0 {
+		if segments, err = r.store.Segments(ctx, q); err != nil {
+			return nil, err
+		}
+		for i := range segments {
+			if p := processOf(&segments[i]); groups[p] != nil && !profiled[segments[i].ID] {
+				groups[p] = append(groups[p], segments[i])
+			}
 		}
 	}
 	list := []*query.ProfiledTraceSegments{}
 	for _, group := range groups {
+		slices.SortFunc(group, func(a, b traceprof.Segment) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.ID, a.ID)) })
 		list = append(list, fold(group, profiled)...)
 	}
 	slices.SortFunc(list, func(a, b *query.ProfiledTraceSegments) int {

@@ -10,6 +10,7 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	"skywalking.apache.org/repo/goapi/query"
 
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -127,5 +128,27 @@ func TestInOrder(t *testing.T) {
 		if s := strings.Join(got, " "); s != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, s, tt.want)
 		}
+	}
+}
+
+// TestProfiledWithoutTrace: a profiled segment without a trace is listed, and reads none of the
+// others that have none.
+func TestProfiledWithoutTrace(t *testing.T) {
+	b := newBench(t)
+	for i := range 20 {
+		s := thread(fmt.Sprint("s", i), int64(i), "")
+		s.Trace = ""
+		b.must(b.store.PutSegments(t.Context(), s))
+	}
+	b.must(b.store.PutSnapshots(t.Context(), tracetest.Picture("t", "s7", "A"), tracetest.Picture("t", "s9", "A")))
+	list, err := b.handler.resolver.GetProfileTaskSegments(t.Context(), "t")
+	b.must(err)
+	if len(list) != 2 || list[0].Spans[0].SegmentID != "s9" || list[1].Spans[0].SegmentID != "s7" {
+		t.Errorf("%+v", list)
+	}
+	one, err := b.store.Store.Segments(t.Context(), traceprof.SegmentQuery{IDs: []string{"s7"}})
+	b.must(err)
+	if n := b.store.spans.Load() / int64(len(one[0].Raw)); n > 3 {
+		t.Errorf("%d segments were read for a list of two", n)
 	}
 }
