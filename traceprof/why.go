@@ -52,13 +52,13 @@ const (
 // maxRequests is the maximum number of requests that are examined.
 const maxRequests = 10_000
 
-// Why returns why a task has no or incomplete data, the most likely cause first. Now is
-// in ms. A task with complete data has no causes. For the other kinds of task, which have
-// no snapshots, the causes are why agents did not carry them out.
-func Why(ctx context.Context, st Store, task Task, now int64) ([]Cause, error) {
+// Describe returns the coverage of a task, and why it has no or incomplete data, the most
+// likely cause first. Now is in ms. A task with complete data has no causes. For the other
+// kinds of task, which have no snapshots, the causes are why agents did not carry them out.
+func Describe(ctx context.Context, st Store, task Task, now int64) (*TaskCoverage, []Cause, error) {
 	f, err := factsOf(ctx, st, task, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	causes := []Cause{}
 	for _, look := range f.checks() {
@@ -69,7 +69,7 @@ func Why(ctx context.Context, st Store, task Task, now int64) ([]Cause, error) {
 	if len(causes) == 0 && !f.hasData() && task.Kind == TraceKind {
 		causes = append(causes, f.nothingFound())
 	}
-	return causes, nil
+	return f.coverage, causes, nil
 }
 
 // facts is what the store says about a task.

@@ -168,7 +168,7 @@ func TestWhy(t *testing.T) {
 				segments: []traceprof.Segment{request("r", 1000, 500)},
 			}
 			c.change(s)
-			causes, err := traceprof.Why(t.Context(), s.store(t), s.task, s.now)
+			_, causes, err := traceprof.Describe(t.Context(), s.store(t), s.task, s.now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,12 +232,12 @@ func TestWhyOfOtherKinds(t *testing.T) {
 			Instances: []string{"i"}, Events: []string{"CPU"}},
 		instance: &traceprof.Instance{Service: "shop", Name: "i", FirstSeen: began, LastSeen: began + 5000},
 	}
-	causes, err := traceprof.Why(t.Context(), s.store(t), s.task, began+31_000)
+	_, causes, err := traceprof.Describe(t.Context(), s.store(t), s.task, began+31_000)
 	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.NeverPolled || causes[0].Instances[0] != "i" {
 		t.Errorf("%+v, %v", causes, err)
 	}
 	s.logs = []traceprof.Log{event(0, traceprof.Notified), event(100, traceprof.TooLarge)}
-	causes, err = traceprof.Why(t.Context(), s.store(t), s.task, began+31_000)
+	_, causes, err = traceprof.Describe(t.Context(), s.store(t), s.task, began+31_000)
 	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.AgentFailed {
 		t.Errorf("%+v, %v", causes, err)
 	}
@@ -294,7 +294,7 @@ func TestWhyProfilerBusy(t *testing.T) {
 		if err := st.AppendLog(t.Context(), theirs...); err != nil {
 			t.Fatal(err)
 		}
-		causes, err := traceprof.Why(t.Context(), st, s.task, began+10*minute)
+		_, causes, err := traceprof.Describe(t.Context(), st, s.task, began+10*minute)
 		if err != nil {
 			t.Fatal(err)
 		}

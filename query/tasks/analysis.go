@@ -70,7 +70,7 @@ type Dump struct {
 
 // Analyze answers an AnalyzeRequest.
 func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*AnalysisResult, error) {
-	s, err := newSample(ctx, st, r.SampleSelection)
+	s, err := newSample(ctx, st, r.SampleSelection, false)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ type SnapshotProfileRequest struct {
 // SnapshotProfile returns the selected snapshots as a profile with times, see
 // traceprof.Profile, and the name of the selection.
 func SnapshotProfile(ctx context.Context, st traceprof.Store, r *SnapshotProfileRequest) (*profile.Profile, string, error) {
-	s, err := newSample(ctx, st, r.SampleSelection)
+	s, err := newSample(ctx, st, r.SampleSelection, false)
 	if err != nil {
 		return nil, "", err
 	}
@@ -229,7 +229,7 @@ func Named(ctx context.Context, st traceprof.Store, id string) (SampleSelection,
 		selection SampleSelection
 		no        error // the store has no such thing
 	}{{SampleSelection{Segments: []string{id}}, ErrNotSampled}, {SampleSelection{Task: id}, traceprof.ErrNoTask}} {
-		if _, err := newSample(ctx, st, as.selection); !errors.Is(err, as.no) {
+		if _, err := newSample(ctx, st, as.selection, false); !errors.Is(err, as.no) {
 			return as.selection, err
 		}
 	}

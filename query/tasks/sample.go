@@ -44,9 +44,9 @@ type sampledSegment struct {
 	arrived bool
 }
 
-// newSample returns what a selection chooses. The error wraps ErrNotSampled if there are
-// no snapshots.
-func newSample(ctx context.Context, st traceprof.Store, selection SampleSelection) (*sample, error) {
+// newSample returns what a selection chooses, with the segments' spans if they are wanted or
+// the selection needs them. The error wraps ErrNotSampled if there are no snapshots.
+func newSample(ctx context.Context, st traceprof.Store, selection SampleSelection, withSpans bool) (*sample, error) {
 	s := &sample{SampleSelection: selection}
 	var unknown error
 	if s.Task != "" {
@@ -60,7 +60,7 @@ func newSample(ctx context.Context, st traceprof.Store, selection SampleSelectio
 			return nil, err
 		}
 	}
-	err := s.findSegments(ctx, st)
+	err := s.findSegments(ctx, st, withSpans || s.Span != nil || s.Own)
 	if errors.Is(err, ErrNotSampled) && unknown != nil {
 		err = unknown
 	}
@@ -72,7 +72,7 @@ func newSample(ctx context.Context, st traceprof.Store, selection SampleSelectio
 
 // findSegments finds the segments that have snapshots, by start, those that did not
 // arrive last.
-func (s *sample) findSegments(ctx context.Context, st traceprof.Store) error {
+func (s *sample) findSegments(ctx context.Context, st traceprof.Store, withSpans bool) error {
 	if s.Task == "" && s.Trace == "" && len(s.Segments) == 0 {
 		return param.Errorf("select a task, --trace or --segment")
 	}
@@ -83,7 +83,7 @@ func (s *sample) findSegments(ctx context.Context, st traceprof.Store) error {
 	}
 	var err error
 	if s.Trace != "" {
-		if arrived, err = st.Segments(ctx, traceprof.SegmentQuery{IDs: s.Segments, Traces: []string{s.Trace}}); err != nil {
+		if arrived, err = st.Segments(ctx, traceprof.SegmentQuery{IDs: s.Segments, Traces: []string{s.Trace}, NoRaw: !withSpans}); err != nil {
 			return err
 		}
 		q.Segments = nil
@@ -108,7 +108,7 @@ func (s *sample) findSegments(ctx context.Context, st traceprof.Store) error {
 		return fmt.Errorf("%s: %w", s, ErrNotSampled)
 	}
 	if s.Trace == "" {
-		if arrived, err = st.Segments(ctx, traceprof.SegmentQuery{IDs: ids}); err != nil {
+		if arrived, err = st.Segments(ctx, traceprof.SegmentQuery{IDs: ids, NoRaw: !withSpans}); err != nil {
 			return err
 		}
 	}
@@ -285,7 +285,7 @@ type SampledPart struct {
 
 // Sampled returns what was sampled of a selection; a span or range of it is not cut out.
 func Sampled(ctx context.Context, st traceprof.Store, selection SampleSelection) (*SampledPart, error) {
-	s, err := newSample(ctx, st, SampleSelection{Task: selection.Task, Trace: selection.Trace, Segments: selection.Segments})
+	s, err := newSample(ctx, st, SampleSelection{Task: selection.Task, Trace: selection.Trace, Segments: selection.Segments}, true)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ type TaskSpan struct {
 
 // TaskSegments answers a TaskSegmentsRequest with the segments.
 func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskSegmentsResult, error) {
-	about, list, err := sampledBy(ctx, st, r)
+	about, list, err := sampledBy(ctx, st, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsReques
 
 // TaskSpans answers a TaskSegmentsRequest with the spans of the segments.
 func TaskSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskSpansResult, error) {
-	about, list, err := sampledBy(ctx, st, r)
+	about, list, err := sampledBy(ctx, st, r, true)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func TaskSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) 
 }
 
 // sampledBy describes a task of trace profiling, and returns the segments that it sampled,
-// newest first.
-func sampledBy(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskResult, []sampledSegment, error) {
+// newest first, with their spans if they are wanted.
+func sampledBy(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest, withSpans bool) (*TaskResult, []sampledSegment, error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +91,7 @@ func sampledBy(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) 
 		return nil, nil, err
 	}
 	s := &sample{SampleSelection: SampleSelection{Task: t.ID}}
-	if err := s.findSegments(ctx, st); err != nil && !errors.Is(err, ErrNotSampled) {
+	if err := s.findSegments(ctx, st, withSpans); err != nil && !errors.Is(err, ErrNotSampled) {
 		return nil, nil, err
 	}
 	slices.Reverse(s.segments)
@@ -102,8 +102,9 @@ func taskSegments(list []sampledSegment, coverage []traceprof.Coverage) []TaskSe
 	rows := make([]TaskSegment, len(list))
 	for i := range list {
 		s := &list[i]
-		at := slices.IndexFunc(coverage, func(c traceprof.Coverage) bool { return c.Segment == s.ID })
-		if rows[i] = (TaskSegment{Trace: s.Trace, Endpoint: s.Endpoint, Start: s.Start, Latency: s.Latency()}); at >= 0 {
+		rows[i] = TaskSegment{Trace: s.Trace, Endpoint: s.Endpoint, Start: s.Start, Latency: s.Latency()}
+		at, ok := slices.BinarySearchFunc(coverage, s.ID, func(c traceprof.Coverage, id string) int { return cmp.Compare(c.Segment, id) })
+		if ok {
 			rows[i].Coverage = coverage[at]
 		}
 		rows[i].Segment = s.ID

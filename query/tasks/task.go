@@ -92,15 +92,12 @@ func DescribeTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*Tas
 	return describeTask(ctx, st, t, time.Now().UnixMilli())
 }
 
-// describeTask finds the causes first: what arrives meanwhile is in the coverage, and
-// not missing from both.
 func describeTask(ctx context.Context, st traceprof.Store, t traceprof.Task, now int64) (*TaskResult, error) {
-	result := &TaskResult{Task: taskOf(t, now)}
-	var err error
-	if result.Causes, err = traceprof.Why(ctx, st, t, now); err == nil && t.Kind == traceprof.TraceKind {
-		result.Coverage, err = traceprof.CoverTask(ctx, st, &t)
+	coverage, causes, err := traceprof.Describe(ctx, st, t, now)
+	if t.Kind != traceprof.TraceKind {
+		coverage = nil
 	}
-	return result, err
+	return &TaskResult{taskOf(t, now), coverage, causes}, err
 }
 
 // CoverTask returns the coverage of a task alone.
@@ -114,12 +111,11 @@ func CoverTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*tracep
 
 // TaskCauses returns the causes of a task alone.
 func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*query.List[traceprof.Cause], error) {
-	t, err := findTask(ctx, st, r.Task)
+	about, err := DescribeTask(ctx, st, r)
 	if err != nil {
 		return nil, err
 	}
-	causes, err := traceprof.Why(ctx, st, t, time.Now().UnixMilli())
-	return &query.List[traceprof.Cause]{Rows: causes}, err
+	return &query.List[traceprof.Cause]{Rows: about.Causes}, nil
 }
 
 // TaskLog lists what happened to a task at its instances, newest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -426,6 +427,53 @@ func TestUnseen(t *testing.T) {
 			Period: 10, MaxSegments: 5})
 		if err != nil || len(task.Notes) != 1 || task.Notes[0] != want {
 			t.Errorf("%s: %+v, %v", service, task, err)
+		}
+	}
+}
+
+// counting counts what is read of a store.
+type counting struct {
+	*mem.Store
+	readings int // of snapshots
+	spans    int // bytes of segments with their spans
+}
+
+func (c *counting) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
+	c.readings++
+	return c.Store.Snapshots(ctx, q)
+}
+
+func (c *counting) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]traceprof.Segment, error) {
+	list, err := c.Store.Segments(ctx, q)
+	for i := range list {
+		c.spans += len(list[i].Raw)
+	}
+	return list, err
+}
+
+// TestOneReading: a watcher and the page describe a task again and again. Each time its
+// snapshots are read once, and spans only where they are listed.
+func TestOneReading(t *testing.T) {
+	st, ids := sampledStore(t)
+	for _, tt := range []struct {
+		name  string
+		ask   func(st traceprof.Store) (any, error)
+		spans bool
+	}{
+		{"task", func(st traceprof.Store) (any, error) { return DescribeTask(t.Context(), st, &TaskRequest{ids[0]}) }, false},
+		{"segments", func(st traceprof.Store) (any, error) {
+			return TaskSegments(t.Context(), st, &TaskSegmentsRequest{TaskRequest: TaskRequest{ids[0]}})
+		}, false},
+		{"spans", func(st traceprof.Store) (any, error) {
+			return TaskSpans(t.Context(), st, &TaskSegmentsRequest{TaskRequest: TaskRequest{ids[0]}})
+		}, true},
+		{"analysis", func(st traceprof.Store) (any, error) {
+			return Analyze(t.Context(), st, &AnalyzeRequest{SampleSelection: SampleSelection{Task: ids[0]}})
+		}, false},
+	} {
+		c := &counting{Store: st}
+		if _, err := tt.ask(c); err != nil || c.readings != 1 || (c.spans > 0) != tt.spans {
+			t.Errorf("%s: %d readings of snapshots, %d bytes of spans, %v", tt.name, c.readings, c.spans, err)
 		}
 	}
 }
