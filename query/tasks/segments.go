@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -86,7 +87,7 @@ func sampledBy(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest, 
 	if t.Kind != traceprof.TraceKind {
 		return nil, nil, param.Errorf("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
 	}
-	about, err := describeTask(ctx, st, t, t.End())
+	about, err := describeTask(ctx, st, t, time.Now().UnixMilli())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -477,3 +477,18 @@ func TestOneReading(t *testing.T) {
 		}
 	}
 }
+
+// TestSegmentsOfPlannedTask: the list of sampled requests knows that a task has not begun.
+func TestSegmentsOfPlannedTask(t *testing.T) {
+	st := mem.New()
+	task := createTask(t, st, time.Now().Add(time.Hour).UnixMilli())
+	for range 2 {
+		r, err := TaskSegments(t.Context(), st, &TaskSegmentsRequest{TaskRequest: TaskRequest{task.ID}})
+		if err != nil || len(r.Causes) != 1 || r.Causes[0].Code != traceprof.NotBegun {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := st.PutSegments(t.Context(), traceprof.Segment{ID: "s", Service: "shop", Operation: "/", Start: taskStart, End: taskStart}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
