@@ -267,7 +267,7 @@ func ArchiveTrace(ctx context.Context, st traceprof.Store, r *TraceArchiveReques
 	if r.Trace == "" {
 		return nil, param.Errorf("--trace is missing: an archive has one trace (dendro task segments lists them)")
 	}
-	t, err := findTask(ctx, st, r.Task)
+	t, err := traceTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}

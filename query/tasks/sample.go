@@ -50,7 +50,7 @@ func newSample(ctx context.Context, st traceprof.Store, selection SampleSelectio
 	s := &sample{SampleSelection: selection}
 	var unknown error
 	if s.Task != "" {
-		t, err := findTask(ctx, st, s.Task)
+		t, err := traceTask(ctx, st, s.Task)
 		switch {
 		case err == nil:
 			s.Task = t.ID

@@ -80,12 +80,9 @@ func TaskSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) 
 // sampledBy describes a task of trace profiling, and returns the segments that it sampled,
 // newest first, with their spans if they are wanted.
 func sampledBy(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest, withSpans bool) (*TaskResult, []sampledSegment, error) {
-	t, err := findTask(ctx, st, r.Task)
+	t, err := traceTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, nil, err
-	}
-	if t.Kind != traceprof.TraceKind {
-		return nil, nil, param.Errorf("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
 	}
 	about, err := describeTask(ctx, st, t, time.Now().UnixMilli())
 	if err != nil {

@@ -330,6 +330,15 @@ func findTask(ctx context.Context, st traceprof.Store, name string) (traceprof.T
 	return t, fmt.Errorf("task %s: %w (dendro task list prints all %d)", name, traceprof.ErrNoTask, len(all))
 }
 
+// traceTask is findTask for what only tasks of trace profiling have.
+func traceTask(ctx context.Context, st traceprof.Store, name string) (traceprof.Task, error) {
+	t, err := findTask(ctx, st, name)
+	if err == nil && t.Kind != traceprof.TraceKind {
+		err = param.Errorf("task %s is of kind %s: what it recorded is a run of the store (dendro top --run %[1]s)", t.ID, t.Kind)
+	}
+	return t, err
+}
+
 // String describes the task in a line.
 func (t *Task) String() string {
 	var b strings.Builder

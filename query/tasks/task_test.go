@@ -492,3 +492,21 @@ func TestSegmentsOfPlannedTask(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordedTask: an analysis of a task of another kind says where its functions are.
+func TestRecordedTask(t *testing.T) {
+	st := mem.New()
+	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.AsyncKind, Service: "shop", ServiceID: "shop", Created: taskStart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, analysis := Analyze(t.Context(), st, &AnalyzeRequest{SampleSelection: SampleSelection{Task: "last"}})
+	_, segments := TaskSegments(t.Context(), st, &TaskSegmentsRequest{TaskRequest: TaskRequest{"last"}})
+	_, archive := ArchiveTrace(t.Context(), st, &TraceArchiveRequest{TaskRequest: TaskRequest{"last"}, Trace: "t"})
+	_, _, input := NamedSnapshots(t.Context(), st, "last")
+	for what, err := range map[string]error{"analysis": analysis, "segments": segments, "archive": archive, "trace:last": input} {
+		if !errors.As(err, new(*param.Error)) || !strings.Contains(err.Error(), "of kind async-profiler: what it recorded is a run of the store (dendro top --run "+task.ID+")") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
