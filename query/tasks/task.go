@@ -410,6 +410,9 @@ func (m *Millis) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%.60q is not a length of time (90s, 5m, 20ms)", text)
 	}
+	if d%time.Millisecond != 0 {
+		return fmt.Errorf("%.60q is not a whole number of milliseconds (20ms, 1.5s)", text)
+	}
 	*m = Millis(d.Milliseconds())
 	return nil
 }

@@ -260,7 +260,7 @@ func TestCreateTaskRefusesIgnored(t *testing.T) {
 }
 
 func TestTimesOfRequests(t *testing.T) {
-	for text, want := range map[string]int64{"1m30s": 90_000, "20ms": 20, "500": 500, "": -1, "5": 5, "x": -1, "1e3": -1} {
+	for text, want := range map[string]int64{"1m30s": 90_000, "20ms": 20, "500": 500, "": -1, "5": 5, "x": -1, "1e3": -1, "1.5s": 1500, "10500us": -1, "1.5ms": -1} {
 		m := Millis(-1)
 		if err := m.UnmarshalText([]byte(text)); int64(m) != want || (err == nil) != (want >= 0) {
 			t.Errorf("%q is %d ms, %v", text, m, err)
