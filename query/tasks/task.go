@@ -188,6 +188,9 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 			"the task starts %s and was over when it was created: no agent receives it; leave out --start to start it now", words.Instant(t.Start))}}, nil
 	}
 	notes, err := unseen(ctx, st, &t)
+	if t.Kind != traceprof.AsyncKind && t.Duration%traceprof.Minute != 0 {
+		notes = append(notes, fmt.Sprintf("agents run a task for whole minutes: this one for %s", words.Millis(t.Minutes()*traceprof.Minute)))
+	}
 	return &CreatedTask{taskOf(t, t.Created), notes}, err
 }
 

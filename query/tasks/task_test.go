@@ -510,3 +510,20 @@ func TestRecordedTask(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeMinutes: a task for a part of a minute says how long agents run it.
+func TestWholeMinutes(t *testing.T) {
+	for duration, want := range map[Millis]string{60_000: "", 90_000: "agents run a task for whole minutes: this one for 1 min"} {
+		st := mem.New()
+		err := errors.Join(st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "one", LastSeen: taskStart}),
+			st.PutSegments(t.Context(), traceprof.Segment{ID: "s", Service: "shop", Endpoint: "/x", Operation: "/x"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := CreateTask(t.Context(), st, &CreateTaskRequest{Kind: "trace", Service: "shop", Endpoint: "/x", Duration: duration,
+			Period: 10, MaxSegments: 5})
+		if err != nil || strings.Join(task.Notes, "; ") != want {
+			t.Errorf("%d ms: %+v, %v", duration, task, err)
+		}
+	}
+}
