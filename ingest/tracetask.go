@@ -133,24 +133,7 @@ func (t *TraceTasks) over(ctx context.Context, task *traceprof.Task, now time.Ti
 		return true, nil
 	}
 	logs, err := t.traces.Logs(ctx, task.ID)
-	if err != nil {
-		return false, err
-	}
-	told, done := map[string]int64{}, map[string]int64{}
-	for _, l := range logs {
-		switch l.Event {
-		case traceprof.Notified:
-			told[l.Instance] = max(told[l.Instance], l.Time)
-		case traceprof.Finished, traceprof.Failed:
-			done[l.Instance] = max(done[l.Instance], l.Time)
-		}
-	}
-	for instance, at := range told {
-		if done[instance] < at {
-			return false, nil
-		}
-	}
-	return len(told) > 0, nil
+	return err == nil && traceprof.AllFinished(logs), err
 }
 
 // bring puts the profile of a task into the store, unless there is none. It

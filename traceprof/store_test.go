@@ -137,3 +137,24 @@ func TestAdmitAndStop(t *testing.T) {
 		t.Errorf("ends at %d", task.End())
 	}
 }
+
+// TestAllFinished reads logs, newest first: a received the task (a), ended it (A), or a server started (-).
+func TestAllFinished(t *testing.T) {
+	for lines, want := range map[string]bool{"": false, "-": false, "a": false, "A": false, "Aa": true, "aAa": false, "AaAa": true, "AaBb": true, "ABab": true,
+		"Aba": false, "-A-a": true, "Aaa": true} {
+		var logs []traceprof.Log
+		for i, r := range lines {
+			l := traceprof.Log{Instance: strings.ToLower(string(r)), Event: traceprof.Notified, Time: int64(len(lines) - i)}
+			switch {
+			case r == '-':
+				l.Instance, l.Event = "", traceprof.ServerStarted
+			case r < 'a':
+				l.Event = traceprof.Failed
+			}
+			logs = append(logs, l)
+		}
+		if traceprof.AllFinished(logs) != want {
+			t.Errorf("%q: finished %v", lines, !want)
+		}
+	}
+}

@@ -152,6 +152,24 @@ type Log struct {
 	Text     string `json:"text,omitempty"`
 }
 
+// AllFinished reports whether the log of a task, newest first, says that instances received it
+// and that each of them has ended it since.
+func AllFinished(logs []Log) bool {
+	received, ended := map[string]bool{}, map[string]bool{}
+	for _, l := range logs {
+		switch {
+		case l.Event == ServerStarted || received[l.Instance]:
+		case l.Event != Notified:
+			ended[l.Instance] = true
+		case !ended[l.Instance]:
+			return false
+		default:
+			received[l.Instance] = true
+		}
+	}
+	return len(received) > 0
+}
+
 // Key returns what identifies a line: all but its text.
 func (l Log) Key() Log {
 	l.Text = ""

@@ -202,28 +202,21 @@ func (w *taskWatcher) log(ctx context.Context, st Watched, id string) (finished 
 	if err != nil {
 		return false, err
 	}
-	received, done := map[string]int64{}, map[string]int64{}
 	for _, l := range slices.Backward(list.Rows) {
-		instance, at := words.Clean(l.Instance), done
+		instance := words.Clean(l.Instance)
 		text := fmt.Sprintf("%s finished %s", instance, words.Instant(l.Time))
 		switch l.Event {
 		case traceprof.Notified:
-			at, text = received, fmt.Sprintf("%s received the task %s", instance, words.Instant(l.Time))
+			text = fmt.Sprintf("%s received the task %s", instance, words.Instant(l.Time))
 		case traceprof.Finished:
 		case traceprof.ServerStarted:
 			text = words.Clean(l.Text)
 		default:
 			text = strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", instance, l.Event, words.Clean(l.Text)), ": ")
 		}
-		at[l.Instance] = l.Time
 		w.once("log", text, l)
 	}
-	for instance, at := range received {
-		if done[instance] < at {
-			return false, nil
-		}
-	}
-	return len(received) > 0, nil
+	return traceprof.AllFinished(list.Rows), nil
 }
 
 // end reports the last event.
