@@ -30,15 +30,23 @@ func (a *Agents) collectPprof(c *call) error { return a.collectRecording(c, trac
 //	server  proceed, or too large
 //	agent   content …, end
 //
-// The answer waits until the budget has room for the size, if many agents finish at once.
-func (a *Agents) collectRecording(c *call, kind traceprof.Kind) (err error) {
+// The answer waits until the budget has room for the size, if many agents finish at once. The
+// log of the task has why a recording did not arrive: agents send it once.
+func (a *Agents) collectRecording(c *call, kind traceprof.Kind) error {
 	up := upload{agents: a, kind: kind}
 	defer up.close()
-	if err := c.each(func(msg []byte) error { return up.handle(c, msg) }); err != nil {
-		a.counts.uploads.WithLabelValues("broken").Inc()
-		return err
+	err := c.each(func(msg []byte) error { return up.handle(c, msg) })
+	if err == nil {
+		err = up.finish(c.Context())
 	}
-	return up.finish(c.Context())
+	if err != nil {
+		a.counts.uploads.WithLabelValues("broken").Inc()
+		if up.task != nil {
+			why := "the recording was not stored: " + status.Convert(err).Message()
+			err = errors.Join(err, up.report(context.WithoutCancel(c.Context()), traceprof.Failed, why))
+		}
+	}
+	return err
 }
 
 // upload is one recording that is being received.
@@ -121,11 +129,12 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 	case err != nil:
 		return nil, err
 	}
+	u.task = &task
 	size := max(u.left, 0)
 	if err := a.budget.Acquire(ctx, server.Client(ctx), size, uploadWait); err != nil {
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
 	}
-	u.task, u.held, u.client = &task, size, server.Client(ctx)
+	u.held, u.client = size, server.Client(ctx)
 	u.late = time.AfterFunc(uploadTime(size), u.drop)
 	return answer(proceed), nil
 }
@@ -151,7 +160,6 @@ func (u *upload) finish(ctx context.Context) error {
 		count("failed")
 		return u.report(ctx, traceprof.Failed, err.Error())
 	case err != nil:
-		count("broken")
 		return err
 	}
 	count("stored")

@@ -94,7 +94,7 @@ func TestUpload(t *testing.T) {
 		{"cut", len(good), good[:len(good)/2], false, success, codes.OK, []string{"shop-1 EXECUTION_TASK_ERROR"}, 0},
 		{"empty", 0, nil, false, success, codes.OK, []string{"shop-1 EXECUTION_TASK_ERROR"}, 0},
 		{"negative size", -1, nil, false, success, codes.OK, []string{"shop-1 EXECUTION_TASK_ERROR"}, 0},
-		{"more than announced", 100, good, false, success, codes.InvalidArgument, nil, 0},
+		{"more than announced", 100, good, false, success, codes.InvalidArgument, []string{"shop-1 EXECUTION_TASK_ERROR"}, 0},
 		{"unknown task", len(good), good, true, success, codes.OK, nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
