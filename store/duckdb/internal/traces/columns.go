@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// The snapshots of one task and segment that came in one commit are stored as
+// The snapshots of one task and segment that came together are stored as
 // columns of equally many numbers, one behind the other:
 //
 //	sequence   each less its predecessor and 1, the first less 0: 0 in an unbroken run

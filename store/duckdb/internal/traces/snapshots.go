@@ -22,7 +22,7 @@ func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) e
 		return ctx.Err()
 	}
 	t := s
-	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}, parts: map[partKey]*traceprof.Snapshots{}}
+	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}, rows: snapshotRows{next: t.nextChunk}}
 	return s.change(ctx, func(c *driver.Conn) error {
 		return w.write(ctx, c, list)
 	}, func(committed bool) {
@@ -40,16 +40,7 @@ type snapshotWriter struct {
 	tasks  map[string]*taskStacks
 	stacks []*taskStacks // the same
 	next   int32         // id of the next new task
-
-	parts map[partKey]*traceprof.Snapshots // over the tasks' dictionaries
-	order []partKey
-}
-
-// partKey is the common part of the snapshots of one row.
-type partKey struct {
-	task     string
-	segment  string
-	language traceprof.Language
+	rows   snapshotRows
 }
 
 func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []traceprof.Snapshots) error {
@@ -60,7 +51,7 @@ func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []trace
 	var fresh newStacks
 	for i := range list {
 		if list[i].Len() > 0 {
-			if err := w.add(ctx, c, &list[i]); err != nil {
+			if err := w.add(ctx, c, list[i]); err != nil {
 				return err
 			}
 		}
@@ -71,7 +62,7 @@ func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []trace
 	if err := fresh.append(c, ""); err != nil {
 		return err
 	}
-	return w.append(c)
+	return w.rows.append(c, "")
 }
 
 // open finds the dictionaries of the tasks. A new task gets one.
@@ -148,34 +139,17 @@ func dictionaries(ctx context.Context, c *driver.Conn, tasks []string) (map[stri
 	return ids, c.Exec("DELETE FROM wanted WHERE grp = 0")
 }
 
-// add adds one value.
-func (w *snapshotWriter) add(ctx context.Context, c *driver.Conn, part *traceprof.Snapshots) error {
-	s := w.tasks[part.Task]
+// add adds one value, over the task's dictionary.
+func (w *snapshotWriter) add(ctx context.Context, c *driver.Conn, v traceprof.Snapshots) error {
+	s := w.tasks[v.Task]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.grow(ctx, c); err != nil {
 		return err
 	}
-	key := partKey{part.Task, part.Segment, part.Language}
-	sum := w.parts[key]
-	if sum == nil {
-		sum = &traceprof.Snapshots{Task: part.Task, Segment: part.Segment, Language: part.Language, Received: part.Arrived()}
-		w.parts[key], w.order = sum, append(w.order, key)
-	}
-	sum.Received = max(sum.Received, part.Arrived())
-	sum.Path = append(sum.Path, s.Add(part)...)
-	sum.Sequence, sum.Time = append(sum.Sequence, part.Sequence...), append(sum.Time, part.Time...)
-	sum.Count, sum.Nanos = append(sum.Count, part.Count...), append(sum.Nanos, part.Nanos...)
+	v.Path = s.Add(&v)
+	w.rows.add(s.id, &v)
 	return nil
-}
-
-// append writes the rows of table snapshot.
-func (w *snapshotWriter) append(c *driver.Conn) error {
-	r := snapshotRows{next: w.t.nextChunk}
-	for _, key := range w.order {
-		r.add(w.tasks[key.task].id, w.parts[key])
-	}
-	return r.append(c, "")
 }
 
 func (w *snapshotWriter) ids() []int32 {
@@ -188,7 +162,7 @@ func (w *snapshotWriter) ids() []int32 {
 
 // finish applies the commit to memory.
 func (w *snapshotWriter) finish() {
-	w.t.nextTask, w.t.nextChunk = w.next, w.t.nextChunk+int64(len(w.order))
+	w.t.nextTask, w.t.nextChunk = w.next, w.rows.next
 	w.t.stacks.unpin(w.stacks)
 	for _, s := range w.stacks {
 		s.mu.Lock()

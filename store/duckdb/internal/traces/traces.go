@@ -1,7 +1,7 @@
 // Package traces keeps the data of trace profiling in the tables of a DuckDB file.
 //
-// A task has a dictionary of stacks. The snapshots of a segment that come in one
-// commit are one row of packed columns over it. A write looks nothing up: if a
+// A task has a dictionary of stacks. The snapshots of a segment that come together
+// are one row of packed columns over it. A write looks nothing up: if a
 // snapshot comes twice, the reader finds the first one. In memory are the tasks, the
 // dictionaries that were used last and two bytes for each segment, which show whether
 // an id is certainly new. store/duckdb/FORMAT.md documents every table and every byte.

@@ -14,12 +14,12 @@ import (
 )
 
 // PutSnapshots implements traceprof.Store: one transaction, with one chunk for
-// each task and segment. Chunks of a segment are numbered in the order of their
+// each value. Chunks of a segment are numbered in the order of their
 // commits, because each transaction holds the nodes of its tasks: of two
 // snapshots of one sequence, that of the lower number is the first. It is found
 // when they are read.
 func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
-	p := snapshotPut{s: s, tasks: map[string]*sampledTask{}, byKey: map[chunkKey]*snapshotChunk{}}
+	p := snapshotPut{s: s, tasks: map[string]*sampledTask{}}
 	for i := range list {
 		if err := list[i].Check(); err != nil {
 			return err
@@ -46,22 +46,7 @@ func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) e
 type snapshotPut struct {
 	s      *Store
 	tasks  map[string]*sampledTask
-	chunks []*snapshotChunk // in order of first appearance
-	byKey  map[chunkKey]*snapshotChunk
-}
-
-// chunkKey identifies a chunk.
-type chunkKey struct {
-	task, segment string
-	language      traceprof.Language
-}
-
-// snapshotChunk holds the snapshots of one call for a task, segment and language.
-type snapshotChunk struct {
-	task     *sampledTask
-	segment  string
-	language traceprof.Language
-	values   []*traceprof.Snapshots
+	chunks []*traceprof.Snapshots
 }
 
 // sampledTask is a task whose node a transaction holds.
@@ -76,18 +61,10 @@ func (p *snapshotPut) gather(v *traceprof.Snapshots) {
 	if v.Len() == 0 {
 		return
 	}
-	task := p.tasks[v.Task]
-	if task == nil {
-		task = &sampledTask{id: v.Task}
-		p.tasks[v.Task] = task
+	if p.tasks[v.Task] == nil {
+		p.tasks[v.Task] = &sampledTask{id: v.Task}
 	}
-	key := chunkKey{v.Task, v.Segment, v.Language}
-	c := p.byKey[key]
-	if c == nil {
-		c = &snapshotChunk{task: task, segment: v.Segment, language: v.Language}
-		p.byKey[key], p.chunks = c, append(p.chunks, c)
-	}
-	c.values = append(c.values, v)
+	p.chunks = append(p.chunks, v)
 }
 
 // write is the transaction.
@@ -100,7 +77,7 @@ func (p *snapshotPut) write(t *bolt.Tx) error {
 	}
 	var rows []map[string]any
 	for _, c := range p.chunks {
-		rows = append(rows, c.row())
+		rows = append(rows, p.tasks[c.Task].chunk(c))
 	}
 	if err := p.writeStacks(t); err != nil {
 		return err
@@ -211,29 +188,20 @@ func (task *sampledTask) finish(stacks *stackCache, committed bool) {
 	stacks.resize(d)
 }
 
-// row returns the chunk as the parameters of its statement. It interns its stacks.
-func (c *snapshotChunk) row() map[string]any {
-	d := c.task.stacks
-	var sequences, times, paths, counts, nanos []int64
-	newest := int64(math.MinInt64)
+// chunk returns snapshots as the parameters of their statement. It interns their stacks.
+func (task *sampledTask) chunk(v *traceprof.Snapshots) map[string]any {
+	d := task.stacks
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, v := range c.values {
-		paths = append(paths, widened(d.Add(v))...)
-		sequences, times = append(sequences, widened(v.Sequence)...), append(times, v.Time...)
-		counts, nanos = append(counts, v.Count...), append(nanos, v.Nanos...)
-		newest = max(newest, v.Arrived())
+	chunk := map[string]any{"dictionary": d.id, "sequences": widened(v.Sequence), "times": v.Time, "paths": widened(d.Add(v))}
+	if v.Language == traceprof.GoProfiles {
+		chunk["counts"], chunk["nanos"] = v.Count, v.Nanos
 	}
-	chunk := map[string]any{"dictionary": d.id, "sequences": sequences, "times": times, "paths": paths}
-	if c.language == traceprof.GoProfiles {
-		chunk["counts"], chunk["nanos"] = counts, nanos
-	}
-	segment := bolt.Props{"key": fmt.Sprintf("%x %s", c.task.sample, bolt.StoredName(c.segment)), "language": int64(c.language), "chunks": 0,
+	segment := bolt.Props{"key": fmt.Sprintf("%x %s", task.sample, bolt.StoredName(v.Segment)), "language": int64(v.Language), "chunks": 0,
 		"size": 0}
-	segment.SetText("segment", c.segment)
-	return map[string]any{"task": bolt.StoredName(c.task.id), "segment": map[string]any(segment), "language": int64(c.language),
-		"chunk":  chunk,
-		"newest": newest, "size": int64(chunkOverhead + len(c.segment) + 8*(len(paths)+len(counts)))}
+	segment.SetText("segment", v.Segment)
+	return map[string]any{"task": bolt.StoredName(task.id), "segment": map[string]any(segment), "language": int64(v.Language), "chunk": chunk,
+		"newest": v.Arrived(), "size": int64(chunkOverhead + len(v.Segment) + 8*(v.Len()+len(v.Count)))}
 }
 
 // chunkOverhead is the counted size of a chunk without its segment and snapshots.
