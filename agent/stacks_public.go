@@ -8,7 +8,7 @@ import (
 )
 
 // newReader returns a reader.
-func newReader() reader { return &portableReader{} }
+func newReader() reader { return &portableReader{frames: frameCache{}} }
 
 // keepLabels returns a function that gives the goroutine the labels of ctx: those
 // it has, if all were set by pprof.Do.

@@ -15,7 +15,7 @@ import (
 
 // readers are all ways to read stacks that this build has.
 func readers() map[string]reader {
-	return map[string]reader{"default": newReader(), "portable": &portableReader{}}
+	return map[string]reader{"default": newReader(), "portable": &portableReader{frames: frameCache{}}}
 }
 
 // goroutine runs f in a goroutine with the label of a segment, in the frame of run
@@ -24,7 +24,7 @@ func goroutine(t *testing.T, id string, owner bool, f func(wait func())) {
 	t.Helper()
 	ready, end, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	wait := func() { close(ready); <-end }
-	go pprof.Do(context.Background(), pprof.Labels(labelKey, id, "user", "own"), func(ctx context.Context) {
+	go pprof.Do(context.Background(), pprof.Labels(labelKey, id, "user", `own "dendro.segment":"x"`), func(ctx context.Context) {
 		defer close(done)
 		if !owner {
 			f(wait)
@@ -109,16 +109,14 @@ func TestManyGoroutines(t *testing.T) {
 // TestDamagedProfile decodes pieces of a profile: errors, no panics.
 func TestDamagedProfile(t *testing.T) {
 	goroutine(t, "one", true, func(wait func()) { wait() })
-	r := &portableReader{}
+	r := &portableReader{frames: frameCache{}}
 	if _, err := owners(r, func(string) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	whole := bytes.Clone(r.content.Bytes())
+	whole := bytes.Clone(r.text.Bytes())
 	for i := range whole {
 		for _, b := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), 0xff, 0xff, 0xff)} {
-			r.content.Reset()
-			r.content.Write(b)
-			r.decode(func(string) bool { return true }, func(string, []frame) {})
+			r.scan(b, func(string) bool { return true }, func(string, []frame) {})
 		}
 	}
 }
@@ -134,14 +132,6 @@ func TestFrames(t *testing.T) {
 	} {
 		if f := newFrame(c.function, 7); f.kind != c.want || f.signature != c.function+":7" {
 			t.Errorf("%s: %+v", c.function, f)
-		}
-	}
-}
-
-func TestStackDepth(t *testing.T) {
-	for settings, want := range map[string]int{"": 128, "a=1,profstackdepth=500": 500, "profstackdepth=5000": 1024, "profstackdepth=x": 128} {
-		if got := stackDepth(settings); got != want {
-			t.Errorf("%q: %d, want %d", settings, got, want)
 		}
 	}
 }
