@@ -177,33 +177,25 @@ func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32,
 	for i := range t.Parent {
 		callees[t.Parent[i]] = append(callees[t.Parent[i]], int32(i))
 	}
-	type open struct {
-		element, depth, branches int32
-		only                     bool
-	}
-	var stack []open
-	push := func(of, depth, branches int32) {
-		next := callees[of]
-		if len(next) > 1 {
-			branches++
-		}
+	for _, next := range callees {
 		slices.SortStableFunc(next, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(t.Duration[b], t.Duration[a]), cmp.Compare(t.Count[b], t.Count[a]))
 		})
-		for _, i := range slices.Backward(next) {
-			stack = append(stack, open{i, depth, branches, of > 0 && len(next) == 1})
+	}
+	rows, at := make(stackRows, 0, t.Len()), make([]int32, t.Len()+1) // at: the row of each id
+	calltree.Walk(func(i int32, buf []int32) []int32 { return append(buf, callees[i+1]...) }, func(i int32) bool {
+		row := StackRow{Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i], Self: t.Self[i], Count: t.Count[i], Own: mine[t.Function[i]]}
+		if caller := t.Parent[i]; caller > 0 {
+			above := &rows[at[caller]]
+			row.Depth, row.Branches, row.Only = above.Depth+1, above.Branches, len(callees[caller]) == 1
+			if !row.Only {
+				row.Branches++
+			}
 		}
-	}
-	rows := make(stackRows, 0, t.Len())
-	for push(0, 0, 0); len(stack) > 0; {
-		o := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		i := o.element
-		rows = append(rows, stackRow{StackRow: StackRow{Depth: o.depth, Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i],
-			Self: t.Self[i], Count: t.Count[i], Own: mine[t.Function[i]],
-			Branches: o.branches, Only: o.only}, ending: ending[element{tree, i + 1}]})
-		push(i+1, o.depth+1, o.branches)
-	}
+		at[i+1] = int32(len(rows))
+		rows = append(rows, stackRow{StackRow: row, ending: ending[element{tree, i + 1}]})
+		return true
+	})
 	return rows
 }
 

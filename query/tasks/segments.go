@@ -117,48 +117,26 @@ func taskSpans(list []sampledSegment) ([]TaskSpan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("segment %s: %w", list[i].ID, err)
 		}
-		for _, s := range nested(all) {
-			rows = append(rows, TaskSpan{Segment: list[i].ID, Span: s.ID, Depth: s.depth, Kind: s.Kind, Start: s.Start - list[i].Start,
+		for _, at := range nested(all) {
+			s := &all[at.Index]
+			rows = append(rows, TaskSpan{Segment: list[i].ID, Span: s.ID, Depth: at.Depth, Kind: s.Kind, Start: s.Start - list[i].Start,
 				Duration: s.End - s.Start, Operation: s.Operation})
 		}
 	}
 	return rows, nil
 }
 
-// nestedSpan is a span with the number of spans around it.
-type nestedSpan struct {
-	traceprof.Span
-	depth int32
-}
-
 // nested orders spans by start, each after the span that contains it.
-func nested(all []traceprof.Span) []nestedSpan {
-	inner := map[int32][]traceprof.Span{}
-	known := map[int32]bool{}
-	for _, s := range all {
-		known[s.ID] = true
+func nested(all []traceprof.Span) []spans.Placed {
+	slices.SortStableFunc(all, func(a, b traceprof.Span) int { return cmp.Compare(a.Start, b.Start) })
+	first := map[int32]int{} // ids may repeat
+	for i := len(all) - 1; i >= 0; i-- {
+		first[all[i].ID] = i
 	}
-	for _, s := range all {
-		parent := s.Parent
-		if !known[parent] || parent >= s.ID { // agents number outer spans first
-			parent = -1
+	return spans.InOrder(len(all), func(i int) int {
+		if parent, known := first[all[i].Parent]; known && all[i].Parent < all[i].ID { // agents number outer spans first
+			return parent
 		}
-		inner[parent] = append(inner[parent], s)
-	}
-	var list, stack []nestedSpan
-	push := func(of, depth int32) {
-		next := inner[of]
-		slices.SortStableFunc(next, func(a, b traceprof.Span) int { return cmp.Compare(a.Start, b.Start) })
-		for _, s := range slices.Backward(next) {
-			stack = append(stack, nestedSpan{s, depth})
-		}
-		delete(inner, of) // ids may repeat
-	}
-	for push(-1, 0); len(stack) > 0; {
-		s := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		list = append(list, s)
-		push(s.ID, s.depth+1)
-	}
-	return list
+		return -1
+	})
 }

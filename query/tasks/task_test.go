@@ -130,7 +130,7 @@ func TestNested(t *testing.T) {
 	} {
 		var got []int32
 		for _, n := range nested(tt.all) {
-			got = append(got, n.ID)
+			got = append(got, tt.all[n.Index].ID)
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v", tt.name, got)

@@ -69,7 +69,9 @@ func (r *resolver) GetProfileTaskSegments(ctx context.Context, taskID string) ([
 	}
 	list := []*query.ProfiledTraceSegments{}
 	for _, group := range groups {
-		slices.SortFunc(group, func(a, b traceprof.Segment) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.ID, a.ID)) })
+		slices.SortFunc(group, func(a, b traceprof.Segment) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.ID, a.ID))
+		})
 		list = append(list, fold(group, profiled)...)
 	}
 	slices.SortFunc(list, func(a, b *query.ProfiledTraceSegments) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // spansOf returns the spans of a segment in the agent's order; none if the segment cannot
@@ -61,59 +62,31 @@ type spanKey struct {
 }
 
 // inOrder returns the spans of a trace in depth-first order, callees by start.
-func inOrder(spans []*query.Span) []*query.Span {
-	slices.SortStableFunc(spans, func(a, b *query.Span) int { return cmp.Compare(a.StartTime, b.StartTime) })
-	known := make(map[spanKey]bool, len(spans))
-	for _, s := range spans {
-		known[spanKey{s.SegmentID, s.SpanID}] = true
+func inOrder(list []*query.Span) []*query.Span {
+	slices.SortStableFunc(list, func(a, b *query.Span) int { return cmp.Compare(a.StartTime, b.StartTime) })
+	first := make(map[spanKey]int, len(list)) // of two spans with one id, the first has the callees
+	for i, s := range slices.Backward(list) {
+		first[spanKey{s.SegmentID, s.SpanID}] = i
 	}
-	var roots []*query.Span
-	callees := map[spanKey][]*query.Span{}
-	for _, s := range spans {
-		if caller, ok := callerOf(s, known); ok {
-			callees[caller] = append(callees[caller], s)
-		} else {
-			roots = append(roots, s)
-		}
-	}
-	out := make([]*query.Span, 0, len(spans))
-	done := make(map[*query.Span]bool, len(spans))
-	visit := func(first *query.Span) {
-		for stack := []*query.Span{first}; len(stack) > 0; {
-			s := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if done[s] {
-				continue // a cycle
+	caller := func(i int) int {
+		s := list[i]
+		keys := []spanKey{{s.SegmentID, s.ParentSpanID}}
+		if s.ParentSpanID < 0 {
+			keys = keys[:0]
+			for _, r := range s.Refs {
+				keys = append(keys, spanKey{r.ParentSegmentID, r.ParentSpanID})
 			}
-			done[s] = true
-			out = append(out, s)
-			key := spanKey{s.SegmentID, s.SpanID}
-			for _, c := range slices.Backward(callees[key]) {
-				stack = append(stack, c)
-			}
-			delete(callees, key) // of two spans with one id, the first has the callees
 		}
+		for _, key := range keys {
+			if at, known := first[key]; known && key != (spanKey{s.SegmentID, s.SpanID}) {
+				return at
+			}
+		}
+		return -1
 	}
-	for _, s := range roots {
-		visit(s)
-	}
-	for _, s := range spans { // spans in cycles
-		visit(s)
+	out := make([]*query.Span, len(list))
+	for n, at := range spans.InOrder(len(list), caller) {
+		out[n] = list[at.Index]
 	}
 	return out
-}
-
-// callerOf returns the caller of a span, if it is known.
-func callerOf(s *query.Span, known map[spanKey]bool) (spanKey, bool) {
-	if s.ParentSpanID >= 0 {
-		key := spanKey{s.SegmentID, s.ParentSpanID}
-		return key, known[key] && s.ParentSpanID != s.SpanID
-	}
-	for _, r := range s.Refs {
-		key := spanKey{r.ParentSegmentID, r.ParentSpanID}
-		if known[key] && key != (spanKey{s.SegmentID, s.SpanID}) {
-			return key, true
-		}
-	}
-	return spanKey{}, false
 }
