@@ -87,10 +87,7 @@ func (o *serveOptions) log(flag, text string) (fleet.Log, error) {
 	if err := o.traces.kafkaOptions(); err != nil {
 		return fleet.Log{}, err
 	}
-	k := &o.traces.Kafka
-	return fleet.Log{Log: place, Keep: o.windows.Policy.Keep[continuous.Raw],
-		Brokers: brokers.Options{Partitions: k.Partitions, Replication: k.Replication, TLS: k.TLS, User: k.User, Password: k.Password,
-			Mechanism: k.Mechanism}}, nil
+	return fleet.Log{Log: place, Keep: o.windows.Policy.Keep[continuous.Raw], Brokers: o.traces.Kafka.Options}, nil
 }
 
 // serveGateway receives pushes without a store until the context ends.

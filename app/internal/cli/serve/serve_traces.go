@@ -40,7 +40,7 @@ func (o *traceOptions) addFlags(c *cobra.Command) {
 // kafkaOptions sets the options of Kafka from the flags.
 func (o *traceOptions) kafkaOptions() (err error) {
 	if o.brokers != "" {
-		o.Kafka.Brokers = strings.Split(o.brokers, ",")
+		o.Kafka.Addresses = strings.Split(o.brokers, ",")
 	}
 	if o.kafkaPassword != "" {
 		o.Kafka.Password, err = command.ReadSecret("--kafka-password-file", o.kafkaPassword)

@@ -77,7 +77,7 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 		{Name: "delivery", Run: t.watch(o.Log)},
 		{Name: "expiry", Run: func(ctx context.Context) error { return o.expire(ctx, traces, o.expireEvery()) }},
 	}
-	if len(o.Kafka.Brokers) == 0 {
+	if len(o.Kafka.Addresses) == 0 {
 		return t, nil
 	}
 	o.Kafka.Log = o.Log

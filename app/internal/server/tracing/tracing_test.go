@@ -27,11 +27,11 @@ func TestTracingParts(t *testing.T) {
 	if none, err := New(t.Context(), notKept{mem.New()}, o); none != nil || err != nil {
 		t.Errorf("a store whose kind keeps no traces: %v, %v", none, err)
 	}
-	o.Kafka.Brokers = []string{"127.0.0.1:1", ""}
+	o.Kafka.Addresses = []string{"127.0.0.1:1", ""}
 	if _, err := New(t.Context(), mem.New(), o); err == nil || !strings.Contains(err.Error(), "broker 2 is empty") {
 		t.Errorf("a broker without a name: %v", err)
 	}
-	o.Kafka.Brokers = o.Kafka.Brokers[:1]
+	o.Kafka.Addresses = o.Kafka.Addresses[:1]
 	traces, err := New(t.Context(), mem.New(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -36,23 +36,14 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 )
 
-// Options configure a Fetcher. Only Brokers is required.
+// Options configure a Fetcher. Only Addresses is required.
 type Options struct {
-	Brokers   []string // "host:port"
-	Group     string   // of consumers; default "dendro"
-	Namespace string   // the agents' plugin.kafka.namespace
+	brokers.Options
+	Group     string // of consumers; default "dendro"
+	Namespace string // the agents' plugin.kafka.namespace
 
 	// Alias and Separator are those of MirrorMaker 2, if it copies the topics.
 	Alias, Separator string
-
-	// Partitions and Replication are for new topics. Default: 3 partitions, and the
-	// brokers' default replication.
-	Partitions  int32
-	Replication int16
-
-	TLS            bool   // with the system's certificate authorities
-	User, Password string // for SASL; empty user: none
-	Mechanism      string // of SASL: plain (default), scram-sha-256, scram-sha-512
 
 	Log *slog.Logger // nil: nothing is logged
 }
@@ -113,8 +104,9 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	for i := range topics {
 		f.topics[o.prefix()+topics[i].name] = &topics[i]
 	}
-	err := f.connect()
-	if err == nil {
+	var err error
+	if f.connection, err = o.Client(); err == nil {
+		f.connection = append(f.connection, kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(answerBytes))
 		err = kgo.ValidateOpts(slices.Concat(f.connection, f.consumer())...)
 	}
 	if err != nil {
@@ -125,10 +117,10 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 
 // check returns an error that names the flag to correct.
 func (o *Options) check() error {
-	if len(o.Brokers) == 0 {
+	if len(o.Addresses) == 0 {
 		return errors.New("kafka: no broker: give --kafka-brokers host:port,…")
 	}
-	for i, b := range o.Brokers {
+	for i, b := range o.Addresses {
 		if strings.TrimSpace(b) == "" {
 			return fmt.Errorf("kafka: broker %d is empty: give --kafka-brokers host:port,…", i+1)
 		}
@@ -146,19 +138,6 @@ func (o *Options) prefix() string {
 		p += o.Namespace + "-"
 	}
 	return p
-}
-
-// broker returns how to connect.
-func (o *Options) broker() *brokers.Options {
-	return &brokers.Options{Addresses: o.Brokers, Partitions: o.Partitions, Replication: o.Replication, TLS: o.TLS, User: o.User,
-		Password: o.Password, Mechanism: o.Mechanism}
-}
-
-// connect sets the options of connections.
-func (f *Fetcher) connect() (err error) {
-	f.connection, err = f.opts.broker().Client()
-	f.connection = append(f.connection, kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(answerBytes))
-	return err
 }
 
 // consumer returns the options of the consumer.
@@ -210,7 +189,8 @@ func (f *Fetcher) failed(err error) {
 // run reads records until the context ends. Records that were read by then are stored and
 // committed.
 func (f *Fetcher) run(ctx context.Context) (err error) {
-	if f.retry(ctx, "the topics could not be created", f.createTopics) != nil {
+	create := func(ctx context.Context) error { return f.opts.Create(ctx, nil, f.names()...) }
+	if f.retry(ctx, "the topics could not be created", create) != nil {
 		return nil
 	}
 	// A client that starts before its topics exist would find them only seconds later.
@@ -218,7 +198,7 @@ func (f *Fetcher) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer f.client.CloseAllowingRebalance()
-	f.log.Info("reading from Kafka", "brokers", strings.Join(f.opts.Brokers, ","), "group", f.opts.Group, "prefix", f.opts.prefix())
+	f.log.Info("reading from Kafka", "brokers", strings.Join(f.opts.Addresses, ","), "group", f.opts.Group, "prefix", f.opts.prefix())
 	for ctx.Err() == nil {
 		fetches := f.client.PollRecords(ctx, batchRecords)
 		if fetches.IsClientClosed() {
@@ -271,9 +251,4 @@ func (f *Fetcher) retry(ctx context.Context, what string, do func(context.Contex
 			return ctx.Err()
 		}
 	}
-}
-
-// createTopics creates the missing topics.
-func (f *Fetcher) createTopics(ctx context.Context) error {
-	return f.opts.broker().Create(ctx, nil, f.names()...)
 }

@@ -24,6 +24,7 @@ import (
 	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/kafka"
 	"github.com/dendroprof/dendro/store/mem"
@@ -81,7 +82,7 @@ func (c *cluster) start(o kafka.Options) *running {
 	intake := traceprof.NewIntake(c.store, traceprof.IntakeOptions{MaxDelay: time.Millisecond})
 	agents := skywalking.New(skywalking.Options{Store: c.store, Intake: intake,
 		Dispatcher: traceprof.NewDispatcher(c.store, traceprof.DispatcherOptions{})})
-	o.Brokers = c.brokers
+	o.Addresses = c.brokers
 	f, err := kafka.New(agents, o)
 	if err != nil {
 		c.Fatal(err)
@@ -282,7 +283,7 @@ func TestTopics(t *testing.T) {
 // TestTopicsOfOthers: topics that are there are read by who may not create any.
 func TestTopicsOfOthers(t *testing.T) {
 	c := clusterOf(t, []kgo.Opt{kgo.SASL(plain.Auth{User: "root", Pass: "secret"}.AsMechanism())}, allTopics("skywalking-")...)
-	r := c.start(kafka.Options{User: "reader", Password: "public"})
+	r := c.start(kafka.Options{Options: brokers.Options{User: "reader", Password: "public"}})
 	c.produce("skywalking-profilings", c.snapshots("t", "s", 0, 3)...)
 	eventually(t, "the snapshots are stored", func() bool { return len(c.held("t", "s")) == 3 })
 	if err := r.part.Ready(c.ctx); err != nil {
@@ -378,10 +379,10 @@ func TestOptions(t *testing.T) {
 		want string
 	}{
 		{kafka.Options{}, "no broker"},
-		{kafka.Options{Brokers: []string{"x:1", " "}}, "broker 2 is empty"},
-		{kafka.Options{Brokers: []string{"x:1"}, User: "u"}, "--kafka-password-file"},
-		{kafka.Options{Brokers: []string{"x:1"}, Password: "p"}, "--kafka-user"},
-		{kafka.Options{Brokers: []string{"x:1"}, User: "u", Password: "p", Mechanism: "magic"}, "no SASL mechanism"},
+		{kafka.Options{Options: brokers.Options{Addresses: []string{"x:1", " "}}}, "broker 2 is empty"},
+		{kafka.Options{Options: brokers.Options{Addresses: []string{"x:1"}, User: "u"}}, "--kafka-password-file"},
+		{kafka.Options{Options: brokers.Options{Addresses: []string{"x:1"}, Password: "p"}}, "--kafka-user"},
+		{kafka.Options{Options: brokers.Options{Addresses: []string{"x:1"}, User: "u", Password: "p", Mechanism: "magic"}}, "no SASL mechanism"},
 	} {
 		if _, err := kafka.New(skywalking.New(skywalking.Options{}), tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt.o, err)
@@ -389,7 +390,7 @@ func TestOptions(t *testing.T) {
 	}
 	for _, mechanism := range []string{"", "plain", "scram-sha-256", "scram-sha-512"} {
 		if _, err := kafka.New(skywalking.New(skywalking.Options{}),
-			kafka.Options{Brokers: []string{"x:1"}, TLS: true, User: "u", Password: "p", Mechanism: mechanism}); err != nil {
+			kafka.Options{Options: brokers.Options{Addresses: []string{"x:1"}, TLS: true, User: "u", Password: "p", Mechanism: mechanism}}); err != nil {
 			t.Errorf("%q: %v", mechanism, err)
 		}
 	}

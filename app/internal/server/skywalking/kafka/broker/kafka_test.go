@@ -20,6 +20,7 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
 
+	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/kafka"
 	"github.com/dendroprof/dendro/store/mem"
@@ -106,7 +107,7 @@ func serve(t *testing.T, b *broker.Broker, st traceprof.Store) (end func()) {
 	intake := traceprof.NewIntake(st, traceprof.IntakeOptions{})
 	agents := skywalking.New(skywalking.Options{Store: st, Intake: intake,
 		Dispatcher: traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})})
-	fetcher, err := kafka.New(agents, kafka.Options{Brokers: []string{b.Address}, Namespace: namespace})
+	fetcher, err := kafka.New(agents, kafka.Options{Options: brokers.Options{Addresses: []string{b.Address}}, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
