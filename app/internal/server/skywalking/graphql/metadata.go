@@ -92,15 +92,13 @@ func (r *resolver) ListLayerLevels(ctx context.Context) ([]*query.LayerLevel, er
 }
 
 // ListServices answers Query.listServices.
-func (r *resolver) ListServices(ctx context.Context, layer *string) ([]*query.Service, error) {
-	return r.services(ctx, func(s *query.Service) bool {
-		return layer == nil || *layer == "" || slices.Contains(s.Layers, *layer)
-	})
+func (r *resolver) ListServices(ctx context.Context, layer string) ([]*query.Service, error) {
+	return r.services(ctx, func(s *query.Service) bool { return layer == "" || slices.Contains(s.Layers, layer) })
 }
 
 // GetAllServices answers Query.getAllServices.
-func (r *resolver) GetAllServices(ctx context.Context, _ query.Duration, group *string) ([]*query.Service, error) {
-	return r.services(ctx, func(s *query.Service) bool { return group == nil || *group == "" || s.Group == *group })
+func (r *resolver) GetAllServices(ctx context.Context, _ query.Duration, group string) ([]*query.Service, error) {
+	return r.services(ctx, func(s *query.Service) bool { return group == "" || s.Group == group })
 }
 
 // FindService answers Query.findService.
@@ -168,8 +166,7 @@ func instance(i *traceprof.Instance) *query.ServiceInstance {
 const maxEndpoints = 10_000
 
 // FindEndpoint answers Query.findEndpoint.
-func (r *resolver) FindEndpoint(ctx context.Context, keyword *string, serviceID string, limit int, d *query.Duration) ([]*query.Endpoint,
-	error) {
+func (r *resolver) FindEndpoint(ctx context.Context, keyword, serviceID string, limit int, d *query.Duration) ([]*query.Endpoint, error) {
 	during, err := spanOf(d)
 	if err != nil {
 		return nil, err
@@ -186,11 +183,7 @@ func (r *resolver) FindEndpoint(ctx context.Context, keyword *string, serviceID 
 	if d != nil {
 		asked = 0 // the store does not select by time
 	}
-	word := ""
-	if keyword != nil {
-		word = *keyword
-	}
-	endpoints, err := r.store.Endpoints(ctx, name, word, asked)
+	endpoints, err := r.store.Endpoints(ctx, name, keyword, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +235,7 @@ func (r *resolver) ListInstancesByName(ctx context.Context, d query.Duration, se
 }
 
 // FindEndpointByName answers Query.findEndpointByName.
-func (r *resolver) FindEndpointByName(ctx context.Context, keyword *string, service query.ServiceCondition, limit int,
+func (r *resolver) FindEndpointByName(ctx context.Context, keyword string, service query.ServiceCondition, limit int,
 	d *query.Duration) ([]*query.Endpoint, error) {
 	return r.FindEndpoint(ctx, keyword, ids.Service(service.ServiceName), limit, d)
 }

@@ -164,15 +164,12 @@ func profiledSpan(s *query.Span, profiled bool) *query.ProfiledSpan {
 }
 
 // GetProfileTaskSegmentList answers Query.getProfileTaskSegmentList.
-func (r *resolver) GetProfileTaskSegmentList(ctx context.Context, taskID *string) ([]*query.BasicTrace, error) {
-	list := []*query.BasicTrace{}
-	if taskID == nil {
-		return list, nil
-	}
-	profiled, err := r.profiled(ctx, *taskID)
+func (r *resolver) GetProfileTaskSegmentList(ctx context.Context, taskID string) ([]*query.BasicTrace, error) {
+	profiled, err := r.profiled(ctx, taskID)
 	if err != nil {
 		return nil, err
 	}
+	list := []*query.BasicTrace{}
 	segments, err := r.segmentsOf(ctx, profiled, true)
 	for i := range segments {
 		list = append(list, basicTrace(&segments[i]))
@@ -181,11 +178,8 @@ func (r *resolver) GetProfileTaskSegmentList(ctx context.Context, taskID *string
 }
 
 // GetProfiledSegment answers Query.getProfiledSegment.
-func (r *resolver) GetProfiledSegment(ctx context.Context, id *string) (*query.ProfiledSegment, error) {
-	if id == nil || *id == "" {
-		return nil, nil
-	}
-	segments, err := r.segmentsOf(ctx, map[string]bool{*id: true}, false)
+func (r *resolver) GetProfiledSegment(ctx context.Context, id string) (*query.ProfiledSegment, error) {
+	segments, err := r.store.Segments(ctx, traceprof.SegmentQuery{IDs: []string{id}})
 	if err != nil || len(segments) == 0 {
 		return nil, err
 	}

@@ -53,15 +53,12 @@ func (r *resolver) CreateProfileTask(ctx context.Context, in *query.ProfileTaskC
 }
 
 // GetProfileTaskList answers Query.getProfileTaskList. An invalid service id has no tasks.
-func (r *resolver) GetProfileTaskList(ctx context.Context, serviceID, endpoint *string) ([]*query.ProfileTask, error) {
-	q := traceprof.TaskQuery{Kind: traceprof.TraceKind, Limit: maxTasks}
-	if endpoint != nil {
-		q.Endpoint = *endpoint
-	}
+func (r *resolver) GetProfileTaskList(ctx context.Context, serviceID, endpoint string) ([]*query.ProfileTask, error) {
+	q := traceprof.TaskQuery{Kind: traceprof.TraceKind, Endpoint: endpoint, Limit: maxTasks}
 	list := []*query.ProfileTask{}
-	if serviceID != nil && *serviceID != "" {
+	if serviceID != "" {
 		var err error
-		if q.Service, err = ids.ParseService(*serviceID); err != nil {
+		if q.Service, err = ids.ParseService(serviceID); err != nil {
 			return list, nil //nolint:nilerr // see above
 		}
 	}
@@ -130,11 +127,8 @@ func ofAgents(lines []traceprof.Log) []traceprof.Log {
 }
 
 // GetProfileTaskLogs answers Query.getProfileTaskLogs.
-func (r *resolver) GetProfileTaskLogs(ctx context.Context, taskID *string) ([]*query.ProfileTaskLog, error) {
-	if taskID == nil {
-		return []*query.ProfileTaskLog{}, nil
-	}
-	t, logs, err := r.task(ctx, *taskID, traceprof.TraceKind)
+func (r *resolver) GetProfileTaskLogs(ctx context.Context, taskID string) ([]*query.ProfileTaskLog, error) {
+	t, logs, err := r.task(ctx, taskID, traceprof.TraceKind)
 	if err != nil || t == nil {
 		return []*query.ProfileTaskLog{}, err
 	}

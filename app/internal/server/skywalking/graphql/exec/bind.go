@@ -153,7 +153,7 @@ type decoder struct {
 // value reads a valid value of the schema's type t: nil, a scalar, []any, map[string]any.
 func (d *decoder) value(t *ast.Type, from any, to reflect.Value) error {
 	if from == nil {
-		return nil // of a pointer: absent
+		return nil // of a pointer: absent; else the zero value
 	}
 	if to.Kind() == reflect.Pointer {
 		to.Set(reflect.New(to.Type().Elem()))
