@@ -20,7 +20,11 @@ func (s *Snapshots) Dedupe() {
 		rows[i] = i
 	}
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(s.Sequence[a], s.Sequence[b]) })
-	rows = slices.CompactFunc(rows, func(a, b int) bool { return s.Sequence[a] == s.Sequence[b] })
+	s.Keep(slices.CompactFunc(rows, func(a, b int) bool { return s.Sequence[a] == s.Sequence[b] }))
+}
+
+// Keep keeps some rows, in the order in which they are given. The columns are new ones.
+func (s *Snapshots) Keep(rows []int) {
 	s.Sequence, s.Time, s.Path = pick(s.Sequence, rows), pick(s.Time, rows), pick(s.Path, rows)
 	if s.Language == GoProfiles {
 		s.Count, s.Nanos = pick(s.Count, rows), pick(s.Nanos, rows)

@@ -259,20 +259,14 @@ func periodsOf(ctx context.Context, st traceprof.Store, list []traceprof.Snapsho
 // within returns the snapshots in the ranges of their segment.
 func within(s traceprof.Snapshots, ranges []traceprof.Range) traceprof.Snapshots {
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r traceprof.Range) bool { return r.Segment != s.Segment })
-	keep := func(t int64) bool {
-		return slices.ContainsFunc(ranges, func(r traceprof.Range) bool { return r.Start <= t && t <= r.End })
-	}
-	out := traceprof.Snapshots{Task: s.Task, Segment: s.Segment, Language: s.Language, Stacks: s.Stacks}
+	var rows []int
 	for i, t := range s.Time {
-		if !keep(t) {
-			continue
-		}
-		out.Sequence, out.Time, out.Path = append(out.Sequence, s.Sequence[i]), append(out.Time, t), append(out.Path, s.Path[i])
-		if s.Language == traceprof.GoProfiles {
-			out.Count, out.Nanos = append(out.Count, s.Count[i]), append(out.Nanos, s.Nanos[i])
+		if slices.ContainsFunc(ranges, func(r traceprof.Range) bool { return r.Start <= t && t <= r.End }) {
+			rows = append(rows, i)
 		}
 	}
-	return out
+	s.Keep(rows)
+	return s
 }
 
 // SampledPart is what was sampled of a selection: its tasks and segments as far as they are
