@@ -54,40 +54,22 @@ func (s *taskStacks) load(ctx context.Context, c *driver.Conn) (bool, error) {
 		return false, nil
 	}
 	var functions []profile.Function
-	var ids []int32
-	err := c.Query(ctx, fmt.Sprint("SELECT id, name FROM stack_signature WHERE task = ", s.id), nil, func(ch driver.Chunk) error {
-		ids = append(ids, driver.Column[int32](ch, 0)...)
+	names := int64(0)
+	err := s.each(ctx, c, "name FROM stack_signature", func(ch driver.Chunk) {
 		for _, name := range ch.Texts(1) {
 			functions = append(functions, profile.Function{Name: name})
+			names += int64(len(name))
 		}
-		return nil
 	})
 	if err != nil {
-		return false, err
-	}
-	if err := s.inOrder(ids, func(i int, id int32) { functions[i], functions[id] = functions[id], functions[i] }); err != nil {
 		return false, err
 	}
 	var tree prefixtree.Tree
-	ids = ids[:0]
-	err = c.Query(ctx, fmt.Sprint("SELECT id, parent, signature FROM stack_path WHERE task = ", s.id), nil, func(ch driver.Chunk) error {
-		ids = append(ids, driver.Column[int32](ch, 0)...)
+	err = s.each(ctx, c, "parent, signature FROM stack_path", func(ch driver.Chunk) {
 		tree.Parent, tree.Item = append(tree.Parent, driver.Column[int32](ch, 1)...), append(tree.Item, driver.Column[int32](ch, 2)...)
-		return nil
 	})
 	if err != nil {
 		return false, err
-	}
-	err = s.inOrder(ids, func(i int, id int32) {
-		tree.Parent[i], tree.Parent[id] = tree.Parent[id], tree.Parent[i]
-		tree.Item[i], tree.Item[id] = tree.Item[id], tree.Item[i]
-	})
-	if err != nil {
-		return false, err
-	}
-	names := int64(0)
-	for i := range functions {
-		names += int64(len(functions[i].Name))
 	}
 	for p, up := range tree.Parent {
 		if up < calltree.NoNode || up >= int32(p) || tree.Item[p] < 0 || int(tree.Item[p]) >= len(functions) {
@@ -99,20 +81,19 @@ func (s *taskStacks) load(ctx context.Context, c *driver.Conn) (bool, error) {
 	return true, nil
 }
 
-// inOrder sorts rows by their ids, which must be 0, 1, 2, …, by exchanging two of them
-// at a time.
-func (s *taskStacks) inOrder(ids []int32, exchange func(i int, id int32)) error {
-	for i := range ids {
-		for int(ids[i]) != i {
-			id := ids[i]
-			if id < 0 || int(id) >= len(ids) || ids[id] == id {
-				return driver.Corruptf("the stacks of task %s have the id %d of %d", s.task, id, len(ids))
+// each reads columns of a table, behind the ids of the rows, which must be 0, 1, 2, ….
+func (s *taskStacks) each(ctx context.Context, c *driver.Conn, columns string, f func(ch driver.Chunk)) error {
+	next := int32(0)
+	return c.Query(ctx, fmt.Sprintf("SELECT id, %s WHERE task = %d ORDER BY id", columns, s.id), nil, func(ch driver.Chunk) error {
+		for _, id := range driver.Column[int32](ch, 0) {
+			if id != next {
+				return driver.Corruptf("the stacks of task %s have the id %d for %d", s.task, id, next)
 			}
-			exchange(i, id)
-			ids[i], ids[id] = ids[id], ids[i]
+			next++
 		}
-	}
-	return nil
+		f(ch)
+		return nil
+	})
 }
 
 // grow makes the dictionary ready for Add. The caller holds its lock.
