@@ -39,21 +39,17 @@ func (sc *stackCache) reset(limit int64) {
 // another one.
 func (sc *stackCache) maxSize() int64 { return sc.byID.Limit() / 2 }
 
-// pin returns the dictionary that a task's snapshots are added to, if it is in
-// memory. It is not evicted until unpin. Full: it has become too large to add to.
-func (sc *stackCache) pin(task string) (s *taskStacks, full bool) {
+// pin returns the dictionary that a task's snapshots were added to last, if it is in
+// memory. It is not evicted until unpin.
+func (sc *stackCache) pin(task string) *taskStacks {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	s = sc.byTask[task]
-	if s == nil {
-		return nil, false
+	s := sc.byTask[task]
+	if s != nil {
+		sc.byID.Get(s.id)
+		s.pinned = true
 	}
-	if s.bytes > sc.maxSize() {
-		return nil, true
-	}
-	sc.byID.Get(s.id)
-	s.pinned = true
-	return s, false
+	return s
 }
 
 // unpin allows the eviction of dictionaries.
@@ -65,14 +61,8 @@ func (sc *stackCache) unpin(list []*taskStacks) {
 	}
 }
 
-// open returns a dictionary: an empty one, to be loaded, if it is not in memory.
-func (sc *stackCache) open(id int32, task string) *taskStacks {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	return sc.get(id, task)
-}
-
-// get is open for callers that hold the lock.
+// get returns a dictionary: an empty one, to be loaded, if it is not in memory. The caller
+// holds the lock.
 func (sc *stackCache) get(id int32, task string) *taskStacks {
 	s, ok := sc.byID.Get(id)
 	if !ok {
@@ -82,7 +72,7 @@ func (sc *stackCache) get(id int32, task string) *taskStacks {
 	return s
 }
 
-// openPinned is open for the writer, which adds further snapshots of the task to
+// openPinned is get for the writer, which adds further snapshots of the task to
 // the dictionary. It is not evicted until unpin.
 func (sc *stackCache) openPinned(id int32, task string) *taskStacks {
 	sc.mu.Lock()
@@ -116,14 +106,15 @@ func (sc *stackCache) resize(s *taskStacks, bytes int64) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	if now, ok := sc.byID.Get(s.id); ok && now == s {
-		s.bytes = bytes
 		sc.byID.Put(s.id, s, bytes)
 	}
 }
 
 // read returns the stacks of a dictionary, with everything that is in the file.
 func (sc *stackCache) read(ctx context.Context, c *driver.Conn, id int32, task string) (*calltree.Forest, error) {
-	s := sc.open(id, task)
+	sc.mu.Lock()
+	s := sc.get(id, task)
+	sc.mu.Unlock()
 	s.mu.Lock()
 	loaded, err := s.load(ctx, c)
 	if err != nil {

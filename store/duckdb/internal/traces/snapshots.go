@@ -65,52 +65,45 @@ func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []trace
 	return w.rows.append(c, "")
 }
 
-// open finds the dictionaries of the tasks. A new task gets one.
+// open finds the dictionaries of the tasks. A task without one, or whose last one has become
+// too large to add to, gets another.
 func (w *snapshotWriter) open(ctx context.Context, c *driver.Conn, list []traceprof.Snapshots) error {
-	var missing, full []string
+	var tasks, missing []string
 	for i := range list {
 		task := list[i].Task
 		if _, ok := w.tasks[task]; ok || list[i].Len() == 0 {
 			continue
 		}
-		s, tooLarge := w.t.stacks.pin(task)
-		w.tasks[task] = s
-		switch {
-		case tooLarge:
-			full = append(full, task)
-		case s == nil:
-			missing = append(missing, task)
-		default:
-			w.stacks = append(w.stacks, s)
+		tasks = append(tasks, task)
+		if s := w.t.stacks.pin(task); s != nil {
+			w.tasks[task], w.stacks = s, append(w.stacks, s)
+		} else {
+			w.tasks[task], missing = nil, append(missing, task)
 		}
 	}
 	ids, err := dictionaries(ctx, c, missing)
 	if err != nil {
 		return err
 	}
-	for _, task := range append(missing, full...) {
-		id, known := w.next, len(ids[task]) > 0
-		if known {
-			id = slices.Max(ids[task])
-		} else {
-			w.next++
+	for _, task := range tasks {
+		s := w.tasks[task]
+		if s == nil && len(ids[task]) > 0 {
+			s = w.t.stacks.openPinned(slices.Max(ids[task]), task)
+			w.stacks = append(w.stacks, s)
 		}
-		s := w.t.stacks.openPinned(id, task)
-		s.isNew = !known
-		w.tasks[task], w.stacks = s, append(w.stacks, s)
-		if !known {
-			continue
+		full := s == nil
+		if s != nil {
+			if full, err = s.isLarger(ctx, c, w.t.stacks.maxSize()); err != nil {
+				return err
+			}
 		}
-		large, err := s.isLarger(ctx, c, w.t.stacks.maxSize())
-		if err != nil {
-			return err
-		}
-		if large {
-			s := w.t.stacks.openPinned(w.next, task)
+		if full {
+			s = w.t.stacks.openPinned(w.next, task)
 			s.isNew = true
-			w.tasks[task], w.stacks = s, append(w.stacks, s)
+			w.stacks = append(w.stacks, s)
 			w.next++
 		}
+		w.tasks[task] = s
 	}
 	return nil
 }

@@ -26,9 +26,7 @@ type taskStacks struct {
 	signatures, paths int        // that are in the file
 	isNew             bool       // the task has no row in the file
 
-	// What follows is guarded by stackCache.mu.
-	bytes  int64
-	pinned bool // not to be evicted: the writer adds what may not be in the file yet
+	pinned bool // guarded by stackCache.mu: not to be evicted: the writer adds what may not be in the file yet
 }
 
 // size estimates the memory of the dictionary. The caller holds its lock.
