@@ -55,7 +55,9 @@ func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 	from, to := int64(0), int64(0)
 	if seg != nil {
 		c.Instance = seg.Instance
-		from, to = max(seg.Start+task.MinDuration, task.Start), seg.End
+		if from, to = seg.Start+task.MinDuration, seg.End; s.Len() == 0 || s.Time[0] >= task.Start {
+			from = max(from, task.Start) // otherwise the clock of the agent is behind
+		}
 		c.Span = max(0, to-from)
 	}
 	if s.Language == GoProfiles {

@@ -45,6 +45,8 @@ func TestCover(t *testing.T) {
 			traceprof.Coverage{Expected: 4, Received: 4, Late: 1, Span: 40, Covered: 20, Period: 10, Holes: 1, Hole: 20, HoleAt: 2040}},
 		{"an agent that goes on after the end", segment(2000, 2040), "@0:2020 A A A A A A",
 			traceprof.Coverage{Expected: 2, Received: 6, Late: 3, Span: 20, Covered: 20, Period: 10}},
+		{"an agent whose clock is behind", segment(500, 620), "@0:520 A A A A A A A A A A",
+			traceprof.Coverage{Expected: 10, Received: 10, Span: 100, Covered: 90, Period: 10}},
 		{"shorter than the threshold", segment(2000, 2010), "",
 			traceprof.Coverage{}},
 		{"unknown segment", nil, "@0:2020 A A A",
