@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
@@ -185,20 +186,21 @@ func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 
 // readLogs calls f with the lines of the tasks, in the caller's transaction.
 func readLogs(ctx context.Context, c *driver.Conn, tasks []string, f func(traceprof.Log)) error {
-	const sql = "SELECT task, instance, event, time, text FROM task_log WHERE "
-	each := func(ch driver.Chunk) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	args := make([]any, len(tasks))
+	for i, task := range tasks {
+		args[i] = task
+	}
+	sql := "SELECT task, instance, event, time, text FROM task_log WHERE task IN (?" + strings.Repeat(", ?", len(tasks)-1) + ")"
+	return c.Query(ctx, sql, args, func(ch driver.Chunk) error {
 		tasks, instances, events, texts := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(4)
 		for i, at := range driver.Column[int64](ch, 3) {
 			f(traceprof.Log{Task: tasks[i], Instance: instances[i], Event: traceprof.Event(events[i]), Time: at, Text: texts[i]})
 		}
 		return nil
-	}
-	for _, task := range tasks {
-		if err := c.Query(ctx, sql+"task = ?", []any{task}, each); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // Logs implements traceprof.Store.
