@@ -35,106 +35,30 @@ func (s *Store) SampledSegments(ctx context.Context, q traceprof.SnapshotQuery) 
 	return list, err
 }
 
-// Snapshots implements traceprof.Store. One statement finds and reads a few segments.
-// Many are listed first and then read in parts; those that are removed in between are
-// skipped.
+// Snapshots implements traceprof.Store. It lists the segments, then reads them in parts;
+// those that are removed in between are skipped.
 func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
 	return func(yield func(traceprof.Snapshots, error) bool) {
 		var list []sampledSize
-		var values []traceprof.Snapshots
 		err := s.file.Look(ctx, func(c *driver.Conn) (err error) {
-			if n := len(q.Segments); n > 0 && n <= few {
-				values, err = s.readFew(ctx, c, q)
-			} else {
-				list, err = sampledSegments(ctx, c, q)
-			}
+			list, err = sampledSegments(ctx, c, q)
 			return err
 		})
-		for {
-			if err != nil {
-				yield(traceprof.Snapshots{}, err)
-				return
-			}
+		for err == nil && len(list) > 0 {
+			n := readTogether(list)
+			var values []traceprof.Snapshots
+			values, err = s.readSnapshots(ctx, list[:n])
+			list = list[n:]
 			for _, v := range values {
 				if !yield(v, nil) {
 					return
 				}
 			}
-			if len(list) == 0 {
-				return
-			}
-			n := readTogether(list)
-			values, err = s.readSnapshots(ctx, list[:n])
-			list = list[n:]
 		}
-	}
-}
-
-// readFew finds and reads a few segments.
-func (s *Store) readFew(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQuery) ([]traceprof.Snapshots, error) {
-	s.removal.RLock()
-	defer s.removal.RUnlock()
-	found, err := snapshotParts(ctx, c, "", q.Segments)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	tasks, err := s.stacks.tasksOf(ctx, c, found)
-	if err != nil {
-		return nil, err
-	}
-	parts := map[traceprof.SampledSegment][]snapshotPart{}
-	var list []traceprof.SampledSegment
-	for _, p := range found {
-		at := traceprof.SampledSegment{Task: tasks[p.stacks], Segment: p.segment}
-		if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, at.Task) {
-			continue
-		}
-		if parts[at] == nil {
-			list = append(list, at)
-		}
-		parts[at] = append(parts[at], p)
-	}
-	slices.SortFunc(list, traceprof.SampledSegment.Compare)
-	var values []traceprof.Snapshots
-	d := snapshotDecoder{stacks: &s.stacks}
-	for _, at := range list {
-		v, err := d.join(ctx, c, at, parts[at])
 		if err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-// tasksOf returns the tasks of the dictionaries of some rows.
-func (sc *stackCache) tasksOf(ctx context.Context, c *driver.Conn, found []snapshotPart) (map[int32]string, error) {
-	tasks := map[int32]string{}
-	var missing []string
-	sc.mu.Lock()
-	for _, p := range found {
-		if _, ok := tasks[p.stacks]; ok {
-			continue
-		}
-		tasks[p.stacks] = ""
-		if s, ok := sc.byID.Get(p.stacks); ok {
-			tasks[p.stacks] = s.task
-		} else {
-			missing = append(missing, fmt.Sprint(p.stacks))
+			yield(traceprof.Snapshots{}, err)
 		}
 	}
-	sc.mu.Unlock()
-	if len(missing) == 0 {
-		return tasks, nil
-	}
-	return tasks, c.Query(ctx, "SELECT id, name FROM sampled_task WHERE id IN ("+strings.Join(missing, ", ")+")", nil,
-		func(ch driver.Chunk) error {
-			names := ch.Texts(1)
-			for i, id := range driver.Column[int32](ch, 0) {
-				tasks[id] = names[i]
-			}
-			return nil
-		})
 }
 
 // readTogether returns how many segments at the beginning of a list one statement
