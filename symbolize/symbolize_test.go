@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/inputs"
 	"github.com/dendroprof/dendro/test/readtest"
 )
 
@@ -31,6 +32,7 @@ func compile(t testing.TB, dir string, args ...string) string {
 	if _, err := exec.LookPath(args[0]); err != nil {
 		t.Skip(err)
 	}
+	inputs.Files(cmd.Dir)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, text)
 	}

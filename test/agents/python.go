@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/dendroprof/dendro/test/cache"
+	"github.com/dendroprof/dendro/test/inputs"
 )
 
 // The agent as pip names it, and the folder of its environment.
@@ -54,6 +55,7 @@ func pythonVenv(ctx context.Context, name, requirement string) (string, error) {
 func run(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
+	inputs.Files(dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}

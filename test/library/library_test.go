@@ -9,11 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	// What the programs import, which `go run` compiles: a test that passed is not
-	// repeated while what it is made of stays the same.
-	_ "github.com/dendroprof/dendro/ingest"
-	_ "github.com/dendroprof/dendro/query/trees"
-	_ "github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/test/inputs"
 )
 
 // maxModules is the maximum number of modules besides Dendro's that a program links which
@@ -97,6 +93,9 @@ func module(t *testing.T, program string) string {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := inputs.Packages(dir, "."); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/dendroprof/dendro/test/inputs"
 )
 
 // Peer is a running program. It is safe for concurrent use.
@@ -55,6 +57,9 @@ func Open(program string, args ...string) (*Peer, error) {
 	_, file, _, _ := runtime.Caller(0)
 	cmd := exec.Command("go", append([]string{"run", "./" + program}, args...)...)
 	cmd.Dir = filepath.Join(filepath.Dir(file), "..", "peers")
+	if err := inputs.Packages(cmd.Dir, "./"+program); err != nil {
+		return nil, err
+	}
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/dendroprof/dendro/test/inputs"
 )
 
 // TestDownload: the action takes the binary of a release that is what its checksum says, and
@@ -86,6 +88,7 @@ func TestDownload(t *testing.T) {
 
 // TestReleaseTags: tags that are no versions are not released, and nothing in them runs.
 func TestReleaseTags(t *testing.T) {
+	inputs.Files("../../Makefile", "../../tools")
 	mark := filepath.Join(t.TempDir(), "ran")
 	for tag, refused := range map[string]bool{
 		"v1;touch$IFS" + mark + ";false;": true, "v1$(touch " + mark + ")": true, "v1$(shell touch " + mark + ")": true,

@@ -1,7 +1,7 @@
 // Package program runs the dendro binary as its users do, for tests from outside: as
 // a process, in a folder, seen by what it prints and by its status.
 //
-// The binary is built once per test program, of the sources at hand, or is the one
+// The binary is built by the first test that needs it, of the sources at hand, or is the one
 // that $DENDRO_TEST_BINARY names. What a test demands of its answers is the test's
 // business.
 package program
@@ -14,47 +14,60 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/dendroprof/dendro/test/inputs"
 )
 
-// binary is the program under test, within Main.
-var binary string
+// binary finds the program under test, within Main.
+var binary func() (string, error)
 
-// Main makes the program under test, calls run, which is mostly testing.M.Run, and
-// returns its status, or 1 if there is no program. It is to be called from TestMain.
+// Main makes a folder for the program under test, calls run, which is mostly testing.M.Run, and
+// returns its status. It is to be called from TestMain.
 func Main(run func() int) (status int) {
-	if given := os.Getenv("DENDRO_TEST_BINARY"); given != "" {
-		var err error
-		if binary, err = exec.LookPath(given); err == nil {
-			binary, err = filepath.Abs(binary) // commands run in folders of their own
-		}
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "DENDRO_TEST_BINARY: %v\n", err)
-			return 1
-		}
-		return run()
-	}
 	dir, err := os.MkdirTemp("", "dendro-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "dendro")
-	build := exec.Command("go", "build", "-o", binary, "github.com/dendroprof/dendro/cmd/dendro")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n%s", build, err, out)
-		return 1
-	}
+	binary = sync.OnceValues(func() (string, error) { return find(dir) })
 	return run()
+}
+
+// find returns the absolute path of the program that $DENDRO_TEST_BINARY names, or builds one in dir. It
+// runs within a test, so that `go test` repeats the test when the program changes.
+func find(dir string) (string, error) {
+	if given := os.Getenv("DENDRO_TEST_BINARY"); given != "" {
+		file, err := exec.LookPath(given)
+		if err != nil {
+			return "", fmt.Errorf("DENDRO_TEST_BINARY: %w", err)
+		}
+		return filepath.Abs(file) // commands run in folders of their own
+	}
+	const main = "github.com/dendroprof/dendro/cmd/dendro"
+	if err := inputs.Packages(".", main); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "dendro")
+	build := exec.Command("go", "build", "-o", file, main)
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", build, err, out)
+	}
+	return file, nil
 }
 
 // Path returns the absolute path of the program under test.
 func Path() string {
-	if binary == "" {
+	if binary == nil {
 		panic("program: TestMain does not call Main")
 	}
-	return binary
+	file, err := binary()
+	if err != nil {
+		panic(fmt.Errorf("program: %w", err))
+	}
+	return file
 }
 
 // Command returns a call of the program in dir.
