@@ -79,7 +79,7 @@ race: ## the packages in which goroutines meet under the race detector
 
 # Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
 # skip; `make nightly` runs nearly all of them under it.
-SEQUENTIAL = ^Test(Hostile|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Damage|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded|RulesThatMultiply)$$
+SEQUENTIAL = ^Test(Hostile|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks)$$
 
 race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep|RulesThatMultiply)$$' ./...

@@ -91,6 +91,40 @@ func TestRace(t *testing.T) {
 	}
 }
 
+// TestSequential wants each name of SEQUENTIAL to be that of a test which `make race` would run otherwise.
+func TestSequential(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^RACE = (.*)$`).FindSubmatch(makefile)
+	skipped := regexp.MustCompile(`(?m)^SEQUENTIAL = \^Test\((.*)\)\$\$$`).FindSubmatch(makefile)
+	if list == nil || skipped == nil {
+		t.Fatal("Makefile has no line RACE or SEQUENTIAL")
+	}
+	var names []string
+	for _, folder := range strings.Fields(string(list[1])) {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func Test(\w+)\(`).FindAllSubmatch(text, -1) {
+				names = append(names, string(m[1]))
+			}
+		}
+	}
+	for name := range strings.SplitSeq(string(skipped[1]), "|") {
+		if !slices.ContainsFunc(names, regexp.MustCompile("^(?:"+name+")$").MatchString) {
+			t.Errorf("SEQUENTIAL of the Makefile names %s, which is no test of RACE", name)
+		}
+	}
+}
+
 // concurrent says whether a file starts goroutines, or has what several of them may use.
 func concurrent(f *ast.File) bool {
 	for _, i := range f.Imports {
