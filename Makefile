@@ -10,10 +10,13 @@ BENCHARGS ?=
 # What `make fuzz-changed` compares with.
 BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo origin/main || echo main)
 
+# What npm installed, as it says itself.
+NODE      := web/node_modules/.package-lock.json
+
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers smoke-timed nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers smoke-timed nightly nightly-needs test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,10 +112,16 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: build # Kafka, PostgreSQL, JMH
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 3 -timeout 20m ./test/fleet ./test/jmh ./app/internal/server/skywalking/kafka/broker ./test/lake
 
-smoke-timed: build # agents, new users and a pipeline: they compare durations, so nothing else runs meanwhile
+smoke-timed: build $(NODE) # agents, new users and a pipeline: they compare durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/agents ./test/newuser
 
-nightly: test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
+nightly: nightly-needs test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
+
+nightly-needs: # says what nightly lacks before it begins
+	@missing=$$(tools/missing nightly | tr '\n' ' '); test -z "$$missing" || { echo "make nightly lacks packages: apt install $$missing"; exit 1; }
+	@test "$$(id -u)" = 0 || { echo "make nightly lacks root, for mmdebstrap and small disks"; exit 1; }
+	@test -n "$$DENDRO_BOOSTER" -a -n "$$DENDRO_SKYWALKING_GO" || { echo "make nightly lacks DENDRO_BOOSTER and DENDRO_SKYWALKING_GO: folders (see CONTRIBUTING.md), or none"; exit 1; }
+	$(GO) run ./test/neo4j -release newest -- true
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run
@@ -128,7 +137,7 @@ real-newest: # Neo4j's newest release
 	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared|TestGuide|TestStartPage' ./store/neo4j ./test/neo4j/e2e
 
 # DENDRO_BOOSTER and DENDRO_SKYWALKING_GO name the built UI and the Go agent's release, or none: see test/agents.
-real-servers: build # the binary with servers and agents
+real-servers: build $(NODE) # the binary with servers and agents
 	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake ./test/fleet ./test/pgo
 
 soak: ## load a server for SOAK (10m): agents, imports, queries, kills, a full disk (Linux; root for the full disk)
@@ -181,9 +190,6 @@ detection-record: ## record the history of test/detection/recorded anew; tens of
 
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
-
-# What npm installed, as it says itself.
-NODE = web/node_modules/.package-lock.json
 
 $(NODE): web/package-lock.json
 	cd web && npm ci --no-audit --no-fund

@@ -16,10 +16,10 @@ func TestTaskPage(t *testing.T) {
 	needAgents(t)
 	const web = "../../web"
 	if _, err := os.Stat(web + "/node_modules/playwright-core"); err != nil {
-		t.Skip("needs Node 20: cd web && npm ci")
+		t.Fatal("the page is not tested: cd web && npm ci (Node 20)")
 	}
 	if !hasBrowser() {
-		t.Skip("needs Chromium: install it, or set CHROMIUM")
+		t.Fatal("the page is not tested: install Chromium, or set CHROMIUM")
 	}
 	c, shop := begin(t, "python", "shop-page")
 	warm(t, c, shop)

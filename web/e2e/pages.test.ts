@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostile, missing, World } from './world';
 
-if (missing) console.warn(`The pages are not tested in a browser: ${missing}`);
+if (missing) throw new Error(`The pages are not tested in a browser: ${missing}`);
 
 const demo = 'group=shop&benchmark=checkout';
 const addresses: Record<string, string> = {
