@@ -1,7 +1,7 @@
 // Command neo4j runs a command beside a Neo4j server of its own:
 //
 //	go run ./test/neo4j -- go test ./store/neo4j/...
-//	go run ./test/neo4j -release newest -optional -- go test -short ./store/neo4j ./test/neo4j/e2e
+//	go run ./test/neo4j -release newest -- go test -short ./store/neo4j ./test/neo4j/e2e
 //
 // It downloads the server on first use, starts it on a free port with an empty
 // database, runs the command with the variables below, stops the server and
@@ -14,7 +14,7 @@
 //	DENDRO_NEO4J_PASSWORD        its password
 //
 // The newest release needs a newer Java than the others. Where there is none, the
-// command is not run and the status is 1; with -optional it is 0. Both say so.
+// command is not run and the status is 1.
 package main
 
 import (
@@ -35,7 +35,6 @@ import (
 func main() {
 	var opts server.Options
 	release := flag.String("release", "lts", "the server's `release`: lts, newest, or a version of them")
-	optional := flag.Bool("optional", false, "exit with 0, without running the command, where no Java is new enough for the release")
 	flag.StringVar(&opts.Heap, "heap", "512m", "the server's heap `size`")
 	flag.StringVar(&opts.PageCache, "pagecache", "256m", "the server's page cache `size`")
 	flag.StringVar(&opts.Home, "home", "", "`folder` of the server, kept afterwards (default: a temporary one)")
@@ -44,7 +43,7 @@ func main() {
 	status := 2
 	var err error
 	if opts.Release, err = server.ReleaseNamed(*release); err == nil {
-		status, err = run(ctx, opts, *optional, flag.Args())
+		status, err = run(ctx, opts, flag.Args())
 	}
 	stop()
 	if err != nil {
@@ -55,16 +54,13 @@ func main() {
 
 // run returns the exit status of the command, or another one and what went wrong
 // around it.
-func run(ctx context.Context, opts server.Options, optional bool, command []string) (status int, err error) {
+func run(ctx context.Context, opts server.Options, command []string) (status int, err error) {
 	if len(command) == 0 {
 		return 2, errors.New("no command to run: neo4j [flags] -- COMMAND [ARGUMENT]")
 	}
 	s, err := server.Start(ctx, opts)
 	if err != nil {
-		if status = 1; optional && errors.Is(err, server.ErrNoJava) {
-			status = 0
-		}
-		return status, fmt.Errorf("not run: %s: %w", strings.Join(command, " "), err)
+		return 1, fmt.Errorf("not run: %s: %w", strings.Join(command, " "), err)
 	}
 	fmt.Fprintf(os.Stderr, "neo4j: %s runs at %s\n", opts.Release.Version, s.URL())
 	status, err = runBeside(ctx, s, command)

@@ -12,16 +12,14 @@ import (
 func TestNotRun(t *testing.T) {
 	future := server.Options{Release: server.Release{Version: "9999.1", Java: 9999}}
 	for _, c := range []struct {
-		optional bool
-		command  []string
-		status   int
-		want     string
+		command []string
+		status  int
+		want    string
 	}{
-		{false, nil, 2, "no command to run"},
-		{false, []string{"make", "it"}, 1, "not run: make it: no Java that is new enough: Neo4j 9999.1 needs Java 9999 or newer"},
-		{true, []string{"make", "it"}, 0, "not run: make it: no Java that is new enough"},
+		{nil, 2, "no command to run"},
+		{[]string{"make", "it"}, 1, "not run: make it: no Java that is new enough: Neo4j 9999.1 needs Java 9999 or newer"},
 	} {
-		status, err := run(t.Context(), future, c.optional, c.command)
+		status, err := run(t.Context(), future, c.command)
 		if status != c.status || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: status %d, %v", c.command, status, err)
 		}
@@ -37,7 +35,7 @@ func TestBeside(t *testing.T) {
 	home := t.TempDir()
 	script := `test "$DENDRO_TEST_REAL" = 1 && test -d "$DENDRO_TEST_NEO4J_DATA" && test -n "$DENDRO_NEO4J_PASSWORD" && echo "$DENDRO_TEST_NEO4J" > url && exit 7`
 	t.Chdir(t.TempDir())
-	status, err := run(t.Context(), server.Options{Release: server.LTS, Home: home}, false, []string{"sh", "-c", script})
+	status, err := run(t.Context(), server.Options{Release: server.LTS, Home: home}, []string{"sh", "-c", script})
 	if err != nil || status != 7 {
 		t.Fatalf("status %d, %v", status, err)
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,10 +11,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// ErrNoJava says that no Java here is new enough for a release. What to do about
-// that is for the caller to decide.
-var ErrNoJava = errors.New("no Java that is new enough")
 
 // java returns the path of a Java that runs the release: the first one of javas
 // that says that it is new enough.
@@ -35,7 +30,7 @@ func (r Release) java(ctx context.Context) (string, error) {
 	if tried == nil {
 		tried = []string{"none found"}
 	}
-	return "", fmt.Errorf("%w: Neo4j %s needs Java %d or newer (%s); set DENDRO_TEST_JAVA or JAVA_HOME", ErrNoJava, r.Version, r.Java, strings.Join(tried, "; "))
+	return "", fmt.Errorf("no Java that is new enough: Neo4j %s needs Java %d or newer (%s); set DENDRO_TEST_JAVA or JAVA_HOME", r.Version, r.Java, strings.Join(tried, "; "))
 }
 
 // javas lists where a Java may be: $DENDRO_TEST_JAVA, $JAVA_HOME, the java on the

@@ -31,8 +31,8 @@ func TestMissing(t *testing.T) {
 	t.Setenv("DENDRO_TEST_JAVA", filepath.Join(bin, "java"))
 
 	future := Release{Version: "9999", Java: 9999}
-	if _, err := Start(t.Context(), Options{Release: future}); !errors.Is(err, ErrNoJava) ||
-		!strings.Contains(err.Error(), "needs Java 9999 or newer") {
+	if _, err := Start(t.Context(), Options{Release: future}); err == nil ||
+		!strings.Contains(err.Error(), "no Java that is new enough: Neo4j 9999 needs Java 9999 or newer") {
 		t.Errorf("without Java: %v", err)
 	}
 	for text, want := range map[string]string{
