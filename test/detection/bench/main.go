@@ -54,7 +54,7 @@ func main() {
 		return
 	}
 	if *roc {
-		subjects, _, err := detection.LoadReal(context.Background(), os.DirFS(*real))
+		subjects, _, err := detection.LoadReal(context.Background(), os.DirFS(cmp.Or(*real, realTestdata)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 			os.Exit(1)
