@@ -40,7 +40,8 @@ func (a *Amounts) Totals(self bool) *Totals {
 
 // Chart says which points the lines of a chart have: at Start, Start+Step, … up to End. A
 // window belongs to the first point at or after its start, so a point stands for the time
-// (point − Step, point], and windows are needed from Start − Step on.
+// (point − Step, point], and windows are needed from Start − Step on. With steps of at least an hour or a
+// day, each window belongs where the sum of its hour or day does, which may not be made yet.
 type Chart struct {
 	Start, End time.Time
 	Step       time.Duration
@@ -68,7 +69,8 @@ type Point struct {
 
 // Query returns the time of the windows that the chart needs.
 func (c *Chart) Query(q Query) Query {
-	if q.From = c.Start.Add(time.Millisecond - c.Step); c.Open {
+	from := c.Start.Add(time.Millisecond - c.Step).UnixMilli()
+	if q.From = time.UnixMilli(Coarsest(c.Step).end(from)).UTC(); c.Open {
 		q.From = time.Time{}
 	}
 	q.Until = c.End.Add(time.Millisecond)
@@ -116,6 +118,7 @@ func (c *Chart) Lines(t *Totals) []Line {
 	}
 	lines, groups := map[Key]*chartLine{}, map[group]map[int64]amount{}
 	var order []group // that of the series
+	coarsest := Coarsest(c.Step)
 	for at := 0; at < len(t.Totals); {
 		of := t.Totals[at].Series
 		series := &t.Series[of]
@@ -129,8 +132,9 @@ func (c *Chart) Lines(t *Totals) []Line {
 		}
 		for ; at < len(t.Totals) && t.Totals[at].Series == of; at++ {
 			w := &t.Totals[at]
-			if n, ok := c.point(w.Start); ok {
-				a, start := points[n], w.Start.UnixMilli()
+			start := w.Start.UnixMilli()
+			if n, ok := c.point(coarsest.Begin(start)); ok {
+				a := points[n]
 				a.sum, a.parts = a.sum+float64(w.Sum), a.parts+w.Parts
 				a.spans = append(a.spans, span{start, start + min(w.Length, w.Covered).Milliseconds()})
 				if w.Level != Raw {
@@ -175,10 +179,9 @@ func (l *chartLine) add(points map[int64]amount, gauge bool) {
 	}
 }
 
-// point returns the number of the point that a window with a start belongs to.
-func (c *Chart) point(start time.Time) (n int64, ok bool) {
-	step := c.Step.Milliseconds()
-	after := start.UnixMilli() - c.Start.UnixMilli()
+// point returns the number of the point that a window with a start, in milliseconds since 1970, belongs to.
+func (c *Chart) point(start int64) (n int64, ok bool) {
+	step, after := c.Step.Milliseconds(), start-c.Start.UnixMilli()
 	if step < 1 || after <= -step && !c.Open {
 		return 0, false
 	}

@@ -41,9 +41,8 @@ func PushedUses(ctx context.Context, st store.Reader, fits func(service string) 
 		return nil, err
 	}
 	uses, end := pushedUses(list, fits, until)
-	end = end.Add(-time.Millisecond) // so that a window of the whole hour is in it
-	chart := &continuous.Chart{Start: end, End: end, Step: time.Hour, By: []string{continuous.ServiceLabel}}
-	hour := chart.Query(continuous.Query{})
+	chart := &continuous.Chart{Start: end, End: end, Step: time.Hour, By: []string{continuous.ServiceLabel}, Open: true}
+	hour := continuous.Query{From: end.Add(-time.Hour), Until: end, By: chart.By}
 	of := map[string]*PushedUse{}
 	types := map[continuous.Type]bool{{}: true} // that were read
 	for i := range uses {

@@ -157,8 +157,8 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 // MarshalText is the reverse of UnmarshalText.
 func (s Seconds) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
-// PushedSeriesResult are lines of a chart. A point stands for the step that ends with it:
-// its value is the sum of the profiles that began in it or, of a gauge, the mean over time.
+// PushedSeriesResult are lines of a chart. A point stands for the step that ends with it, or from an hour on
+// for the hours or days that begin in it: its value is the sum of the profiles that began in it or, of a gauge, the mean over time.
 type PushedSeriesResult struct {
 	Type     string       `json:"type"`
 	Unit     string       `json:"unit"`
@@ -286,7 +286,7 @@ func chartOf(r *PushedSeriesRequest, list []continuous.Series) *continuous.Chart
 		c.By = []string{r.By}
 	}
 	c.Start = first.Truncate(c.Step)
-	if c.Start.Before(first) {
+	if c.Start.Before(first) && continuous.Coarsest(c.Step) == continuous.Raw { // what begins an hour has its windows
 		c.Start = c.Start.Add(c.Step)
 	}
 	c.End = last.Truncate(c.Step)

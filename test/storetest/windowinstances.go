@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
@@ -26,6 +27,16 @@ func testSummedInstances(l *windowLab) {
 	l.put(list...)
 	all := continuous.Query{}
 	before := l.tree(all)
+	hourly := func() (values []float64) { // by whole hours, of three days and of a time between them
+		for _, c := range []continuous.Chart{{Start: at(0, 0, 0), End: at(71, 59, 0)}, {Start: at(20, 17, 0), End: at(60, 30, 0)}} {
+			c.Step = time.Hour
+			for _, p := range c.Lines(l.totals(c.Query(all), c.Step))[0].Points {
+				values = append(values, p.Value)
+			}
+		}
+		return values
+	}
+	l.same("a chart of hours", hourly(), slices.Repeat([]float64{106}, 72+41))
 	l.same("series before", l.stats().Series, int64(3*3+1))
 	rolled := l.rollUp(at(72, 10, 0), podPolicy)
 	l.same("sums", rolled.Made, int64(2*72+2*3))
@@ -33,6 +44,7 @@ func testSummedInstances(l *windowLab) {
 	l.same("series", l.stats().Series, int64(3+1+1)) // the pods of the last day, what they are summed up to, zone
 	after := l.tree(all)
 	l.same("all", valuesOf(after.Tree), valuesOf(before.Tree))
+	l.same("a chart of hours, of sums", hourly(), slices.Repeat([]float64{106}, 72+41))
 	l.same("parts", after.Parts, before.Parts)
 	l.same("covered time", after.Covered, before.Covered)
 	l.same("instances", []int64{before.Instances, after.Instances}, []int64{3*3 + 1, 3 + 1})
@@ -73,7 +85,7 @@ func testSummedInstances(l *windowLab) {
 			lines[line.Labels.Get("pod")] = append(lines[line.Labels.Get("pod")], p.Value)
 		}
 	}
-	l.same("lines by pod", lines, map[string][]float64{"": {24 * 6, 23 * 6}, "p0-2": {1, 23}, "p1-2": {48}, "p2-2": {72}})
+	l.same("lines by pod", lines, map[string][]float64{"": {24 * 6}, "p0-2": {24}, "p1-2": {48}, "p2-2": {72}})
 
 	l.put(l.make.Window("shop", at(49, 50, 0), []string{"pod", "late", "version", "1"}, stack("late", 7)),
 		l.make.Window("shop", at(49, 51, 0), []string{"pod", "p0-2", "version", "1"}, stack("late", 9)))

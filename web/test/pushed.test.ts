@@ -1,6 +1,6 @@
 import type { PushedSeries, PushedService } from '../src/core/answers';
 import { describe, expect, it } from 'vitest';
-import { gridOf, hoursOf, isPushed, labelsOf, rateText, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
+import { gridOf, hoursOf, isPushed, labelsOf, pointsOf, rateText, releases, selectorOf, timeOf, typeName } from '../src/core/pushed';
 
 describe('selectors of labels', () => {
   it('are read as they are written', () => {
@@ -39,6 +39,16 @@ describe('series', () => {
   });
   it('lead from points to the windows in them', () => {
     expect(timeOf(series, 9000, 9000)).toEqual({ since: '1970-01-01T00:00:08.001Z', until: '1970-01-01T00:00:09.001Z' });
+    const hour = 3_600_000;
+    for (const [step, from, to, since, until] of [
+      [1, 0, 0, '1970-01-01T00:00:00.000Z', '1970-01-01T01:00:00.000Z'],
+      [3, 3, 6, '1970-01-01T01:00:00.000Z', '1970-01-01T07:00:00.000Z'],
+      [24, 0, 24, '1970-01-01T00:00:00.000Z', '1970-01-03T00:00:00.000Z'],
+    ] as const) {
+      const s = { ...series, step: step * hour };
+      expect(timeOf(s, from * hour, to * hour)).toEqual({ since, until });
+      expect(pointsOf(s, since, until)).toEqual([from * hour, to * hour]);
+    }
   });
 });
 

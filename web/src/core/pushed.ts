@@ -61,11 +61,17 @@ export function rateText(v: number, s: PushedSeries): string {
   return s.rateUnit.endsWith('/s') ? `${amount(v, s.rateUnit === 's/s' ? 's' : s.unit)}/s` : `${number(v)} ${s.rateUnit}`;
 }
 
-/** The time of points as parameters of a request: windows that begin after the point before the first. */
+/** What the points of a series are sums of, in milliseconds: windows, hours or days. */
+const unit = (s: PushedSeries) => [86_400_000, 3_600_000].find(ms => s.step >= ms) ?? 1;
+
+/** The time of points as parameters of a request: what begins after the point before the first. */
 export function timeOf(s: PushedSeries, from: number, to: number): { since: string; until: string } {
   const text = (ms: number) => new Date(ms).toISOString();
-  return { since: text(from - s.step + 1), until: text(to + 1) };
+  return { since: text(from - s.step + unit(s)), until: text(to + unit(s)) };
 }
+
+/** The reverse of timeOf. */
+export const pointsOf = (s: PushedSeries, since: string, until: string): [number, number] => [Date.parse(since) + s.step - unit(s), Date.parse(until) - unit(s)];
 
 /** The type that a page shows without a choice: processor time, else the first. */
 export const mainType = (rows: readonly PushedService[]): PushedService => rows.find(r => r.type.split(':')[1] === 'cpu') ?? rows[0]!;

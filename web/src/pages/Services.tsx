@@ -4,7 +4,7 @@ import { stamp } from '../core/days';
 import { instant, percent, signed, visible } from '../core/format';
 import { change } from '../core/metric';
 import { type Loaded, loaded, type Wire } from '../core/profile';
-import { gridOf, hoursOf, labelsOf, mainType, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
+import { gridOf, hoursOf, labelsOf, mainType, pointsOf, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { dataParams, notesOf, serverTransforms, withoutFlags } from '../core/request';
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';
@@ -265,7 +265,7 @@ function Chart({ s, by, fn, what, releases }: { s: PushedSeries; by: string; fn:
         lines={grid.lines.map(l => ({ ...l, name: l.name || (by ? `no ${by}` : String(what['service'])) }))}
         format={v => rateText(v, s)}
         flags={releases}
-        chosen={from && to ? [Date.parse(from) + s.step, Date.parse(to)] : null}
+        chosen={from && to ? pointsOf(s, from, to) : null}
         onChoose={choose}
       />
       {from && to && (
