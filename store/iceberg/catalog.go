@@ -171,8 +171,17 @@ func (c *catalog) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	if err := f(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	var file *sqlite.Error
+	var answer *pgconn.PgError
+	err = tx.Commit()
+	if err == nil || errors.As(err, &file) || errors.As(err, &answer) && !IsDown(err) {
+		return err // the database says so
+	}
+	return fmt.Errorf("%w: %w", errUnsure, err)
 }
+
+// errUnsure is wrapped by the error of a commit that may have been made all the same.
+var errUnsure = errors.New("no answer to the commit")
 
 // create creates the tables of the catalog that are missing, and the namespace.
 func (c *catalog) create(ctx context.Context, tx *sql.Tx) error {

@@ -341,10 +341,8 @@ func (h *Hours) commit(ctx context.Context, partition int32, list *continuous.Ho
 	w := h.writer(dayOf(list.Totals[0].Start))
 	defer func() {
 		w.abandon()
-		if err != nil {
-			for _, files := range w.written() {
-				h.lake.Remove(context.WithoutCancel(ctx), files)
-			}
+		for _, files := range w.written() {
+			h.lake.Undo(ctx, err, files)
 		}
 	}()
 	if err := w.write(partition, list); err != nil {

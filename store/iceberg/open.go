@@ -310,6 +310,14 @@ func (l *Lake) Keep(ctx context.Context, part Partition, path string) (File, err
 	return f, l.wrap(err)
 }
 
+// Undo removes files that a change, which failed if there is an error, did not add to a table. If nobody knows whether
+// it did, they stay: Expire removes those that no table has.
+func (l *Lake) Undo(ctx context.Context, err error, files []File) {
+	if err != nil && !errors.Is(err, errUnsure) {
+		l.Remove(context.WithoutCancel(ctx), files)
+	}
+}
+
 // Remove removes files that no table has.
 func (l *Lake) Remove(ctx context.Context, files []File) error {
 	return l.wrap(l.warehouse.remove(ctx, pathsOf(files)...))

@@ -202,10 +202,8 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 	w := p.writer()
 	defer func() {
 		w.abandon()
-		if err != nil {
-			for _, files := range w.written() {
-				p.lake.Remove(context.WithoutCancel(ctx), files)
-			}
+		for _, files := range w.written() {
+			p.lake.Undo(ctx, err, files)
 		}
 	}()
 	if err := p.write(ctx, w, list); err != nil {

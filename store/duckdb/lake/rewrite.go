@@ -112,10 +112,8 @@ func (s *Store) compact(ctx context.Context, l *iceberg.Lake, list []rewriting) 
 func (s *Store) rewrite(ctx context.Context, l *iceberg.Lake, list []rewriting, v *view, parts map[iceberg.Partition]bool) (err error) {
 	changes := map[string]iceberg.Change{}
 	defer func() {
-		if err != nil {
-			for _, c := range changes {
-				l.Remove(context.WithoutCancel(ctx), c.Add)
-			}
+		for _, c := range changes {
+			l.Undo(ctx, err, c.Add)
 		}
 	}()
 	for p := range parts {
