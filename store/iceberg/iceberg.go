@@ -413,10 +413,12 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// expire forgets the snapshots before a time, except the current one.
+// expire forgets the snapshots that were replaced before a time: until then, a query may have begun with them.
 func (m *metadata) expire(before time.Time) {
+	all, at := slices.Clone(m.Snapshots), 0
 	m.Snapshots = slices.DeleteFunc(m.Snapshots, func(s snapshot) bool {
-		return s.Time < before.UnixMilli() && m.CurrentSnapshot != nil && s.ID != *m.CurrentSnapshot
+		at++
+		return at < len(all) && all[at].Time < before.UnixMilli() && m.CurrentSnapshot != nil && s.ID != *m.CurrentSnapshot
 	})
 	m.SnapshotLog = slices.DeleteFunc(m.SnapshotLog, func(l snapshotLog) bool {
 		return !slices.ContainsFunc(m.Snapshots, func(s snapshot) bool { return s.ID == l.Snapshot })

@@ -405,7 +405,7 @@ func (l *Lake) Relocate(ctx context.Context) error {
 	return err
 }
 
-// Expire forgets the snapshots before a time, and removes files that no snapshot has and
+// Expire forgets the snapshots that were replaced before a time, and removes files that no snapshot has and
 // that were not changed since.
 func (l *Lake) Expire(ctx context.Context, before time.Time) error {
 	used := map[string]bool{}
