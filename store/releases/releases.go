@@ -216,7 +216,7 @@ func Plans(ctx context.Context, st continuous.Store, fits func(service string) b
 		all := releasesOf(own, versionLabel(own), until)
 		for _, r := range all[max(0, len(all)-followed):] {
 			p, err := plan(st, own, Options{Service: service, Head: r.version, Until: until})
-			if err == nil && r.version != "" {
+			if err == nil && r.version != "" && p.Until.Truncate(p.Block).Sub(r.first) >= p.Block { // before, each look would judge it anew
 				of = append(of, p)
 			} else if err != nil && !errors.Is(err, store.ErrNothing) {
 				return nil, err

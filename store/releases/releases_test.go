@@ -419,6 +419,19 @@ func TestPending(t *testing.T) {
 	}
 }
 
+// TestFirstBlock: a release is followed from its first whole block on. Before, each window would have it judged anew.
+func TestFirstBlock(t *testing.T) {
+	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
+	for minute := range 14 {
+		version := map[bool]string{true: "1.0", false: "1.1"}[minute < 10]
+		p.push(cpu, version, "a", noon.Add(time.Duration(minute)*time.Minute+30*time.Second), map[string]int64{"main": 1})
+		plans, err := releases.Plans(t.Context(), p.st, func(string) bool { return true }, time.Time{})
+		if err != nil || (len(plans) == 1) != (minute > 10) {
+			t.Errorf("minute %d: %d services with releases, %v", minute, len(plans), err)
+		}
+	}
+}
+
 func TestNothingToCompare(t *testing.T) {
 	p := &pusher{t, mem.New(), new(calltree.Forest), 0, nil}
 	for _, want := range []string{"no service has pushed", "these services have", "no release before", `version="9"`} {
