@@ -221,6 +221,7 @@ func (c *goCommand) compile(ctx context.Context, s *Session, list []Benchmark) e
 // goResult is a line of results.
 type goResult struct {
 	pkg, name string // without the suffix of GOMAXPROCS
+	line      string // the name and its results
 	rounds    int64
 	nanos     float64 // per operation; 0: not said
 }
@@ -229,37 +230,63 @@ type goResult struct {
 // them.
 var goName = regexp.MustCompile(`^Benchmark[\pL\pN_]*(?:/\S+)*$`)
 
+// goProcs is the suffix of a name in a result: GOMAXPROCS.
+var goProcs = regexp.MustCompile(`-\d+$`)
+
 // readGoResults reads what go test -v -bench prints: each name before it runs, alone in a
-// line, and then its result.
+// line, and then its result, behind what the benchmark has printed without a line break.
 func readGoResults(text string) (list []goResult) {
-	pkg, running, from := "", "", 0
+	pkg, from := "", 0
+	var begun []string // without a result so far
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		switch {
 		case len(f) == 1 && goName.MatchString(f[0]):
-			running = f[0]
+			begun = append(begun, f[0])
+			continue
 		case len(f) == 2 && f[0] == "pkg:":
 			pkg = f[1]
+			continue
 		case len(f) >= 2 && f[0] == "ok" && !strings.HasPrefix(f[1], "-"):
 			for i := range list[from:] {
 				list[from+i].pkg = f[1]
 			}
-			from, pkg = len(list), ""
-		case len(f) >= 4 && running != "" && strings.HasPrefix(f[0], running):
-			n, err := strconv.ParseInt(f[1], 10, 64)
+			from, pkg, begun = len(list), "", nil
+			continue
+		}
+		for at := 0; at+3 < len(f) && begun != nil; at++ {
+			n, err := strconv.ParseInt(f[at+1], 10, 64)
 			if err != nil || n < 1 {
 				continue
 			}
-			r := goResult{pkg: pkg, name: running, rounds: n}
-			for i := 2; i+1 < len(f); i += 2 {
+			which, word := endsWith(f[at], begun)
+			if which < 0 {
+				continue
+			}
+			r := goResult{pkg: pkg, name: begun[which], rounds: n, line: word + " " + strings.Join(f[at+1:], " ")}
+			for i := at + 2; i+1 < len(f); i += 2 {
 				if f[i+1] == "ns/op" {
 					r.nanos, _ = strconv.ParseFloat(f[i], 64) // 0 is unknown
 				}
 			}
-			list, running = append(list, r), ""
+			list, begun = append(list, r), slices.Delete(begun, which, which+1)
+			break
 		}
 	}
 	return list[:from] // of packages that passed
+}
+
+// endsWith returns which of the names a word ends with, the last one of several, and that end of the word; -1: none.
+func endsWith(word string, names []string) (which int, end string) {
+	bare := goProcs.ReplaceAllString(word, "")
+	for i, name := range slices.Backward(names) {
+		for _, w := range []string{bare, word} {
+			if strings.HasSuffix(w, name) {
+				return i, word[len(w)-len(name):]
+			}
+		}
+	}
+	return -1, ""
 }
 
 // mostLonger is the maximum factor by which a benchmark gets more operations than its wall time asks
@@ -295,7 +322,11 @@ func (c *goCommand) record(ctx context.Context, s *Session, b *Benchmark, dir st
 	if _, err = s.Results.Write(out.Bytes()); err != nil {
 		return r, err
 	}
-	results, err := ingest.ReadMetrics(b.Name, &out)
+	found := readGoResults(out.String() + "\nok " + b.Group + "\n")
+	if len(found) != 1 || found[0].name != b.args[0] {
+		return r, fmt.Errorf("%s has no result: does it run under this name each time?", b.args[0])
+	}
+	results, err := ingest.ReadMetrics(b.Name, strings.NewReader(found[0].line))
 	if err != nil {
 		return r, err
 	}
@@ -313,7 +344,7 @@ func (c *goCommand) run(ctx context.Context, s *Session, b *Benchmark, dir strin
 	for i := range elements {
 		elements[i] = "^" + regexp.QuoteMeta(elements[i]) + "$"
 	}
-	args := slices.Concat(c.exec, []string{c.programs[b.Group], "-test.run=^$", "-test.bench=" + strings.Join(elements, "/"),
+	args := slices.Concat(c.exec, []string{c.programs[b.Group], "-test.v", "-test.run=^$", "-test.bench=" + strings.Join(elements, "/"),
 		fmt.Sprintf("-test.benchtime=%dx", b.Operations), "-test.cpuprofile=" + r.Files[0]})
 	if s.Memory {
 		r.Files = append(r.Files, filepath.Join(dir, "mem.pb.gz"))

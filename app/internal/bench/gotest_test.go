@@ -195,3 +195,29 @@ func TestHostileProgram(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestGoPrints: a benchmark that prints is recorded like others, and one that does not run under its name again is an
+// error: without its result the profile of nothing would seem to be fast.
+func TestGoPrints(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n",
+		"a_test.go": "package a\n\nimport (\"fmt\"; \"os\"; \"testing\")\n\nfunc BenchmarkPlain(b *testing.B) { for b.Loop() {} }\n" +
+			"func BenchmarkLoud(b *testing.B) { fmt.Print(\"loading\"); for b.Loop() {} }\n" +
+			"func BenchmarkLines(b *testing.B) { fmt.Println(\"BenchmarkLoud\\n7\"); b.Run(\"ä-1\", func(b *testing.B) { fmt.Print(\"1 2 \"); for b.Loop() {} }) }\n" +
+			"func BenchmarkEach(b *testing.B) { b.Run(fmt.Sprint(os.Getpid()), func(b *testing.B) { for b.Loop() {} }) }\n",
+	})
+	var out bytes.Buffer
+	s, err := open(t, dir, "go test -benchtime 2x .", Options{Results: &out})
+	if err != nil || len(s.Benchmarks) != 4 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for i, name := range []string{"Plain", "Loud", "Lines/ä-1", "Each/"} {
+		b := &s.Benchmarks[i]
+		r, err := s.Record(t.Context(), b, t.TempDir())
+		if fails := name == "Each/"; !strings.HasPrefix(b.Name, name) || fails != (err != nil) ||
+			!fails && (len(r.Label.Metrics) < 2 || r.Label.Metrics[0].Unit != "ns/op") {
+			t.Errorf("%s: %+v, %v", b.Name, r, err)
+		}
+	}
+}
