@@ -12,9 +12,6 @@ type effect struct {
 // A functionSet holds for every function whether it is selected.
 type functionSet []bool
 
-// A functionPath has a set of functions for each step of a path.
-type functionPath []functionSet
-
 // keep removes the frames of the stacks for which keep returns false: their samples go
 // to the nearest remaining caller, if any.
 func (s *stacks) keep(keep func(st int) bool) effect {
@@ -64,9 +61,9 @@ func (s *stacks) walk(path functionPath, ok []bool, below int32) []int32 {
 			continue
 		}
 		switch fn := s.fn(st); {
-		case int(state) == len(path):
+		case int(state) == len(path.steps):
 			state = below
-		case path[state][fn]:
+		case path.has(state, fn):
 			state++
 		case ok == nil || ok[fn]:
 			state = elsewhere
@@ -83,12 +80,12 @@ func (s *stacks) mergeNode(path functionPath, ok []bool) effect {
 	parent, to := make([]int32, s.len()), make([]int32, s.len())
 	for st, p := range s.parent {
 		if p >= 0 {
-			if int(at[p]) == len(path) {
+			if int(at[p]) == len(path.steps) {
 				p = parent[p]
 			}
 		}
 		parent[st], to[st] = p, int32(st)
-		if int(at[st]) == len(path) {
+		if int(at[st]) == len(path.steps) {
 			to[st] = p
 		}
 	}
@@ -121,8 +118,8 @@ func (s *stacks) functionInclude(f functionSet) effect {
 
 // stackPrefix keeps the samples whose stack begins with the path.
 func (s *stacks) stackPrefix(path functionPath) effect {
-	at := s.walk(path, nil, int32(len(path)))
-	return s.only(func(st int) bool { return int(at[st]) == len(path) })
+	at := s.walk(path, nil, int32(len(path.steps)))
+	return s.only(func(st int) bool { return int(at[st]) == len(path.steps) })
 }
 
 // stackSuffix keeps the samples whose stack ends in one of the functions.
@@ -145,10 +142,10 @@ func (s *stacks) focusFunction(f functionSet) effect {
 
 // focusSubtree keeps the stacks from the end of the path down.
 func (s *stacks) focusSubtree(path functionPath, ok []bool) effect {
-	at := s.walk(path, ok, int32(len(path)))
+	at := s.walk(path, ok, int32(len(path.steps)))
 	return s.focus(func(st int, inside bool) inFocus {
 		switch {
-		case int(at[st]) != len(path):
+		case int(at[st]) != len(path.steps):
 			return outside
 		case inside:
 			return below
@@ -209,10 +206,7 @@ func (s *stacks) focusSubtreeInverted(path functionPath, ok []bool) effect {
 	if ok != nil {
 		stops = make(functionSet, len(ok))
 		for fn := range stops {
-			stops[fn] = ok[fn]
-			for _, piece := range path {
-				stops[fn] = stops[fn] || piece[fn]
-			}
+			stops[fn] = ok[fn] || path.any[fn]
 		}
 		up = make([]int32, s.len())
 		for st, p := range s.parent {
@@ -228,11 +222,11 @@ func (s *stacks) focusSubtreeInverted(path functionPath, ok []bool) effect {
 		if p == gone {
 			continue
 		}
-		matched := 0
+		matched := int32(0)
 		for x := int32(st); x >= 0; x = up[x] {
 			fn := s.fn(int(x))
-			if path[matched][fn] {
-				if matched++; matched == len(path) {
+			if path.has(matched, fn) {
+				if matched++; int(matched) == len(path.steps) {
 					to[st] = x
 					break
 				}
@@ -294,19 +288,28 @@ func (s *stacks) collapseRecursion(f functionSet, direct bool, ok []bool) effect
 }
 
 // collapseAllRecursion moves every call of a function that is on its stack already to
-// the caller of that call. A stack is as long as it has functions then, which bounds
-// the search for an earlier call.
+// the caller of that call. The time does not depend on the depth of stacks.
 func (s *stacks) collapseAllRecursion() effect {
-	parent := slices.Clone(s.parent)
-	for st, p := range s.parent {
-		fn := s.fn(st)
-		for up := p; up >= 0; up = parent[up] {
-			if s.fn(int(up)) == fn {
-				parent[st] = parent[up]
-				break
-			}
+	parent, depth := slices.Clone(s.parent), make([]int32, s.len())
+	var path []int32                                         // what is left of the stack in work, outermost first
+	last := slices.Repeat([]int32{NoNode}, len(s.functions)) // of each function: the call that was met last
+	before := make([][2]int32, s.len())                      // of path and last
+	s.depthFirst(func(st int32) {
+		d, fn := int32(0), s.fn(int(st))
+		if p := s.parent[st]; p >= 0 {
+			d = depth[p] + 1
 		}
-	}
+		if up := last[fn]; up >= 0 && depth[up] < d && path[depth[up]] == up {
+			parent[st], d = parent[up], depth[up]
+		}
+		if int(d) == len(path) {
+			path = append(path, NoNode)
+		}
+		before[st] = [2]int32{path[d], last[fn]}
+		depth[st], path[d], last[fn] = d, st, st
+	}, func(st int32) {
+		path[depth[st]], last[s.fn(int(st))] = before[st][0], before[st][1]
+	})
 	return effect{s.withParent(parent), nil}
 }
 

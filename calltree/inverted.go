@@ -295,9 +295,9 @@ func (v *Inverted) Node(path []int32) (int32, bool) {
 // FindPath returns the node of a path of names, leaf first. Of several functions of one
 // name it takes the first in display order.
 func (v *Inverted) FindPath(names []string) (int32, bool) {
-	path := setsNamed(v.tree.Functions, names)
-	h, ok := v.descend(len(path), func(i int, fn int32) bool { return path[i][fn] })
-	if !ok && len(path) > 0 {
+	path := pathNamed(v.tree.Functions, names)
+	h, ok := v.descend(len(names), func(i int, fn int32) bool { return path.has(int32(i), fn) })
+	if !ok && len(names) > 0 {
 		return v.withoutSelf(path)
 	}
 	return h, ok
@@ -323,10 +323,10 @@ func (v *Inverted) withoutSelf(path functionPath) (int32, bool) {
 	t := v.tree
 	for leaf := range t.Func {
 		n, found := int32(leaf), 0
-		for ; found < len(path) && n != NoNode && path[found][t.Func[n]]; found++ {
+		for ; found < len(path.steps) && n != NoNode && path.has(int32(found), t.Func[n]); found++ {
 			n = t.Parent[n]
 		}
-		if found < len(path) {
+		if found < len(path.steps) {
 			continue
 		}
 		h, up := NoNode, int32(leaf)

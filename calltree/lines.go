@@ -32,54 +32,27 @@ func (s *Shown) Lines(match func(*profile.Function) bool) []FunctionLines {
 	for i := range selected {
 		selected[i] = match(&symbols.Functions[i])
 	}
-	perStack := map[profile.StackID]int64{}
-	s.each(func(i int, _ int32, value int64) { perStack[s.rows.Stack[s.rows.row(i)]] += value })
-
-	type place struct {
-		function profile.FunctionID
-		line     int32 // -1: of the whole function
-	}
-	amounts := map[place]*LineAmount{}
-	var counted []place // of this stack
-	add := func(at place, value int64, leaf bool) {
-		a := amounts[at]
-		if a == nil {
-			a = &LineAmount{Line: at.line}
-			amounts[at] = a
-		}
-		if leaf {
-			a.Self += value
-		}
-		if !slices.Contains(counted, at) {
-			counted = append(counted, at)
-			a.Total += value
-		}
-	}
-	for stack, value := range perStack {
-		counted = counted[:0]
-		for st := stack; st != profile.NoStack; st = profile.StackID(symbols.Stacks.Parent[st]) {
-			frame := &symbols.Frames[symbols.Stacks.Item[st]]
-			if selected[frame.Function] {
-				add(place{frame.Function, frame.Line}, value, st == stack)
-				add(place{frame.Function, -1}, value, st == stack)
-			}
-		}
+	frame := func(st int32) (*profile.Frame, bool) {
+		f := &symbols.Frames[symbols.Stacks.Item[st]]
+		return f, selected[f.Function]
 	}
 	lines := map[profile.FunctionID][]LineAmount{}
-	for at, a := range amounts {
-		if at.line >= 0 {
-			lines[at.function] = append(lines[at.function], *a)
-		}
+	for at, a := range s.amounts(func(st int32) (place, bool) { f, ok := frame(st); return place{f.Function, f.Line}, ok }) {
+		lines[at.function] = append(lines[at.function], LineAmount{at.line, a.self, a.total})
 	}
+	whole := s.amounts(func(st int32) (place, bool) { f, ok := frame(st); return place{f.Function, 0}, ok })
 	var list []FunctionLines
 	for fn := range symbols.Functions {
-		id := profile.FunctionID(fn)
-		if of := lines[id]; of != nil {
-			slices.SortFunc(of, func(a, b LineAmount) int { return cmp.Compare(a.Line, b.Line) })
-			whole := amounts[place{id, -1}]
-			list = append(list, FunctionLines{symbols.Functions[fn], whole.Self, whole.Total, of})
+		if of := sorted(lines[profile.FunctionID(fn)]); of != nil {
+			a := whole[place{profile.FunctionID(fn), 0}]
+			list = append(list, FunctionLines{symbols.Functions[fn], a.self, a.total, of})
 		}
 	}
+	return list
+}
+
+func sorted(list []LineAmount) []LineAmount {
+	slices.SortFunc(list, func(a, b LineAmount) int { return cmp.Compare(a.Line, b.Line) })
 	return list
 }
 
@@ -87,26 +60,87 @@ func (s *Shown) Lines(match func(*profile.Function) bool) []FunctionLines {
 // preview range in these calls as totals, by line; without a callee the lines of its own samples.
 func (s *Shown) CallLines(caller, callee string) (list []LineAmount) {
 	symbols := s.viewer.profile.Symbols
-	is := func(at profile.StackID, name string) bool {
-		return symbols.Functions[symbols.Frames[symbols.Stacks.Item[at]].Function].Name == name
+	is := func(st int32, name string) bool {
+		return symbols.Functions[symbols.Frames[symbols.Stacks.Item[st]].Function].Name == name
 	}
-	perStack := map[profile.StackID]int64{}
-	s.each(func(i int, _ int32, value int64) { perStack[s.rows.Stack[s.rows.row(i)]] += value })
-	amounts := map[int32]int64{}
-	for stack, value := range perStack {
-		called := callee == ""
-		var counted []int32 // lines of this stack
-		for at := stack; at != profile.NoStack; at = profile.StackID(symbols.Stacks.Parent[at]) {
-			if line := symbols.Frames[symbols.Stacks.Item[at]].Line; called && line > 0 && is(at, caller) && !slices.Contains(counted, line) {
-				counted = append(counted, line)
-				amounts[line] += value
+	for at, a := range s.amounts(func(st int32) (place, bool) {
+		if callee != "" {
+			if !is(st, callee) {
+				return place{}, false
 			}
-			called = callee != "" && is(at, callee)
+			if st = symbols.Stacks.Parent[st]; st < 0 {
+				return place{}, false
+			}
+		}
+		line := symbols.Frames[symbols.Stacks.Item[st]].Line
+		return place{line: line}, line > 0 && is(st, caller)
+	}) {
+		switch {
+		case callee != "":
+			list = append(list, LineAmount{Line: at.line, Total: a.total})
+		case a.ends:
+			list = append(list, LineAmount{Line: at.line, Total: a.self})
 		}
 	}
-	for line, value := range amounts {
-		list = append(list, LineAmount{Line: line, Total: value})
+	return sorted(list)
+}
+
+// place is a line of a function.
+type place struct {
+	function profile.FunctionID
+	line     int32
+}
+
+// amount is what a place has: self of the samples that end in it, total of those that have it
+// on their stacks.
+type amount struct {
+	self, total int64
+	ends        bool // samples end in it
+	open        int  // how often it is on the stack in work
+}
+
+// amounts adds up the samples of the preview range by places. At returns that of the innermost
+// frame of a stack; false: it has none. A sample counts once for a place. The time is
+// proportional to the samples and the stacks, however deep these are.
+func (s *Shown) amounts(at func(st int32) (place, bool)) map[place]*amount {
+	stacks := s.viewer.first
+	self, total := make([]int64, stacks.len()), make([]int64, stacks.len())
+	ends, met := make([]bool, stacks.len()), make([]bool, stacks.len())
+	s.each(func(i int, _ int32, value int64) {
+		st := s.rows.Stack[s.rows.row(i)]
+		self[st] += value
+		ends[st] = true
+	})
+	amounts, of := map[place]*amount{}, make([]*amount, stacks.len())
+	for st, up := range slices.Backward(stacks.parent) {
+		total[st] += self[st]
+		if met[st] = met[st] || ends[st]; !met[st] {
+			continue
+		}
+		if up >= 0 {
+			total[up] += total[st]
+			met[up] = true
+		}
+		if p, ok := at(int32(st)); ok {
+			if of[st] = amounts[p]; of[st] == nil {
+				of[st] = &amount{}
+				amounts[p] = of[st]
+			}
+			of[st].self += self[st]
+			of[st].ends = of[st].ends || ends[st]
+		}
 	}
-	slices.SortFunc(list, func(a, b LineAmount) int { return cmp.Compare(a.Line, b.Line) })
-	return list
+	stacks.depthFirst(func(st int32) {
+		if a := of[st]; a != nil {
+			if a.open == 0 {
+				a.total += total[st]
+			}
+			a.open++
+		}
+	}, func(st int32) {
+		if of[st] != nil {
+			of[st].open--
+		}
+	})
+	return amounts
 }

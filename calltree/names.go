@@ -1,46 +1,72 @@
 package calltree
 
-import "github.com/dendroprof/dendro/profile"
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
 
 // FunctionsNamed returns the functions with exactly that name. If there are none, the
 // name may have a suffix that distinguishes functions of one name: `name (file)` or
 // `name (module)`.
-func (t *Table) FunctionsNamed(name string) []int32 { return functionsNamed(t.Functions, name) }
+func (t *Table) FunctionsNamed(name string) []int32 {
+	return pathNamed(t.Functions, []string{name}).steps[0]
+}
 
-func functionsNamed(functions []profile.Function, name string) []int32 {
-	var exact, placed []int32
+// A functionPath has the functions of each step of a path. Steps of one name share them, so that a
+// path takes as much memory as it has names and the tree has functions.
+type functionPath struct {
+	steps [][]int32   // in ascending order; nil: no function has the name
+	any   functionSet // of any step
+}
+
+// has reports whether a function is one of a step.
+func (p functionPath) has(step, fn int32) bool {
+	_, ok := slices.BinarySearch(p.steps[step], fn)
+	return ok
+}
+
+// pathNamed returns the functions of each name.
+func pathNamed(functions []profile.Function, names []string) functionPath {
+	exact, placed := make(map[string][]int32, len(names)), map[string][]int32{}
+	for _, name := range names {
+		exact[name] = nil
+	}
 	for i := range functions {
+		if ids, wanted := exact[functions[i].Name]; wanted {
+			exact[functions[i].Name] = append(ids, int32(i))
+		}
+	}
+	for name, ids := range exact {
+		if ids == nil {
+			placed[name] = nil
+		}
+	}
+	var key []byte
+	for i := range functions {
+		if len(placed) == 0 {
+			break
+		}
 		f := &functions[i]
-		switch {
-		case f.Name == name:
-			exact = append(exact, int32(i))
-		case len(f.Name) < len(name) && name[:len(f.Name)] == f.Name:
-			if place := name[len(f.Name):]; place == " ("+f.File+")" || place == " ("+f.Module+")" {
-				placed = append(placed, int32(i))
+		for _, place := range [...]string{f.File, f.Module} {
+			key = append(append(append(append(key[:0], f.Name...), " ("...), place...), ')')
+			if ids, wanted := placed[string(key)]; wanted && !slices.Contains(ids[max(0, len(ids)-1):], int32(i)) {
+				placed[string(key)] = append(ids, int32(i))
 			}
 		}
 	}
-	if exact != nil {
-		return exact
-	}
-	return placed
-}
-
-// setNamed returns the functions of a name as a set; false if there are none.
-func setNamed(functions []profile.Function, name string) (functionSet, bool) {
-	ids := functionsNamed(functions, name)
-	set := make(functionSet, len(functions))
-	for _, id := range ids {
-		set[id] = true
-	}
-	return set, len(ids) > 0
-}
-
-// setsNamed returns the functions of each name.
-func setsNamed(functions []profile.Function, names []string) functionPath {
-	path := make(functionPath, len(names))
+	path := functionPath{make([][]int32, len(names)), make(functionSet, len(functions))}
 	for i, name := range names {
-		path[i], _ = setNamed(functions, name)
+		if path.steps[i] = exact[name]; path.steps[i] == nil {
+			path.steps[i] = placed[name]
+		}
+	}
+	for _, named := range [...]map[string][]int32{exact, placed} {
+		for _, ids := range named {
+			for _, id := range ids {
+				path.any[id] = true
+			}
+		}
 	}
 	return path
 }
@@ -53,8 +79,8 @@ func (t *Table) Node(path []int32) (int32, bool) {
 // FindPath returns the node of a call node path of names, root first. Of several
 // functions of one name it takes the first that the node calls.
 func (t *Table) FindPath(names []string) (int32, bool) {
-	sets := setsNamed(t.Functions, names)
-	return t.descend(len(names), func(i int, fn int32) bool { return sets[i][fn] })
+	path := pathNamed(t.Functions, names)
+	return t.descend(len(names), func(i int, fn int32) bool { return path.has(int32(i), fn) })
 }
 
 // descend goes down from the roots, at each step to the first child whose function is

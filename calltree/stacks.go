@@ -169,6 +169,25 @@ func (s *stacks) callees() (lists []child, roots int32, live int) {
 	return lists, roots, live
 }
 
+// depthFirst calls enter for each stack that is not gone after its caller, and leave after all
+// that it calls.
+func (s *stacks) depthFirst(enter, leave func(st int32)) {
+	lists, st, _ := s.callees()
+	for st >= 0 {
+		enter(st)
+		next := lists[st].first
+		for next == 0 {
+			leave(st)
+			if next = lists[st].next; next == 0 {
+				if st = s.parent[st]; st < 0 {
+					return
+				}
+			}
+		}
+		st = next
+	}
+}
+
 // sortSiblings sorts by function, then by stack. Nearly all lists are short.
 func sortSiblings(list []uint64) {
 	if len(list) > 12 {

@@ -317,75 +317,60 @@ func (s *Shown) apply(at *step, t Transform) (*step, error) {
 		return nil, fmt.Errorf("transform %s has no argument", t.Kind)
 	}
 	ok := t.Only.selected(at.functions)
-	var do func(path functionPath) effect
 	switch t.Kind {
 	case FocusCategory:
 		return s.focusCategory(at, t)
 	case CollapseResource:
 		return s.collapseResource(at, t, ok)
-	case MergeFunction:
-		do = func(p functionPath) effect { return at.mergeFunction(p[0]) }
-	case MergeNode:
-		do = func(p functionPath) effect { return at.mergeNode(p, ok) }
-	case DropFunction:
-		do = func(p functionPath) effect { return at.dropFunction(p[0]) }
-	case FocusFunction:
-		do = func(p functionPath) effect { return at.focusFunction(p[0]) }
-	case FocusSubtree:
-		do = func(p functionPath) effect { return at.focusSubtree(p, ok) }
-	case FocusSubtreeInverted:
-		do = func(p functionPath) effect { return at.focusSubtreeInverted(p, ok) }
-	case FocusSelf:
-		do = func(p functionPath) effect { return at.focusSelf(p[0], ok) }
-	case CollapseFunction:
-		do = func(p functionPath) effect { return at.collapseFunction(p[0]) }
-	case CollapseDirectRecursion:
-		do = func(p functionPath) effect { return at.collapseRecursion(p[0], true, ok) }
 	case CollapseRecursion:
 		if t.Args[0] == EveryFunction {
 			return at.then(t.String(), at.collapseAllRecursion), nil
 		}
-		do = func(p functionPath) effect { return at.collapseRecursion(p[0], false, nil) }
-	case StackPrefix:
-		do = func(p functionPath) effect { return at.stackPrefix(p) }
-	case StackSuffix:
-		do = func(p functionPath) effect { return at.stackSuffix(p[0]) }
-	case FunctionInclude:
-		do = func(p functionPath) effect { return at.functionInclude(union(p)) }
-	default:
-		return nil, fmt.Errorf("unknown transform %q", t.Kind)
 	}
-	path := s.functionPath(at.functions, t.Args)
-	return at.then(t.String(), func() effect { return do(path) }), nil
-}
-
-// functionPath returns the functions of every name.
-func (s *Shown) functionPath(functions []profile.Function, names []string) functionPath {
-	path := make(functionPath, len(names))
-	for i, name := range names {
-		var ok bool
-		if path[i], ok = setNamed(functions, name); !ok {
+	path := pathNamed(at.functions, t.Args)
+	for i, name := range t.Args {
+		if path.steps[i] == nil {
 			s.unknown(name)
 		}
 	}
-	return path
+	var do func() effect
+	switch t.Kind {
+	case MergeFunction:
+		do = func() effect { return at.mergeFunction(path.any) }
+	case MergeNode:
+		do = func() effect { return at.mergeNode(path, ok) }
+	case DropFunction:
+		do = func() effect { return at.dropFunction(path.any) }
+	case FocusFunction:
+		do = func() effect { return at.focusFunction(path.any) }
+	case FocusSubtree:
+		do = func() effect { return at.focusSubtree(path, ok) }
+	case FocusSubtreeInverted:
+		do = func() effect { return at.focusSubtreeInverted(path, ok) }
+	case FocusSelf:
+		do = func() effect { return at.focusSelf(path.any, ok) }
+	case CollapseFunction:
+		do = func() effect { return at.collapseFunction(path.any) }
+	case CollapseDirectRecursion:
+		do = func() effect { return at.collapseRecursion(path.any, true, ok) }
+	case CollapseRecursion:
+		do = func() effect { return at.collapseRecursion(path.any, false, nil) }
+	case StackPrefix:
+		do = func() effect { return at.stackPrefix(path) }
+	case StackSuffix:
+		do = func() effect { return at.stackSuffix(path.any) }
+	case FunctionInclude:
+		do = func() effect { return at.functionInclude(path.any) }
+	default:
+		return nil, fmt.Errorf("unknown transform %q", t.Kind)
+	}
+	return at.then(t.String(), do), nil
 }
 
 func (s *Shown) unknown(name string) {
 	if !slices.Contains(s.Unknown, name) {
 		s.Unknown = append(s.Unknown, name)
 	}
-}
-
-// union returns the functions in any step of a path.
-func union(path functionPath) functionSet {
-	all := slices.Clone(path[0])
-	for _, set := range path[1:] {
-		for fn, in := range set {
-			all[fn] = all[fn] || in
-		}
-	}
-	return all
 }
 
 func (s *Shown) focusCategory(at *step, t Transform) (*step, error) {
