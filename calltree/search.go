@@ -19,18 +19,23 @@ func searchWords(search string) []string {
 	return words
 }
 
-// matching returns which functions a lower-case word matches: it is part of their name,
-// file or module, ignoring case.
-func matching(functions []profile.Function, word string) []bool {
-	match := make([]bool, len(functions))
+// matching returns, of every function, a bit for each of up to eight lower-case words: whether it
+// is part of the name, file or module, ignoring case.
+func matching(functions []profile.Function, words []string) []uint8 {
+	mask := make([]uint8, len(functions))
 	for i := range functions {
 		f := &functions[i]
-		match[i] = contains(f.Name, word) || contains(f.File, word) || contains(f.Module, word)
+		for _, text := range [...]string{f.Name, f.File, f.Module} {
+			text = strings.ToLower(text)
+			for w, word := range words {
+				if strings.Contains(text, word) {
+					mask[i] |= 1 << w
+				}
+			}
+		}
 	}
-	return match
+	return mask
 }
-
-func contains(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
 
 // search returns the functions that match any word, and the nodes on whose path from
 // the root every word matches some frame. Both are nil without words.
@@ -43,14 +48,9 @@ func (t *Table) search(words []string) (functions functionSet, found []bool) {
 		if functions == nil {
 			functions = make(functionSet, len(t.Functions))
 		}
-		mask := make([]uint8, len(t.Functions)) // a bit per word
-		for w, word := range some {
-			for fn, ok := range matching(t.Functions, word) {
-				if ok {
-					mask[fn] |= 1 << w
-					functions[fn] = true
-				}
-			}
+		mask := matching(t.Functions, some)
+		for fn, of := range mask {
+			functions[fn] = functions[fn] || of != 0
 		}
 		found = t.withAll(mask, 1<<len(some)-1, found)
 	}

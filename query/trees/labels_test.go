@@ -1,6 +1,8 @@
 package trees
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/profile"
@@ -15,6 +17,21 @@ func TestLabelIn(t *testing.T) {
 	} {
 		if l := parseLabel(text); l.in(set) != want {
 			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
+// TestFilterIsBounded: what makes a view walk through its tree once more has a maximum.
+func TestFilterIsBounded(t *testing.T) {
+	words := strings.Repeat("a,", maxWords)
+	for want, f := range map[string]Filter{
+		"101 transforms; the maximum is 100": {Transforms: slices.Repeat([]string{"merge-function:a"}, maxTransforms+1)},
+		"101 words; the maximum is 100":      {SampleFilter: SampleFilter{Search: words}},
+		"102 words; the maximum is 100":      {Transforms: []string{"filter:marker-search:" + words}},
+		"":                                   {Transforms: slices.Repeat([]string{"merge-function:a,b"}, maxTransforms)},
+	} {
+		if err := f.Validate(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -29,6 +29,12 @@ const (
 	viewLines      = "lines"
 )
 
+// The maximum of what makes a view walk through its tree once more.
+const (
+	maxTransforms = 100
+	maxWords      = 100 // of all searches
+)
+
 // Filter says which samples and frames a view shows, and from which end. Filters apply
 // in the order: threads, range, transforms, states, idle, kind, search, preview.
 type Filter struct {
@@ -129,12 +135,21 @@ func (f *Filter) parse() (view calltree.View, under *callpath.Pattern, err error
 	if f.Callers != "" && f.Callees != "" {
 		return view, nil, param.Errorf("--callers and --callees exclude each other")
 	}
+	if n := len(f.Transforms); n > maxTransforms {
+		return view, nil, param.Errorf("--transform: %d transforms; the maximum is %d", n, maxTransforms)
+	}
+	search := f.Search
 	for _, text := range f.Transforms {
 		t, err := calltree.ParseTransform(text)
 		if err != nil {
 			return view, nil, param.Errorf("--transform: %w", err)
 		}
-		view.Transforms = append(view.Transforms, t)
+		if view.Transforms = append(view.Transforms, t); t.Kind == calltree.MarkerSearch || t.Kind == calltree.OutsideMarker {
+			search += "," + t.Args[0]
+		}
+	}
+	if n := strings.Count(search, ",") + 1; n > maxWords {
+		return view, nil, param.Errorf("--search: %d words; the maximum is %d", n, maxWords)
 	}
 	if view.Kind, err = calltree.ParseKindFilter(f.Kind); err != nil {
 		return view, nil, param.Errorf("--kind: %w", err)
