@@ -2,7 +2,6 @@ package diff
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -24,6 +23,7 @@ func (d *Diff) Inlined() []Inline {
 		self   Pair
 		gone   []int32 // functions
 		nodes  map[int32]bool
+		has    map[int32]bool // those in gone
 	}
 	callers := map[int32]*caller{}
 	for n := range int32(d.Len()) {
@@ -39,11 +39,12 @@ func (d *Diff) Inlined() []Inline {
 		}
 		c := callers[d.Func[at]]
 		if c == nil {
-			c = &caller{nodes: map[int32]bool{}}
+			c = &caller{nodes: map[int32]bool{}, has: map[int32]bool{}}
 			callers[d.Func[at]] = c
 		}
 		c.callee += d.Base.Self[n]
-		if !slices.Contains(c.gone, d.Func[n]) {
+		if !c.has[d.Func[n]] {
+			c.has[d.Func[n]] = true
 			c.gone = append(c.gone, d.Func[n])
 		}
 		if !c.nodes[at] {

@@ -18,6 +18,8 @@ const (
 	renameShare    = 0.1 // percent of each side, at least, if the value of a sample is unknown
 	renameChange   = 0.3 // of the larger side: the largest change of a call node
 	renameSiblings = 500 // new and vanished callees of one caller; more are another program
+
+	renamePairs = 1 << 23 // pairs of callees that are compared; beyond, renamed functions are vanished and new ones
 )
 
 // Renames finds functions that were renamed, as the values are compared: one has no
@@ -50,7 +52,7 @@ func (d *Diff) Renames() []Rename {
 // newRenamer tells which functions vanished and which are new.
 func (d *Diff) newRenamer() *renamer {
 	m := &renamer{Diff: d, root: d.RootTotal(), gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)),
-		partner: make(map[int32]int32)}
+		partner: make(map[int32]int32), left: renamePairs}
 	for n, fn := range d.Func {
 		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
 		m.fresh[fn] = m.fresh[fn] || d.Head.Total[n] != 0
@@ -67,6 +69,23 @@ type renamer struct {
 	gone, fresh []bool          // of each function: only the base has it, only the head side
 	partner     map[int32]int32 // of each function: its other name, or NoNode if several fit
 	open        [][2]int32      // nodes of renamed functions, whose callees are still to be compared
+	left        int             // of renamePairs
+	names       []names         // of each function; empty: not needed yet
+}
+
+// names are what functions are compared by.
+type names struct{ pkg, short string }
+
+// namesOf returns the names of the function of a node.
+func (m *renamer) namesOf(n int32) *names {
+	if m.names == nil {
+		m.names = make([]names, len(m.Functions))
+	}
+	of, f := &m.names[m.Func[n]], &m.Functions[m.Func[n]]
+	if *of == (names{}) {
+		*of = names{f.Package(), shortName(f.Name)}
+	}
+	return of
 }
 
 // callees compares the callees of one caller: node x of the base and y of the head side.
@@ -85,9 +104,11 @@ func (m *renamer) callees(x, y int32) {
 	if x != y {
 		m.shared(x, y)
 	}
-	if len(gone) == 0 || len(fresh) == 0 || len(gone) > renameSiblings || len(fresh) > renameSiblings {
+	pairs := 2 * len(gone) * len(fresh)
+	if pairs == 0 || len(gone) > renameSiblings || len(fresh) > renameSiblings || pairs > m.left {
 		return
 	}
+	m.left -= pairs
 	for _, a := range gone {
 		if b := m.only(a, fresh, m.fits); b != calltree.NoNode && m.only(b, gone, func(b, a int32) bool { return m.fits(a, b) }) == a {
 			m.vote(m.Func[a], m.Func[b])
@@ -115,7 +136,7 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 	for _, b := range list {
 		if fits(a, b) {
 			found = append(found, b)
-			if shortName(m.Name(a)) == shortName(m.Name(b)) {
+			if m.namesOf(a).short == m.namesOf(b).short {
 				named = append(named, b)
 			}
 		}
@@ -132,9 +153,10 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 // fits reports whether node b of the head side is about as large as node a of the base.
 func (m *renamer) fits(a, b int32) bool {
 	total := Pair{m.Base.Total[a], m.Head.Total[b]}
-	f, g := &m.Functions[m.Func[a]], &m.Functions[m.Func[b]]
-	if total.Base == 0 || total.Head == 0 || f.Kind != g.Kind || f.Package() != g.Package() && shortName(f.Name) != shortName(g.Name) ||
-		!m.enough(total) {
+	if total.Base == 0 || total.Head == 0 || m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind || !m.enough(total) {
+		return false
+	}
+	if f, g := m.namesOf(a), m.namesOf(b); f.pkg != g.pkg && f.short != g.short {
 		return false
 	}
 	limit := max(renameChange*m.Larger(total), m.Noise(total))

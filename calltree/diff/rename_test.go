@@ -1,11 +1,14 @@
 package diff_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/diff"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/test/proftest"
 )
 
@@ -59,5 +62,48 @@ func TestWithNames(t *testing.T) {
 	}
 	if proftest.Draw(base) != before {
 		t.Error("the base tree was changed")
+	}
+}
+
+// sides returns a tree of each side: callers that call as many functions, which have other names
+// there.
+func sides(callers, callees int) (base, head *calltree.Tree) {
+	var list [2]*calltree.Tree
+	for side, name := range []string{"old/a.f%d_%d", "new/b.f%d_%d"} {
+		var forest calltree.Forest
+		var self []int64
+		for c := range callers {
+			from := forest.Path(calltree.NoNode, forest.Function(profile.Function{Name: fmt.Sprint("caller", c)}))
+			for i := range callees {
+				forest.Path(from, forest.Function(profile.Function{Name: fmt.Sprintf(name, c, i)}))
+			}
+		}
+		for range forest.Paths.Len() {
+			self = append(self, 1000)
+		}
+		list[side] = forest.Tree(profile.NamedType(profile.CPUSamples), self)
+	}
+	return list[0], list[1]
+}
+
+// TestManyRenames: the number of pairs of functions that are compared is bounded.
+func TestManyRenames(t *testing.T) {
+	const callers, callees = 20, 500
+	base, head := sides(callers, callees)
+	if n := len(compare(t, trees{base}, trees{head}).Renames()); n == 0 || n == callers*callees {
+		t.Errorf("%d of %d renamed functions were found", n, callers*callees)
+	}
+	base, head = sides(callers, 50)
+	if n := len(compare(t, trees{base}, trees{head}).Renames()); n != callers*50 {
+		t.Errorf("%d of %d renamed functions were found", n, callers*50)
+	}
+}
+
+// TestManyVanished: what is noted of vanished functions takes time in proportion to them.
+func TestManyVanished(t *testing.T) {
+	base, _ := sides(1, 300_000)
+	_, head := sides(1, 0)
+	if list := compare(t, trees{base}, trees{head}).Inlined(); list != nil {
+		t.Errorf("%d inlined functions", len(list))
 	}
 }
