@@ -102,29 +102,42 @@ func DescribeLabels(p *profile.Profile, table int) []LabelDescription {
 			totals[t.Tags(row).Labels] += t.Value[row]
 		}
 	}
-	byKey, with := map[string]map[string]int64{}, map[string]int64{}
+	type amount struct {
+		total int64
+		set   int // the last one that was added
+	}
+	add := func(to *amount, set int) {
+		if to.set <= set { // a set counts once
+			to.total, to.set = to.total+totals[set], set+1
+		}
+	}
+	type key struct {
+		amount
+		values map[string]amount
+	}
+	byKey := map[string]*key{}
 	for i, set := range p.LabelSets {
 		for j := range set {
-			key, before := set[j].Key, set[:j]
-			if byKey[key] == nil {
+			of := byKey[set[j].Key]
+			if of == nil {
 				if len(byKey) == mostLabelKeys {
 					continue
 				}
-				byKey[key] = map[string]int64{}
+				of = &key{values: map[string]amount{}}
+				byKey[set[j].Key] = of
 			}
-			if !slices.ContainsFunc(before, func(l profile.Label) bool { return l.Key == key }) {
-				with[key] += totals[i]
-			}
-			if !slices.Contains(before, set[j]) {
-				byKey[key][set[j].Value()] += totals[i]
-			}
+			add(&of.amount, i)
+			text := set[j].Value()
+			value := of.values[text]
+			add(&value, i)
+			of.values[text] = value
 		}
 	}
 	list := make([]LabelDescription, 0, len(byKey))
-	for key, values := range byKey {
-		d := LabelDescription{Key: key, None: sum - with[key]}
-		for value, total := range values {
-			d.Values = append(d.Values, LabelValue{value, total})
+	for name, of := range byKey {
+		d := LabelDescription{Key: name, None: sum - of.total}
+		for text, value := range of.values {
+			d.Values = append(d.Values, LabelValue{text, value.total})
 		}
 		slices.SortFunc(d.Values, func(a, b LabelValue) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Value, b.Value)) })
 		d.More = max(0, len(d.Values)-mostLabelValues)

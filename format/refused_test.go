@@ -107,3 +107,19 @@ func TestDescribe(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestDescribeManyLabels describes a sample with as many labels as a file may bring.
+func TestDescribeManyLabels(t *testing.T) {
+	const n = 400_000
+	p := proftest.Columns("×3\nA")
+	set := make([]profile.Label, n)
+	for i := range set {
+		set[i] = profile.Label{Key: "k", Num: int64(i)}
+	}
+	p.LabelSets = append(p.LabelSets, set)
+	p.Tables[0].Labels = []profile.LabelsID{1}
+	got := DescribeLabels(p, 0)
+	if len(got) != 1 || len(got[0].Values) != mostLabelValues || got[0].More != n-mostLabelValues || got[0].Values[0].Total != 3 {
+		t.Errorf("%+v", got)
+	}
+}
