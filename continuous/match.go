@@ -13,6 +13,9 @@ import (
 	"github.com/dendroprof/dendro/internal/cost"
 )
 
+// maxMatchers is the maximum number of conditions of a query: each is compared with each series.
+const maxMatchers = 1000
+
 // maxProgram limits the instructions of the compiled patterns of a query. Each byte of a value
 // may cost as many steps.
 const maxProgram = 20_000
@@ -36,6 +39,9 @@ type matcher struct {
 // maximum size together.
 func (q *Query) Compile() (*Selection, error) {
 	s, size := &Selection{typ: q.Type}, int64(0)
+	if n := len(q.Matchers); n > maxMatchers {
+		return nil, fmt.Errorf("the selectors have %d conditions: the maximum is %d", n, maxMatchers)
+	}
 	for _, m := range q.Matchers {
 		c := matcher{Matcher: m}
 		switch m.Op {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,6 +151,10 @@ func TestPatternSize(t *testing.T) {
 	if _, err := (&continuous.Query{Matchers: []continuous.Matcher{half, half}}).Compile(); err == nil ||
 		!strings.Contains(err.Error(), "the maximum is 20000") {
 		t.Errorf("more than the limit in two patterns: %v", err)
+	}
+	if _, err := (&continuous.Query{Matchers: slices.Repeat([]continuous.Matcher{matcher("a", "=", "b")}, 1001)}).Compile(); err == nil ||
+		!strings.Contains(err.Error(), "the maximum is 1000") {
+		t.Errorf("more conditions than the limit: %v", err)
 	}
 }
 

@@ -296,7 +296,21 @@ func valuesOf(list []continuous.Series, name string) []string {
 	return sorted(values)
 }
 
+// maxNames is the maximum number of names in a request: each is looked up in every series or tree.
+const maxNames = 1000
+
+// checkNames returns an error for too many names.
+func checkNames(field string, names []string) error {
+	if n := len(names); n > maxNames {
+		return invalid("%s: %d names: the maximum is %d", field, n, maxNames)
+	}
+	return nil
+}
+
 func (q *Querier) series(ctx context.Context, r *seriesRequest) (protobuf.Encoded[seriesResponse], error) {
+	if err := checkNames("label_names", r.LabelNames); err != nil {
+		return nil, err
+	}
 	list, err := q.find(ctx, r.Matchers, r.Start, r.End)
 	if err != nil {
 		return nil, err

@@ -317,11 +317,17 @@ func TestHostileLabels(t *testing.T) {
 			}
 		}
 	}
-	for path, body := range map[string]string{
-		"Series":                 `{"matchers":["{a=\"` + strings.Repeat("x", 10<<20) + `\"}"]}`,
-		"LabelValues":            `{"name":"a","matchers":[` + strings.TrimSuffix(strings.Repeat(`"{}",`, 20_000), ",") + `]}`,
-		"SelectMergeStacktraces": `{"profileTypeID":"` + strings.Repeat("a:", 1<<20) + `"}`,
+	for _, request := range [][2]string{
+		{"Series", `{"matchers":["{a=\"` + strings.Repeat("x", 10<<20) + `\"}"]}`},
+		{"LabelValues", `{"name":"a","matchers":[` + strings.TrimSuffix(strings.Repeat(`"{}",`, 20_000), ",") + `]}`},
+		{"SelectMergeStacktraces", `{"profileTypeID":"` + strings.Repeat("a:", 1<<20) + `"}`},
+		{"SelectMergeProfile", `{"profileTypeID":"` + cpuType.String() + `","stackTraceSelector":{"callSite":[` +
+			strings.TrimSuffix(strings.Repeat(`{"name":"a"},`, 20_000), ",") + `]}}`},
+		{"SelectSeries", `{"profileTypeID":"` + cpuType.String() + `","step":15,"groupBy":[` +
+			strings.TrimSuffix(strings.Repeat(`"a",`, 2000), ",") + `]}`},
+		{"Series", `{"labelNames":[` + strings.TrimSuffix(strings.Repeat(`"a",`, 2000), ",") + `]}`},
 	} {
+		path, body := request[0], request[1]
 		r, w := httptest.NewRequest("POST", "/querier.v1.QuerierService/"+path, strings.NewReader(body)), httptest.NewRecorder()
 		r.Host = "localhost"
 		r.Header.Set("Content-Type", "application/json")

@@ -320,7 +320,7 @@ func compare(ctx context.Context, sides [2]*calltree.Tree, requests [2]*treeRequ
 func (q *Querier) selectSeries(ctx context.Context, r *selectSeriesRequest) (protobuf.Encoded[selectSeriesResponse], error) {
 	c := &continuous.Chart{By: r.By, Limit: int(min(r.Limit, math.MaxInt32)), Mean: r.Aggregation == average}
 	stacks, err := r.Stack.filter()
-	switch {
+	switch err = cmp.Or(err, checkNames("group_by", r.By)); {
 	case err != nil:
 		return nil, err
 	case r.Type == "":

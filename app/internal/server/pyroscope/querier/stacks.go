@@ -26,12 +26,16 @@ type condition struct {
 const (
 	maxConditions = 64
 	maxPattern    = 1000
+	maxCallSite   = 10_000 // functions; pushed stacks have 2048 frames by default
 )
 
 // filter returns the filter of a selector; nil: all stacks.
 func (s *stackTraceSelector) filter() (*stackFilter, error) {
 	if s.GoPGO != nil {
 		return nil, unsupported("go_pgo: windows keep functions and no lines; dendro export --service NAME -o default.pgo has both")
+	}
+	if n := len(s.CallSite); n > maxCallSite {
+		return nil, invalid("call_site: %d functions: the maximum is %d", n, maxCallSite)
 	}
 	f := &stackFilter{}
 	for _, site := range s.CallSite {
