@@ -32,6 +32,9 @@ type Lister interface {
 	Profiles(ctx context.Context, q store.Query) ([]store.Profile, error)
 }
 
+// maxHints is the maximum number of names of a selection that are explained.
+const maxHints = 10
+
 // Hinted adds to an error of an empty selection which of its names nothing has, and what
 // was perhaps meant. A name that nothing has is an error, too, if others of its field select
 // something: the result lacks what it was for. Pushed profiles have no such names.
@@ -50,6 +53,9 @@ func Hinted(ctx context.Context, st Lister, s *Selection, err error) error {
 	for _, f := range selectedNames(s) {
 		have := Distinct(list, f.of)
 		for _, name := range f.given {
+			if len(hints) == maxHints || ctx.Err() != nil {
+				break
+			}
 			if q := f.alone(name); len(q.Filter(list)) > 0 || err != nil && strings.ContainsAny(name, "*?") {
 				continue
 			}

@@ -61,3 +61,16 @@ func TestSearch(t *testing.T) {
 		t.Errorf("ended: %v", err)
 	}
 }
+
+// TestHintedIsBounded: of many names that select nothing, some are explained.
+func TestHintedIsBounded(t *testing.T) {
+	st := runtest.Store(t, runtest.Run{Benchmark: "parse", Key: "run", Type: profile.CPU, Stacks: "main 1"})
+	var s query.Selection
+	for i := range 500 {
+		s.Runs = append(s.Runs, fmt.Sprint("r", i))
+	}
+	err := query.Hinted(t.Context(), st, &s, nil)
+	if n := strings.Count(fmt.Sprint(err), "no run"); n != 10 {
+		t.Errorf("%d names are explained: %v", n, err)
+	}
+}

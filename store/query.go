@@ -92,16 +92,17 @@ func compareProfiles(a, b *Profile) int {
 
 // newest keeps the last n runs of each benchmark.
 func newest(list []*Profile, n int) []*Profile {
-	runs := map[testrun.Benchmark][]string{}
+	runs := map[testrun.Benchmark]map[string]bool{}
 	keep := make([]bool, len(list))
 	for i, p := range slices.Backward(list) {
-		if have := runs[p.Benchmark]; !slices.Contains(have, p.Run.Key) {
-			if len(have) == n {
-				continue
-			}
-			runs[p.Benchmark] = append(have, p.Run.Key)
+		have := runs[p.Benchmark]
+		if have == nil {
+			have = map[string]bool{}
+			runs[p.Benchmark] = have
 		}
-		keep[i] = true
+		if keep[i] = have[p.Run.Key] || len(have) < n; keep[i] {
+			have[p.Run.Key] = true
+		}
 	}
 	kept := list[:0]
 	for i := range list {
@@ -325,18 +326,26 @@ func (m parsedNames) matcher(want []string, all []Profile) func(*Profile) bool {
 // textMatcher matches a value against texts, each exact if any profile has it
 // exactly, else a glob.
 func textMatcher(want []string, all []Profile, values func(*Profile) []string) func(string) bool {
-	exact := map[string]bool{}
-	var globs []func(string) bool
+	isGlob := func(text string) bool { return strings.ContainsAny(text, "*?") }
+	matches := map[string]bool{} // of each distinct value; without globs of the texts alone
+	if slices.ContainsFunc(want, isGlob) {
+		for i := range all {
+			for _, v := range values(&all[i]) {
+				matches[v] = false
+			}
+		}
+	}
 	for _, w := range want {
-		if !strings.ContainsAny(w, "*?") || slices.ContainsFunc(all, func(p Profile) bool { return slices.Contains(values(&p), w) }) {
-			exact[w] = true
+		if _, exact := matches[w]; exact || !isGlob(w) {
+			matches[w] = true
 			continue
 		}
-		globs = append(globs, callpath.Glob(w))
+		ok := callpath.Glob(w)
+		for v, already := range matches {
+			matches[v] = already || ok(v)
+		}
 	}
-	return func(v string) bool {
-		return exact[v] || slices.ContainsFunc(globs, func(ok func(string) bool) bool { return ok(v) })
-	}
+	return func(v string) bool { return matches[v] }
 }
 
 // String describes the query for messages: the fields that are set.

@@ -291,3 +291,23 @@ func TestQueryTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestManyGlobs: globs are compared with what is distinct, not with each profile.
+func TestManyGlobs(t *testing.T) {
+	var list []store.Profile
+	for i := range 2000 {
+		p := shelf[i%len(shelf)]
+		p.ID = store.ProfileID(fmt.Sprint(i))
+		list = append(list, p)
+	}
+	q := store.Query{Groups: []string{"json"}}
+	for i := range 500 {
+		q.Groups = append(q.Groups, fmt.Sprintf("*%d", i))
+	}
+	if n := testing.AllocsPerRun(1, func() { q.Filter(list) }); n > 20_000 {
+		t.Errorf("%.0f allocations for %d profiles and %d globs", n, len(list), len(q.Groups))
+	}
+	if got := len(q.Filter(list)); got != 1250 {
+		t.Errorf("%d profiles", got)
+	}
+}

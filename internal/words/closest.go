@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// Somebody writes a name of some length, and only so many characters wrong.
+const (
+	maxWritten = 500
+	maxWrong   = 10
+)
+
 // Closest returns at most n of the candidates that somebody may have meant by a text, the
 // best first: names that begin with it, that contain it, or whose last part is nearly it.
 // Case is ignored.
@@ -15,7 +21,10 @@ func Closest(text string, candidates []string, n int) []string {
 		cost int
 	}
 	wanted := strings.ToLower(text)
-	limit := max(1, len(wanted)/3)
+	limit := min(max(1, len(wanted)/3), maxWrong)
+	if len(wanted) > maxWritten {
+		return nil
+	}
 	var list []scored
 	for _, name := range candidates {
 		have := strings.ToLower(name)

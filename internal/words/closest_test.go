@@ -19,6 +19,8 @@ func TestClosest(t *testing.T) {
 		"zzz":            "",
 		"":               "",
 		"s":              "",
+
+		strings.Repeat("checkout", 100): "",
 	} {
 		if got := strings.Join(Closest(text, names, 2), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -175,10 +175,19 @@ func (p *Parameter) String() string {
 	return p.Default
 }
 
+// maxValues is the maximum number of values of a parameter: each may be compared with all that a
+// store has.
+const maxValues = 1000
+
+var errValues = fmt.Errorf("more than %d values", maxValues)
+
 // Set parses a value; of a repeatable parameter it adds one.
 func (p *Parameter) Set(text string) error {
 	if !p.set && p.Repeatable() {
 		p.value.SetZero()
+	}
+	if p.Repeatable() && p.value.Len() == maxValues {
+		return errValues
 	}
 	if err := p.parse(p.value, text); err != nil {
 		return err

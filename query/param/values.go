@@ -29,6 +29,17 @@ func Values(request any) map[string][]string {
 	return values
 }
 
+// Check returns an error if a parameter of a request, given by pointer, has more values than Set
+// accepts: the request was not set from texts.
+func Check(request any) error {
+	for name, texts := range Values(request) {
+		if len(texts) > maxValues {
+			return Errorf("%s: %w", name, errValues)
+		}
+	}
+	return nil
+}
+
 // walk calls visit for the fields that are parameters, in the order of Of.
 func walk(v reflect.Value, visit func(reflect.Value)) {
 	t := v.Type()

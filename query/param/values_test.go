@@ -28,3 +28,24 @@ func TestValues(t *testing.T) {
 		t.Errorf("%+v became %+v", sent, got)
 	}
 }
+
+// TestTooManyValues: a parameter has a maximum number of values, also if they are set otherwise.
+func TestTooManyValues(t *testing.T) {
+	var r request
+	p := lookup(Of(&r), "name")
+	for range maxValues {
+		if err := p.Set("a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Set("a"); err == nil || len(r.Names) != maxValues {
+		t.Errorf("%v, %d values", err, len(r.Names))
+	}
+	if err := Check(&r); err != nil {
+		t.Error(err)
+	}
+	r.Names = append(r.Names, "a")
+	if err := Check(&r); err == nil || err.Error() != "name: more than 1000 values" {
+		t.Error(err)
+	}
+}

@@ -29,6 +29,7 @@ func readWith(r *http.Request, request, form any) error {
 		if err := d.Decode(request); err != nil {
 			return mistakef("the body: %w", err)
 		}
+		return param.Check(request)
 	}
 	return nil
 }
