@@ -97,8 +97,7 @@ func (r *ExportRequest) lines(ctx context.Context, st store.Store) (*profile.Pro
 	if read.typ = query.TypeOf(&r.Selection); len(q.Types) == 1 {
 		read.typ = q.Types[0]
 	}
-	reader := format.NewReader(r.Limits) // one, whose symbols all files share
-	reader.Context = ctx
+	reader := Reader(ctx, r.Limits) // one, whose symbols all files share
 	sum := profile.NewMerger(reader.Symbols(), q.Types)
 	err = read.eachOriginal(ctx, st, q, "--lines", func() *format.Reader { return reader },
 		func(_ string, p *profile.Profile, stored *store.Profile) error {

@@ -56,6 +56,17 @@ const (
 	NamesNormalised
 )
 
+// stackBytes is the memory of a stack of an input while the answer is made: of its function, of
+// its place in the tables and trees, and of its row.
+const stackBytes = 768
+
+// Reader returns a reader of inputs: what they take until the request ends is counted.
+func Reader(ctx context.Context, l profile.Limits) *format.Reader {
+	r := format.NewReader(l)
+	r.Context, r.StackBytes = ctx, stackBytes
+	return r
+}
+
 // NewInput returns a profile as an input.
 func NewInput(name string, p *profile.Profile, names Names) Input {
 	if names == NamesNormalised || names == NamesToCompare && !ownNames(p.Format) {
@@ -213,7 +224,7 @@ func (in *Input) measure(profiles []store.Profile) {
 // names that the store gives their functions. Profiles whose file was not kept are left out
 // with a note; if that is all of them, the error names the flag that needs samples.
 func (r *reading) originals(ctx context.Context, st store.Store, q store.Query, flag string) (list []Input, err error) {
-	reader := func() *format.Reader { return format.NewReader(r.limits) }
+	reader := func() *format.Reader { return Reader(ctx, r.limits) }
 	err = r.eachOriginal(ctx, st, q, flag, reader, func(name string, p *profile.Profile, stored *store.Profile) error {
 		in := NewInput(name, dumpOf(p, &stored.Run), NamesNormalised)
 		in.stored = stored

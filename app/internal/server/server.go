@@ -129,7 +129,7 @@ func (l *Limits) costs(route *Route, held *holding) cost.Limits {
 		Steps:  cost.Limit{Max: l.Steps, What: "steps of the patterns of a request", Flag: "--max-steps"},
 		Memory: cost.Limit{Pool: held.more},
 	}
-	if route.View {
+	if route.View || route.kind() == Queries { // which may read original files
 		costs.Expanded = cost.Limit{Max: l.View, What: "decompressed bytes of what is shown", Flag: "--max-view", Pool: held.more}
 	}
 	return costs

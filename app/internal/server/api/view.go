@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
-	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/listing"
@@ -93,15 +92,9 @@ func (a *api) viewLines(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, &f, "lines", result)
 }
 
-// stackBytes is the memory of a stack of a view while the answer is made: of its function, of
-// its place in the tables and trees, and of its row.
-const stackBytes = 768
-
 // inputs reads the profiles of a file or archive.
 func (a *api) inputs(ctx context.Context, name string, body io.Reader, names trees.Names) (list []trees.Input, err error) {
-	reader := format.NewReader(a.Limits)
-	reader.Context, reader.StackBytes = ctx, stackBytes
-	for d, err := range reader.Read(name, body) {
+	for d, err := range trees.Reader(ctx, a.Limits).Read(name, body) {
 		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
 			continue // a further member of an archive
 		}
