@@ -45,8 +45,11 @@ const (
 	rootOfPprof = "root"
 )
 
-// Tree returns the sum of the recordings of instances for a task. Instances without a
-// recording and recordings without the event are skipped.
+// stackBytes is the memory of a stack of a recording and of its path, while a tree is made.
+const stackBytes = 256
+
+// Tree returns the sum of the recordings of instances for a task, each once. Instances without a
+// recording and recordings without the event are skipped. What reading takes is counted.
 //
 // For JFR, nodes are functions and values those of the event; for pprof, nodes are
 // "function:line" and values are samples. SkyWalking's OAP counts the rows of a pprof file
@@ -56,7 +59,7 @@ func (u *Uploads) Tree(ctx context.Context, t *traceprof.Task, instances []strin
 	if t.Kind == traceprof.PprofKind {
 		b.root, b.lines = rootOfPprof, true
 	}
-	for _, instance := range instances {
+	for _, instance := range slices.Compact(slices.Sorted(slices.Values(instances))) {
 		recording, err := u.original(ctx, t, instance)
 		if errors.Is(err, store.ErrNoSource) {
 			continue
@@ -64,7 +67,9 @@ func (u *Uploads) Tree(ctx context.Context, t *traceprof.Task, instances []strin
 		if err != nil {
 			return nil, err
 		}
-		for d, err := range format.NewReader(u.opts.Ingest.Limits).Read(t.ID+"/"+instance, bytes.NewBuffer(recording)) {
+		reader := format.NewReader(u.opts.Ingest.Limits)
+		reader.Context, reader.StackBytes = ctx, stackBytes
+		for d, err := range reader.Read(t.ID+"/"+instance, bytes.NewBuffer(recording)) {
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 			}

@@ -55,7 +55,7 @@ func TestPprofTree(t *testing.T) {
 	for _, tt := range []struct {
 		instances []string
 		times     int64
-	}{{[]string{"shop-1"}, 1}, {[]string{"shop-1", "shop-2", "shop-3"}, 2}, {nil, 0}} {
+	}{{[]string{"shop-1"}, 1}, {[]string{"shop-1", "shop-1"}, 1}, {[]string{"shop-1", "shop-2", "shop-3"}, 2}, {nil, 0}} {
 		got, err := up.Tree(t.Context(), &task, tt.instances, "")
 		if err != nil {
 			t.Fatal(err)
