@@ -15,7 +15,7 @@ import (
 func CreatedTask(o *table.Output, t *tasks.CreatedTask) error {
 	fmt.Fprintln(o.Err, &t.Task)
 	o.Notes(t.Notes)
-	_, err := fmt.Fprintln(o.W, t.ID)
+	_, err := fmt.Fprintln(o.W, words.Clean(t.ID))
 	return err
 }
 

@@ -101,7 +101,7 @@ func (w *watching) run(ctx context.Context, e *command.Env) error {
 		case w.once:
 			return err
 		case err != nil:
-			fmt.Fprintf(e.Err, "dendro: %v; the next search is in %s\n", err, w.every)
+			fmt.Fprintf(e.Err, "dendro: %s; the next search is in %s\n", command.EscapeLines(err.Error()), w.every)
 		}
 		select {
 		case <-ctx.Done():
@@ -124,7 +124,7 @@ func (w *watching) search(ctx context.Context, e *command.Env, a endpoint.Asker)
 		r.Service = service
 		result, err := a.Ask(ctx, endpoint.Regressions.Of(&r))
 		if errors.Is(err, store.ErrNothing) {
-			fmt.Fprintf(e.Err, "dendro: %v\n", err)
+			fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(err.Error()))
 			continue
 		}
 		if err != nil {

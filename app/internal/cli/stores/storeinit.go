@@ -210,7 +210,7 @@ func describeStore(ctx context.Context, e *command.Env, format command.Format) (
 	if format == "json" {
 		return e.WriteJSON(about)
 	}
-	_, err = fmt.Fprintf(e.Out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s%s\n", info.Location, engine, info.Schema,
+	_, err = fmt.Fprintf(e.Out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s%s\n", words.Clean(info.Location), words.Clean(engine), info.Schema,
 		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths),
 		windowsOf(&info), size(info.Bytes))
 	if len(info.Slow) > 0 && err == nil {
