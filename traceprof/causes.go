@@ -113,17 +113,26 @@ func (f *facts) neverPolled() (Cause, bool) {
 }
 
 func (f *facts) neverNotified() (Cause, bool) {
+	runs := map[Kind]string{AsyncKind: "java", PprofKind: "go"}[f.task.Kind] // the language of its agents
+	var others []string
 	c := Cause{Code: NeverNotified, Instances: f.which(func(i *Instance) bool {
-		return !f.received(i) && i.Polled >= f.task.Created && f.task.wants(i.Name)
+		never := !f.received(i) && i.Polled >= f.task.Created && f.task.wants(i.Name)
+		if never && runs != "" && i.Language != "" && !strings.EqualFold(i.Language, runs) {
+			others = appendNew(others, i.Language)
+		}
+		return never
 	})}
 	if len(c.Instances) == 0 {
 		return c, false
 	}
-	later := ""
-	if f.task.Kind != TraceKind {
-		later = ", or it reports that it has a later one"
+	why := "it polled after the end of the task, or long before its start"
+	if runs != "" {
+		why += ", or it reports that it has a later one"
 	}
-	c.Text = fmt.Sprintf("%s polled for tasks and did not receive this one: it polled after the end of the task, or long before its start%s.", capital(some(c.Instances)), later)
+	if len(others) > 0 {
+		why = fmt.Sprintf("agents of %s run %s tasks, and it reports the language %s", runs, f.task.Kind, strings.Join(others, ", "))
+	}
+	c.Text = fmt.Sprintf("%s polled for tasks and did not receive this one: %s.", capital(some(c.Instances)), why)
 	return c, true
 }
 

@@ -236,6 +236,12 @@ func TestWhyOfOtherKinds(t *testing.T) {
 	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.NeverPolled || causes[0].Instances[0] != "i" {
 		t.Errorf("%+v, %v", causes, err)
 	}
+	s.instance.Language, s.instance.Polled = "python", began+1000
+	_, causes, err = traceprof.Describe(t.Context(), s.store(t), s.task, began+31_000)
+	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.NeverNotified ||
+		!strings.Contains(causes[0].Text, "agents of java run async-profiler tasks, and it reports the language python") {
+		t.Errorf("%+v, %v", causes, err)
+	}
 	s.logs = []traceprof.Log{event(0, traceprof.Notified), event(100, traceprof.TooLarge)}
 	_, causes, err = traceprof.Describe(t.Context(), s.store(t), s.task, began+31_000)
 	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.AgentFailed {
