@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,8 +62,8 @@ func newSample(ctx context.Context, st traceprof.Store, selection SampleSelectio
 		}
 	}
 	err := s.findSegments(ctx, st, withSpans || s.Span != nil || s.Own)
-	if errors.Is(err, ErrNotSampled) && unknown != nil {
-		err = unknown
+	if errors.Is(err, ErrNotSampled) && s.Task != "" {
+		err = cmp.Or(unknown, fmt.Errorf("%w (dendro task show %s says why)", err, s.Task))
 	}
 	if err == nil {
 		err = s.findRanges()
