@@ -153,42 +153,15 @@ func (a *Analysis) merge(sources []*source, o AnalyzeOptions, unit int64) error 
 	return err
 }
 
-// unify returns the sources with selected rows, over one dictionary of stacks: their
-// common one, or else a new one. Without any it is nil.
+// unify returns the sources with selected rows, over one dictionary of stacks. Without any it
+// is nil.
 func unify(sources []*source) ([]*source, *calltree.Forest) {
 	var list []*source
-	var stacks *calltree.Forest
-	same := true
+	var snapshots []*Snapshots
 	for _, s := range sources {
-		if len(s.selected) == 0 || s.Stacks == nil {
-			continue
-		}
-		list = append(list, s)
-		switch {
-		case stacks == nil:
-			stacks = s.Stacks
-		case stacks.Origin() != s.Stacks.Origin():
-			same = false
-		case s.Stacks.Paths.Len() > stacks.Paths.Len():
-			stacks = s.Stacks // a later snapshot of the same
+		if len(s.selected) > 0 && s.Stacks != nil {
+			list, snapshots = append(list, s), append(snapshots, &s.Snapshots)
 		}
 	}
-	if same {
-		return list, stacks
-	}
-	stacks = new(calltree.Forest)
-	known := map[*calltree.Forest]*calltree.Translation{} // by origin
-	for _, s := range list {
-		tr := known[s.Stacks.Origin()]
-		if tr == nil {
-			tr = calltree.NewTranslation(stacks)
-			known[s.Stacks.Origin()] = tr
-		}
-		for _, part := range s.selected {
-			paths := s.Path[part.from:part.to]
-			tr.Paths(s.Stacks, paths, paths)
-		}
-		s.Stacks = stacks
-	}
-	return list, stacks
+	return list, unite(snapshots)
 }

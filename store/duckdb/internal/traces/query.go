@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -183,34 +182,16 @@ func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segmen
 // join joins the parts of a segment.
 func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at traceprof.SampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
 	slices.SortFunc(parts, func(a, b snapshotPart) int { return cmp.Compare(a.seq, b.seq) })
-	v := traceprof.Snapshots{Task: at.Task, Segment: at.Segment, Language: parts[0].language}
-	n, together := 0, true
-	for _, p := range parts {
-		n += int(p.n)
-		together = together && p.stacks == parts[0].stacks
-	}
-	v.Sequence, v.Time, v.Path = make([]int32, 0, n), make([]int64, 0, n), make([]int32, 0, n)
-	united, translations := new(calltree.Forest), calltree.Translations{}
-	for _, p := range parts {
-		if p.language != v.Language {
-			continue // another language than the first
-		}
+	list := make([]traceprof.Snapshots, len(parts))
+	for i, p := range parts {
 		stacks, err := d.stacks.read(ctx, c, p.stacks, at.Task)
 		if err != nil {
-			return v, err
+			return list[i], err
 		}
-		from := v.Len()
-		if err := d.appendTo(&v, p.data, int(p.n), stacks.Paths.Len()); err != nil {
-			return v, err
-		}
-		if together {
-			v.Stacks = stacks
-		} else {
-			paths := v.Path[from:]
-			translations.Of(stacks, united).Paths(stacks, paths, paths)
-			v.Stacks = united
+		list[i] = traceprof.Snapshots{Task: at.Task, Segment: at.Segment, Language: p.language, Stacks: stacks}
+		if err := d.appendTo(&list[i], p.data, int(p.n), stacks.Paths.Len()); err != nil {
+			return list[i], err
 		}
 	}
-	v.Dedupe()
-	return v, nil
+	return traceprof.Join(list), nil
 }

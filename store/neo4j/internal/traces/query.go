@@ -192,20 +192,10 @@ func (s *Store) join(t *bolt.Tx, chunks []storedChunk) (traceprof.Snapshots, err
 		}
 		stacks[id] = f
 	}
-	v := traceprof.Snapshots{Language: chunks[0].Language, Stacks: stacks[chunks[0].dictionary]}
-	var several calltree.Translations
-	if len(stacks) > 1 {
-		v.Stacks = new(calltree.Forest)
-	}
+	parts := make([]traceprof.Snapshots, len(chunks))
 	for i := range chunks {
-		c := &chunks[i]
-		if len(stacks) > 1 {
-			from := stacks[c.dictionary]
-			c.Path = several.Of(from, v.Stacks).Paths(from, c.Path, nil)
-		}
-		v.Sequence, v.Time, v.Path = append(v.Sequence, c.Sequence...), append(v.Time, c.Time...), append(v.Path, c.Path...)
-		v.Count, v.Nanos = append(v.Count, c.Count...), append(v.Nanos, c.Nanos...)
+		parts[i] = chunks[i].Snapshots
+		parts[i].Stacks = stacks[chunks[i].dictionary]
 	}
-	v.Dedupe()
-	return v, nil
+	return traceprof.Join(parts), nil
 }
