@@ -8,15 +8,6 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-type instanceKey struct{ service, name string }
-
-// storedInstance is a row of table instance.
-type storedInstance struct {
-	traceprof.Instance
-	row     int64 // within the transaction; -1: new
-	changed bool
-}
-
 // PutInstances implements traceprof.Store. It reads the stored instances, merges the
 // reports and writes them again.
 func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
@@ -24,60 +15,50 @@ func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) er
 		return ctx.Err()
 	}
 	return s.change(ctx, func(c *driver.Conn) error {
-		names := make([]string, len(list))
-		for i := range list {
-			names[i] = list[i].Name
+		names, merged := make([]string, len(list)), map[traceprof.InstanceKey]*traceprof.Instance{}
+		for k, i := range list {
+			names[k], merged[traceprof.InstanceKey{Service: i.Service, Name: i.Name}] = i.Name, nil
 		}
 		if err := want(c, 0, names); err != nil {
 			return err
 		}
-		stored := map[instanceKey]*storedInstance{}
+		var old []int64
 		err := readInstances(ctx, c, "name IN (SELECT name FROM wanted)", nil, func(row int64, i traceprof.Instance) {
-			stored[instanceKey{i.Service, i.Name}] = &storedInstance{i, row, false}
+			key := traceprof.InstanceKey{Service: i.Service, Name: i.Name}
+			if _, reported := merged[key]; reported {
+				merged[key], old = &i, append(old, row)
+			}
 		})
 		if err != nil {
 			return err
 		}
 		for _, i := range list {
-			key := instanceKey{i.Service, i.Name}
-			if have := stored[key]; have == nil {
-				stored[key] = &storedInstance{i, -1, true}
-			} else {
+			key := traceprof.InstanceKey{Service: i.Service, Name: i.Name}
+			if have := merged[key]; have != nil {
 				have.Merge(&i)
-				have.changed = true
+			} else {
+				merged[key] = &i
 			}
 		}
-		return replaceInstances(c, stored)
+		var texts [5][]string
+		var numbers [4][]int64
+		for _, i := range merged {
+			for k, text := range []string{i.Service, i.Name, i.Layer, i.Language, toJSON(i.Properties)} {
+				texts[k] = append(texts[k], text)
+			}
+			for k, n := range []int64{i.FirstSeen, i.LastSeen, i.Polled, i.Skew} {
+				numbers[k] = append(numbers[k], n)
+			}
+		}
+		if err := wantKeys(c, 1, old); err != nil {
+			return err
+		}
+		if err := c.Exec("DELETE FROM instance WHERE rowid IN (SELECT key FROM wanted WHERE grp = 1); DELETE FROM wanted"); err != nil {
+			return err
+		}
+		return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2],
+			numbers[3])
 	}, nil)
-}
-
-// replaceInstances writes those instances that changed.
-func replaceInstances(c *driver.Conn, stored map[instanceKey]*storedInstance) error {
-	var texts [5][]string
-	var numbers [4][]int64
-	var old []int64
-	for _, i := range stored {
-		if !i.changed {
-			continue
-		}
-		for k, text := range []string{i.Service, i.Name, i.Layer, i.Language, toJSON(i.Properties)} {
-			texts[k] = append(texts[k], text)
-		}
-		for k, n := range []int64{i.FirstSeen, i.LastSeen, i.Polled, i.Skew} {
-			numbers[k] = append(numbers[k], n)
-		}
-		if i.row >= 0 {
-			old = append(old, i.row)
-		}
-	}
-	if err := wantKeys(c, 1, old); err != nil {
-		return err
-	}
-	if err := c.Exec("DELETE FROM instance WHERE rowid IN (SELECT key FROM wanted WHERE grp = 1); DELETE FROM wanted"); err != nil {
-		return err
-	}
-	return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2],
-		numbers[3])
 }
 
 // readInstances calls f with the instances that meet a condition and their row ids, in
