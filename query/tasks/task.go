@@ -147,7 +147,7 @@ type CreateTaskRequest struct {
 // CreatedTask is a task that was created just now.
 type CreatedTask struct {
 	Task
-	Notes []string `json:"notes"` // names that no agent has reported yet
+	Notes []string `json:"notes"` // what is known to keep it from its data
 }
 
 // CreateTask creates a task. The error wraps a *traceprof.RefusedError if such a task is
@@ -183,15 +183,26 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if t.OverWhenCreated() {
-		return &CreatedTask{taskOf(t, t.Created), []string{fmt.Sprintf(
-			"the task starts %s and was over when it was created: no agent receives it; leave out --start to start it now", words.Instant(t.Start))}}, nil
-	}
-	notes, err := unseen(ctx, st, &t)
+	notes, err := foreseen(ctx, st, &t)
+	return &CreatedTask{taskOf(t, t.Created), notes}, err
+}
+
+// foreseen returns what is known to keep a task from its data already when it is created: its
+// names may still come, or are misspelled.
+func foreseen(ctx context.Context, st traceprof.Store, t *traceprof.Task) ([]string, error) {
+	notes := []string{}
 	if t.Kind != traceprof.AsyncKind && t.Duration%traceprof.Minute != 0 {
 		notes = append(notes, fmt.Sprintf("agents run a task for whole minutes: this one for %s", words.Millis(t.Minutes()*traceprof.Minute)))
 	}
-	return &CreatedTask{taskOf(t, t.Created), notes}, err
+	_, causes, err := traceprof.Describe(ctx, st, *t, max(t.Created, t.Start))
+	for i := range causes {
+		switch causes[i].Code {
+		case traceprof.OverWhenCreated, traceprof.ServiceNeverSeen, traceprof.EndpointTooLong, traceprof.EndpointNeverSeen,
+			traceprof.EndpointNotFirst:
+			notes = append(notes, words.Clean(causes[i].Text))
+		}
+	}
+	return notes, err
 }
 
 // check refuses what the kind of the task would ignore: agents would profile more than
@@ -214,43 +225,6 @@ func (r *CreateTaskRequest) check() error {
 		}
 	}
 	return nil
-}
-
-// unseen describes the service or the endpoint of a task that nothing has reported yet: it may
-// still come, or is misspelled.
-func unseen(ctx context.Context, st traceprof.Store, t *traceprof.Task) ([]string, error) {
-	services, err := query.Services(ctx, st, &query.ServicesRequest{})
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, s := range services.Rows {
-		if s.Service == t.Service {
-			return unseenEndpoint(ctx, st, t)
-		}
-		names = append(names, s.Service)
-	}
-	return []string{fmt.Sprintf("no agent of a service %s has reported yet; the task waits for one%s", words.Clean(t.Service), words.DidYouMean(t.Service, names))}, nil
-}
-
-// unseenEndpoint describes the endpoint of a task whose service is known.
-func unseenEndpoint(ctx context.Context, st traceprof.Store, t *traceprof.Task) ([]string, error) {
-	if t.Kind != traceprof.TraceKind {
-		return []string{}, nil
-	}
-	const most = 1000
-	known, err := st.Endpoints(ctx, t.Service, "", most)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range known {
-		if e.Name == t.Endpoint {
-			return []string{}, nil
-		}
-		names = append(names, e.Name)
-	}
-	return []string{fmt.Sprintf("no request of %s has had the endpoint %s yet; the task waits for one%s", words.Clean(t.Service), words.Clean(t.Endpoint), words.DidYouMean(t.Endpoint, names))}, nil
 }
 
 // recently is the time in which an instance that runs has reported, in ms.

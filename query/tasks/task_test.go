@@ -404,7 +404,7 @@ func TestCreatePastTask(t *testing.T) {
 	}
 	r := CreateTaskRequest{Kind: "trace", Service: "shop", Endpoint: "/x", Start: taskStart, Duration: 60_000, Period: 10, MaxSegments: 5}
 	task, err := CreateTask(t.Context(), st, &r)
-	if err != nil || len(task.Notes) != 1 || !strings.Contains(task.Notes[0], "was over when it was created: no agent receives it; leave out --start") {
+	if err != nil || len(task.Notes) != 1 || !strings.Contains(task.Notes[0], "before it was created, so no agent received it: create it with a start") {
 		t.Fatalf("%+v, %v", task, err)
 	}
 	described, err := DescribeTask(t.Context(), st, &TaskRequest{Task: task.ID})
@@ -420,8 +420,8 @@ func TestUnseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for service, want := range map[string]string{
-		"shp":  "no agent of a service shp has reported yet; the task waits for one; did you mean shop?",
-		"shop": "no request of shop has had the endpoint /x yet; the task waits for one",
+		"shp":  `No instance of the service "shp" has ever reported; what was seen is ["shop"].`,
+		"shop": `No request with the name "/x" was ever seen, and agents compare names exactly.`,
 	} {
 		task, err := CreateTask(t.Context(), st, &CreateTaskRequest{Kind: "trace", Service: service, Endpoint: "/x", Duration: 60_000,
 			Period: 10, MaxSegments: 5})
