@@ -86,10 +86,10 @@ SEQUENTIAL = ^Test(Hostile|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrame
 
 race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep|RulesThatMultiply)$$' ./...
-	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test -race ./..."; (cd $$m && $(GO) test -vet=off -race ./...); done
+	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test -race ./..."; (cd $$m && $(GO) test -vet=off -race -timeout 60m ./...); done
 
 test-large: # queries while a store of 3,000 profiles, 33 million call nodes, is compacted or pruned
-	$(GO) test -vet=off -count=1 -v ./store/duckdb -run QueriesWhile -bench-runs 300
+	$(GO) test -vet=off -count=1 -v -timeout 60m ./store/duckdb -run QueriesWhile -bench-runs 300
 
 python-test: build ## the Python package, and pandas, polars and DuckDB on files (python3 with venv)
 	tools/python-test
