@@ -106,11 +106,10 @@ type servedPath struct {
 
 // Hours hands hours over to a lake. It is safe for concurrent use.
 type Hours struct {
-	address string
-	late    time.Duration
+	lake *Lake
+	late time.Duration
 
 	mu    sync.Mutex
-	lake  *Lake                           // nil: it was not opened yet
 	has   map[hourKey]int64               // windows of the hours that the lake has, of what was looked at
 	seen  map[string]bool                 // files that has is of
 	day   int32                           // on which both were begun
@@ -124,32 +123,18 @@ type hourKey struct {
 	hour      int64 // milliseconds
 }
 
-// NewHours returns what hands hours over to the lake at an address, which is made if it is missing.
-// Windows may be pushed as late as some time behind the hours that the lake has.
-func NewHours(address string, late time.Duration) *Hours {
-	return &Hours{address: address, late: late, has: map[hourKey]int64{}, seen: map[string]bool{},
-		known: map[int32]map[xxh3.Uint128]bool{}}
-}
-
-// Open opens the lake, unless it is open.
-func (h *Hours) Open(ctx context.Context) (err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.lake == nil {
-		h.lake, err = Open(ctx, h.address, Options{Create: true, Hours: true})
+// OpenHours opens the lake at an address, which is made if it is missing, to hand hours over to it.
+// Windows may be pushed as late as some time behind the hours that it has.
+func OpenHours(ctx context.Context, address string, late time.Duration) (*Hours, error) {
+	l, err := Open(ctx, address, Options{Create: true, Hours: true})
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return &Hours{lake: l, late: late, has: map[hourKey]int64{}, seen: map[string]bool{}, known: map[int32]map[xxh3.Uint128]bool{}}, nil
 }
 
 // Close closes the lake.
-func (h *Hours) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.lake == nil {
-		return nil
-	}
-	return h.lake.Close()
-}
+func (h *Hours) Close() error { return h.lake.Close() }
 
 // reachProperty begins the names of properties of table series_hours: which hours it has of a
 // partition, as JSON.
@@ -174,9 +159,6 @@ func (s *Snapshot) Reach() map[int32]continuous.Reach {
 // it: an hour counts once.
 func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (n int, err error) {
 	until, err := st.Made(ctx)
-	if err == nil {
-		err = h.Open(ctx)
-	}
 	if err != nil || until.IsZero() {
 		return 0, err
 	}

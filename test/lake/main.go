@@ -48,8 +48,12 @@ func handOver(ctx context.Context, number, dir string) error {
 	if err != nil {
 		return err
 	}
-	hours, worker := iceberg.NewHours(dir, 72*time.Hour), fleet.New(0, 3, 1)
+	hours, err := iceberg.OpenHours(ctx, dir, 72*time.Hour)
+	if err != nil {
+		return err
+	}
 	defer hours.Close()
+	worker := fleet.New(0, 3, 1)
 	for worker.Handover < until {
 		worker.Handover++
 		n, err := hours.Publish(ctx, 0, worker, time.Time{})

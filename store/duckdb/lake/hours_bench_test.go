@@ -29,11 +29,11 @@ func cpu() time.Duration {
 // and all of them, before and after a compaction, which changes no answer.
 func BenchmarkHours(b *testing.B) {
 	ctx, dir := b.Context(), filepath.Join(b.TempDir(), "lake")
-	hours := iceberg.NewHours(dir, 72*time.Hour)
-	defer hours.Close()
-	if err := hours.Open(ctx); err != nil {
+	hours, err := iceberg.OpenHours(ctx, dir, 72*time.Hour)
+	if err != nil {
 		b.Fatal(err)
 	}
+	defer hours.Close()
 	var workers []*fleet.Hours
 	for p := range *simulated.workers {
 		workers = append(workers, fleet.New(p, *simulated.services, *simulated.workers))

@@ -58,8 +58,11 @@ func newHourLab(t *testing.T, instance ...string) *hourLab {
 
 // again is another process that hands over.
 func (l *hourLab) again() {
-	l.hours = iceberg.NewHours(l.dir, 72*time.Hour)
-	hours := l.hours
+	hours, err := iceberg.OpenHours(l.Context(), l.dir, 72*time.Hour)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.hours = hours
 	l.Cleanup(func() { hours.Close() })
 }
 

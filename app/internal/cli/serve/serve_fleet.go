@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,7 +127,7 @@ func (p *partitionFile) Upkeep(ctx context.Context, rolled func(context.Context)
 func (p *partitionFile) Close() error { return p.file.Close() }
 
 // worker returns a worker whose partitions are files in a folder beside the store.
-func (o *serveOptions) worker(where string, hours fleet.Hours) (*fleet.Worker, error) {
+func (o *serveOptions) worker(where string, hours *fleet.Late[fleet.Hours]) (*fleet.Worker, error) {
 	l, err := o.log("--windows", o.fleet.windows)
 	if err != nil {
 		return nil, err
@@ -173,7 +172,7 @@ func instanceOf(file string) (string, error) {
 }
 
 // reader returns a reader of the workers.
-func (o *serveOptions) reader(hours fleet.Lake) (*fleet.Reader, error) {
+func (o *serveOptions) reader(hours *fleet.Late[fleet.Lake]) (*fleet.Reader, error) {
 	token := o.ReadToken
 	if token == "" {
 		token = o.HTTPToken
@@ -199,13 +198,15 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 	leave = func() error { return nil }
 	switch {
 	case o.fleet.windows != "":
-		var to fleet.Hours
+		var to *fleet.Late[fleet.Hours]
 		if o.fleet.lake != "" {
-			hours := iceberg.NewHours(o.fleet.lake, fleet.Latest)
-			if err = hours.Open(ctx); err != nil && !iceberg.IsDown(err) {
+			to, err = fleet.OpenLate(ctx, iceberg.IsDown, func(ctx context.Context) (fleet.Hours, error) {
+				return iceberg.OpenHours(ctx, o.fleet.lake, fleet.Latest)
+			})
+			if err != nil {
 				return nil, nil, nil, err
 			}
-			to, leave = hours, hours.Close
+			leave = to.Close
 		}
 		worker, err := o.worker(where, to)
 		if err != nil {
@@ -213,13 +214,13 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 		}
 		return withWindows{st, worker.Windows()}, []server.Part{worker.Part()}, leave, nil
 	case len(o.fleet.workers) > 0:
-		var from fleet.Lake
+		var from *fleet.Late[fleet.Lake]
 		if o.fleet.lake != "" {
-			hours := &lakeOfHours{address: engines.LakeScheme + o.fleet.lake}
-			if err = hours.Open(ctx); err != nil && !iceberg.IsDown(err) {
+			from, err = fleet.OpenLate(ctx, iceberg.IsDown, func(ctx context.Context) (fleet.Lake, error) { return openLake(ctx, o.fleet.lake) })
+			if err != nil {
 				return nil, nil, nil, err
 			}
-			from, leave = hours, hours.Close
+			leave = from.Close
 		}
 		reader, err := o.reader(from)
 		if err != nil {
@@ -230,45 +231,10 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 	return st, nil, leave, nil
 }
 
-// lakeOfHours is a lake that is opened when it answers.
-type lakeOfHours struct {
-	address string
-
-	mu sync.Mutex
-	openLake
-}
-
-type openLake interface {
-	Before(map[int32]time.Time) continuous.Store
-	Reach(context.Context) (map[int32]continuous.Reach, error)
-	Close() error
-}
-
-// Open implements fleet.Lake.
-func (l *lakeOfHours) Open(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.openLake != nil {
-		return nil
-	}
-	st, err := engines.Open(ctx, l.address, engines.Read)
-	if err == nil {
-		l.openLake, _ = st.(openLake)
-	}
-	return err
-}
-
-// IsDown implements fleet.Lake.
-func (l *lakeOfHours) IsDown(err error) bool { return iceberg.IsDown(err) }
-
-// Close closes the lake.
-func (l *lakeOfHours) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.openLake == nil {
-		return nil
-	}
-	return l.openLake.Close()
+func openLake(ctx context.Context, address string) (fleet.Lake, error) {
+	st, err := engines.Open(ctx, engines.LakeScheme+address, engines.Read)
+	l, _ := st.(fleet.Lake)
+	return l, err
 }
 
 // withWindows is a store whose windows are elsewhere.

@@ -57,14 +57,20 @@ func (f *file) Position(context.Context) (continuous.Position, error) {
 	return f.at, nil
 }
 
-func (f *file) Upkeep(ctx context.Context, _ func(context.Context)) error {
+func (f *file) Upkeep(ctx context.Context, rolled func(context.Context)) error {
 	f.mu.Lock()
 	if f.kept == nil {
 		at := f.at
 		f.kept = &at
 	}
 	f.mu.Unlock()
-	<-ctx.Done()
+	for ctx.Err() == nil {
+		rolled(ctx)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
 	return nil
 }
 
@@ -102,7 +108,7 @@ func (d *disk) opened(_ context.Context, partition int32) (fleet.PartitionStore,
 type lab struct {
 	*testing.T
 	log   fleet.Log
-	hours fleet.Hours // of workers
+	hours *fleet.Late[fleet.Hours] // of workers
 }
 
 func newLab(t *testing.T) *lab {
@@ -333,21 +339,27 @@ func TestOldWindows(t *testing.T) {
 }
 
 // hours is a lake that does not answer at first.
-type hours struct{ up atomic.Bool }
-
-func (h *hours) Open(context.Context) error {
-	if !h.up.Load() {
-		return fmt.Errorf("connection refused")
-	}
-	return nil
+type hours struct {
+	up        atomic.Bool
+	published [3]atomic.Int32 // by partition
 }
 
-func (h *hours) Publish(context.Context, int32, continuous.HourStore, time.Time) (int, error) {
+func (h *hours) open(context.Context) (fleet.Hours, error) {
+	if !h.up.Load() {
+		return nil, fmt.Errorf("connection refused")
+	}
+	return h, nil
+}
+
+func (h *hours) Publish(_ context.Context, partition int32, _ continuous.HourStore, _ time.Time) (int, error) {
+	h.published[partition].Add(1)
 	return 0, nil
 }
 
+func (h *hours) Close() error { return nil }
+
 // TestLakeIsDown: a worker that starts before its lake reads the log, and is ready when the lake
-// answers.
+// answers. Then it hands over the hours of each partition.
 func TestLakeIsDown(t *testing.T) {
 	l, h := newLab(t), &hours{}
 	g := l.gateway()
@@ -355,12 +367,18 @@ func TestLakeIsDown(t *testing.T) {
 	if _, err := g.PutWindows(t.Context(), []*continuous.Window{window(storetest.NewWindowMaker(), 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
-	l.hours = h
+	var err error
+	if l.hours, err = fleet.OpenLate(t.Context(), func(error) bool { return true }, h.open); err != nil {
+		t.Fatal(err)
+	}
 	w, _, _ := l.worker(&disk{files: map[int32]*file{}})
 	l.eventually("the log is not read without a lake", func() bool { return l.parts(w.Windows()) == 1 })
 	l.eventually("it is ready without its lake", func() bool { return w.Part().Ready(t.Context()) != nil })
 	h.up.Store(true)
 	l.eventually("it does not go on when the lake answers", func() bool { return w.Part().Ready(t.Context()) == nil })
+	l.eventually("it hands no hours over", func() bool {
+		return h.published[0].Load() > 2 && h.published[1].Load() > 2 && h.published[2].Load() > 2
+	})
 }
 
 // TestKafkaEnds: what a worker has read stays in its answers while Kafka does not answer.

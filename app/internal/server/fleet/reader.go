@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,18 +32,15 @@ type ReaderOptions struct {
 	Token   string   // for reading; empty: none
 	Client  *http.Client
 	// Lake has the hours before those of the workers; nil: there is none.
-	Lake   Lake
+	Lake   *Late[Lake]
 	Logger *slog.Logger
 }
 
 // Lake has hours of partitions that workers handed over.
 type Lake interface {
-	// Open connects to it. The other methods are called after it succeeded.
-	Open(context.Context) error
+	io.Closer
 	// Before returns the hours before a time, of each partition; all of a partition that has none.
 	Before(map[int32]time.Time) continuous.Store
-	// IsDown reports whether an error is that it does not answer now.
-	IsDown(error) bool
 	// Reach returns which hours it has, of each partition.
 	Reach(context.Context) (map[int32]continuous.Reach, error)
 }
@@ -60,8 +56,7 @@ type Reader struct {
 	reach    map[int32]continuous.Reach // of each partition: what the lake has, as it was last told; nil: it was not
 	missing  string
 
-	lake   health
-	opened atomic.Bool // the lake
+	lake health
 
 	down, gapped prometheus.GaugeFunc
 }
@@ -106,7 +101,7 @@ func NewReader(o ReaderOptions) *Reader {
 func (r *Reader) Part() server.Part {
 	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.gapped}, Notice: r.Missing,
 		Ready: func(context.Context) error {
-			if r.opts.Lake == nil || r.opened.Load() {
+			if _, open := r.opts.Lake.now(); open || r.opts.Lake == nil {
 				return nil
 			}
 			return r.lake.ready()
@@ -117,7 +112,7 @@ func (r *Reader) Part() server.Part {
 // worker, or all if it has none, from the lake.
 func (r *Reader) Windows() continuous.Store {
 	return &merged.Store{Parts: r.parts, Missing: func(err error) bool {
-		if r.opts.Lake == nil || !r.opts.Lake.IsDown(err) {
+		if r.opts.Lake == nil || !r.opts.Lake.isDown(err) {
 			return false
 		}
 		r.lake.set(err)
@@ -139,8 +134,10 @@ func (r *Reader) parts(ctx context.Context) (list []continuous.Store, err error)
 		list = append(list, &remotePartition{worker: p.worker, number: number, from: p.From})
 		until[number] = p.From
 	}
-	if _, needed := r.needsLake(places); needed && r.opened.Load() {
-		list = append(list, r.opts.Lake.Before(until))
+	if lake, open := r.opts.Lake.now(); open {
+		if _, needed := r.needsLake(places); needed {
+			list = append(list, lake.Before(until))
+		}
 	}
 	return list, nil
 }
@@ -187,13 +184,11 @@ func (r *Reader) run(ctx context.Context) error {
 // followLake asks what the lake has until the context ends.
 func (r *Reader) followLake(ctx context.Context) {
 	ask := func() (err error) {
-		if !r.opened.Load() {
-			if err := r.opts.Lake.Open(ctx); err != nil {
-				return err
-			}
-			r.opened.Store(true)
+		if err := r.opts.Lake.try(ctx); err != nil {
+			return err
 		}
-		reach, err := r.opts.Lake.Reach(ctx)
+		lake, _ := r.opts.Lake.now()
+		reach, err := lake.Reach(ctx)
 		if err == nil {
 			r.mu.Lock()
 			r.reach = reach

@@ -79,9 +79,14 @@ func (l *lakeOf) Before(until map[int32]time.Time) continuous.Store {
 	return l
 }
 
-func (l *lakeOf) Open(context.Context) error { return nil }
-
-func (l *lakeOf) IsDown(err error) bool { return errors.Is(err, errDown) }
+func (l *lakeOf) late(t *testing.T) *Late[Lake] {
+	opened, err := OpenLate(t.Context(), func(err error) bool { return errors.Is(err, errDown) },
+		func(context.Context) (Lake, error) { return l, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
 
 func (l *lakeOf) Reach(context.Context) (map[int32]continuous.Reach, error) { return nil, nil }
 
@@ -99,9 +104,8 @@ func TestLake(t *testing.T) {
 		{1, nil, "map[]"},
 	} {
 		lake := &lakeOf{Store: mem.New()}
-		r := NewReader(ReaderOptions{Lake: lake, Workers: []string{"http://127.0.0.1:1"}})
+		r := NewReader(ReaderOptions{Lake: lake.late(t), Workers: []string{"http://127.0.0.1:1"}})
 		r.total = c.total
-		r.opened.Store(true)
 		s := &status{}
 		for i, from := range c.from {
 			s.Partitions = append(s.Partitions, place{Partition: int32(i), Complete: true, From: from})
@@ -144,8 +148,8 @@ func TestLakeOfSums(t *testing.T) {
 		writeJSON(w, answer)
 	}))
 	defer worker.Close()
-	r := NewReader(ReaderOptions{Lake: lake, Workers: []string{worker.URL}, Client: worker.Client(), Logger: slog.New(slog.DiscardHandler)})
-	r.opened.Store(true)
+	r := NewReader(ReaderOptions{Lake: lake.late(t), Workers: []string{worker.URL}, Client: worker.Client(),
+		Logger: slog.New(slog.DiscardHandler)})
 	r.workers[0].told(&status{Total: 1, Partitions: []place{{Complete: true, From: noon}}}, nil)
 	all, err := r.Windows().Tree(t.Context(), continuous.Query{})
 	if err != nil || all.Parts != 2 || all.Instances != 1 {

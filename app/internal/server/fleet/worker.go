@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -31,14 +32,13 @@ type WorkerOptions struct {
 	Session time.Duration
 	// Open opens the store of a partition, or makes it.
 	Open   func(ctx context.Context, partition int32) (PartitionStore, error)
-	Hours  Hours // takes finished hours; nil: there is no lake
+	Hours  *Late[Hours] // takes finished hours; nil: there is no lake
 	Logger *slog.Logger
 }
 
 // Hours hands hours over to a lake.
 type Hours interface {
-	// Open connects to the lake.
-	Open(context.Context) error
+	io.Closer
 	// Publish hands the finished hours of a partition over, each once, and returns how many. Hours
 	// before whole may lack windows.
 	Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
@@ -132,7 +132,7 @@ func (w *Worker) run(ctx context.Context) (err error) {
 	if w.opts.Hours != nil { // it reads the log meanwhile
 		var opening sync.WaitGroup
 		defer opening.Wait()
-		opening.Go(func() { w.lake.until(ctx, "the lake does not answer", func() error { return w.opts.Hours.Open(ctx) }) })
+		opening.Go(func() { w.lake.until(ctx, "the lake does not answer", func() error { return w.opts.Hours.try(ctx) }) })
 	}
 	if !w.health.until(ctx, "the topic could not be created or read", func() error {
 		_, err := w.opts.Log.create(ctx)
@@ -280,12 +280,13 @@ func (p *partition) begins(ctx context.Context) (read, kept time.Time) {
 
 // publish hands over the finished hours of a partition that was read up to where it ended.
 func (w *Worker) publish(ctx context.Context, p *partition) {
-	if w.opts.Hours == nil || p.next.Load() < p.target || p.lost.Load() {
+	hours, open := w.opts.Hours.now()
+	if !open || p.next.Load() < p.target || p.lost.Load() {
 		return
 	}
 	began := time.Now()
 	whole, _ := p.begins(ctx)
-	n, err := w.opts.Hours.Publish(ctx, p.number, p.st, whole)
+	n, err := hours.Publish(ctx, p.number, p.st, whole)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
