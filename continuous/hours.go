@@ -48,6 +48,12 @@ type HourStore interface {
 	Made(ctx context.Context) (time.Time, error)
 }
 
+// Compaction is what was done to the files of a lake.
+type Compaction struct {
+	Merged, Made int // files that became fewer
+	Removed      int // files that nothing used any more
+}
+
 // Span is a time from one instant until before another. A zero From is the first window.
 type Span struct {
 	From  time.Time `json:"from,omitzero"`

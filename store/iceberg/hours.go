@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -135,6 +136,36 @@ func OpenHours(ctx context.Context, address string, late time.Duration) (*Hours,
 
 // Close closes the lake.
 func (h *Hours) Close() error { return h.lake.Close() }
+
+// The number of files of a part of a day, after which a compaction is worth its cost.
+const (
+	manyFiles = 16
+	dayEnds   = time.Hour // after its last hour, which is handed over some minutes later
+)
+
+// DayFiles returns how many files parts of days may have at a time before they are compacted: of a day
+// that ended some, and one when no window can be so late any more that it belongs to it.
+func DayFiles(now time.Time, late time.Duration) func(Partition) int {
+	return func(p Partition) int {
+		switch end := time.Unix(int64(p.Period+1)*86400, 0); {
+		case now.Before(end.Add(dayEnds)):
+			return math.MaxInt
+		case now.Before(end.Add(late)):
+			return manyFiles
+		}
+		return 1
+	}
+}
+
+// Due reports whether days are to be compacted.
+func (h *Hours) Due(ctx context.Context, at time.Time) (bool, error) {
+	now, err := h.lake.Snapshot(ctx)
+	if err != nil {
+		return false, err
+	}
+	parts, err := now.Split(ctx, DayFiles(at, h.late))
+	return len(parts) > 0, err
+}
 
 // reachProperty begins the names of properties of table series_hours: which hours it has of a
 // partition, as JSON.

@@ -296,6 +296,22 @@ func (s *Snapshot) Files(ctx context.Context, table string) (list []File, err er
 	return list, nil
 }
 
+// Split returns the parts of which the main table has more files than most allows, by period. Each commit
+// adds one to each of its parts.
+func (s *Snapshot) Split(ctx context.Context, most func(Partition) int) (map[int32]map[Partition]bool, error) {
+	files, err := s.Files(ctx, s.lake.set.main())
+	n, parts := map[Partition]int{}, map[int32]map[Partition]bool{}
+	for _, f := range files {
+		if n[f.Partition]++; n[f.Partition] > most(f.Partition) {
+			if parts[f.Period] == nil {
+				parts[f.Period] = map[Partition]bool{}
+			}
+			parts[f.Period][f.Partition] = true
+		}
+	}
+	return parts, err
+}
+
 // Fetch makes sure that programs of this machine can read files.
 func (l *Lake) Fetch(ctx context.Context, files []File) error {
 	return l.wrap(l.warehouse.fetch(ctx, pathsOf(files)...))
@@ -406,11 +422,11 @@ func (l *Lake) Relocate(ctx context.Context) error {
 }
 
 // Expire forgets the snapshots that were replaced before a time, and removes files that no snapshot has and
-// that were not changed since.
-func (l *Lake) Expire(ctx context.Context, before time.Time) error {
+// that were not changed since. It returns how many.
+func (l *Lake) Expire(ctx context.Context, before time.Time) (removed int, err error) {
 	used := map[string]bool{}
 	var now *Snapshot
-	err := l.change(ctx, func(s *Snapshot) error {
+	err = l.change(ctx, func(s *Snapshot) error {
 		now = s
 		for _, t := range l.set.tables {
 			s.tables[t.name].expire(before)
@@ -418,23 +434,25 @@ func (l *Lake) Expire(ctx context.Context, before time.Time) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, t := range l.set.tables {
 		if err := now.tables[t.name].use(ctx, used); err != nil {
-			return l.wrap(err)
+			return 0, l.wrap(err)
 		}
 	}
 	for _, t := range l.set.tables {
 		old, err := l.warehouse.before(ctx, t.name, before)
+		old = slices.DeleteFunc(old, func(path string) bool { return used[path] })
 		if err == nil {
-			err = l.warehouse.remove(ctx, slices.DeleteFunc(old, func(path string) bool { return used[path] })...)
+			err = l.warehouse.remove(ctx, old...)
 		}
 		if err != nil {
-			return l.wrap(err)
+			return removed, l.wrap(err)
 		}
+		removed += len(old)
 	}
-	return nil
+	return removed, nil
 }
 
 // use marks the file of the metadata and those of all its snapshots.

@@ -262,15 +262,15 @@ func TestExpire(t *testing.T) {
 	}
 	runtest.Put(t, st, file(t, "b", 0, "A;B 1"))
 	publish(t, l, st)
-	if err := l.Expire(t.Context(), replaced); err != nil {
-		t.Error(err)
+	if n, err := l.Expire(t.Context(), replaced); err != nil || n == 0 {
+		t.Error(n, err)
 	}
 	l.files = map[string][]File{} // of what was read of them
 	if list, err := running.Files(t.Context(), "profiles"); err != nil || len(list) != 3 {
 		t.Errorf("a snapshot that was replaced after the time has %d files: %v", len(list), err)
 	}
 	want = publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Profile })
-	if err := l.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
+	if _, err := l.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got := publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Profile }); !slices.Equal(got, want) {

@@ -155,7 +155,7 @@ func TestBucket(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if err := s.lake.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
+	if _, err := s.lake.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(s.lake.Dir); err != nil { // while the lake is open

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,6 +267,116 @@ func TestCompactHours(t *testing.T) {
 			t.Errorf("%s has %d files after compaction: %v", table, len(files), err)
 		}
 	}
+}
+
+// handOver hands hours over one by one, as a worker does: each is a commit.
+func (l *hourLab) handOver(r *rand.Rand, from, until int) {
+	l.Helper()
+	for hour := from; hour < until; hour++ {
+		l.put(l.want, hour+1, l.window(r, "s2", hour))
+		l.publish(0, l.want, 1)
+	}
+}
+
+// files returns how many files of each table parts of the lake have, and how many are on the disk.
+func (l *hourLab) files() (of map[string]int, disk int) {
+	l.Helper()
+	now, err := l.made.Snapshot(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	of = map[string]int{}
+	for _, table := range l.made.Tables() {
+		files, err := now.Files(l.Context(), table)
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, f := range files {
+			of[fmt.Sprint(table, " of ", time.Unix(int64(f.Period)*86400, 0).UTC().Format("02"))]++
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(l.dir, "*", "data", "*", "*", "*.parquet"))
+	if err != nil {
+		l.Fatal(err)
+	}
+	return of, len(found)
+}
+
+// TestCompactDays: many processes that compact the same days while hours are handed over make one file of
+// each table and day, once each day that ended, and once more when late windows can come no more. What
+// those wrote that were slower is gone, and no answer changes.
+func TestCompactDays(t *testing.T) {
+	const late = 72 * time.Hour
+	l := newHourLab(t) // from 20:00 on the 30th
+	r := rand.New(rand.NewPCG(13, 14))
+	l.handOver(r, 0, 30)
+	hours := func(n int) time.Time { return l.at.Add(time.Duration(n) * time.Hour) }
+	first, _ := l.files()
+	if first["series_hours of 30"] != 4 || first["series_hours of 31"] != 24 || first["series_hours of 01"] != 2 {
+		t.Fatalf("files: %v", first)
+	}
+	var stores []*lake.Store
+	for range 3 {
+		st, err := lake.Open(t.Context(), l.dir, lake.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { st.Close() })
+		stores = append(stores, st)
+	}
+	compact := func(at time.Time, meanwhile func()) (done continuous.Compaction) {
+		t.Helper()
+		all, errs := make([]continuous.Compaction, len(stores)), make([]error, len(stores))
+		var running sync.WaitGroup
+		for i, st := range stores {
+			running.Go(func() { all[i], errs[i] = st.CompactDays(t.Context(), at, late) })
+		}
+		meanwhile()
+		running.Wait()
+		for i := range all {
+			done.Merged, done.Made, done.Removed = done.Merged+all[i].Merged, done.Made+all[i].Made, done.Removed+all[i].Removed
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	nothing := func() {}
+	if done := compact(hours(29).Add(-time.Minute), nothing); done != (continuous.Compaction{}) {
+		t.Errorf("while a day may lack its last hour: %+v", done)
+	}
+	for _, c := range []struct {
+		at        int
+		meanwhile func()
+		days      []string
+	}{
+		{29, func() { l.handOver(r, 30, 34) }, []string{"31"}},
+		{4 + 72 - 1, nothing, nil}, // 16 files of the 30th would not be worth it
+		{4 + 72, nothing, []string{"30"}},
+	} {
+		before, disk := l.files()
+		done, merged := compact(hours(c.at), c.meanwhile), 0
+		after, now := l.files()
+		for _, table := range l.made.Tables() {
+			for _, day := range c.days {
+				if merged += before[table+" of "+day]; after[table+" of "+day] != 1 {
+					t.Errorf("after %d hours: %s of %s has %d files", c.at, table, day, after[table+" of "+day])
+				}
+			}
+		}
+		added := 0
+		for what, n := range after {
+			if !slices.Contains(c.days, what[len(what)-2:]) {
+				added += n - before[what]
+			}
+		}
+		want := continuous.Compaction{Merged: merged, Made: len(c.days) * len(l.made.Tables())}
+		if done != want || now-disk != want.Made+added {
+			t.Errorf("after %d hours: %+v, want %+v; %d more files on the disk, %d of hours", c.at, done, want, now-disk, added)
+		}
+		l.same(fmt.Sprint("after ", c.at, " hours"), l.lake, continuous.Query{})
+	}
+	l.publish(0, l.want, 0)
 }
 
 // TestTakenOver: a worker that takes a partition whose hours another handed over, and reads the log

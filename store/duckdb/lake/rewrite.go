@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/iceberg"
@@ -67,49 +68,74 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	for _, f := range files {
 		parts[f.Partition] = true
 	}
-	return len(v.profiles), s.rewrite(ctx, s.lake, rewrites, v, parts)
+	_, err = s.rewrite(ctx, s.lake, rewrites, v, parts)
+	return len(v.profiles), err
 }
 
 // Compact implements store.Writer: of each partition with several files of a table it
 // makes one, without the functions and paths that no profile has. It forgets states of the
 // lake that are older than a day.
 func (s *Store) Compact(ctx context.Context) error {
-	if err := s.compact(ctx, s.lake, rewrites); err != nil {
+	one := func(iceberg.Partition) int { return 1 }
+	if _, err := s.compact(ctx, s.lake, rewrites, one); err != nil {
 		return err
 	}
 	hours, err := s.hourLake(ctx)
 	if hours == nil || err != nil {
 		return err
 	}
-	return s.compact(ctx, hours, hourRewrites)
+	_, err = s.compact(ctx, hours, hourRewrites, one)
+	return err
 }
 
-// compact makes one file of several in each partition of the tables of a lake.
-func (s *Store) compact(ctx context.Context, l *iceberg.Lake, list []rewriting) error {
-	now, err := l.Snapshot(ctx)
-	if err != nil {
-		return err
+// CompactDays compacts the hours of days that ended before a time, where windows may be as late as some time.
+func (s *Store) CompactDays(ctx context.Context, at time.Time, late time.Duration) (continuous.Compaction, error) {
+	hours, err := s.hourLake(ctx)
+	if hours == nil || err != nil {
+		return continuous.Compaction{}, err
 	}
-	n, parts := map[iceberg.Partition]int{}, map[iceberg.Partition]bool{}
-	files, err := now.Files(ctx, list[0].table) // each commit adds one to each of its partitions
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if n[f.Partition]++; n[f.Partition] > 1 {
-			parts[f.Partition] = true
-		}
-	}
-	if len(parts) > 0 {
-		if err := s.rewrite(ctx, l, list, &view{s: s, now: now}, parts); err != nil {
-			return err
-		}
-	}
-	return l.Expire(ctx, time.Now().Add(-keepSnapshots))
+	return s.compact(ctx, hours, hourRewrites, iceberg.DayFiles(at, late))
 }
+
+// compact makes one file of each table of those parts of a lake that have more than most allows, in a commit
+// for each period. Whoever commits first keeps its files; the other looks again what there is to do.
+func (s *Store) compact(ctx context.Context, l *iceberg.Lake, list []rewriting, most func(iceberg.Partition) int) (
+	done continuous.Compaction, err error) {
+	for finished, tries := map[int32]bool{}, 0; ; {
+		now, err := l.Snapshot(ctx)
+		if err != nil {
+			return done, err
+		}
+		parts, err := now.Split(ctx, most)
+		if err != nil {
+			return done, err
+		}
+		if maps.DeleteFunc(parts, func(period int32, _ map[iceberg.Partition]bool) bool { return finished[period] }); len(parts) == 0 {
+			break
+		}
+		period := slices.Min(slices.Collect(maps.Keys(parts)))
+		one, err := s.rewrite(ctx, l, list, &view{s: s, now: now}, parts[period])
+		if tries++; errors.Is(err, errReplaced) && tries < mostTries {
+			continue
+		} else if err != nil {
+			return done, err
+		}
+		done.Merged, done.Made = done.Merged+one.Merged, done.Made+one.Made
+		finished[period], tries = true, 0
+	}
+	done.Removed, err = l.Expire(ctx, time.Now().Add(-keepSnapshots))
+	return done, err
+}
+
+// mostTries is how often a compaction that others were faster than looks again.
+const mostTries = 3
+
+// errReplaced is the error of a rewrite whose files are no part of the lake any more.
+var errReplaced = errors.New("files were replaced meanwhile: repeat the command")
 
 // rewrite replaces the files of partitions by one each, without the profiles of the view.
-func (s *Store) rewrite(ctx context.Context, l *iceberg.Lake, list []rewriting, v *view, parts map[iceberg.Partition]bool) (err error) {
+func (s *Store) rewrite(ctx context.Context, l *iceberg.Lake, list []rewriting, v *view, parts map[iceberg.Partition]bool) (
+	done continuous.Compaction, err error) {
 	changes := map[string]iceberg.Change{}
 	defer func() {
 		for _, c := range changes {
@@ -120,11 +146,14 @@ func (s *Store) rewrite(ctx context.Context, l *iceberg.Lake, list []rewriting, 
 		added := map[string]string{} // new rows of each table, as SQL
 		for _, r := range list {
 			if err := s.rewriteTable(ctx, l, v, p, r, added, changes); err != nil {
-				return err
+				return done, err
 			}
 		}
 	}
-	return l.Commit(ctx, changes, func(now *iceberg.Snapshot) error {
+	for _, c := range changes {
+		done.Merged, done.Made = done.Merged+len(c.Remove), done.Made+len(c.Add)
+	}
+	return done, l.Commit(ctx, changes, func(now *iceberg.Snapshot) error {
 		for table, c := range changes {
 			files, err := now.Files(ctx, table)
 			if err != nil {
@@ -135,7 +164,7 @@ func (s *Store) rewrite(ctx context.Context, l *iceberg.Lake, list []rewriting, 
 				delete(left, f.Path)
 			}
 			if len(left) > 0 {
-				return fmt.Errorf("files of table %s were replaced meanwhile: repeat the command", table)
+				return fmt.Errorf("table %s: %w", table, errReplaced)
 			}
 		}
 		return nil

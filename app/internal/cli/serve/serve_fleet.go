@@ -201,7 +201,8 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 		var to *fleet.Late[fleet.Hours]
 		if o.fleet.lake != "" {
 			to, err = fleet.OpenLate(ctx, iceberg.IsDown, func(ctx context.Context) (fleet.Hours, error) {
-				return iceberg.OpenHours(ctx, o.fleet.lake, fleet.Latest)
+				hours, err := iceberg.OpenHours(ctx, o.fleet.lake, fleet.Latest)
+				return &handover{hours, o.fleet.lake}, err
 			})
 			if err != nil {
 				return nil, nil, nil, err
@@ -231,9 +232,34 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 	return st, nil, leave, nil
 }
 
-func openLake(ctx context.Context, address string) (fleet.Lake, error) {
+// handover hands hours over to the lake at an address.
+type handover struct {
+	*iceberg.Hours
+	address string
+}
+
+// Compact implements fleet.Hours. The lake is read, by a DuckDB of its own, only while there is something to do.
+func (h *handover) Compact(ctx context.Context) (done continuous.Compaction, err error) {
+	if due, err := h.Due(ctx, time.Now()); err != nil || !due {
+		return done, err
+	}
+	l, err := openLake(ctx, h.address)
+	if err != nil {
+		return done, err
+	}
+	defer l.Close()
+	return l.CompactDays(ctx, time.Now(), fleet.Latest)
+}
+
+// lakeOfHours is the lake of a fleet as a store.
+type lakeOfHours interface {
+	fleet.Lake
+	CompactDays(ctx context.Context, at time.Time, late time.Duration) (continuous.Compaction, error)
+}
+
+func openLake(ctx context.Context, address string) (lakeOfHours, error) {
 	st, err := engines.Open(ctx, engines.LakeScheme+address, engines.Read)
-	l, _ := st.(fleet.Lake)
+	l, _ := st.(lakeOfHours)
 	return l, err
 }
 

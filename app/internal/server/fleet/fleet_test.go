@@ -342,6 +342,7 @@ func TestOldWindows(t *testing.T) {
 type hours struct {
 	up        atomic.Bool
 	published [3]atomic.Int32 // by partition
+	compacted atomic.Int32
 }
 
 func (h *hours) open(context.Context) (fleet.Hours, error) {
@@ -356,10 +357,15 @@ func (h *hours) Publish(_ context.Context, partition int32, _ continuous.HourSto
 	return 0, nil
 }
 
+func (h *hours) Compact(context.Context) (continuous.Compaction, error) {
+	h.compacted.Add(1)
+	return continuous.Compaction{Merged: 40, Made: 5}, nil
+}
+
 func (h *hours) Close() error { return nil }
 
 // TestLakeIsDown: a worker that starts before its lake reads the log, and is ready when the lake
-// answers. Then it hands over the hours of each partition.
+// answers. Then it hands over the hours of each partition, and compacts the lake for all of them.
 func TestLakeIsDown(t *testing.T) {
 	l, h := newLab(t), &hours{}
 	g := l.gateway()
@@ -379,6 +385,9 @@ func TestLakeIsDown(t *testing.T) {
 	l.eventually("it hands no hours over", func() bool {
 		return h.published[0].Load() > 2 && h.published[1].Load() > 2 && h.published[2].Load() > 2
 	})
+	if n := h.compacted.Load(); n != 1 {
+		t.Errorf("the lake was compacted %d times in an hour", n)
+	}
 }
 
 // TestKafkaEnds: what a worker has read stays in its answers while Kafka does not answer.

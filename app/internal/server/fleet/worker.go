@@ -42,6 +42,9 @@ type Hours interface {
 	// Publish hands the finished hours of a partition over, each once, and returns how many. Hours
 	// before whole may lack windows.
 	Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
+	// Compact makes few files of the many of days that ended, if it is worth its cost. If others do it
+	// too, the files of one remain.
+	Compact(context.Context) (continuous.Compaction, error)
 }
 
 // PartitionStore is the store of a partition.
@@ -66,6 +69,7 @@ type Worker struct {
 
 	health  health                 // of Kafka, and of the store
 	lake    health                 // until it was opened
+	compact time.Time              // when the lake was last compacted
 	records *prometheus.CounterVec // outcome
 	windows *prometheus.CounterVec // outcome
 	lag     *prometheus.GaugeVec   // partition
@@ -294,7 +298,26 @@ func (w *Worker) publish(ctx context.Context, p *partition) {
 	case n > 0:
 		w.log.Info("handed hours over to the lake", "partition", p.number, "hours", n, "took", time.Since(began).Round(time.Millisecond))
 	}
+	if began = time.Now(); err != nil || p.number != compacting || began.Sub(w.compact) < compactEvery {
+		return
+	}
+	w.compact = began
+	switch done, err := hours.Compact(ctx); {
+	case ctx.Err() != nil:
+	case err != nil:
+		w.log.Error("the lake could not be compacted; trying again", "in", compactEvery.String(), "error", err)
+	case done != continuous.Compaction{}:
+		w.log.Info("compacted the lake", "files", done.Merged, "became", done.Made, "old_files_removed", done.Removed,
+			"took", time.Since(began).Round(time.Millisecond))
+	}
 }
+
+// The worker that holds partition 0, which every topic has, compacts the lake: Kafka gives it to one. While
+// it passes from one to another both may, and one of their commits counts.
+const (
+	compacting   = 0
+	compactEvery = time.Hour
+)
 
 // begin says where each partition is read from: behind what its store has, whatever the group
 // has committed.
