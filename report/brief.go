@@ -87,7 +87,7 @@ func (r *Report) selected() string {
 // head adds headline, selection and notes.
 func (t *text) head(r *Report, notes ...string) {
 	tint := table.Plain
-	if v := r.Verdict; v != nil && (v.Failed || v.Tested) {
+	if v := r.Verdict; v != nil && v.NotHead == "" && (v.Failed || v.Tested) {
 		if tint = table.Green; v.Failed {
 			tint = table.Red
 		}

@@ -81,15 +81,16 @@ type DocumentBenchmark struct {
 // Compared is the part of a benchmark's result that all JSON documents share. No list
 // is nil.
 type Compared struct {
-	Findings int                    `json:"findings"`
-	LeftOut  []history.LeftOut      `json:"leftOut"`
-	Warnings []string               `json:"warnings"`
-	Analyses []*regression.Analysis `json:"analyses"`
+	Findings   int                    `json:"findings"`
+	FewSamples float64                `json:"fewSamples,omitempty"` // samples per run, if few
+	LeftOut    []history.LeftOut      `json:"leftOut"`
+	Warnings   []string               `json:"warnings"`
+	Analyses   []*regression.Analysis `json:"analyses"`
 }
 
 // NewCompared returns the shared part of b.
 func NewCompared(b *regression.Benchmark) Compared {
-	return Compared{len(b.Findings), words.Filled(b.LeftOut), words.Filled(b.Warnings), words.Filled(b.Analyses)}
+	return Compared{len(b.Findings), b.FewSamples, words.Filled(b.LeftOut), words.Filled(b.Warnings), words.Filled(b.Analyses)}
 }
 
 // JSON writes the report as one document.
@@ -127,7 +128,7 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 		b := &d.Benchmarks[i]
 		r.Benchmarks = append(r.Benchmarks, Benchmark{Evidence: b.Evidence, Outcome: b.Outcome, Benchmark: &regression.Benchmark{
 			Benchmark: testrun.Benchmark{Group: b.Group, Name: b.Name}, Type: c.Types[i], Reason: b.Reason, Findings: c.Findings[i],
-			LeftOut: b.LeftOut, Warnings: b.Warnings, Analyses: b.Analyses, Ranked: b.Ranked}})
+			FewSamples: b.FewSamples, LeftOut: b.LeftOut, Warnings: b.Warnings, Analyses: b.Analyses, Ranked: b.Ranked}})
 	}
 	return nil
 }

@@ -150,22 +150,24 @@ func New(res *regression.Result, ev []evidence.Evidence, changes []gate.Change, 
 	return r
 }
 
-// OnlyChanged leaves out what did not change: benchmarks that were compared and have no
-// finding, and metrics without a significant change.
+// OnlyChanged leaves out what did not change: benchmarks that were compared, have no finding and nothing else that a
+// summary tells, and metrics without a significant change.
 func (r *Report) OnlyChanged() {
-	unjudged := map[testrun.Benchmark]bool{} // in one of their value types
-	for i := range r.Benchmarks {
-		if b := &r.Benchmarks[i]; b.Reason != "" {
-			unjudged[b.Benchmark.Benchmark] = true
-		}
-	}
-	all, _ := r.judged()
-	r.Benchmarks = slices.DeleteFunc(r.Benchmarks, func(b Benchmark) bool {
-		return b.Reason == "" && len(b.Findings) == 0 && !unjudged[b.Benchmark.Benchmark]
+	told := map[testrun.Benchmark]bool{} // by a metric, or in one of their value types
+	r.Metrics.Rows = slices.DeleteFunc(r.Metrics.Rows, func(m metrics.Row) bool {
+		of := testrun.Benchmark{Group: m.Group, Name: m.Benchmark}
+		told[of] = told[of] || m.Fails
+		return !m.Significant && !m.Fails
 	})
-	kept, _ := r.judged()
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		at := b.Benchmark.Benchmark
+		told[at] = told[at] || b.Reason != "" || b.FewSamples > 0 || b.Outcome.Status == Unknown
+	}
+	all, _, _ := r.judged()
+	r.Benchmarks = slices.DeleteFunc(r.Benchmarks, func(b Benchmark) bool { return len(b.Findings) == 0 && !told[b.Benchmark.Benchmark] })
+	kept, _, _ := r.judged()
 	r.Steady += all - kept
-	r.Metrics.Rows = slices.DeleteFunc(r.Metrics.Rows, func(m metrics.Row) bool { return !m.Significant && !m.Fails })
 }
 
 // Locate calls place for every cost with a function, with its heaviest path from the
@@ -301,7 +303,7 @@ func (r *Report) Headline() string {
 	if r.Verdict != nil {
 		add(r.Verdict.FailingMetrics, "metric worse", "metrics worse")
 	}
-	judged, left := r.judged()
+	judged, partly, left := r.judged()
 	text, but := strings.Join(parts, ", "), ""
 	if len(parts) == 0 {
 		text = "no change found"
@@ -315,36 +317,63 @@ func (r *Report) Headline() string {
 		if few, _ := r.few(); r.Verdict != nil && few > 0 {
 			text += fmt.Sprintf(", %d with few samples", few)
 		}
+		if n := r.undecided(); r.Verdict != nil && n > 0 {
+			text += fmt.Sprintf(", %d undecided", n)
+		}
+		if r.Verdict != nil && partly > 0 {
+			text += fmt.Sprintf(", %d tested in part", partly)
+		}
 	case len(parts) == 0:
 		text = "nothing tested"
 	}
 	if left > 0 {
 		text += fmt.Sprintf("; %d %s without a verdict", left, words.Plural(left, "benchmark"))
 	}
-	switch {
-	case r.Verdict == nil:
+	switch v := r.Verdict; {
+	case v == nil:
 		return text
-	case r.Verdict.Failed:
+	case v.NotHead != "":
+		return "no verdict on " + words.Commit(words.Clean(v.NotHead)) + ", which has no runs; others: " + text
+	case v.Failed:
 		return "failed: " + text
-	case !r.Verdict.Tested:
+	case !v.Tested:
 		return "no verdict: " + text
 	}
 	return "passed: " + text
 }
 
-// judged counts the benchmarks with a verdict, of any value type, and those without one.
-func (r *Report) judged() (judged, left int) {
-	known := map[testrun.Benchmark]bool{}
+// undecided counts the benchmarks that were compared, and of which that does not say whether they became slower.
+func (r *Report) undecided() int {
+	of := map[testrun.Benchmark]bool{}
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; b.Reason == "" && b.Outcome.Status == Unknown {
+			of[b.Benchmark.Benchmark] = true
+		}
+	}
+	return len(of)
+}
+
+// judged counts the benchmarks with a verdict, those of them that have none in some value type, and those without one.
+func (r *Report) judged() (judged, partly, left int) {
+	of := map[testrun.Benchmark][2]bool{} // whether it has a value type without a verdict, and with one
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
-		known[b.Benchmark.Benchmark] = known[b.Benchmark.Benchmark] || b.Reason == ""
+		has := of[b.Benchmark.Benchmark]
+		has[0], has[1] = has[0] || b.Reason != "", has[1] || b.Reason == ""
+		of[b.Benchmark.Benchmark] = has
 	}
-	for _, verdict := range known {
-		if verdict {
+	for _, has := range of {
+		switch {
+		case !has[1]:
+			left++
+		case has[0]:
+			partly++
+			fallthrough
+		default:
 			judged++
 		}
 	}
-	return r.Steady + judged, len(known) - judged
+	return r.Steady + judged, partly, left
 }
 
 // what returns status and kind of a change: "confirmed regression".

@@ -250,12 +250,16 @@ func TestHeadline(t *testing.T) {
 		t.Errorf("a benchmark of two value types: %s", got)
 	}
 	res.Benchmarks[0].Reason = ""
-	if got := New(res, nil, nil, &gate.Verdict{Tested: true}).Headline(); got != "passed: no change found in 1 benchmark" {
+	if got := New(res, nil, nil, &gate.Verdict{Tested: true}).Headline(); got != "passed: no change found in 1 benchmark, 1 tested in part" {
 		t.Error(got)
 	}
 	r := New(res, nil, nil, &gate.Verdict{Tested: true})
 	r.Metrics.Rows = []metrics.Row{{Metric: "ns/op", Change: 0.7, Significant: true}, {Metric: "B/op", Change: -0.5, Significant: true}}
-	if got := r.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse" {
+	if got := r.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse, 1 tested in part" {
+		t.Error(got)
+	}
+	r.Verdict.NotHead = "5f3c0a112233445566"
+	if got := r.Headline(); !strings.HasPrefix(got, "no verdict on 5f3c0a1122, which has no runs; others: no finding in 1 benchmark") {
 		t.Error(got)
 	}
 	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without a verdict" {
@@ -548,12 +552,22 @@ func TestOnlyChanged(t *testing.T) {
 		return Benchmark{Benchmark: &regression.Benchmark{Benchmark: testrun.Benchmark{Name: name}, Reason: reason,
 			Findings: make([]regression.Finding, findings)}}
 	}
-	r := &Report{Benchmarks: []Benchmark{of("a", "", 0), of("a", "", 0), of("b", "", 1), of("c", "too few runs", 0), of("d", "", 0)},
-		Metrics: &metrics.Table{Rows: []metrics.Row{{Metric: "a"}, {Metric: "b", Significant: true}, {Metric: "c", Fails: true}}}}
-	before := r.Headline()
+	r := &Report{Benchmarks: []Benchmark{of("a", "", 0), of("a", "", 0), of("b", "", 1), of("c", "too few runs", 0), of("d", "", 0),
+		of("worse", "", 0), of("few", "", 0), of("unsure", "", 0), of("b", "too few runs", 0)}, Verdict: &gate.Verdict{Tested: true},
+		Metrics: &metrics.Table{Rows: []metrics.Row{{Metric: "a"}, {Metric: "b", Significant: true},
+			{Metric: "c", Benchmark: "worse", Fails: true}}}}
+	r.Benchmarks[6].FewSamples, r.Benchmarks[7].Outcome.Status = 7, Unknown
+	const before = "passed: no change found in 6 benchmarks, 1 with few samples, 1 undecided, 1 tested in part; 1 benchmark without a verdict"
+	if got := r.Headline(); got != before {
+		t.Errorf("%q, want %q", got, before)
+	}
 	r.OnlyChanged()
-	if r.Headline() != before || len(r.Benchmarks) != 2 || r.Steady != 2 || len(r.Metrics.Rows) != 2 {
+	if r.Headline() != before || len(r.Benchmarks) != 6 || r.Steady != 2 || len(r.Metrics.Rows) != 2 {
 		t.Errorf("%q, before %q; %d benchmarks, %d steady, %d metrics", r.Headline(), before, len(r.Benchmarks), r.Steady, len(r.Metrics.Rows))
+	}
+	var b strings.Builder
+	if err := r.JUnit(&b); err != nil || !strings.Contains(b.String(), `failures="1"`) {
+		t.Errorf("the metric that fails: %v\n%s", err, &b)
 	}
 	data, err := json.Marshal(r)
 	if err != nil {

@@ -158,7 +158,7 @@ type CheckRequest struct {
 
 // Report answers a ReportRequest.
 func Report(ctx context.Context, st store.Store, r *ReportRequest) (*report.Report, error) {
-	return r.report(ctx, st, nil)
+	return r.report(ctx, st, nil, 0)
 }
 
 // Check answers a CheckRequest: the report has a Verdict.
@@ -171,18 +171,14 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 		return nil, param.Errorf("--fail-on has an error probability of its own: leave out --alpha")
 	}
 	p.Service = r.Pushed.Chosen()
-	doc, err := r.report(ctx, st, &p)
-	if err == nil && r.OnMetric > 0 {
-		doc.Verdict.JudgeMetrics(doc.Metrics, float64(r.OnMetric))
-	}
-	return doc, err
+	return r.report(ctx, st, &p, float64(r.OnMetric))
 }
 
 // Validate refuses a request that makes no sense, whatever the store holds.
 func (r *ReportRequest) Validate() error { return r.Sides.check(&r.Selection, &r.Judging, r.Method) }
 
-// report compares and, with a policy, judges.
-func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
+// report compares and, with a policy, judges: by metrics too if they may be worse by less than a share.
+func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy, onMetric float64) (_ *report.Report, err error) {
 	defer func() { err = query.Hinted(ctx, st, &r.Selection, err) }()
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -281,6 +277,9 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		}
 	}
 	notes = append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...)
+	if onMetric > 0 {
+		doc.Verdict.JudgeMetrics(doc.Metrics, onMetric)
+	}
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
 	doc.Tally()
 	if r.Changed {
