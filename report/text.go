@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/internal/words"
@@ -304,14 +305,22 @@ func (b *Benchmark) branches() (head, base string) {
 
 func (b *Benchmark) remarks() []string {
 	c := NewCompared(b.Benchmark)
+	if b.Reason != "" {
+		c.LeftOut = nil // the reason has them
+	}
 	return c.Remarks()
+}
+
+// Skipped says how many runs do not compare, and why.
+func Skipped(l history.LeftOut) string {
+	return fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason))
 }
 
 // Remarks are warnings about the comparison of a benchmark.
 func (c *Compared) Remarks() []string {
 	list := words.CleanAll(c.Warnings)
 	for _, l := range c.LeftOut {
-		list = append(list, fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
+		list = append(list, Skipped(l))
 	}
 	if len(c.Analyses) > 0 && c.Analyses[0].Differ > 0 {
 		list = append(list, differing(c.Analyses[0].Differ)+": smaller changes do not show")

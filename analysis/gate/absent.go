@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -20,12 +21,11 @@ const (
 	sameWork = 0.6
 )
 
-// absent lists the benchmarks of the base's newest runs of which the head has no run: they are
-// not tested, and a gate must not pass them in silence. It notes which benchmark that only the
-// head has may be one of them under another name.
+// absent lists the benchmarks of the base's newest runs of which the head has no run, and the value types that only it
+// lacks: they are not tested, and a gate must not pass them in silence. It notes which benchmark that only the head has
+// may be one of them under another name.
 func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) error {
-	head := ofBenchmarks(s.Head)
-	newest, recent := map[string][]string{}, map[testrun.Benchmark]bool{} // run keys by group
+	newest, recent := map[string][]string{}, map[history.Key]bool{} // run keys by group
 	for i := range slices.Backward(s.Base) {
 		p := &s.Base[i]
 		keys := newest[p.Benchmark.Group]
@@ -35,31 +35,27 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 			}
 			newest[p.Benchmark.Group] = append(keys, p.Run.Key)
 		}
-		recent[p.Benchmark] = true
+		recent[history.KeyOf(p)] = true
+	}
+	head, has := ofBenchmarks(s.Head), map[history.Key]bool{}
+	for i := range s.Head {
+		has[history.KeyOf(&s.Head[i])] = true
 	}
 	base := ofBenchmarks(s.Base)
 	var gone []regression.Benchmark
 	at := s.Head[len(s.Head)-1].Run
 	for b, list := range base {
-		if head[b] != nil || !recent[b] {
-			continue
-		}
-		runs := map[string]bool{}
-		var own []store.Profile
-		main := list[len(list)-1]
-		for _, p := range slices.Backward(list) {
-			if p.Run.Key == main.Run.Key && p.Default {
-				main = p
+		for _, own := range typesOf(list) {
+			last := own[len(own)-1]
+			if k := history.KeyOf(&last); !recent[k] || has[k] {
+				continue
+			}
+			gone = append(gone, regression.Benchmark{Benchmark: b, Type: last.Type, Base: own, NotAt: &at,
+				Reason: fmt.Sprintf("in %d %s of the base and in none of the head: not tested", len(own), plural(len(own), "run", "runs"))})
+			if head[b] == nil {
+				break // by one value type it is named
 			}
 		}
-		for _, p := range list {
-			runs[p.Run.Key] = true
-			if p.Type.Name == main.Type.Name {
-				own = append(own, p)
-			}
-		}
-		gone = append(gone, regression.Benchmark{Benchmark: b, Type: main.Type, Base: own, NotAt: &at,
-			Reason: fmt.Sprintf("in %d %s of the base and in none of the head: not tested", len(runs), plural(len(runs), "run", "runs"))})
 	}
 	if len(gone) == 0 {
 		return nil
@@ -88,6 +84,31 @@ func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
 		of[list[i].Benchmark] = append(of[list[i].Benchmark], list[i])
 	}
 	return of
+}
+
+// typesOf groups the profiles of a benchmark by value type, that of its newest run by default first.
+func typesOf(list []store.Profile) (types [][]store.Profile) {
+	at := map[string]int{}
+	for _, p := range list {
+		i, ok := at[p.Type.Name]
+		if !ok {
+			i = len(types)
+			at[p.Type.Name] = i
+			types = append(types, nil)
+		}
+		types[i] = append(types[i], p)
+	}
+	run := list[len(list)-1].Run.Key
+	slices.SortStableFunc(types, func(a, b []store.Profile) int {
+		rank := func(own []store.Profile) int {
+			if last := own[len(own)-1]; last.Run.Key == run && last.Default {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return types
 }
 
 // noteRenamed pairs benchmarks that are gone with new ones that spend their time in the same functions,

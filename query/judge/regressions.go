@@ -50,6 +50,11 @@ func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.
 	if req.History, err = sides.Filter("--history", j.History); err != nil {
 		return req, err
 	}
+	if req.History != nil {
+		if list, err := st.Profiles(ctx, *req.History); err != nil || len(list) == 0 {
+			return req, cmp.Or(err, fmt.Errorf("--history %s: %w", strings.Join(j.History, ", "), store.ErrNothing))
+		}
+	}
 	req.Acknowledged, err = acknowledged(ctx, st, f)
 	return req, err
 }
@@ -365,7 +370,7 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 		Notes: words.Filled(facts.Acknowledgements(req.Acknowledged).Lapsed(list, req.Now))}
 	out.setFindings(list, r.Rows)
 	of, res := c.outcomes(), c.result(list)
-	suggestBase(res, c.profiles)
+	explainUnjudged(res, c.profiles)
 	return r.fill(ctx, st, out, res, of, func(i int) (compared, bool) { return compared{c.lines[i], 1}, res.Benchmarks[i].Reason == "" })
 }
 
@@ -375,7 +380,7 @@ func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named
 	if named.Base == "" {
 		res, err := find(ctx, st, r.Selection, req)
 		if err == nil {
-			suggestBase(res, list)
+			explainUnjudged(res, list)
 		}
 		return res, []string{}, err
 	}
@@ -386,6 +391,7 @@ func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named
 	if err != nil {
 		return nil, nil, err
 	}
+	explainUnjudged(c.Result, nil)
 	return c.Result, slices.Concat([]string{}, s.Notes, onBase(c.OnBase)), nil
 }
 

@@ -218,14 +218,10 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	switch {
 	case followed != nil:
 		notes = followed.weather()
-		if res, err = r.follow(ctx, st, q, req, followed, policy); err == nil {
-			suggestBase(res, list)
-		}
+		res, err = r.follow(ctx, st, q, req, followed, policy)
 	case named.Base == "":
 		req = ofFindings(req)
-		if res, err = find(ctx, st, q, req); err == nil {
-			suggestBase(res, list)
-		}
+		res, err = find(ctx, st, q, req)
 	default:
 		req = ofFindings(req)
 		var s *sides.Chosen
@@ -234,6 +230,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 			res, runs, notHead = c.Result, c.Runs, s.NotHead
 			notes = append(append(about, s.Notes...), onBase(c.OnBase)...)
 			params = append(params, report.Parameter{Name: "base", Value: s.BaseText}, report.Parameter{Name: "head", Value: s.HeadText})
+			list = nil // the base is named
 		}
 		req.K = 0
 	}
@@ -241,6 +238,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		return nil, err
 	}
 	asChanges(st, res)
+	explainUnjudged(res, list)
 	said, err := r.rank(ctx, st, q, res, req)
 	if err != nil {
 		return nil, err
@@ -277,11 +275,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		}
 	}
 	notes = append(notes, facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...)
+	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	doc.Tally()
 	if onMetric > 0 {
 		doc.Verdict.JudgeMetrics(doc.Metrics, onMetric)
 	}
-	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
-	doc.Tally()
 	if r.Changed {
 		doc.OnlyChanged()
 	}

@@ -148,9 +148,18 @@ func addBeside(s *gate.Sides, all []store.Profile) {
 	}
 }
 
-// suggestBase adds to the reason why a benchmark has no history which other branch has
-// runs of it.
-func suggestBase(res *regression.Result, list []store.Profile) {
+// explainUnjudged adds to the reason why a benchmark has no verdict which of its runs do not compare, and which other
+// branch of a list has runs of it.
+func explainUnjudged(res *regression.Result, list []store.Profile) {
+	for i := range res.Benchmarks {
+		if b := &res.Benchmarks[i]; b.Reason != "" {
+			for _, l := range b.LeftOut {
+				if l.Reason != "another branch" || len(list) == 0 { // else that branch is named
+					b.Reason += "; " + report.Skipped(l)
+				}
+			}
+		}
+	}
 	runs := map[history.Key]map[string]int{} // by branch, of those without a verdict
 	own := map[history.Key]string{}          // branch of the newest run
 	for i := range res.Benchmarks {
