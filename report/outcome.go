@@ -227,7 +227,7 @@ func (s *Standing) Outcome() Outcome {
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		if i == 0 || slices.Index(order, l.Status) < slices.Index(order, o.Status) {
-			o.Status, o.Reason, o.Branch, o.Base, o.Says = l.Status, l.Reason, l.Branch, l.Branch, l.says()
+			o.Status, o.Reason, o.Branch, o.Base, o.Says = l.Status, l.Reason, l.Branch, l.Branch, l.Says()
 		}
 		if l.Detectable > 0 && (o.Detectable == 0 || l.Detectable < o.Detectable) {
 			o.Detectable = l.Detectable
@@ -306,8 +306,8 @@ func pair(open []*regression.Finding) string {
 	return ": " + pair
 }
 
-// says returns the standing of a line with what it rests on.
-func (l *Line) says() string {
+// Says returns the standing of a line with what it rests on.
+func (l *Line) Says() string {
 	s := string(l.Status)
 	switch {
 	case l.Status == change.NotAtHead && l.Largest != 0:

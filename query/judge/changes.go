@@ -490,6 +490,7 @@ func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
 		at, ok := line[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]
 		switch {
 		case ok && c.verdicts[at].Key.Pair != "": // as it is
+		case policy != nil && ok && c.leave(at, b):
 		case policy != nil && ok:
 			b.Findings = c.brought(at, b.Findings, policy)
 		case policy == nil:
@@ -503,6 +504,20 @@ func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
 	if policy == nil {
 		slices.SortStableFunc(res.Findings, inOrder) // the first of a cause stands for the others
 	}
+}
+
+// leave makes a benchmark that runs of a newer commit are without untested: what its last run brought is no news of
+// that commit.
+func (c *changes) leave(line int, b *regression.Benchmark) bool {
+	runs, s := c.runs[groupOf(&c.lines[line])], c.standing(line)
+	if s.Last == nil || runs[len(runs)-1].Commit == "" {
+		return false
+	}
+	newest := runs[len(runs)-1]
+	says := report.Line{Standing: s}
+	*b = regression.Benchmark{Benchmark: b.Benchmark, Type: b.Type, Base: b.Base, Findings: []regression.Finding{},
+		Reason: says.Says(), NotAt: &testrun.Run{Key: newest.Run, Commit: newest.Commit}}
+	return true
 }
 
 // brought returns those of a line's findings that the newest runs brought, as the changes that they
