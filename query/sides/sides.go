@@ -117,8 +117,17 @@ func (c *Chooser) ofRevision(ctx context.Context, revision string, list []store.
 	if err != nil {
 		return nil
 	}
-	q := store.Query{Commits: []string{a.Commit}}
-	return q.Filter(slices.Clone(list))
+	return ofCommit(list, a.Commit)
+}
+
+// leastDigits is the number of digits from which on a run may have a commit's hash shortened.
+const leastDigits = 7
+
+// ofCommit returns the profiles of a commit, given its full hash.
+func ofCommit(list []store.Profile, commit string) []store.Profile {
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool {
+		return p.Run.Commit != commit && (len(p.Run.Commit) < leastDigits || !strings.HasPrefix(commit, p.Run.Commit))
+	})
 }
 
 // Choose resolves both names in a list of profiles in the order of time. Of the head the
@@ -196,15 +205,9 @@ type noHead struct{ text string }
 func (e *noHead) Error() string { return e.text }
 func (e *noHead) Unwrap() error { return store.ErrNothing }
 
-// checkedOut returns the profiles of the commit that a workflow tests, or that is checked
+// checkedOut returns the profiles of the commit that a workflow tests, or else that is checked
 // out, and that commit if it is known.
 func (c *Chooser) checkedOut(ctx context.Context, list []store.Profile) (found []store.Profile, commit string) {
-	if c.Tested != "" {
-		q := store.Query{Commits: []string{c.Tested}}
-		if found := q.Filter(slices.Clone(list)); len(found) > 0 {
-			return found, c.Tested
-		}
-	}
 	if commit = c.Tested; commit == "" {
 		if repo := c.Source(); repo != nil {
 			if a, err := repo.Revision(ctx, "HEAD", nil); err == nil {
@@ -212,7 +215,10 @@ func (c *Chooser) checkedOut(ctx context.Context, list []store.Profile) (found [
 			}
 		}
 	}
-	return c.ofRevision(ctx, "HEAD", list), commit
+	if commit == "" {
+		return nil, ""
+	}
+	return ofCommit(list, commit), commit
 }
 
 // newestCommit keeps the runs of the commit that was measured last; without commits the

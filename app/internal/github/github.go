@@ -31,6 +31,7 @@ type Workflow struct {
 	Repository string // owner/name
 	Summary    string // file of the step's summary
 	HeadCommit string // of the pull request; else of the event
+	Merge      string // commit that GitHub made of a pull request and its base, and checks out by default; empty: none
 	Number     int    // of the pull request; 0: the event is none
 }
 
@@ -45,7 +46,20 @@ func FromEnvironment(getenv func(string) string) (Workflow, error) {
 	if w.API = strings.TrimSuffix(getenv("GITHUB_API_URL"), "/"); w.API == "" {
 		w.API = "https://api.github.com"
 	}
-	return w, w.readEvent(getenv("GITHUB_EVENT_PATH"))
+	err := w.readEvent(getenv("GITHUB_EVENT_PATH"))
+	if sha := getenv("GITHUB_SHA"); getenv("GITHUB_EVENT_NAME") == "pull_request" && sha != w.HeadCommit {
+		w.Merge = sha
+	}
+	return w, err
+}
+
+// Tests returns the commit that the workflow tests, given the one that is checked out: that of the pull request, or
+// its merge.
+func (w *Workflow) Tests(checkedOut string) string {
+	if w.Merge != "" && checkedOut == w.Merge {
+		return w.Merge
+	}
+	return w.HeadCommit
 }
 
 // maxEvent bounds the event file.
@@ -75,7 +89,7 @@ func (w *Workflow) readEvent(name string) error {
 	if p := event.PullRequest; p != nil {
 		w.Number = p.Number
 		if p.Head.SHA != "" {
-			w.HeadCommit = p.Head.SHA // GITHUB_SHA is a merge that nobody measured
+			w.HeadCommit = p.Head.SHA
 		}
 	}
 	return nil

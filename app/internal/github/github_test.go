@@ -146,6 +146,14 @@ func TestFromEnvironment(t *testing.T) {
 	if err != nil || !w.CanComment() || w.Number != 7 || w.HeadCommit != "abc" || w.API != "https://api.github.com" {
 		t.Errorf("%+v %v", w, err)
 	}
+	if w.Merge != "" || w.Tests("merge") != "abc" {
+		t.Errorf("an event that checks out the base: %+v", w)
+	}
+	env["GITHUB_EVENT_NAME"] = "pull_request"
+	w, err = FromEnvironment(func(k string) string { return env[k] })
+	if err != nil || w.Tests("merge") != "merge" || w.Tests("abc") != "abc" || w.Tests("") != "abc" {
+		t.Errorf("a pull request: %+v, %v", w, err)
+	}
 	for range 2 {
 		if err := w.AppendSummary("# x"); err != nil {
 			t.Fatal(err)

@@ -199,12 +199,12 @@ func (o *importOptions) destination(ctx context.Context, e *command.Env) (store.
 // directory know of the run.
 func environment(ctx context.Context, e *command.Env) ingest.Environment {
 	known := ingest.FromCI(os.Getenv)
+	head, err := gitlog.ReadHead(ctx, ".")
 	if flow, err := github.FromEnvironment(os.Getenv); err != nil {
 		e.Notes([]string{err.Error()})
-	} else if flow.Actions {
+	} else if flow.Actions && known.Run.Commit != head.Commit { // else it is what was measured, whatever the event is about
 		known.Run.Commit = flow.HeadCommit
 	}
-	head, err := gitlog.ReadHead(ctx, ".")
 	if err != nil && !errors.Is(err, gitlog.ErrNoRepository) && !errors.Is(err, gitlog.ErrNoCommit) && !errors.Is(err, gitlog.ErrNoGit) {
 		e.Notes([]string{"labels from git are incomplete: " + err.Error()})
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/dendroprof/dendro/app/internal/cli/command"
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/github"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
+	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/report"
@@ -87,13 +89,17 @@ which later runs update. --github off disables all of this.`,
 }
 
 func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err error) {
-	flow := github.Workflow{}
-	if o.github == "auto" {
-		if flow, err = github.FromEnvironment(os.Getenv); err != nil {
-			e.Notes([]string{err.Error()})
-		}
+	flow, err := github.FromEnvironment(os.Getenv)
+	if err != nil {
+		e.Notes([]string{err.Error()})
 	}
-	o.r.Tested = flow.HeadCommit
+	if o.r.Tested = ingest.FromCI(os.Getenv).Run.Commit; flow.Actions { // as import labels the runs
+		head, _ := gitlog.ReadHead(ctx, ".") // without a repository it is the commit of the event
+		o.r.Tested = flow.Tests(head.Commit)
+	}
+	if o.github != "auto" {
+		flow = github.Workflow{}
+	}
 	if brief && len(o.also) == 0 && o.comment == "" && !flow.Actions {
 		o.onlyLines()
 	}
@@ -104,12 +110,13 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 	if err := o.print(e, doc, brief); err != nil {
 		return err
 	}
+	if not := doc.Verdict.NotHead; not != "" { // what others changed is no news for a pull request
+		return fmt.Errorf("no verdict on %s, which has no runs: import them, or name others with --head", words.Commit(not))
+	}
 	if err := o.publish(ctx, e, &flow, doc); err != nil {
 		return err
 	}
 	switch v := doc.Verdict; {
-	case o.require && v.NotHead != "":
-		return fmt.Errorf("no verdict on %s, which has no runs: import them, or name others with --head (--require-verdict)", words.Commit(v.NotHead))
 	case v.Failed:
 		return command.ErrRegression
 	case o.require && !v.Tested && !v.NewHistory:
