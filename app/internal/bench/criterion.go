@@ -101,14 +101,9 @@ func options(args []string) []string {
 }
 
 func recordCriterion(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
-	file, home := filepath.Join(dir, "cpu"), filepath.Join(dir, "criterion")
-	p := process{dir: b.dir, out: s.Results}
-	p.args, p.env = s.profiler.wrap(b.args, file)
-	p.env = append(p.env, "CRITERION_HOME="+home)
-	if _, err := s.run(ctx, p); err != nil {
-		return r, err
-	}
-	file, _, err = s.profiler.finish(ctx, s, file, func(stack string) bool {
+	home := filepath.Join(dir, "criterion")
+	p := process{dir: b.dir, args: b.args, env: []string{"CRITERION_HOME=" + home}, out: s.Results}
+	file, _, _, err := s.profiled(ctx, p, dir, func(stack string) bool {
 		return strings.Contains(stack, "criterion::routine::") && !strings.Contains(stack, "::warm_up")
 	})
 	if err != nil {

@@ -46,13 +46,9 @@ type googleResults struct {
 var googleUnits = map[string]float64{"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 // google runs the program with more flags and returns its results.
-func (s *Session) google(ctx context.Context, dir string, wrap func([]string) process, flags ...string) (*googleResults, error) {
+func (s *Session) google(dir string, run func(args []string) error, flags ...string) (*googleResults, error) {
 	file := filepath.Join(dir, "results.json")
-	p := wrap(slices.Concat(s.args, flags, []string{"--benchmark_out=" + file, "--benchmark_out_format=json"}))
-	if p.out == nil {
-		p.out = io.Discard
-	}
-	if _, err := s.run(ctx, p); err != nil {
+	if err := run(slices.Concat(s.args, flags, []string{"--benchmark_out=" + file, "--benchmark_out_format=json"})); err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(file)
@@ -85,14 +81,17 @@ func prepareGoogle(ctx context.Context, s *Session) ([]Benchmark, error) {
 	if len(list) == 0 {
 		return nil, errors.New("the program lists no benchmarks")
 	}
-	plain := func(args []string) process { return process{args: args} }
-	_, err := s.google(ctx, s.scratch, plain, list[0].args[0], "--benchmark_min_time=1x")
+	plain := func(args []string) error {
+		_, err := s.run(ctx, process{args: args, out: io.Discard})
+		return err
+	}
+	_, err := s.google(s.scratch, plain, list[0].args[0], "--benchmark_min_time=1x")
 	if err != nil {
 		s.Notes = append(s.Notes, "Google Benchmark before 1.8 cannot fix the number of iterations: profiles contain the rounds that look for it, and operations are estimated")
 		return list, nil
 	}
 	fmt.Fprintln(s.Talk, "finding numbers of iterations …")
-	found, err := s.google(ctx, s.scratch, plain)
+	found, err := s.google(s.scratch, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -107,20 +106,16 @@ func prepareGoogle(ctx context.Context, s *Session) ([]Benchmark, error) {
 }
 
 func recordGoogle(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
-	file := filepath.Join(dir, "cpu")
 	flags := slices.Clone(b.args)
 	if b.Operations > 0 {
 		flags = append(flags, fmt.Sprintf("--benchmark_min_time=%dx", b.Operations))
 	}
-	results, err := s.google(ctx, dir, func(args []string) process {
-		p := process{out: s.Results}
-		p.args, p.env = s.profiler.wrap(args, file)
-		return p
+	var file string
+	var sampled time.Duration
+	results, err := s.google(dir, func(args []string) (err error) {
+		file, sampled, _, err = s.profiled(ctx, process{args: args, out: s.Results}, dir, nil)
+		return err
 	}, flags...)
-	if err != nil {
-		return r, err
-	}
-	file, sampled, err := s.profiler.finish(ctx, s, file, nil)
 	if err != nil {
 		return r, err
 	}

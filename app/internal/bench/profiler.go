@@ -94,6 +94,20 @@ func (s *Session) choose(ctx context.Context) error {
 	return errors.Join(missing...)
 }
 
+// profiled runs a process under the profiler, which writes below dir. It returns the profile, with only those samples
+// that keep wants (nil: all), their CPU time (0: unknown), and what the process took.
+func (s *Session) profiled(ctx context.Context, p process, dir string, keep func(stack string) bool) (file string,
+	sampled time.Duration, took usage, err error) {
+	file = filepath.Join(dir, "cpu")
+	args, env := s.profiler.wrap(p.args, file)
+	p.starts = p.followed && args[0] != p.args[0]
+	p.args, p.env = args, append(p.env, env...)
+	if took, err = s.run(ctx, p); err == nil {
+		file, sampled, err = s.profiler.finish(ctx, s, file, keep)
+	}
+	return file, sampled, took, err
+}
+
 // find returns the path of a program: the given one, or the one that is installed.
 func (s *Session) find(file, name string) (string, error) {
 	if file == "" {
@@ -422,6 +436,7 @@ func cutStart(file string) error {
 type (
 	jfr   struct{}
 	async struct {
+		jfr
 		library string
 		memory  bool
 	}
@@ -446,10 +461,6 @@ func (jfr) finish(_ context.Context, _ *Session, file string, _ func(string) boo
 	return file + ".jfr", 0, nil
 }
 
-func (async) finish(_ context.Context, _ *Session, file string, _ func(string) bool) (string, time.Duration, error) {
-	return file + ".jfr", 0, nil
-}
-
 // openAsync finds async-profiler's library: the given one, beside the program asprof, or
 // where people unpack it.
 func openAsync(_ context.Context, s *Session, file string) (profiler, error) {
@@ -458,7 +469,7 @@ func openAsync(_ context.Context, s *Session, file string) (profiler, error) {
 		if err == nil {
 			_, err = os.Stat(library)
 		}
-		return async{library, s.Memory}, err
+		return async{library: library, memory: s.Memory}, err
 	}
 	places := []string{os.Getenv("ASYNC_PROFILER_HOME"), "/opt/async-profiler", "/usr/local/async-profiler"}
 	if program, err := s.find("", "asprof"); err == nil {
@@ -469,7 +480,7 @@ func openAsync(_ context.Context, s *Session, file string) (profiler, error) {
 	for _, home := range places {
 		library := filepath.Join(home, "lib", "libasyncProfiler.so")
 		if _, err := os.Stat(library); home != "" && err == nil {
-			return async{library, s.Memory}, nil
+			return async{library: library, memory: s.Memory}, nil
 		}
 	}
 	return nil, errMissing

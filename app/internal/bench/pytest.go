@@ -99,16 +99,12 @@ func preparePytest(ctx context.Context, s *Session) ([]Benchmark, error) {
 }
 
 func recordPytest(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
-	results, file := filepath.Join(dir, "results.json"), filepath.Join(dir, "cpu")
+	results := filepath.Join(dir, "results.json")
 	p := s.pytestWith("--benchmark-json=" + results)
-	p.env = append(p.env, "PYTEST_ADDOPTS="+strings.TrimSpace(os.Getenv("PYTEST_ADDOPTS")+" "+cpuTimer)) // the user's arguments decide
-	var env []string
-	p.args, env = s.profiler.wrap(p.args, file)
-	p.env, p.out = append(append(p.env, env...), "DENDRO_NODE="+b.args[0]), s.Results
-	if _, err = s.run(ctx, p); err != nil {
-		return r, err
-	}
-	file, _, err = s.profiler.finish(ctx, s, file, func(stack string) bool {
+	p.env = append(p.env, "PYTEST_ADDOPTS="+strings.TrimSpace(os.Getenv("PYTEST_ADDOPTS")+" "+cpuTimer), // the user's arguments decide
+		"DENDRO_NODE="+b.args[0])
+	p.out = s.Results
+	file, _, _, err := s.profiled(ctx, p, dir, func(stack string) bool {
 		return pytestRounds.MatchString(stack) && !strings.Contains(stack, "_calibrate_timer") ||
 			strings.Contains(stack, "_bootstrap (") // another thread
 	})

@@ -76,20 +76,12 @@ func javaName(args []string) string {
 }
 
 func recordPlain(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
-	file := filepath.Join(dir, "cpu")
 	var out bytes.Buffer
-	p := process{out: io.MultiWriter(&limited{&out}, s.Results)}
-	p.args, p.env = s.profiler.wrap(s.args, file)
-	p.followed, p.starts = true, p.args[0] != s.args[0]
-	took, err := s.run(ctx, p)
+	file, _, took, err := s.profiled(ctx, process{args: s.args, out: io.MultiWriter(&limited{&out}, s.Results), followed: true}, dir, nil)
 	if err != nil {
 		return r, err
 	}
 	fmt.Fprint(s.Talk, took.starved())
-	file, _, err = s.profiler.finish(ctx, s, file, nil)
-	if err != nil {
-		return r, err
-	}
 	r.Files = []string{file}
 	tasks, rounds := tinybench(out.String())
 	b.table = len(tasks) > 0
