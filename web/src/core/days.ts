@@ -39,3 +39,15 @@ export const daysNamed = (now: Date): [name: string, date: string][] => [
   ['Monday', day('monday', now)!],
   ['a week', before(now, 7)],
 ];
+
+/** Times until now, as requests have them. */
+export const spans: [age: string, label: string][] = [
+  ['', 'All time'],
+  ['1h', 'Last hour'],
+  ['6h', 'Last 6 hours'],
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['90d', 'Last 90 days'],
+  ['365d', 'Last year'],
+];

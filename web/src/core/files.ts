@@ -15,8 +15,6 @@ export function keptFile(name: string): File | undefined {
   return files.get(name);
 }
 
-const views: Record<string, string> = { functions: 'functions', flame: 'flame' };
-
 /** A request about files that are kept: what to send, and where to. */
 export interface FileRequest {
   path: 'view' | 'view/lines' | 'view/diff';
@@ -34,8 +32,6 @@ export function requestOf(path: string, params: URLSearchParams): FileRequest | 
   if (name !== null) {
     p.set('name', name);
     p.delete('file');
-    const view = views[path];
-    if (view && !p.has('view')) p.set('view', view);
     return { path: path === 'lines' ? 'view/lines' : 'view', params: p, body: keptFile(name), names: [name] };
   }
   const form = new FormData();

@@ -36,21 +36,19 @@ export function percent(share: number, noise = 0): string {
 /** "1.28 s", "5,120", "3 lines": a value in the unit of a value type; "share" is a fraction. */
 export function amount(v: number, unit: string): string {
   if (unit === 'share') return percent(v);
-  const s = steps[unit];
-  if (!s) return number(v) + (unit === 'count' || unit === '' ? '' : ` ${unit}`);
-  const size = sizeOf(v, unit);
-  return `${number(v / size)} ${s[1 + Math.round(Math.log(size) / Math.log(s[0]))]}`;
+  const [size, name] = scaled(v, unit);
+  return number(v / size) + (name === 'count' || name === '' ? '' : ` ${name}`);
 }
 
 /** Leaves out zeros that say nothing: "1.50 s" is "1.5 s", "50.0%" is "50%". */
 export const trimmed = (text: string): string => text.replace(/\.(\d*?)0+(?=[ %]|$)/, (_, digits: string) => (digits ? `.${digits}` : ''));
 
-/** The size of the unit in which amount writes a value: 1024 for 5 KiB. */
-export function sizeOf(v: number, unit: string): number {
-  const [by, ...units] = steps[unit] ?? [1];
-  let size = 1;
-  for (let i = 1; Math.abs(v) >= by * size && i < units.length; i++) size *= by;
-  return size;
+/** The unit in which amount writes a value, and its size: 1024 and KiB for 5 KiB. */
+export function scaled(v: number, unit: string): [size: number, name: string] {
+  const [by, name = unit, ...larger] = steps[unit] ?? [1];
+  let scale: [number, string] = [1, name];
+  for (const next of larger) if (Math.abs(v) >= by * scale[0]) scale = [by * scale[0], next];
+  return scale;
 }
 
 /** Puts a plus before what grew, and writes a minus of full width. */

@@ -1,15 +1,10 @@
 // Values of metrics as package words of the Go program writes them.
-import { number, signed } from './format';
+import { amount, number, scaled, signed } from './format';
 
 const seconds: Record<string, number> = { ns: 1e-9, nanoseconds: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, sec: 1, seconds: 1, min: 60 };
 
 function scaleOf(v: number, unit: string): [by: number, unit: string] {
-  if (unit === 'bytes') {
-    const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-    let i = 0;
-    while (i + 1 < names.length && Math.abs(v) >= 1024 ** (i + 1)) i++;
-    return [1024 ** i, names[i]!];
-  }
+  if (unit === 'bytes') return scaled(v, unit);
   const [what = '', ...per] = unit.split('/');
   const one = seconds[what];
   if (one === undefined) return [1, unit];
@@ -64,10 +59,7 @@ export function ago(ms: number, now = Date.now()): string {
 }
 
 /** "5 min", "120 ms", "1.5 s". */
-export function millis(ms: number): string {
-  if (ms >= 60000 && ms % 60000 === 0) return `${ms / 60000} min`;
-  return ms >= 1000 ? `${number(ms / 1000)} s` : `${number(ms)} ms`;
-}
+export const millis = (ms: number): string => (ms >= 60000 && ms % 60000 === 0 ? `${ms / 60000} min` : amount(ms, 'milliseconds'));
 
 /** What GCC adds to the name of a clone: ".isra.0", ".part.1.cold". */
 export const clone = /(\.(cold|constprop|isra|lto_priv|part)(\.\d+)?)+$/;

@@ -2,7 +2,7 @@
 // valid; -1 stands for what is above the roots.
 import type { Tree, Values } from './profile';
 import type { Steps } from './steps';
-import { byFunction, none, stride, type Table } from './table';
+import { byFunction, fallback, none, stride, type Table } from './table';
 
 export interface Nodes {
   readonly tree: Tree;
@@ -160,10 +160,7 @@ export class Inverted implements Nodes {
     let category = none;
     if (t.category) {
       category = t.category[deep[0]!]!;
-      const mixed = Math.max(
-        0,
-        t.categories.findIndex(c => c.color === 'grey'),
-      );
+      const mixed = fallback(t.categories);
       for (const d of deep) if (t.category[d] !== category) category = mixed;
     }
     return this.#rows.push({ parent, fn, depth, values, nodes, deep, deeper, category }) - 1;

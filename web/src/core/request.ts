@@ -19,6 +19,15 @@ export function dataParams(params: URLSearchParams): URLSearchParams {
   return q;
 }
 
+/** The parameters of what a view shows: the data with all transforms and the kind of functions, which the server applies. */
+export function shownParams(params: URLSearchParams, more: Record<string, string>): URLSearchParams {
+  const q = dataParams(params);
+  q.delete('transform');
+  for (const x of params.getAll('transform')) q.append('transform', x);
+  for (const [name, value] of Object.entries({ kind: params.get('kind') ?? '', ...more })) if (value) q.set(name, value);
+  return q;
+}
+
 /** The parameters that select profiles, without those that shape a view of them. */
 export function selectionParams(params: URLSearchParams, side?: 'base' | 'head'): URLSearchParams {
   const q = new URLSearchParams();

@@ -3,6 +3,7 @@
 import { find, type Nodes, path } from './nodes';
 import type { Tree } from './profile';
 import { type Func, none } from './table';
+import { formatPath, splitPath } from './transforms';
 
 export interface Selection {
   fn: number;
@@ -12,13 +13,15 @@ export interface Selection {
   inverted: number[] | null;
 }
 
-/** A short name of a function. */
-export function idOf(f: Func): string {
+/** A number of 32 bits for a text. */
+export function hash(text: string): number {
   let h = 2166136261;
-  const text = `${f.name}\0${f.file}`;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
-  return (h >>> 0).toString(36);
+  return h >>> 0;
 }
+
+/** A short name of a function. */
+export const idOf = (f: Func): string => hash(`${f.name}\0${f.file}`).toString(36);
 
 const tables = new WeakMap<readonly Func[], { ids: string[]; byId: Map<string, number> }>();
 
@@ -54,13 +57,12 @@ export function parseSelection(functions: readonly Func[], text: string | null):
 }
 
 /** Writes a call path by its names; empty without one. */
-export const formatNames = (path: readonly string[]): string => (path.length > 0 ? `p.${path.map(f => f.replace(/[\\;]/g, '\\$&')).join(';')}` : '');
+export const formatNames = (path: readonly string[]): string => (path.length > 0 ? `p.${formatPath(path)}` : '');
 
 /** Reads a call path of names, as links from findings have it: "A;B", with "\\;" in names. */
 function named(functions: readonly Func[], text: string): Selection | null {
-  const names = (text.match(/(\\.|[^;\\])+/g) ?? []).map(n => n.replace(/\\(.)/g, '$1'));
   const byName = new Map(functions.map((f, i) => [f.name, i]));
-  const list = names.map(n => byName.get(n) ?? none);
+  const list = splitPath(text).map(n => byName.get(n) ?? none);
   const last = list[list.length - 1];
   return last === undefined || last === none ? null : { fn: last, path: list.includes(none) ? null : list, inverted: null };
 }

@@ -254,7 +254,7 @@ function* callees({ parent, fn }: Rows, place: Int32Array): Steps<{ start: Int32
 }
 
 /** The category for "unknown or mixed": the first grey one, else the first. */
-const fallback = (list: readonly Category[]) =>
+export const fallback = (list: readonly Category[]) =>
   Math.max(
     0,
     list.findIndex(c => c.color === 'grey'),
@@ -271,13 +271,6 @@ function categoriesOf(rows: Rows, node: Int32Array, count: number): Int32Array |
     of[n] = of[n] === none || of[n] === c ? c : mixed;
   }
   return of;
-}
-
-/** The functions from the root to a row. */
-export function pathOf(t: Table, row: number): number[] {
-  const path = [];
-  for (let n = row; n !== none; n = t.parent[n]!) path.push(t.fn[n]!);
-  return path.reverse();
 }
 
 /** The functions of a name. Without one, the name may end in " (file)" or " (module)". */

@@ -575,7 +575,7 @@ export function paint(pen: Pen, s: Scene, w: Window, labels: Labels, zoomed = no
       }
       const shown = width > 3 ? width - 1 : Math.max(width, 0.6);
       if (isHit) hits.push(x, y, shown);
-      else pen.box(x, y, shown, s.found ? hit + 1 : s.bucket(i));
+      else pen.box(x, y, shown, s.found ? hit + 1 : s.bucket(i), false, i);
       if (width > 24) texts.push(i, x, y, width);
     },
     (x, y, part) => {

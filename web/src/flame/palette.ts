@@ -1,4 +1,5 @@
 // Colours of boxes, in buckets: one fill style per bucket keeps drawing fast.
+import { hash } from '../core/selection';
 import type { Func } from '../core/table';
 
 export type Colouring = 'owner' | 'package' | 'kind' | 'category' | 'thread' | 'diff';
@@ -20,12 +21,6 @@ export const coloursOf = (p: Palette): string[] => [...p.fills, p.hit, p.miss, p
 const hues = 24;
 /** Buckets of a change from -1 to 1. */
 export const diffSteps = 15;
-
-export function hash(text: string): number {
-  let h = 2166136261;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
-  return h >>> 0;
-}
 
 /** The bucket of a function by its package or, without one, by its module. */
 export const packageBucket = (f: Func): number => (hash(f.name.slice(0, f.pkg) || f.module || f.file || f.name) >>> 8) % hues;

@@ -8,8 +8,8 @@ export const font = '12px Inter, system-ui, "Segoe UI", Roboto, sans-serif';
 
 /** What boxes are drawn with. */
 export interface Pen {
-  /** Draws a box, over or under all others; colour is a place in the colours of the palette. */
-  box(x: number, y: number, width: number, colour: number, under?: boolean): void;
+  /** Draws a box, over or under all others; colour is a place in the colours of the palette, box its number. */
+  box(x: number, y: number, width: number, colour: number, under?: boolean, box?: number): void;
   /** All boxes were drawn; their texts follow. */
   boxed(): void;
   text(text: string, x: number, y: number, opacity: number): void;
@@ -17,8 +17,9 @@ export interface Pen {
 
 const space = 'http://www.w3.org/2000/svg';
 
-function element(name: string, attributes: Record<string, string | number>): SVGElement {
+function element(name: string, attributes: Record<string, string | number>, text = ''): SVGElement {
   const e = document.createElementNS(space, name);
+  e.textContent = text;
   for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, typeof v === 'number' ? String(+v.toFixed(1)) : v);
   return e;
 }
@@ -31,6 +32,8 @@ export class Sheet implements Pen {
     width: number,
     height: number,
     readonly palette: Palette,
+    /** What a box says under the pointer. */
+    readonly title?: (box: number) => string,
   ) {
     this.#colours = coloursOf(palette);
     this.svg = element('svg', { class: 'on-paper', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
@@ -39,16 +42,17 @@ export class Sheet implements Pen {
     this.svg.append(pattern);
   }
 
-  box(x: number, y: number, width: number, colour: number, under?: boolean): void {
-    this.svg[under ? 'prepend' : 'append'](element('rect', { x, y, width, height: row - 1, fill: this.#colours[colour]! }));
+  box(x: number, y: number, width: number, colour: number, under?: boolean, box?: number): void {
+    const e = element('rect', { x, y, width, height: row - 1, fill: this.#colours[colour]! });
+    if (this.title && box !== undefined) e.append(element('title', {}, this.title(box)));
+    this.svg[under ? 'prepend' : 'append'](e);
   }
 
   boxed(): void {}
 
   text(text: string, x: number, y: number, opacity: number): void {
-    const e = element('text', { x, y, fill: this.palette.ink, 'dominant-baseline': 'central', opacity });
+    const e = element('text', { x, y, fill: this.palette.ink, 'dominant-baseline': 'central', opacity }, text);
     e.style.font = font; // as an attribute the policy of the server would refuse it
-    e.textContent = text;
     this.svg.append(e);
   }
 }

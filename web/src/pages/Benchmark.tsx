@@ -5,10 +5,10 @@ import type { History, HistorySeries } from '../core/answers';
 import { counted, instant, percent, rounded, signed, visible } from '../core/format';
 import { benchmarkName, change, metric } from '../core/metric';
 import { carried } from '../core/scope';
-import { go, href, place, update } from '../core/url';
+import { href, place, update } from '../core/url';
 import { Crumbs } from '../ui/Crumbs';
 import { Commit } from '../ui/Commit';
-import { ChangesOfSeries, HistoryPlot } from '../ui/History';
+import { ChangesOfSeries, HistoryPlot, opening } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
 import { ofBranch, OutcomeText } from '../ui/Outcome';
 import { Page } from '../ui/Page';
@@ -148,7 +148,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
   const types = [...new Set(s.runs.flatMap(r => r.profiles.map(p => p.type)))].sort();
   const type = preferred(types);
   const at = { group: s.group, benchmark: s.benchmark, type };
-  const open = (i: number) => go('profile', { ...at, run: s.runs[i]!.run });
+  const open = opening(at, s.runs);
   return (
     <section class="findings">
       {!alone && (
@@ -166,12 +166,12 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
       <div class={alone ? 'columns' : ''}>
         <div class="findings">
           <div class="card">
-            <HistoryPlot s={s} onSelect={open} height={alone && innerWidth > 1300 ? Math.max(260, Math.min(440, 24 * s.runs.length)) : 260} />
+            <HistoryPlot s={s} onChoose={open} height={alone && innerWidth > 1300 ? Math.max(260, Math.min(440, 24 * s.runs.length)) : 260} />
           </div>
         </div>
         {alone && (
           <div class="findings">
-            <Runs s={s} type={type} open={open} />
+            <Runs s={s} type={type} open={i => open(i, i)} />
           </div>
         )}
       </div>

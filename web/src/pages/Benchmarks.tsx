@@ -1,19 +1,20 @@
 // All benchmarks: their groups as a tree, and of each its metric, its newest value and its state.
 // A row is a benchmark, or one of a run: value types are a choice in the graph.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { BenchmarkOverview, Overview } from '../core/answers';
 import { count, counted, instant, visible } from '../core/format';
 import { benchmarkName, keyOf, metric } from '../core/metric';
 import { carried } from '../core/scope';
 import { goTo, href, place } from '../core/url';
 import { Commit } from '../ui/Commit';
+import { Named } from '../ui/Fn';
 import { Await, useAnswer } from '../ui/Load';
 import { ofBranch, status, tone } from '../ui/Outcome';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { Spark } from '../ui/Spark';
-import { type Column, Table } from '../ui/Table';
+import { type Column, sortBy, Table, useSort } from '../ui/Table';
 import { Hottest } from './Bottlenecks';
 import '../pages.css';
 import './benchmarks.css';
@@ -113,13 +114,11 @@ const keys: Record<string, (b: BenchmarkOverview) => string | number> = {
 };
 
 function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judged: readonly BenchmarkOverview[] | undefined; run: string | null }) {
-  const [sort, setSort] = useState({ id: 'name', descending: false });
+  const { sort, onSort } = useSort('name', ['name', 'state']);
   const rows = useMemo(() => {
     const states = new Map(judged?.map(b => [keyOf(b), b.outcome]));
     const all = list.map((b): BenchmarkOverview => ({ ...b, ...(states.get(keyOf(b)) && { outcome: states.get(keyOf(b))! }) }));
-    const of = keys[sort.id]!;
-    all.sort((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0));
-    return sort.descending ? all.reverse() : all;
+    return sortBy(all, keys[sort.id]!, sort.descending);
   }, [list, judged, sort]);
   const at = (i: number): string => {
     const { group, benchmark } = rows[i]!;
@@ -134,8 +133,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
       text: i => benchmarkName(rows[i]!),
       cell: i => (
         <a href={at(i)}>
-          <span class="pkg">{rows[i]!.group && `${visible(rows[i]!.group)}/`}</span>
-          {visible(rows[i]!.benchmark)}
+          <Named of={rows[i]!} />
         </a>
       ),
     },
@@ -155,7 +153,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
       columns={columns}
       rowKey={i => keys['name']!(rows[i]!)}
       sort={sort}
-      onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : false }))}
+      onSort={onSort}
       onOpen={i => goTo(at(i))}
       empty="The selection has no benchmarks. Import some: dendro import FILE"
     />

@@ -8,13 +8,13 @@ import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
 import { source } from '../core/source';
 import { href, place } from '../core/url';
-import { axisOf, Band } from '../ui/Band';
 import { Traces } from '../ui/Evidence';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
+import { axisOf, Plot } from '../ui/Plot';
 import { Scatter } from '../ui/Scatter';
 import { By, type InScope, Scoped } from '../ui/Scoped';
 import { Spark } from '../ui/Spark';
@@ -172,7 +172,7 @@ function About({ r, x, score }: { r: Ranking; x: BottleneckRow; score: string })
           ]}
         />
       )}
-      {x.plots?.map(p => <Plot key={benchmarkName(p)} p={p} name={x.function} />)}
+      {x.plots?.map(p => <Course key={benchmarkName(p)} p={p} name={x.function} />)}
       {expanded && <Traces name={x.function} of={expanded} digits={r.expanded?.selection === 'correlation' ? 3 : 1} unit={r.type.unit} scale={r.type.scale} />}
     </div>
   );
@@ -190,7 +190,7 @@ function Path({ r, x, path }: { r: Ranking; x: BottleneckRow; path: readonly str
   );
 }
 
-function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
+function Course({ p, name }: { p: BottleneckPlot; name: string }) {
   const title = p.x
     ? `${benchmarkName(p)}: ${p.metric} over the function's ${p.x === 'share' ? 'share' : 'samples'}, r ${p.score.toFixed(3)}`
     : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}${p.cost ? `, ${metric(p.cost!, p.costUnit!)}` : ''}`;
@@ -207,13 +207,7 @@ function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
           formatY={v => metric(v, p.y)}
         />
       ) : (
-        <Band
-          label={visible(`${name} in ${title}`)}
-          series={{ x: p.points.map((_, i) => i), values: p.points.map(q => q.y) }}
-          {...axisOf(p.points)}
-          height={160}
-          format={percent}
-        />
+        <Plot label={visible(`${name} in ${title}`)} lines={[{ name: 'share', values: p.points.map(q => q.y) }]} {...axisOf(p.points)} height={160} format={percent} />
       )}
     </figure>
   );

@@ -16,9 +16,9 @@ import { Crumbs, namedByCrumbs } from '../ui/Crumbs';
 import type { Group } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Pickers, useScope } from '../ui/Pickers';
-import { DiffChart } from '../view/Chart';
+import { Chart } from '../view/Chart';
 import { tone } from '../view/describe';
-import { savedItem } from '../view/formats';
+import { downloads } from '../view/formats';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
@@ -63,16 +63,13 @@ function Selected({ params }: { params: URLSearchParams }) {
   useRunKeys(params);
   const scope = useScope(['group', 'benchmark']);
   const pickers = newest(params) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />;
-  if (answer.error)
-    return (
-      <Page title={`Diff of ${benchmarksText(params) || 'profiles'}`} actions={pickers}>
-        <Await of={answer} what="the diff">
-          {() => null}
-        </Await>
-      </Page>
-    );
+  const page = (failure: ComponentChildren) => (
+    <Page title={`Diff of ${benchmarksText(params) || 'profiles'}`} actions={pickers}>
+      {failure}
+    </Page>
+  );
   return (
-    <Await of={answer} what="the diff">
+    <Await of={answer} what="the diff" page={page}>
       {wire => <Shown key={asked} of={wire} params={params} pickers={pickers} />}
     </Await>
   );
@@ -135,14 +132,8 @@ function Shown({ of: wire, params, pickers }: { of: Loaded<DiffWire>; params: UR
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
-        {...(profiles && source.value.hasChart('diff') && !isPushed(params) ? { chart: () => <DiffChart params={params} /> } : {})}
-        downloads={
-          source.value.offline
-            ? []
-            : sideNames.some(side => params.has(`${side}-file`))
-              ? [savedItem('offline page', dataParams(params), 'html', 'one file, for a mail')]
-              : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
-        }
+        {...(profiles && source.value.hasChart('diff') && !isPushed(params) ? { chart: () => <Chart path="diff" params={params} /> } : {})}
+        downloads={downloads('diff', params)}
         legend={<Legend history={history} />}
         menus={source.value.offline ? [] : [...(params.has('base-type') ? [] : typeMenu(types, wire.type)), ...againstMenu(params, history), ...(profiles ? byMenu(wire.by ?? '') : [])]}
       />
@@ -222,8 +213,8 @@ function useSides(params: URLSearchParams, notes: readonly string[], named: bool
   const said = /^base: (.+?); head: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
   const known = named || said !== null || source.value.offline || isPushed(params);
   const ask = (side: (typeof sideNames)[number]) => !known && !params.has(`${side}-file`);
-  const base = useAnswer<{ rows: Run[] }>('runs', ask('base') ? selectionParams(params, 'base') : { last: 1 });
-  const head = useAnswer<{ rows: Run[] }>('runs', ask('head') ? selectionParams(params, 'head') : { last: 1 });
+  const base = useAnswer<{ rows: Run[] }>('runs', ask('base') ? selectionParams(params, 'base') : null);
+  const head = useAnswer<{ rows: Run[] }>('runs', ask('head') ? selectionParams(params, 'head') : null);
   if (said) return [said[1]!, said[2]!].map(s => s.replace(/^(.+) \(run \1\)$/, '$1').replace(/^run (?=run)/, '')) as [string, string];
   const text = (a: typeof base, side: (typeof sideNames)[number]) => {
     const range = params.get(`${side}-range`);

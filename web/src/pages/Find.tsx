@@ -4,6 +4,7 @@ import { amount, counted, count, percent, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
 import { carried } from '../core/scope';
 import { href, update } from '../core/url';
+import { SelfBox } from '../ui/Box';
 import { newest, OfFunction } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -28,7 +29,6 @@ export default function Find() {
 function Where({ scope, params }: InScope) {
   const pattern = params.get('pattern') ?? '';
   const any = params.get('in-any-run') === 'true';
-  const self = params.get('self') === 'true';
   const by = (params.get('by') ?? 'benchmark') as Kind;
   return (
     <Page
@@ -38,9 +38,7 @@ function Where({ scope, params }: InScope) {
         <>
           <Pickers scope={scope} show={['branch', 'group', 'type', 'machine', 'since']} type={params.get('type') ?? preferred(scope.choices.types)} />
           <By kinds={kinds} now={by} />
-          <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
-            {self ? 'Show total' : 'Show self'}
-          </button>
+          <SelfBox />
         </>
       }
     >

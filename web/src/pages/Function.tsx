@@ -6,7 +6,9 @@ import { benchmarkName } from '../core/metric';
 import { notesOf } from '../core/request';
 import { carried } from '../core/scope';
 import type { Params } from '../core/source';
+import { formatPath } from '../core/transforms';
 import { href, place, update } from '../core/url';
+import { SelfBox } from '../ui/Box';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
 import { newest, OfFunction } from '../ui/History';
@@ -42,12 +44,10 @@ function One({ name, scope, params }: InScope & { name: string }) {
       actions={
         <>
           <Pickers scope={scope} show={['branch', 'type', 'machine', 'since']} type={answer.value?.series[0]?.type ?? answer.type} />
-          <a class="button" href={href('find', { ...carried(), pattern: name.replace(/[\\;]/g, '\\$&') })}>
+          <a class="button" href={href('find', { ...carried(), pattern: formatPath([name]) })}>
             Share by benchmark
           </a>
-          <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
-            {self ? 'Show total' : 'Show self'}
-          </button>
+          <SelfBox />
         </>
       }
     >

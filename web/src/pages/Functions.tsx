@@ -3,14 +3,14 @@ import type { Bottlenecks as Ranking } from '../core/answers';
 import { counted, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
 import { carried } from '../core/scope';
-import { go, goTo, href } from '../core/url';
-import { axisOf } from '../ui/Band';
+import { goTo, href } from '../core/url';
 import { Crumbs } from '../ui/Crumbs';
 import { Fn } from '../ui/Fn';
-import { colourOf, Lines } from '../ui/Lines';
+import { opening } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Pickers } from '../ui/Pickers';
+import { axisOf, colourOf, Plot } from '../ui/Plot';
 import { type InScope, Scoped } from '../ui/Scoped';
 import { Table } from '../ui/Table';
 import { Tabs } from '../ui/Tabs';
@@ -62,15 +62,13 @@ function Chart({ r }: { r: Ranking }) {
     <>
       <section class="card">
         <p class="sub">A click opens the run, a drag compares its first run with its last.</p>
-        <Lines
+        <Plot
           label={`${title} of ${benchmarkName({ group, benchmark })}`}
-          times={runs.map((_, i) => i)}
-          runs={axisOf(runs)}
+          {...axisOf(runs)}
           lines={rows.map((x, i) => ({ name: shortName(x.function), values: plot(i).points.map(p => p.y) }))}
+          compared
           format={percent}
-          flags={false}
-          chosen={null}
-          onChoose={(a, b) => (a === b ? go('profile', { ...at, run: runs[a]!.run }) : go('diff', { ...at, 'base-run': runs[a]!.run, 'head-run': runs[b]!.run }))}
+          onChoose={opening(at, runs)}
         />
       </section>
       <Table

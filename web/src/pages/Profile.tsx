@@ -1,5 +1,6 @@
 // A profile, or the sum of a selection of profiles.
 import type { Activity } from '../core/answers';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { amount, commit, counted, instant, visible } from '../core/format';
 import { type Loaded, loaded, type Wire } from '../core/profile';
@@ -17,7 +18,7 @@ import { OfFile, shown, Upload, useDrop } from '../ui/Upload';
 import { typeMenu, useChosenType, useTyped } from '../ui/Typed';
 import { labelMenu, useActivity, useTracks } from '../view/activity';
 import { Chart } from '../view/Chart';
-import { formats, savedItem } from '../view/formats';
+import { downloads } from '../view/formats';
 import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 
@@ -75,16 +76,13 @@ function Selected({ params }: { params: URLSearchParams }) {
   useTitle(name);
   const step = useRunKeys(params);
   useDrop(shown, params.has('file') && !source.value.offline && !answer.error); // another file, also while this one is read
-  if (answer.error)
-    return (
-      <Page title={name} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
-        <Await of={answer} what="the call tree">
-          {() => null}
-        </Await>
-      </Page>
-    );
+  const page = (failure: ComponentChildren) => (
+    <Page title={name} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
+      {failure}
+    </Page>
+  );
   return (
-    <Await of={answer} what="the call tree">
+    <Await of={answer} what="the call tree" page={page}>
       {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={of.activity ?? stored} step={step} />}
     </Await>
   );
@@ -98,7 +96,6 @@ function Shown({ of, name, runs, params, activity, step }: { of: Loaded; name: s
   const timed = !!activity && activity.rows.length > 0 && activity.to > activity.from;
   const parts = useTracks(timed || !!activity?.markers);
   const count = typeof of.profiles === 'number' ? of.profiles : 0;
-  const file = source.value.file.bind(source.value);
   return (
     <div class="profile">
       <div class="head bar">
@@ -131,23 +128,11 @@ function Shown({ of, name, runs, params, activity, step }: { of: Loaded; name: s
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
-        {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart params={params} /> } : {})}
+        {...(source.value.hasChart('tree') && !isPushed(params) ? { chart: () => <Chart path="tree" params={params} /> } : {})}
         {...(parts && timed ? { tracks: <parts.Tracks of={activity} /> } : {})}
         {...(parts && activity?.markers ? { markers: () => <parts.Markers params={params} zero={activity.zero ?? 0} /> } : {})}
         menus={[...typeMenu(types, type, waits(params, types)), ...labelMenu(activity?.labels ?? [], params, tree.unit)]}
-        downloads={
-          source.value.offline
-            ? []
-            : params.has('file')
-              ? [
-                  savedItem('offline page', dataParams(params), 'html', 'one file, for a mail'),
-                  ...formats.map(f => savedItem(f.label, exportParams(params, f.name), f.name)),
-                ]
-              : [
-                { label: 'offline page', hint: 'one file, for a mail', href: file('page/tree', dataParams(params)) },
-                ...formats.map(f => ({ label: f.label, href: file('export', exportParams(params, f.name)) })),
-              ]
-        }
+        downloads={downloads('tree', params)}
       />
     </div>
   );
@@ -158,17 +143,6 @@ function withForm(q: URLSearchParams): URLSearchParams {
   p.set('form', 'compact');
   if (p.has('file')) p.set('activity', 'true');
   return p;
-}
-
-/** The parameters of an export: what is shown, in a format. */
-function exportParams(params: URLSearchParams, format: string): URLSearchParams {
-  const q = dataParams(params);
-  q.delete('transform');
-  for (const x of params.getAll('transform')) q.append('transform', x);
-  const kind = params.get('kind');
-  if (kind) q.set('kind', kind);
-  q.set('format', format);
-  return q;
 }
 
 /** Without a selection there is no profile: the benchmarks, of which one is. */

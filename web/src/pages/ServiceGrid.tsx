@@ -11,11 +11,19 @@ import { Await, useAnswer } from '../ui/Load';
 import { OutcomeText } from '../ui/Outcome';
 import { usePolled } from '../ui/Poll';
 import { Spark } from '../ui/Spark';
+import { Plain } from '../ui/Plain';
 import { Start, StartAgent, StartSdk } from '../ui/Start';
 import '../pages.css';
 
 /** Milliseconds between two requests for what services use. */
 const pace = 30_000;
+
+/** A service that pushes profiles, or that agents trace. */
+interface Row {
+  service: string;
+  pushed: PushedService[];
+  traced?: Service;
+}
 
 export default function ServiceGrid() {
   const pushes = usePolled<{ rows: PushedService[] }>('pushed/services', {}, pace);
@@ -23,91 +31,69 @@ export default function ServiceGrid() {
   const words = (place.value.params.get('q') ?? '').toLowerCase().split(/\s+/);
   const fits = (s: { service: string }) => words.every(w => s.service.toLowerCase().includes(w));
   const traced = (traces.value?.rows ?? []).filter(fits);
-  return (
-    // A store that keeps no pushed profiles has the services that agents trace.
-    <Await of={traced.length > 0 && pushes.error ? { ...pushes, error: undefined, value: { rows: [] } } : pushes} what="services">
-      {({ rows }) => {
-        const shown = rows.filter(fits);
-        if (shown.length + traced.length === 0) return traces.busy ? null : <None />;
-        return (
-          <div class="scroll">
-            <table class="plain">
-              <thead>
-                <tr>
-                  <th>Service</th>
-                  <th class="num">Uses now</th>
-                  <th>Last 24 hours</th>
-                  <th>Hottest function</th>
-                  <th>Newest release</th>
-                  <th>Sends</th>
-                  <th class="num">Last seen</th>
-                </tr>
-              </thead>
-              <tbody>
-                {shown.length > 0 && <Pushed rows={shown} />}
-                {traced.map(s => (
-                  <tr key={s.service}>
-                    <td>
-                      <a href={href('tasks', { service: s.service })}>{visible(s.service)}</a>
-                    </td>
-                    <td class="num">–</td>
-                    <td />
-                    <td />
-                    <td>{mayChange() && <a href={href('tasks', { service: s.service, create: true })}>Profile a slow endpoint</a>}</td>
-                    <td class="dim">{`traces of ${counted(s.instances, 'instance')}`}</td>
-                    <td class="num" title={instant(new Date(s.lastSeen).toISOString())}>{ago(s.lastSeen)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        );
-      }}
-    </Await>
-  );
+  const pushed = (pushes.value?.rows ?? []).filter(fits);
+  const rows: Row[] = [
+    ...[...new Set(pushed.map(r => r.service))].map(service => ({ service, pushed: pushed.filter(r => r.service === service) })),
+    ...traced.map(t => ({ service: t.service, pushed: [], traced: t })),
+  ];
+  // A store that keeps no pushed profiles has the services that agents trace.
+  if (rows.length === 0) return <Await of={pushes} what="services">{() => !traces.busy && <None />}</Await>;
+  return <Grid rows={rows} />;
 }
 
-function Pushed({ rows }: { rows: readonly PushedService[] }) {
-  const type = rows.some(r => r.type.split(':')[1] === 'cpu') ? 'cpu' : rows[0]!.type;
-  const used = usePolled<PushedSeries>('pushed/series', { type, by: 'service_name', since: '24h', step: '1h' }, pace);
-  const verdicts = useAnswer<Overview>('overview', { rows: 1 });
+function Grid({ rows }: { rows: Row[] }) {
+  const pushed = rows.flatMap(r => r.pushed);
+  const type = pushed.some(r => r.type.split(':')[1] === 'cpu') ? 'cpu' : pushed[0]?.type;
+  const used = usePolled<PushedSeries>('pushed/series', type ? { type, by: 'service_name', since: '24h', step: '1h' } : null, pace);
+  const verdicts = useAnswer<Overview>('overview', type ? { rows: 1 } : null);
   const hour = lastHour(verdicts.value?.pushed ?? []);
   const grid = useMemo(() => used.value && gridOf(used.value), [used.value]);
+  const values = (r: Row) => grid?.lines.find(l => l.name === r.service)?.values ?? [];
+  const seen = (r: Row): number => r.traced?.lastSeen ?? Math.max(...r.pushed.map(p => Date.parse(p.last)));
   return (
-    <>
-      {[...new Set(rows.map(r => r.service))].map(name => {
-        const of = rows.filter(r => r.service === name);
-        const last = of.map(r => r.last).sort().at(-1)!;
-        const values = grid?.lines.find(l => l.name === name)?.values ?? [];
-        const now = values.findLast(v => v !== null);
-        const hot = verdicts.value?.pushed.find(u => u.service === name && u.function);
-        const release = verdicts.value?.releases.find(r => r.service === name);
-        return (
-          <tr key={name}>
-            <td>
-              <a href={href('services', { service: name })}>{visible(name)}</a>
-            </td>
-            <td class="num">{typeof now === 'number' ? rateText(now, used.value!) : '–'}</td>
-            <td>{values.length > 0 && <Spark values={values} label={`${visible(name)} over the last 24 hours`} />}</td>
-            <td>
-              {hot ? (
-                <a href={href('bottlenecks', { service: name, type: mainType(of).type, weight: 'samples', ...hour })} title={`${visible(hot.function!)} with the libraries and the runtime that it calls, in the last hour; opens all functions`}>
-                  <Fn name={shortName(hot.function!)} /> {percent(hot.share ?? 0)}
-                </a>
-              ) : (
-                '–'
-              )}
-            </td>
-            <td>
-              {release && <b>{visible(release.last.run)} </b>}
-              {release ? <OutcomeText o={release.outcome} /> : verdicts.busy ? '…' : '–'}
-            </td>
-            <td class="dim">{visible(typesText(of))}</td>
-            <td class="num" title={instant(last)}>{ago(Date.parse(last))}</td>
-          </tr>
-        );
-      })}
-    </>
+    <Plain
+      rows={rows}
+      columns={[
+        { title: 'Service', cell: r => <a href={r.traced ? href('tasks', { service: r.service }) : href('services', { service: r.service })}>{visible(r.service)}</a> },
+        {
+          title: 'Uses now',
+          numeric: true,
+          cell: r => {
+            const now = values(r).findLast(v => v !== null);
+            return typeof now === 'number' ? rateText(now, used.value!) : '–';
+          },
+        },
+        { title: 'Last 24 hours', cell: r => values(r).length > 0 && <Spark values={values(r)} label={`${visible(r.service)} over the last 24 hours`} /> },
+        {
+          title: 'Hottest function',
+          cell: r => {
+            const hot = verdicts.value?.pushed.find(u => u.service === r.service && u.function);
+            if (!hot) return r.traced ? '' : '–';
+            return (
+              <a href={href('bottlenecks', { service: r.service, type: mainType(r.pushed).type, weight: 'samples', ...hour })} title={`${visible(hot.function!)} with the libraries and the runtime that it calls, in the last hour; opens all functions`}>
+                <Fn name={shortName(hot.function!)} /> {percent(hot.share ?? 0)}
+              </a>
+            );
+          },
+        },
+        {
+          title: 'Newest release',
+          cell: r => {
+            if (r.traced) return mayChange() && <a href={href('tasks', { service: r.service, create: true })}>Profile a slow endpoint</a>;
+            const release = verdicts.value?.releases.find(x => x.service === r.service);
+            if (!release) return verdicts.busy ? '…' : '–';
+            return (
+              <>
+                <b>{visible(release.last.run)} </b>
+                <OutcomeText o={release.outcome} />
+              </>
+            );
+          },
+        },
+        { title: 'Sends', class: () => 'dim', cell: r => (r.traced ? `traces of ${counted(r.traced.instances, 'instance')}` : visible(typesText(r.pushed))) },
+        { title: 'Last seen', numeric: true, tip: r => instant(new Date(seen(r)).toISOString()), cell: r => ago(seen(r)) },
+      ]}
+    />
   );
 }
 

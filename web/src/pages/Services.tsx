@@ -1,22 +1,22 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
 import type { PushedSeries, PushedService, ReportDocument } from '../core/answers';
-import { stamp } from '../core/days';
-import { instant, percent, signed, visible } from '../core/format';
-import { change } from '../core/metric';
+import { spans, stamp } from '../core/days';
+import { instant, visible } from '../core/format';
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { gridOf, hoursOf, labelsOf, mainType, pointsOf, rateText, releases, selectorOf, timeOf, typeName } from '../core/pushed';
 import { dataParams, notesOf, serverTransforms, withoutFlags } from '../core/request';
 import { formatNames } from '../core/selection';
 import { queryOf } from '../core/source';
 import { type Changes, go, href, place, update } from '../core/url';
+import { SelfBox } from '../ui/Box';
 import { ToServices } from '../ui/Crumbs';
-import { Title } from '../ui/Evidence';
-import { Lines } from '../ui/Lines';
+import { changeColumns, Title } from '../ui/Evidence';
 import { useFolded } from '../ui/Folded';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
+import { Plot } from '../ui/Plot';
 import { usePolled } from '../ui/Poll';
-import { shownChanges, tone, verdict } from '../ui/Triage';
+import { shownChanges } from '../ui/Triage';
 import { When } from '../ui/When';
 import { Workspace } from '../view/Workspace';
 import Grid from './ServiceGrid';
@@ -29,16 +29,6 @@ import '../pages.css';
 import './benchmarks.css';
 import './services.css';
 
-const times: [value: string, label: string][] = [
-  ['1h', 'Last hour'],
-  ['6h', 'Last 6 hours'],
-  ['24h', 'Last 24 hours'],
-  ['7d', 'Last 7 days'],
-  ['30d', 'Last 30 days'],
-  ['90d', 'Last 90 days'],
-  ['', 'All time'],
-];
-
 export default function Services() {
   const service = place.value.params.get('service');
   return service === null ? <List /> : <One key={service} service={service} />;
@@ -50,7 +40,7 @@ function Time() {
   const field = (name: 'since' | 'until', title: string) => <When title={title} value={instant(params.get(name) ?? '')} onChange={at => update({ [name]: stamp(at), ...noTime }, true)} />;
   return (
     <>
-      <Select title="Time" value={params.get('since') ?? ''} options={times} change={since => update({ since, until: null, ...noTime }, true)} />
+      <Select title="Time" value={params.get('since') ?? ''} options={spans} change={since => update({ since, until: null, ...noTime }, true)} />
       {field('since', 'From (UTC)')}
       {field('until', 'To')}
     </>
@@ -86,27 +76,36 @@ function Day({ s }: { s: PushedService }) {
   const answer = usePolled<PushedSeries>('pushed/series', { ...what, by: of?.name ?? '', since: '24h', rows: 8 }, pace.chart);
   const a = answer.value;
   if (!a || a.rows.length === 0) return null;
-  const grid = gridOf(a);
   return (
     <section class="card">
       <p class="sub">
         <a href={href('services', { service: s.service })}>{visible(s.service)}</a> {visible([a.rateUnit ?? a.unit, 'last 24 hours', of && `by ${of.name}`].filter(Boolean).join(', '))}
       </p>
-      <Lines
-        label={`${s.service} over the last 24 hours by release`}
-        times={grid.times}
-        lines={grid.lines.map(l => ({ ...l, name: l.name || s.service }))}
-        format={v => rateText(v, a)}
-        flags={!!of}
-        chosen={null}
-        onChoose={(from, to) => {
-          const time = timeOf(a, grid.times[from]!, grid.times[to]!);
-          go('services', { ...what, since: '24h', from: time.since, to: time.until });
-        }}
-      />
+      <Course of={a} label={`${s.service} over the last 24 hours by release`} unnamed={s.service} flags={!!of} onChoose={(from, to) => go('services', { ...what, since: '24h', from, to })} />
       {of && <Release service={s} what={what} of={of} />}
     </section>
   );
+}
+
+interface CourseProps {
+  of: PushedSeries;
+  label: string;
+  /** What a line without a name is called. */
+  unnamed: string;
+  flags: boolean;
+  chosen?: readonly [number, number] | null;
+  /** A time that was dragged over, as requests have it. */
+  onChoose: (since: string, until: string) => void;
+}
+
+/** What is pushed over time, a line for each value of a label. */
+function Course({ of, label, unnamed, flags, chosen = null, onChoose }: CourseProps) {
+  const { times, lines } = gridOf(of);
+  const choose = (a: number, b: number) => {
+    const { since, until } = timeOf(of, times[a]!, times[b]!);
+    onChoose(since, until);
+  };
+  return <Plot label={label} times={times} lines={lines.map(l => ({ ...l, name: l.name || unnamed }))} compared format={v => rateText(v, of)} flags={flags} chosen={chosen} onChoose={choose} />;
 }
 
 /** The parameters that select the profiles of what is shown. */
@@ -197,15 +196,7 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
             Function
             <input type="search" value={fn} placeholder="all functions" onChange={e => update({ function: e.currentTarget.value.trim() }, true)} />
           </label>
-          {fn && (
-            <button
-              type="button"
-              aria-pressed={params.get('self') === 'true'}
-              onClick={() => update({ self: params.get('self') === 'true' ? null : 'true' }, true)}
-            >
-              {params.get('self') === 'true' ? 'Show total' : 'Show self'}
-            </button>
-          )}
+          {fn && <SelfBox />}
         </div>
       </div>
       <Await of={series} what="the profiles over time">
@@ -241,15 +232,13 @@ function Chart({ s, by, fn, what, releases }: { s: PushedSeries; by: string; fn:
         <p>No data in this time.</p>
       </div>
     );
-  const grid = gridOf(s);
   const [from, to, base] = [params.get('from'), params.get('to'), params.get('base-from')];
   const title = [s.rateUnit || `mean over time, ${s.unit}`, fn && visible(fn), by && `by ${visible(by)}`].filter(Boolean).join(', ');
-  const choose = (a: number, b: number) => {
-    const time = timeOf(s, grid.times[a]!, grid.times[b]!);
+  const choose = (since: string, until: string) => {
     if (base) {
-      const before = { 'base-since': base, 'base-until': params.get('base-to'), 'head-since': time.since, 'head-until': time.until };
+      const before = { 'base-since': base, 'base-until': params.get('base-to'), 'head-since': since, 'head-until': until };
       go('diff', { service: what['service'], type: what['type'], labels: what['labels'], ...before });
-    } else update({ from: time.since, to: time.until }, true);
+    } else update({ from: since, to: until }, true);
   };
   return (
     <section class="card">
@@ -259,11 +248,10 @@ function Chart({ s, by, fn, what, releases }: { s: PushedSeries; by: string; fn:
           .filter(n => !n.startsWith('type '))
           .map(n => ` ${visible(n)}`)}
       </p>
-      <Lines
+      <Course
+        of={s}
         label={`${title} over time`}
-        times={grid.times}
-        lines={grid.lines.map(l => ({ ...l, name: l.name || (by ? `no ${by}` : String(what['service'])) }))}
-        format={v => rateText(v, s)}
+        unnamed={by ? `no ${by}` : String(what['service'])}
         flags={releases}
         chosen={from && to ? pointsOf(s, from, to) : null}
         onChoose={choose}
@@ -342,18 +330,7 @@ function Release({ service, what, of }: { service: PushedService; what: Changes;
         <Plain
           rows={rows}
           columns={[
-            {
-              title: 'Verdict',
-              class: tone,
-              cell: c => (
-                <>
-                  {verdict(c)}
-                  <small>, {c.status}</small>
-                </>
-              ),
-            },
-            { title: 'Change', numeric: true, class: tone, cell: c => <b>{signed(c.delta.share, percent)}</b> },
-            own && { title: 'Cost', numeric: true, cell: c => (c.delta.time ? change(c.delta.time.value, c.delta.time.unit) : '–') },
+            ...changeColumns('Cost').slice(0, own ? 3 : 2),
             {
               title: 'Function of yours, and its call',
               cell: c =>

@@ -5,14 +5,17 @@ import type { Analysis, Cause, SegmentDescription, Snapshot, TaskDescription, Ta
 import { boxesOf, ownRows, sharedFrames } from '../core/dumps';
 import { count, counted, instant, percent, visible } from '../core/format';
 import { ago, millis, splitName } from '../core/metric';
+import { hash } from '../core/selection';
 import { mayChange } from '../core/session';
 import { type Params, source } from '../core/source';
 import { href, place, update } from '../core/url';
+import { Axis } from '../ui/Axis';
+import { Box } from '../ui/Box';
 import { Fn } from '../ui/Fn';
 import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
-import { type Column, Table } from '../ui/Table';
+import { type Column, Node, Table } from '../ui/Table';
 import { showTip } from '../ui/Tip';
 import { State } from './Tasks';
 import { Notes, Plain } from '../ui/Plain';
@@ -320,16 +323,9 @@ function Timeline({ s, dumps, period }: { s: SegmentDescription; dumps: Snapshot
   const w = (a: number, b: number) => `max(2px, ${(100 * (b - a)) / (to - from)}%)`;
   const shownBoxes = boxes.filter(b => b.depth >= skip && (b.end - b.start) / (to - from) > 0.0008);
   const chosen = place.value.params.get('span');
-  const ticks = useMemo(() => [0, 0.25, 0.5, 0.75, 1].map(f => ({ f, text: millis(Math.round(f * (to - from))) })), [from, to]);
   return (
     <>
-      <div class="axis" aria-hidden="true">
-        {ticks.map(k => (
-          <span key={k.f} style={{ left: `${100 * k.f}%` }}>
-            {k.text}
-          </span>
-        ))}
-      </div>
+      <Axis from={0} to={to - from} format={millis} />
       <div class="bars" style={{ height: `${spans.length * height}px` }} role="group" aria-label="Spans">
         {spans.map((p, i) => (
           <button
@@ -390,12 +386,7 @@ function Timeline({ s, dumps, period }: { s: SegmentDescription; dumps: Snapshot
   );
 }
 
-function colourOf(name: string): string {
-  const [pkg] = splitName(name);
-  let h = 2166136261;
-  for (let i = 0; i < pkg.length; i++) h = Math.imul(h ^ pkg.charCodeAt(i), 16777619);
-  return `hsl(${((h >>> 8) % 24) * 15} var(--box))`;
-}
+const colourOf = (name: string): string => `hsl(${((hash(splitName(name)[0]) >>> 8) % 24) * 15} var(--box))`;
 
 /** Spans below the span around them, by start. */
 function inOrder(s: SegmentDescription) {
@@ -425,10 +416,9 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
           {span ? 'Where this span spent its time' : segment ? 'Where this request spent its time' : 'Where the requests spent their time'}
         </h2>
         {span && (
-          <label class="choice">
-            <input type="checkbox" checked={own} onChange={e => update({ own: e.currentTarget.checked ? 'true' : null }, true)} /> without
-            its child spans
-          </label>
+          <Box name="own" push>
+            without its child spans
+          </Box>
         )}
       </div>
       <Await of={answer} what="the tree">
@@ -472,6 +462,7 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
     }
     return out;
   }, [rows, closed]);
+  const expanded = (i: number) => (shown[i]!.leaf ? undefined : !closed.has(shown[i]!.key));
   const toggle = (row: number, open: boolean): boolean => {
     const r = shown[row]!;
     if (r.leaf || closed.has(r.key) !== open) return false;
@@ -488,21 +479,11 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
       cell: i => {
         const r = shown[i]!;
         return (
-          <span class="node" style={{ '--depth': Math.min(r.depth, 60) }}>
-            <button
-              type="button"
-              tabIndex={-1}
-              class="twist"
-              aria-label={closed.has(r.key) ? 'expand' : 'collapse'}
-              disabled={r.leaf}
-              onClick={() => toggle(i, closed.has(r.key))}
-            >
-              {r.leaf ? '' : closed.has(r.key) ? '▸' : '▾'}
-            </button>
+          <Node depth={r.depth} open={expanded(i)} toggle={() => toggle(i, closed.has(r.key))}>
             <span class={r.own ? 'own' : ''} title={r.own ? 'your own code' : 'library, framework or runtime'}>
               <Fn name={r.function} />
             </span>
-          </span>
+          </Node>
         );
       },
     },
@@ -521,10 +502,9 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
   return (
     <>
       {(folded > 0 || every) && (
-        <label class="choice">
-          <input type="checkbox" checked={every} onChange={e => update({ frames: e.currentTarget.checked ? 'all' : null }, true)} />{' '}
-          {every ? 'frames of frameworks too' : `${counted(folded, 'frame')} of frameworks folded`}
-        </label>
+        <Box name="frames" value="all" push>
+          {every ? 'frames of frameworks too' : `frames of frameworks too: ${count(folded)} folded`}
+        </Box>
       )}
       <Table
         fitted
@@ -537,7 +517,7 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
         onOpen={i => toggle(i, closed.has(shown[i]!.key))}
         tree={{
           depth: i => shown[i]!.depth,
-          expanded: i => (shown[i]!.leaf ? undefined : !closed.has(shown[i]!.key)),
+          expanded,
           toggle,
           parent: i => {
             let p = i - 1;

@@ -119,17 +119,14 @@ function Create({ service: first }: { service: string }) {
   const services = useAnswer<{ rows: Service[] | null }>('services');
   const keyword = useDelayed(task.endpoint, 200);
   const known = (services.value?.rows ?? []).some(s => s.service === task.service);
-  const endpoints = useAnswer<{ rows: Endpoint[] | null }>(
-    known ? 'endpoints' : 'services',
-    known ? { service: task.service, keyword, rows: 50 } : {},
-  );
+  const endpoints = useAnswer<{ rows: Endpoint[] | null }>('endpoints', known ? { service: task.service, keyword, rows: 50 } : null);
   const focus = useRef<HTMLInputElement>(null);
   useEffect(() => focus.current?.focus(), []);
   const field = (name: keyof typeof task) => ({
     value: task[name],
     onInput: (e: preact.TargetedEvent<HTMLInputElement | HTMLSelectElement>) => set({ ...task, [name]: e.currentTarget.value }),
   });
-  const names = known ? (endpoints.value?.rows ?? []).filter(e => e.name !== undefined) : [];
+  const names = endpoints.value?.rows ?? [];
   const slowest = names.find(e => e.name === task.endpoint)?.slowest;
   const dumps = Math.ceil((Number(task.duration) * 60000) / Math.max(10, Number(task.period)));
   return (

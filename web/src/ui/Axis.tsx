@@ -1,7 +1,7 @@
 // The axis above a graph: values, or times.
 import { useRef } from 'preact/hooks';
 import { trimmed } from '../core/format';
-import { ticks } from './Band';
+import { ticks } from './Plot';
 import { useWidth } from './width';
 
 interface Props {

@@ -1,5 +1,5 @@
 // What changed and why we think so: the evidence behind a finding and a benchmark.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Candidate, Change, ContextStep, Expansion, Finding, JudgedBenchmark } from '../core/answers';
 import { amount, commit, counted, number, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric, shortName, splitName } from '../core/metric';
@@ -10,13 +10,14 @@ import { formatNames } from '../core/selection';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
-import { axisOf, Band, type Mark } from './Band';
+import { axisOf, banded, type Mark, Plot } from './Plot';
 import { Fn } from './Fn';
+import { sortBy, useSort } from './Table';
 import { copy } from './Tip';
-import { Plain, type PlainColumn } from './Plain';
+import { Plain, type PlainColumn, Terms } from './Plain';
 import { isWeb, Outside } from './Outside';
 
-export const kinds: Record<Change['kind'], string> = {
+const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
   leak: 'leak',
   widespread: 'widespread slowdown',
@@ -27,6 +28,34 @@ export const kinds: Record<Change['kind'], string> = {
 };
 
 export const costs = (c: Finding): boolean => c.kind === 'regression' || c.kind === 'leak' || c.kind === 'widespread' || c.kind === 'slowdown';
+
+export const past = (c: Finding): boolean => c.status === 'transient' || c.kind === 'moved';
+
+/** What a finding is, in a word. */
+export function verdict(c: Finding): string {
+  if (c.status === 'transient') return 'past';
+  if (costs(c)) return 'slower';
+  return c.kind === 'improvement' ? 'faster' : kinds[c.kind];
+}
+
+/** The class of its colour. */
+export const tone = (c: Finding): string => (c.acknowledged || past(c) || c.status === 'ended' ? 'dim' : costs(c) ? 'more' : c.kind === 'improvement' ? 'less' : 'dim');
+
+/** The first columns of every plain table of changes. */
+export const changeColumns = (time: string): PlainColumn<Finding>[] => [
+  {
+    title: 'Verdict',
+    class: tone,
+    cell: c => (
+      <>
+        {verdict(c)}
+        <small>, {c.change?.state ?? c.status}</small>
+      </>
+    ),
+  },
+  { title: 'Change', numeric: true, class: tone, cell: c => <b>{signed(c.delta.share, percent)}</b> },
+  { title: time, numeric: true, cell: c => (c.delta.time ? change(c.delta.time.value, c.delta.time.unit) : '–') },
+];
 
 type Address = Record<string, string | readonly string[]>;
 
@@ -175,21 +204,15 @@ export const scoreHint = 'how many standard deviations of the noise the change i
 
 /** The candidates of a benchmark, sortable, each with the traces in which it changed. */
 function Candidates({ b }: { b: JudgedBenchmark }) {
-  const [sort, setSort] = useState<{ id: keyof Candidate; descending: boolean } | null>(null);
-  const list = sort
-    ? [...b.candidates].sort((x, y) => {
-        const [v, w] = [x[sort.id], y[sort.id]];
-        const order = typeof v === 'number' && typeof w === 'number' ? v - w : String(v).localeCompare(String(w));
-        return sort.descending ? -order : order;
-      })
-    : b.candidates;
+  const { sort, onSort } = useSort('', ['function']);
+  const list = sort.id ? sortBy([...b.candidates], c => c[sort.id as 'score'], sort.descending) : b.candidates;
   const column = (id: keyof Candidate, title: string, cell: (c: Candidate) => preact.ComponentChildren, more: Partial<PlainColumn<Candidate>> = {}): PlainColumn<Candidate> => ({
     title: (
-      <button type="button" onClick={() => setSort({ id, descending: sort?.id === id ? !sort.descending : id !== 'function' })}>
+      <button type="button" onClick={() => onSort(id)}>
         {title}
       </button>
     ),
-    sorted: sort?.id === id ? (sort.descending ? 'descending' : 'ascending') : undefined,
+    sorted: sort.id === id ? (sort.descending ? 'descending' : 'ascending') : undefined,
     cell,
     ...more,
   });
@@ -349,16 +372,7 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
           .join(' ') + (c.acknowledged.reason ? `: ${c.acknowledged.reason}` : ''),
       ),
     ]);
-  return (
-    <dl class="facts">
-      {rows.map(([k, v], i) => (
-        <div key={`${i} ${k}`}>
-          <dt>{k}</dt>
-          <dd>{v}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Terms of={rows} />;
 }
 
 /** What to do with a finding: reproduce it, and tell others. */
@@ -461,7 +475,7 @@ export const level = (c: Candidate, b: JudgedBenchmark) => (v: number) =>
 
 /** A candidate over the runs of its benchmark. */
 export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBenchmark }) {
-  const { axis, ...plot } = useMemo(() => plotOf(b, candidate.levels, candidate.band, true), [candidate, b]);
+  const plot = useMemo(() => plotOf(b, candidate.levels, candidate.band, true), [candidate, b]);
   const write = level(candidate, b);
   const what = candidate.absolute ? 'Total' : 'Share';
   return (
@@ -470,13 +484,7 @@ export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBen
         {`${what}${candidate.finding ? ' of the program' : ` of ${visible(candidate.function)}`} over the runs `}
         <small>{`${write(candidate.expected)} expected, ${write(candidate.actual)} measured`}</small>
       </h3>
-      <Band
-        label={`${what} of ${candidate.function} over ${b.runs.length} runs: ${write(candidate.expected)} before, ${write(candidate.actual)} now`}
-        {...plot}
-        {...axis}
-        height={170}
-        format={write}
-      />
+      <Plot label={`${what} of ${candidate.function} over ${b.runs.length} runs: ${write(candidate.expected)} before, ${write(candidate.actual)} now`} {...plot} height={170} format={write} />
     </section>
   );
 }
@@ -496,10 +504,9 @@ export function MetricPlot({ b, of }: { b: JudgedBenchmark; of?: Change }) {
     [b],
   );
   if (!m || !plot) return <p class="dim">No metric was imported with these runs.</p>;
-  const { axis, ...shown } = plot;
   const index = of ? b.runs.findIndex(r => r.run === of.since.run) : -1;
-  if (of && index >= 0) shown.marks = [{ index, label: `since ${of.since.run}`, kind: costs(of) ? 'worse' : 'better' }];
-  return <Band label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...shown} {...axis} height={180} format={v => metric(v, m.unit)} />;
+  const marks: Mark[] = of && index >= 0 ? [{ index, label: `since ${of.since.run}`, kind: costs(of) ? 'worse' : 'better' }] : plot.marks;
+  return <Plot label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...plot} marks={marks} height={180} format={v => metric(v, m.unit)} />;
 }
 
 function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: number; deviation: number }[], lowerIsBetter: boolean) {
@@ -510,44 +517,29 @@ function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: num
   const expected = band[first];
   if (first >= 0 && v !== null && v !== undefined && expected && Math.abs(v - expected.mean) > width * expected.deviation)
     marks.push({ index: first, label: 'first tested run', kind: v > expected.mean === lowerIsBetter ? 'worse' : 'better' });
-  return {
-    series: {
-      x: values.map((_, i) => i),
-      values,
-      mean: band.map(l => l.mean),
-      low: band.map(l => Math.max(0, l.mean - width * l.deviation)),
-      high: band.map(l => l.mean + width * l.deviation),
-    },
-    axis: axisOf(b.runs),
-    marks,
-  };
+  return { ...banded(values, band, width), ...axisOf(b.runs), marks };
 }
 
 const shownContexts = 6;
 
 function Contexts({ of, b }: { of: Candidate; b: JudgedBenchmark }) {
   const rows = (paths: ContextStep[][]) => (
-    <table class="plain contexts">
-      <tbody>
-        {paths.map((steps, i) => {
-          const last = steps[steps.length - 1];
-          return (
-            <tr key={i}>
-              <td>
-                {steps.map((s, j) => (
-                  <div key={j} style={{ paddingLeft: `${j * 12}px` }}>
-                    <Fn name={s.function} />
-                  </div>
-                ))}
-              </td>
-              <td class={`num ${last && last.diff > 0 ? 'more' : 'less'}`}>
-                {last && signed(last.diff / 10 ** (b.scale ?? 0), v => amount(v, b.unit))}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Plain
+      class="contexts"
+      rows={paths}
+      columns={[
+        {
+          title: 'Context',
+          cell: steps =>
+            steps.map((s, j) => (
+              <div key={j} style={{ paddingLeft: `${j * 12}px` }}>
+                <Fn name={s.function} />
+              </div>
+            )),
+        },
+        { title: 'Difference', numeric: true, class: steps => (steps.at(-1)!.diff > 0 ? 'more' : 'less'), cell: steps => signed(steps.at(-1)!.diff / 10 ** (b.scale ?? 0), v => amount(v, b.unit)) },
+      ]}
+    />
   );
   const list = (title: string, paths: ContextStep[][]) =>
     paths.length > 0 && (
@@ -565,7 +557,7 @@ function Contexts({ of, b }: { of: Candidate; b: JudgedBenchmark }) {
   return (
     <section>
       <h3>
-        Contexts in which it changed <small>the change is of the last function&apos;s own time in the tested runs</small>
+        Contexts in which it changed <small>the difference is of the last function&apos;s own time in the tested runs</small>
       </h3>
       {list('Callees', of.contexts!.children)}
       {list('Callers', of.contexts!.parents)}

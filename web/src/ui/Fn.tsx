@@ -3,6 +3,14 @@
 import { visible } from '../core/format';
 import { splitName } from '../core/metric';
 
+/** The name of a benchmark: its group dim. */
+export const Named = ({ of, as = of.benchmark }: { of: { group?: string; benchmark: string }; as?: string }) => (
+  <>
+    <span class="pkg">{of.group && `${visible(of.group)}/`}</span>
+    {visible(as)}
+  </>
+);
+
 export function Fn({ name }: { name: string }) {
   const [pkg, symbol] = splitName(visible(name));
   const folders = pkg.slice(0, pkg.lastIndexOf('/') + 1);

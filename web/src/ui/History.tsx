@@ -1,13 +1,13 @@
 // A number over runs: its plot with band and the changes of the list, and a table of them.
 import { useMemo, useState } from 'preact/hooks';
-import type { Finding, HistorySeries } from '../core/answers';
+import type { HistorySeries } from '../core/answers';
 import { counted, instant, percent, signed, visible } from '../core/format';
-import { benchmarkName, change, metric } from '../core/metric';
-import { go } from '../core/url';
-import { axisOf, Band, type Mark } from './Band';
+import { benchmarkName, metric } from '../core/metric';
+import { type Changes, go } from '../core/url';
 import { Commit } from './Commit';
-import { costs, diffLink, Title } from './Evidence';
+import { changeColumns, costs, diffLink, Title, verdict } from './Evidence';
 import { Plain } from './Plain';
+import { axisOf, banded, type Mark, Plot } from './Plot';
 
 /** The series to draw of a function: its cost per operation or by the metric where it is known, else its share. */
 export const drawn = (s: HistorySeries): HistorySeries =>
@@ -17,44 +17,25 @@ export const drawn = (s: HistorySeries): HistorySeries =>
 
 export const valueOf = (s: HistorySeries) => (v: number) => (s.unit === 'share' ? percent(v) : metric(v, s.unit));
 
-/** "slower, confirmed", "faster, ended". */
-const verdict = (f: Finding): string => `${costs(f) ? 'slower' : 'faster'}, ${f.change?.state ?? f.status}`;
+/** Opens the run that was clicked, or compares the ends of a drag. */
+export const opening = (at: Changes, runs: readonly { run: string }[]) => (from: number, to: number) =>
+  from === to ? go('profile', { ...at, run: runs[from]!.run }) : go('diff', { ...at, 'base-run': runs[from]!.run, 'head-run': runs[to]!.run });
 
 /** Plots a series with its changes. */
-export function HistoryPlot({ s, onSelect, height = 260 }: { s: HistorySeries; onSelect?: (run: number) => void; height?: number }) {
-  const { series, axis, marks } = useMemo(() => {
+export function HistoryPlot({ s, onChoose, height = 260 }: { s: HistorySeries; onChoose?: ReturnType<typeof opening>; height?: number }) {
+  const plot = useMemo(() => {
     const marks: Mark[] = [];
     const mark = (run: string, label: string, worse: boolean) => {
       const index = s.runs.findIndex(r => r.run === run);
       if (index >= 0 && !marks.some(m => m.index === index)) marks.push({ index, label, kind: worse ? 'worse' : 'better' });
     };
     for (const f of s.changes) {
-      mark(f.since.run, `${verdict(f)}: ${signed(f.delta.share, percent)} since ${f.since.run}`, costs(f));
+      mark(f.since.run, `${verdict(f)}, ${f.change?.state ?? f.status}: ${signed(f.delta.share, percent)} since ${f.since.run}`, costs(f));
       if (f.change?.end) mark(f.change.end.run, `${signed(f.delta.share, percent)} ended with ${f.change.end.run}`, !costs(f));
     }
-    return {
-      series: {
-        x: s.runs.map((_, i) => i),
-        values: s.runs.map(r => r.value),
-        mean: s.runs.map(r => r.mean),
-        low: s.runs.map(r => Math.max(0, r.mean - 2 * r.deviation)),
-        high: s.runs.map(r => r.mean + 2 * r.deviation),
-      },
-      axis: axisOf(s.runs),
-      marks,
-    };
+    return { ...banded(s.runs.map(r => r.value), s.runs), ...axisOf(s.runs), marks };
   }, [s]);
-  return (
-    <Band
-      label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs`}
-      series={series}
-      {...axis}
-      marks={marks}
-      height={height}
-      format={valueOf(s)}
-      {...(onSelect ? { onSelect } : {})}
-    />
-  );
+  return <Plot label={`${s.metric || 'Share'} of ${benchmarkName(s)} over ${s.runs.length} runs`} {...plot} height={height} format={valueOf(s)} onChoose={onChoose} />;
 }
 
 /** The changes of the list, newest first, each with the diff of its sides. */
@@ -65,9 +46,7 @@ export function ChangesOfSeries({ s }: { s: HistorySeries }) {
       caption="Changes"
       rows={s.changes}
       columns={[
-        { title: 'Verdict', class: f => (f.status === 'ended' ? 'dim' : costs(f) ? 'more' : 'less'), cell: verdict },
-        { title: 'Change', numeric: true, cell: f => signed(f.delta.share, percent) },
-        { title: 'Per operation', numeric: true, cell: f => (f.delta.time ? change(f.delta.time.value, f.delta.time.unit) : '–') },
+        ...changeColumns('Per operation'),
         { title: 'Function of yours, and its call', cell: f => <Title c={f} short /> },
         {
           title: 'Since',
@@ -107,7 +86,7 @@ export function OfFunction({ s, open }: { s: HistorySeries; open: boolean }) {
       {shown && (
         <div class="evidence">
           <p class="dim">{shows.costBand ? (shows.unit.endsWith('/op') ? 'Cost per operation' : 'Cost') : 'Share of the program'}</p>
-          <HistoryPlot s={shows} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
+          <HistoryPlot s={shows} height={180} onChoose={opening(at, s.runs)} />
           <ChangesOfSeries s={s} />
         </div>
       )}

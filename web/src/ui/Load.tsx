@@ -17,11 +17,12 @@ export interface Loading<T> {
 
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Loads when key changes. The value before stays until the next one comes. */
+/** Loads when key changes; nothing without one. The value before stays until the next one comes. */
 export function useLoad<T>(key: string, load: (options: Options) => Promise<T>): Loading<T> {
-  const [state, set] = useState<{ value?: T; error?: Error; busy: boolean; bytes: number }>({ busy: true, bytes: 0 });
+  const [state, set] = useState<{ value?: T; error?: Error; busy: boolean; bytes: number }>({ busy: key !== '', bytes: 0 });
   const [attempt, again] = useState(0);
   useLayoutEffect(() => {
+    if (!key) return set(s => (s.busy || 'value' in s ? { busy: false, bytes: 0 } : s));
     const control = new AbortController();
     let shown = 0;
     const progress = (bytes: number) => {
@@ -44,11 +45,9 @@ export function useLoad<T>(key: string, load: (options: Options) => Promise<T>):
   return { value: state.value, error: state.error, busy: state.busy, bytes: state.bytes, retry: () => again(attempt + 1) };
 }
 
-/** Loads an answer of the API; it is asked again when the parameters change. What read makes of it is kept in its place. */
-export function useAnswer<T, A = T>(path: string, params: Params = {}, read?: (answer: A, signal?: AbortSignal) => Promise<T>): Loading<T> {
-  return useLoad<T>(`${path}?${queryOf(params)}`, async options =>
-    read ? read(await source.value.get<A>(path, params, options), options.signal) : source.value.get<T>(path, params, options),
-  );
+/** Loads an answer of the API; it is asked again when the parameters change, and not without them. */
+export function useAnswer<T>(path: string, params: Params | null = {}): Loading<T> {
+  return useLoad<T>(params ? `${path}?${queryOf(params)}` : '', options => source.value.get<T>(path, params!, options));
 }
 
 /** What is computed of inputs: at once, or if it is long in steps after the page was drawn. Until then, busy, it is of the inputs before. */
@@ -77,9 +76,17 @@ export const Waiting = () => (
   </div>
 );
 
+interface AwaitProps<T> {
+  of: Loading<T>;
+  what: string;
+  /** The page around a failure, where what was loaded has its own. */
+  page?: (failure: ComponentChildren) => ComponentChildren;
+  children: (value: T) => ComponentChildren;
+}
+
 /** Shows what was loaded, or why not. */
-export function Await<T>({ of, what, children }: { of: Loading<T>; what: string; children: (value: T) => ComponentChildren }) {
-  if (of.error) return <Failure error={of.error} retry={of.retry} what={what} />;
+export function Await<T>({ of, what, page = failure => failure, children }: AwaitProps<T>) {
+  if (of.error) return <>{page(<Failure error={of.error} retry={of.retry} what={what} />)}</>;
   return (
     <>
       {of.busy && (

@@ -1,10 +1,11 @@
 // What of the store a page shows, to choose: branch, value type, metric, machine, time.
 import type { Choices } from '../core/answers';
+import { spans } from '../core/days';
 import { visible } from '../core/format';
 import { everyBranch, noChoices, scoped } from '../core/scope';
-import { queryOf, source } from '../core/source';
+import { source } from '../core/source';
 import { type Changes, place, update } from '../core/url';
-import { useLoad } from './Load';
+import { useAnswer } from './Load';
 import { amounts } from './Typed';
 import { Select } from './Select';
 
@@ -20,7 +21,7 @@ export interface Scope {
 export function useScope(names: readonly string[], sides = false): Scope {
   const { params } = place.value;
   const of = new URLSearchParams([...params].filter(([name]) => names.includes(name) && (name === 'group' || name === 'benchmark')));
-  const answer = useLoad<Choices>(`choices?${of}`, o => (source.value.offline ? Promise.resolve(noChoices) : source.value.get<Choices>('choices', queryOf(of), o)));
+  const answer = useAnswer<Choices>('choices', source.value.offline ? null : of);
   const known = source.value.offline || answer.value || answer.error; // the page's own request says what is wrong
   return { params: known ? scoped(params, names, answer.value, sides) : undefined, choices: answer.value ?? noChoices };
 }
@@ -30,14 +31,6 @@ export function branchOf(scope: Scope): string {
   const [branch = scope.choices.base ?? '', more] = place.value.params.getAll('branch');
   return more !== undefined || branch === everyBranch ? '' : branch;
 }
-
-const times: [value: string, label: string][] = [
-  ['', 'All time'],
-  ['7d', 'Last 7 days'],
-  ['30d', 'Last 30 days'],
-  ['90d', 'Last 90 days'],
-  ['365d', 'Last year'],
-];
 
 interface Props {
   scope: Scope;
@@ -62,7 +55,7 @@ export function Pickers({ scope, show, type, branch = scope.choices.base ?? '', 
     type: [...(type === undefined ? [['', 'All values'] as [string, string]] : []), ...plain(amounts(choices.types, params.get('type') ?? type))],
     metric: [['', 'Main metric'], ...plain(choices.metrics)],
     machine: [['', 'All machines'], ...plain(choices.machines)],
-    since: times,
+    since: spans.filter(([age]) => !age.endsWith('h')),
   };
   const now: Partial<Record<Name, string>> = { branch, type: type ?? '' };
   const titles: Record<Name, string> = { branch: 'Branch', group: 'Group', type: 'Value', metric: 'Metric', machine: 'Machine', since: 'Time' };

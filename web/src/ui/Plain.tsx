@@ -69,6 +69,18 @@ export function Plain<T>(p: Props<T>) {
   );
 }
 
+/** Names, and what is said of each. */
+export const Terms = ({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
+  <dl class="facts">
+    {of.map(([name, value], i) => (
+      <div key={`${i} ${name}`}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
 /** The notes of an answer, a line each. */
 export const Notes = ({ of }: { of: readonly string[] | undefined }) => (
   <>

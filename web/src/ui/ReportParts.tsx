@@ -3,7 +3,7 @@
 import type { MetricRow, MetricSide, ReportDocument } from '../core/answers';
 import { percent, signed, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
-import { Plain } from './Plain';
+import { Plain, Terms } from './Plain';
 
 /** Every metric of both sides, a table per metric. */
 export function Metrics({ doc }: { doc: ReportDocument }) {
@@ -61,14 +61,7 @@ export function Parameters({ doc }: { doc: ReportDocument }) {
   return (
     <section class="card">
       <h2>How it was compared</h2>
-      <dl class="facts">
-        {doc.parameters.map(p => (
-          <div key={p.name}>
-            <dt>{visible(p.name)}</dt>
-            <dd>{visible(p.value)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Terms of={doc.parameters.map(p => [visible(p.name), visible(p.value)])} />
     </section>
   );
 }

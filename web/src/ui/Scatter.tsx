@@ -1,5 +1,5 @@
 // Points of two numbers with the line through them, as SVG.
-import { Levels, levelsOf, roomOf, ticks } from './Band';
+import { Levels, levelsOf, range, roomOf, ticks } from './Plot';
 
 interface Props {
   label: string;
@@ -16,13 +16,6 @@ const height = 220;
 const right = 12;
 const top = 8;
 const bottom = 24;
-
-/** The range of values with a margin on both sides. */
-function range(list: readonly number[]): [low: number, high: number] {
-  const [low, high] = [Math.min(...list), Math.max(...list)];
-  const pad = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-  return [low - pad, high + pad];
-}
 
 export function Scatter({ label, points, slope, intercept = 0, formatX, formatY }: Props) {
   const [x0, x1] = range(points.map(p => p.x));

@@ -51,8 +51,7 @@ export default function Search() {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const asked = text.trim();
-  const answer = useLoad<SearchResult | null>(asked, async o => {
-    if (!asked) return null;
+  const answer = useLoad<SearchResult>(asked, async o => {
     await pause(100, o.signal); // while one types
     return source.value.get<SearchResult>('search', { text: asked }, o);
   });

@@ -110,7 +110,7 @@ export function Shell({ children, search: Search }: { children: ComponentChildre
           <Links />
         </nav>
         <span class="space" />
-        {session.value?.token && !mayChange() && session.value.may === 'read' && <span class="readonly">read only</span>}
+        {session.value?.token && !mayChange() && session.value.may === 'read' && <span class="pill dim">read only</span>}
         {session.value?.loggedIn && session.value.may !== 'nothing' && (
           <button type="button" onClick={() => void logOut()}>
             Log out

@@ -6,10 +6,10 @@ import { benchmarkName, keyOf } from '../core/metric';
 import { withoutFlags } from '../core/request';
 import { go, href, place, update } from '../core/url';
 import { costs, Glance } from './Evidence';
-import { Fn } from './Fn';
+import { Fn, Named } from './Fn';
 import { type Loading, useAnswer } from './Load';
 import { size, status, tone } from './Outcome';
-import { type Column, Table } from './Table';
+import { type Column, sortBy, Table, useSort } from './Table';
 import { countsText, few, Panel } from './Triage';
 
 interface Row {
@@ -39,16 +39,14 @@ const sorts: Record<string, (r: Row) => string | number> = {
 
 export default function Sides({ doc, params }: { doc: ReportDocument; params: URLSearchParams }) {
   const address = place.value.params;
-  const [sort, setSort] = useState({ id: 'level', descending: true });
+  const { sort, onSort } = useSort('level', ['benchmark', 'function']);
   const [at, setAt] = useState('');
   const q = new URLSearchParams([...params].filter(([name]) => name !== 'last'));
   q.set('view', 'benchmarks');
   const diff: Loading<BenchmarkDiffs> = useAnswer('diff', q);
   const rows = useMemo(() => {
-    const key = sorts[sort.id]!;
-    const size = (r: Row) => Math.abs(r.took?.total.relative ?? 0);
-    const list = rowsOf(doc, diff.value?.rows ?? []).sort((x, y) => (key(x) < key(y) ? -1 : key(x) > key(y) ? 1 : size(x) - size(y)));
-    return sort.descending ? list.reverse() : list;
+    const list = sortBy(rowsOf(doc, diff.value?.rows ?? []), r => Math.abs(r.took?.total.relative ?? 0), sort.descending);
+    return sortBy(list, sorts[sort.id]!, sort.descending);
   }, [doc, diff.value, sort]);
   const sides = Object.fromEntries(['machine', 'since', 'until', 'base', 'head'].map(name => [name, params.getAll(name)]));
   const to = (r: Row) => (r.took ? { ...sides, group: r.group, benchmark: r.benchmark, type: r.took.type } : null);
@@ -87,8 +85,7 @@ export default function Sides({ doc, params }: { doc: ReportDocument; params: UR
         const diff = to(r);
         return (
           <a href={diff ? href('diff', diff) : href('benchmark', { group: r.group, benchmark: r.benchmark })}>
-            <span class="pkg">{r.group && `${visible(r.group)}/`}</span>
-            {visible(r.benchmark)}
+            <Named of={r} />
           </a>
         );
       },
@@ -138,7 +135,7 @@ export default function Sides({ doc, params }: { doc: ReportDocument; params: UR
     },
   ];
   return (
-    <section class="triage" aria-label="Benchmarks of both sides">
+    <section class="findings triage" aria-label="Benchmarks of both sides">
       <div class="head">
         <p>
           <b>{doc.counts?.length ? countsText(doc.counts) : visible(doc.headline)}</b>
@@ -156,7 +153,7 @@ export default function Sides({ doc, params }: { doc: ReportDocument; params: UR
           columns={columns}
           rowKey={i => keyOf(rows[i]!)}
           sort={sort}
-          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : id === 'level' || id === 'change' }))}
+          onSort={onSort}
           selected={rows.findIndex(r => (found ? keyOf(r) === keyOf(found) : keyOf(r) === at))}
           onSelect={i => {
             setAt(keyOf(rows[i]!));

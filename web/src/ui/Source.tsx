@@ -5,17 +5,15 @@ import { amount, counted, visible } from '../core/format';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Func } from '../core/table';
+import { formatPath } from '../core/transforms';
 import { type Params, pause, queryOf, source } from '../core/source';
 import { Await, useLoad } from './Load';
 import { Outside } from './Outside';
 
-/** The name of a function as the pattern that only it matches. */
-export const exactly = (name: string): string => name.replace(/[\\;]/g, '\\$&');
-
 /** The lines of a function. Children are shown in place of an error. */
 export function Source({ name, at, children }: { name: string; at: Params; children?: ComponentChildren }) {
   const asked = queryOf(at);
-  asked.set('function', exactly(name));
+  asked.set('function', formatPath([name]));
   asked.set('rows', '3');
   // Whoever walks through a graph does not ask for the lines of every function on the way.
   const answer = useLoad<LinesResult>(`lines?${asked}`, async options => {

@@ -26,6 +26,18 @@ export interface Column {
   class?: (row: number) => string;
 }
 
+/** The order of the rows of a table: a click on a column has the largest first, on those with texts the first letter. */
+export function useSort(id: string, texts: readonly string[], descending = !texts.includes(id)) {
+  const [sort, set] = useState({ id, descending });
+  return { sort, onSort: (id: string) => set(s => ({ id, descending: s.id === id ? !s.descending : !texts.includes(id) })) };
+}
+
+/** Sorts rows by a key, in place; those with the same key stay as they were. */
+export const sortBy = <R,>(rows: R[], key: (row: R) => string | number, descending: boolean): R[] => {
+  const sign = descending ? -1 : 1;
+  return rows.sort((a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0));
+};
+
 interface Props {
   label: string;
   rows: number;
@@ -54,6 +66,16 @@ interface Props {
   };
   empty?: ComponentChildren;
 }
+
+/** The cell of a row of a tree: indented, with what opens and closes it; a leaf is neither open nor closed. */
+export const Node = ({ depth, open, toggle, children }: { depth: number; open: boolean | undefined; toggle: () => void; children: ComponentChildren }) => (
+  <span class="node" style={{ '--depth': Math.min(depth, 60) }}>
+    <button type="button" tabIndex={-1} class="twist" disabled={open === undefined} aria-label={open ? 'close' : 'open'} onClick={e => (e.stopPropagation(), toggle())}>
+      {open === undefined ? '' : open ? '▾' : '▸'}
+    </button>
+    {children}
+  </span>
+);
 
 export const rowHeight = 24;
 const headHeight = 30;

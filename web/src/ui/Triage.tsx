@@ -1,6 +1,6 @@
 // What changed, as one table: Home, Regressions and reports show this one. A row is a
 // finding; what did not change is one row that unfolds; the panel has the evidence.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { BenchmarkOverview, Change, Count, JudgedBenchmark, Outcome, ReportDocument } from '../core/answers';
 import { commit, count, counted, instant, percent, signed, visible } from '../core/format';
 import { looks, unseen } from '../core/looked';
@@ -11,13 +11,15 @@ import { carried } from '../core/scope';
 import { paper } from '../core/settings';
 import { queryOf, source } from '../core/source';
 import { goTo, href, place, update } from '../core/url';
-import { BenchmarkEvidence, costs, diffLink, FindingEvidence, Glance, kinds, pageOf, Title } from './Evidence';
+import { Box } from './Box';
+import { BenchmarkEvidence, costs, diffLink, FindingEvidence, Glance, pageOf, past, Title, tone, verdict } from './Evidence';
+import { Named } from './Fn';
 import { useKeys } from './Keys';
 import { Await, useLoad } from './Load';
 import { status } from './Outcome';
 import { Since } from './Since';
 import { Spark } from './Spark';
-import { type Column, Table } from './Table';
+import { type Column, sortBy, Table, useSort } from './Table';
 import { Select } from './Select';
 
 type Named = { group?: string; benchmark: string };
@@ -44,23 +46,11 @@ interface Props {
   params?: URLSearchParams | undefined;
 }
 
-const past = (c: Change): boolean => c.status === 'transient' || c.kind === 'moved';
 const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presence === 'new');
 /** Whether a change, or one of its benchmarks, is new since the last look. */
 const fresh = (c: Change): boolean => [c, ...(c.also ?? [])].some(x => unseen(looks.value, x.id));
 
-/** What a finding is, in a word. */
-export function verdict(c: Change): string {
-  if (c.status === 'transient') return 'past';
-  if (costs(c)) return 'slower';
-  return c.kind === 'improvement' ? 'faster' : kinds[c.kind];
-}
-
-/** The class of its colour. */
-export const tone = (c: Change): string => (c.acknowledged || past(c) ? 'dim' : costs(c) ? 'more' : c.kind === 'improvement' ? 'less' : 'dim');
-
 const sorts: Record<string, (c: Change) => string | number> = {
-  cost: c => (c.acknowledged ? -2 : costs(c) ? 1 : -1) * 1e6 + Math.abs(c.delta.share),
   verdict: c => `${verdict(c)} ${c.status}`,
   share: c => c.delta.share,
   time: c => c.delta.time?.value ?? 0,
@@ -133,7 +123,7 @@ export const few = 12;
 
 export function Triage({ doc, benchmarks, params }: Props) {
   const address = place.value.params;
-  const [sort, setSort] = useState({ id: 'since', descending: true });
+  const { sort, onSort } = useSort('since', ['verdict', 'what', 'benchmark']);
   // Evidence has an address: opening it is a step of the history, moving to the next row is none.
   const selected = address.get('change');
   const select = (key: string | null) => update({ change: key }, selected === null);
@@ -141,16 +131,11 @@ export function Triage({ doc, benchmarks, params }: Props) {
   const filters = ['q', 'slower', 'own', 'certainty', 'past', 'unseen', 'new'].map(n => address.get(n)).join('\n');
   const rows = useMemo(() => {
     const of = new Map(doc.benchmarks.map(b => [`${keyOf(b)} ${b.type}`, b]));
-    const found = shownChanges(doc, address).map((c): Row => ({ is: 'change', c, b: of.get(`${keyOf(c)} ${c.type}`) }));
-    const key = sorts[sort.id]!;
-    const ranked = found.map((row, i) => ({ row, i, k: key((row as { c: Change }).c) }));
-    ranked.sort((x, y) => (x.k < y.k ? -1 : x.k > y.k ? 1 : y.i - x.i));
-    if (sort.descending) ranked.reverse();
+    const list = sortBy(shownChanges(doc, address), sorts[sort.id]!, sort.descending).map((c): Row => ({ is: 'change', c, b: of.get(`${keyOf(c)} ${c.type}`) }));
     const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
     const only = ['slower', 'own', 'certainty', 'unseen', 'new'].some(n => address.has(n));
     const quiet = only ? [] : quietRows(doc, benchmarks, words);
     const counts = only ? [] : words.join('') ? tally(quiet) : quietCounts(doc);
-    const list: Row[] = ranked.map(x => x.row);
     if (counts.length > 0) list.push({ is: 'fold', counts });
     return unfolded ? list.concat(quiet) : list;
   }, [doc, benchmarks, sort, filters, unfolded]);
@@ -178,7 +163,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
   const row = rows[at] ?? (linked && ({ is: 'change', c: linked, b: doc.benchmarks.find(b => keyOf(b) === keyOf(linked) && b.type === linked.type) } as const));
   const first = rows.find(r => r.is === 'change' && costs(r.c)) ?? rows[0];
   return (
-    <section class="triage" aria-label="What changed">
+    <section class="findings triage" aria-label="What changed">
       <Filters doc={doc} />
       {selected?.startsWith('[') === false && !row && <p role="status">{`No open change has the id ${visible(selected)}: it has ended, or it is of another branch or time.`}</p>}
       <div class={`split ${row ? 'open' : ''}`}>
@@ -189,7 +174,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
           columns={columns(rows, unfolded, fold)}
           rowKey={rowKey}
           sort={sort}
-          onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : ['cost', 'share', 'time', 'since'].includes(id) }))}
+          onSort={onSort}
           selected={at}
           onSelect={i => (rows[i]!.is === 'fold' ? undefined : select(rowKey(i)))}
           onOpen={open}
@@ -312,12 +297,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         const r = rows[i]!;
         if (r.is === 'fold') return null;
         const b = r.is === 'change' ? r.c : r.b;
-        const name = (
-          <>
-            <span class="pkg">{b.group && `${visible(b.group)}/`}</span>
-            {visible((r.is === 'change' ? r.c.sides?.service : r.service) ? typeName(b.benchmark) : b.benchmark)}
-          </>
-        );
+        const name = <Named of={b} as={(r.is === 'change' ? r.c.sides?.service : r.service) ? typeName(b.benchmark) : b.benchmark} />;
         if (source.value.offline) return name;
         return (
           <a href={r.is === 'change' ? pageOf(r.c) : quietPage(r)} title={visible(benchmarkName(b))}>
@@ -389,11 +369,6 @@ const certainties = ['', 'confirmed', 'suspect', 'accepted'].map(x => [x, x || '
 /** The filters of the table; they are in the address. */
 function Filters({ doc }: { doc: ReportDocument }) {
   const { params } = place.value;
-  const box = (name: string, label: string, hint: string) => (
-    <label key={name} title={hint}>
-      <input type="checkbox" checked={params.get(name) === 'true'} onChange={e => update({ [name]: e.currentTarget.checked ? 'true' : null })} /> {label}
-    </label>
-  );
   const all = doc.changes.length;
   if (all === 0) return <p class="dim">{`${doc.headline.charAt(0).toUpperCase()}${doc.headline.slice(1)}${doc.counts?.length ? `: ${countsText(doc.counts)}` : ''}.`}</p>;
   const shown = shownChanges(doc, params).length;
@@ -402,14 +377,25 @@ function Filters({ doc }: { doc: ReportDocument }) {
   return (
     <div class="pickers">
       <Select title="Certainty" value={params.get('certainty') ?? ''} options={certainties} change={certainty => update({ certainty })} />
-      {box('slower', 'only slower', 'leave out improvements and changes of the environment')}
-      {box('own', 'own code', 'only changes in functions of your own modules')}
+      <Box name="slower" title="leave out improvements and changes of the environment">
+        only slower
+      </Box>
+      <Box name="own" title="only changes in functions of your own modules">
+        own code
+      </Box>
       {before &&
         !source.value.offline &&
-        (unlooked > 0 || params.has('unseen')) &&
-        box('unseen', `new since you last looked (${count(unlooked)})`, `first listed after ${instant(new Date(before.at).toISOString())} UTC`)}
+        (unlooked > 0 || params.has('unseen')) && (
+          <Box name="unseen" title={`first listed after ${instant(new Date(before.at).toISOString())} UTC`}>
+            {`new since you last looked (${count(unlooked)})`}
+          </Box>
+        )}
       {!source.value.offline && <Since />}
-      {doc.changes.some(past) && box('past', 'moved and past', 'also work that moved, and changes that the newest run no longer has')}
+      {doc.changes.some(past) && (
+        <Box name="past" title="also work that moved, and changes that the newest run no longer has">
+          moved and past
+        </Box>
+      )}
       <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}{doc.counts && ` · ${countsText(doc.counts)}`}</span>
     </div>
   );

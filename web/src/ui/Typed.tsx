@@ -19,7 +19,6 @@ export function useTyped<T>(
   path: string,
   params: Params,
   ask: (params: URLSearchParams, options: Options) => Promise<T> = (p, o) => source.value.get<T>(path, p, o),
-  facts = '',
 ): Loading<T> & { types: string[]; type: string } {
   const asked = new URLSearchParams(queryOf(params));
   const key = `${path}?${asked}`;
@@ -27,7 +26,7 @@ export function useTyped<T>(
   const types = several.key === key ? several.types : [];
   const type = asked.get('type') ?? preferred(types);
   if (type) asked.set('type', type);
-  const answer = useLoad<T>(`${path}?${asked}#${facts}`, o => ask(asked, o));
+  const answer = useLoad<T>(`${path}?${asked}`, o => ask(asked, o));
   const more = answer.error instanceof Problem ? answer.error.more['types'] : undefined;
   const named = Array.isArray(more) ? [...new Set(more.map(t => String(t).replace(/\/.*/s, '')))] : [];
   const found = named.join('\n');

@@ -29,12 +29,10 @@ interface Asked {
 function useChanges({ params }: Scope, version: number): Loading<Asked> {
   const q = new URLSearchParams(params);
   for (const [name, value] of Object.entries({ ...light, ...(!q.has('base') && { changed: 'true' }) })) q.set(name, value);
-  return useLoad<Asked>(JSON.stringify([String(params), accepted.value, version]), options => {
-    if (!params) return new Promise(() => {});
-    return source.value.get<ReportDocument>('report', q, options).then(doc => {
-      if (!q.has('base')) looks.value = look(looks.value, doc.changes.flatMap(c => [c.id, ...c.also.map(x => x.id)]), Date.now());
-      return { doc, params };
-    });
+  return useLoad<Asked>(params ? JSON.stringify([String(params), accepted.value, version]) : '', async options => {
+    const doc = await source.value.get<ReportDocument>('report', q, options);
+    if (!q.has('base')) looks.value = look(looks.value, doc.changes.flatMap(c => [c.id, ...c.also.map(x => x.id)]), Date.now());
+    return { doc, params: params! };
   });
 }
 
@@ -53,7 +51,7 @@ export function Changes({ scope, version = 0 }: { scope: Scope; version?: number
   const stale = report.busy && report.value !== undefined; // what is shown is of the choice before
   const { params } = place.value;
   const wanted = scope.params && !q.has('base') && (params.get('quiet') === 'true' || params.has('q'));
-  const all = useLoad<Listed[]>(`${wanted && q} ${version}`, o => (wanted ? source.value.get<Overview>('overview', q, o).then(listed) : new Promise(() => {})));
+  const all = useLoad<Listed[]>(wanted ? `${q} ${version}` : '', o => source.value.get<Overview>('overview', q, o).then(listed));
   return (
     <div class={`reserved ${stale ? 'stale' : ''}`} aria-busy={stale}>
       {stale && <Comparing scope={scope} />}

@@ -5,7 +5,7 @@ import { useContext, useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes, extent } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
 import { readFunction } from '../core/profile';
-import { dataParams, selectionParams } from '../core/request';
+import { selectionParams, shownParams } from '../core/request';
 import { matches } from '../core/search';
 import { idOf, parseSelection } from '../core/selection';
 import { none } from '../core/table';
@@ -19,128 +19,83 @@ import { Canvas } from './Graph';
 import { Shown } from './Legend';
 import { Pairs } from '../ui/Tip';
 
+/** A thread of a profile, or of both sides of a diff. */
 interface Thread {
   name: string;
-  id: string;
-  process: string;
-  samples: number;
+  id?: string;
+  samples?: number;
+  base?: number;
+  head?: number;
 }
+
+type Columns = ChartWire['columns'] & { functions: WireFunction[] };
 
 /** The boxes of one chart. */
 interface Side {
-  columns: ChartWire['columns'] & {
-    functions: WireFunction[];
-  };
+  columns: Columns;
   /** The time from which ranges count, in ms since the start of the profile. */
   zero?: number;
 }
 
-interface Answer extends Side {
-  threads?: Thread[];
-}
-
-/** The charts of both sides, which begin at 0. */
-interface DiffAnswer {
-  columns: { base: Side['columns']; head: Side['columns'] };
-  threads?: { name: string; base: number; head: number }[];
-}
+/** One chart, or of a diff those of both sides, which begin at 0. */
+type Answer = (Side | { columns: { base: Columns; head: Columns } }) & { threads?: Thread[] };
 
 const mostThreads = 8;
 
-/** The parameters of a chart: the data, with all transforms and the kind, which the server applies. */
-function chartParams(params: URLSearchParams, thread?: string): URLSearchParams {
-  const q = dataParams(params);
-  q.delete('transform');
-  for (const x of params.getAll('transform')) q.append('transform', x);
-  const kind = params.get('kind');
-  if (kind) q.set('kind', kind);
-  if (thread !== undefined) {
-    q.delete('thread');
-    q.set('thread', thread);
-  }
-  q.set('view', 'stack-chart');
-  q.set('form', 'columns');
-  return q;
-}
+/** The parameters of a chart, of one thread or those of the address. */
+const chartParams = (params: URLSearchParams, thread = ''): URLSearchParams => shownParams(params, { view: 'stack-chart', form: 'columns', thread });
 
-export function Chart({ params }: { params: URLSearchParams }) {
-  const all = useAnswer<Answer>('tree', chartParams(params));
+/** The charts of an answer, with what tells them apart. */
+const sidesOf = (a: Answer): [name: string, side: Side][] =>
+  'base' in a.columns
+    ? [
+        ['base', { columns: a.columns.base }],
+        ['head', { columns: a.columns.head }],
+      ]
+    : [['', a as Side]];
+
+/** The stack charts of a profile, or of a diff: of every thread, both sides one above the other, over one axis. */
+export function Chart({ path, params }: { path: 'tree' | 'diff'; params: URLSearchParams }) {
+  const all = useAnswer<Answer>(path, chartParams(params));
+  const [most, setMost] = useState(mostThreads);
   return (
     <div class="charts">
       <Await of={all} what="the stack chart">
         {answer => {
           const chosen = params.getAll('thread');
-          const threads = (answer.threads ?? [])
-            .filter(t => chosen.length === 0 || chosen.includes(t.name) || chosen.includes(t.id))
-            .sort((a, b) => b.samples - a.samples);
-          const { boxes, from, to } = chartBoxes(answer);
-          const range: [number, number] = [from, to];
-          const unit = unitOf(params);
-          if (to <= from)
+          const known = (answer.threads ?? []).filter(t => chosen.length === 0 || chosen.includes(t.name) || chosen.includes(t.id ?? ''));
+          const threads = known.filter(t => t.base !== 0 && t.head !== 0).sort((a, b) => (b.samples ?? 0) - (a.samples ?? 0));
+          const ends = sidesOf(answer).map(([, side]) => chartBoxes(side));
+          const range: [number, number] = [Math.min(...ends.map(e => e.from)), Math.max(...ends.map(e => e.to))];
+          const lanes = (a: Answer, title: string, thread?: string) =>
+            sidesOf(a).map(([name, side]) => (
+              <Lane key={name} title={[name, title].filter(Boolean).join(': ')} {...(thread && name !== 'head' ? { thread } : {})} answer={side} range={range} unit={unitOf(params)} tall={path === 'tree' && !thread} />
+            ));
+          if (range[1] <= range[0])
             return (
               <p class="empty">
-                {boxes.n === 0
-                  ? 'No sample of this selection says when it was taken.'
-                  : 'All samples are of one moment: there is nothing to show over time.'}
+                {ends[0]!.boxes.n === 0 ? 'No sample of this selection says when it was taken.' : 'All samples are of one moment: there is nothing to show over time.'}
               </p>
             );
-          if (threads.length < 2)
-            return (
-              <>
-                <Hint />
-                <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />
-              </>
-            );
           return (
             <>
-              <Hint />
-              <Most of={threads}>{t => <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />}</Most>
-            </>
-          );
-        }}
-      </Await>
-    </div>
-  );
-}
-
-/** The first threads, and a button that shows the others too. */
-function Most<T>({ of, children }: { of: T[]; children: (thread: T) => ComponentChildren }) {
-  const [most, setMost] = useState(mostThreads);
-  return (
-    <>
-      {of.slice(0, most).map(children)}
-      {of.length > most && (
-        <p class="note">
-          {counted(of.length - most, 'thread')} with fewer samples not shown.{' '}
-          <button type="button" onClick={() => setMost(of.length)}>
-            Show all
-          </button>
-        </p>
-      )}
-    </>
-  );
-}
-
-/** The stack charts of a diff: of every thread both sides, one above the other, over one axis. */
-export function DiffChart({ params }: { params: URLSearchParams }) {
-  const all = useAnswer<DiffAnswer>('diff', chartParams(params));
-  return (
-    <div class="charts">
-      <Await of={all} what="the stack charts">
-        {answer => {
-          const chosen = params.getAll('thread');
-          const threads = (answer.threads ?? []).filter(t => chosen.length === 0 || chosen.includes(t.name));
-          const both = threads.filter(t => t.base > 0 && t.head > 0);
-          const range = rangeOf(answer);
-          const unit = unitOf(params);
-          if (both.length < 2) return <Pair title={visible(both[0]?.name ?? '')} answer={answer} range={range} unit={unit} />;
-          return (
-            <>
-              <Hint />
-              <Most of={both}>{t => <ThreadPair key={t.name} name={t.name} params={params} range={range} unit={unit} />}</Most>
-              {threads.length > both.length && (
-                <p class="note">{counted(threads.length - both.length, 'thread')} that only one side has not shown.</p>
+              {!params.has('range') && !params.has('against-range') && <p class="note">Drag over a chart to choose a range of time for all views.</p>}
+              {threads.length < 2
+                ? lanes(answer, threads[0] ? titleOf(threads[0]) : path === 'tree' ? 'all samples' : '')
+                : threads.slice(0, most).map(t => (
+                    <OfThread key={`${t.id} ${t.name}`} t={t} path={path} params={params}>
+                      {a => lanes(a, titleOf(t) + (t.samples ? `, ${counted(t.samples, 'sample')}` : ''), t.id || t.name)}
+                    </OfThread>
+                  ))}
+              {threads.length > most && (
+                <p class="note">
+                  {counted(threads.length - most, 'thread')} with fewer samples not shown.{' '}
+                  <button type="button" onClick={() => setMost(threads.length)}>
+                    Show all
+                  </button>
+                </p>
               )}
+              {known.length > threads.length && <p class="note">{counted(known.length - threads.length, 'thread')} that only one side has not shown.</p>}
             </>
           );
         }}
@@ -149,38 +104,13 @@ export function DiffChart({ params }: { params: URLSearchParams }) {
   );
 }
 
-function ThreadPair({ name, params, range, unit }: { name: string; params: URLSearchParams; range: [number, number]; unit: string }) {
-  const answer = useAnswer<DiffAnswer>('diff', chartParams(params, name));
+function OfThread({ t, path, params, children }: { t: Thread; path: string; params: URLSearchParams; children: (a: Answer) => ComponentChildren }) {
+  const answer = useAnswer<Answer>(path, chartParams(params, t.id || t.name));
   return (
-    <Await of={answer} what={`thread ${visible(name)}`}>
-      {a => <Pair title={visible(name)} thread={name} answer={a} range={range} unit={unit} />}
+    <Await of={answer} what={`thread ${titleOf(t)}`}>
+      {children}
     </Await>
   );
-}
-
-function Pair({ title, thread, answer, range, unit }: { title: string; thread?: string; answer: DiffAnswer; range: [number, number]; unit: string }) {
-  return (
-    <>
-      {sides.map(side => (
-        <Lane
-          key={side}
-          title={[side, title].filter(Boolean).join(': ')}
-          {...(thread && side === 'base' ? { thread } : {})}
-          answer={{ columns: answer.columns[side] }}
-          range={range}
-          unit={unit}
-        />
-      ))}
-    </>
-  );
-}
-
-const sides = ['base', 'head'] as const;
-
-/** The time that both sides of a diff take. */
-function rangeOf(answer: DiffAnswer): [number, number] {
-  const ends = sides.map(side => chartBoxes({ columns: answer.columns[side] }));
-  return [Math.min(...ends.map(e => e.from)), Math.max(...ends.map(e => e.to))];
 }
 
 const unitOf = (params: URLSearchParams) => (params.has('same-width') ? 'stacks' : 'ms');
@@ -188,27 +118,6 @@ const unitOf = (params: URLSearchParams) => (params.has('same-width') ? 'stacks'
 const rangeText = (a: number, b: number) => `${a.toFixed(3)}..${b.toFixed(3)}`;
 
 const titleOf = (t: Thread) => visible([t.name, t.id && t.id !== t.name && `(${t.id})`].filter(Boolean).join(' ') || 'thread');
-
-function ThreadLane({ thread, params, range, unit }: { thread: Thread; params: URLSearchParams; range: [number, number]; unit: string }) {
-  const answer = useAnswer<Answer>('tree', chartParams(params, thread.id || thread.name));
-  return (
-    <Await of={answer} what={`thread ${titleOf(thread)}`}>
-      {a => (
-        <Lane
-          thread={thread.id || thread.name}
-          title={`${titleOf(thread)}, ${counted(thread.samples, 'sample')}`}
-          answer={a}
-          range={range}
-          unit={unit}
-        />
-      )}
-    </Await>
-  );
-}
-
-/** What to do in a chart; what was chosen is above the views. */
-const Hint = () =>
-  !place.value.params.has('range') && !place.value.params.has('against-range') && <p class="note">Drag over a chart to choose a range of time for all views.</p>;
 
 /** Shows what was dragged over, or its difference from the range that was chosen before. */
 export function choose(range: string): void {

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { counted } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
-import { type Column, Table } from '../ui/Table';
+import { type Column, sortBy, Table, useSort } from '../ui/Table';
 import { valueColumns } from './columns';
 import { Name, namesakes } from './describe';
 
@@ -22,23 +22,17 @@ type Which = 'all' | 'slower' | 'faster' | 'own code';
 
 const groups = ['your own code', 'libraries and runtime', 'within the noise'];
 
+const changeOf = (t: Tree, r: FunctionRow): number => t.change(r.total[0]!, r.total[1]!, r.outside);
+
 /** Where a function of a diff belongs: the user's own code first, and what changed before what did not. */
-const groupOf = (t: Tree, r: FunctionRow): number =>
-  t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1;
+const groupOf = (t: Tree, r: FunctionRow): number => (changeOf(t, r) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1);
 
 export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMenu, narrow }: Props) {
-  const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : narrow ? 'total' : 'self', descending: true });
+  const { sort, onSort } = useSort(t.isDiff ? 'rank' : narrow ? 'total' : 'self', ['name']);
   const [which, setWhich] = useState<Which>('all');
   const counts = useMemo(() => {
-    let slower = 0;
-    let faster = 0;
-    if (t.isDiff)
-      for (const r of rows) {
-        const c = t.change(r.total[0]!, r.total[1]!, r.outside);
-        if (c > 0) slower++;
-        else if (c < 0) faster++;
-      }
-    return { slower, faster };
+    const of = t.isDiff ? rows.map(r => changeOf(t, r)) : [];
+    return { slower: of.filter(c => c > 0).length, faster: of.filter(c => c < 0).length };
   }, [rows]);
   const last = t.sides - 1;
   const twins = useMemo(() => namesakes(rows.map(r => t.table.functions[r.fn]!)), [rows]);
@@ -47,27 +41,21 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
       if (found && !found[r.fn]) return false;
       if (which === 'all') return true;
       if (which === 'own code') return t.table.functions[r.fn]!.own === true;
-      const c = t.change(r.total[0]!, r.total[1]!, r.outside);
-      return which === 'slower' ? c > 0 : c < 0;
+      return which === 'slower' ? changeOf(t, r) > 0 : changeOf(t, r) < 0;
     });
     const delta = (v: number[]) => (t.isDiff ? v[1]! - v[0]! : v[0]!);
     const keys: Record<string, (r: FunctionRow) => number | string> = {
-      self: r => (t.isDiff ? delta(r.self) : r.self[0]!),
-      total: r => (t.isDiff ? delta(r.total) : r.total[0]!),
+      rank: r => -groupOf(t, r),
+      name: r => t.table.functions[r.fn]!.name,
+      self: r => Math.abs(delta(r.self)),
+      total: r => Math.abs(delta(r.total)),
       baseTotal: r => r.total[0]!,
       headTotal: r => r.total[last]!,
       baseSelf: r => r.self[0]!,
       headSelf: r => r.self[last]!,
       relative: r => (r.total[0] ? delta(r.total) / Math.abs(r.total[0]!) : Number.MAX_VALUE * Math.sign(delta(r.total))),
     };
-    if (sort.id === 'rank') kept.sort((a, b) => groupOf(t, a) - groupOf(t, b) || t.order(a.total, b.total));
-    else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
-    else if (sort.id !== 'total' || t.isDiff) {
-      const key = keys[sort.id.replace('Share', '')]!;
-      const size = (r: FunctionRow) => (sort.id === 'self' || sort.id === 'total' ? Math.abs(key(r) as number) : (key(r) as number));
-      kept.sort((a, b) => size(b) - size(a) || a.fn - b.fn);
-    }
-    return sort.descending ? kept : kept.reverse();
+    return sortBy(kept, keys[sort.id.replace('Share', '')]!, sort.descending);
   }, [rows, found, which, sort]);
   // In the order of groups each has a heading, so that the order explains itself.
   const shown = useMemo(() => {
@@ -128,7 +116,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
         }))}
         rowKey={k => rowOf(k)?.fn ?? shown[k]!}
         sort={sort}
-        onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : true }))}
+        onSort={onSort}
         selected={at}
         onSelect={k => {
           const r = rowOf(k) ?? rowOf(k < at ? k - 1 : k + 1); // arrows pass a heading

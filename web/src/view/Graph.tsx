@@ -1,7 +1,7 @@
 // The flame graph as a component: canvas, overview, keys, and words for screen readers.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Boxes, boxOf, flameBoxes, nodeOf, type Order } from '../core/boxes';
-import { amount, counted, percent, relative, sizeOf, visible } from '../core/format';
+import { amount, counted, percent, relative, scaled, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import { large } from '../core/steps';
 import { dark, paper } from '../core/settings';
@@ -235,7 +235,7 @@ export function Canvas(p: CanvasProps) {
           from={view[0] * p.axis.whole}
           to={view[1] * p.axis.whole}
           format={v => amount(v, p.axis!.unit)}
-          scale={sizeOf((view[1] - view[0]) * p.axis.whole, p.axis.unit)}
+          scale={scaled((view[1] - view[0]) * p.axis.whole, p.axis.unit)[0]}
         />
       )}
       <div

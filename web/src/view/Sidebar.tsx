@@ -7,6 +7,7 @@ import type { FunctionRow, Tree } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { linesParams } from '../core/request';
 import { carried } from '../core/scope';
+import { isOfFiles } from '../core/share';
 import { source } from '../core/source';
 import { none } from '../core/table';
 import { href, place, update } from '../core/url';
@@ -28,7 +29,7 @@ interface Props {
 /** The page of a function over time, of the runs or the service that is shown; empty: a file has one time only. */
 export function historyOf(name: string): string {
   const { params } = place.value;
-  if (source.value.offline || ['file', 'base-file', 'head-file'].some(n => params.has(n))) return '';
+  if (source.value.offline || isOfFiles(params)) return '';
   if (isPushed(params)) return params.has('service') ? href('services', { service: params.get('service'), type: params.get('type'), function: name }) : '';
   return href('function', { ...carried(), function: name });
 }

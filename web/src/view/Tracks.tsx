@@ -6,7 +6,7 @@ import { dataParams } from '../core/request';
 import { place, update } from '../core/url';
 import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';
-import { Table } from '../ui/Table';
+import { sortBy, Table, useSort } from '../ui/Table';
 import { choose as chooseRange } from './Chart';
 import './tracks.css';
 
@@ -94,7 +94,7 @@ export function Markers({ params, zero }: { params: URLSearchParams; zero: numbe
   q.set('view', 'markers');
   q.set('rows', '20000');
   const answer = useAnswer<{ rows: MarkerRow[] }>('tree', q);
-  const [sort, setSort] = useState({ id: 'start', descending: false });
+  const { sort, onSort } = useSort('start', ['start', 'name', 'category', 'thread']);
   const [selected, select] = useState(-1);
   const words = (params.get('q') ?? '').toLowerCase();
   return (
@@ -102,10 +102,8 @@ export function Markers({ params, zero }: { params: URLSearchParams; zero: numbe
       {({ rows }) => {
         const text = (m: MarkerRow) => m.fields.map(f => `${f.key}=${f.text ?? `${number(f.number ?? 0)} ${f.unit ?? ''}`.trim()}`).join(' ');
         const keys: Record<string, (m: MarkerRow) => number | string> = { start: m => m.start, length: m => m.end - m.start, name: m => m.name, category: m => m.category, thread: m => m.thread };
-        const key = keys[sort.id]!;
-        const list = rows
-          .filter(m => !words || `${m.name} ${m.category} ${m.thread} ${text(m)}`.toLowerCase().includes(words))
-          .sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (sort.descending ? -1 : 1));
+        const found = rows.filter(m => !words || `${m.name} ${m.category} ${m.thread} ${text(m)}`.toLowerCase().includes(words));
+        const list = sortBy(found, keys[sort.id]!, sort.descending);
         return (
           <Table
             label="markers"
@@ -119,7 +117,7 @@ export function Markers({ params, zero }: { params: URLSearchParams; zero: numbe
               { id: 'thread', title: 'Thread', width: 160, sortable: true, optional: 2, cell: i => visible(list[i]!.thread) },
             ]}
             sort={sort}
-            onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : id === 'length' }))}
+            onSort={onSort}
             selected={selected}
             onSelect={select}
             onOpen={i => {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Nodes } from '../core/nodes';
 import { none } from '../core/table';
 import { useKeys } from '../ui/Keys';
-import { type Column, Table } from '../ui/Table';
+import { type Column, Node, Table } from '../ui/Table';
 import { valueColumns } from './columns';
 import { Name } from './describe';
 
@@ -44,6 +44,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
     }
     return list;
   }, [nodes, open]);
+  const expanded = (i: number) => (nodes.hasChildren(rows[i]!) ? open.has(rows[i]!) : undefined);
   const toggle = (i: number, wanted: boolean) => {
     const n = rows[i]!;
     if (!nodes.hasChildren(n) || open.has(n) === wanted) return false;
@@ -76,24 +77,10 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
     title: nodes.inverted ? 'Function / callers' : 'Function',
     cell: i => {
       const n = rows[i]!;
-      const has = nodes.hasChildren(n);
       return (
-        <span class="node" style={{ '--depth': Math.min(nodes.depth(n), 60) }}>
-          <button
-            type="button"
-            tabIndex={-1}
-            class="twisty"
-            disabled={!has}
-            aria-label={open.has(n) ? 'close' : 'open'}
-            onClick={e => {
-              e.stopPropagation();
-              toggle(i, !open.has(n));
-            }}
-          >
-            {has ? (open.has(n) ? '▾' : '▸') : ''}
-          </button>
+        <Node depth={nodes.depth(n)} open={expanded(i)} toggle={() => toggle(i, !open.has(n))}>
           <Name f={t.table.functions[nodes.fn(n)]!} />
-        </span>
+        </Node>
       );
     },
   };
@@ -126,7 +113,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
       }
       tree={{
         depth: i => nodes.depth(rows[i]!),
-        expanded: i => (nodes.hasChildren(rows[i]!) ? open.has(rows[i]!) : undefined),
+        expanded,
         toggle,
         parent: i => rows.indexOf(nodes.parent(rows[i]!)),
       }}

@@ -14,8 +14,7 @@ export function useActivity(params: URLSearchParams, type: string, one: boolean)
   const stored = one && !params.has('file') && !source.value.offline;
   const q = selectionParams(params);
   q.set('type', type);
-  const answer = useLoad<Activity | undefined>(`activity?${stored}&${q}`, async options => {
-    if (!stored) return undefined;
+  const answer = useLoad<Activity | undefined>(stored ? `activity?${q}` : '', async options => {
     const { rows } = await source.value.get<{ rows: { hasSource?: boolean }[] }>('profiles', q, options);
     if (rows.length !== 1 || !rows[0]!.hasSource) return undefined;
     return source.value.get<Activity>('tree', new URLSearchParams([...q, ['view', 'activity'], ['no-idle', 'true']]), options);

@@ -5,11 +5,10 @@ import { atOnce, inSteps, type Steps } from '../core/steps';
 import { percent, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
-import { dark } from '../core/settings';
 import { none } from '../core/table';
-import { visit } from '../flame/icicle';
-import { row } from '../flame/sheet';
-import { forms } from '../flame/label';
+import { paint, type Scene } from '../flame/icicle';
+import { Labels } from '../flame/label';
+import { row, Sheet } from '../flame/sheet';
 import { type Colouring, palette } from '../flame/palette';
 import type { Item } from '../ui/Menu';
 import { bucketsOf } from './Graph';
@@ -119,41 +118,21 @@ export function pictureItems(main: HTMLElement | null, nodes: Nodes, colouring: 
   return items;
 }
 
-const xml = (s: string) => visible(s).replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`);
-
-/** Draws all boxes that are at least half a pixel wide; labels are text that can be selected. */
-export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boolean, title: string): string {
-  const width = 1400;
-  const head = 26;
-  const height = head + b.deepest * row + 4;
-  const t = nodes.tree;
-  const p = palette(
+/** Draws all boxes that are at least half a pixel wide, in the colours of paper's light ground; texts can be selected, and boxes say their names. */
+export function svg(nodes: Nodes, boxes: Boxes, colouring: Colouring, flipped: boolean, title: string): string {
+  const { functions, categories } = nodes.tree.table;
+  const colours = palette(
     colouring,
-    dark.value,
-    t.table.categories.map(c => c.color),
+    false,
+    categories.map(c => c.color),
   );
-  const parts = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
-    `<rect width="100%" height="100%" fill="${dark.value ? '#14171b' : '#fff'}"/><text x="6" y="17" fill="${p.ink}">${xml(title)}</text>`,
-  ];
-  const bucket = bucketsOf(nodes, b, colouring);
-  let omitted = b.n;
-  visit(b, { from: 0, to: 1, width, height: b.deepest * row, top: 0, flipped, rows: b.deepest }, (i, left, top, w) => {
-    omitted--;
-    const f = t.table.functions[b.fn[i]!]!;
-    const x = left.toFixed(1);
-    const y = head + top;
-    const text =
-      w > 24
-        ? (forms(f).find(s => s.length * 6.6 < w - 8) ??
-          `${forms(f)
-            .at(-1)!
-            .slice(0, Math.max(1, Math.floor((w - 14) / 6.6)))}…`)
-        : '';
-    parts.push(
-      `<g><title>${xml(f.name)}</title><rect x="${x}" y="${y}" width="${Math.max(0.3, w - 0.5).toFixed(1)}" height="${row - 1}" fill="${p.fills[bucket(i)]}"/>${text ? `<text x="${(+x + 4).toFixed(1)}" y="${y + 13}" fill="${p.ink}">${xml(text)}</text>` : ''}</g>`,
-    );
-  });
-  if (omitted > 0) parts.push(`<!-- ${omitted} boxes below half a pixel are omitted -->`);
-  return `${parts.join('\n')}\n</svg>\n`;
+  const [width, height] = [1400, boxes.deepest * row];
+  const sheet = new Sheet(width, height + head, colours, box => visible(functions[boxes.fn[box]!]!.name));
+  sheet.text(visible(title), 6, -head / 2, 1);
+  sheet.svg.setAttribute('viewBox', `0 ${-head} ${width} ${height + head}`);
+  const scene: Scene = { boxes, of: nodes, functions, palette: colours, bucket: bucketsOf(nodes, boxes, colouring), found: null, flipped };
+  paint(sheet, scene, { from: 0, to: 1, width, height, top: 0, flipped, rows: boxes.deepest }, new Labels(functions, text => 6.6 * text.length));
+  return new XMLSerializer().serializeToString(sheet.svg);
 }
+
+const head = 26; // px, of the title

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { percent } from '../src/core/format';
-import { axisOf, levelsOf, roomOf, ticks } from '../src/ui/Band';
-import { hoursAt } from '../src/ui/Lines';
+import { axisOf, hoursAt, levelsOf, roomOf, ticks } from '../src/ui/Plot';
 
 it('ticks are round and inside', () => {
   expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
