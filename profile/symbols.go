@@ -78,6 +78,9 @@ type Function struct {
 // the separator behind it; empty if the name has none.
 func (f *Function) Package() string {
 	name := WithoutClone(f.Name)
+	if (f.Kind == KindJS || f.Kind == KindJSLabel || f.Kind == KindLabel) && strings.Contains(name, "/") {
+		return "" // load/< is a function of load, a label may be an address
+	}
 	isGo := f.Kind == KindGo || f.Kind == KindGoRuntime || strings.Contains(name, "(*")
 	end, depth, dotted, scoped := 0, 0, false, false
 	for i := range len(name) {

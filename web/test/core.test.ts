@@ -255,7 +255,7 @@ describe('names', () => {
       ['a/b.sort[go.shape.*uint8,c/d.T]', 'go', ['a/', 'b.', 'sort[go.shape.*uint8,c/d.T]']],
       ['runtime.mallocgc', 'go-runtime', ['', 'runtime.', 'mallocgc']],
       ['java.util.HashMap.get', 'java', ['java.util.', 'HashMap.', 'get']],
-      ['std::vector<int, std::allocator<int>>::push_back(int)', 'cpp', ['', 'std::', 'vector<int, std::allocator<int>>::push_back(int)']],
+      ['std::vector<int, std::allocator<int>>::push_back(int)', 'cpp', ['', 'std::vector<int, std::allocator<int>>::', 'push_back(int)']],
       ['main', '', ['', '', 'main']],
     ] as const)
       expect(parts(func(name, { kind }))).toEqual(want);

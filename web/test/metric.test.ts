@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ago, change, interval, metric, millis, otherBenchmarks, splitName } from '../src/core/metric';
 import { number, visible } from '../src/core/format';
+import packages from './testdata/packages.json';
 
 test('metrics read as package words of Go writes them', () => {
   expect(metric(6.6e6, 'ns/op')).toBe('6.60 ms/op');
@@ -31,19 +32,13 @@ test('times of people', () => {
   expect([millis(300_000), millis(120), millis(1500)]).toEqual(['5 min', '120 ms', '1.50 s']);
 });
 
-test.each([
-  ['github.com/acme/shop/cart.(*Service).Total', 'github.com/acme/shop/cart.'],
-  ['github.com/acme/shop/cart.Total', 'github.com/acme/shop/cart.'],
-  ['com.acme.shop.Cart.total', 'com.acme.shop.Cart.'],
-  ['std::vector<a::b>::push_back(int)', 'std::'],
-  ['pipeline.work[go.shape.*uint8]', 'pipeline.'],
-  ['main', ''],
-  ['/app/shop.py.load_prices', '/app/shop.py.'], // fault 11
-  ['/srv/web/cart.test.js.add', '/srv/web/cart.test.js.'],
-  ['finish_task_switch.isra.0', ''],
-  ['com.acme.Shop.pay.part.1.cold', 'com.acme.Shop.'],
-])('%s: its package', (name, pkg) => {
-  expect(splitName(name)).toEqual([pkg, name.slice(pkg.length)]);
+test('names are split as package profile splits them', () => {
+  for (const [name, kind, pkg] of packages as [string, string, string][]) expect([name, splitName(name, kind)[0]]).toEqual([name, pkg]);
+});
+
+test('names alone: closures of Go belong to their function, constructors have their class', () => {
+  const of = (name: string) => splitName(name)[1];
+  expect(['github.com/acme/cart.Total.func1', 'com.acme.shop.Cart.total', '/app/shop.py.load_prices', 'java.util.HashMap.<init>'].map(of)).toEqual(['Total.func1', 'total', 'load_prices', 'HashMap.<init>']);
 });
 
 test('fault 15: what joins emoji stays, all else without a glyph is replaced', () => {

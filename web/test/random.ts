@@ -3,7 +3,8 @@ import { Inverted, type Nodes } from '../src/core/nodes';
 import { decoding, functionRows, gather, type Tree, type Wire } from '../src/core/profile';
 import { atOnce } from '../src/core/steps';
 import { type Transform, transform } from '../src/core/transforms';
-import { type Func, none, packageLength } from '../src/core/table';
+import { splitName } from '../src/core/metric';
+import { type Func, none } from '../src/core/table';
 
 /** Numbers that look random, the same in every run. */
 export function random(seed: number): (n: number) => number {
@@ -22,7 +23,7 @@ export const func = (name: string, more: Partial<Func> = {}): Func => ({
   module: '',
   language: '',
   kind: '',
-  pkg: packageLength(name, more.kind ?? ''),
+  pkg: splitName(name, more.kind ?? '')[0].length,
   ...more,
 });
 

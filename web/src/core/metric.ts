@@ -64,24 +64,30 @@ export const millis = (ms: number): string => (ms >= 60000 && ms % 60000 === 0 ?
 /** What GCC adds to the name of a clone: ".isra.0", ".part.1.cold". */
 export const clone = /(\.(cold|constprop|isra|lto_priv|part)(\.\d+)?)+$/;
 
-/** Splits a function's name after its package or class: what is drawn dim, and the rest; go: it is one of Go. */
-export function splitName(name: string, go = false): [pkg: string, symbol: string] {
-  // A constructor, "Pattern.<init>", says nothing without its class.
-  const constructor = /\.<(cl)?init>/.exec(name);
-  if (constructor) {
-    const at = name.lastIndexOf('.', constructor.index - 1) + 1;
-    return [name.slice(0, at), name.slice(at)];
+/** Kinds of functions whose names may have slashes that are of no path. */
+export const scripts = ['js', 'js-label', 'label'];
+
+/**
+ * Splits a function's name behind its package in Go, or else behind its class or namespace, as Function.Package of package profile
+ * does: what is drawn dim, and the rest. A constructor, "Pattern.<init>", says nothing without its class.
+ */
+export function splitName(name: string, kind?: string): [pkg: string, symbol: string] {
+  const constructor = /[^./]+\.<(cl)?init>/.exec(name);
+  const text = constructor ? name.slice(0, constructor.index) : name.replace(clone, '');
+  if (kind && scripts.includes(kind) && text.includes('/')) return ['', name];
+  // A name alone with folders is one of Go, unless it has a class or the extension of a script.
+  const go = kind?.startsWith('go') || text.includes('(*') || (kind === undefined && text.includes('/') && !/\.([A-Z]\w*|py|[cm]?[jt]sx?|rb|php|lua)\.(?!func\d)\w+$/.test(text));
+  let [end, depth, dotted, scoped] = [0, 0, false, false];
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]!;
+    if ('(<[{'.includes(c)) depth++; // arguments have packages of their own
+    else if (')>]}'.includes(c)) depth = Math.max(0, depth - 1);
+    else if (depth > 0) continue;
+    else if (c === '/') [end, dotted, scoped] = [i + 1, false, false];
+    else if (c === ':' && text[i + 1] === ':') [end, scoped] = [i + 2, true];
+    else if (c === '.' && !scoped && !(go && dotted)) [end, dotted] = [i + 1, true];
   }
-  const cut = name.search(/[<([]/);
-  const method = name.indexOf('.(*');
-  const end = method >= 0 ? method : cut > 0 ? cut : name.length;
-  const head = name.slice(0, end).replace(clone, '');
-  const from = head.lastIndexOf('/') + 1;
-  const colons = head.lastIndexOf('::');
-  const file = /\.(py|pyx|[cm]?[jt]sx?|rb|php|lua|p[lm]|exs?)(?=\.)/.exec(head.slice(from)); // of a script: its extension is no package
-  const dot = file ? from + file.index + file[0].length : go || (head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head)) ? head.indexOf('.', from) : head.lastIndexOf('.');
-  const at = method >= 0 ? method + 1 : colons >= from ? colons + 2 : dot >= from ? dot + 1 : from;
-  return [name.slice(0, at), name.slice(at)];
+  return [name.slice(0, end), name.slice(end)];
 }
 
 /** The name without folders, and of Java's without the package: "ParseCatalog$Checks.checkSku". */

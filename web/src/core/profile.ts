@@ -1,11 +1,12 @@
 // Call trees and diffs: values over a table. A tree has one side, a diff two (base, head).
 import type { Activity, WireFunction } from './answers';
+import { splitName } from './metric';
 import { bytesOf } from './source';
 import { inSteps, type Steps } from './steps';
-import { type Category, type Func, type Ints, layout, none, packageLength, type Rows, stride, type Table } from './table';
+import { type Category, type Func, type Ints, layout, none, type Rows, stride, type Table } from './table';
 
 /** Reads a function of an answer. */
-export const readFunction = (f: WireFunction): Func => ({ line: 0, column: 0, ...f, name: f.function, pkg: packageLength(f.function, f.kind) });
+export const readFunction = (f: WireFunction): Func => ({ line: 0, column: 0, ...f, name: f.function, pkg: splitName(f.function, f.kind)[0].length });
 
 /** Numbers of an answer: a list, or packed as form=compact has them. */
 export type Column = readonly number[] | string;

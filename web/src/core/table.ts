@@ -1,7 +1,7 @@
 // The shape of call trees, apart from their numbers. A table has one row per call node,
 // depth first: the subtree of row n is [n, end[n]). Siblings have different functions and are
 // in the order of names, so that a flame graph draws the rows as they are.
-import { splitName } from './metric';
+import { scripts } from './metric';
 import type { Steps } from './steps';
 
 /** Small numbers that are not negative, in the least room. */
@@ -288,19 +288,12 @@ export function named(functions: readonly Func[], name: string): Uint8Array {
   return found ? exact : placed;
 }
 
-const scripts = new Set(['js', 'js-label', 'label']);
-
-/** Length of the beginning of a function's name that names its package, class or namespace. */
-export const packageLength = (name: string, kind: string): number =>
-  // "[libc.so]" stands for functions without names; in scripts "load/<" is a function of load.
-  name.startsWith('[') || (scripts.has(kind) && name.includes('/')) ? 0 : splitName(name, kind.startsWith('go'))[0].length;
-
 /**
  * The name of a function, its package or class and what is above that: "github.com/acme/", "cart.",
  * "(*Engine).Lock"; "java.util.regex.", "Pattern.", "compile".
  */
 export function parts(f: Func): [folders: string, pkg: string, symbol: string] {
   let folders = f.name.lastIndexOf('/', f.pkg) + 1;
-  if (f.kind !== 'go' && f.kind !== 'go-runtime' && !scripts.has(f.kind)) folders = Math.max(folders, f.name.lastIndexOf('.', f.pkg - 2) + 1);
+  if (f.kind !== 'go' && f.kind !== 'go-runtime' && !scripts.includes(f.kind)) folders = Math.max(folders, f.name.lastIndexOf('.', f.pkg - 2) + 1);
   return [f.name.slice(0, folders), f.name.slice(folders, f.pkg), f.name.slice(f.pkg)];
 }
