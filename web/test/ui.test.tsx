@@ -105,6 +105,18 @@ describe('keys', () => {
   });
 });
 
+describe('keys that come later', () => {
+  it('leave to the others what they do', async () => {
+    const ran: string[] = [];
+    const key = (keys: string) => ({ keys, help: keys, run: () => ran.push(keys) });
+    const Page = ({ more }: { more: boolean }) => (useKeys([...(more ? [key('1'), key('2')] : [key('1')]), key('i'), key('l')]), null);
+    await show(<Page more={false} />);
+    await show(<Page more />); // a profile whose markers were loaded has one view more
+    for (const k of ['2', 'l', 'i']) press(new KeyboardEvent('keydown', { key: k }));
+    expect(ran).toEqual(['2', 'l', 'i']);
+  });
+});
+
 describe('Scatter', () => {
   const points = [
     { x: 0.1, y: 10, name: 'r1' },

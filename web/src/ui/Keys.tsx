@@ -10,7 +10,8 @@ export interface Key {
   run: (event: KeyboardEvent) => unknown;
 }
 
-const sets = signal<Key[][]>([]);
+/** The keys of what is shown, as they are now: a page that learns more of its data gets more of them. */
+const sets = signal<readonly { current: readonly Key[] }[]>([]);
 export const helpShown = signal(false);
 export const searchShown = signal(false);
 
@@ -19,10 +20,9 @@ export function useKeys(list: Key[]): void {
   const latest = useRef(list);
   latest.current = list;
   useEffect(() => {
-    const own = latest.current.map((k, i): Key => ({ ...k, run: e => latest.current[i]?.run(e) }));
-    sets.value = [own, ...sets.value];
+    sets.value = [latest, ...sets.value];
     return () => {
-      sets.value = sets.value.filter(s => s !== own);
+      sets.value = sets.value.filter(s => s !== latest);
     };
   }, []);
 }
@@ -41,7 +41,7 @@ export function press(e: KeyboardEvent): void {
   if (typing && /^Ctrl\+[acvxyz]$/i.test(name)) return; // editing
   if (/^(Enter| )$/.test(name) && /^(BUTTON|A|SUMMARY)$/.test(target.tagName)) return;
   for (const set of sets.value) {
-    for (const k of set) {
+    for (const k of set.current) {
       if (k.keys.split(' ').includes(name) && k.run(e) !== false) {
         e.preventDefault();
         return;
@@ -64,7 +64,7 @@ export function KeyHelp() {
     <dialog ref={ref} class="help" aria-label="Keyboard" onClose={() => (helpShown.value = false)}>
       <h2>Keyboard</h2>
       <dl>
-        {sets.value.flat().map(k => (
+        {sets.value.flatMap(s => s.current).map(k => (
           <div key={k.keys}>
             <dt>
               {k.keys.split(' ').map(n => (
