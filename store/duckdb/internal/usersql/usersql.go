@@ -29,37 +29,6 @@ import (
 // store or accesses anything else.
 var ErrNotAllowed = errors.New("not allowed")
 
-// sessions are the open results of users' SQL.
-type sessions struct {
-	mu   sync.Mutex
-	open map[*Rows]bool
-}
-
-func (s *sessions) add(r *Rows) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[*Rows]bool{}
-	}
-	s.open[r] = true
-}
-
-func (s *sessions) remove(r *Rows) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, r)
-}
-
-// closeAll ends all sessions, before the database is closed.
-func (s *sessions) closeAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for r := range s.open {
-		r.free()
-	}
-	s.open = nil
-}
-
 // Host is a database that users' SQL runs on.
 type Host struct {
 	Path string // for messages
@@ -72,11 +41,34 @@ type Host struct {
 	// Begin begins a read-only transaction and calls bind in it.
 	Begin func(ctx context.Context, c *driver.Conn, bind func() error) error
 
-	sessions sessions
+	mu   sync.Mutex
+	open map[*Rows]bool // results
+}
+
+func (h *Host) add(r *Rows) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open == nil {
+		h.open = map[*Rows]bool{}
+	}
+	h.open[r] = true
+}
+
+func (h *Host) remove(r *Rows) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, r)
 }
 
 // Close ends all results, before the database is closed.
-func (h *Host) Close() { h.sessions.closeAll() }
+func (h *Host) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for r := range h.open {
+		r.free()
+	}
+	h.open = nil
+}
 
 // Rows is the result of a statement: typed columns and a stream of rows. The caller
 // closes it or reads it to its end.
@@ -84,6 +76,7 @@ type Rows struct {
 	Columns []string
 	Types   []string // DuckDB's names of types, without parameters: "BIGINT", "DECIMAL"
 
+	types []columnType
 	h     *Host
 	ctx   context.Context
 	c     *driver.Conn // nil: closed
@@ -158,19 +151,16 @@ func (r *Rows) prepare(query string) error {
 	if err := r.bind(query); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.Types, func(t string) bool { return !direct[t] }) &&
+	r.describe()
+	if slices.ContainsFunc(r.types, func(t columnType) bool { return t.fill == nil }) &&
 		bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
 		if query, err = r.cast(query); err != nil {
 			return err
 		}
 	}
 	return r.h.Begin(r.ctx, r.c, func() error {
-		r.h.sessions.add(r)
-		// The plan must be of the snapshot: see driver.Conn.Query.
-		columns, types := r.Columns, r.Types
-		err := r.bind(query)
-		r.Columns, r.Types = columns, types
-		return err
+		r.h.add(r)
+		return r.bind(query) // the plan must be of the snapshot: see driver.Conn.Query
 	})
 }
 
@@ -263,7 +253,7 @@ func checkTree(tree any, named map[string]bool) error {
 	return nil
 }
 
-// bind prepares a statement and reads its columns.
+// bind prepares a statement.
 func (r *Rows) bind(query string) error {
 	bind.DestroyPrepare(&r.stmt)
 	if bind.Prepare(r.c.Handle, query, &r.stmt) != bind.StateSuccess {
@@ -275,12 +265,18 @@ func (r *Rows) bind(query string) error {
 	if bind.NParams(r.stmt) > 0 {
 		return fmt.Errorf("%w: parameters in a statement", ErrNotAllowed)
 	}
-	r.Columns, r.Types = nil, nil
-	for i := range bind.PreparedStatementColumnCount(r.stmt) {
-		r.Columns = append(r.Columns, bind.PreparedStatementColumnName(r.stmt, i))
-		r.Types = append(r.Types, typeName(bind.PreparedStatementColumnType(r.stmt, i)))
-	}
 	return nil
+}
+
+// describe reads the columns of the statement.
+func (r *Rows) describe() {
+	for i := range bind.PreparedStatementColumnCount(r.stmt) {
+		t, ok := columnTypes[bind.PreparedStatementColumnType(r.stmt, i)]
+		if !ok {
+			t.name = "OTHER"
+		}
+		r.Columns, r.Types, r.types = append(r.Columns, bind.PreparedStatementColumnName(r.stmt, i)), append(r.Types, t.name), append(r.types, t)
+	}
 }
 
 // cast returns the statement with columns as text for which Go has no type.
@@ -292,10 +288,10 @@ func (r *Rows) cast(query string) (string, error) {
 		return "", err
 	}
 	var names, list []string
-	for i, t := range r.Types {
+	for i, t := range r.types {
 		name := fmt.Sprintf("c%d", i)
 		names = append(names, name)
-		if !direct[t] {
+		if t.fill == nil {
 			name = fmt.Sprintf("CAST(%s AS VARCHAR)", name)
 		}
 		list = append(list, name)
@@ -367,8 +363,11 @@ func (r *Rows) next() (rows [][]any, err error) {
 	for i := range rows {
 		rows[i] = cells[i*len(r.Columns) : (i+1)*len(r.Columns) : (i+1)*len(r.Columns)]
 	}
-	for col, t := range r.Types {
-		fillCells(ch, col, t, rows)
+	for col, t := range r.types {
+		if t.fill == nil { // which was cast
+			t = columnTypes[bind.TypeVarchar]
+		}
+		t.fill(ch, col, rows)
 	}
 	return rows, nil
 }
@@ -383,7 +382,7 @@ func (r *Rows) failure() error {
 // Close ends the statement. It may be called more than once.
 func (r *Rows) Close() error {
 	r.h.Reading(func() {
-		r.h.sessions.remove(r)
+		r.h.remove(r)
 		r.free()
 	})
 	return nil
@@ -398,80 +397,52 @@ func (r *Rows) free() {
 	}
 }
 
-// typeNames are DuckDB's types; direct are those that Go reads as they are.
-var typeNames = map[bind.Type]string{
-	bind.TypeBoolean: "BOOLEAN", bind.TypeTinyInt: "TINYINT", bind.TypeSmallInt: "SMALLINT", bind.TypeInteger: "INTEGER",
-	bind.TypeBigInt: "BIGINT", bind.TypeUTinyInt: "UTINYINT", bind.TypeUSmallInt: "USMALLINT", bind.TypeUInteger: "UINTEGER",
-	bind.TypeUBigInt: "UBIGINT", bind.TypeFloat: "FLOAT", bind.TypeDouble: "DOUBLE", bind.TypeTimestamp: "TIMESTAMP",
-	bind.TypeDate: "DATE", bind.TypeTime: "TIME", bind.TypeInterval: "INTERVAL", bind.TypeHugeInt: "HUGEINT",
-	bind.TypeUHugeInt: "UHUGEINT", bind.TypeVarchar: "VARCHAR", bind.TypeBlob: "BLOB", bind.TypeDecimal: "DECIMAL",
-	bind.TypeTimestampS: "TIMESTAMP_S", bind.TypeTimestampMS: "TIMESTAMP_MS", bind.TypeTimestampNS: "TIMESTAMP_NS",
-	bind.TypeEnum: "ENUM", bind.TypeList: "LIST", bind.TypeStruct: "STRUCT", bind.TypeMap: "MAP", bind.TypeArray: "ARRAY",
-	bind.TypeUUID: "UUID", bind.TypeUnion: "UNION", bind.TypeBit: "BIT", bind.TypeTimeTZ: "TIMETZ", bind.TypeTimestampTZ: "TIMESTAMPTZ",
+// columnType is a type of DuckDB: its name, and how its values are copied. Without, they are read as text.
+type columnType struct {
+	name string
+	fill func(ch driver.Chunk, col int, rows [][]any)
 }
 
-var direct = map[string]bool{"BOOLEAN": true, "TINYINT": true, "SMALLINT": true, "INTEGER": true, "BIGINT": true, "UTINYINT": true,
-	"USMALLINT": true, "UINTEGER": true, "FLOAT": true, "DOUBLE": true, "TIMESTAMP": true, "TIMESTAMP_S": true, "TIMESTAMP_MS": true,
-	"TIMESTAMP_NS": true, "TIMESTAMPTZ": true, "DATE": true, "VARCHAR": true, "BLOB": true, "HUGEINT": true}
+var columnTypes = map[bind.Type]columnType{
+	bind.TypeBoolean:     {"BOOLEAN", cells(func(v *bool) any { return *v })},
+	bind.TypeTinyInt:     {"TINYINT", cells(integer[int8])},
+	bind.TypeSmallInt:    {"SMALLINT", cells(integer[int16])},
+	bind.TypeInteger:     {"INTEGER", cells(integer[int32])},
+	bind.TypeBigInt:      {"BIGINT", cells(integer[int64])},
+	bind.TypeUTinyInt:    {"UTINYINT", cells(integer[uint8])},
+	bind.TypeUSmallInt:   {"USMALLINT", cells(integer[uint16])},
+	bind.TypeUInteger:    {"UINTEGER", cells(integer[uint32])},
+	bind.TypeHugeInt:     {"HUGEINT", cells(huge)},
+	bind.TypeFloat:       {"FLOAT", cells(func(v *float32) any { return float64(*v) })},
+	bind.TypeDouble:      {"DOUBLE", cells(func(v *float64) any { return *v })},
+	bind.TypeTimestamp:   {"TIMESTAMP", cells(func(v *int64) any { return time.UnixMicro(*v).UTC() })},
+	bind.TypeTimestampTZ: {"TIMESTAMPTZ", cells(func(v *int64) any { return time.UnixMicro(*v).UTC() })},
+	bind.TypeTimestampS:  {"TIMESTAMP_S", cells(func(v *int64) any { return time.Unix(*v, 0).UTC() })},
+	bind.TypeTimestampMS: {"TIMESTAMP_MS", cells(func(v *int64) any { return time.UnixMilli(*v).UTC() })},
+	bind.TypeTimestampNS: {"TIMESTAMP_NS", cells(func(v *int64) any { return time.Unix(0, *v).UTC() })},
+	bind.TypeDate:        {"DATE", cells(func(v *int32) any { return time.Unix(int64(*v)*86400, 0).UTC() })},
+	bind.TypeBlob:        {"BLOB", cells(func(v *driver.Text) any { return slices.Clone(v.Bytes()) })},
+	bind.TypeVarchar:     {"VARCHAR", cells(func(v *driver.Text) any { return v.String() })},
 
-func typeName(t bind.Type) string {
-	if name, ok := typeNames[t]; ok {
-		return name
-	}
-	return "OTHER"
-}
-
-// fillCells copies one column of a chunk.
-func fillCells(ch driver.Chunk, col int, typ string, rows [][]any) {
-	switch typ {
-	case "BOOLEAN":
-		cells(ch, col, rows, func(v *bool) any { return *v })
-	case "TINYINT":
-		cells(ch, col, rows, func(v *int8) any { return int64(*v) })
-	case "SMALLINT":
-		cells(ch, col, rows, func(v *int16) any { return int64(*v) })
-	case "INTEGER":
-		cells(ch, col, rows, func(v *int32) any { return int64(*v) })
-	case "BIGINT":
-		cells(ch, col, rows, func(v *int64) any { return *v })
-	case "UTINYINT":
-		cells(ch, col, rows, func(v *uint8) any { return int64(*v) })
-	case "USMALLINT":
-		cells(ch, col, rows, func(v *uint16) any { return int64(*v) })
-	case "UINTEGER":
-		cells(ch, col, rows, func(v *uint32) any { return int64(*v) })
-	case "FLOAT":
-		cells(ch, col, rows, func(v *float32) any { return float64(*v) })
-	case "DOUBLE":
-		cells(ch, col, rows, func(v *float64) any { return *v })
-	case "TIMESTAMP", "TIMESTAMPTZ":
-		cells(ch, col, rows, func(v *int64) any { return time.UnixMicro(*v).UTC() })
-	case "TIMESTAMP_S":
-		cells(ch, col, rows, func(v *int64) any { return time.Unix(*v, 0).UTC() })
-	case "TIMESTAMP_MS":
-		cells(ch, col, rows, func(v *int64) any { return time.UnixMilli(*v).UTC() })
-	case "TIMESTAMP_NS":
-		cells(ch, col, rows, func(v *int64) any { return time.Unix(0, *v).UTC() })
-	case "DATE":
-		cells(ch, col, rows, func(v *int32) any { return time.Unix(int64(*v)*86400, 0).UTC() })
-	case "BLOB":
-		cells(ch, col, rows, func(v *driver.Text) any { return slices.Clone(v.Bytes()) })
-	case "HUGEINT":
-		cells(ch, col, rows, huge)
-	default:
-		cells(ch, col, rows, func(v *driver.Text) any { return v.String() })
-	}
+	bind.TypeUBigInt: {name: "UBIGINT"}, bind.TypeUHugeInt: {name: "UHUGEINT"}, bind.TypeDecimal: {name: "DECIMAL"},
+	bind.TypeTime: {name: "TIME"}, bind.TypeTimeTZ: {name: "TIMETZ"}, bind.TypeInterval: {name: "INTERVAL"},
+	bind.TypeEnum: {name: "ENUM"}, bind.TypeList: {name: "LIST"}, bind.TypeStruct: {name: "STRUCT"}, bind.TypeMap: {name: "MAP"},
+	bind.TypeArray: {name: "ARRAY"}, bind.TypeUnion: {name: "UNION"}, bind.TypeUUID: {name: "UUID"}, bind.TypeBit: {name: "BIT"},
 }
 
 // cells reads a column in place: a text must not be copied as a struct.
-func cells[T any](ch driver.Chunk, col int, rows [][]any, value func(*T) any) {
-	data, valid := driver.Column[T](ch, col), ch.Valid(col)
-	for i := range rows {
-		if valid.At(i) {
-			rows[i][col] = value(&data[i])
+func cells[T any](value func(*T) any) func(ch driver.Chunk, col int, rows [][]any) {
+	return func(ch driver.Chunk, col int, rows [][]any) {
+		data, valid := driver.Column[T](ch, col), ch.Valid(col)
+		for i := range rows {
+			if valid.At(i) {
+				rows[i][col] = value(&data[i])
+			}
 		}
 	}
 }
+
+func integer[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32](v *T) any { return int64(*v) }
 
 // huge returns a 128-bit integer, the type of every sum of integers in DuckDB, as an
 // int64 if it fits and as text otherwise.
