@@ -29,12 +29,7 @@ import (
 
 // Options defines how a file is opened. The zero value opens it for reading and
 // writing and creates it if it does not exist.
-type Options struct {
-	ReadOnly    bool   // many processes may read one file at once, if none writes
-	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 768 MiB, or 80 % of a machine of less than 1.25 GiB
-	Threads     int    // of DuckDB; 0: all processors
-	TempDir     string // where DuckDB spills what exceeds MemoryLimit; empty: beside the file
-}
+type Options = driver.Options
 
 // Store is a store in a DuckDB file. It is safe for concurrent use: one Put, Delete,
 // PutWindows, RollUp or Compact at a time, one change of traces at the same time, and any number of
@@ -73,7 +68,7 @@ var (
 // missing, fs.ErrNotExist. The context ends the reading of what is kept in
 // memory. The caller closes the store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	file, err := driver.NewFile(path, driver.Options(opts))
+	file, err := driver.NewFile(path, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +77,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s.sql = newHost(s)
 	err = file.Open(ctx, driver.Hooks{
 		Session: session,
-		Check:   func(ctx context.Context) error { return checkFile(ctx, file.Path, driver.Options(opts)) },
+		Check:   func(ctx context.Context) error { return checkFile(ctx, file.Path, opts) },
 		Load:    func(ctx context.Context, c *driver.Conn) error { return s.load(ctx, c, opts.ReadOnly) },
 		Closing: s.closing,
 	})

@@ -66,7 +66,7 @@ func OpenAsking(ctx context.Context, where string, access Access, secret Secret)
 		}
 		return st, nil
 	case strings.HasPrefix(where, LakeScheme):
-		st, err := lake.Open(ctx, strings.TrimPrefix(where, LakeScheme), lake.Options{})
+		st, err := lake.Open(ctx, strings.TrimPrefix(where, LakeScheme))
 		if err != nil {
 			return nil, err
 		}

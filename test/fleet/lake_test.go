@@ -43,7 +43,7 @@ func handOver(t *testing.T, kafka string) {
 		t.Fatal(err)
 	}
 	made.Close()
-	st, err := lake.Open(t.Context(), url, lake.Options{})
+	st, err := lake.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func twoYearsIn(t *testing.T, warehouse string) (*Store, *mem.Store) {
 	if warehouse != "" {
 		t.Setenv("XDG_CACHE_HOME", t.TempDir()) // another machine
 	}
-	s, err := Open(t.Context(), dir, Options{})
+	s, err := Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +411,7 @@ func TestClosed(t *testing.T) {
 	if _, err := s.Profiles(t.Context(), store.Query{}); err == nil {
 		t.Error("a closed store answers")
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "no"), Options{}); err == nil ||
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "no")); err == nil ||
 		!strings.Contains(err.Error(), "dendro publish creates one") {
 		t.Error(err)
 	}

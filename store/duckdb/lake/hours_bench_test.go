@@ -50,7 +50,7 @@ func BenchmarkHours(b *testing.B) {
 	series := *simulated.services * fleet.SeriesOfService * *simulated.hours
 	b.Logf("%d services, %d hours of series handed over in %v of CPU, %v each", *simulated.services, series,
 		(cpu() - began).Round(time.Millisecond), (cpu()-began)/time.Duration(series))
-	st, err := lake.Open(ctx, dir, lake.Options{})
+	st, err := lake.Open(ctx, dir)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func newHourLab(t *testing.T, instance ...string) *hourLab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { made.Close() })
-	st, err := lake.Open(t.Context(), dir, lake.Options{})
+	st, err := lake.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,15 +56,9 @@ var (
 	_ continuous.Store = (*Store)(nil)
 )
 
-// Options are those of the DuckDB that reads files.
-type Options struct {
-	MemoryLimit string // as DuckDB writes it: "4GiB"; empty: 768 MiB, or 80 % of a machine of less than 1.25 GiB
-	Threads     int    // 0: all processors
-}
-
 // Open opens the lake at an address, as package store/iceberg has it. The error wraps
 // fs.ErrNotExist if there is none.
-func Open(ctx context.Context, address string, opts Options) (*Store, error) {
+func Open(ctx context.Context, address string) (*Store, error) {
 	l, err := iceberg.Open(ctx, address, iceberg.Options{})
 	if err != nil {
 		return nil, err
@@ -72,8 +66,7 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	s := &Store{lake: l, address: address}
 	s.windows = s.Before(nil)
 	if s.temp, err = os.MkdirTemp("", "dendro-lake-*"); err == nil {
-		s.db, err = driver.OpenMemory([]string{l.Dir}, driver.Options{MemoryLimit: opts.MemoryLimit, Threads: opts.Threads, TempDir: s.temp},
-			"SELECT 1")
+		s.db, err = driver.OpenMemory(l.Dir, s.temp)
 	}
 	if err != nil {
 		l.Close()

@@ -82,7 +82,7 @@ func (p *published) reader() (*lake.Store, error) {
 	if _, err := l.Publish(ctx, p.Store, list, nil); err != nil {
 		return nil, err
 	}
-	if p.lake, err = lake.Open(ctx, dir, lake.Options{}); err == nil {
+	if p.lake, err = lake.Open(ctx, dir); err == nil {
 		p.all = append(p.all, p.lake)
 	}
 	return p.lake, err

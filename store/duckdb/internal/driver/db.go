@@ -25,7 +25,6 @@ var Workers = runtime.GOMAXPROCS(0)
 type Options struct {
 	ReadOnly    bool   // many processes may read one file at once, if none writes
 	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 768 MiB, or 80 % of a machine of less than 1.25 GiB
-	Threads     int    // of DuckDB; 0: all processors
 	TempDir     string // where DuckDB spills what exceeds MemoryLimit; empty: beside the file
 }
 
@@ -56,14 +55,10 @@ func Spare(path string) string { return path + ".compact" }
 // more for each column, for an estimate of the number of its distinct values.
 const StorageVersion = "v1.2.0"
 
-// OpenMemory opens a database in memory whose statements can read and write files in
-// some directories and nothing else.
-func OpenMemory(directories []string, opts Options, session string) (*DB, error) {
-	list := make([]string, len(directories))
-	for i, dir := range directories {
-		list[i] = strings.TrimSuffix(dir, "/") + "/"
-	}
-	return openDB("", opts, session, "allowed_directories", list)
+// OpenMemory opens a database in memory whose statements can read and write files in a
+// directory and nothing else. It spills to temp.
+func OpenMemory(dir, temp string) (*DB, error) {
+	return openDB("", Options{TempDir: temp}, "SELECT 1", "allowed_directories", []string{strings.TrimSuffix(dir, "/") + "/"})
 }
 
 // openDB opens a database with access to the files that a setting lists. Only a running
@@ -89,9 +84,6 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 	}
 	if opts.MemoryLimit != "" {
 		settings = append(settings, [2]string{"memory_limit", opts.MemoryLimit})
-	}
-	if opts.Threads > 0 {
-		settings = append(settings, [2]string{"threads", fmt.Sprint(opts.Threads)})
 	}
 	if opts.TempDir != "" {
 		settings = append(settings, [2]string{"temp_directory", opts.TempDir})
