@@ -64,11 +64,8 @@ func storeViews(ctx context.Context, c *driver.Conn) error {
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte(sql))
-	want, have := fmt.Sprintf("%x", hash.Sum64()), ""
-	err := c.Query(ctx, "SELECT value FROM meta WHERE key = '"+metaViews+"'", nil, func(ch driver.Chunk) error {
-		have = ch.Texts(0)[0]
-		return nil
-	})
+	want := fmt.Sprintf("%x", hash.Sum64())
+	have, err := c.Meta(ctx, metaViews)
 	if err != nil || have == want {
 		return err
 	}
@@ -80,12 +77,10 @@ func storeViews(ctx context.Context, c *driver.Conn) error {
 // readVersion returns the schema version of the database: 0 if it is empty, an error
 // if it is not a store, or one that this program cannot read.
 func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) {
-	meta := map[string]string{}
-	unread := c.Query(ctx, "SELECT key::VARCHAR, value::VARCHAR FROM meta WHERE key IN ('"+metaVersion+"', '"+metaProgram+"')", nil, func(ch driver.Chunk) error {
-		keys, values := ch.Texts(0), ch.Texts(1)
-		for i := range keys {
-			meta[keys[i]] = values[i]
-		}
+	meta, key, value := map[string]string{}, "", ""
+	sql := "SELECT key::VARCHAR, value::VARCHAR FROM meta WHERE key IN ('" + metaVersion + "', '" + metaProgram + "')"
+	unread := c.Rows(ctx, sql, nil, []any{&key, &value}, func() error {
+		meta[key] = value
 		return nil
 	})
 	if unread == nil && meta[metaProgram] == "dendro" {
@@ -93,11 +88,8 @@ func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) 
 	}
 	// The list of tables takes ten times as long as the version.
 	count, ours := int64(0), false
-	err := c.Query(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
-		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, nil, func(ch driver.Chunk) error {
-		count, ours = driver.Column[int64](ch, 0)[0], driver.Column[int64](ch, 1)[0] == 1
-		return nil
-	})
+	err := c.Rows(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2) = 1
+		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, nil, []any{&count, &ours}, func() error { return nil })
 	switch {
 	case err != nil || count == 0:
 		return 0, err

@@ -182,40 +182,31 @@ func (sel *selectedHours) match(ctx context.Context, q *continuous.Query, matchi
 	for _, p := range sel.parts {
 		times = append(times, inSQL(p))
 	}
-	sql := `SELECT series, any_value(service), any_value(name), any_value(sample_type), any_value(sample_unit), any_value(period_type),
+	sql := `SELECT any_value(service), any_value(name), any_value(sample_type), any_value(sample_unit), any_value(period_type),
 		any_value(period_unit), any_value(labels), arg_max(facts, hour), any_value(value_type), any_value(unit), any_value(scale), any_value(period),
 		any_value(value_period_unit), any_value(period_name), any_value(original), epoch_ms(min(first_start)), epoch_ms(max(last_end)),
 		list_sort(list_distinct(flatten(list(summed)))), max(` + sel.bound + `)::BIGINT
 		FROM ` + filesSQL(sel.files["series_hours"]) + " WHERE (" + strings.Join(times, " OR ") + ") AND " + sel.where + " GROUP BY series"
 	all, sums := true, []hourSeries(nil)
-	err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		texts := make([][]string, 16)
-		for _, i := range []int{1, 2, 3, 4, 5, 6, 9, 10, 13, 14, 15} {
-			texts[i] = ch.Texts(i)
+	var row hourSeries
+	var labels, facts map[string]string
+	var first, last int64
+	var scale int32
+	t, v := &row.Type, &row.typ
+	dest := []any{&row.Service, &t.Name, &t.SampleType, &t.SampleUnit, &t.PeriodType, &t.PeriodUnit, &labels, &facts, &v.Name, &v.Unit, &scale,
+		&v.Period, &v.PeriodUnit, &v.PeriodName, &v.Original, &first, &last, &row.Summed, &row.bound}
+	err := sel.c.Rows(ctx, sql, nil, dest, func() error {
+		s := row
+		s.Labels, s.Facts, s.typ.Scale = labelsOf(labels), labelsOf(facts), int(scale)
+		s.First, s.Last = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
+		if len(s.Summed) > 0 {
+			sums, sel.summed = append(sums, s), continuous.Summed(sel.summed, &s.Series)
 		}
-		labels, facts := ch.TextMaps(7), ch.TextMaps(8)
-		scale, period := driver.Column[int32](ch, 11), driver.Column[int64](ch, 12)
-		first, last, bound := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 19)
-		summed := ch.TextLists(18)
-		for i := range scale {
-			s := hourSeries{continuous.Series{Service: texts[1][i], Labels: labelsOf(labels[i]), Facts: labelsOf(facts[i]), Summed: summed[i],
-				Type: continuous.Type{Name: texts[2][i], SampleType: texts[3][i], SampleUnit: texts[4][i], PeriodType: texts[5][i],
-					PeriodUnit: texts[6][i]},
-				First: time.UnixMilli(first[i]).UTC(), Last: time.UnixMilli(last[i]).UTC()},
-				profile.ValueType{Name: texts[9][i], Unit: texts[10][i], Scale: int(scale[i]), Period: period[i], PeriodUnit: texts[13][i],
-					PeriodName: texts[14][i], Original: texts[15][i]}, bound[i]}
-			if len(s.Summed) > 0 {
-				sums, sel.summed = append(sums, s), continuous.Summed(sel.summed, &s.Series)
-			}
-			ok, err := matching.Matches(ctx, &s.Series)
-			if err != nil {
-				return err
-			}
-			if all = all && ok; ok {
-				sel.series = append(sel.series, s)
-			}
+		ok, err := matching.Matches(ctx, &s.Series)
+		if all = all && ok; ok && err == nil {
+			sel.series = append(sel.series, s)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -303,14 +294,13 @@ func (sel *selectedHours) totals(ctx context.Context) (list []continuous.Total, 
 	for _, p := range sel.parts {
 		sql := "SELECT series, " + begin(p) + " AS start, sum(windows)::BIGINT, sum(covered)::BIGINT, sum(sum)::BIGINT, max(instances) FROM " +
 			sel.rows(p) + " GROUP BY ALL"
-		err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			start, windows, covered, sum, instances := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2),
-				driver.Column[int64](ch, 3), driver.Column[int64](ch, 4), driver.Column[int64](ch, 5)
-			for i, key := range driver.Column[driver.Text](ch, 0) {
-				list = append(list, continuous.Total{Series: sel.place[continuous.Key(key.Bytes())], Level: p.Level,
-					Start: time.UnixMilli(start[i]).UTC(), Length: p.Level.Length(), Parts: windows[i],
-					Covered: time.Duration(covered[i]) * time.Millisecond, Sum: sum[i], Instances: instances[i]})
-			}
+		var key *driver.Text
+		var start, covered int64
+		t := continuous.Total{Level: p.Level, Length: p.Level.Length()}
+		err := sel.c.Rows(ctx, sql, nil, []any{&key, &start, &t.Parts, &covered, &t.Sum, &t.Instances}, func() error {
+			t.Series, t.Start = sel.place[continuous.Key(key.Bytes())], time.UnixMilli(start).UTC()
+			t.Covered = time.Duration(covered) * time.Millisecond
+			list = append(list, t)
 			return nil
 		})
 		if err != nil {
@@ -367,12 +357,11 @@ func (h *hours) Function(ctx context.Context, q continuous.Query, name string, s
 		for _, p := range sel.parts {
 			sql := fmt.Sprintf("SELECT series, %s AS start, sum(self)::BIGINT, sum(total)::BIGINT FROM %s WHERE function = %d GROUP BY ALL", begin(p),
 				sel.of("series_functions", p), store.FunctionID(name))
-			err := sel.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-				start, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-				for i, key := range driver.Column[driver.Text](ch, 0) {
-					a := &amounts.Amounts[at[place{sel.place[continuous.Key(key.Bytes())], start[i]}]]
-					a.Self, a.Whole = self[i], total[i]
-				}
+			var key *driver.Text
+			var start, self, total int64
+			err := sel.c.Rows(ctx, sql, nil, []any{&key, &start, &self, &total}, func() error {
+				a := &amounts.Amounts[at[place{sel.place[continuous.Key(key.Bytes())], start}]]
+				a.Self, a.Whole = self, total
 				return nil
 			})
 			if err != nil {

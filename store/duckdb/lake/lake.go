@@ -346,24 +346,20 @@ func (v *view) functions(ctx context.Context, c *driver.Conn) (map[int64]profile
 // functionsOf reads the functions of rows that SQL selects, by id.
 func functionsOf(ctx context.Context, c *driver.Conn, from string) (map[int64]profile.Function, error) {
 	list := map[int64]profile.Function{}
-	err := c.Query(ctx, "SELECT DISTINCT function, name, coalesce(kind, ''), module, file, language, system_name, start_line, start_column FROM "+from, nil, func(ch driver.Chunk) error {
-		texts := make([][]string, 7)
-		for i := 1; i < len(texts); i++ {
-			texts[i] = ch.Texts(i)
-		}
-		lines, columns := driver.Column[int32](ch, 7), driver.Column[int32](ch, 8)
-		for i, id := range driver.Column[int64](ch, 0) {
-			fn := profile.Function{Name: texts[1][i], Module: texts[3][i], File: texts[4][i], Language: texts[5][i], SystemName: texts[6][i],
-				StartLine: lines[i], Column: columns[i]}
-			fn.Kind, _ = profile.ParseKind(texts[2][i]) // of a newer version: unknown
-			if have, known := list[id]; known {
-				if have.Name != fn.Name {
-					return fmt.Errorf("%w: functions %q and %q have the same id %d", store.ErrCorrupt, have.Name, fn.Name, id)
-				}
-				fn = calltree.MergeAttributes(have, fn)
+	var id int64
+	var row profile.Function
+	var kind string
+	dest := []any{&id, &row.Name, &kind, &row.Module, &row.File, &row.Language, &row.SystemName, &row.StartLine, &row.Column}
+	err := c.Rows(ctx, "SELECT DISTINCT function, name, coalesce(kind, ''), module, file, language, system_name, start_line, start_column FROM "+from, nil, dest, func() error {
+		fn := row
+		fn.Kind, _ = profile.ParseKind(kind) // of a newer version: unknown
+		if have, known := list[id]; known {
+			if have.Name != fn.Name {
+				return fmt.Errorf("%w: functions %q and %q have the same id %d", store.ErrCorrupt, have.Name, fn.Name, id)
 			}
-			list[id] = fn
+			fn = calltree.MergeAttributes(have, fn)
 		}
+		list[id] = fn
 		return nil
 	})
 	return list, err

@@ -47,19 +47,16 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (map
 	for i, name := range names {
 		quoted[i] = driver.Quote(name)
 	}
-	raw := map[string]string{}
+	all, name, raw := map[string]string{}, "", ""
+	sql := "SELECT name, arg_max(raw_name, (grp = ?, raw_name)) FROM " + from + " AND raw_name <> '' AND name IN (" +
+		strings.Join(quoted, ", ") + ") GROUP BY name"
 	err = s.use(func(c *driver.Conn) error {
-		return c.Query(ctx, "SELECT name, arg_max(raw_name, (grp = ?, raw_name)) FROM "+from+" AND raw_name <> '' AND name IN ("+
-			strings.Join(quoted, ", ")+") GROUP BY name",
-			[]any{group}, func(ch driver.Chunk) error {
-				names, raws := ch.Texts(0), ch.Texts(1)
-				for i := range names {
-					raw[names[i]] = raws[i]
-				}
-				return nil
-			})
+		return c.Rows(ctx, sql, []any{group}, []any{&name, &raw}, func() error {
+			all[name] = raw
+			return nil
+		})
 	})
-	return raw, err
+	return all, err
 }
 
 // Functions implements store.Reader. The set may list functions without a row.
@@ -176,15 +173,13 @@ func (s *Store) sums(ctx context.Context, q store.Query, shares string,
 			return err
 		}
 		sql := "SELECT function, count(*), sum(self)::BIGINT, sum(total)::BIGINT, " + shares + " FROM " + samples + " GROUP BY function"
-		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			n, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-			selfShare, totalShare := driver.Column[float64](ch, 4), driver.Column[float64](ch, 5)
-			for i, id := range driver.Column[int64](ch, 0) {
-				if _, known := functions[id]; !known {
-					return fmt.Errorf("%w: table functions has no function %d", store.ErrCorrupt, id)
-				}
-				rows[id] = store.FunctionSum{Profiles: n[i], Self: self[i], Total: total[i], SelfShare: selfShare[i], TotalShare: totalShare[i]}
+		var id int64
+		var sum store.FunctionSum
+		return c.Rows(ctx, sql, nil, []any{&id, &sum.Profiles, &sum.Self, &sum.Total, &sum.SelfShare, &sum.TotalShare}, func() error {
+			if _, known := functions[id]; !known {
+				return fmt.Errorf("%w: table functions has no function %d", store.ErrCorrupt, id)
 			}
+			rows[id] = sum
 			return nil
 		})
 	})

@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 	"unsafe"
@@ -16,9 +17,6 @@ type appender struct {
 	chunk bind.DataChunk
 	types []bind.LogicalType
 }
-
-// NullTimes is a timestamp column in which the zero time is NULL.
-type NullTimes []time.Time
 
 // appender returns the connection's appender of a table in schema main.
 func (c *Conn) appender(catalog, table string) (*appender, error) {
@@ -50,27 +48,10 @@ func (a *appender) destroy() {
 
 // cell returns one value of a column, which stays as it is.
 func cell(column any, row int) any {
-	switch col := column.(type) {
-	case []int32:
-		return col[row]
-	case []int64:
-		return col[row]
-	case []uint8:
-		return col[row]
-	case []float64:
-		return col[row]
-	case []bool:
-		return col[row]
-	case []string:
-		return col[row]
-	case [][]byte:
-		return slices.Clone(col[row])
-	case NullTimes:
-		return col[row]
-	case []map[string]string:
-		return col[row]
+	if blobs, ok := column.([][]byte); ok {
+		return slices.Clone(blobs[row])
 	}
-	panic(fmt.Sprintf("duckdb: column of type %T", column))
+	return reflect.ValueOf(column).Index(row).Interface()
 }
 
 // appendChunks writes rows with an appender.
@@ -127,7 +108,7 @@ func fillVector(v bind.Vector, column any, from, to int) {
 		for i, b := range col[from:to] {
 			bind.UnsafeVectorAssignStringElementLen(v, bind.IdxT(i), b)
 		}
-	case NullTimes:
+	case []time.Time:
 		fillTimes(v, col[from:to])
 	case []map[string]string:
 		fillMaps(v, col[from:to])
@@ -140,6 +121,7 @@ func copyVector[T any](v bind.Vector, rows []T) {
 	copy(unsafe.Slice((*T)(bind.VectorGetData(v)), len(rows)), rows)
 }
 
+// fillTimes makes the zero time NULL.
 func fillTimes(v bind.Vector, rows []time.Time) {
 	data := unsafe.Slice((*int64)(bind.VectorGetData(v)), len(rows))
 	for i, t := range rows {

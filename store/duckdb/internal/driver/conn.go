@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -226,8 +227,12 @@ func (c *Conn) Interruptible(ctx context.Context) (release func()) {
 	}
 }
 
+// bindAll binds parameters or pointers to them, as Rows has them.
 func bindAll(stmt bind.PreparedStatement, args []any) error {
 	for i, arg := range args {
+		if p := reflect.ValueOf(arg); p.Kind() == reflect.Pointer {
+			arg = p.Elem().Interface()
+		}
 		if bindOne(stmt, bind.IdxT(i+1), arg) != bind.StateSuccess {
 			return fmt.Errorf("duckdb: cannot bind parameter %d", i+1)
 		}

@@ -9,6 +9,16 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
+// acceptedRow is a row of table accepted.
+type acceptedRow struct {
+	store.Acceptance
+	at, until int64 // see micros
+}
+
+func (a *acceptedRow) fields() []any {
+	return []any{&a.Finding, &a.Benchmark, &a.By, &a.at, &a.until, &a.UpTo, &a.Reason}
+}
+
 // Accept implements store.Accepter.
 func (s *Store) Accept(ctx context.Context, list ...store.Acceptance) error {
 	list, err := store.NormalAcceptances(list)
@@ -20,8 +30,8 @@ func (s *Store) Accept(ctx context.Context, list ...store.Acceptance) error {
 			if err := removeAccepted(ctx, c, a.Finding); err != nil {
 				return err
 			}
-			if err := c.Append("", "accepted", 1, []string{a.Finding}, []string{a.Benchmark}, []string{a.By}, []int64{micros(a.At)},
-				[]int64{micros(a.Until)}, []float64{a.UpTo}, []string{a.Reason}); err != nil {
+			row := acceptedRow{a, micros(a.At), micros(a.Until)}
+			if err := driver.Insert(c, "", "accepted", []acceptedRow{row}, (*acceptedRow).fields); err != nil {
 				return err
 			}
 		}
@@ -65,15 +75,10 @@ func removeAccepted(ctx context.Context, c *driver.Conn, findings ...string) err
 func (s *Store) Accepted(ctx context.Context) (list []store.Acceptance, err error) {
 	err = s.file.Look(ctx, func(c *driver.Conn) error {
 		list = nil
-		const sql = "SELECT finding, benchmark, by_whom, accepted_at, until, up_to, reason FROM accepted"
-		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			findings, benchmarks, by, reasons := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(6)
-			at, until, upTo := driver.Column[int64](ch, 3), driver.Column[int64](ch, 4), driver.Column[float64](ch, 5)
-			for i := range findings {
-				list = append(list, store.Acceptance{Finding: findings[i], Benchmark: benchmarks[i], By: by[i], At: instant(at[i]),
-					Until: instant(until[i]),
-					UpTo:  upTo[i], Reason: reasons[i]})
-			}
+		var a acceptedRow
+		return c.Rows(ctx, "FROM accepted", nil, a.fields(), func() error {
+			a.At, a.Until = instant(a.at), instant(a.until)
+			list = append(list, a.Acceptance)
 			return nil
 		})
 	})

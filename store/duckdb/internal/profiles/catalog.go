@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/testrun"
@@ -228,6 +226,46 @@ func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
 	}
 }
 
+// benchRow is a row of table benchmark.
+type benchRow struct {
+	id int32
+	testrun.Benchmark
+	base   string // see testrun.Benchmark.Params
+	params map[string]string
+}
+
+func (r *benchRow) fields() []any { return []any{&r.id, &r.Group, &r.Name, &r.base, &r.params} }
+
+func (r *runEntry) fields() []any {
+	run := &r.run
+	return []any{&r.id, &run.Key, &run.Date, &run.Commit, &run.Branch, &run.Repository, &run.Machine, &run.Attributes}
+}
+
+// metricRow is a row of table metric.
+type metricRow struct {
+	pair
+	testrun.Metric
+	n int64
+}
+
+func (r *metricRow) fields() []any {
+	return []any{&r.bench, &r.run, &r.Name, &r.Mean, &r.Unit, (*string)(&r.Better), &r.n, &r.Primary, (*string)(&r.Samples), &r.Error}
+}
+
+// profileRow is a row of table profile. What it has besides the entry is also in there, as another type.
+type profileRow struct {
+	entry
+	id, scale, nodes int32
+	parts            string
+}
+
+func (r *profileRow) fields() []any {
+	p, t := &r.p, &r.p.Type
+	return []any{&r.id, (*string)(&p.ID), &r.bench, &r.run, &t.Name, &t.Unit, &r.scale, &t.Period, &t.PeriodUnit, &t.PeriodName, &t.Original,
+		&p.Profiler, &p.ProfilerVersion, (*int64)(&p.Duration), &p.Samples, &p.Sum, &r.nodes, &p.Hash, &p.File, &r.source, &r.parts, &p.Default,
+		&r.slot, &r.divisor}
+}
+
 // load reads the catalogs from the file, and what only a writer needs.
 func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error {
 	cat.mu.Lock()
@@ -236,21 +274,38 @@ func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error 
 	cat.version++
 	cat.benches, cat.runs = map[testrun.Benchmark]int32{}, map[string]runEntry{}
 	cat.metrics, cat.profiles = map[pair][]testrun.Metric{}, map[store.ProfileID]*entry{}
+	var err error
+	if cat.rules, err = c.Meta(ctx, metaRules); err != nil {
+		return err
+	}
 	benches, keys := map[int32]testrun.Benchmark{}, map[int32]string{}
-	for _, q := range []struct {
-		sql  string
-		each func(driver.Chunk) error
-	}{
-		{"SELECT value FROM meta WHERE key = '" + metaRules + "'", cat.loadRules},
-		{"SELECT id, grp, name FROM benchmark", func(ch driver.Chunk) error { return cat.loadBenchmarks(ch, benches) }},
-		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch driver.Chunk) error { return cat.loadRuns(ch, keys) }},
-		{"SELECT bench, run, name, mean, unit, better, n, is_primary, samples, error FROM metric", cat.loadMetrics},
-		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
-			duration, samples, sum, nodes, hash, file, source, parts, is_default, slot, divisor FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
-	} {
-		if err := c.Query(ctx, q.sql, nil, q.each); err != nil {
-			return err
-		}
+	var b benchRow
+	if err := c.Rows(ctx, "FROM benchmark", nil, b.fields(), func() error {
+		cat.benches[b.Benchmark], benches[b.id] = b.id, b.Benchmark
+		cat.next.bench = max(cat.next.bench, b.id+1)
+		return nil
+	}); err != nil {
+		return err
+	}
+	var r runEntry
+	if err := c.Rows(ctx, "FROM run", nil, r.fields(), func() error {
+		cat.runs[r.run.Key], keys[r.id] = r, r.run.Key
+		cat.next.run = max(cat.next.run, r.id+1)
+		return nil
+	}); err != nil {
+		return err
+	}
+	var m metricRow
+	if err := c.Rows(ctx, "FROM metric", nil, m.fields(), func() error {
+		m.N = int(m.n)
+		cat.metrics[m.pair] = store.MergeMetrics(cat.metrics[m.pair], []testrun.Metric{m.Metric})
+		return nil
+	}); err != nil {
+		return err
+	}
+	var p profileRow
+	if err := c.Rows(ctx, "FROM profile", nil, p.fields(), func() error { return cat.loaded(&p, benches, keys) }); err != nil {
+		return err
 	}
 	if !write {
 		return nil
@@ -260,75 +315,19 @@ func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error 
 	return err
 }
 
-func (cat *catalog) loadRules(ch driver.Chunk) error {
-	for _, cat.rules = range ch.Texts(0) {
+// loaded adds a profile of the file.
+func (cat *catalog) loaded(row *profileRow, benches map[int32]testrun.Benchmark, runs map[int32]string) error {
+	e := row.entry
+	b, ok := benches[e.bench]
+	key, is := runs[e.run]
+	if !ok || !is {
+		return driver.Corruptf("profile %s has no benchmark or run", e.p.ID)
 	}
-	return nil
-}
-
-func (cat *catalog) loadBenchmarks(ch driver.Chunk, byID map[int32]testrun.Benchmark) error {
-	groups, names := ch.Texts(1), ch.Texts(2)
-	for i, id := range driver.Column[int32](ch, 0) {
-		b := testrun.Benchmark{Group: groups[i], Name: names[i]}
-		cat.benches[b], byID[id] = id, b
-		cat.next.bench = max(cat.next.bench, id+1)
-	}
-	return nil
-}
-
-func (cat *catalog) loadRuns(ch driver.Chunk, keyOf map[int32]string) error {
-	keys, dates, dated, attributes := ch.Texts(1), driver.Column[int64](ch, 2), ch.Valid(2), ch.TextMaps(7)
-	commits, branches, repositories, machines := ch.Texts(3), ch.Texts(4), ch.Texts(5), ch.Texts(6)
-	for i, id := range driver.Column[int32](ch, 0) {
-		r := testrun.Run{Key: keys[i], Commit: commits[i], Branch: branches[i], Repository: repositories[i], Machine: machines[i],
-			Attributes: attributes[i]}
-		if dated.At(i) {
-			r.Date = time.Unix(0, dates[i]).UTC()
-		}
-		cat.runs[r.Key], keyOf[id] = runEntry{id, r}, r.Key
-		cat.next.run = max(cat.next.run, id+1)
-	}
-	return nil
-}
-
-func (cat *catalog) loadMetrics(ch driver.Chunk) error {
-	benches, runs := driver.Column[int32](ch, 0), driver.Column[int32](ch, 1)
-	names, means, units, better := ch.Texts(2), driver.Column[float64](ch, 3), ch.Texts(4), ch.Texts(5)
-	ns, primary := driver.Column[int64](ch, 6), driver.Column[bool](ch, 7)
-	samples, errors := ch.Texts(8), driver.Column[float64](ch, 9)
-	for i := range names {
-		at := pair{benches[i], runs[i]}
-		cat.metrics[at] = store.MergeMetrics(cat.metrics[at], []testrun.Metric{{Name: names[i], Mean: means[i], Unit: units[i],
-			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i], Samples: testrun.Samples(samples[i]), Error: errors[i]}})
-	}
-	return nil
-}
-
-func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benchmark, runs map[int32]string) error {
-	uids, bench, run := ch.Texts(1), driver.Column[int32](ch, 2), driver.Column[int32](ch, 3)
-	types, units, scales, periods := ch.Texts(4), ch.Texts(5), driver.Column[int32](ch, 6), driver.Column[int64](ch, 7)
-	periodUnits, periodNames, originals := ch.Texts(8), ch.Texts(9), ch.Texts(10)
-	profilers, versions, durations := ch.Texts(11), ch.Texts(12), driver.Column[int64](ch, 13)
-	samples, sums, nodes := driver.Column[int64](ch, 14), driver.Column[int64](ch, 15), driver.Column[int32](ch, 16)
-	hashes, files, sources, parts := ch.Texts(17), ch.Texts(18), driver.Column[int32](ch, 19), ch.Texts(20)
-	defaults, slots, divisors := driver.Column[bool](ch, 21), driver.Column[int32](ch, 22), driver.Column[int64](ch, 23)
-	for i, id := range driver.Column[int32](ch, 0) {
-		b, ok := benches[bench[i]]
-		key, is := runs[run[i]]
-		if !ok || !is {
-			return driver.Corruptf("profile %s has no benchmark or run", uids[i])
-		}
-		e := &entry{bench: bench[i], run: run[i], source: sources[i], slot: slots[i], divisor: divisors[i], p: store.Profile{
-			ID: store.ProfileID(uids[i]), Benchmark: b, Run: testrun.Run{Key: key},
-			Type: profile.ValueType{Name: types[i], Unit: units[i], Scale: int(scales[i]), Period: periods[i],
-				PeriodUnit: periodUnits[i], PeriodName: periodNames[i], Original: originals[i]},
-			Profiler: profilers[i], ProfilerVersion: versions[i], Duration: time.Duration(durations[i]),
-			Samples: samples[i], Sum: sums[i], Nodes: int(nodes[i]), Hash: hashes[i], Parts: nonEmpty(strings.Fields(parts[i])), File: files[i],
-			HasSource: sources[i] != noSource, Default: defaults[i], Seq: int64(id),
-		}}
-		cat.profiles[e.p.ID] = e
-		cat.next.profile = max(cat.next.profile, id+1)
-	}
+	e.p.Benchmark, e.p.Run = b, testrun.Run{Key: key}
+	e.p.Type.Scale, e.p.Nodes, e.p.Seq = int(row.scale), int(row.nodes), int64(row.id)
+	e.p.Parts, e.p.HasSource = nonEmpty(strings.Fields(row.parts)), e.source != noSource
+	cat.profiles[e.p.ID] = &e
+	cat.next.profile = max(cat.next.profile, row.id+1)
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
@@ -173,11 +172,11 @@ func (r *rewriter) copyTables(context.Context) error {
 }
 
 func (r *rewriter) writeFunctions(context.Context) error {
-	ids := make([]int32, len(r.oldFuncs))
-	for i := range ids {
-		ids[i] = int32(i)
+	rows := make([]functionRow, len(r.oldFuncs))
+	for id, old := range r.oldFuncs {
+		rows[id] = functionRow{int32(id), r.v.functions[old]}
 	}
-	return appendFunctions(r.c, r.catalog, r.oldFuncs, func(id int32) *profile.Function { return &r.v.functions[id] }, ids)
+	return driver.Insert(r.c, r.catalog, "fn", rows, (*functionRow).fields)
 }
 
 func (r *rewriter) writePaths(context.Context) error {
@@ -234,21 +233,18 @@ func (r *rewriter) writeRows(ctx context.Context, c *driver.Conn) error {
 
 // copyRawNames copies the names with the new ids of their functions.
 func (r *rewriter) copyRawNames(ctx context.Context) error {
-	var groups, names []string
-	var fns []int32
-	err := r.c.Query(ctx, "SELECT grp, fn, name FROM raw_name ORDER BY ALL", nil, func(ch driver.Chunk) error {
-		group, name := ch.Texts(0), ch.Texts(2)
-		for i, fn := range driver.Column[int32](ch, 1) {
-			if uint(fn) < uint(len(r.fn)) && r.fn[fn] >= 0 {
-				groups, fns, names = append(groups, group[i]), append(fns, r.fn[fn]), append(names, name[i])
-			}
+	var row rawName
+	var rows []rawName
+	err := r.c.Rows(ctx, "FROM raw_name ORDER BY ALL", nil, row.fields(), func() error {
+		if uint(row.fn) < uint(len(r.fn)) && r.fn[row.fn] >= 0 {
+			rows = append(rows, rawName{row.group, r.fn[row.fn], row.name})
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return r.c.Append(r.catalog, "raw_name", len(fns), groups, fns, names)
+	return driver.Insert(r.c, r.catalog, "raw_name", rows, (*rawName).fields)
 }
 
 // recoder translates encoded vectors to the new ids.

@@ -106,27 +106,21 @@ func (d *dictionary) loadNames(ctx context.Context, c *driver.Conn) (*names, err
 	if d.names != nil {
 		return d.names, nil
 	}
-	var list []profile.Function
-	var ids []int32
-	err := c.Query(ctx, "SELECT id, name, kind, module, file, start_line, start_column, language, system_name FROM fn", nil, func(ch driver.Chunk) error {
-		name, kind, module, file := ch.Texts(1), driver.Column[uint8](ch, 2), ch.Texts(3), ch.Texts(4)
-		line, col, language, system := driver.Column[int32](ch, 5), driver.Column[int32](ch, 6), ch.Texts(7), ch.Texts(8)
-		ids = append(ids, driver.Column[int32](ch, 0)...)
-		for i := range name {
-			list = append(list, profile.Function{Name: name[i], Kind: profile.Kind(kind[i]), Module: module[i], File: file[i],
-				StartLine: line[i], Column: col[i], Language: language[i], SystemName: system[i]})
-		}
+	var list []functionRow
+	var row functionRow
+	err := c.Rows(ctx, "FROM fn", nil, row.fields(), func() error {
+		list = append(list, row)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	functions := make([]profile.Function, len(list))
-	for i, id := range ids {
-		if id < 0 || int(id) >= len(list) || functions[id].Name != "" {
-			return nil, driver.Corruptf("function %d of %d", id, len(list))
+	for _, row := range list {
+		if row.id < 0 || int(row.id) >= len(list) || functions[row.id].Name != "" {
+			return nil, driver.Corruptf("function %d of %d", row.id, len(list))
 		}
-		functions[id] = list[i]
+		functions[row.id] = row.Function
 	}
 	d.names = &names{functions: functions}
 	return d.names, nil

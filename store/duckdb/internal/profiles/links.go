@@ -24,7 +24,7 @@ func (s *Store) KeepLink(ctx context.Context, address string, maximum int) error
 	defer s.file.Leave()
 	id := store.LinkID(address)
 	err := s.file.With(func(c *driver.Conn) error {
-		stored, err := link(ctx, c, id)
+		stored, err := c.Meta(ctx, metaLink+id)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (s *Store) KeepLink(ctx context.Context, address string, maximum int) error
 		if !isNew {
 			return err
 		}
-		return c.WriteTx(func() error { return setMeta(ctx, c, metaLink+id, address) })
+		return c.WriteTx(func() error { return c.SetMeta(ctx, metaLink+id, address) })
 	})
 	if err != nil {
 		return fmt.Errorf("keep a link: %w", err)
@@ -47,18 +47,8 @@ func (s *Store) KeepLink(ctx context.Context, address string, maximum int) error
 // Link implements store.LinkKeeper.
 func (s *Store) Link(ctx context.Context, id string) (address string, err error) {
 	err = s.file.Look(ctx, func(c *driver.Conn) error {
-		address, err = link(ctx, c, id)
+		address, err = c.Meta(ctx, metaLink+id)
 		return err
-	})
-	return address, err
-}
-
-// link returns the stored address of an id; empty: there is none.
-func link(ctx context.Context, c *driver.Conn, id string) (address string, err error) {
-	err = c.Query(ctx, "SELECT value FROM meta WHERE key = ?", []any{metaLink + id}, func(ch driver.Chunk) error {
-		for _, address = range ch.Texts(0) {
-		}
-		return nil
 	})
 	return address, err
 }

@@ -279,11 +279,9 @@ func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (ma
 		}
 		return c.ReadTx(func() error { return selectIDs(c, ids, true) }, func() error {
 			const sql = "SELECT fn, arg_min(name, (grp <> ?, name)) FROM raw_name WHERE fn IN (SELECT id FROM selected) GROUP BY fn"
-			return c.Query(ctx, sql, []any{group}, func(ch driver.Chunk) error {
-				raw := ch.Texts(1)
-				for i, fn := range driver.Column[int32](ch, 0) {
-					out[n.functions[fn].Name] = raw[i]
-				}
+			var row rawName
+			return c.Rows(ctx, sql, []any{group}, []any{&row.fn, &row.name}, func() error {
+				out[n.functions[row.fn].Name] = row.name
 				return nil
 			})
 		})
@@ -304,18 +302,11 @@ func (s *Store) Source(ctx context.Context, id store.ProfileID) ([]byte, error) 
 		return nil, fmt.Errorf("profile %s: %w", id, store.ErrNoSource)
 	}
 	var data []byte
-	found := false
 	err := s.file.With(func(c *driver.Conn) error {
-		return c.Query(ctx, fmt.Sprint("SELECT data FROM source WHERE id = ", e.source), nil, func(ch driver.Chunk) error {
-			data, found = slices.Clone(driver.Column[driver.Text](ch, 0)[0].Bytes()), true
-			return nil
-		})
+		return c.Rows(ctx, fmt.Sprint("SELECT data FROM source WHERE id = ", e.source), nil, []any{&data}, func() error { return nil })
 	})
-	if err == nil && !found {
+	if err == nil && data == nil {
 		err = driver.Corruptf("%s: the source of profile %s is missing", s.file.Path, id)
-	}
-	if data == nil {
-		data = []byte{}
 	}
 	return data, err
 }

@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -13,6 +12,14 @@ import (
 
 // noBenchmark is the id of the zero benchmark, which verdicts on pushed profiles have.
 const noBenchmark = -1
+
+// verdictRow is a row of table verdict.
+type verdictRow struct {
+	bench int32
+	store.Verdict
+}
+
+func (r *verdictRow) fields() []any { return []any{&r.bench, &r.Key, &r.Stamp, &r.Document} }
 
 // benchOf returns the id of a benchmark for its verdicts. The caller holds the catalog.
 func (s *Store) benchOf(b testrun.Benchmark) (id int32, ok bool) {
@@ -47,7 +54,7 @@ func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.V
 			return err
 		}
 		v.List = nil
-		sql := "SELECT bench, key, stamp, document FROM verdict"
+		sql := "FROM verdict"
 		if len(of) > 0 {
 			if err := selectIDs(c, ids, false); err != nil {
 				return err
@@ -55,12 +62,11 @@ func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.V
 			defer c.Exec("DELETE FROM selected")
 			sql += " WHERE bench IN (SELECT id FROM selected)"
 		}
-		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			keys, stamps, documents := ch.Texts(1), ch.Texts(2), driver.Column[driver.Text](ch, 3)
-			for i, bench := range driver.Column[int32](ch, 0) {
-				if b, ok := names[bench]; ok { // else it is newer than the names
-					v.List = append(v.List, store.Verdict{Benchmark: b, Key: keys[i], Stamp: stamps[i], Document: bytes.Clone(documents[i].Bytes())})
-				}
+		var row verdictRow
+		return c.Rows(ctx, sql, nil, row.fields(), func() error {
+			var ok bool
+			if row.Benchmark, ok = names[row.bench]; ok { // else it is newer than the names
+				v.List = append(v.List, row.Verdict)
 			}
 			return nil
 		})
@@ -81,12 +87,10 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 	}
 	defer s.file.Leave()
 	var ids []int32
-	var keys, stamps []string
-	var documents [][]byte
-	for i := range list {
-		v := &list[i]
+	var rows []verdictRow
+	for _, v := range list {
 		if id, ok := s.benchOf(v.Benchmark); ok {
-			ids, keys, stamps, documents = append(ids, id), append(keys, v.Key), append(stamps, v.Stamp), append(documents, v.Document)
+			ids, rows = append(ids, id), append(rows, verdictRow{id, v})
 		}
 	}
 	if len(ids) == 0 {
@@ -100,7 +104,7 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 			if err := c.Exec("DELETE FROM verdict WHERE bench IN (SELECT id FROM selected); DELETE FROM selected"); err != nil {
 				return err
 			}
-			return c.Append("", "verdict", len(ids), ids, keys, stamps, documents)
+			return driver.Insert(c, "", "verdict", rows, (*verdictRow).fields)
 		})
 	})
 	if err != nil {
@@ -120,5 +124,5 @@ func countOtherCode(ctx context.Context, c *driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	return setMeta(ctx, c, metaCode, strconv.FormatInt(n+1, 10))
+	return c.SetMeta(ctx, metaCode, strconv.FormatInt(n+1, 10))
 }

@@ -3,9 +3,9 @@ package profiles
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -206,7 +206,7 @@ func (s *Store) writeBatch(ctx context.Context, c *driver.Conn, w *writer, b *ba
 		return err
 	}
 	if b.rules {
-		if err := setMeta(ctx, c, metaRules, b.opts.Rules); err != nil {
+		if err := c.SetMeta(ctx, metaRules, b.opts.Rules); err != nil {
 			return err
 		}
 	}
@@ -227,13 +227,6 @@ func (s *Store) writeBatch(ctx context.Context, c *driver.Conn, w *writer, b *ba
 	return nil
 }
 
-func setMeta(ctx context.Context, c *driver.Conn, key, value string) error {
-	if err := c.Query(ctx, "DELETE FROM meta WHERE key = ?", []any{key}, nil); err != nil {
-		return err
-	}
-	return c.Query(ctx, "INSERT INTO meta VALUES (?, ?)", []any{key, value}, nil)
-}
-
 func (r *rows) write(c *driver.Conn) error {
 	if err := c.Append("", "tree", len(r.tree.profile), r.tree.profile, r.tree.blob); err != nil {
 		return err
@@ -242,47 +235,30 @@ func (r *rows) write(c *driver.Conn) error {
 }
 
 func (b *batch) writeRuns(ctx context.Context, c *driver.Conn) error {
-	if n := len(b.benches); n > 0 {
-		ids, groups, names, bases := make([]int32, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
-		var params []map[string]string
-		for bench, id := range b.benches {
-			base, list := bench.Params()
-			m := map[string]string{}
-			for _, p := range list {
-				m[p.Key] = p.Value
-			}
-			ids, groups, names, bases, params = append(ids, id), append(groups, bench.Group), append(names, bench.Name), append(bases, base),
-				append(params, m)
+	var benches []benchRow
+	for bench, id := range b.benches {
+		row := benchRow{id: id, Benchmark: bench, params: map[string]string{}}
+		base, params := bench.Params()
+		for row.base = base; len(params) > 0; params = params[1:] {
+			row.params[params[0].Key] = params[0].Value
 		}
-		if err := c.Append("", "benchmark", n, ids, groups, names, bases, params); err != nil {
-			return err
-		}
+		benches = append(benches, row)
 	}
-	n := len(b.runs)
-	ids := make([]int32, 0, n)
-	var cols [5][]string
-	var dates driver.NullTimes
-	var attributes []map[string]string
+	if err := driver.Insert(c, "", "benchmark", benches, (*benchRow).fields); err != nil {
+		return err
+	}
 	for key, r := range b.runs {
 		if _, old := b.cat.runs[key]; old {
 			if err := c.Query(ctx, "DELETE FROM run WHERE id = ?", []any{r.id}, nil); err != nil {
 				return err
 			}
 		}
-		ids, dates, attributes = append(ids, r.id), append(dates, r.run.Date), append(attributes, r.run.Attributes)
-		for i, v := range []string{key, r.run.Commit, r.run.Branch, r.run.Repository, r.run.Machine} {
-			cols[i] = append(cols[i], v)
-		}
 	}
-	return c.Append("", "run", n, ids, cols[0], dates, cols[1], cols[2], cols[3], cols[4], attributes)
+	return driver.Insert(c, "", "run", slices.Collect(maps.Values(b.runs)), (*runEntry).fields)
 }
 
 func (b *batch) writeMetrics(ctx context.Context, c *driver.Conn) error {
-	var benches, runs []int32
-	var names, units, better, samples []string
-	var means, errors []float64
-	var ns []int64
-	var primary []bool
+	var rows []metricRow
 	for at, list := range b.metrics {
 		if len(b.cat.metrics[at]) > 0 {
 			if err := c.Query(ctx, "DELETE FROM metric WHERE bench = ? AND run = ?", []any{at.bench, at.run}, nil); err != nil {
@@ -290,63 +266,20 @@ func (b *batch) writeMetrics(ctx context.Context, c *driver.Conn) error {
 			}
 		}
 		for _, m := range list {
-			benches, runs, names, means = append(benches, at.bench), append(runs, at.run), append(names, m.Name), append(means, m.Mean)
-			units, better, ns, primary = append(units, m.Unit), append(better, string(m.Better)), append(ns, int64(m.N)), append(primary, m.Primary)
-			samples, errors = append(samples, string(m.Samples)), append(errors, m.Error)
+			rows = append(rows, metricRow{at, m, int64(m.N)})
 		}
 	}
-	return c.Append("", "metric", len(names), benches, runs, names, means, units, better, ns, primary, samples, errors)
-}
-
-// profileColumns are the columns of table profile, in its order.
-var profileColumns = []struct {
-	name   string
-	values func([]*pending) any
-}{
-	{"id", of((*pending).id)},
-	{"uid", of(func(p *pending) string { return string(p.p.ID) })},
-	{"bench", of(func(p *pending) int32 { return p.bench })},
-	{"run", of(func(p *pending) int32 { return p.run })},
-	{"type", of(func(p *pending) string { return p.p.Type.Name })},
-	{"unit", of(func(p *pending) string { return p.p.Type.Unit })},
-	{"scale", of(func(p *pending) int32 { return int32(p.p.Type.Scale) })},
-	{"period", of(func(p *pending) int64 { return p.p.Type.Period })},
-	{"period_unit", of(func(p *pending) string { return p.p.Type.PeriodUnit })},
-	{"period_name", of(func(p *pending) string { return p.p.Type.PeriodName })},
-	{"original", of(func(p *pending) string { return p.p.Type.Original })},
-	{"profiler", of(func(p *pending) string { return p.p.Profiler })},
-	{"version", of(func(p *pending) string { return p.p.ProfilerVersion })},
-	{"duration", of(func(p *pending) int64 { return int64(p.p.Duration / time.Nanosecond) })},
-	{"samples", of(func(p *pending) int64 { return p.p.Samples })},
-	{"sum", of(func(p *pending) int64 { return p.p.Sum })},
-	{"nodes", of(func(p *pending) int32 { return int32(p.p.Nodes) })},
-	{"hash", of(func(p *pending) string { return p.p.Hash })},
-	{"file", of(func(p *pending) string { return p.p.File })},
-	{"source", of(func(p *pending) int32 { return p.source })},
-	{"parts", of(func(p *pending) string { return strings.Join(p.p.Parts, " ") })},
-	{"is_default", of(func(p *pending) bool { return p.p.Default })},
-	{"slot", of(func(p *pending) int32 { return p.slot })},
-	{"divisor", of(func(p *pending) int64 { return p.divisor })},
-}
-
-// of makes a column of one value of each profile.
-func of[T any](value func(*pending) T) func([]*pending) any {
-	return func(list []*pending) any {
-		column := make([]T, len(list))
-		for i, p := range list {
-			column[i] = value(p)
-		}
-		return column
-	}
+	return driver.Insert(c, "", "metric", rows, (*metricRow).fields)
 }
 
 func (b *batch) writeProfiles(c *driver.Conn) error {
-	kept := slices.DeleteFunc(slices.Clone(b.order), func(p *pending) bool { return p.dropped })
-	columns := make([]any, len(profileColumns))
-	for i, column := range profileColumns {
-		columns[i] = column.values(kept)
+	var kept []profileRow
+	for _, p := range b.order {
+		if !p.dropped {
+			kept = append(kept, profileRow{p.entry, p.id(), int32(p.p.Type.Scale), int32(p.p.Nodes), strings.Join(p.p.Parts, " ")})
+		}
 	}
-	if err := c.Append("", "profile", len(kept), columns...); err != nil {
+	if err := driver.Insert(c, "", "profile", kept, (*profileRow).fields); err != nil {
 		return err
 	}
 	used := map[int32]bool{}
@@ -370,33 +303,29 @@ func (w *writer) writeFunctions(ctx context.Context, c *driver.Conn) error {
 			return err
 		}
 	}
-	var ids []int32
+	var rows []functionRow
 	for id := range w.changedFns {
 		if int(id) < w.committedFns {
 			if err := c.Query(ctx, "DELETE FROM fn WHERE id = ?", []any{id}, nil); err != nil {
 				return err
 			}
-			ids = append(ids, id)
+			rows = append(rows, functionRow{id, w.functions[id]})
 		}
 	}
 	for id := w.committedFns; id < len(w.functions); id++ {
-		ids = append(ids, int32(id))
+		rows = append(rows, functionRow{int32(id), w.functions[id]})
 	}
-	return appendFunctions(c, "", ids, func(id int32) *profile.Function { return &w.functions[id] }, ids)
+	return driver.Insert(c, "", "fn", rows, (*functionRow).fields)
 }
 
-// appendFunctions writes functions under new ids.
-func appendFunctions(c *driver.Conn, catalog string, ids []int32, function func(int32) *profile.Function, newIDs []int32) error {
-	n := len(ids)
-	names, modules, files := make([]string, n), make([]string, n), make([]string, n)
-	languages, systems := make([]string, n), make([]string, n)
-	kinds, lines, columns := make([]uint8, n), make([]int32, n), make([]int32, n)
-	for i, id := range ids {
-		fn := function(id)
-		names[i], modules[i], files[i], languages[i], systems[i] = fn.Name, fn.Module, fn.File, fn.Language, fn.SystemName
-		kinds[i], lines[i], columns[i] = uint8(fn.Kind), fn.StartLine, fn.Column
-	}
-	return c.Append(catalog, "fn", n, newIDs, names, kinds, modules, files, lines, columns, languages, systems)
+// functionRow is a row of table fn.
+type functionRow struct {
+	id int32
+	profile.Function
+}
+
+func (r *functionRow) fields() []any {
+	return []any{&r.id, &r.Name, (*uint8)(&r.Kind), &r.Module, &r.File, &r.StartLine, &r.Column, &r.Language, &r.SystemName}
 }
 
 // writePaths writes the new paths.
@@ -418,11 +347,19 @@ func (w *writer) writePaths(c *driver.Conn) error {
 	return c.Append("", "call_path", n, ids, w.paths.Parent[from:], w.paths.Item[from:], depth, w.rec[from:])
 }
 
+// rawName is a row of table raw_name.
+type rawName struct {
+	group string
+	fn    int32
+	name  string
+}
+
+func (r *rawName) fields() []any { return []any{&r.group, &r.fn, &r.name} }
+
 // writeRawNames adds the functions of the records and writes an example of a raw name
 // for each function and group that has none yet.
 func (w *writer) writeRawNames(ctx context.Context, c *driver.Conn, records []stored) error {
-	var groups, names []string
-	var fns []int32
+	var rows []rawName
 	for _, r := range records {
 		if len(r.record.Self.Nodes) == 0 || len(r.record.RawNames) == 0 && !r.idle {
 			continue
@@ -439,10 +376,10 @@ func (w *writer) writeRawNames(ctx context.Context, c *driver.Conn, records []st
 				continue
 			}
 			have[id] = true
-			groups, fns, names = append(groups, r.group), append(fns, id), append(names, cut(name, maxRawName))
+			rows = append(rows, rawName{r.group, id, cut(name, maxRawName)})
 		}
 	}
-	return c.Append("", "raw_name", len(fns), groups, fns, names)
+	return driver.Insert(c, "", "raw_name", rows, (*rawName).fields)
 }
 
 // rawNames returns which functions have an example in a group.
@@ -450,11 +387,9 @@ func (w *writer) rawNames(ctx context.Context, c *driver.Conn, group string) (ma
 	if have, ok := w.raw[group]; ok {
 		return have, nil
 	}
-	have := map[int32]bool{}
-	err := c.Query(ctx, "SELECT fn FROM raw_name WHERE grp = ?", []any{group}, func(ch driver.Chunk) error {
-		for _, fn := range driver.Column[int32](ch, 0) {
-			have[fn] = true
-		}
+	have, fn := map[int32]bool{}, int32(0)
+	err := c.Rows(ctx, "SELECT fn FROM raw_name WHERE grp = ?", []any{group}, []any{&fn}, func() error {
+		have[fn] = true
 		return nil
 	})
 	if err != nil {

@@ -23,13 +23,13 @@ func (s *Store) PutRead(ctx context.Context, list []*continuous.Window, behind c
 	if !behind.From.IsZero() {
 		text += " " + strconv.FormatInt(behind.From.UnixMilli(), 10)
 	}
-	return s.put(ctx, list, func(c *driver.Conn) error { return setMeta(ctx, c, metaNext, text) })
+	return s.put(ctx, list, func(c *driver.Conn) error { return c.SetMeta(ctx, metaNext, text) })
 }
 
 // Position implements continuous.Follower.
 func (s *Store) Position(ctx context.Context) (at continuous.Position, err error) {
 	err = s.look(ctx, func(st *state) { at.Kept = st.progress.From() }, func(c *driver.Conn) error {
-		text, err := meta(ctx, c, metaNext)
+		text, err := c.Meta(ctx, metaNext)
 		if err != nil || text == "" {
 			return err
 		}
@@ -50,21 +50,4 @@ func (s *Store) Position(ctx context.Context) (at continuous.Position, err error
 // Made implements continuous.HourStore.
 func (s *Store) Made(ctx context.Context) (until time.Time, err error) {
 	return until, s.look(ctx, func(st *state) { until = st.progress.Until() }, func(*driver.Conn) error { return nil })
-}
-
-// meta returns the value of a key of table meta; empty if there is none.
-func meta(ctx context.Context, c *driver.Conn, key string) (value string, err error) {
-	err = c.Query(ctx, "SELECT value FROM meta WHERE key = '"+key+"'", nil, func(ch driver.Chunk) error {
-		value = ch.Texts(0)[0]
-		return nil
-	})
-	return value, err
-}
-
-// setMeta sets the value of a key of table meta.
-func setMeta(ctx context.Context, c *driver.Conn, key, value string) error {
-	if err := c.Exec("DELETE FROM meta WHERE key = '" + key + "'"); err != nil {
-		return err
-	}
-	return c.Query(ctx, "INSERT INTO meta VALUES (?, ?)", []any{key, value}, nil)
 }

@@ -1,7 +1,6 @@
 package windows
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -15,14 +14,22 @@ import (
 // lineIdentity are the columns that identify a row of line_profile, the day last.
 const lineIdentity = "service, name, sample_type, sample_unit, period_type, period_unit, label, version, day"
 
-// lineArgs returns the values of lineIdentity.
-func lineArgs(l *continuous.Lines) []any {
-	t, version := &l.Series.Type, continuous.Label{}
-	if len(l.Series.Labels) > 0 {
-		version = l.Series.Labels[0]
-	}
-	return []any{l.Series.Service, t.Name, t.SampleType, t.SampleUnit, t.PeriodType, t.PeriodUnit, version.Name, version.Value,
-		l.Day.UnixMilli()}
+// lineRow is a row of line_profile. What it has besides the lines is also in there, as another type.
+type lineRow struct {
+	continuous.Lines
+	version      continuous.Label // that the series has, or none
+	day, covered int64            // in milliseconds
+	bytes        int32
+	id           int64 // of the row
+}
+
+func (r *lineRow) identity() []any {
+	s, t := &r.Series, &r.Series.Type
+	return []any{&s.Service, &t.Name, &t.SampleType, &t.SampleUnit, &t.PeriodType, &t.PeriodUnit, &r.version.Name, &r.version.Value, &r.day}
+}
+
+func (r *lineRow) fields() []any {
+	return append(r.identity(), &r.Windows, &r.covered, &r.bytes, &r.Profile)
 }
 
 // PutLines implements continuous.LineStore.
@@ -36,38 +43,29 @@ func (s *Store) PutLines(ctx context.Context, list []*continuous.Lines, room con
 		return ctx.Err()
 	}
 	return profiles.Grow(ctx, s.base, func(c *driver.Conn, _ *profiles.Growth) error {
-		texts := make([][]string, 8)
-		var days, windows, covered []int64
-		var sizes []int32
-		var data [][]byte
-		type row struct {
+		type place struct {
 			series continuous.Key
 			day    int64
 		}
-		last := map[row]*continuous.Lines{} // of a list, the last of a row counts
+		var rows []lineRow
+		at := map[place]int{} // of a list, the last of a row counts
 		for _, l := range list {
-			last[row{l.Series.Key(), l.Day.UnixMilli()}] = l
-		}
-		for _, l := range list {
-			args := lineArgs(l)
-			if err := c.Query(ctx, "DELETE FROM line_profile WHERE ("+lineIdentity+") = (?, ?, ?, ?, ?, ?, ?, ?, ?)", args,
-				func(driver.Chunk) error { return nil }); err != nil {
-				return err
+			row := lineRow{Lines: *l, day: l.Day.UnixMilli(), covered: l.Covered.Milliseconds(), bytes: int32(len(l.Profile))}
+			if len(l.Series.Labels) > 0 {
+				row.version = l.Series.Labels[0]
 			}
-			if last[row{l.Series.Key(), l.Day.UnixMilli()}] != l {
+			of := place{l.Series.Key(), row.day}
+			if i, again := at[of]; again {
+				rows[i] = row
 				continue
 			}
-			for k := range texts {
-				texts[k] = append(texts[k], args[k].(string))
+			at[of], rows = len(rows), append(rows, row)
+			sql := "DELETE FROM line_profile WHERE (" + lineIdentity + ") = (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+			if err := c.Query(ctx, sql, row.identity(), nil); err != nil {
+				return err
 			}
-			days, windows, covered = append(days, l.Day.UnixMilli()), append(windows, l.Windows), append(covered, l.Covered.Milliseconds())
-			sizes, data = append(sizes, int32(len(l.Profile))), append(data, l.Profile)
 		}
-		columns := []any{}
-		for k := range texts {
-			columns = append(columns, texts[k])
-		}
-		if err := c.Append("", "line_profile", len(data), append(columns, days, windows, covered, sizes, data)...); err != nil {
+		if err := driver.Insert(c, "", "line_profile", rows, (*lineRow).fields); err != nil {
 			return err
 		}
 		if room.Bytes <= 0 {
@@ -100,30 +98,21 @@ func (s *Store) Lines(ctx context.Context, q continuous.Query) (list []continuou
 	err = s.file.Look(ctx, func(c *driver.Conn) error {
 		return c.ReadTx(func() error {
 			list = nil
-			var rows []string
+			var row lineRow
+			var rows []lineRow
 			size := int64(0)
-			err := c.Query(ctx, "SELECT "+lineIdentity+", bytes, rowid FROM line_profile WHERE "+where, nil, func(ch driver.Chunk) error {
-				texts := make([][]string, 8)
-				for i := range texts {
-					texts[i] = ch.Texts(i)
+			sql := "SELECT " + lineIdentity + ", bytes, rowid FROM line_profile WHERE " + where
+			err := c.Rows(ctx, sql, nil, append(row.identity(), &row.bytes, &row.id), func() error {
+				r := row
+				if r.version.Name != "" {
+					r.Series.Labels = continuous.Labels{r.version}
 				}
-				days, sizes, ids := driver.Column[int64](ch, 8), driver.Column[int32](ch, 9), driver.Column[int64](ch, 10)
-				for i := range days {
-					of := continuous.Series{Service: texts[0][i], Type: continuous.Type{Name: texts[1][i], SampleType: texts[2][i],
-						SampleUnit: texts[3][i], PeriodType: texts[4][i], PeriodUnit: texts[5][i]}}
-					if texts[6][i] != "" {
-						of.Labels = continuous.Labels{{Name: texts[6][i], Value: texts[7][i]}}
-					}
-					ok, err := selection.Matches(ctx, &of)
-					if err != nil {
-						return err
-					}
-					if ok {
-						list = append(list, continuous.Lines{Series: of, Day: timeOf(days[i])})
-						rows, size = append(rows, fmt.Sprint(ids[i])), size+int64(sizes[i])
-					}
+				ok, err := selection.Matches(ctx, &r.Series)
+				if ok && err == nil {
+					r.Day = timeOf(r.day)
+					rows, size = append(rows, r), size+int64(r.bytes)
 				}
-				return nil
+				return err
 			})
 			if err != nil {
 				return err
@@ -131,12 +120,11 @@ func (s *Store) Lines(ctx context.Context, q continuous.Query) (list []continuou
 			if err := continuous.SpendLines(ctx, size); err != nil {
 				return err
 			}
-			for i := range list {
-				l := &list[i]
-				if err := c.Query(ctx, "SELECT windows, covered, profile FROM line_profile WHERE rowid = "+rows[i], nil, func(ch driver.Chunk) error {
-					l.Windows = driver.Column[int64](ch, 0)[0]
-					l.Covered = time.Duration(driver.Column[int64](ch, 1)[0]) * time.Millisecond
-					l.Profile = bytes.Clone(driver.Column[driver.Text](ch, 2)[0].Bytes())
+			for _, r := range rows {
+				sql := fmt.Sprint("SELECT windows, covered, profile FROM line_profile WHERE rowid = ", r.id)
+				if err := c.Rows(ctx, sql, nil, []any{&r.Windows, &r.covered, &r.Profile}, func() error {
+					r.Covered = time.Duration(r.covered) * time.Millisecond
+					list = append(list, r.Lines)
 					return nil
 				}); err != nil {
 					return err

@@ -173,16 +173,16 @@ func (st *state) look(ctx context.Context, c *driver.Conn, list []*continuous.Wi
 	}
 	sql := fmt.Sprintf(`SELECT series, start, length, hash FROM raw_window WHERE start BETWEEN %d AND %d AND %[3]s IN (SELECT %[3]s FROM chosen)`,
 		at[0]-around(list[0]), at[len(at)-1]+around(list[0]), columns)
-	err := c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		start, length, hash := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-		for i, id := range driver.Column[int32](ch, 0) {
-			e, ok := st.of(id)
-			if !ok {
-				return driver.Corruptf("windows of series %d, which is missing", id)
-			}
-			k := key{e.Key(), length[i], hash[i]}
-			known[k] = append(known[k], start[i])
+	var id int32
+	var start int64
+	var k key
+	err := c.Rows(ctx, sql, nil, []any{&id, &start, &k.length, &k.hash}, func() error {
+		e, ok := st.of(id)
+		if !ok {
+			return driver.Corruptf("windows of series %d, which is missing", id)
 		}
+		k.series = e.Key()
+		known[k] = append(known[k], start)
 		return nil
 	})
 	if err != nil {
@@ -295,30 +295,4 @@ func (b *batch) apply() {
 		b.st.grown[service] = has
 	}
 	b.st.folded += b.folded
-}
-
-// appendSeries writes rows of table series.
-func appendSeries(c *driver.Conn, catalog string, list []*series) error {
-	var ids, scales []int32
-	var texts [11][]string
-	var numbers [4][]int64
-	var labels, facts, summed []map[string]string
-	for _, e := range list {
-		ids, scales = append(ids, e.id), append(scales, int32(e.typ.Scale))
-		labels, facts = append(labels, mapOf(e.Labels)), append(facts, mapOf(e.Facts))
-		names := map[string]string{}
-		for _, name := range e.Summed {
-			names[name] = ""
-		}
-		summed = append(summed, names)
-		for i, text := range []string{e.Service, e.Type.Name, e.Type.SampleType, e.Type.SampleUnit, e.Type.PeriodType, e.Type.PeriodUnit,
-			e.typ.Name, e.typ.Unit, e.typ.PeriodUnit, e.typ.PeriodName, e.typ.Original} {
-			texts[i] = append(texts[i], text)
-		}
-		for i, n := range []int64{e.typ.Period, e.First.UnixMilli(), e.Last.UnixMilli(), e.newest} {
-			numbers[i] = append(numbers[i], n)
-		}
-	}
-	return c.Append(catalog, "series", len(list), ids, texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], labels, facts,
-		texts[6], texts[7], scales, numbers[0], texts[8], texts[9], texts[10], numbers[1], numbers[2], numbers[3], summed)
 }

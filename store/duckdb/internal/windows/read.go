@@ -266,16 +266,14 @@ func (s *Store) Series(ctx context.Context, q continuous.Query) (list []continuo
 			if len(doubtful) == 0 {
 				break
 			}
-			err := sel.c.Query(ctx, "SELECT DISTINCT series FROM "+levelTables[p.Level]+" WHERE "+all.condition(p), nil,
-				func(ch driver.Chunk) error {
-					for _, id := range driver.Column[int32](ch, 0) {
-						if at, ok := a.place[id]; ok {
-							a.has[at] = true
-						}
-					}
-					return nil
-				})
-			if err != nil {
+			var id int32
+			sql := "SELECT DISTINCT series FROM " + levelTables[p.Level] + " WHERE " + all.condition(p)
+			if err := sel.c.Rows(ctx, sql, nil, []any{&id}, func() error {
+				if at, ok := a.place[id]; ok {
+					a.has[at] = true
+				}
+				return nil
+			}); err != nil {
 				return err
 			}
 		}
@@ -469,11 +467,8 @@ func (s *Store) WindowStats(ctx context.Context) (stats continuous.Stats, err er
 		}
 	}, func(c *driver.Conn) error {
 		for l, table := range levelTables {
-			err := c.Query(ctx, "SELECT count(*), coalesce(sum(bytes), 0)::BIGINT FROM "+table, nil, func(ch driver.Chunk) error {
-				stats.Windows[l], stats.Bytes[l] = driver.Column[int64](ch, 0)[0], driver.Column[int64](ch, 1)[0]
-				return nil
-			})
-			if err != nil {
+			sql, dest := "SELECT count(*), coalesce(sum(bytes), 0)::BIGINT FROM "+table, []any{&stats.Windows[l], &stats.Bytes[l]}
+			if err := c.Rows(ctx, sql, nil, dest, func() error { return nil }); err != nil {
 				return err
 			}
 		}

@@ -112,16 +112,14 @@ func (p *prepared) cutLate(ctx context.Context, c *driver.Conn, was *continuous.
 		beginSQL(continuous.Hour.Length()), was.Seq, p.seq, p.gone, was.Made[continuous.Hour])
 	starts, bytes := map[int64]bool{}, int64(0)
 	p.late, p.cut = false, false
-	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		seq, size := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2)
-		for i, start := range driver.Column[int64](ch, 0) {
-			if p.cut {
-				break
-			}
-			p.late, starts[start] = true, true
-			if bytes += size[i]; len(starts) > maxStarts || bytes > preparedBytes && bytes > size[i] {
-				p.seq, p.cut = seq[i]-1, true
-			}
+	var start, seq, size int64
+	return c.Rows(ctx, sql, nil, []any{&start, &seq, &size}, func() error {
+		if p.cut {
+			return nil
+		}
+		p.late, starts[start] = true, true
+		if bytes += size; len(starts) > maxStarts || bytes > preparedBytes && bytes > size {
+			p.seq, p.cut = seq-1, true
 		}
 		return nil
 	})
@@ -287,11 +285,9 @@ type group struct {
 // groupsOf lists groups in order of start and series.
 func groupsOf(ctx context.Context, c *driver.Conn, table string, span time.Duration, where string) (list []group, err error) {
 	sql := fmt.Sprintf("SELECT %s AS begin, series, sum(bytes)::BIGINT FROM %s WHERE %s GROUP BY ALL ORDER BY begin, series", beginSQL(span), table, where)
-	err = c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		start, bytes := driver.Column[int64](ch, 0), driver.Column[int64](ch, 2)
-		for i, id := range driver.Column[int32](ch, 1) {
-			list = append(list, group{start[i], id, bytes[i]})
-		}
+	var g group
+	err = c.Rows(ctx, sql, nil, []any{&g.start, &g.series, &g.bytes}, func() error {
+		list = append(list, g)
 		return nil
 	})
 	return list, err
@@ -462,11 +458,9 @@ func (r *roller) remove(ctx context.Context, l continuous.Level, condition strin
 func (r *roller) weigh(ctx context.Context, l continuous.Level) (list []continuous.Weight, err error) {
 	sql := fmt.Sprintf("SELECT service, %s AS begin, sum(bytes)::BIGINT FROM %s w JOIN series s ON s.id = w.series GROUP BY service, begin",
 		beginSQL(min(l+1, continuous.Day).Length()), levelTables[l])
-	err = r.c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		services, bytes := ch.Texts(0), driver.Column[int64](ch, 2)
-		for i, start := range driver.Column[int64](ch, 1) {
-			list = append(list, continuous.Weight{Service: services[i], Start: start, Bytes: bytes[i]})
-		}
+	var w continuous.Weight
+	err = r.c.Rows(ctx, sql, nil, []any{&w.Service, &w.Start, &w.Bytes}, func() error {
+		list = append(list, w)
 		return nil
 	})
 	return list, err
@@ -479,10 +473,9 @@ func (r *roller) removeSeries(ctx context.Context) error {
 		return nil
 	}
 	where := " FROM series WHERE id NOT IN (SELECT series FROM raw_window UNION ALL SELECT series FROM hour_window UNION ALL SELECT series FROM day_window)"
-	err := r.c.Query(ctx, "SELECT id"+where, nil, func(ch driver.Chunk) error {
-		for _, id := range driver.Column[int32](ch, 0) {
-			r.gone[id] = true
-		}
+	var id int32
+	err := r.c.Rows(ctx, "SELECT id"+where, nil, []any{&id}, func() error {
+		r.gone[id] = true
 		return nil
 	})
 	if err != nil || len(r.gone) == 0 {
@@ -539,7 +532,7 @@ func (r *roller) writeProgress(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := setMeta(ctx, r.c, key, string(text)); err != nil {
+		if err := r.c.SetMeta(ctx, key, string(text)); err != nil {
 			return err
 		}
 	}

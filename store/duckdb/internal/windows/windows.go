@@ -216,7 +216,7 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	st := &state{progress: continuous.NewProgress(), byKey: map[continuous.Key]*series{}, grown: map[string]growth{}, kinds: map[kind]*kind{},
 		names: map[string]string{}}
 	for key, to := range map[string]any{metaProgress: &st.progress, metaCuts: &st.cuts} {
-		text, err := meta(ctx, c, key)
+		text, err := c.Meta(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -242,32 +242,46 @@ func (s *Store) loaded(ctx context.Context, c *driver.Conn) (*state, error) {
 	return st, nil
 }
 
+// seriesRow is a row of table series. What it has besides the series is also in there, as another type.
+type seriesRow struct {
+	series
+	scale                 int32
+	first, last           int64
+	labels, facts, summed map[string]string
+}
+
+func (r *seriesRow) fields() []any {
+	t, v := &r.Type, r.typ
+	return []any{&r.id, &r.Service, &t.Name, &t.SampleType, &t.SampleUnit, &t.PeriodType, &t.PeriodUnit, &r.labels, &r.facts, &v.Name, &v.Unit,
+		&r.scale, &v.Period, &v.PeriodUnit, &v.PeriodName, &v.Original, &r.first, &r.last, &r.newest, &r.summed}
+}
+
 func (st *state) readSeries(ctx context.Context, c *driver.Conn) error {
-	const sql = `SELECT id, service, name, sample_type, sample_unit, period_type, period_unit, labels, facts,
-		value_type, unit, scale, period, value_period_unit, period_name, original, first_start, last_end, newest_start, summed FROM series ORDER BY id`
 	known := map[string]string{}
-	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		ids := driver.Column[int32](ch, 0)
-		texts := func(i int) []string { return ch.Texts(i) }
-		service, name, sampleType, sampleUnit, periodType, periodUnit := texts(1), texts(2), texts(3), texts(4), texts(5), texts(6)
-		labels, facts := ch.TextMaps(7), ch.TextMaps(8)
-		valueType, unit, scale, period := texts(9), texts(10), driver.Column[int32](ch, 11), driver.Column[int64](ch, 12)
-		valueUnit, valueName, original := texts(13), texts(14), texts(15)
-		first, last, newest := driver.Column[int64](ch, 16), driver.Column[int64](ch, 17), driver.Column[int64](ch, 18)
-		summed := ch.TextMaps(19)
-		for i, id := range ids {
-			e := &series{id: id, newest: newest[i]}
-			e.Series = continuous.Series{Service: service[i], Summed: slices.Sorted(maps.Keys(summed[i])),
-				Labels: labelsOf(labels[i], known), Facts: labelsOf(facts[i], known),
-				First: timeOf(first[i]), Last: timeOf(last[i]),
-				Type: continuous.Type{Name: name[i], SampleType: sampleType[i], SampleUnit: sampleUnit[i], PeriodType: periodType[i],
-					PeriodUnit: periodUnit[i]}}
-			e.typ = &profile.ValueType{Name: valueType[i], Unit: unit[i], Scale: int(scale[i]), Period: period[i], PeriodUnit: valueUnit[i],
-				PeriodName: valueName[i], Original: original[i]}
-			st.count(e)
-		}
+	row := seriesRow{series: series{typ: &profile.ValueType{}}}
+	return c.Rows(ctx, "FROM series ORDER BY id", nil, row.fields(), func() error {
+		e, typ := row.series, *row.typ
+		typ.Scale = int(row.scale)
+		e.typ, e.Summed = &typ, slices.Sorted(maps.Keys(row.summed))
+		e.Labels, e.Facts = labelsOf(row.labels, known), labelsOf(row.facts, known)
+		e.First, e.Last = timeOf(row.first), timeOf(row.last)
+		st.count(&e)
 		return nil
 	})
+}
+
+// appendSeries writes rows of table series.
+func appendSeries(c *driver.Conn, catalog string, list []*series) error {
+	rows := make([]seriesRow, len(list))
+	for i, e := range list {
+		summed := map[string]string{}
+		for _, name := range e.Summed {
+			summed[name] = ""
+		}
+		rows[i] = seriesRow{series: *e, scale: int32(e.typ.Scale), first: e.First.UnixMilli(), last: e.Last.UnixMilli(), labels: mapOf(e.Labels),
+			facts: mapOf(e.Facts), summed: summed}
+	}
+	return driver.Insert(c, catalog, "series", rows, (*seriesRow).fields)
 }
 
 // add adds a series with the next free id or a higher one.
@@ -307,17 +321,15 @@ func (st *state) of(id int32) (*series, bool) {
 // series have the times of then.
 func (st *state) readTimes(ctx context.Context, c *driver.Conn) error {
 	sql := fmt.Sprintf(`SELECT series, min(start), max(start), max(start + length), max(seq) FROM raw_window WHERE seq > %d GROUP BY series`, st.progress.Seq)
-	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		first, newest, last, seq := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3),
-			driver.Column[int64](ch, 4)
-		for i, id := range driver.Column[int32](ch, 0) {
-			e, ok := st.of(id)
-			if !ok {
-				return driver.Corruptf("windows of series %d, which is missing", id)
-			}
-			e.extend(first[i], newest[i], last[i])
-			st.seq = max(st.seq, seq[i])
+	var id int32
+	var first, newest, last, seq int64
+	return c.Rows(ctx, sql, nil, []any{&id, &first, &newest, &last, &seq}, func() error {
+		e, ok := st.of(id)
+		if !ok {
+			return driver.Corruptf("windows of series %d, which is missing", id)
 		}
+		e.extend(first, newest, last)
+		st.seq = max(st.seq, seq)
 		return nil
 	})
 }
