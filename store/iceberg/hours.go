@@ -352,12 +352,7 @@ func (h *Hours) commit(ctx context.Context, partition int32, list *continuous.Ho
 		return 0, nil
 	}
 	w := h.writer(dayOf(list.Totals[0].Start))
-	defer func() {
-		w.abandon()
-		for _, files := range w.written() {
-			h.lake.Undo(ctx, err, files)
-		}
-	}()
+	defer func() { w.undoAfter(ctx, h.lake, err) }()
 	if err := w.write(partition, list); err != nil {
 		return 0, h.lake.wrap(fmt.Errorf("hours: %w", err))
 	}
@@ -387,23 +382,10 @@ func (h *Hours) commit(ctx context.Context, partition int32, list *continuous.Ho
 // hourWriter writes files of hours.
 type hourWriter struct {
 	*writer
-	hours        table[seriesHourRow]
-	samples      table[seriesSampleRow]
-	functions    table[seriesFunctionRow]
+	hours        *table[seriesHourRow]
+	samples      *table[seriesSampleRow]
+	amounts      *table[seriesFunctionRow]
 	known, fresh map[xxh3.Uint128]bool // functions and paths that the lake has, and those of this commit
-}
-
-// fresh passes on the rows of a table that the lake does not have.
-type fresh[T, R any] struct {
-	mapped[T, R]
-	is func(T) bool
-}
-
-func (f *fresh[T, R]) add(row T) error {
-	if !f.is(row) {
-		return nil
-	}
-	return f.mapped.add(row)
 }
 
 // writer returns a writer of new files for hours of a day.
@@ -412,42 +394,26 @@ func (h *Hours) writer(day int32) *hourWriter {
 	if h.known[day] == nil {
 		h.known[day] = map[xxh3.Uint128]bool{}
 	}
-	dir, name := h.lake.Dir, uuid.NewString()
-	w := &hourWriter{writer: newWriter(dir), known: h.known[day], fresh: map[xxh3.Uint128]bool{}}
-	place := served{Day: micros(time.Unix(int64(day)*86400, 0))}
-	isFresh := func(id []byte) bool {
+	w := &hourWriter{writer: newWriter(h.lake.Dir, uuid.NewString()), known: h.known[day], fresh: map[xxh3.Uint128]bool{}}
+	begin := micros(time.Unix(int64(day)*86400, 0))
+	at := func(id []byte) (of served, isFresh bool) {
 		key := xxh3.Hash128(append([]byte(w.place.Benchmark+"\x00"), id...))
-		if w.known[key] || w.fresh[key] {
-			return false
+		if isFresh = !w.known[key] && !w.fresh[key]; isFresh {
+			w.fresh[key] = true
 		}
-		w.fresh[key] = true
-		return true
+		return served{w.place.Benchmark, begin}, isFresh
 	}
-	at := func() served { return served{w.place.Benchmark, place.Day} }
-	w.writer.functions = &fresh[functionRow, servedFunction]{mapped[functionRow, servedFunction]{
-		table[servedFunction]{dir: filepath.Join(dir, "window_functions"), name: name},
-		func(r functionRow) servedFunction { return servedFunction{at(), r} }},
-		func(r functionRow) bool { return isFresh([]byte(strconv.FormatInt(int64(r.Function), 10))) }}
-	w.writer.paths = &fresh[pathRow, servedPath]{mapped[pathRow, servedPath]{
-		table[servedPath]{dir: filepath.Join(dir, "window_paths"), name: name},
-		func(r pathRow) servedPath { return servedPath{at(), r} }},
-		func(r pathRow) bool { return isFresh(r.Path) }}
-	w.hours = table[seriesHourRow]{dir: filepath.Join(dir, "series_hours"), name: name}
-	w.samples = table[seriesSampleRow]{dir: filepath.Join(dir, "series_samples"), name: name}
-	w.functions = table[seriesFunctionRow]{dir: filepath.Join(dir, "series_functions"), name: name}
+	w.functions = sinkOf(tableOf[servedFunction](w.writer, "window_functions"), func(r functionRow) (servedFunction, bool) {
+		of, isFresh := at([]byte(strconv.FormatInt(int64(r.Function), 10)))
+		return servedFunction{of, r}, isFresh
+	})
+	w.paths = sinkOf(tableOf[servedPath](w.writer, "window_paths"), func(r pathRow) (servedPath, bool) {
+		of, isFresh := at(r.Path)
+		return servedPath{of, r}, isFresh
+	})
+	w.hours, w.samples = tableOf[seriesHourRow](w.writer, "series_hours"), tableOf[seriesSampleRow](w.writer, "series_samples")
+	w.amounts = tableOf[seriesFunctionRow](w.writer, "series_functions")
 	return w
-}
-
-func (w *hourWriter) abandon() {
-	w.writer.abandon()
-	w.hours.abandon()
-	w.samples.abandon()
-	w.functions.abandon()
-}
-
-func (w *hourWriter) written() map[string][]File {
-	return map[string][]File{"window_functions": w.writer.functions.written(), "window_paths": w.writer.paths.written(),
-		"series_functions": w.functions.written(), "series_samples": w.samples.written(), "series_hours": w.hours.written()}
 }
 
 // write writes the files of hours, which are in order of parts and services.
@@ -470,7 +436,7 @@ func (w *hourWriter) write(partition int32, list *continuous.Hours) error {
 				return err
 			}
 		}
-		if err := errors.Join(w.hours.in(part), w.samples.in(part), w.functions.in(part)); err != nil {
+		if err := errors.Join(w.hours.in(part), w.samples.in(part), w.amounts.in(part)); err != nil {
 			return err
 		}
 		key := of.Key()
@@ -484,13 +450,13 @@ func (w *hourWriter) write(partition int32, list *continuous.Hours) error {
 			}
 			return w.samples.add(seriesSampleRow{row, s.pathBytes(n), s.self[n]})
 		}, func(fn int32) error {
-			return w.functions.add(seriesFunctionRow{row, s.functions[fn], s.funcSelf[fn], s.funcTotal[fn]})
+			return w.amounts.add(seriesFunctionRow{row, s.functions[fn], s.funcSelf[fn], s.funcTotal[fn]})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return errors.Join(w.finish(), w.hours.close(), w.samples.close(), w.functions.close())
+	return w.finish()
 }
 
 // hourPart returns a part of hours with its directory.

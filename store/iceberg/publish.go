@@ -90,12 +90,8 @@ func (c *contents) read(ctx context.Context, s *Snapshot, parts map[Partition]bo
 // eachNewRow calls f with the rows of the files of a table that are in the given partitions and
 // were not seen yet.
 func eachNewRow[T any](ctx context.Context, s *Snapshot, table string, parts map[Partition]bool, seen map[string]bool, f func(*T)) error {
-	files, err := s.Files(ctx, table)
+	files, err := s.fetched(ctx, table, func(f File) bool { return !seen[f.Path] && parts[f.Partition] })
 	if err != nil {
-		return err
-	}
-	files = slices.DeleteFunc(files, func(f File) bool { return seen[f.Path] || !parts[f.Partition] })
-	if err := s.lake.Fetch(ctx, files); err != nil {
 		return err
 	}
 	for _, file := range files {
@@ -200,12 +196,7 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 		return errMeanwhile
 	}
 	w := p.writer()
-	defer func() {
-		w.abandon()
-		for _, files := range w.written() {
-			p.lake.Undo(ctx, err, files)
-		}
-	}()
+	defer func() { w.undoAfter(ctx, p.lake, err) }()
 	if err := p.write(ctx, w, list); err != nil {
 		return p.lake.wrap(fmt.Errorf("publish: %w", err))
 	}
@@ -265,13 +256,11 @@ func (p *publisher) overlaps(list []store.Profile) bool {
 
 // writer returns a writer of new files of the lake.
 func (p *publisher) writer() *writer {
-	w := newWriter(p.lake.Dir)
-	name := uuid.NewString()
-	w.functions = &mapped[functionRow, placedFunction]{table[placedFunction]{dir: filepath.Join(p.lake.Dir, "functions"), name: name},
-		func(r functionRow) placedFunction { return placedFunction{w.place, r} }}
-	w.paths = &mapped[pathRow, placedPath]{table[placedPath]{dir: filepath.Join(p.lake.Dir, "paths"), name: name},
-		func(r pathRow) placedPath { return placedPath{w.place, r} }}
-	w.profiles.name, w.functionSamples.name, w.pathSamples.name, w.metrics.name = name, name, name, name
+	w := newWriter(p.lake.Dir, uuid.NewString())
+	w.profileTables()
+	w.functions = sinkOf(tableOf[placedFunction](w, "functions"),
+		func(r functionRow) (placedFunction, bool) { return placedFunction{w.place, r}, true })
+	w.paths = sinkOf(tableOf[placedPath](w, "paths"), func(r pathRow) (placedPath, bool) { return placedPath{w.place, r}, true })
 	w.skipMetrics = func(of *store.Profile) bool { return p.has.measured[measuredOf(of)] }
 	return w
 }

@@ -72,14 +72,20 @@ func monthsOf(q *store.Query) (since, until int32) {
 	return since, until
 }
 
-// eachRow calls f with the rows of some files of a table. The rows of a file are read once.
-func eachRow[T any](ctx context.Context, s *Snapshot, table string, cache *map[string][]T, wanted func(File) bool, f func(*T)) error {
+// fetched brings those files of a table to this machine that are wanted.
+func (s *Snapshot) fetched(ctx context.Context, table string, wanted func(File) bool) ([]File, error) {
 	files, err := s.Files(ctx, table)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files = slices.DeleteFunc(files, func(f File) bool { return !wanted(f) })
-	if err := s.lake.Fetch(ctx, files); err != nil {
+	return files, s.lake.Fetch(ctx, files)
+}
+
+// eachRow calls f with the rows of some files of a table. The rows of a file are read once.
+func eachRow[T any](ctx context.Context, s *Snapshot, table string, cache *map[string][]T, wanted func(File) bool, f func(*T)) error {
+	files, err := s.fetched(ctx, table, wanted)
+	if err != nil {
 		return err
 	}
 	for _, file := range files {

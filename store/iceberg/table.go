@@ -1,7 +1,6 @@
 package iceberg
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -109,7 +108,7 @@ type partition struct {
 // table writes one table: files of rows, one per partition.
 type table[T any] struct {
 	dir   string
-	name  string // of the files; empty: part-0
+	name  string // of the files
 	files []File
 
 	partition partition
@@ -118,22 +117,22 @@ type table[T any] struct {
 	rows      []T
 }
 
-// sink takes the rows of a table.
-type sink[T any] interface {
-	in(partition) error
-	add(T) error
-	close() error
-	abandon()
-	written() []File
+// sink takes the rows of a table, in partitions.
+type sink[T any] struct {
+	in  func(partition) error
+	add func(T) error
 }
 
-// mapped is a table of rows that are made of others.
-type mapped[T, R any] struct {
-	table[R]
-	of func(T) R
+// sinkOf returns a sink of rows that of makes those of a table of, or leaves out.
+func sinkOf[T, R any](t *table[R], of func(T) (row R, ok bool)) sink[T] {
+	return sink[T]{t.in, func(from T) error {
+		row, ok := of(from)
+		if !ok {
+			return nil
+		}
+		return t.add(row)
+	}}
 }
-
-func (m *mapped[T, R]) add(row T) error { return m.table.add(m.of(row)) }
 
 // in directs the following rows to a partition. Each is opened once.
 func (t *table[T]) in(partition partition) error {
@@ -147,7 +146,7 @@ func (t *table[T]) in(partition partition) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, cmp.Or(t.name, "part-0")+".parquet"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	file, err := os.OpenFile(filepath.Join(dir, t.name+".parquet"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
@@ -194,5 +193,5 @@ func (t *table[T]) abandon() {
 	}
 }
 
-// written lists the files.
+// written lists the files that were begun.
 func (t *table[T]) written() []File { return t.files }

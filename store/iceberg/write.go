@@ -43,8 +43,11 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
-	w := newWriter(tmp)
+	w := newWriter(tmp, "part-0")
 	defer w.abandon()
+	w.profileTables()
+	functions, paths := tableOf[functionRow](w, "functions"), tableOf[pathRow](w, "paths")
+	w.functions, w.paths = sink[functionRow]{functions.in, functions.add}, sink[pathRow]{paths.in, paths.add}
 	if err := w.begin(partition{}, place{}); err != nil {
 		return err
 	}
@@ -108,14 +111,25 @@ func monthOf(r testrun.Run) string {
 	return "month=" + r.Date.UTC().Format("2006-01")
 }
 
+// output is a table of any rows.
+type output interface {
+	close() error
+	abandon()
+	written() []File
+}
+
+// writer writes new files of several tables.
 type writer struct {
+	dir, name string // of all tables, and of each file
+	tables    map[string]output
+
 	ids             *ids
-	profiles        table[profileRow]
+	profiles        *table[profileRow]
 	functions       sink[functionRow]
 	paths           sink[pathRow]
-	functionSamples table[functionSampleRow]
-	pathSamples     table[pathSampleRow]
-	metrics         table[metricRow]
+	functionSamples *table[functionSampleRow]
+	pathSamples     *table[pathSampleRow]
+	metrics         *table[metricRow]
 
 	known    []functionRow // of the scope, for table functions
 	scopes   int32         // number of scopes begun
@@ -128,30 +142,44 @@ type writer struct {
 	skipMetrics func(*store.Profile) bool // nil: of none
 }
 
-// newWriter returns a writer of the tables of an export.
-func newWriter(dir string) *writer {
-	w := &writer{ids: newIDs(), functions: &table[functionRow]{dir: filepath.Join(dir, "functions")},
-		paths: &table[pathRow]{dir: filepath.Join(dir, "paths")}}
-	w.profiles.dir = filepath.Join(dir, "profiles")
-	w.functionSamples.dir = filepath.Join(dir, "function_samples")
-	w.pathSamples.dir = filepath.Join(dir, "path_samples")
-	w.metrics.dir = filepath.Join(dir, "metrics")
-	return w
+func newWriter(dir, name string) *writer {
+	return &writer{dir: dir, name: name, tables: map[string]output{}, ids: newIDs()}
+}
+
+// tableOf returns a new table of a writer.
+func tableOf[T any](w *writer, name string) *table[T] {
+	t := &table[T]{dir: filepath.Join(w.dir, name), name: w.name}
+	w.tables[name] = t
+	return t
+}
+
+// profileTables opens the tables of profiles but for functions and paths.
+func (w *writer) profileTables() {
+	w.profiles, w.metrics = tableOf[profileRow](w, "profiles"), tableOf[metricRow](w, "metrics")
+	w.functionSamples, w.pathSamples = tableOf[functionSampleRow](w, "function_samples"), tableOf[pathSampleRow](w, "path_samples")
 }
 
 // written lists the files of each table.
 func (w *writer) written() map[string][]File {
-	return map[string][]File{"profiles": w.profiles.written(), "functions": w.functions.written(), "paths": w.paths.written(),
-		"function_samples": w.functionSamples.written(), "path_samples": w.pathSamples.written(), "metrics": w.metrics.written()}
+	files := map[string][]File{}
+	for name, t := range w.tables {
+		files[name] = t.written()
+	}
+	return files
 }
 
 func (w *writer) abandon() {
-	w.profiles.abandon()
-	w.functions.abandon()
-	w.paths.abandon()
-	w.functionSamples.abandon()
-	w.pathSamples.abandon()
-	w.metrics.abandon()
+	for _, t := range w.tables {
+		t.abandon()
+	}
+}
+
+// undoAfter closes the files, and after an error undoes them in a lake.
+func (w *writer) undoAfter(ctx context.Context, l *Lake, err error) {
+	w.abandon()
+	for _, files := range w.written() {
+		l.Undo(ctx, err, files)
+	}
 }
 
 // begin begins a scope: functions and paths are written once in each. Part is the
@@ -180,8 +208,11 @@ func (w *writer) end() error {
 
 // finish completes all files.
 func (w *writer) finish() error {
-	return errors.Join(w.end(), w.profiles.close(), w.functions.close(), w.paths.close(), w.functionSamples.close(), w.pathSamples.close(),
-		w.metrics.close())
+	err := w.end()
+	for _, t := range w.tables {
+		err = errors.Join(err, t.close())
+	}
+	return err
 }
 
 // batch reads some profiles and writes their rows. Enter is called before those of each
