@@ -224,22 +224,24 @@ func (a *answer) add(l continuous.Level, ch driver.Chunk) error {
 	return nil
 }
 
-// series returns the series with a window in order, and the place there of each place in the
-// selection.
-func (a *answer) series() (list []continuous.Series, at []int32) {
-	var order []int32
+// series returns the series with a window in order, and their places in the selection. The totals are
+// then of places in that order.
+func (a *answer) series() (list []continuous.Series, order []int32) {
 	for i, has := range a.has {
 		if has {
 			order = append(order, int32(i))
 		}
 	}
 	slices.SortFunc(order, func(x, y int32) int { return a.sel.list[x].Compare(&a.sel.list[y].Series) })
-	at = make([]int32, len(a.has))
+	at := make([]int32, len(a.has))
 	for i, place := range order {
 		at[place] = int32(i)
 		list = append(list, a.sel.list[place].Series)
 	}
-	return list, at
+	for i := range a.totals {
+		a.totals[i].Series = at[a.totals[i].Series]
+	}
+	return list, order
 }
 
 // Series implements continuous.Store. Of most series it is known without a look into the file: that
@@ -297,12 +299,8 @@ func (s *Store) Totals(ctx context.Context, q continuous.Query, step time.Durati
 				return err
 			}
 		}
-		var at []int32
-		totals.Series, at = a.series()
+		totals.Series, _ = a.series()
 		totals.Totals = a.totals
-		for i := range totals.Totals {
-			totals.Totals[i].Series = at[totals.Totals[i].Series]
-		}
 		slices.SortFunc(totals.Totals, func(x, y continuous.Total) int { return x.Compare(&y) })
 		return nil
 	})
@@ -326,9 +324,7 @@ func (s *Store) Function(ctx context.Context, q continuous.Query, name string, s
 			if err := a.add(l, ch); err != nil {
 				return err
 			}
-			for _, t := range a.totals[from:] {
-				amounts.Amounts = append(amounts.Amounts, continuous.Amount{Total: t})
-			}
+			amounts.Amounts = append(amounts.Amounts, make([]continuous.Amount, len(a.totals)-from)...)
 			return sum.Add(ctx, profiles.CopyBlobs(driver.Column[driver.Text](ch, pathsColumn)), func(i int, self, total int64) {
 				amounts.Amounts[from+i].Self, amounts.Amounts[from+i].Whole = self, total
 			})
@@ -336,10 +332,9 @@ func (s *Store) Function(ctx context.Context, q continuous.Query, name string, s
 		if err != nil {
 			return err
 		}
-		var at []int32
-		amounts.Series, at = a.series()
-		for i := range amounts.Amounts {
-			amounts.Amounts[i].Series = at[amounts.Amounts[i].Series]
+		amounts.Series, _ = a.series()
+		for i, t := range a.totals {
+			amounts.Amounts[i].Total = t
 		}
 		slices.SortFunc(amounts.Amounts, func(x, y continuous.Amount) int { return x.Compare(&y.Total) })
 		return nil
@@ -375,15 +370,12 @@ func (s *Store) Hours(ctx context.Context, q continuous.Query) (*continuous.Hour
 		if err != nil {
 			return err
 		}
-		var at []int32
-		hours.Series, at = a.series()
-		hours.Types = make([]profile.ValueType, len(hours.Series))
-		for i := range a.totals {
-			e := sel.list[a.totals[i].Series]
-			a.totals[i].Series = at[a.totals[i].Series]
-			hours.Types[a.totals[i].Series] = *e.typ
-		}
+		var order []int32
+		hours.Series, order = a.series()
 		hours.Totals = a.totals
+		for _, place := range order {
+			hours.Types = append(hours.Types, *sel.list[place].typ)
+		}
 		return nil
 	})
 	if err != nil {
