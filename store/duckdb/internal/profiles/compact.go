@@ -25,18 +25,11 @@ type Vectors interface {
 // Copy copies all profiles and the vectors of others into the tables of an attached, empty
 // catalog: paths and functions numbered densely, and the rows of functions of all profiles.
 func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string, others Vectors) error {
-	v, err := s.dict.reader(ctx, c)
+	r, err := newRewriter(ctx, s, c, others)
 	if err != nil {
 		return err
 	}
-	r := &rewriter{s: s, c: c, v: v, others: others, catalog: catalog, catalogSQL: `"` + catalog + `".`}
-	for _, p := range s.catalog.listing().profiles {
-		r.profiles = append(r.profiles, int32(p.Seq))
-	}
-	slices.Sort(r.profiles)
-	if err := r.number(ctx); err != nil {
-		return err
-	}
+	r.catalog, r.catalogSQL = catalog, `"`+catalog+`".`
 	g, ctx := errgroup.WithContext(ctx)
 	// DuckDB fills blocks better with all that one transaction writes.
 	write := func(f func(c *driver.Conn) error) {
@@ -75,16 +68,8 @@ func Unused(ctx context.Context, s *Store, c *driver.Conn, others Vectors) (path
 	if err != nil {
 		return 0, err
 	}
-	v, err := s.dict.reader(ctx, c)
+	r, err := newRewriter(ctx, s, c, others)
 	if err != nil {
-		return 0, err
-	}
-	r := &rewriter{s: s, c: c, v: v, others: others}
-	for _, p := range s.catalog.listing().profiles {
-		r.profiles = append(r.profiles, int32(p.Seq))
-	}
-	slices.Sort(r.profiles)
-	if err := r.number(ctx); err != nil {
 		return 0, err
 	}
 	return int64(len(r.path) - len(r.oldPaths)), nil
@@ -102,6 +87,16 @@ type rewriter struct {
 
 	path, fn           []int32 // new ids; -1: not used
 	oldPaths, oldFuncs []int32 // by new id
+}
+
+// newRewriter returns one for all profiles and others, whose paths and functions have new ids.
+func newRewriter(ctx context.Context, s *Store, c *driver.Conn, others Vectors) (*rewriter, error) {
+	v, err := s.dict.reader(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r := &rewriter{s: s, c: c, v: v, others: others, profiles: s.catalog.listing().seqs}
+	return r, r.number(ctx)
 }
 
 // eachBlob calls f with all rows of a table of blobs, in order.
