@@ -67,19 +67,11 @@ func (r *rowCache) admit(bytes int) (epoch int, keep bool) {
 	return r.epoch, r.queries > 1 && int64(bytes) <= r.rows.Limit()
 }
 
-// functions returns the rows of a profile, read-only, or nil.
-func (r *rowCache) functions(id int32) *packedRows {
+// kept returns what a cache of r has of a profile, read-only, or nil.
+func kept[V any](r *rowCache, cache *lru.Cache[int32, V], id int32) V {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rows, _ := r.rows.Get(id)
-	return rows
-}
-
-// vector returns the vector of a profile, read-only, or nil.
-func (r *rowCache) vector(id int32) *packedVector {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, _ := r.vectors.Get(id)
+	v, _ := cache.Get(id)
 	return v
 }
 
@@ -90,26 +82,11 @@ func (r *rowCache) keeps(bytes int) bool {
 	return r.queries > 0 && int64(bytes) <= r.vectors.Limit()
 }
 
-// addFunctions keeps rows, unless ids have a new meaning since the epoch.
-func (r *rowCache) addFunctions(epoch int, id int32, rows *packedRows) {
+// put adds what is of a profile to a cache of r, unless ids have a new meaning since the epoch.
+func put[V interface{ bytes() int64 }](r *rowCache, cache *lru.Cache[int32, V], epoch int, id int32, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if epoch == r.epoch {
-		put(&r.rows, id, rows)
-	}
-}
-
-// addVector keeps a vector, unless ids have a new meaning since the epoch.
-func (r *rowCache) addVector(epoch int, id int32, v *packedVector) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if epoch == r.epoch {
-		put(&r.vectors, id, v)
-	}
-}
-
-func put[V interface{ bytes() int64 }](c *lru.Cache[int32, V], id int32, v V) {
-	if v.bytes() <= c.Limit() {
-		c.Put(id, v, v.bytes())
+	if epoch == r.epoch && v.bytes() <= cache.Limit() {
+		cache.Put(id, v, v.bytes())
 	}
 }

@@ -58,7 +58,7 @@ func TestRowCacheAdmits(t *testing.T) {
 	has := func(want ...int32) {
 		t.Helper()
 		for _, id := range want {
-			if r.vector(id) == nil {
+			if kept(&r, &r.vectors, id) == nil {
 				t.Errorf("vector %d was evicted", id)
 			}
 		}
@@ -67,16 +67,16 @@ func TestRowCacheAdmits(t *testing.T) {
 		}
 	}
 	for id := range int32(4) {
-		r.addVector(epoch, id, vector(10))
+		put(&r, &r.vectors, epoch, id, vector(10))
 	}
 	has(1, 2, 3)
-	r.addVector(epoch, 4, vector(1000)) // larger than the limit
+	put(&r, &r.vectors, epoch, 4, vector(1000)) // larger than the limit
 	has(1, 2, 3)
 	r.reset(r.rows.Limit())
-	r.addVector(epoch, 1, vector(10)) // of another epoch
-	r.addFunctions(epoch, 1, &packedRows{})
+	put(&r, &r.vectors, epoch, 1, vector(10)) // of another epoch
+	put(&r, &r.rows, epoch, 1, &packedRows{})
 	has()
-	if r.functions(1) != nil {
+	if kept(&r, &r.rows, 1) != nil {
 		t.Error("rows of another epoch were kept")
 	}
 }

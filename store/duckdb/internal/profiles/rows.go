@@ -68,7 +68,7 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	rows := make([]*packedRows, len(sel.profiles))
 	nodes := 0
 	for _, i := range sel.byBenchmark() {
-		if rows[i] = s.cache.functions(int32(sel.profiles[i].Seq)); rows[i] != nil {
+		if rows[i] = kept(&s.cache, &s.cache.rows, int32(sel.profiles[i].Seq)); rows[i] != nil {
 			have = append(have, i)
 			continue
 		}
@@ -182,7 +182,7 @@ func (s *Store) derive(ctx context.Context, c *driver.Conn, sel *selection, plac
 		}
 		err = v.deriveEach(ctx, vs, func(w, i int, d *deriver) {
 			if d.of(v, d.buf, at[i]); x.keep {
-				s.cache.addFunctions(x.epoch, vs.ids[i], d.packer.pack(d.rows))
+				put(&s.cache, &s.cache.rows, x.epoch, vs.ids[i], d.packer.pack(d.rows))
 			}
 			if x.fns != nil {
 				d.rows.only(wanted)

@@ -42,7 +42,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 	var missing []int32
 	nodes := 0
 	for i, id := range vs.ids {
-		if vs.ready[i] = s.cache.vector(id); vs.ready[i] != nil {
+		if vs.ready[i] = kept(&s.cache, &s.cache.vectors, id); vs.ready[i] != nil {
 			continue
 		}
 		if vs.blob[i] = s.cache.takeBlob(id); vs.blob[i] == nil {
@@ -151,7 +151,7 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	}
 	if vs.keep != nil {
 		vs.ready[i], vs.blob[i] = packed(*buf), nil
-		vs.keep.addVector(vs.epoch, vs.ids[i], vs.ready[i])
+		put(vs.keep, &vs.keep.vectors, vs.epoch, vs.ids[i], vs.ready[i])
 	}
 	return *buf, nil
 }
