@@ -145,12 +145,8 @@ func (b *Bulk) put(f *store.File) error {
 		}
 	}
 	for _, r := range f.Records {
-		p := store.Profile{
-			ID: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), Seq: int64(len(b.profiles)) + 1, Benchmark: f.Benchmark, Run: run,
-			Metrics: m.metrics,
-			Type:    r.Type, Default: r.Default, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
-			Hash: r.Hash.String(), Parts: r.Parts, File: f.Name, HasSource: f.Source != nil,
-		}
+		p := store.NewProfile(f, r)
+		p.Seq, p.Run, p.Metrics = int64(len(b.profiles))+1, run, m.metrics
 		if b.profiles[p.ID] {
 			return fmt.Errorf("%w: profile %s comes twice", store.ErrConflict, p.ID)
 		}

@@ -125,11 +125,7 @@ const maxRawName = 4000
 // writeRawNames stores one raw name per function and group: the smallest, so that the
 // order of imports does not matter.
 func writeRawNames(t *bolt.Tx, label string, rows []*profileRow) error {
-	type example struct {
-		function    int64
-		group, name string
-	}
-	smallest := map[int64]example{}
+	smallest := map[int64]rawExample{}
 	for _, c := range rows {
 		for fn, of := range c.forestFunctions() {
 			name, ok := c.raw[of]
@@ -143,7 +139,7 @@ func writeRawNames(t *bolt.Tx, label string, rows []*profileRow) error {
 			}
 			id := bolt.TextsID(c.group, c.names[fn])
 			if other, ok := smallest[id]; !ok || name < other.name {
-				smallest[id] = example{c.functions[fn], c.group, name}
+				smallest[id] = rawExample{c.functions[fn], c.group, name}
 			}
 		}
 	}
