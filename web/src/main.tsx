@@ -2,6 +2,7 @@
 import { Component, type ComponentChildren, type ComponentType, render } from 'preact';
 import { format, href, type PageName, place } from './core/url';
 import { Failure } from './ui/Load';
+import { Page } from './ui/Page';
 import { Shell } from './ui/Shell';
 import './style.css';
 
@@ -19,16 +20,13 @@ class Boundary extends Component<{ children: ComponentChildren; address: string 
   }
 }
 
-function Missing() {
-  return (
-    <div class="failure" role="alert">
-      <h1>There is no such page</h1>
-      <p>
-        The address may be mistyped, or of an older version. <a href={href('home')}>Changes</a> and <a href={href('benchmarks')}>Benchmarks</a> list what this store holds.
-      </p>
-    </div>
-  );
-}
+const Missing = () => (
+  <Page title="There is no such page">
+    <p>
+      The address may be mistyped, or of an older version. <a href={href('home')}>Changes</a> and <a href={href('benchmarks')}>Benchmarks</a> list what this store holds.
+    </p>
+  </Page>
+);
 
 /** Starts the app with these pages; without an address it shows the first one. */
 export function start(pages: Partial<Record<PageName, ComponentType>>, search?: ComponentType): void {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { percent } from '../src/core/format';
+import { amount, percent } from '../src/core/format';
 import { axisOf, hoursAt, levelsOf, roomOf, ticks } from '../src/ui/Plot';
 
 it('ticks are round and inside', () => {
@@ -7,6 +7,7 @@ it('ticks are round and inside', () => {
   expect(ticks(0.031, 0.052, 4)).toEqual([0.04, 0.05]);
   expect(ticks(3, 3, 4)).toEqual([3]);
   expect(levelsOf(0, 0.83, 4, percent)).toEqual([[0, '0%'], [0.25, '25%'], [0.5, '50%'], [0.75, '75%']]);
+  expect(levelsOf(0, 2e6, 2, v => amount(v, 'nanoseconds')).map(l => l[1])).toEqual(['0 ms', '1 ms', '2 ms']);
   for (const [a, b] of [
     [-7, 12],
     [1e9, 1.3e9],

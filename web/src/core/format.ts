@@ -43,6 +43,9 @@ export function amount(v: number, unit: string): string {
 /** Leaves out zeros that say nothing: "1.50 s" is "1.5 s", "50.0%" is "50%". */
 export const trimmed = (text: string): string => text.replace(/\.(\d*?)0+(?=[ %]|$)/, (_, digits: string) => (digits ? `.${digits}` : ''));
 
+/** The values of an axis as text; zero has the unit of the others: "0 s" before "500 ms" and "1 s". */
+export const levelText = (v: number, most: number, write: (v: number) => string): string => (v === 0 ? write(most).replace(/^[\d.,e-]+/, '0') : trimmed(write(v)));
+
 /** The unit in which amount writes a value, and its size: 1024 and KiB for 5 KiB. */
 export function scaled(v: number, unit: string): [size: number, name: string] {
   const [by, name = unit, ...larger] = steps[unit] ?? [1];

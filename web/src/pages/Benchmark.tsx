@@ -214,13 +214,15 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
     { id: 'date', title: 'Date', width: 140, optional: 1, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
     { id: 'commit', title: 'Commit', width: 110, optional: 2, cell: i => <Commit of={rows[i]!} /> },
   ];
+  const value = (i: number) => (rows[i]!.value === null ? '' : metric(rows[i]!.value!, s.unit));
   const values: Column[] = [
     {
       id: 'value',
       title: s.metric,
       width: 120,
       numeric: true,
-      cell: i => (rows[i]!.value === null ? '' : metric(rows[i]!.value!, s.unit)),
+      text: value,
+      cell: value,
     },
     {
       id: 'mean',
@@ -251,7 +253,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
               {`Compare ${visible(base)} with ${visible(next)}`}
             </a>
           ) : (
-            <span class="dim">Open a run to see its profile, or choose two to compare.</span>
+            s.runs.length > 1 && <span class="dim">Open a run to see its profile. Choose two, or drag over the chart, to compare.</span>
           )}
         </div>
       </div>

@@ -64,7 +64,7 @@ function Selected({ params }: { params: URLSearchParams }) {
   const scope = useScope(['group', 'benchmark']);
   const pickers = newest(params) && <Pickers scope={scope} show={['branch', 'machine', 'since']} branch={everyBranch} />;
   const page = (failure: ComponentChildren) => (
-    <Page title={`Diff of ${benchmarksText(params) || 'profiles'}`} actions={pickers}>
+    <Page title={`Diff of ${benchmarksText(params) || 'profiles'}`} crumbs={<Crumbs of={params} />} actions={pickers}>
       {failure}
     </Page>
   );

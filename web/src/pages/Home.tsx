@@ -55,7 +55,7 @@ export default function Home() {
                     {unfold}
                     <Pickers scope={scope} show={['group', 'type', 'machine']} also={{ change: null }} />
                   </div>
-                  <Changes scope={scope} version={version} />
+                  <Changes scope={scope} version={version} none={store.benchmarks.length === 0 ? 'No service has two releases that can be compared yet.' : ''} />
                 </section>
               )}
               {store.benchmarks.length > 0 && hasServices && !scope.params?.has('base') && <Services />}

@@ -77,7 +77,7 @@ function Selected({ params }: { params: URLSearchParams }) {
   const step = useRunKeys(params);
   useDrop(shown, params.has('file') && !source.value.offline && !answer.error); // another file, also while this one is read
   const page = (failure: ComponentChildren) => (
-    <Page title={name} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
+    <Page title={name} crumbs={<Crumbs of={params} />} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
       {failure}
     </Page>
   );

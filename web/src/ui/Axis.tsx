@@ -1,6 +1,6 @@
 // The axis above a graph: values, or times.
 import { useRef } from 'preact/hooks';
-import { trimmed } from '../core/format';
+import { levelText } from '../core/format';
 import { ticks } from './Plot';
 import { useWidth } from './width';
 
@@ -18,7 +18,7 @@ export function Axis({ from, to, format, scale = 1 }: Props) {
   return (
     <div ref={ref} class="axis-line" aria-hidden="true">
       {ticks(from / scale, to / scale, Math.max(2, width / 110)).map(t => {
-        const [at, text] = [(t * scale - from) / (to - from || 1), trimmed(format(t * scale))];
+        const [at, text] = [(t * scale - from) / (to - from || 1), levelText(t * scale, scale, format)];
         return (
           <span key={t} style={{ left: `${at * 100}%` }}>
             {at * width + 8 + 6.4 * text.length <= width && text}

@@ -164,7 +164,7 @@ export function Glance({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) 
         <h2>
           <Title c={c} />
         </h2>
-        {b?.metric ? <MetricPlot b={b} of={c} /> : <Facts c={c} read={false} />}
+        {b?.metric ? <MetricPlot b={b} of={c} height={300} /> : <Facts c={c} read={false} />}
       </div>
       <div class="evidence">
         <p class="actions">
@@ -328,7 +328,7 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     'since',
     <>
       {visible(`${c.since.run}, last good ${c.since.lastGood ?? ''}${c.change?.end ? `, ended with ${c.change.end.run}` : ''}; `)}
-      <abbr title={scoreHint}>{`score ${c.score.toFixed(1)}`}</abbr>
+      <abbr title={scoreHint}>{`score ${c.score.toFixed(1).replace('-', '−')}`}</abbr>
     </>,
   ]);
   if (c.file) {
@@ -490,7 +490,7 @@ export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBen
 }
 
 /** The metric of a benchmark over its runs; of a change, with its onset. */
-export function MetricPlot({ b, of }: { b: JudgedBenchmark; of?: Change }) {
+export function MetricPlot({ b, of, height = 180 }: { b: JudgedBenchmark; of?: Change; height?: number }) {
   const m = b.metric;
   const plot = useMemo(
     () =>
@@ -506,7 +506,7 @@ export function MetricPlot({ b, of }: { b: JudgedBenchmark; of?: Change }) {
   if (!m || !plot) return <p class="dim">No metric was imported with these runs.</p>;
   const index = of ? b.runs.findIndex(r => r.run === of.since.run) : -1;
   const marks: Mark[] = of && index >= 0 ? [{ index, label: `since ${of.since.run}`, kind: costs(of) ? 'worse' : 'better' }] : plot.marks;
-  return <Plot label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...plot} marks={marks} height={180} format={v => metric(v, m.unit)} />;
+  return <Plot label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...plot} marks={marks} height={height} format={v => metric(v, m.unit)} />;
 }
 
 function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: number; deviation: number }[], lowerIsBetter: boolean) {

@@ -106,7 +106,7 @@ export function Await<T>({ of, what, page = failure => failure, children }: Awai
 }
 
 /** Statuses of a request that is answered in the same way when it is sent again. */
-const lasting = [400, 404, 422, 501];
+const lasting = [400, 403, 404, 413, 422, 501];
 
 export function Failure({ error, retry, what }: { error: Error; retry?: () => void; what: string }) {
   return (

@@ -1,7 +1,7 @@
 // Numbers over runs or over time: lines, the mean of one and a band around it, marks, and flags where a line begins. It is SVG: it
 // takes its colours from the style sheet, prints, and its text can be selected. A click chooses a point, a drag several.
 import { useRef, useState } from 'preact/hooks';
-import { instant, trimmed, visible } from '../core/format';
+import { instant, levelText, visible } from '../core/format';
 import { known, strokes } from './Spark';
 import { Pairs, showTip } from './Tip';
 import { useWidth } from './width';
@@ -97,7 +97,7 @@ export function range(list: readonly number[]): [low: number, high: number] {
 }
 
 /** The round values of an axis, about n of them, each with its label. */
-export const levelsOf = (low: number, high: number, n: number, format: (v: number) => string) => (n > 0 ? ticks(low, high, n) : []).map((v): [value: number, label: string] => [v, trimmed(format(v))]);
+export const levelsOf = (low: number, high: number, n: number, format: (v: number) => string) => (n > 0 ? ticks(low, high, n) : []).map((v): [value: number, label: string] => [v, levelText(v, high, format)]);
 
 /** The room left of a chart that its labels need. */
 export const roomOf = (levels: ReturnType<typeof levelsOf>): number => Math.max(40, ...levels.map(([, label]) => 12 + 6.4 * label.length));
@@ -203,7 +203,7 @@ export function Plot(p: Props) {
         {under.map(
           ([v, text], k) =>
             text !== under[k - 1]?.[1] && (
-              <text key={v} class="axis" {...(x(v) > width - 52 ? { x: width, 'text-anchor': 'end' } : { x: x(v), 'text-anchor': 'middle' })} y={height - 6}>
+              <text key={v} class="axis" {...(x(v) > width - 52 ? { x: width, 'text-anchor': 'end' } : x(v) < left + 30 ? { x: left - 8 } : { x: x(v), 'text-anchor': 'middle' })} y={height - 6}>
                 {text}
               </text>
             ),

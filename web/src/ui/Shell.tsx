@@ -158,9 +158,13 @@ function Login() {
     >
       <h1>This server needs a token</h1>
       <p>The page exchanges it for a session, which ends after 12 hours or when you log out. The browser does not keep the token.</p>
-      {wrong && <p role="alert">{wrong}</p>}
+      {wrong && (
+        <p role="alert" class="more">
+          {wrong}
+        </p>
+      )}
       <label>
-        Token <input type="password" autocomplete="off" value={text} onInput={e => set(e.currentTarget.value)} />
+        Token <input ref={e => e?.focus()} type="password" autocomplete="off" value={text} onInput={e => set(e.currentTarget.value)} />
       </label>{' '}
       <button type="submit">Log in</button>
     </form>

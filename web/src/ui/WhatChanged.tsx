@@ -2,7 +2,7 @@
 import type { Overview, ReportDocument } from '../core/answers';
 import { count } from '../core/format';
 import { look, looks } from '../core/looked';
-import { source } from '../core/source';
+import { Problem, source } from '../core/source';
 import { place } from '../core/url';
 import { accepted } from './Acknowledge';
 import { later } from './Later';
@@ -42,9 +42,10 @@ const listed = (o: Overview): Listed[] => [
   ...(o.releases ?? []).map(r => ({ group: r.service, benchmark: r.benchmark, runs: r.releases, profiles: 0, types: [r.type], last: r.last, metric: null, outcome: r.outcome, service: r.service })),
 ];
 
-/** The table of a selection; version counts the imports of this page. */
-export function Changes({ scope, version = 0 }: { scope: Scope; version?: number }) {
+/** The table of a selection; version counts the imports of this page, none is what to say where nothing can be compared. */
+export function Changes({ scope, version, none }: { scope: Scope; version: number; none: string }) {
   const report = useChanges(scope, version);
+  if (none && report.error instanceof Problem && report.error.status === 404) return <p class="dim">{none}</p>;
   const q = new URLSearchParams(scope.params);
   // Thousands of benchmarks are asked for when they are looked at: the report has their number.
   if (version) q.set('points', '30');

@@ -234,7 +234,7 @@ export function Canvas(p: CanvasProps) {
         <Axis
           from={view[0] * p.axis.whole}
           to={view[1] * p.axis.whole}
-          format={v => amount(v, p.axis!.unit)}
+          format={v => amount(v, p.axis!.unit === 'count' ? 'samples' : p.axis!.unit)}
           scale={scaled((view[1] - view[0]) * p.axis.whole, p.axis.unit)[0]}
         />
       )}

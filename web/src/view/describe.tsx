@@ -27,7 +27,7 @@ export function Name({ f, short = true, apart = false }: { f: Func; short?: bool
     <span class="name" title={short ? [f.name, f.baseName && `renamed: ${f.baseName} in the base`, placeOf(f)].filter(Boolean).join('\n') : undefined}>
       <span class="pkg">
         {visible(short ? (apart ? (/[^/.]*[/.]?$/.exec(folders)?.[0] ?? '') : '') : folders)}
-        {visible(pkg)}
+        {visible(short && pkg.length > 60 ? pkg.replace(/<.*>/s, '<…>') : pkg)}
       </span>
       <span class="receiver">{visible(symbol.slice(0, symbol.length - method.length))}</span>
       {visible(method)}
