@@ -291,37 +291,6 @@ func (f *fit) insideFlatDomain(p *place) bool {
 	return p.isNew() && f.attributed(p) || f.chainIsFlat(p, limit)
 }
 
-// contains reports whether a node belongs to a row.
-func (f *fit) contains(slot, n int32) bool {
-	sp, t := f.space, f.space.Table
-	item := sp.Item[slot]
-	switch sp.Kind[slot] {
-	case row.NodeSelf:
-		return n == item
-	case row.FunctionSelf:
-		return t.Func[n] == item
-	case row.EdgeSelf:
-		return sp.EdgeOf[n] == item
-	}
-	for q := n; q != calltree.NoNode; q = t.Parent[q] {
-		switch sp.Kind[slot] {
-		case row.NodeTotal:
-			if q == item {
-				return true
-			}
-		case row.FunctionTotal:
-			if t.Func[q] == item {
-				return true
-			}
-		default:
-			if sp.EdgeOf[q] == item {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // attributed reports whether a new path of self time is small against the jitter
 // of a caller: the samples were the caller's before. Within that jitter no fall can be
 // named; where samples per operation are known, they tell a cost from it, and one is asked for.
@@ -414,7 +383,7 @@ func (f *fit) neighbourOpposes(p *place) bool {
 		if d < 0 {
 			level += f.diff[q]
 		}
-		if !f.isTested[q] || !(f.of(q).stdErr > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.contains(q, p.roots[0]) {
+		if !f.isTested[q] || !(f.of(q).stdErr > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.space.RootOf(q, p.roots[0]) != row.None {
 			continue
 		}
 		kept++
@@ -531,7 +500,7 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 		}
 		c := inside[p.flat]
 		if c == nil {
-			c = &change{node: f.rootAbove(p.flat, p.node), z: z}
+			c = &change{node: f.space.RootOf(p.flat, p.roots[0]), z: z}
 			inside[p.flat] = c
 		}
 		c.places = append(c.places, p)
@@ -540,15 +509,4 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 		}
 	}
 	return best
-}
-
-// rootAbove returns the outermost node of a total row at or above a node.
-func (f *fit) rootAbove(slot, n int32) int32 {
-	root := n
-	for ; n != calltree.NoNode; n = f.space.Table.Parent[n] {
-		if slices.Contains(f.space.Roots(slot), n) {
-			root = n
-		}
-	}
-	return root
 }

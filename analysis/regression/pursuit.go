@@ -52,22 +52,19 @@ type pursuit struct {
 	*fit
 	restDiff, restLevel []float64 // unexplained, by slot
 	nodeD, nodeMu       []float64 // unexplained, by node
-	mark                []int32
-	stamp               int32
+	mark                []bool    // rows of touched
 	inD, inMu           []float64 // scratch of shared, by slot
 	touched             []int32
 	outD, outMu         []float64 // scratch of takeOut, by node
-	subD, subMu         []float64 // scratch of sumBelow, by node
-	walk                *row.Walk
+	subD, subMu         []float64 // scratch of totals, by node
 }
 
 func newPursuit(f *fit) *pursuit {
 	d, mu := f.nodes()
 	rows, nodes := len(f.space.Kind), f.space.Table.Len()
 	return &pursuit{fit: f, restDiff: slices.Clone(f.diff), restLevel: slices.Clone(f.level), nodeD: slices.Clone(d), nodeMu: slices.Clone(mu),
-		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
-		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes),
-		walk: f.space.NewWalk()}
+		mark: make([]bool, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
+		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes)}
 }
 
 // places searches the places that changed, in the order of discovery. Most comparisons have none, and end
@@ -200,89 +197,73 @@ func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 // over the nodes of the row.
 func (p *pursuit) shared(slot int32) {
 	for _, r := range p.touched {
-		p.inD[r], p.inMu[r] = 0, 0
+		p.mark[r], p.inD[r], p.inMu[r] = false, 0, 0
 	}
 	p.touched = p.touched[:0]
-	stamp := p.next()
 	add := func(r int32, d, mu float64) {
 		if r == row.None || r == slot || d == 0 && mu == 0 {
 			return
 		}
-		if p.mark[r] != stamp {
-			p.mark[r] = stamp
+		if !p.mark[r] {
+			p.mark[r] = true
 			p.touched = append(p.touched, r)
 		}
 		p.inD[r] += d
 		p.inMu[r] += mu
 	}
-	sp, t := p.space, p.space.Table
-	p.space.NodesOf(slot, func(n int32) {
-		d, mu := p.nodeD[n], p.nodeMu[n]
-		add(sp.At(row.FunctionSelf, t.Func[n]), d, mu)
-		add(sp.At(row.NodeSelf, n), d, mu)
-		add(sp.At(row.EdgeSelf, sp.EdgeOf[n]), d, mu)
-	})
-	if !sp.Kind[slot].Total() {
-		return
-	}
-	for _, root := range p.rootsOver(slot) {
-		p.sumBelow(root, t.End[root], p.nodeD, p.nodeMu)
-		p.walk.Walk(root, func(n int32, outerFunction, outerEdge bool) {
-			d, mu := p.subD[n], p.subMu[n]
-			add(sp.At(row.NodeTotal, n), d, mu)
-			if outerFunction {
-				add(sp.At(row.FunctionTotal, t.Func[n]), d, mu)
-			}
-			if outerEdge {
-				add(sp.At(row.EdgeTotal, sp.EdgeOf[n]), d, mu)
-			}
-		})
+	p.selfs(slot, add)
+	if p.space.Kind[slot].Total() {
+		for _, root := range p.space.Roots(slot) {
+			p.totals(root, p.space.Table.End[root], p.nodeD, p.nodeMu, add)
+		}
 	}
 }
 
-// sumBelow sums values over subtrees, for the nodes [root, end), into subD and subMu.
-func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
-	copy(p.subD[root:end], d[root:end])
-	copy(p.subMu[root:end], mu[root:end])
-	for n := end - 1; n > root; n-- {
-		if up := p.space.Table.Parent[n]; up >= root {
+// selfs visits the self rows with nodes of a row, once for each of its nodes, with the unexplained values of that.
+func (p *pursuit) selfs(slot int32, visit func(r int32, d, mu float64)) {
+	sp := p.space
+	sp.NodesOf(slot, func(n int32) {
+		d, mu := p.nodeD[n], p.nodeMu[n]
+		visit(sp.At(row.FunctionSelf, sp.Table.Func[n]), d, mu)
+		visit(sp.At(row.NodeSelf, n), d, mu)
+		visit(sp.At(row.EdgeSelf, sp.EdgeOf[n]), d, mu)
+	})
+}
+
+// totals visits the total rows that begin at the nodes [from, end), with the sums of values of nodes below them.
+func (p *pursuit) totals(from, end int32, d, mu []float64, visit func(r int32, d, mu float64)) {
+	sp := p.space
+	copy(p.subD[from:end], d[from:end])
+	copy(p.subMu[from:end], mu[from:end])
+	for n := end - 1; n > from; n-- {
+		if up := sp.Table.Parent[n]; up >= from {
 			p.subD[up] += p.subD[n]
 			p.subMu[up] += p.subMu[n]
 		}
 	}
-}
-
-// rootsOver returns the outermost roots of a row, ascending.
-func (p *pursuit) rootsOver(slot int32) []int32 {
-	var outer []int32
-	end := int32(-1)
-	for _, n := range p.space.Roots(slot) {
-		if p.space.Kind[slot].Total() {
-			if n < end {
-				continue
-			}
-			end = p.space.Table.End[n]
+	for n := from; n < end; n++ {
+		d, mu := p.subD[n], p.subMu[n]
+		if d == 0 && mu == 0 {
+			continue
 		}
-		outer = append(outer, n)
+		visit(sp.At(row.NodeTotal, n), d, mu)
+		if sp.OuterFunction[n] {
+			visit(sp.At(row.FunctionTotal, sp.Table.Func[n]), d, mu)
+		}
+		if sp.OuterEdge[n] {
+			visit(sp.At(row.EdgeTotal, sp.EdgeOf[n]), d, mu)
+		}
 	}
-	return outer
 }
-
-func (p *pursuit) next() int32 { p.stamp++; return p.stamp }
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
 	pl := &place{slot: slot, flat: row.None, from: row.None, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
-	pl.roots = p.rootsOver(slot)
-	totals := p.space.Kind[slot].Total()
+	pl.roots = slices.Clone(p.space.Roots(slot))
 	parts := map[int32]float64{}
 	most := math.Inf(-1)
 	for _, root := range pl.roots {
-		end := root + 1
-		if totals {
-			end = p.space.Table.End[root]
-		}
-		for n := root; n < end; n++ {
+		for n := root; n < p.space.End(slot, root); n++ {
 			v := p.nodeD[n]
 			parts[root] += v
 			if pl.d < 0 {
@@ -303,37 +284,20 @@ func (p *pursuit) report(slot int32) *place {
 
 // takeOut removes the nodes of a row from all rows, in one pass over the table.
 func (p *pursuit) takeOut(slot int32) {
-	sp, t := p.space, p.space.Table
 	take := func(r int32, d, mu float64) {
 		if r != row.None {
 			p.restDiff[r] -= d
 			p.restLevel[r] -= mu
 		}
 	}
+	p.selfs(slot, take)
 	clear(p.outD)
 	clear(p.outMu)
-	sp.NodesOf(slot, func(n int32) {
-		d, mu := p.nodeD[n], p.nodeMu[n]
-		p.outD[n], p.outMu[n] = d, mu
+	p.space.NodesOf(slot, func(n int32) {
+		p.outD[n], p.outMu[n] = p.nodeD[n], p.nodeMu[n]
 		p.nodeD[n], p.nodeMu[n] = 0, 0
-		take(sp.At(row.FunctionSelf, t.Func[n]), d, mu)
-		take(sp.At(row.NodeSelf, n), d, mu)
-		take(sp.At(row.EdgeSelf, sp.EdgeOf[n]), d, mu)
 	})
-	p.sumBelow(0, int32(t.Len()), p.outD, p.outMu)
-	for n := range int32(t.Len()) {
-		d, mu := p.subD[n], p.subMu[n]
-		if d == 0 && mu == 0 {
-			continue
-		}
-		take(sp.At(row.NodeTotal, n), d, mu)
-		if sp.OuterFunction[n] {
-			take(sp.At(row.FunctionTotal, t.Func[n]), d, mu)
-		}
-		if sp.OuterEdge[n] {
-			take(sp.At(row.EdgeTotal, sp.EdgeOf[n]), d, mu)
-		}
-	}
+	p.totals(0, int32(len(p.outD)), p.outD, p.outMu, take)
 	p.restDiff[slot] = 0
 }
 

@@ -425,12 +425,11 @@ func TestRowsAreTheirDefinitions(t *testing.T) {
 		}
 		m := history.NewMatrix(cut.Table, make([]store.Profile, len(runs)), runs)
 		sp := row.NewSpace(m)
-		f := &fit{space: sp}
 		for slot := range int32(len(sp.Kind)) {
 			for run := range m.Runs {
 				want := 0.0
 				for i, n := range m.Runs[run].Nodes {
-					if f.contains(slot, n) {
+					if contains(sp, slot, n) {
 						want += m.Runs[run].Count[i]
 					}
 				}
@@ -441,12 +440,34 @@ func TestRowsAreTheirDefinitions(t *testing.T) {
 			var nodes []int32
 			sp.NodesOf(slot, func(n int32) { nodes = append(nodes, n) })
 			for n := range int32(sp.Table.Len()) {
-				if in := f.contains(slot, n); in != slices.Contains(nodes, n) {
-					t.Fatalf("node %d in row %d: contains %t, nodesOf %t", n, slot, in, slices.Contains(nodes, n))
+				if in, root := contains(sp, slot, n), sp.RootOf(slot, n); in != slices.Contains(nodes, n) || in != (root != row.None) ||
+					in && !slices.Contains(sp.Roots(slot), root) {
+					t.Fatalf("node %d in row %d: contains %t, nodesOf %t, root %d", n, slot, in, slices.Contains(nodes, n), root)
 				}
 			}
 		}
 	})
+}
+
+// contains reports whether a node belongs to a row, by the functions on its path.
+func contains(sp *row.Space, slot, n int32) bool {
+	is := func(q int32) bool {
+		switch sp.Kind[slot] {
+		case row.NodeSelf, row.NodeTotal:
+			return q == sp.Item[slot]
+		case row.FunctionSelf, row.FunctionTotal:
+			return sp.Table.Func[q] == sp.Item[slot]
+		}
+		return sp.EdgeOf[q] == sp.Item[slot]
+	}
+	for q := n; q != calltree.NoNode; q = sp.Table.Parent[q] {
+		if is(q) {
+			return true
+		} else if !sp.Kind[slot].Total() {
+			break
+		}
+	}
+	return false
 }
 
 // Pure noise of many kinds of programs: findings stay within their level.

@@ -2,8 +2,7 @@
 //
 // A row is self or total of a function, of a call node, or of a pair of caller and callee; total
 // counts recursion once. Rows that matter in some run have a slot, the others none. A Space has the
-// rows of a matrix of runs, and a Walk visits the nodes of subtrees. The package knows no noise and
-// no change.
+// rows of a matrix of runs. The package knows no noise and no change.
 package row
 
 import (
@@ -62,6 +61,8 @@ type Space struct {
 	OuterFunction, OuterEdge []bool
 	Functions                [][]int32
 	edges                    [][]int32 // nodes of a pair, ascending
+	// The same without those below another one.
+	outerFunctions, outerEdges [][]int32
 
 	slot    []int32 // of a row by index, or None
 	Kind    []Kind
@@ -79,7 +80,8 @@ const leastPeak = 1.5
 func NewSpace(m *history.Matrix) *Space {
 	s := &Space{Matrix: m, Table: m.Table}
 	s.pairs()
-	s.outermost()
+	s.outerFunctions, s.OuterFunction = s.outermost(s.Functions)
+	s.outerEdges, s.OuterEdge = s.outermost(s.edges)
 	rows := s.rowCount()
 	scale := s.lengths()
 	peak := make([]float64, rows)
@@ -291,58 +293,18 @@ func (s *Space) sum(run int, w *summing) {
 	}
 }
 
-// outermost finds the nodes without an ancestor of their function, and without one of
-// their pair of caller and callee.
-func (s *Space) outermost() {
-	s.OuterFunction, s.OuterEdge = make([]bool, s.Table.Len()), make([]bool, s.Table.Len())
-	w := s.NewWalk()
-	for root := int32(0); int(root) < s.Table.Len(); root = s.Table.End[root] {
-		w.Walk(root, func(n int32, outerFunction, outerEdge bool) {
-			s.OuterFunction[n], s.OuterEdge[n] = outerFunction, outerEdge
-		})
-	}
-}
-
-// Walk is scratch for walks over subtrees.
-type Walk struct {
-	*Space
-	// The number of times a function or a pair is on the path to the node.
-	onPath, edgesOnPath []int32
-	path                []int32
-}
-
-// NewWalk returns the scratch of a walk.
-func (s *Space) NewWalk() *Walk {
-	return &Walk{Space: s, onPath: make([]int32, len(s.Functions)), edgesOnPath: make([]int32, len(s.edges))}
-}
-
-// Walk visits root and the nodes below in order, and reports of each whether no node
-// above it, up to root, has its function, or its pair of caller and callee.
-func (w *Walk) Walk(root int32, visit func(n int32, outerFunction, outerEdge bool)) {
-	t := w.Table
-	leave := func() {
-		last := w.path[len(w.path)-1]
-		w.path = w.path[:len(w.path)-1]
-		w.onPath[t.Func[last]]--
-		if e := w.EdgeOf[last]; e != None {
-			w.edgesOnPath[e]--
+// outermost lists the nodes of functions, or of pairs, without those below another one of theirs, and tells
+// which nodes these are.
+func (s *Space) outermost(lists [][]int32) (outer [][]int32, is []bool) {
+	outer, is = make([][]int32, len(lists)), make([]bool, s.Table.Len())
+	for i, nodes := range lists {
+		for _, n := range nodes {
+			if last := len(outer[i]) - 1; last < 0 || n >= s.Table.End[outer[i][last]] {
+				outer[i], is[n] = append(outer[i], n), true
+			}
 		}
 	}
-	for n := root; n < t.End[root]; n++ {
-		for len(w.path) > 0 && w.path[len(w.path)-1] != t.Parent[n] {
-			leave()
-		}
-		e := w.EdgeOf[n]
-		visit(n, w.onPath[t.Func[n]] == 0, e != None && w.edgesOnPath[e] == 0)
-		w.path = append(w.path, n)
-		w.onPath[t.Func[n]]++
-		if e != None {
-			w.edgesOnPath[e]++
-		}
-	}
-	for len(w.path) > 0 {
-		leave()
-	}
+	return outer, is
 }
 
 // Values returns the samples of a slot in every run.
@@ -361,43 +323,48 @@ func SumOver(x []float64, runs []int) (sum float64) {
 
 // NodesOf visits the nodes whose self samples make up a row, in ascending order.
 func (s *Space) NodesOf(slot int32, visit func(n int32)) {
-	kind, item := s.Kind[slot], s.Item[slot]
-	switch kind {
-	case NodeSelf:
-		visit(item)
-	case NodeTotal:
-		for n := item; n < s.Table.End[item]; n++ {
+	for _, root := range s.Roots(slot) {
+		for n := root; n < s.End(slot, root); n++ {
 			visit(n)
-		}
-	case FunctionSelf, EdgeSelf:
-		for _, n := range s.Roots(slot) {
-			visit(n)
-		}
-	default:
-		end := int32(-1) // of the subtree visited last: nodes inside are not outermost
-		for _, n := range s.Roots(slot) {
-			if n < end {
-				continue
-			}
-			end = s.Table.End[n]
-			for q := n; q < end; q++ {
-				visit(q)
-			}
 		}
 	}
 }
 
-// Roots lists the nodes of a row, ascending: the node, or the nodes of the function or
-// pair. Those of a total may be nested.
+// Roots lists the outermost nodes of a row, ascending: the node, or those of the function or pair.
 func (s *Space) Roots(slot int32) []int32 {
 	switch kind, item := s.Kind[slot], s.Item[slot]; kind {
-	case FunctionSelf, FunctionTotal:
+	case FunctionSelf:
 		return s.Functions[item]
-	case EdgeSelf, EdgeTotal:
+	case FunctionTotal:
+		return s.outerFunctions[item]
+	case EdgeSelf:
 		return s.edges[item]
+	case EdgeTotal:
+		return s.outerEdges[item]
 	default:
 		return []int32{item}
 	}
+}
+
+// End returns the node behind those of a row that begin with one of its roots.
+func (s *Space) End(slot, root int32) int32 {
+	if s.Kind[slot].Total() {
+		return s.Table.End[root]
+	}
+	return root + 1
+}
+
+// RootOf returns the root of a row whose nodes have n, or None.
+func (s *Space) RootOf(slot, n int32) int32 {
+	roots := s.Roots(slot)
+	at, is := slices.BinarySearch(roots, n)
+	if !is {
+		at--
+	}
+	if at < 0 || n >= s.End(slot, roots[at]) {
+		return None
+	}
+	return roots[at]
 }
 
 // Depth returns the depth of the deepest root of a row.
