@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,15 +26,21 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 	if r.rate.Known {
 		return r.slower(costs)
 	}
-	if hot := r.hotFunction(); hot != row.None {
-		return r.hotSlowdown(hot)
+	if !r.hasMetric {
+		return nil
 	}
-	g, z, ok := r.commonFactor()
-	if len(costs) == 0 && r.doubtless() { // whatever the sizes of so few runs seem to be
+	g, z, _ := r.commonFactor()
+	hot, explained := r.hotFunction(), 0.0
+	if hot != row.None || len(costs) == 0 && r.doubtless() { // whatever the sizes of so few runs seem to be
 		log, score := r.metricChange()
-		g, z, ok = math.Exp(log), score, true
+		g, z = math.Exp(log), score
 	}
-	if !ok || z < r.fit.threshold && !r.doubtless() || g < 1+r.options.MinGrowth {
+	if hot != row.None {
+		for _, c := range r.changes {
+			explained += c.d / r.level[hot]
+		}
+	}
+	if z < r.fit.threshold && !r.doubtless() || g < 1+r.options.MinGrowth || explained >= halfOf*(g-1) {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -42,20 +49,20 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 		f.Status = Suspect
 	}
 	f.Delta = Delta{Share: g - 1, Base: 1}
-	f.Delta.Time = r.longer(math.Log(g), z)
 	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, not a single function", g)
+	if hot != row.None {
+		fn := r.space.Item[hot]
+		f.Function = r.space.Table.Functions[fn].Name
+		f.Path = r.space.Table.Path(slices.MaxFunc(r.space.Functions[fn], func(a, b int32) int { return cmp.Compare(r.nodeMu[a], r.nodeMu[b]) }))
+		f.Delta.Samples, f.Delta.Base = (g-1)*r.level[hot], r.level[hot]/r.all
+		f.Paths = []Path{{f.Path, f.Delta.Samples}}
+		f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
+	}
+	log, width := math.Log(g), stat.Interval95*math.Log(g)/z
+	after := func(log float64) float64 { return math.Expm1(log) * r.time }
+	f.Delta.Time = &Estimate{after(log), after(log - width), after(log + width), r.unit}
 	f.setID()
 	return []Finding{f}
-}
-
-// longer is by how much time a program takes longer by a factor, given as its logarithm and the score of that; nil
-// without a metric.
-func (r *reporter) longer(log, z float64) *Estimate {
-	if r.time <= 0 {
-		return nil
-	}
-	after := func(log float64) float64 { return math.Expm1(log) * r.time }
-	return &Estimate{after(log), after(log - stat.Interval95*log/z), after(log + stat.Interval95*log/z), r.unit}
 }
 
 // slower returns the finding that the program takes more samples per operation, if the costs of
@@ -188,40 +195,6 @@ func (r *reporter) hotFunction() int32 {
 		}
 	}
 	return row.None
-}
-
-func (r *reporter) hotSlowdown(slot int32) []Finding {
-	if !r.hasMetric {
-		return nil
-	}
-	ratio, z := r.metricChange()
-	explained := 0.0
-	for _, c := range r.changes {
-		explained += c.d
-	}
-	if z < r.fit.threshold && !r.doubtless() || math.Exp(ratio) < 1+r.options.MinGrowth ||
-		explained >= halfOf*math.Expm1(ratio)*r.level[slot] {
-		return nil
-	}
-	f := r.finding(Slowdown)
-	f.Function = r.space.Table.Functions[r.space.Item[slot]].Name
-	node := r.space.Functions[r.space.Item[slot]][0]
-	for _, n := range r.space.Functions[r.space.Item[slot]] {
-		if r.nodeMu[n] > r.nodeMu[node] {
-			node = n
-		}
-	}
-	f.Path = r.space.Table.Path(node)
-	f.Paths = []Path{{f.Path, (math.Exp(ratio) - 1) * r.level[slot]}}
-	f.Score = z
-	if !r.everyMetricShows(ratio) {
-		f.Status = Suspect
-	}
-	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Base: r.level[slot] / r.all}
-	f.Delta.Time = r.longer(ratio, z)
-	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
-	f.setID()
-	return []Finding{f}
 }
 
 // environment returns the finding, at most one and never a cost, that the share of
