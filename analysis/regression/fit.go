@@ -270,6 +270,14 @@ func (f *fit) scoreRow(slot int32) scored {
 	return s
 }
 
+// jitter returns the variance of a row of a level between runs beyond that of counts, relative to the level squared.
+func (f *fit) jitter(slot int32, level float64) float64 {
+	if level >= size.NoisyMean {
+		return f.of(slot).overdispersion / (1/f.baseRuns + 1/f.headRuns)
+	}
+	return f.group(slot).trend.F1
+}
+
 // sums returns the samples of a row on both sides; none of a row that is not kept.
 func (f *fit) sums(slot int32) (sumA, sumB float64) {
 	if slot == row.None {

@@ -23,16 +23,18 @@ func (f *fit) metricLevel(runs []int) float64 {
 // outside compares a logarithm of the tested runs with the history: the difference from
 // the median, and its score by the median deviation.
 func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64) {
-	var of []float64
-	for _, t := range f.base {
-		of = append(of, value(t))
-	}
-	median, mad := stat.MedianDeviation(of)
+	median, sd := f.usual(value, floor)
 	for _, t := range f.head {
 		diff += (value(t) - median) / f.headRuns
 	}
-	sd := math.Max(floor, stat.NormalDeviation*mad) * math.Sqrt(1/f.baseRuns+1/f.headRuns)
-	return diff, stat.StudentScore(diff/sd, f.dof)
+	return diff, stat.StudentScore(diff/(sd*math.Sqrt(1/f.baseRuns+1/f.headRuns)), f.dof)
+}
+
+// usual returns the median of a value over the history, and the deviation of a run by the median deviation.
+func (f *fit) usual(value func(t int) float64, floor float64) (median, sd float64) {
+	of, _ := size.Each(f.base, value)
+	median, mad := stat.MedianDeviation(of)
+	return median, math.Max(floor, stat.NormalDeviation*mad)
 }
 
 // metricChange returns the logarithm of the factor by which the metric became worse, and

@@ -108,20 +108,25 @@ func (g *given) partner(p *place, places []*place) bool {
 		g.take(best, p.d)
 		return true
 	}
-	slices.SortStableFunc(selfs, func(a, b int32) int { return -cmp.Compare(g.left(a), g.left(b)) })
-	selfs = selfs[:min(len(selfs), partnersMost)]
-	sum := 0.0
-	for _, slot := range selfs {
-		sum += g.left(slot)
-	}
 	if g.rate.Known {
 		return g.wrapped(p)
 	}
-	if sum < least {
+	return g.together(p, selfs, partnersMost, least)
+}
+
+// together takes a rise from the largest of some falls, at most so many, if these are enough.
+func (g *given) together(p *place, slots []int32, most int, least float64) bool {
+	slices.SortStableFunc(slots, func(a, b int32) int { return -cmp.Compare(g.left(a), g.left(b)) })
+	slots = slots[:min(len(slots), most)]
+	sum := 0.0
+	for _, slot := range slots {
+		sum += g.left(slot)
+	}
+	if len(slots) == 0 || sum < least {
 		return false
 	}
-	p.from = selfs[0]
-	for _, slot := range selfs {
+	p.from = slots[0]
+	for _, slot := range slots {
 		g.take(slot, p.d*g.left(slot)/sum)
 	}
 	return true
@@ -140,24 +145,12 @@ func (g *given) wrapped(p *place) bool {
 		return now == 0 && g.expected(slot) >= leastSamples
 	}
 	var calls []int32
-	sum := 0.0
 	g.space.NodesOf(p.flat, func(n int32) {
-		if !gone(n) || t.Parent[n] != calltree.NoNode && gone(t.Parent[n]) {
-			return
+		if gone(n) && (t.Parent[n] == calltree.NoNode || !gone(t.Parent[n])) {
+			calls = append(calls, g.space.At(row.NodeTotal, n))
 		}
-		slot := g.space.At(row.NodeTotal, n)
-		calls = append(calls, slot)
-		sum += g.left(slot)
 	})
-	if len(calls) == 0 || sum < math.Max(halfOf*p.d, p.d-g.tolerance(p.slot, p.slot, p.d)) {
-		return false
-	}
-	slices.SortStableFunc(calls, func(a, b int32) int { return -cmp.Compare(g.left(a), g.left(b)) })
-	p.from = calls[0]
-	for _, slot := range calls {
-		g.take(slot, p.d*g.left(slot)/sum)
-	}
-	return true
+	return g.together(p, calls, len(calls), math.Max(halfOf*p.d, p.d-g.tolerance(p.slot, p.slot, p.d)))
 }
 
 // fallen lists the rows whose fall may explain the rise of a place: the falls that were

@@ -8,9 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
-	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
-	"github.com/dendroprof/dendro/calltree"
 )
 
 // mostPaths is the maximum length of Finding.Paths.
@@ -116,13 +114,8 @@ func (r *reporter) interval() float64 {
 // function has an interval too.
 func (r *reporter) spread(p *place) float64 {
 	invB := (r.poisson - r.baseInverse/r.baseRuns) * r.headRuns
-	jitter := r.group(p.slot).trend.F1
-	if p.mu >= size.NoisyMean {
-		jitter = r.of(p.slot).overdispersion / (1/r.baseRuns + 1/r.headRuns)
-	}
-	now := math.Max(0, p.mu+p.d)
-	mu := math.Max(0, p.mu)
-	return r.baseInverse*mu/r.baseRuns + invB*now/r.headRuns + jitter*(mu*mu/r.baseRuns+now*now/r.headRuns)
+	mu, now := math.Max(0, p.mu), math.Max(0, p.mu+p.d)
+	return r.baseInverse*mu/r.baseRuns + invB*now/r.headRuns + r.jitter(p.slot, p.mu)*(mu*mu/r.baseRuns+now*now/r.headRuns)
 }
 
 // place fills in the fields of a single place.
@@ -241,22 +234,11 @@ func (r *reporter) gains() []*change {
 // is the one whose work the places now do. Its cost is the work of the places, less the work
 // that the function no longer does.
 func (r *reporter) replaced(c *change) Finding {
-	t, slot := r.space.Table, c.places[0].flat
+	slot := c.places[0].flat
 	c.merged = true // its function is above the places
 	f := r.grouped(Regression, c)
 	f.Caller, f.Presence, f.Rows = "", "", []Row{r.space.Name(slot)}
-	at, own := r.carrierOf(c.node)
-	calls := at.calls
-	if calls == calltree.NoNode {
-		for n := c.places[0].node; n != c.node && n != calltree.NoNode; n = t.Parent[n] {
-			calls = n
-		}
-	}
-	callee := row.None
-	if calls != calltree.NoNode {
-		callee = t.Func[calls]
-	}
-	f.Headline = r.name(t.Func[at.node], callee, own, 1)
+	f.Headline = r.headlineAt(c.node, c.places[0].node)
 	f.Delta = r.delta(r.diff[slot], r.level[slot], r.of(slot).stdErr)
 	f.Delta.Gross = c.d / math.Max(1, r.all)
 	f.Score = c.z

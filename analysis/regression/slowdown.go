@@ -96,7 +96,7 @@ func (r *reporter) slower(costs []Finding) []Finding {
 	}
 	if node != calltree.NoNode {
 		f.Path = r.space.Table.Path(node)
-		f.Headline = r.headlineAt(node)
+		f.Headline = r.headlineAt(node, node)
 	}
 	f.setID()
 	return []Finding{f}
@@ -162,12 +162,15 @@ func (r *reporter) carrying() int32 {
 	return r.innermost(at)
 }
 
-// headlineAt names the user's function at or above a node and the callee towards it.
-func (r *reporter) headlineAt(node int32) *Headline {
+// headlineAt names the user's function at or above a node, and the callee towards that or a node below.
+func (r *reporter) headlineAt(node, below int32) *Headline {
 	t, calls := r.space.Table, row.None
 	at, own := r.carrierOf(node)
 	if at.calls != calltree.NoNode {
-		calls = t.Func[at.calls]
+		below, node = at.calls, at.node
+	}
+	for ; below != node && below != calltree.NoNode; below = t.Parent[below] {
+		calls = t.Func[below]
 	}
 	return r.name(t.Func[at.node], calls, own, 1)
 }

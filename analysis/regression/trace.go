@@ -5,7 +5,6 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/regression/internal/size"
-	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // Trace returns, of each run of hist and then of tested, how much more it takes than a mean
@@ -41,13 +40,9 @@ func (f *fit) traceProgram() (list []float64) {
 	case !f.hasMetric:
 		return nil
 	}
-	var before []float64
-	for _, t := range f.base {
-		before = append(before, value(t))
-	}
-	level, deviation := stat.MedianDeviation(before)
+	level, usual := f.usual(value, size.MetricFloor)
 	if sd == 0 {
-		sd = math.Max(size.MetricFloor, stat.NormalDeviation*deviation)
+		sd = usual
 	}
 	for _, runs := range [][]int{f.base, f.head} {
 		for _, t := range runs {
@@ -59,26 +54,18 @@ func (f *fit) traceProgram() (list []float64) {
 
 func (f *fit) traceRows(rows []Row) (list []float64) {
 	var slots []int32
-	level, spread := 0.0, 0.0 // variance beyond that of counts
+	level, high, spread := 0.0, 0.0, 0.0 // of the higher side; variance beyond that of counts
 	for i := range rows {
 		slot := f.space.Named(&rows[i])
 		if slot == row.None {
 			continue
 		}
 		mu := f.mean(slot, f.base)
-		q := f.group(slot).trend.F1
-		if f.isTested[slot] && f.level[slot] >= size.NoisyMean {
-			q = f.of(slot).overdispersion / (1/f.baseRuns + 1/f.headRuns)
-		}
-		high := math.Max(mu, f.mean(slot, f.head))
-		slots, level, spread = append(slots, slot), level+mu, spread+q*high*high
+		top := math.Max(mu, f.mean(slot, f.head))
+		slots, level, high, spread = append(slots, slot), level+mu, high+top, spread+f.jitter(slot, f.level[slot])*top*top
 	}
 	if len(slots) == 0 {
 		return nil
-	}
-	high := 0.0
-	for _, slot := range slots {
-		high += math.Max(f.mean(slot, f.base), f.mean(slot, f.head))
 	}
 	q := 0.0
 	if high > 0 {
