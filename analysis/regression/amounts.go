@@ -23,15 +23,8 @@ import (
 // Growth over the snapshots of one process is a leak.
 const ProcessAttribute = "process"
 
-// The prior of the relative deviation of an amount between runs of one commit.
-const (
-	amountDeviation = 0.05
-)
-
-const (
-	leastTrend  = 4   // runs
-	newerGrowth = 0.2 // the part of it that the newer half of the runs must have
-)
+// newerGrowth is the part of a trend that the newer half of the runs must have.
+const newerGrowth = 0.2
 
 // growth is a rise of the program's amount, in units of the value type.
 type growth struct {
@@ -102,7 +95,7 @@ func amounts(m *history.Matrix, runs []int) (mean, squares float64) {
 // independent residuals, and its degrees of freedom. It is that of the number of sampled
 // objects in an amount at least.
 func deviation(m *history.Matrix, mean, counted, squares, dof float64) (float64, float64) {
-	prior := amountDeviation * mean
+	prior := ofBenchmarks.jitter * mean
 	n, counting := size.PriorFreedom+dof, counted*m.Unit
 	if m.Weighted {
 		counting = 0 // the value of a sample is unknown
@@ -134,7 +127,7 @@ func step(m *history.Matrix, runs []int, k int) (g growth) {
 // objects that stay are sampled once: only the growth has the noise of counts.
 func trend(m *history.Matrix, runs []int, oneProcess bool) (g growth) {
 	n := len(runs)
-	if n < leastTrend {
+	if n <= leastHistory {
 		return g
 	}
 	g = growth{kind: Regression, from: runs[:1], to: runs[n-1:], confirmed: true}

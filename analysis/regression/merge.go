@@ -11,12 +11,11 @@ import (
 
 // The constants of merging places into changes.
 const (
-	mergeDown    = 8    // levels from there to the other place
-	mergeLevel   = 3    // maximum level of the common place, relative to the rise
-	wideLeast    = 4    // minimum number of changes in a widespread one
-	besideShare  = 0.15 // of a function that only calls a library: what it does beside that
-	blocksLeast  = 2    // minimum blocks of the own history with findings to set a limit
-	historyLeast = 5    // minimum runs to test the own history
+	mergeDown   = 8    // levels from there to the other place
+	mergeLevel  = 3    // maximum level of the common place, relative to the rise
+	wideLeast   = 4    // minimum number of changes in a widespread one
+	besideShare = 0.15 // of a function that only calls a library: what it does beside that
+	blocksLeast = 2    // minimum blocks of the own history with findings to set a limit
 )
 
 // change is a finding in progress: places with one cause.

@@ -16,8 +16,7 @@ import (
 
 // The constants of the tests for moved work.
 const (
-	domainLimit    = -2.0 // log likelihood ratio of "the domain rose as well"
-	domainLimitNew = -1.5 // for a path that hardly existed before
+	domainLimitNew = -1.5 // like likely, of "the domain rose as well", for a path that hardly existed before
 	neighbourLimit = 3.0  // log likelihood ratio of "a neighbour fell as much"
 	neighbourNew   = 1.0
 	nearRoots      = 20 // of a row whose neighbours are looked at
@@ -32,8 +31,7 @@ const (
 	// A rise and a fall differ by at most a share of the rise, or by so many standard errors.
 	pairErrors = 2.5
 
-	partnersMost = 3   // functions that together became a rise
-	cancels      = 0.9 // of a rise that a fall anywhere must have to cancel it
+	partnersMost = 3 // functions that together became a rise
 )
 
 // markMoved marks the places of moved work. The places are in the order of discovery. A
@@ -52,7 +50,7 @@ func (f *fit) markMoved(places []*place) *given {
 		}
 	}
 	g.pairFalls(places, func(rise, fall *place) bool {
-		return !f.options.without("moved anywhere") && -fall.d >= cancels*rise.d && -fall.d <= (1+likeOf)*rise.d
+		return !f.options.without("moved anywhere") && -fall.d >= (1-littleOf)*rise.d && -fall.d <= (1+likeOf)*rise.d
 	})
 	return g
 }
@@ -267,7 +265,7 @@ func (f *fit) flat(slot int32, d, limit float64) bool {
 // insideFlatDomain reports whether a place that encloses the rise did not rise:
 // its function, or one of the callers of its largest node.
 func (f *fit) insideFlatDomain(p *place) bool {
-	limit := domainLimit
+	limit := -likely
 	if p.isNew() {
 		limit = domainLimitNew
 	}

@@ -40,7 +40,6 @@ var (
 const (
 	defaultAlphaOne  = 0.0025
 	defaultAlphaMore = 0.01
-	defaultMaxShare  = 0.9
 )
 
 // leastHistory is the minimum number of history runs for a verdict.
@@ -63,7 +62,7 @@ func (o Options) withDefaults() Options {
 	set(&o.MinShare, least.share)
 	set(&o.Impact, least.impact)
 	set(&o.MinGrowth, least.growth)
-	set(&o.MaxShare, defaultMaxShare)
+	set(&o.MaxShare, 1-littleOf)
 	return o
 }
 

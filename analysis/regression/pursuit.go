@@ -10,10 +10,8 @@ import (
 
 // The constants of the pursuit.
 const (
-	mostPlaces  = 60
-	mostMoves   = 40
-	fallLimit   = 3.5 // z of a fall that takes part
-	scaledAlike = 2.0 // evidence below which the rest did not scale along
+	mostPlaces = 60
+	fallLimit  = 3.5 // z of a fall that takes part
 
 	// leastPart is the minimum level of a part, as a share of its difference: a part that
 	// hardly was there before cannot have changed by the factor of a whole.
@@ -152,14 +150,9 @@ func (p *pursuit) down(slot int32) int32 {
 	if p.options.without("finest row") {
 		return slot
 	}
-	visited := map[int32]bool{slot: true}
-	for range mostMoves {
-		next := p.finer(slot, visited)
-		if next == row.None {
-			break
-		}
-		slot = next
-		visited[slot] = true
+	visited := map[int32]bool{}
+	for next := slot; next != row.None; next = p.finer(slot, visited) {
+		slot, visited[next] = next, true
 	}
 	return slot
 }
@@ -181,7 +174,7 @@ func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 			continue
 		}
 		rz := p.rest(r, p.restDiff[r])
-		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.of(r).stdErr) > scaledAlike {
+		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.of(r).stdErr) > likely {
 			continue
 		}
 		v := p.value(r, rz) + perDepth*float64(p.space.Depth(r))

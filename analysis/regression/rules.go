@@ -8,6 +8,7 @@ const (
 	littleOf  = 0.1 // of a change, or of the program: what hardly is there
 	likeOf    = 0.3 // relative difference of two changes of a like size
 
+	likely       = 2.0   // log likelihood ratio that decides between two explanations
 	scoreOf95    = 1.645 // that chance exceeds in 5% if nothing changed
 	leastSamples = 5     // per run, below which a row tells nothing; where they are expected, none is a chance of 1%
 	nearFrames   = 6     // of two places on one path, or below one caller

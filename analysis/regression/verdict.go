@@ -74,7 +74,7 @@ func judge(sp *row.Space, o *Options, a, b []int) *verdict {
 // the second largest score becomes the threshold: the noise of this benchmark has forms
 // that the model does not cover. It returns the threshold of falls.
 func (v *verdict) ownHistory() float64 {
-	if v.options.without("own history") || len(v.base) < historyLeast {
+	if v.options.without("own history") || len(v.base) < leastHistory+blocksLeast {
 		return v.threshold
 	}
 	var peaks, falls []float64

@@ -44,7 +44,7 @@ func (k Kind) Class() int {
 func (k Kind) Total() bool { return k.Class() > 0 }
 
 // None stands for a row that is too small in every run to be kept.
-const None = int32(-1)
+const None = calltree.NoNode
 
 // Space is all rows of a matrix: sums of self samples that may change as one. A row is
 // a number (slot) in the order of the row index of the method: function selfs, function

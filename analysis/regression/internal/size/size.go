@@ -32,10 +32,9 @@ const (
 
 // The constants of the sizes of base runs.
 const (
-	leastRowsMetric = 2    // like leastRowsTested, with a metric, which says whether shares fell or costs
-	leastFactor     = 0.05 // minimum factor of a run with enough samples
-	leastJitter     = 0.03 // minimum relative deviation of a row
-	outlierLimit    = 1.5  // standard deviations from the median
+	leastFactor  = 0.05 // minimum factor of a run with enough samples
+	leastJitter  = 0.03 // minimum relative deviation of a row
+	outlierLimit = 1.5  // standard deviations from the median
 )
 
 // Runs is the input of an estimate: the runs, their rows and their rates.
@@ -192,8 +191,8 @@ const (
 func (s *sizing) head() {
 	votes := s.votes(leastMeanTested)
 	least := leastRowsTested
-	if s.Metric || s.Rate.Known {
-		least = leastRowsMetric
+	if s.Metric || s.Rate.Known { // which says whether shares fell or costs
+		least--
 	}
 	if len(votes) < least {
 		return
