@@ -15,41 +15,23 @@ const (
 	doubtlessRuns = 2 // minimum of each side
 )
 
-// costsOf returns the cost of an operation in each run: its samples per operation (rates), or its
-// metric. It returns nil if a run lacks that, and for value types that are amounts at one moment.
-func costsOf(m *history.Matrix, runs []int, rates bool) (list []float64) {
-	if m.Runs[runs[0]].Profile.Type.Momentary() {
-		return nil
-	}
-	for _, t := range runs {
-		v := m.Runs[t].Metric
-		if rates {
-			v = m.Runs[t].Rate()
-		}
-		if !(v > 0) {
-			return nil
-		}
-		list = append(list, v)
-	}
-	return list
-}
-
 // doubtless reports whether the tested runs leave no doubt that the program takes longer than in
-// the runs before: the lowest cost is twice times the highest before, and exceeds it by
-// the square of the factor by which those differ.
+// the runs before: the lowest cost of an operation, which is its samples or the metric, is twice times the highest
+// before, and exceeds it by the square of the factor by which those differ. Amounts at one moment are no cost.
 func doubtless(m *history.Matrix, base, head []int) bool {
-	if min(len(base), len(head)) < doubtlessRuns {
+	if min(len(base), len(head)) < doubtlessRuns || m.Runs[base[0]].Profile.Type.Momentary() {
 		return false
 	}
-	before, now := costsOf(m, base, true), costsOf(m, head, true)
-	if before == nil || now == nil {
-		before, now = costsOf(m, base, false), costsOf(m, head, false)
+	rate, metric := func(t int) float64 { return m.Runs[t].Rate() }, func(t int) float64 { return m.Runs[t].Metric }
+	for _, cost := range []func(t int) float64{rate, metric} {
+		if size.Every(cost, base, head) {
+			before, _ := size.Each(base, cost)
+			now, _ := size.Each(head, cost)
+			spread := slices.Max(before) / slices.Min(before)
+			return slices.Min(now) >= math.Max(size.Twice, spread*spread)*slices.Max(before)
+		}
 	}
-	if before == nil || now == nil {
-		return false
-	}
-	spread := slices.Max(before) / slices.Min(before)
-	return slices.Min(now) >= math.Max(size.Twice, spread*spread)*slices.Max(before)
+	return false
 }
 
 // doubtless reports whether the comparison leaves no doubt that the program takes longer. The

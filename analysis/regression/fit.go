@@ -72,12 +72,7 @@ type scored struct {
 // one tested run, all with samples.
 func newFit(sp *row.Space, o *Options, a, b []int) *fit {
 	f := &fit{space: sp, options: o, base: a, head: b, baseRuns: float64(len(a)), headRuns: float64(len(b))}
-	f.hasMetric = true
-	for _, list := range [][]int{a, b} {
-		for _, t := range list {
-			f.hasMetric = f.hasMetric && sp.Matrix.Runs[t].Metric > 0
-		}
-	}
+	f.hasMetric = size.Every(func(t int) float64 { return sp.Matrix.Runs[t].Metric }, a, b)
 	f.rate = size.RateOf(sp.Matrix, a, b, o.Service)
 	sizes := size.Runs{Space: sp, Base: a, Head: b, Rate: f.rate, Metric: f.hasMetric, Jitter: o.least().jitter}
 	f.factor = sizes.Factors()

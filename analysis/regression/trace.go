@@ -11,14 +11,7 @@ import (
 // history run at the rows of a finding, in standard deviations of one run: without rows, in
 // the whole program, per operation or by the metric. Nil: that is unknown in these runs.
 func (r *Rows) Trace(hist, tested []int, f *Finding, o Options) []float64 {
-	for _, list := range [][]int{hist, tested} {
-		for _, t := range list {
-			if !r.Usable(t) {
-				return nil
-			}
-		}
-	}
-	if len(hist) < leastHistory || len(tested) == 0 {
+	if len(hist) < leastHistory || len(tested) == 0 || !size.Every(func(t int) float64 { return r.sp.Matrix.Runs[t].Total }, hist, tested) {
 		return nil
 	}
 	if r.series.Type.Momentary() {

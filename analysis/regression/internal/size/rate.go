@@ -34,12 +34,8 @@ type Rate struct {
 
 // RateOf measures the samples per operation; unknown unless every run has operations.
 func RateOf(m *history.Matrix, base, head []int, service bool) (r Rate) {
-	for _, list := range [][]int{base, head} {
-		for _, t := range list {
-			if m.Runs[t].Operations <= 0 {
-				return Rate{}
-			}
-		}
+	if !Every(func(t int) float64 { return m.Runs[t].Operations }, base, head) {
+		return Rate{}
 	}
 	switch m.Runs[base[0]].Profile.Type.Name {
 	case profile.Live, profile.LiveSamples, profile.Goroutines: // a state, whatever was done before

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
@@ -37,18 +36,12 @@ const Twice = 2.0
 // UntoldOf returns what the runs of two sides leave open.
 func UntoldOf(sp *row.Space, base, head []int) (u Untold) {
 	m := sp.Matrix
-	least, most := math.Inf(1), 0.0
-	for _, t := range base {
-		rate := 0.0
-		if m.Runs[t].Operations > 0 {
-			rate = m.Runs[t].Rate()
-		}
-		least, most = math.Min(least, rate), math.Max(most, rate)
-	}
-	if least > 0 && most/least >= Twice {
+	rates, _ := Each(base, func(t int) float64 { return m.Runs[t].Rate() })
+	if least, most := slices.Min(rates), slices.Max(rates); least > 0 && most/least >= Twice {
 		u.Differ = most / least
 	}
-	if counted(m, base, head) {
+	operations, metric := func(t int) float64 { return m.Runs[t].Operations }, func(t int) float64 { return m.Runs[t].Metric }
+	if Every(operations, base, head) || Every(metric, base, head) {
 		return u
 	}
 	before, was := Each(base, func(t int) float64 { return m.Runs[t].Total + m.Runs[t].Environment })
@@ -81,14 +74,9 @@ func Each(runs []int, value func(t int) float64) (list []float64, mean float64) 
 	return list, stat.Mean(list)
 }
 
-// counted reports whether all runs have operations, or all a metric.
-func counted(m *history.Matrix, base, head []int) bool {
-	operations, metric := true, true
-	for _, t := range slices.Concat(base, head) {
-		operations = operations && m.Runs[t].Operations > 0
-		metric = metric && m.Runs[t].Metric > 0
-	}
-	return operations || metric
+// Every reports whether a value of every run of some lists is above 0.
+func Every(value func(t int) float64, lists ...[]int) bool {
+	return !slices.ContainsFunc(slices.Concat(lists...), func(t int) bool { return !(value(t) > 0) })
 }
 
 // functions counts the functions with so many samples in a mean base run.
