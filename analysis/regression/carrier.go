@@ -146,17 +146,28 @@ const carriedRate = 1
 
 // carried reports whether a change in a library shows in the user's own code. Compilers
 // inline a library's functions differently in each run: that makes new paths with any score,
-// but the user's function that calls them takes as long as before.
+// but the user's function that calls them takes as long as before. Between releases, one whose noise is larger
+// than its part of the change may have any score: it must contradict that part.
 func (f *fit) carried(p *place) bool {
 	if f.options.without("library carried") || f.ownFunctions()[f.space.Function(p.slot)] {
 		return true
 	}
-	least := 0.0 // the function did not change the other way
-	if p.isNew() {
-		least = scoreOf95
+	h, at := f.headline([]*place{p}, p.node)
+	switch {
+	case !h.Own:
+		return true
+	case p.isNew():
+		return h.score >= scoreOf95
+	case h.score >= 0 || !f.countless():
+		return h.score >= 0
 	}
-	h, _ := f.headline([]*place{p}, p.node)
-	return !h.Own || h.score >= least
+	slot, part := f.space.At(row.FunctionTotal, f.space.Table.Func[at]), 0.0
+	for i, root := range p.roots {
+		if f.space.RootOf(slot, root) != row.None {
+			part += p.part[i]
+		}
+	}
+	return !f.flat(slot, part, -likely)
 }
 
 // sourceOf returns the file of a function. Profiles of Java have none: it is that of the

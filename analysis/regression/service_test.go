@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dendroprof/dendro/store"
@@ -81,5 +82,33 @@ func TestPowerOfService(t *testing.T) {
 	}
 	if confirmed == 0 {
 		t.Error("nothing is confirmed")
+	}
+}
+
+// TestLibraryOfService: a library's function that many functions call is found in a release that makes it slower,
+// though none of its callers shows its part of that within its own noise.
+func TestLibraryOfService(t *testing.T) {
+	const days, callers = 30, 20
+	found := 0
+	for seed := range uint64(days) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		b := ofService(r, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, callers, 0.05, func(int, int) float64 { return 2000 })
+		for i, run := range b.runs {
+			for fn := range callers {
+				level := 100.0
+				if i >= 6 {
+					level = 130
+				}
+				run[fmt.Sprintf("main.main;shop.Serve;shop.f%d;lib.Encode", fn)] = int64(level + math.Sqrt(level)*r.NormFloat64())
+			}
+		}
+		req := Request{K: 6}
+		req.Service, req.Own = true, []string{"shop"}
+		if slices.ContainsFunc(costs(find(t, put(t, b), req).Findings), func(f Finding) bool { return f.Headline.Calls == "lib.Encode" }) {
+			found++
+		}
+	}
+	if found < days*9/10 {
+		t.Errorf("found in %d of %d releases", found, days)
 	}
 }
