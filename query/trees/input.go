@@ -327,3 +327,19 @@ func (in *Input) Name() string { return in.name }
 
 // Warnings are those of the file's reader.
 func (in *Input) Warnings() []profile.Warning { return in.warnings }
+
+// Samples are the samples that a request selects, with their lines, which sums of a store have not.
+type Samples struct {
+	Views []*calltree.Shown // of each profile or file
+	Sum   *calltree.Tree    // of all of them
+	Head  Head              // of a document about them
+}
+
+// ReadSamples reads the samples that a request selects, those of a store from its original files.
+func ReadSamples(ctx context.Context, st store.Store, r *TreeRequest) (*Samples, error) {
+	s, err := newScope(ctx, st, r, viewLines)
+	if err != nil {
+		return nil, err
+	}
+	return &Samples{Views: s.all, Sum: s.tree, Head: s.head(s.tree.RootTotal(), query.Omitted{})}, nil
+}

@@ -38,6 +38,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/cypher"
 	"github.com/dendroprof/dendro/store/neo4j/internal/gate"
 	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 	"github.com/dendroprof/dendro/traceprof"
@@ -157,3 +158,10 @@ var (
 	_ store.Store     = (*Store)(nil)
 	_ traceprof.Store = (*Store)(nil)
 )
+
+var _ store.CypherSpeaker = (*Store)(nil)
+
+// Cypher implements store.CypherSpeaker.
+func (s *Store) Cypher(ctx context.Context, query string, params map[string]any) (*store.CypherAnswer, error) {
+	return cypher.Run(ctx, s.db, query, params)
+}

@@ -2,11 +2,14 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
@@ -84,4 +87,38 @@ func respond(w http.ResponseWriter, f *endpoint.RowsForm, name string, result an
 func write(w io.Writer, f *endpoint.RowsForm, result any) {
 	abortOn(document.Write(w, result, document.Form{Columns: f.Form == "columns" || f.Form == "compact", Compact: f.Form == "compact",
 		Client: f.Client}))
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(data, '\n')) // the client may have disconnected; the log has that
+	return nil
+}
+
+// attach names an answer that is a file.
+func attach(w http.ResponseWriter, mediaType, name string) {
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(name))
+}
+
+// asciiJSON returns JSON without characters that a header cannot have.
+func asciiJSON(data []byte) string {
+	var b strings.Builder
+	for _, r := range string(data) {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String()
 }
