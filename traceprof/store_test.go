@@ -140,8 +140,8 @@ func TestAdmitAndStop(t *testing.T) {
 
 // TestAllFinished reads logs, newest first: a received the task (a), ended it (A), or a server started (-).
 func TestAllFinished(t *testing.T) {
-	for lines, want := range map[string]bool{"": false, "-": false, "a": false, "A": false, "Aa": true, "aAa": false, "AaAa": true, "AaBb": true, "ABab": true,
-		"Aba": false, "-A-a": true, "Aaa": true} {
+	for lines, want := range map[string]bool{"": false, "-": false, "a": false, "A": false, "Aa": true, "aAa": false, "AaAa": true,
+		"AaBb": true, "ABab": true, "Aba": false, "-A-a": true, "Aaa": true} {
 		var logs []traceprof.Log
 		for i, r := range lines {
 			l := traceprof.Log{Instance: strings.ToLower(string(r)), Event: traceprof.Notified, Time: int64(len(lines) - i)}

@@ -184,7 +184,8 @@ func rowsOfStacks(a *traceprof.Analysis, tree int32, ending map[element][]int32,
 	}
 	rows, at := make(stackRows, 0, t.Len()), make([]int32, t.Len()+1) // at: the row of each id
 	calltree.Walk(func(i int32, buf []int32) []int32 { return append(buf, callees[i+1]...) }, func(i int32) bool {
-		row := StackRow{Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i], Self: t.Self[i], Count: t.Count[i], Own: mine[t.Function[i]]}
+		row := StackRow{Function: a.Functions[t.Function[i]].Name, Total: t.Duration[i], Self: t.Self[i], Count: t.Count[i],
+			Own: mine[t.Function[i]]}
 		if caller := t.Parent[i]; caller > 0 {
 			above := &rows[at[caller]]
 			row.Depth, row.Branches, row.Only = above.Depth+1, above.Branches, len(callees[caller]) == 1

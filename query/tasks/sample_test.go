@@ -90,7 +90,7 @@ func TestRanges(t *testing.T) {
 		{"a span of what did not arrive", SampleSelection{Segments: []string{"x"}, Span: &one}, "", errChoice},
 		{"a range without time", SampleSelection{Segments: []string{"a"}, Span: &one, Range: "0..11"}, "", ErrNotSampled},
 	} {
-		s, err := newSample(t.Context(), st, tt.choice)
+		s, err := newSample(t.Context(), st, tt.choice, false)
 		if err != nil {
 			s = &sample{}
 		}
@@ -117,7 +117,7 @@ func total(t *testing.T, p *profile.Profile) (int64, int) {
 
 // timed returns the profile of a choice.
 func timed(ctx context.Context, c SampleSelection, st traceprof.Store) (*profile.Profile, error) {
-	s, err := newSample(ctx, st, c)
+	s, err := newSample(ctx, st, c, false)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/spans"
 )

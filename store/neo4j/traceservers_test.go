@@ -79,6 +79,10 @@ func (s *twoServers) PutSnapshots(ctx context.Context, list ...traceprof.Snapsho
 func (s *twoServers) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
 	return s.next().Snapshots(ctx, q)
 }
+func (s *twoServers) SampledSegments(ctx context.Context, q traceprof.SnapshotQuery) ([]traceprof.SampledSegment, error) {
+	return s.next().SampledSegments(ctx, q)
+}
+
 func (s *twoServers) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
 	return s.next().Expire(ctx, e)
 }

@@ -112,7 +112,9 @@ describe('keys that come later', () => {
     const Page = ({ more }: { more: boolean }) => (useKeys([...(more ? [key('1'), key('2')] : [key('1')]), key('i'), key('l')]), null);
     await show(<Page more={false} />);
     await show(<Page more />); // a profile whose markers were loaded has one view more
-    for (const k of ['2', 'l', 'i']) press(new KeyboardEvent('keydown', { key: k }));
+    document.addEventListener('keydown', press);
+    for (const k of ['2', 'l', 'i']) document.body.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true }));
+    document.removeEventListener('keydown', press);
     expect(ran).toEqual(['2', 'l', 'i']);
   });
 });

@@ -2,7 +2,8 @@
 //
 // A row is self or total of a function, of a call node, or of a pair of caller and callee; total
 // counts recursion once. Rows that matter in some run have a slot, the others none. A Space has the
-// rows of a matrix of runs. The package knows no noise and no change.
+// rows of a matrix of runs, and tells which nodes a row has and which of its roots has a node.
+// The package knows no noise and no change.
 package row
 
 import (

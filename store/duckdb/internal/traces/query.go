@@ -180,7 +180,8 @@ func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segmen
 }
 
 // join joins the parts of a segment.
-func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at traceprof.SampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
+func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at traceprof.SampledSegment,
+	parts []snapshotPart) (traceprof.Snapshots, error) {
 	slices.SortFunc(parts, func(a, b snapshotPart) int { return cmp.Compare(a.seq, b.seq) })
 	list := make([]traceprof.Snapshots, len(parts))
 	for i, p := range parts {

@@ -22,7 +22,7 @@ func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) e
 		return ctx.Err()
 	}
 	t := s
-	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}, rows: snapshotRows{next: t.nextChunk}}
+	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}}
 	return s.change(ctx, func(c *driver.Conn) error {
 		return w.write(ctx, c, list)
 	}, func(committed bool) {
@@ -44,7 +44,7 @@ type snapshotWriter struct {
 }
 
 func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []traceprof.Snapshots) error {
-	w.next = w.t.nextTask
+	w.next, w.rows.next = w.t.nextTask, w.t.nextChunk
 	if err := w.open(ctx, c, list); err != nil {
 		return err
 	}

@@ -390,7 +390,8 @@ func TestOptions(t *testing.T) {
 	}
 	for _, mechanism := range []string{"", "plain", "scram-sha-256", "scram-sha-512"} {
 		if _, err := kafka.New(skywalking.New(skywalking.Options{}),
-			kafka.Options{Options: brokers.Options{Addresses: []string{"x:1"}, TLS: true, User: "u", Password: "p", Mechanism: mechanism}}); err != nil {
+			kafka.Options{Options: brokers.Options{Addresses: []string{"x:1"}, TLS: true, User: "u", Password: "p",
+				Mechanism: mechanism}}); err != nil {
 			t.Errorf("%q: %v", mechanism, err)
 		}
 	}
