@@ -142,6 +142,24 @@ var errBomb = fmt.Errorf("inflates to more than %d times its size: %w (decompres
 // bomb reports whether more was inflated than the bytes that were read of the file allow.
 func (w *walk) bomb() bool { return w.inflated > guardFree+guardRatio*w.raw }
 
+// A profile may take this many times the bytes of its content in memory besides functions, frames,
+// stacks and samples, and roomFree more: its entries say something, each of which has a length.
+const (
+	roomFree  = 256 << 20
+	roomRatio = 16
+)
+
+// room counts what decoders take in memory.
+func (w *walk) room(n int64) error {
+	if w.taken += n; w.taken > roomFree+roomRatio*(w.limits.Inflated-w.left) {
+		return fmt.Errorf("takes more than %d times its size in memory: %w", roomRatio, profile.ErrTooLarge)
+	}
+	if w.StackBytes == 0 { // it is not kept
+		return nil
+	}
+	return w.spend(cost.Memory, n)
+}
+
 func (w *walk) tooLarge() error {
 	return profile.TooLarge("content longer", w.limits.Inflated, "--max-size")
 }

@@ -110,6 +110,7 @@ type walk struct {
 	inflated int64 // bytes that decompressors made of it
 	size     int64 // of the content in work, as far as known; a damaged file may lie
 	rawErr   error // what reading the file itself ended with, if not its end
+	taken    int64 // bytes of memory that decoders took besides
 	stopped  error // why the request must not cost more
 }
 
@@ -129,6 +130,7 @@ func (w *walk) memory(name string, content []byte) bool {
 	if w.limits.Memory > 0 {
 		return false // a bytes.Buffer cannot be guarded
 	}
+	w.left -= int64(len(content))
 	in := bytes.NewBuffer(content)
 	defer func() { *in = bytes.Buffer{} }() // decoders keep their reader until the next file
 	if err := w.spend(cost.Expanded, int64(len(content))); err != nil {
@@ -211,7 +213,9 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte) {
 	if w.StackBytes > 0 {
 		w.symbols.LimitStacks(w.stacks, w.moreStacks)
 	}
-	p, err := decoder.Decode(in, w.symbols, w.limits)
+	limits := w.limits
+	limits.Room = w.room
+	p, err := decoder.Decode(in, w.symbols, limits)
 	if w.symbols.Full() {
 		err = w.noRoom()
 		w.Reset()

@@ -75,6 +75,18 @@ type Limits struct {
 	// of SumRows rows and more, and all but the functions of frames that are not
 	// innermost; the table then has Samples.Content.
 	Sums bool
+
+	// Room, if not nil, counts bytes of memory that a reader takes for what its input has besides
+	// functions, frames, stacks and samples. Its error ends the reading.
+	Room func(bytes int64) error
+}
+
+// Take counts bytes of memory before they are taken.
+func (l Limits) Take(bytes int64) error {
+	if l.Room == nil {
+		return nil
+	}
+	return l.Room(bytes)
 }
 
 // Decoder reads profiles of one format. Decode reads r to its end and adds functions,

@@ -49,6 +49,9 @@ type sample struct {
 	thread, state string
 }
 
+// frameBytes is what a frame takes in memory.
+const frameBytes = 192
+
 func newFile(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) *file {
 	return &file{s: s, p: p, limits: l, rec: stacktext.NewRecorder(p), names: map[string]string{}}
 }
@@ -191,6 +194,7 @@ func (f *file) readSentry(key string) {
 			if fr.File == "" {
 				fr.File = path
 			}
+			s.Take(frameBytes)
 			f.frames = append(f.frames, fr)
 		}
 	case "stacks":
@@ -272,6 +276,7 @@ func (f *file) readDart(key string) {
 		f.period = s.Fixed(3)
 	case "functions":
 		for range s.Array() {
+			s.Take(frameBytes)
 			f.frames = append(f.frames, readDartFunction(s))
 		}
 	case "samples":

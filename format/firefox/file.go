@@ -107,6 +107,12 @@ func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
 	return true
 }
 
+// What threads and other entries take in memory, at least.
+const (
+	threadBytes = 1024
+	entryBytes  = 192
+)
+
 // thread is one entry of threads.
 type thread struct {
 	name, processName, pid, tid string
@@ -155,6 +161,7 @@ func (f *file) read(level int) {
 					continue
 				}
 				t := &thread{}
+				s.Take(threadBytes)
 				f.readThread(t)
 				f.threads = append(f.threads, t)
 			}
@@ -239,6 +246,7 @@ func (f *file) readCategories() {
 				}
 			}
 		}
+		s.Take(entryBytes)
 		f.categories = append(f.categories, c)
 	}
 }
@@ -300,6 +308,7 @@ func (f *file) readLibs() {
 		if l.module.Path == "" {
 			l.module.Path = l.name
 		}
+		s.Take(entryBytes)
 		f.libs = append(f.libs, l)
 	}
 }

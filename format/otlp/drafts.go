@@ -233,7 +233,8 @@ func (k *linker) protobuf(content []byte, pos, end int) error {
 // current reads a message that has the numbers of 1.10.
 func (k *linker) current(content []byte, pos, end int) error {
 	m := &message{content: content}
-	if err := messageType.DecodeAt(&protobuf.Decoder{Repair: true}, m, content, wire.Field{Lo: pos, Hi: end}); err != nil {
+	d := &protobuf.Decoder{Repair: true, Expand: k.limits.Take}
+	if err := messageType.DecodeAt(d, m, content, wire.Field{Lo: pos, Hi: end}); err != nil {
 		return err
 	}
 	return k.add(m)

@@ -63,6 +63,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		d.links.warm = newWarm(s)
 	}
 	d.links.limits = l.WithDefaults()
+	d.links.tables.take = l.Take
 	var err error
 	if d.buf, err = protobuf.ReadAll(r, d.buf, d.links.limits.Message); err != nil {
 		return nil, err

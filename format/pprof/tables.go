@@ -29,6 +29,19 @@ type tables struct {
 	firstSample int // where the first one is
 	samplesEnd  int // where the last one ends
 	maxLines    int // of one location
+
+	take  func(bytes int64) error // counts memory
+	taken int64                   // bytes that were counted
+}
+
+// count counts the memory of the tables so far.
+func (t *tables) count() error {
+	n := 16*len(t.strings) + 112*len(t.mappings) + 40*(len(t.locations)+len(t.lines)) + 56*len(t.functions) + 32*len(t.types) +
+		16*len(t.comments)
+	now := 2 * int64(n) // slices have room, and each entry has an index
+	err := t.take(max(0, now-t.taken))
+	t.taken = max(t.taken, now)
+	return err
 }
 
 // header is the fields that occur once.
@@ -86,7 +99,7 @@ func (t *tables) reset() {
 		types: t.types[:0], strings: t.strings[:0], mappings: t.mappings[:0], locations: t.locations[:0],
 		lines: t.lines[:0], functions: t.functions[:0], comments: t.comments[:0],
 		mappingIDs: t.mappingIDs, locationIDs: t.locationIDs, functionIDs: t.functionIDs,
-		firstSample: -1,
+		firstSample: -1, take: t.take,
 	}
 }
 
@@ -122,12 +135,19 @@ func nextField(msg []byte, pos int) (f wire.Field, err error) {
 	return profileShape.Next(msg, pos, len(msg))
 }
 
+// counted is after how many bytes, or entries of one field, memory is counted.
+const counted = 1 << 16
+
 // read is the pass.
 func (t *tables) read(msg []byte, warn *findings) error {
 	t.reset()
 	t.grow(msg)
-	for pos := 0; pos < len(msg); {
+	for pos, next := 0, counted; pos < len(msg); {
 		f, err := nextField(msg, pos)
+		if err == nil && pos >= next {
+			next = pos + counted
+			err = t.count()
+		}
 		if err != nil {
 			return protobuf.Place(err)
 		}
@@ -199,6 +219,9 @@ func (t *tables) readComments(msg []byte, f wire.Field) error {
 	for pos := f.Lo; pos < f.Hi; {
 		at := pos
 		index, next, err := wire.Uvarint(msg, pos, f.Hi)
+		if err == nil && len(t.comments)%counted == counted-1 {
+			err = t.count()
+		}
 		if err != nil {
 			return err
 		}
@@ -245,6 +268,9 @@ func (t *tables) readLocation(msg []byte, f wire.Field, warn *findings) error {
 		}
 		if g.Num == 4 {
 			ln, err := lineShape.Ints(msg, g.Lo, g.Hi)
+			if err == nil && len(t.lines)%counted == counted-1 {
+				err = t.count()
+			}
 			if err != nil {
 				return err
 			}

@@ -35,6 +35,9 @@ type dhat struct {
 	has              [8]bool                      // metrics that occur
 }
 
+// frameBytes is what a frame of the table takes in memory.
+const frameBytes = 192
+
 func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	p.Profiler = "DHAT"
 	d := &dhat{scanner: s, points: stacktext.NewLateStacks[int32](l)}
@@ -62,6 +65,7 @@ func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 			}
 		case "ftbl":
 			for range s.Array() {
+				s.Take(frameBytes)
 				d.frames = append(d.frames, parseFrame(s.Scalar()))
 			}
 		}

@@ -136,6 +136,13 @@ func (s *Scanner) Fail(err *profile.ParseError) {
 	}
 }
 
+// Take counts bytes of memory that the value asked for last takes (profile.Limits.Room).
+func (s *Scanner) Take(bytes int64) {
+	if err := s.limits.Take(bytes); err != nil {
+		s.fail(s.at, err)
+	}
+}
+
 func (s *Scanner) fail(at int64, err error) {
 	s.Fail(&profile.ParseError{Offset: at, Err: err})
 }
