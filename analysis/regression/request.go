@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -28,14 +29,13 @@ type Request struct {
 	// at an accepted change: at Acknowledgement.Since.
 	Acknowledged []Acknowledgement
 	Now          time.Time // for Acknowledged; zero: none has expired
+	// Starts reports whether another run is the first of its history, as a change that lasts makes it; nil: none.
+	Starts func(p *store.Profile) bool
 }
 
 // window returns the maximum number of history runs.
 func (req *Request) window() int {
-	if req.Window <= 0 {
-		return history.Window
-	}
-	return req.Window
+	return cmp.Or(max(req.Window, 0), history.Window)
 }
 
 // Tests returns which runs are tested and which are their history.
@@ -59,5 +59,5 @@ func (req *Request) startsAt(p *store.Profile) bool {
 			return true
 		}
 	}
-	return false
+	return req.Starts != nil && req.Starts(p)
 }

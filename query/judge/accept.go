@@ -123,46 +123,49 @@ func acknowledged(ctx context.Context, st store.Reader, f *facts.Facts) (facts.A
 	return all, err
 }
 
-// leastSince is the minimum number of runs since an accepted change for a history that begins
-// with it.
+// leastSince is the minimum number of runs since a change for a history that begins with it.
 const leastSince = 3
 
-// dated returns a request whose histories begin at the changes that it accepts, as the levels of
-// the list do. Runs of the head, or the newest ones of each line, are tested and no history.
-func dated(ctx context.Context, st store.Reader, q store.Query, req regression.Request, head []store.Profile,
-	newest int) (regression.Request, error) {
-	if len(req.Acknowledged) == 0 || req.Service {
+// levelled returns a request whose histories begin with the changes that last, as the levels of the list do: what a head
+// costs more, or a gain that it takes back, is no part of the difference between two levels of the base. Of a comparison that
+// the request chooses, only accepted costs begin a history. Counted are runs of the base; nil: all but the newest ones of each
+// line, which may be tested.
+func levelled(ctx context.Context, st store.Reader, q store.Query, req regression.Request, base []store.Profile, newest int,
+	chosen bool) (regression.Request, error) {
+	if req.Service || chosen && len(req.Acknowledged) == 0 {
 		return req, nil
 	}
 	l, err := openLedger(ctx, st, linesOf(q), nil, change.Options{Options: regression.Options{Own: req.Own}})
 	if err != nil {
 		return req, err
 	}
-	tested := map[store.ProfileID]bool{}
-	for i := range head {
-		tested[head[i].ID] = true
+	is := map[store.ProfileID]bool{}
+	for i := range base {
+		is[base[i].ID] = true
 	}
-	req.Acknowledged = slices.Clone(req.Acknowledged)
-	accepted := slices.Clone(req.Acknowledged)
+	starts := map[store.ProfileID]bool{}
 	for i, v := range l.verdicts {
 		if v.Key.Pair != "" {
 			continue
 		}
 		runs := l.lines[i].Profiles
-		for k, c := range v.Accept(accepted, req.Now).Changes {
-			if c.State != change.Accepted || !c.Costs() || v.Changes[k].State != change.Confirmed {
+		for k, c := range v.Accept(req.Acknowledged, req.Now).Changes {
+			state := v.Changes[k].State
+			if state != change.Confirmed && state != change.Ended || chosen && (c.State != change.Accepted || !c.Costs()) {
 				continue
 			}
-			since := 0
-			for at := range runs {
-				if at >= c.Head[0] && at < len(runs)-newest && !tested[runs[at].ID] {
+			since, ended := 0, false
+			for at := c.Head[0]; at < len(runs)-newest; at++ {
+				if base == nil || is[runs[at].ID] {
 					since++
+					ended = ended || c.End != nil && c.End.Run == runs[at].Run.Key
 				}
 			}
-			if since >= leastSince {
-				req.Acknowledged = append(req.Acknowledged, regression.Acknowledgement{Benchmark: v.Key.Benchmark.String(), Since: c.Onset.Run.Run})
+			if since >= leastSince && !ended {
+				starts[runs[c.Head[0]].ID] = true
 			}
 		}
 	}
+	req.Starts = func(p *store.Profile) bool { return starts[p.ID] }
 	return req, nil
 }

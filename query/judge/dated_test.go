@@ -52,9 +52,43 @@ func TestAcceptedStepBeginsAHistory(t *testing.T) {
 			for _, no := range []regression.Acknowledgement{{Function: "token"}, {Function: "parse", Benchmark: "other"},
 				{Function: "parse", UpTo: 0.01}} {
 				q.Acknowledged = facts.Acknowledgements{no}
+				if branch == "pr" && from != "01" {
+					continue // runs of a base begin with any change that lasts
+				}
 				if res, err = Regressions(t.Context(), st, q); err != nil || len(res.Findings) > 0 && res.Findings[0].Sides.Base[0] != "01" {
 					t.Errorf("%s, %d runs since: %+v begins a history: %+v, %v", branch, since, no, res, err)
 				}
+			}
+		}
+	}
+}
+
+// TestLevels: a head is compared with the newest level of its base, whatever was before: what it costs more than a base that
+// became slower, or a gain that it takes back, fails a check.
+func TestLevels(t *testing.T) {
+	for _, c := range []struct{ before, level, head float64 }{{1, 1.6, 2.1}, {1.6, 1, 1.5}, {1, 1.6, 1.6}, {1.6, 1, 1}} {
+		for _, branch := range []string{"main", "pr"} {
+			r := rand.New(rand.NewPCG(1, 2))
+			var runs []runtest.Run
+			for i := range 18 {
+				parse, on := c.before, "main"
+				if i >= 10 {
+					parse = c.level
+				}
+				if i >= 16 {
+					parse, on = c.head, branch
+				}
+				of := func(n float64) int { return int(n * (1 + 0.02*r.NormFloat64())) }
+				runs = append(runs, runtest.Run{Benchmark: "b", Branch: on,
+					Stacks: fmt.Sprintf("main;load;parse %d, main;load;read %d, main;plan %d, main;join %d, main;sort %d, main;encode %d", of(600*parse), of(500), of(700), of(330), of(650), of(900))})
+			}
+			q := withDefaults[CheckRequest](t, nil)
+			if branch == "pr" {
+				q = withDefaults[CheckRequest](t, map[string]string{"base": "main", "head": "branch=pr"})
+			}
+			doc, err := Check(t.Context(), runtest.Store(t, runs...), q)
+			if err != nil || doc.Verdict.Failed != (c.head > c.level) {
+				t.Errorf("%+v on %s: %s, %v", c, branch, doc.Headline(), err)
 			}
 		}
 	}

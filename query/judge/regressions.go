@@ -74,9 +74,10 @@ func ofFindings(req regression.Request) regression.Request {
 	return req
 }
 
-// find compares the newest runs of a selection with those before.
-func find(ctx context.Context, st store.Reader, q store.Query, req regression.Request) (*regression.Result, error) {
-	req, err := dated(ctx, st, q, req, nil, max(2, req.K))
+// find compares the newest runs of a selection with those before: chosen ones as the request says, else as the list
+// of changes does.
+func find(ctx context.Context, st store.Reader, q store.Query, req regression.Request, chosen bool) (*regression.Result, error) {
+	req, err := levelled(ctx, st, q, req, nil, max(2, req.K), chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +379,7 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named Sides, list []store.Profile,
 	req regression.Request) (*regression.Result, []string, error) {
 	if named.Base == "" {
-		res, err := find(ctx, st, r.Selection, req)
+		res, err := find(ctx, st, r.Selection, req, true)
 		if err == nil {
 			explainUnjudged(res, list)
 		}

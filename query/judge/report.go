@@ -221,7 +221,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		res, err = r.follow(ctx, st, q, req, followed, policy)
 	case named.Base == "":
 		req = ofFindings(req)
-		res, err = find(ctx, st, q, req)
+		res, err = find(ctx, st, q, req, true)
 	default:
 		req = ofFindings(req)
 		var s *sides.Chosen
@@ -311,7 +311,7 @@ func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Quer
 	res, some := &regression.Result{}, true
 	if q.Profiles, some = c.inHistories(q); some {
 		var err error
-		if res, err = find(ctx, st, q, ofFindings(req)); err != nil {
+		if res, err = find(ctx, st, q, ofFindings(req), false); err != nil {
 			return nil, err
 		}
 	}

@@ -63,7 +63,7 @@ func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, l
 	if err := r.Unmet(err); err != nil {
 		return nil, nil, err
 	}
-	if req, err = dated(ctx, st, q, req, s.Head, 0); err != nil {
+	if req, err = levelled(ctx, st, q, req, s.Base, 0, false); err != nil {
 		return nil, nil, err
 	}
 	compared := gate.Sides{Base: s.Base, Head: s.Head}
