@@ -29,7 +29,7 @@ func (r *repository) checkout(revision, to string) (h Head, err error) {
 		return h, err
 	}
 	h.Origin = password.ReplaceAllString(r.origin, "$1")
-	if err := r.count(h.Commit); err != nil {
+	if err := r.files(h.Commit, func(string) {}); err != nil { // few objects can stand for any number of files
 		return h, err
 	}
 	if to, err = filepath.Abs(to); err != nil {
@@ -46,11 +46,6 @@ func (r *repository) checkout(revision, to string) (h Head, err error) {
 		}
 	}
 	return h, nil
-}
-
-// count bounds the number of files of a commit: few objects can stand for any number.
-func (r *repository) count(commit string) error {
-	return r.stream(paths(func(string) {}), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
 }
 
 // MergeBase returns the newest commit that two revisions of the repository at dir have in

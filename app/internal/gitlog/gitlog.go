@@ -154,8 +154,7 @@ func (l *Log) LastChange(fn *profile.Function) (when time.Time, file string, kno
 // walk reads the files of a commit and when each was touched last.
 func (r *repository) walk(commit string, shallow bool) (kept, error) {
 	k := kept{Version: cacheVersion, Commit: commit, Files: map[string]int64{}, Modules: map[string]string{}}
-	err := r.stream(paths(func(name string) { k.Files[name] = 0 }), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
-	if err != nil {
+	if err := r.files(commit, func(name string) { k.Files[name] = 0 }); err != nil {
 		return k, err
 	}
 	made, err := r.date(commit)

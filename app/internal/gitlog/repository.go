@@ -454,6 +454,11 @@ func fields(use func(field string) error) func(out *bufio.Reader) error {
 	}
 }
 
+// files lists the files of a commit.
+func (r *repository) files(commit string, use func(path string)) error {
+	return r.stream(paths(use), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+}
+
 // paths returns a reader of paths, of which there may be maxFiles.
 func paths(use func(path string)) func(out *bufio.Reader) error {
 	n := 0

@@ -41,11 +41,11 @@ func OpenSourcesAt(ctx context.Context, dir, commit string) (*Sources, error) {
 		if s.commit, err = r.commit(commit); err != nil {
 			return err
 		}
-		return r.stream(paths(func(path string) {
+		return r.files(s.commit, func(path string) {
 			if len(files) < maxSources {
 				files[path] = 0
 			}
-		}), "ls-tree", "-r", "-z", "--name-only", "--full-tree", s.commit)
+		})
 	})
 	if err != nil {
 		return OpenSources(ctx, dir)
