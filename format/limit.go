@@ -149,8 +149,8 @@ const (
 	roomRatio = 16
 )
 
-// room counts what decoders take in memory.
-func (w *walk) room(n int64) error {
+// Take counts what decoders take in memory.
+func (w *walk) Take(n int64) error {
 	if w.taken += n; w.taken > roomFree+roomRatio*(w.limits.Inflated-w.left) {
 		return fmt.Errorf("takes more than %d times its size in memory: %w", roomRatio, profile.ErrTooLarge)
 	}

@@ -214,7 +214,7 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte) {
 		w.symbols.LimitStacks(w.stacks, w.moreStacks)
 	}
 	limits := w.limits
-	limits.Room = w.room
+	limits.Room = w
 	p, err := decoder.Decode(in, w.symbols, limits)
 	if w.symbols.Full() {
 		err = w.noRoom()

@@ -78,7 +78,7 @@ type Limits struct {
 
 	// Room, if not nil, counts bytes of memory that a reader takes for what its input has besides
 	// functions, frames, stacks and samples. Its error ends the reading.
-	Room func(bytes int64) error
+	Room interface{ Take(bytes int64) error }
 }
 
 // Take counts bytes of memory before they are taken.
@@ -86,7 +86,7 @@ func (l Limits) Take(bytes int64) error {
 	if l.Room == nil {
 		return nil
 	}
-	return l.Room(bytes)
+	return l.Room.Take(bytes)
 }
 
 // Decoder reads profiles of one format. Decode reads r to its end and adds functions,

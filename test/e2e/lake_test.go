@@ -11,7 +11,8 @@ import (
 	"github.com/dendroprof/dendro/test/program"
 )
 
-// TestKillCompaction kills the compaction of a lake of hours when it has written files and cannot commit. Nothing is lost or there twice then, nor after the next one.
+// TestKillCompaction kills the compaction of a lake of hours when it has written files and cannot commit. Nothing is lost or
+// there twice then, nor after the next one.
 func TestKillCompaction(t *testing.T) {
 	dir := t.TempDir()
 	hours, err := iceberg.OpenHours(t.Context(), filepath.Join(dir, "lake"), 72*time.Hour)

@@ -58,7 +58,8 @@ func TestHostileServer(t *testing.T) {
 	const title = `\u001b]0;owned\u0007`
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/info" {
-			io.WriteString(w, `{"product":"dendro","version":"v0.1.0","api":1,"transfer":1,"store":{"engine":"mem`+title+`","location":"`+title+`"}}`)
+			io.WriteString(w, `{"product":"dendro","version":"v0.1.0","api":1,"transfer":1,`+
+				`"store":{"engine":"mem`+title+`","location":"`+title+`"}}`)
 			return
 		}
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -66,7 +67,8 @@ func TestHostileServer(t *testing.T) {
 		io.WriteString(w, `{"type":"urn:dendro:problem:nothing","title":"`+title+`","status":404,"detail":"`+title+`"}`)
 	}))
 	defer s.Close()
-	for _, args := range []string{"store info", "watch --once --state " + filepath.Join(t.TempDir(), "s.json") + " --webhook " + s.URL, "runs"} {
+	watch := "watch --once --state " + filepath.Join(t.TempDir(), "s.json") + " --webhook " + s.URL
+	for _, args := range []string{"store info", watch, "runs"} {
 		var out, errOut bytes.Buffer
 		run(t.Context(), &command.Env{In: strings.NewReader(""), Out: &out, Err: &errOut}, append(strings.Fields(args), "--store", s.URL))
 		if text := out.String() + errOut.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, `\x1b]0;owned`) {

@@ -317,7 +317,7 @@ func TestCompactDays(t *testing.T) {
 	}
 	var stores []*lake.Store
 	for range 3 {
-		st, err := lake.Open(t.Context(), l.dir, lake.Options{})
+		st, err := lake.Open(t.Context(), l.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
