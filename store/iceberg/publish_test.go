@@ -248,7 +248,6 @@ func TestExpire(t *testing.T) {
 		runtest.Put(t, st, file(t, "a", i, "A;B 1"))
 		publish(t, l, st)
 	}
-	want := publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Profile })
 	before := len(files(t, l.Dir))
 	running, err := l.Snapshot(t.Context())
 	if err != nil {
@@ -269,7 +268,7 @@ func TestExpire(t *testing.T) {
 	if list, err := running.Files(t.Context(), "profiles"); err != nil || len(list) != 3 {
 		t.Errorf("a snapshot that was replaced after the time has %d files: %v", len(list), err)
 	}
-	want = publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Profile })
+	want := publishedRows(t, l, "profiles", func(r *profileRow) string { return r.Profile })
 	if _, err := l.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
