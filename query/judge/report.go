@@ -311,7 +311,7 @@ func (r *ReportRequest) follow(ctx context.Context, st store.Store, q store.Quer
 	res, some := &regression.Result{}, true
 	if q.Profiles, some = c.inHistories(q); some {
 		var err error
-		if res, err = find(ctx, st, q, ofFindings(req), false); err != nil {
+		if res, err = find(ctx, st, q, ofFindings(req), policy == nil); err != nil { // evidence of a change is of its own sides
 			return nil, err
 		}
 	}
