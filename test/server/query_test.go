@@ -36,7 +36,7 @@ func serveWithin(t *testing.T, dir string, args ...string) *process {
 // clientAt returns a client with an address of this machine.
 func clientAt(address string) *http.Client {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: d.DialContext}}
+	return &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{DialContext: d.DialContext}}
 }
 
 // answerOf sends a request and returns status and body.

@@ -106,19 +106,20 @@ func method[Q, A any](q *Querier, name string, answer func(context.Context, *Q) 
 		ctx, stop := context.WithTimeout(ctx, q.timeout)
 		defer stop()
 		reply, err := answer(ctx, r)
-		return reply, q.failure(err)
+		return reply, q.failure(ctx, err)
 	})
 }
 
-// failure returns an error as a status for the client.
-func (q *Querier) failure(err error) error {
+// failure returns an error of an answer within ctx as a status for the client. Stores name the end of
+// a query in words of their own.
+func (q *Querier) failure(ctx context.Context, err error) error {
 	var summed *continuous.SummedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &summed):
 		return invalid("%v", err)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return status.Errorf(codes.DeadlineExceeded, "the query did not end within %s: select a shorter time or fewer series", q.timeout)
 	case errors.Is(err, continuous.ErrTooLarge), errors.Is(err, errNegative):
 		return status.Error(codes.FailedPrecondition, err.Error())

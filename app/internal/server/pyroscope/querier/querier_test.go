@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
@@ -19,6 +20,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/calltree"
@@ -270,6 +274,12 @@ func TestQueryEnds(t *testing.T) {
 		if w.Code != http.StatusGatewayTimeout || !strings.Contains(w.Body.String(), "deadline_exceeded") {
 			t.Errorf("%s: %d %s", file, w.Code, w.Body)
 		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer stop()
+	<-ctx.Done()
+	if err := q.failure(ctx, errors.New("INTERRUPT Error: Interrupted!")); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("what a store says of a query that was ended: %v", err)
 	}
 }
 

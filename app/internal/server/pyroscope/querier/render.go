@@ -252,7 +252,7 @@ func (q *Querier) answerPage(w http.ResponseWriter, r *http.Request, answer func
 	}
 	result, err := answer(ctx, v)
 	if err != nil {
-		connect.WriteError(w, r, q.failure(err))
+		connect.WriteError(w, r, q.failure(ctx, err))
 		return
 	}
 	if s, ok := result.(string); ok {
