@@ -291,7 +291,7 @@ func (s *stacks) collapseRecursion(f functionSet, direct bool, ok []bool) effect
 // the caller of that call. The time does not depend on the depth of stacks.
 func (s *stacks) collapseAllRecursion() effect {
 	parent, depth := slices.Clone(s.parent), make([]int32, s.len())
-	var path []int32                                         // what is left of the stack in work, outermost first
+	var path []int32                                         // calls of the current stack that are kept, outermost first
 	last := slices.Repeat([]int32{NoNode}, len(s.functions)) // of each function: the call that was met last
 	before := make([][2]int32, s.len())                      // of path and last
 	s.depthFirst(func(st int32) {

@@ -48,7 +48,7 @@ type HourStore interface {
 	Made(ctx context.Context) (time.Time, error)
 }
 
-// Compaction is what was done to the files of a lake.
+// Compaction counts the files of a lake that a compaction merged, made and removed.
 type Compaction struct {
 	Merged, Made int // files that became fewer
 	Removed      int // files that nothing used any more

@@ -35,7 +35,7 @@ func entries() map[string]large {
 	}
 }
 
-// TestEntriesAreCounted: what entries take in memory is counted before they are made.
+// TestEntriesAreCounted: readers count the memory of entries before they make them.
 func TestEntriesAreCounted(t *testing.T) {
 	const most = 16 << 20
 	for name, content := range entries() {

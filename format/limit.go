@@ -149,7 +149,7 @@ const (
 	roomRatio = 16
 )
 
-// Take counts what decoders take in memory.
+// Take counts the bytes of memory that a decoder asks for. It implements the Room of profile.Limits.
 func (w *walk) Take(n int64) error {
 	if w.taken += n; w.taken > roomFree+roomRatio*(w.limits.Inflated-w.left) {
 		return fmt.Errorf("takes more than %d times its size in memory: %w", roomRatio, profile.ErrTooLarge)

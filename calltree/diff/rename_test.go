@@ -99,7 +99,7 @@ func TestManyRenames(t *testing.T) {
 	}
 }
 
-// TestManyVanished: what is noted of vanished functions takes time in proportion to them.
+// TestManyVanished: the time to look for renamed functions grows with the number of functions that vanished.
 func TestManyVanished(t *testing.T) {
 	base, _ := sides(1, 300_000)
 	_, head := sides(1, 0)

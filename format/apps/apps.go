@@ -49,7 +49,7 @@ type sample struct {
 	thread, state string
 }
 
-// frameBytes is what a frame takes in memory.
+// frameBytes is the number of bytes of memory of a frame.
 const frameBytes = 192
 
 func newFile(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) *file {

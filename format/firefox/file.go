@@ -107,7 +107,7 @@ func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
 	return true
 }
 
-// What threads and other entries take in memory, at least.
+// Minimum bytes of memory of a thread, and of any other entry.
 const (
 	threadBytes = 1024
 	entryBytes  = 192

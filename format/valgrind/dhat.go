@@ -35,7 +35,7 @@ type dhat struct {
 	has              [8]bool                      // metrics that occur
 }
 
-// frameBytes is what a frame of the table takes in memory.
+// frameBytes is the number of bytes of memory of a frame of the table.
 const frameBytes = 192
 
 func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {

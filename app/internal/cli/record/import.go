@@ -202,7 +202,7 @@ func environment(ctx context.Context, e *command.Env) ingest.Environment {
 	head, err := gitlog.ReadHead(ctx, ".")
 	if flow, err := github.FromEnvironment(os.Getenv); err != nil {
 		e.Notes([]string{err.Error()})
-	} else if flow.Actions && known.Run.Commit != head.Commit { // else it is what was measured, whatever the event is about
+	} else if flow.Actions && known.Run.Commit != head.Commit { // a commit that is checked out is the one that was measured
 		known.Run.Commit = flow.HeadCommit
 	}
 	if err != nil && !errors.Is(err, gitlog.ErrNoRepository) && !errors.Is(err, gitlog.ErrNoCommit) && !errors.Is(err, gitlog.ErrNoGit) {
