@@ -49,9 +49,6 @@ type sample struct {
 	thread, state string
 }
 
-// frameBytes is the number of bytes of memory of a frame.
-const frameBytes = 192
-
 func newFile(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) *file {
 	return &file{s: s, p: p, limits: l, rec: stacktext.NewRecorder(p), names: map[string]string{}}
 }
@@ -194,7 +191,7 @@ func (f *file) readSentry(key string) {
 			if fr.File == "" {
 				fr.File = path
 			}
-			s.Take(frameBytes)
+			s.Take(jsonscan.EntryBytes)
 			f.frames = append(f.frames, fr)
 		}
 	case "stacks":
@@ -276,7 +273,7 @@ func (f *file) readDart(key string) {
 		f.period = s.Fixed(3)
 	case "functions":
 		for range s.Array() {
-			s.Take(frameBytes)
+			s.Take(jsonscan.EntryBytes)
 			f.frames = append(f.frames, readDartFunction(s))
 		}
 	case "samples":

@@ -107,11 +107,8 @@ func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
 	return true
 }
 
-// Minimum bytes of memory of a thread, and of any other entry.
-const (
-	threadBytes = 1024
-	entryBytes  = 192
-)
+// threadBytes is the minimum number of bytes of memory of a thread.
+const threadBytes = 1024
 
 // thread is one entry of threads.
 type thread struct {
@@ -246,7 +243,7 @@ func (f *file) readCategories() {
 				}
 			}
 		}
-		s.Take(entryBytes)
+		s.Take(jsonscan.EntryBytes)
 		f.categories = append(f.categories, c)
 	}
 }
@@ -308,7 +305,7 @@ func (f *file) readLibs() {
 		if l.module.Path == "" {
 			l.module.Path = l.name
 		}
-		s.Take(entryBytes)
+		s.Take(jsonscan.EntryBytes)
 		f.libs = append(f.libs, l)
 	}
 }

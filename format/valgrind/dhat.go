@@ -35,9 +35,6 @@ type dhat struct {
 	has              [8]bool                      // metrics that occur
 }
 
-// frameBytes is the number of bytes of memory of a frame of the table.
-const frameBytes = 192
-
 func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	p.Profiler = "DHAT"
 	d := &dhat{scanner: s, points: stacktext.NewLateStacks[int32](l)}
@@ -65,7 +62,7 @@ func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 			}
 		case "ftbl":
 			for range s.Array() {
-				s.Take(frameBytes)
+				s.Take(jsonscan.EntryBytes)
 				d.frames = append(d.frames, parseFrame(s.Scalar()))
 			}
 		}

@@ -136,6 +136,9 @@ func (s *Scanner) Fail(err *profile.ParseError) {
 	}
 }
 
+// EntryBytes is the minimum number of bytes of memory of an entry of a table: a frame, a function, a library.
+const EntryBytes = 192
+
 // Take counts bytes of memory that the value asked for last takes (profile.Limits.Room).
 func (s *Scanner) Take(bytes int64) {
 	if err := s.limits.Take(bytes); err != nil {
